@@ -1,0 +1,112 @@
+"""Check the arrays that boxes are made from, and name the first bad row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.boxes.forms import MAX_DIMENSION, as_numbers, describe_invalid
+from broadphase.errors import InvalidBoxError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def as_points(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return points as a float array of shape (n, d); an empty list has d = 2."""
+    points = as_numbers(values, name=name)
+    if points.shape == (0,):
+        points = points.reshape(0, 2)
+    if points.ndim != 2 or not 0 < points.shape[1] <= MAX_DIMENSION:
+        raise ValueError(f"{name} must have shape (n, d), d = 1 to 4, not {points.shape}")
+    return points
+
+
+def as_reach(values: ArrayLike, points: NDArray[Any], name: str, *, round_up: bool = True) -> NDArray[Any]:
+    """Return half sizes that broadcast against the points; one number takes the points' dtype, rounded up."""
+    reach = as_numbers(values, name=name)
+    try:
+        fits = np.broadcast_shapes(reach.shape, points.shape) == points.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{name} of shape {reach.shape} do not fit {len(points)} points of {points.shape[1]} axes")
+    wrong = ~(np.isfinite(reach) & (reach >= 0))
+    bad = first_bad_row(np.atleast_1d(wrong))
+    if bad is not None:
+        value = reach[wrong].flat[0]
+        where = "" if reach.ndim == 0 else f"axis {bad} has " if reach.ndim == 1 else f"row {bad} has "
+        raise InvalidBoxError(
+            f"{name}: {where}{value}, which is not finite and at least 0", bad if reach.ndim == 2 else 0
+        )
+    if reach.ndim or reach.dtype == points.dtype:
+        return reach
+    with np.errstate(over="ignore"):  # too large for float32: infinite, so the box holds everything
+        narrow = reach.astype(points.dtype)
+        if round_up and narrow < reach:
+            return np.asarray(np.nextafter(narrow, points.dtype.type(np.inf)))
+    return narrow
+
+
+def as_radius(values: ArrayLike, points: NDArray[Any], name: str, *, round_up: bool = True) -> NDArray[Any]:
+    """Return radii, one for each point or one for all, shaped to broadcast against the points."""
+    radii = as_numbers(values, name=name)
+    if radii.ndim > 1 or (radii.ndim == 1 and len(radii) != len(points)):
+        raise ValueError(f"{name} must be one number or have shape ({len(points)},), not {radii.shape}")
+    return as_reach(radii if radii.ndim == 0 else radii[:, np.newaxis], points, name, round_up=round_up)
+
+
+def as_integers(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return an integer array of any shape."""
+    array = np.asarray(values)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, not {array.dtype}")
+    return array
+
+
+def as_elements(faces: ArrayLike, vertex_count: int) -> NDArray[Any]:
+    """Return faces as an integer array of shape (m, k), every number a row of the vertices."""
+    elements = as_integers(faces, "faces")
+    if elements.shape == (0,):
+        elements = elements.reshape(0, 3)
+    if elements.ndim != 2 or not elements.shape[1]:
+        raise ValueError(f"faces must have shape (m, k), not {elements.shape}")
+    bad = first_bad_row((elements < 0) | (elements >= vertex_count))
+    if bad is not None:
+        vertex = next(int(vertex) for vertex in elements[bad] if not 0 <= vertex < vertex_count)
+        raise ValueError(f"faces: row {bad} uses vertex {vertex}, but there are {vertex_count} vertices, from 0")
+    return elements
+
+
+def first_bad_row(bad: NDArray[np.bool_]) -> int | None:
+    """Return the first row with anything True, or None."""
+    if not bad.any():
+        return None
+    return int(np.argmax(bad if bad.ndim == 1 else bad.any(axis=1)))
+
+
+def require_no_nan(points: NDArray[Any], name: str) -> None:
+    """Raise InvalidBoxError if a point has NaN."""
+    bad = first_bad_row(np.isnan(points))
+    if bad is not None:
+        raise InvalidBoxError(f"{name}: row {bad} has NaN, axis {int(np.argmax(np.isnan(points[bad])))}", bad)
+
+
+def require_finite(points: NDArray[Any], name: str) -> None:
+    """Raise InvalidBoxError if a point has NaN or an infinity."""
+    require_no_nan(points, name)
+    bad = first_bad_row(np.isinf(points))
+    if bad is not None:
+        raise InvalidBoxError(f"{name}: row {bad} is infinite, axis {int(np.argmax(np.isinf(points[bad])))}", bad)
+
+
+def require_boxes(boxes: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return boxes of shape (n, 2, d) unchanged; raise InvalidBoxError if a row is not a box."""
+    lower, upper = boxes[:, 0], boxes[:, 1]
+    bad = first_bad_row(~(lower <= upper))
+    if bad is not None:
+        raise InvalidBoxError(f"{name}: {describe_invalid(lower, upper, bad)}", bad)
+    return boxes

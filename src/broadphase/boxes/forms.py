@@ -1,0 +1,308 @@
+"""The accepted forms of box arrays: check their shape and dtype, take them apart, find the bad rows.
+
+A set of n boxes in d dimensions is an array of shape (n, 2, d), lower corner then upper corner, or (n, 2*d) with the
+same numbers in a row, or a tuple ``(lower, upper)`` of two (n, d) arrays. The public names are re-exported by
+`broadphase.boxes`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    BoxesLike: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]
+
+__all__ = ["as_boxes", "as_corners", "describe_invalid", "find_invalid"]
+
+MAX_DIMENSION = 4
+
+_FLOAT32 = np.dtype(np.float32)
+_FLOAT64 = np.dtype(np.float64)
+_EXACT_INTEGER = 2**53  # every integer up to here is a float64; beyond, conversion would move corners
+
+_FORMS = "boxes are an array of shape (n, 2, d) or (n, 2*d), or a tuple (lower, upper) of two (n, d) arrays, d = 1 to 4"
+
+
+def as_corners(boxes: BoxesLike, *, name: str = "boxes", empty_dimension: int = 2) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Take boxes apart into lower and upper corners, without copying where the layout allows.
+
+    Only shape and dtype are checked, never the values: see `find_invalid`.
+
+    Parameters
+    ----------
+    boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
+        float32 and float64 are kept; integers, bool and float16 become float64; a tuple of both becomes float64.
+    name : str
+        What error messages call the argument.
+    empty_dimension : int
+        The d given to an empty list, which says nothing about its dimension.
+
+    Returns
+    -------
+    lower, upper : ndarray, shape (n, d), float32 or float64
+        Of one dtype, aligned, in native byte order; numbers of a row side by side; rows a positive multiple of the
+        item size apart. Views of the input if it is laid out so, new arrays otherwise. Treat them as read-only.
+
+    Raises
+    ------
+    ValueError
+        Wrong shape; a masked value; an integer beyond 2**53 (float64 cannot hold it exactly). Names the row.
+    TypeError
+        A dtype that is not a real number of at most 64 bits.
+
+    Notes
+    -----
+    O(1) for a native float array, O(n) when a copy is needed.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> lower, upper = bp.boxes.as_corners([[0, 0, 2, 1], [5, 5, 6, 7]])
+    >>> lower
+    array([[0., 0.],
+           [5., 5.]])
+    >>> upper
+    array([[2., 1.],
+           [6., 7.]])
+    """
+    if type(boxes) is np.ndarray and (boxes.dtype == _FLOAT32 or boxes.dtype == _FLOAT64):
+        # The plain case, kept short: this is the first step of every call on a few hundred boxes.
+        # (An axis of length 1 may have any stride, even in a contiguous array: those go the long way.)
+        flags = boxes.flags
+        if flags.c_contiguous and flags.aligned:
+            shape = boxes.shape
+            if len(shape) == 3 and shape[1] == 2 and 1 < shape[2] <= MAX_DIMENSION and shape[0] > 1:
+                return boxes[:, 0], boxes[:, 1]
+    if isinstance(boxes, tuple) and len(boxes) == 2:
+        lower, upper = _as_pair(boxes, name, empty_dimension)
+    else:
+        both = _as_three_axes(boxes, name, empty_dimension)
+        lower, upper = both[:, 0], both[:, 1]
+    return _lay_out(lower), _lay_out(upper)
+
+
+def as_boxes(boxes: BoxesLike, *, name: str = "boxes", empty_dimension: int = 2) -> NDArray[Any]:
+    """Bring boxes in any accepted form to shape (n, 2, d).
+
+    Only shape and dtype are checked, never the values: see `find_invalid`.
+
+    Parameters
+    ----------
+    boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
+        float32 and float64 are kept; integers, bool and float16 become float64.
+    name : str
+        What error messages call the argument.
+    empty_dimension : int
+        The d given to an empty list, which says nothing about its dimension.
+
+    Returns
+    -------
+    boxes : ndarray, shape (n, 2, d), float32 or float64
+        Native byte order, any strides. A view of an array that has such a dtype already, otherwise a new array.
+
+    Raises
+    ------
+    ValueError
+        Wrong shape; a masked value; an integer beyond 2**53 (float64 cannot hold it exactly). Names the row.
+    TypeError
+        A dtype that is not a real number of at most 64 bits.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.boxes.as_boxes([[0, 0, 2, 1]])
+    array([[[0., 0.],
+            [2., 1.]]])
+    """
+    if isinstance(boxes, tuple) and len(boxes) == 2:
+        return np.stack(_as_pair(boxes, name, empty_dimension), axis=1)
+    return _as_three_axes(boxes, name, empty_dimension)
+
+
+def find_invalid(boxes: BoxesLike, *, limit: int | None = None) -> tuple[NDArray[np.int64], list[str]]:
+    r"""Find the rows that are not boxes: NaN in a corner, or lower > upper.
+
+    Infinite corners and boxes of zero width are valid.
+
+    Parameters
+    ----------
+    boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
+        The boxes to look at.
+    limit : int, optional
+        Give the reasons of the first so many rows only. All row numbers are always returned.
+
+    Returns
+    -------
+    rows : ndarray, shape (k,), int64
+        The bad rows, ascending.
+    reasons : list of str
+        What is wrong with each of them, its first bad axis; k of them, or `limit` if that is less.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype, as `as_corners`.
+
+    Notes
+    -----
+    O(n) time; n bytes of memory per axis and corner.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> rows, reasons = bp.boxes.find_invalid([[0, 0, 1, 1], [0, 5, 1, 4], [0, 0, float("nan"), 1]])
+    >>> rows
+    array([1, 2])
+    >>> print(*reasons, sep="\n")
+    row 1 has lower > upper, axis 1: 5.0 > 4.0
+    row 2 has NaN in its upper corner, axis 0
+    """
+    lower, upper = as_corners(boxes)
+    valid = np.less_equal(lower, upper)  # False for NaN too
+    rows = np.flatnonzero(~valid.all(axis=1)).astype(np.int64, copy=False)
+    return rows, [describe_invalid(lower, upper, int(row)) for row in rows[:limit]]
+
+
+def describe_invalid(lower: NDArray[Any], upper: NDArray[Any], row: int) -> str:
+    """Say what is wrong with one bad row, in the words of every error message.
+
+    Parameters
+    ----------
+    lower, upper : ndarray, shape (n, d)
+        The corners, as `as_corners` returns them.
+    row : int
+        A row with NaN or lower > upper.
+
+    Returns
+    -------
+    str
+        One line without a full stop. NaN is named before lower > upper.
+
+    Examples
+    --------
+    >>> describe_invalid(np.array([[0.0, 2.0]]), np.array([[1.0, 1.0]]), 0)
+    'row 0 has lower > upper, axis 1: 2.0 > 1.0'
+    """
+    for corner, values in (("lower", lower[row]), ("upper", upper[row])):
+        bad = np.flatnonzero(np.isnan(values))
+        if bad.size:
+            return f"row {row} has NaN in its {corner} corner, axis {bad[0]}"
+    bad = np.flatnonzero(lower[row] > upper[row])
+    if not bad.size:
+        return f"row {row} is a valid box"
+    axis = int(bad[0])
+    return f"row {row} has lower > upper, axis {axis}: {float(lower[row, axis])} > {float(upper[row, axis])}"
+
+
+def as_numbers(values: ArrayLike, *, name: str) -> NDArray[Any]:
+    """Bring real numbers of any shape to native float32 or float64, as box corners are.
+
+    Parameters
+    ----------
+    values : array_like
+        float32 and float64 are kept as they are; integers, bool and float16 become float64.
+    name : str
+        What error messages call the argument.
+
+    Returns
+    -------
+    ndarray, float32 or float64
+        The input itself where its dtype allows, otherwise a new array.
+
+    Raises
+    ------
+    ValueError
+        A ragged list; a masked value; an integer beyond 2**53. Names the row.
+    TypeError
+        Any other dtype.
+
+    Examples
+    --------
+    >>> as_numbers([1, 2], name="centers")
+    array([1., 2.])
+    """
+    return _as_float(_as_array(values, name), name)
+
+
+def _as_array(values: ArrayLike, name: str) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        masked = np.flatnonzero(np.ma.getmaskarray(values).any(axis=tuple(range(1, values.ndim))))
+        if masked.size:
+            raise ValueError(f"{name}: row {masked[0]} has a masked value; fill it or leave the row out")
+        return np.asarray(values.data)
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ValueError(f"{name}: the rows have different lengths{_first_odd_row(values)}") from None
+
+
+def _first_odd_row(values: Any) -> str:
+    try:
+        shapes = [np.shape(row) for row in values]
+    except (TypeError, ValueError):  # ragged further down: the row cannot be told
+        return ""
+    odd = next((row for row, shape in enumerate(shapes) if shape != shapes[0]), None)
+    return "" if odd is None else f": row {odd} has shape {shapes[odd]}, row 0 has {shapes[0]}"
+
+
+def _as_float(array: NDArray[Any], name: str) -> NDArray[Any]:
+    dtype = array.dtype
+    if dtype in (_FLOAT32, _FLOAT64):  # False for the other byte order
+        return array
+    kind = dtype.kind
+    if kind == "f" and dtype.itemsize <= 8:
+        return array.astype(_FLOAT32 if dtype.itemsize == 4 else _FLOAT64)
+    if kind == "b":
+        return array.astype(_FLOAT64)
+    if kind in "iu":
+        if dtype.itemsize == 8 and array.size and (array.max() > _EXACT_INTEGER or array.min() < -_EXACT_INTEGER):
+            too_large = (array > _EXACT_INTEGER) | ((array < -_EXACT_INTEGER) if kind == "i" else False)
+            place = np.unravel_index(int(np.argmax(too_large)), array.shape)
+            where = f"row {place[0]} has" if place else "got"
+            raise ValueError(
+                f"{name}: {where} the integer {array[place]}, which float64 cannot hold exactly;"
+                " subtract an origin first, or convert to float64 if rounding is acceptable"
+            )
+        return array.astype(_FLOAT64)
+    raise TypeError(f"{name} must be float32, float64 or integer, not {dtype}")
+
+
+def _as_three_axes(boxes: ArrayLike, name: str, empty_dimension: int) -> NDArray[Any]:
+    array = _as_array(boxes, name)
+    shape = array.shape
+    if len(shape) == 3 and shape[1] == 2 and 0 < shape[2] <= MAX_DIMENSION:
+        return _as_float(array, name)
+    if len(shape) == 2 and shape[1] in (2, 4, 6, 8):
+        return _as_float(array, name).reshape(shape[0], 2, shape[1] // 2)
+    if shape == (0,):
+        return np.empty((0, 2, empty_dimension))
+    raise ValueError(f"{name} has shape {shape}; {_FORMS}")
+
+
+def _as_pair(pair: tuple[ArrayLike, ArrayLike], name: str, empty_dimension: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    lower, upper = (
+        _as_array(corner, f"{name}, {which}") for corner, which in zip(pair, ("lower", "upper"), strict=True)
+    )
+    if lower.shape == upper.shape == (0,):
+        lower = upper = np.empty((0, empty_dimension))
+    if lower.ndim != 2 or lower.shape != upper.shape or not 0 < lower.shape[1] <= MAX_DIMENSION:
+        raise ValueError(f"{name} has corners of shape {lower.shape} and {upper.shape}; {_FORMS}")
+    lower, upper = _as_float(lower, f"{name}, lower"), _as_float(upper, f"{name}, upper")
+    if lower.dtype != upper.dtype:
+        lower, upper = lower.astype(_FLOAT64, copy=False), upper.astype(_FLOAT64, copy=False)
+    return lower, upper
+
+
+def _lay_out(corner: NDArray[Any]) -> NDArray[Any]:
+    """Return the corners as the core reads them: numbers of a row side by side, rows a positive step apart."""
+    row_step, step = corner.strides
+    size = corner.itemsize
+    if step == size and row_step > 0 and row_step % size == 0 and corner.flags.aligned:
+        return corner
+    return np.array(corner, order="C")
