@@ -1,0 +1,54 @@
+// What the files of the Python module share: how arrays come in and pairs go out.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "broadphase/box_view.hpp"
+#include "broadphase/collect.hpp"
+#include "broadphase/kernels.hpp"
+#include "broadphase/parallel.hpp"
+
+namespace nb = nanobind;
+
+namespace broadphase::python {
+
+using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+struct InvalidBoxes : std::exception {
+  const char* what() const noexcept override { return "NaN, or lower > upper"; }
+};
+
+// Rows of `lower` and `upper`, (n, d) arrays of T whose last axis is contiguous (Python sees to that).
+template <class T>
+BoxView<T> view(const AnyArray& lower, const AnyArray& upper) {
+  return {static_cast<const T*>(lower.data()), static_cast<const T*>(upper.data()), lower.stride(0), upper.stride(0),
+          lower.shape(0)};
+}
+
+// An (m, 2) array that owns the block: two contiguous columns, seen as rows.
+inline nb::object as_array(Pairs&& pairs) {
+  std::int32_t* data = pairs.block.get();
+  nb::capsule owner(data, [](void* block) noexcept { std::free(block); });
+  (void)pairs.block.release();
+  const std::size_t shape[2] = {pairs.size, 2};
+  const std::int64_t strides[2] = {1, static_cast<std::int64_t>(pairs.stride)};
+  return nb::cast(nb::ndarray<nb::numpy, std::int32_t>(data, 2, shape, owner, strides));
+}
+
+// Python's signal handlers, asked from a thread that has let the GIL go.
+inline bool signal_pending() {
+  const nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+const Kernels& chosen_kernels();
+
+void bind_sweep_and_prune(nb::module_& module);
+
+}  // namespace broadphase::python

@@ -1,0 +1,276 @@
+// The compiled module: arrays in, row numbers out.
+#include "bindings.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broadphase/find.hpp"
+#include "broadphase/scan.hpp"
+#include "broadphase/sort_pairs.hpp"
+
+namespace broadphase::python {
+
+namespace {
+
+std::atomic<const Kernels*> chosen{nullptr};
+
+std::vector<std::string> simd_levels() {
+  std::size_t count = 0;
+  const Kernels* const* levels = available_kernels(count);
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < count; ++k) names.emplace_back(levels[k]->level);
+  return names;
+}
+
+void set_simd_level(const std::string& name) {
+  std::size_t count = 0;
+  const Kernels* const* levels = available_kernels(count);
+  for (std::size_t k = 0; k < count; ++k)
+    if (name == levels[k]->level) {
+      chosen = levels[k];
+      return;
+    }
+  std::string known;
+  for (const std::string& level : simd_levels()) known += (known.empty() ? "" : ", ") + level;
+  throw nb::value_error(("SIMD level '" + name + "' is not one of: " + known).c_str());
+}
+
+// Attributes of the boxes that filters read; keeps the arrays alive.
+class PairFilter {
+ public:
+  using Words = std::optional<Vector<std::uint64_t>>;
+  using Integers = std::optional<Vector<std::int64_t>>;
+  using Bytes = std::optional<Vector<std::uint8_t>>;
+  using Table = std::optional<nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>>;
+
+  // Two of each where there are two sets, else the same array twice.
+  PairFilter(std::pair<Words, Words> layer, std::pair<Words, Words> mask, std::pair<Integers, Integers> group,
+             std::pair<Bytes, Bytes> is_static, std::pair<Table, Table> shared, Words ignored)
+      : layer_(std::move(layer)), mask_(std::move(mask)), group_(std::move(group)), static_(std::move(is_static)),
+        shared_(std::move(shared)), ignored_(std::move(ignored)) {
+    set(filter_.first, layer_.first, mask_.first, group_.first, static_.first, shared_.first);
+    set(filter_.second, layer_.second, mask_.second, group_.second, static_.second, shared_.second);
+    if (ignored_) {
+      filter_.ignored = ignored_->data();
+      filter_.ignored_count = ignored_->shape(0);
+    }
+  }
+  const Filter* get() const { return &filter_; }
+
+ private:
+  static void set(BoxAttributes& to, const Words& layer, const Words& mask, const Integers& group,
+                  const Bytes& is_static, const Table& shared) {
+    if (layer) to.layer = layer->data();
+    if (mask) to.mask = mask->data();
+    if (group) to.group = group->data();
+    if (is_static) to.is_static = is_static->data();
+    if (shared) {
+      to.shared = shared->data();
+      to.shared_width = shared->shape(1);
+    }
+  }
+
+  std::pair<Words, Words> layer_, mask_;
+  std::pair<Integers, Integers> group_;
+  std::pair<Bytes, Bytes> static_;
+  std::pair<Table, Table> shared_;
+  Words ignored_;
+  Filter filter_;
+};
+
+// The boxes of one question, and what is asked of them.
+struct Question {
+  AnyArray lower, upper;
+  std::optional<AnyArray> other_lower, other_upper;
+  bool touching;
+  double margin;
+  const PairFilter* filter;
+  unsigned workers;
+
+  bool is_float32() const { return lower.dtype() == nb::dtype<float>(); }
+
+  template <class T>
+  Problem<T> problem() const {
+    Problem<T> result;
+    result.first = view<T>(lower, upper);
+    result.cross = other_lower.has_value();
+    if (result.cross) result.second = view<T>(*other_lower, *other_upper);
+    result.dimension = lower.shape(1);
+    result.touching = touching;
+    result.grow = static_cast<T>(margin / 2);
+    result.filter = filter != nullptr ? filter->get() : nullptr;
+    return result;
+  }
+
+  template <class Use>
+  auto with_problem(Use&& use) const {
+    return is_float32() ? use(problem<float>()) : use(problem<double>());
+  }
+};
+
+template <class T>
+void check(const Problem<T>& problem) {
+  if (!all_valid(problem.first, problem.dimension)) throw InvalidBoxes();
+  if (problem.cross && !all_valid(problem.second, problem.dimension)) throw InvalidBoxes();
+}
+
+nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
+                 std::optional<AnyArray> other_upper, bool touching, double margin, const PairFilter* filter,
+                 unsigned workers, bool sort, std::uint64_t limit) {
+  const Question question{lower, upper, other_lower, other_upper, touching, margin, filter, workers};
+  Pairs result;
+  {
+    const nb::gil_scoped_release release;
+    Interrupt interrupt(signal_pending);
+    result = question.with_problem([&](const auto& problem) {
+      check(problem);
+      using T = std::remove_cvref_t<decltype(problem.grow)>;
+      AnyMethod<T> method;
+      prepare(method, name, problem, chosen_kernels(), workers);
+      return with_method(method, [&](const auto& made) {
+        return collect_pairs(made, problem.filter, workers, limit, interrupt);
+      });
+    });
+    if (sort) sort_pairs(result, question.lower.shape(0), workers, interrupt);
+  }
+  return as_array(std::move(result));
+}
+
+std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
+                    std::optional<AnyArray> other_upper, bool touching, double margin, const PairFilter* filter,
+                    unsigned workers) {
+  const Question question{lower, upper, other_lower, other_upper, touching, margin, filter, workers};
+  const nb::gil_scoped_release release;
+  Interrupt interrupt(signal_pending);
+  return question.with_problem([&](const auto& problem) {
+    check(problem);
+    using T = std::remove_cvref_t<decltype(problem.grow)>;
+    AnyMethod<T> method;
+    prepare(method, name, problem, chosen_kernels(), workers);
+    return with_method(method,
+                       [&](const auto& made) { return count_pairs(made, problem.filter, workers, interrupt); });
+  });
+}
+
+// Pairs a portion at a time, in memory that the portion bounds. Keeps the arrays alive.
+class PairStream {
+ public:
+  PairStream(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
+             std::optional<AnyArray> other_upper, bool touching, double margin, nb::object filter, unsigned workers)
+      : filter_(std::move(filter)),
+        question_{lower, upper, other_lower, other_upper, touching, margin,
+                  filter_.is_none() ? nullptr : nb::cast<const PairFilter*>(filter_), workers} {
+    const nb::gil_scoped_release release;
+    question_.with_problem([&](const auto& problem) {
+      check(problem);
+      using T = std::remove_cvref_t<decltype(problem.grow)>;
+      prepare(method_.emplace<State<T>>().method, name, problem, chosen_kernels(), workers);
+    });
+  }
+
+  // At least `wanted` more pairs, unless the last ones; an empty array after those.
+  nb::object next(std::size_t wanted) {
+    Pairs result;
+    {
+      const nb::gil_scoped_release release;
+      Interrupt interrupt(signal_pending);
+      result = std::visit(
+          [&](auto& state) -> Pairs {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(state)>, std::monostate>)
+              return {};
+            else
+              return state.next(wanted, task_, question_.filter, interrupt);
+          },
+          method_);
+    }
+    return as_array(std::move(result));
+  }
+
+ private:
+  template <class T>
+  struct State {
+    AnyMethod<T> method;
+    Pairs next(std::size_t wanted, std::size_t& task, const PairFilter* filter, Interrupt& interrupt) {
+      return with_method(method, [&](const auto& made) {
+        typename std::remove_cvref_t<decltype(made)>::Scratch scratch;
+        PairBuffer out(filter != nullptr ? filter->get() : nullptr, false);
+        for (; task < made.task_count() && out.size() < wanted; ++task) {
+          made.run(task, scratch, out);
+          interrupt.check();
+        }
+        Pairs result;
+        result.size = out.size();
+        result.stride = out.capacity();
+        result.block = out.capacity() > 0 ? out.release() : allocate_pairs(0);
+        return result;
+      });
+    }
+  };
+
+  nb::object filter_;
+  Question question_;
+  std::size_t task_ = 0;
+  std::variant<std::monostate, State<float>, State<double>> method_;
+};
+
+}  // namespace
+
+const Kernels& chosen_kernels() { return *chosen.load(); }
+
+}  // namespace broadphase::python
+
+NB_MODULE(_core, m) {
+  using namespace broadphase;
+  using namespace broadphase::python;
+
+  const char* wanted = std::getenv("BROADPHASE_SIMD");
+  set_simd_level(wanted != nullptr && *wanted != '\0' ? std::string(wanted) : simd_levels().back());
+  m.def("simd_levels", &simd_levels, "SIMD levels that this build has and this processor runs, weakest first.");
+  m.def("simd_level", [] { return std::string(chosen_kernels().level); }, "The SIMD level in use.");
+  m.def("set_simd_level", &set_simd_level, nb::arg("name"), "Use this SIMD level from now on.");
+
+  nb::exception<InvalidBoxes>(m, "InvalidBoxes", PyExc_ValueError);
+  nb::exception<TooManyPairs>(m, "TooManyPairs", PyExc_RuntimeError);
+  nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const Interrupted&) {
+      // PyErr_CheckSignals has set the exception of the signal's handler.
+    }
+  });
+
+  nb::enum_<MethodName>(m, "Method")
+      .value("auto", MethodName::automatic)
+      .value("brute_force", MethodName::brute_force)
+      .value("sweep_and_prune", MethodName::sweep_and_prune)
+      .value("grid", MethodName::grid);
+  nb::class_<PairFilter>(m, "PairFilter")
+      .def(nb::init<std::pair<PairFilter::Words, PairFilter::Words>, std::pair<PairFilter::Words, PairFilter::Words>,
+                    std::pair<PairFilter::Integers, PairFilter::Integers>,
+                    std::pair<PairFilter::Bytes, PairFilter::Bytes>, std::pair<PairFilter::Table, PairFilter::Table>,
+                    PairFilter::Words>(),
+           nb::arg("layer"), nb::arg("mask"), nb::arg("group"), nb::arg("static"), nb::arg("shared"),
+           nb::arg("ignored").none());
+  nb::class_<PairStream>(m, "PairStream")
+      .def(nb::init<MethodName, AnyArray, AnyArray, std::optional<AnyArray>, std::optional<AnyArray>, bool, double,
+                    nb::object, unsigned>(),
+           nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
+           nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
+           nb::arg("workers"))
+      .def("next", &PairStream::next, nb::arg("wanted"));
+  m.def("pairs", &pairs, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
+        nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
+        nb::arg("workers"), nb::arg("sort"), nb::arg("limit"));
+  m.def("count", &count, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
+        nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
+        nb::arg("workers"));
+}

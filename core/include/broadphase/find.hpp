@@ -1,0 +1,37 @@
+// The methods by name, and one call that runs any of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+
+#include "broadphase/brute_force.hpp"
+#include "broadphase/collect.hpp"
+#include "broadphase/kernels.hpp"
+
+namespace broadphase {
+
+enum class MethodName { automatic, brute_force, sweep_and_prune, grid };
+
+template <class T>
+using AnyMethod = std::variant<std::monostate, BruteForce<T>>;
+
+// Prepares `name` for `problem`, in place: the methods are large and do not move.
+template <class T>
+void prepare(AnyMethod<T>& method, MethodName name, const Problem<T>& problem, const Kernels& kernels,
+             unsigned workers) {
+  switch (name) {
+    case MethodName::automatic:
+    case MethodName::brute_force:
+    case MethodName::sweep_and_prune:
+    case MethodName::grid: method.template emplace<BruteForce<T>>(problem, kernels, workers); break;
+  }
+}
+
+// Calls use(method) with the method that `method` holds.
+template <class T, class Use>
+auto with_method(const AnyMethod<T>& method, Use&& use) {
+  return use(std::get<BruteForce<T>>(method));
+}
+
+}  // namespace broadphase

@@ -1,0 +1,32 @@
+// The innermost loops, compiled once per instruction set, and the choice among them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace broadphase {
+
+// One box against a run of boxes held as structure of arrays (2 * D pointers: D lower columns, then D upper ones).
+// `positions` receives the positions in [begin, end) that overlap the box, ascending; returns how many.
+// Room for (end - begin) + 64 positions and readable columns up to end + 64 are preconditions.
+template <class T>
+struct RunQuery {
+  const T* const* columns;
+  std::size_t begin, end;
+  const T* box;  // D lower, then D upper
+};
+template <class T>
+using OverlapRun = std::size_t (*)(const RunQuery<T>& query, std::uint32_t* positions);
+
+// Kernels of one level. Arrays by dimension: entry D - 1.
+struct Kernels {
+  const char* level;
+  // Closed boxes, and open ones (strict comparisons; the caller leaves empty boxes out).
+  OverlapRun<float> closed_run_f32[4], open_run_f32[4];
+  OverlapRun<double> closed_run_f64[4], open_run_f64[4];
+};
+
+// Levels built into this module that this processor can run, weakest first; `count` receives how many.
+const Kernels* const* available_kernels(std::size_t& count);
+
+}  // namespace broadphase

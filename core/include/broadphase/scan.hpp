@@ -1,0 +1,27 @@
+// One pass over the boxes: are they all legal, and how do they lie?
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "broadphase/box_view.hpp"
+
+namespace broadphase {
+
+inline constexpr std::size_t kMaxDimension = 4;
+
+// True if no box has NaN or lower > upper.
+template <class T>
+bool all_valid(const BoxView<T>& boxes, std::size_t dimension) {
+  bool valid = true;
+  for (std::size_t row = 0; row < boxes.count; ++row) {
+    const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
+    for (std::size_t k = 0; k < dimension; ++k) valid &= lower[k] <= upper[k];  // false for NaN
+  }
+  return valid;
+}
+
+}  // namespace broadphase

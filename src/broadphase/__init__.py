@@ -1,0 +1,23 @@
+"""Find what collides among many moving things: every overlapping pair of boxes, at native speed.
+
+Start with `pairs`. Boxes are NumPy arrays of shape (n, 2, d): lower corner, upper corner.
+"""
+
+from broadphase import boxes
+from broadphase.errors import InvalidBoxError, InvalidBoxWarning, MissingExtraError, TooManyPairsError
+from broadphase.index.registry import METHODS
+from broadphase.pairs import count_pairs, iter_pairs, pairs
+
+__all__ = [
+    "METHODS",
+    "InvalidBoxError",
+    "InvalidBoxWarning",
+    "MissingExtraError",
+    "TooManyPairsError",
+    "boxes",
+    "count_pairs",
+    "iter_pairs",
+    "pairs",
+]
+
+__version__ = "0.1.0"

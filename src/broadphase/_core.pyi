@@ -1,0 +1,44 @@
+import enum
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+def simd_levels() -> list[str]:
+    """
+    SIMD levels that this build has and this processor runs, weakest first.
+    """
+
+def simd_level() -> str:
+    """The SIMD level in use."""
+
+def set_simd_level(name: str) -> None:
+    """Use this SIMD level from now on."""
+
+class InvalidBoxes(ValueError):
+    pass
+
+class TooManyPairs(RuntimeError):
+    pass
+
+class Method(enum.Enum):
+    auto = 0
+
+    brute_force = 1
+
+    sweep_and_prune = 2
+
+    grid = 3
+
+class PairFilter:
+    def __init__(self, layer: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], mask: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], group: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], static: tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], shared: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None], ignored: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None: ...
+
+class PairStream:
+    def __init__(self, method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], other_lower: Annotated[NDArray, dict(device='cpu', writable=False)] | None, other_upper: Annotated[NDArray, dict(device='cpu', writable=False)] | None, touching: bool, margin: float, filter: object | None, workers: int) -> None: ...
+
+    def next(self, wanted: int) -> object: ...
+
+def pairs(method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], other_lower: Annotated[NDArray, dict(device='cpu', writable=False)] | None, other_upper: Annotated[NDArray, dict(device='cpu', writable=False)] | None, touching: bool, margin: float, filter: PairFilter | None, workers: int, sort: bool, limit: int) -> object: ...
+
+def count(method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], other_lower: Annotated[NDArray, dict(device='cpu', writable=False)] | None, other_upper: Annotated[NDArray, dict(device='cpu', writable=False)] | None, touching: bool, margin: float, filter: PairFilter | None, workers: int) -> int: ...

@@ -1,0 +1,27 @@
+"""The door to the compiled core: the only file that imports it."""
+
+from broadphase._core import (
+    InvalidBoxes,
+    Method,
+    PairFilter,
+    PairStream,
+    TooManyPairs,
+    count,
+    pairs,
+    set_simd_level,
+    simd_level,
+    simd_levels,
+)
+
+__all__ = [
+    "InvalidBoxes",
+    "Method",
+    "PairFilter",
+    "PairStream",
+    "TooManyPairs",
+    "count",
+    "pairs",
+    "set_simd_level",
+    "simd_level",
+    "simd_levels",
+]

@@ -1,0 +1,88 @@
+"""The methods of finding pairs, one row each: what tests, benchmarks, the command line and the docs read."""
+
+from dataclasses import dataclass
+
+__all__ = ["METHODS", "Method", "method_names"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to find the pairs.
+
+    Attributes
+    ----------
+    name : str
+        What to pass as ``method=``.
+    title : str
+        Its name in prose.
+    summary : str
+        When it is the right one, in one line.
+    dimensions : tuple of int
+        Dimensions of the boxes it takes.
+    dtypes : tuple of str
+        Coordinate types it works on without conversion.
+    capabilities : frozenset of str
+        What it can be asked: ``"pairs"``, ``"cross"``, ``"count"``, ``"stream"``, ``"rows"``.
+    paper : str
+        Where the idea was published.
+    doi : str
+        DOI or other lasting address of that source.
+    docs_page : str
+        Its page, relative to the project's root.
+    """
+
+    name: str
+    title: str
+    summary: str
+    dimensions: tuple[int, ...]
+    dtypes: tuple[str, ...]
+    capabilities: frozenset[str]
+    paper: str
+    doi: str
+    docs_page: str
+
+
+_ALL_DIMENSIONS = (1, 2, 3, 4)
+_ALL_DTYPES = ("float32", "float64")
+_ONE_SHOT = frozenset({"pairs", "cross", "count", "stream"})
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        name="brute_force",
+        title="Brute force",
+        summary="Every box against every other, many at a time; the quickest for a few hundred boxes.",
+        dimensions=_ALL_DIMENSIONS,
+        dtypes=_ALL_DTYPES,
+        capabilities=_ONE_SHOT,
+        paper="C. Ericson, Real-Time Collision Detection, Morgan Kaufmann, 2005, section 7.1",
+        doi="10.1201/b14581",
+        docs_page="docs/methods/brute_force.md",
+    ),
+    Method(
+        name="sweep_and_prune",
+        title="Sweep and prune",
+        summary="Boxes sorted along one axis, or any direction; good where they lie along a line.",
+        dimensions=_ALL_DIMENSIONS,
+        dtypes=_ALL_DTYPES,
+        capabilities=_ONE_SHOT | {"rows"},
+        paper="D. Baraff, Dynamic Simulation of Non-Penetrating Rigid Bodies, PhD thesis, Cornell University, 1992",
+        doi="https://hdl.handle.net/1813/7115",
+        docs_page="docs/methods/sweep_and_prune.md",
+    ),
+    Method(
+        name="grid",
+        title="Grid of columns",
+        summary="Columns cut to the scene, a short sweep in each; the workhorse for anything above a few hundred boxes.",
+        dimensions=_ALL_DIMENSIONS,
+        dtypes=_ALL_DTYPES,
+        capabilities=_ONE_SHOT,
+        paper="J.-P. Dittrich, B. Seeger, Data Redundancy and Duplicate Detection in Spatial Join Processing, ICDE 2000",
+        doi="10.1109/ICDE.2000.839452",
+        docs_page="docs/methods/grid.md",
+    ),
+)
+
+
+def method_names() -> tuple[str, ...]:
+    """Every value that ``method=`` takes: ``"auto"``, then the rows of `METHODS` in their order."""
+    return ("auto", *(method.name for method in METHODS))

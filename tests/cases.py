@@ -1,0 +1,61 @@
+"""What the tests share: the methods, scenes brought to any dimension, and the comparison with the oracle."""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import broadphase as bp
+from broadphase.index.registry import METHODS
+from broadphase.testing import SCENES, assert_same_pairs, make_scene, oracle
+
+METHOD_NAMES = tuple(sorted({"auto", *(method.name for method in METHODS)}))
+DIMENSIONS = (1, 2, 3, 4)
+DTYPES = ("float32", "float64")
+LINEAR_SCENES = tuple(name for name, scene in SCENES.items() if not scene.quadratic)
+
+
+@lru_cache(maxsize=64)
+def scene(name: str, n: int, seed: int = 7, dtype: str = "float32", dimension: int | None = None) -> np.ndarray:
+    """Make a standard scene, read-only; with `dimension`, axes are left out, or added from the next seed."""
+    boxes = make_scene(name, n, seed=seed, dtype=dtype)
+    while dimension is not None and boxes.shape[2] < dimension:
+        seed += 1
+        boxes = np.concatenate([boxes, make_scene(name, n, seed=seed, dtype=dtype)], axis=2)
+    boxes = np.ascontiguousarray(boxes[:, :, :dimension])
+    boxes.setflags(write=False)
+    return boxes
+
+
+def check_pairs(
+    boxes: Any, other: Any = None, *, label: str = "", methods: Iterable[str] = METHOD_NAMES, workers: int = 1, **options: Any
+) -> np.ndarray:
+    """Compare pairs and count of every method with the oracle; gives the oracle's answer."""
+    expected = oracle.pairs(boxes, other, **options)
+    for method in methods:
+        where = f"{label} method={method} workers={workers} {sorted(options)}"
+        actual = bp.pairs(boxes, other, method=method, workers=workers, **options)
+        assert actual.dtype == np.int32, where
+        assert_same_pairs(actual, expected, where)
+        assert bp.count_pairs(boxes, other, method=method, workers=workers, **options) == len(expected), where
+    return expected
+
+
+def lattice(rng: np.random.Generator, n: int, dimension: int, dtype: str, reach: int = 4) -> np.ndarray:
+    """Make boxes with small integer corners: touching, duplicates, zero size and minus zero are common."""
+    lower = rng.integers(-reach, reach + 1, (n, dimension))
+    boxes = np.stack([lower, lower + rng.integers(0, 3, (n, dimension))], axis=1).astype(dtype)
+    boxes[(boxes == 0) & (rng.random(boxes.shape) < 0.5)] = -0.0
+    return boxes
+
+
+def run_script(script: str, *, timeout: float = 120, environment: dict[str, str] | None = None) -> str:
+    """Run Python code in a process of its own and give what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=timeout, env=environment, check=False
+    )
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout

@@ -1,0 +1,30 @@
+"""Settings of the whole suite."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# The default run is the same every time; `HYPOTHESIS_PROFILE=explore` looks for new examples.
+settings.register_profile("steady", derandomize=True, deadline=None, database=None, print_blob=True)
+settings.register_profile("explore", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+# What these test does not exist on Windows: fork, signals between processes, limits on memory.
+collect_ignore = ["test_fork.py", "test_interrupt.py", "test_out_of_memory.py"] if sys.platform == "win32" else []
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "soak: full numbers, minutes to hours; run by `make soak`")
+
+
+@pytest.fixture
+def data_folder() -> Path:
+    """The folder of the large real sets, which are not part of the repository."""
+    if not DATA.is_dir():
+        pytest.skip("the real sets are not there")
+    return DATA
