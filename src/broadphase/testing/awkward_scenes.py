@@ -60,7 +60,7 @@ def plane_tilted(n: int, seed: int, dtype: DTypeLike) -> Boxes:
 
 
 def identical(n: int, seed: int, dtype: DTypeLike) -> Boxes:
-    """Copies of one box: every pair overlaps."""
+    """One box again and again: every pair overlaps."""
     return from_centers(np.random.default_rng(seed).random((1, 3)) * np.ones((n, 1)), 0.25, dtype)
 
 

@@ -116,7 +116,7 @@ def allowed(
 
     all_bits = 2**64 - 1
     (layer1, layer2), (mask1, mask2) = values(layer, all_bits, np.uint64), values(mask, all_bits, np.uint64)
-    keep = np.broadcast_to(((layer1 & mask2) != 0) & ((layer2 & mask1) != 0), i.shape)
+    keep: NDArray[np.bool_] = np.broadcast_to(((layer1 & mask2) != 0) & ((layer2 & mask1) != 0), i.shape)
     group1, group2 = values(group, 0)
     keep = np.where((group1 == group2) & (group1 != 0), group1 > 0, keep)
     static1, static2 = values(static, False, bool)
