@@ -7,6 +7,7 @@
 
 #include "broadphase/brute_force.hpp"
 #include "broadphase/collect.hpp"
+#include "broadphase/grid.hpp"
 #include "broadphase/kernels.hpp"
 
 namespace broadphase {
@@ -14,23 +15,24 @@ namespace broadphase {
 enum class MethodName { automatic, brute_force, sweep_and_prune, grid };
 
 template <class T>
-using AnyMethod = std::variant<std::monostate, BruteForce<T>>;
+using AnyMethod = std::variant<std::monostate, BruteForce<T>, Grid<T>>;
 
 // Prepares `name` for `problem`, in place: the methods are large and do not move.
 template <class T>
 void prepare(AnyMethod<T>& method, MethodName name, const Problem<T>& problem, const Kernels& kernels,
              unsigned workers) {
   switch (name) {
+    case MethodName::brute_force: method.template emplace<BruteForce<T>>(problem, kernels, workers); break;
     case MethodName::automatic:
-    case MethodName::brute_force:
     case MethodName::sweep_and_prune:
-    case MethodName::grid: method.template emplace<BruteForce<T>>(problem, kernels, workers); break;
+    case MethodName::grid: method.template emplace<Grid<T>>(problem, kernels, workers); break;
   }
 }
 
 // Calls use(method) with the method that `method` holds.
 template <class T, class Use>
 auto with_method(const AnyMethod<T>& method, Use&& use) {
+  if (const auto* grid = std::get_if<Grid<T>>(&method)) return use(*grid);
   return use(std::get<BruteForce<T>>(method));
 }
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "broadphase/grid_record.hpp"
+
 namespace broadphase {
 
 // One box against a run of boxes held as structure of arrays (2 * D pointers: D lower columns, then D upper ones).
@@ -24,6 +26,20 @@ struct Kernels {
   // Closed boxes, and open ones (strict comparisons; the caller leaves empty boxes out).
   OverlapRun<float> closed_run_f32[4], open_run_f32[4];
   OverlapRun<double> closed_run_f64[4], open_run_f64[4];
+
+  // The grid: see the kernels of these names.
+  void (*count_boxes_f32[4])(const FileBoxes<float>&);
+  void (*count_boxes_f64[4])(const FileBoxes<double>&);
+  void (*file_boxes_f32[4])(const FileBoxes<float>&);
+  void (*file_boxes_f64[4])(const FileBoxes<double>&);
+  void (*sweep_range[4])(const void* records, std::size_t count, std::size_t axis, std::int32_t* lowest,
+                         std::int32_t* highest);
+  void (*sort_cell[4])(const void* records, std::size_t axis, const Buckets&, const CellArrays& to);
+  std::size_t (*sweep_blocks[4])(SweepRequest&, CandidateBlock*, std::uint32_t* sure, std::uint32_t* possible);
+  std::uint64_t (*count_hits)(const std::uint32_t* sure, std::size_t blocks);
+  std::size_t (*list_hits)(const CandidateBlock*, const std::uint32_t* sure, std::size_t blocks, std::uint64_t* hits);
+  void (*name_rows)(const std::uint64_t* hits, std::size_t count, const std::uint32_t* a, const std::uint32_t* b,
+                    bool ordered, std::int32_t* first, std::int32_t* second);
 };
 
 // Levels built into this module that this processor can run, weakest first; `count` receives how many.

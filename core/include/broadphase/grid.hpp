@@ -1,0 +1,223 @@
+// Columns cut to the scene, and in each a short sweep.
+//
+// A box is filed in every cell it covers, so the two boxes of a pair meet in at least one. They may meet in several:
+// the pair counts where, along every axis, one of the two began in the cell, which is true of exactly one cell, the one
+// that holds the larger lower corner along each axis (Dittrich and Seeger, ICDE 2000, doi 10.1109/ICDE.2000.839452).
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "broadphase/grid_plan.hpp"
+#include "broadphase/kernels.hpp"
+#include "broadphase/method.hpp"
+#include "broadphase/parallel.hpp"
+#include "broadphase/problem.hpp"
+
+namespace broadphase {
+
+// Room for one set's share of a cell, reused from cell to cell.
+class CellRoom {
+ public:
+  CellArrays arrays{};
+
+  void prepare(std::size_t count, std::size_t dimension, std::size_t buckets) {
+    const std::size_t padded = count + kCellPadding;
+    if (padded > padded_) {
+      padded_ = padded + padded / 2;
+      words_ = std::make_unique_for_overwrite<std::int16_t[]>(padded_ * dimension * 3);
+      rows_ = std::make_unique_for_overwrite<std::uint32_t[]>(padded_);
+    }
+    if (buckets + 2 > buckets_) {
+      buckets_ = 2 * buckets + 2;
+      ends_ = std::make_unique_for_overwrite<std::uint32_t[]>(buckets_);
+    }
+    for (std::size_t d = 0; d < dimension; ++d) {
+      arrays.lower[d] = words_.get() + (3 * d) * padded_;
+      arrays.negated_upper[d] = words_.get() + (3 * d + 1) * padded_;
+      arrays.began[d] = words_.get() + (3 * d + 2) * padded_;
+    }
+    arrays.row = rows_.get();
+    arrays.bucket_end = ends_.get();
+    arrays.count = count;
+  }
+
+ private:
+  std::size_t padded_ = 0, buckets_ = 0;
+  std::unique_ptr<std::int16_t[]> words_;
+  std::unique_ptr<std::uint32_t[]> rows_, ends_;
+};
+
+template <class T>
+class Grid {
+ public:
+  static constexpr std::size_t kBlocks = 512;
+
+  struct Scratch {
+    std::size_t cell = SIZE_MAX;
+    CellRoom room[2];
+    Buckets buckets{};
+    CandidateBlock blocks[kBlocks];
+    std::uint32_t sure[kBlocks], possible[kBlocks];
+    std::unique_ptr<std::uint64_t[]> hits = std::make_unique_for_overwrite<std::uint64_t[]>(kBlocks * kBlockLanes + 4);
+  };
+
+  Grid(const Problem<T>& problem, const Kernels& kernels, unsigned workers) : problem_(problem), kernels_(kernels) {
+    plan();
+    for (std::size_t set = 0; set < (problem.cross ? 2u : 1u); ++set) file(set, workers);
+    make_tasks();
+  }
+
+  std::size_t task_count() const { return tasks_.size(); }
+
+  void run(std::size_t number, Scratch& scratch, PairBuffer& out) const {
+    const Task& task = tasks_[number];
+    prepare(task.cell, scratch);
+    const CellArrays &a = scratch.room[0].arrays, &b = scratch.room[problem_.cross ? 1 : 0].arrays;
+    const EvenSplit split{a.count, task.parts};
+    SweepRequest request{&a, &b, &scratch.buckets, layout_.sweep_axis, !problem_.cross, false, split.at(task.part),
+                         split.at(task.part + 1), 0, kBlocks};
+    sweep(request, false, scratch, out);
+    if (!problem_.cross) return;
+    const EvenSplit other{b.count, task.parts};
+    request = {&b, &a, &scratch.buckets, layout_.sweep_axis, false, true, other.at(task.part),
+               other.at(task.part + 1), 0, kBlocks};
+    sweep(request, true, scratch, out);
+  }
+
+  const GridLayout<T>& layout() const { return layout_; }
+  std::size_t record_count() const { return filed_[0].start.back() + (problem_.cross ? filed_[1].start.back() : 0); }
+
+ private:
+  struct Filed {
+    std::vector<std::uint32_t> start;  // of each cell, and the end of the last
+    std::unique_ptr<std::byte[]> records;
+  };
+  struct Task {
+    std::uint32_t cell, part, parts;
+  };
+
+  std::size_t record_size() const { return problem_.dimension < 4 ? sizeof(Record<3>) : sizeof(Record<4>); }
+  std::size_t index() const { return problem_.dimension - 1; }
+  const BoxView<T>& set(std::size_t k) const { return k == 0 ? problem_.first : problem_.second; }
+
+  void plan() {
+    Sample sample;
+    const std::size_t most = std::clamp<std::size_t>((problem_.first.count + problem_.second.count) / 64, 64, 512);
+    double lowest[4], highest[4];
+    std::fill(lowest, lowest + 4, std::numeric_limits<double>::infinity());
+    std::fill(highest, highest + 4, -std::numeric_limits<double>::infinity());
+    for (std::size_t k = 0; k < (problem_.cross ? 2u : 1u); ++k) {
+      take_sample(set(k), problem_.dimension, problem_.grow, most, sample);
+      for (std::size_t row = 0; row < set(k).count; ++row)
+        for (std::size_t d = 0; d < problem_.dimension; ++d) {
+          lowest[d] = std::min(lowest[d], static_cast<double>(set(k).lower_of(row)[d] - problem_.grow));
+          highest[d] = std::max(highest[d], static_cast<double>(set(k).upper_of(row)[d] + problem_.grow));
+        }
+    }
+    layout_ = plan_grid<T>(sample, problem_.dimension, lowest, highest);
+  }
+
+  void file(std::size_t k, unsigned) {
+    Filed& to = filed_[k];
+    const BoxView<T>& boxes = set(k);
+    to.start.assign(layout_.cell_count + 1, 0);
+    FileBoxes<T> request{boxes.lower, boxes.upper, boxes.lower_stride, boxes.upper_stride, 0, boxes.count,
+                         problem_.grow, !problem_.touching, false, &layout_, to.start.data() + 1, nullptr};
+    count_boxes()(request);
+    for (std::size_t c = 0; c < layout_.cell_count; ++c) to.start[c + 1] += to.start[c];
+    to.records = std::make_unique_for_overwrite<std::byte[]>(to.start.back() * record_size() + 64);
+    std::vector<std::uint32_t> next(to.start.begin(), to.start.end() - 1);
+    request.slots = next.data();
+    request.records = to.records.get();
+    file_boxes()(request);
+  }
+
+  auto count_boxes() const {
+    if constexpr (sizeof(T) == 4) return kernels_.count_boxes_f32[index()];
+    else return kernels_.count_boxes_f64[index()];
+  }
+  auto file_boxes() const {
+    if constexpr (sizeof(T) == 4) return kernels_.file_boxes_f32[index()];
+    else return kernels_.file_boxes_f64[index()];
+  }
+
+  std::size_t count_in(std::size_t k, std::size_t cell) const { return filed_[k].start[cell + 1] - filed_[k].start[cell]; }
+
+  void make_tasks() {
+    for (std::size_t cell = 0; cell < layout_.cell_count; ++cell) {
+      const std::size_t a = count_in(0, cell), b = problem_.cross ? count_in(1, cell) : a;
+      const std::size_t most = problem_.cross ? a * b : a * (a - (a > 0)) / 2;
+      if (most == 0) continue;
+      const std::size_t parts = std::min(std::max(a, b), most / kTaskCandidates + 1);
+      for (std::size_t part = 0; part < parts; ++part)
+        tasks_.push_back({static_cast<std::uint32_t>(cell), static_cast<std::uint32_t>(part),
+                          static_cast<std::uint32_t>(parts)});
+    }
+  }
+
+  void prepare(std::size_t cell, Scratch& scratch) const {
+    if (scratch.cell == cell) return;
+    scratch.cell = SIZE_MAX;
+    const std::size_t sets = problem_.cross ? 2 : 1;
+    const void* records[2];
+    std::size_t total = 0;
+    std::int32_t low = 32767, high = -32768;
+    for (std::size_t k = 0; k < sets; ++k) {
+      records[k] = filed_[k].records.get() + filed_[k].start[cell] * record_size();
+      kernels_.sweep_range[index()](records[k], count_in(k, cell), layout_.sweep_axis, &low, &high);
+      total += count_in(k, cell);
+    }
+    Buckets& buckets = scratch.buckets;
+    buckets = {low, 0, 0};
+    while ((high - low) >> buckets.shift >= static_cast<std::int32_t>(std::max<std::size_t>(total, 8))) ++buckets.shift;
+    buckets.count = static_cast<std::uint32_t>((high - low) >> buckets.shift) + 1;
+    for (std::size_t k = 0; k < sets; ++k) {
+      scratch.room[k].prepare(count_in(k, cell), problem_.dimension, buckets.count);
+      kernels_.sort_cell[index()](records[k], layout_.sweep_axis, buckets, scratch.room[k].arrays);
+    }
+    scratch.cell = cell;
+  }
+
+  void sweep(SweepRequest& request, bool swapped, Scratch& scratch, PairBuffer& out) const {
+    const std::uint32_t *a = request.a->row, *b = request.b->row;
+    while (request.begin < request.end) {
+      const std::size_t used = kernels_.sweep_blocks[index()](request, scratch.blocks, scratch.sure, scratch.possible);
+      for (std::size_t k = 0; k < used; ++k)
+        if (scratch.sure[k] != scratch.possible[k]) resolve(scratch, k, a, b, swapped);
+      if (out.counts_only()) {
+        out.add_count(kernels_.count_hits(scratch.sure, used));
+        continue;
+      }
+      const std::size_t found = kernels_.list_hits(scratch.blocks, scratch.sure, used, scratch.hits.get());
+      out.room(found);
+      kernels_.name_rows(scratch.hits.get(), found, a, b, !problem_.cross, swapped ? out.second() : out.first(),
+                         swapped ? out.first() : out.second());
+      out.commit(found);
+    }
+  }
+
+  // Equal numbers in a cell do not tell the order of what they stand for: ask the boxes.
+  void resolve(Scratch& scratch, std::size_t k, const std::uint32_t* a, const std::uint32_t* b, bool swapped) const {
+    const CandidateBlock block = scratch.blocks[k];
+    const auto i = static_cast<std::int32_t>(a[block.record]);
+    for (std::uint32_t bits = scratch.possible[k] & ~scratch.sure[k]; bits != 0; bits &= bits - 1) {
+      const auto lane = static_cast<std::uint32_t>(std::countr_zero(bits));
+      const auto j = static_cast<std::int32_t>(b[block.first_candidate + lane]);
+      const bool hit = swapped ? overlaps(problem_, j, i) : overlaps(problem_, i, j);
+      scratch.sure[k] |= static_cast<std::uint32_t>(hit) << lane;
+    }
+  }
+
+  Problem<T> problem_;
+  const Kernels& kernels_;
+  GridLayout<T> layout_{};
+  Filed filed_[2];
+  std::vector<Task> tasks_;
+};
+
+}  // namespace broadphase

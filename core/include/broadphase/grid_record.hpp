@@ -1,0 +1,90 @@
+// What the grid and its kernels hand to each other. Plain data: this header is read by every SIMD level.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace broadphase {
+
+// Coordinates are mapped to whole numbers: 2^15 steps to a cell, counted from the scene's origin. The map is monotone,
+// so two different numbers tell the true order; two equal ones do not, and then the boxes themselves are asked.
+inline constexpr int kCellBits = 15;
+inline constexpr std::int32_t kCellSteps = 1 << kCellBits;
+// Inside a cell, numbers are counted from its centre. A box that began before the cell has this lower number.
+inline constexpr std::int16_t kBeganBefore = -(kCellSteps / 2) - 1;
+
+// A box as seen from one cell. Upper numbers are stored negated: `lower_i + negated_upper_j <= 0` is half of a test.
+template <std::size_t D>
+struct Record {
+  std::int16_t lower[D < 4 ? 3 : 4];
+  std::int16_t negated_upper[D < 4 ? 3 : 4];
+  std::uint32_t row;
+};
+static_assert(sizeof(Record<3>) == 16 && sizeof(Record<2>) == 16 && sizeof(Record<4>) == 20);
+
+// How the scene is cut: cells along each axis, and the map to whole numbers.
+template <class T>
+struct GridLayout {
+  std::size_t sweep_axis;
+  std::int32_t cells[4];        // along each axis
+  std::int32_t cell_stride[4];  // in the numbering of cells
+  std::int32_t largest[4];      // cells * kCellSteps - 1
+  T origin[4], scale[4];
+  std::size_t cell_count;
+};
+
+// Rows [begin, end) of a set of boxes, to be counted or filed.
+template <class T>
+struct FileBoxes {
+  const T* lower;
+  const T* upper;
+  std::ptrdiff_t lower_stride, upper_stride;
+  std::size_t begin, end;
+  T grow;
+  bool drop_empty;           // leave out boxes without interior
+  bool last_may_be_read_past;  // four numbers may be read at the corners of the last row, too
+  const GridLayout<T>* layout;
+  std::uint32_t* slots;  // per cell: how many records so far (counting), the next free place (filing)
+  void* records;
+};
+
+// One set's share of one cell, sorted along the sweep axis, as structure of arrays.
+struct CellArrays {
+  std::int16_t* lower[4];
+  std::int16_t* negated_upper[4];
+  std::int16_t* began[4];  // 1: the box began before the cell, along this axis; otherwise -1
+  std::uint32_t* row;
+  std::uint32_t* bucket_end;
+  std::size_t count;
+};
+
+// Sweep coordinates to buckets, common to both sets of a cell.
+struct Buckets {
+  std::int32_t lowest;
+  std::int32_t shift;
+  std::uint32_t count;
+};
+
+// The candidates of one record, 32 at a time: bit k of `sure` and `possible` is position `first_candidate + k`.
+struct CandidateBlock {
+  std::uint32_t record, first_candidate;
+};
+
+// Records [begin, end) of `a` are to be tested each against its run in `b`.
+struct SweepRequest {
+  const CellArrays* a;
+  const CellArrays* b;
+  const Buckets* buckets;
+  std::size_t sweep_axis;
+  bool behind;           // a and b are the same: against those behind it; otherwise from the record's own bucket on
+  bool skip_own_bucket;  // ... or from the next one on
+  std::size_t begin, end;
+  std::uint32_t begin_candidate;  // of the first record: where the last call stopped; 0: at its beginning
+  std::size_t capacity;           // in blocks
+};
+
+inline constexpr std::size_t kBlockLanes = 32;
+// Readable entries beyond the last one of a CellArrays, holding values that overlap nothing.
+inline constexpr std::size_t kCellPadding = 64;
+
+}  // namespace broadphase

@@ -1,0 +1,203 @@
+// Boxes sorted along a direction; only those whose intervals overlap there are compared.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "broadphase/kernels.hpp"
+#include "broadphase/method.hpp"
+#include "broadphase/problem.hpp"
+#include "broadphase/sorted_intervals.hpp"
+
+namespace broadphase {
+
+// After D. Baraff (1992), with a sort by radix in place of insertion, and runs in place of a list of open intervals:
+// behind a box in the order of begins, those that begin before it ends are one contiguous run,
+//
+//      |--------- box ---------|
+//        |-----|                         the run of the box: begins within it
+//            |-------------------|
+//                   |--|
+//                                |---|   begins after it: the run ends here
+//
+// and every pair of overlapping intervals is met once, in the run of the one that begins first. A run ends at the next
+// void border (a place that no interval covers) at the latest. Boxes in a run overlap along the axis by construction:
+// only the other axes are compared. Time O(n log n + candidates); 8 bytes a box besides the sorted columns.
+template <class T>
+class SweepAndPrune {
+ public:
+  struct Scratch {
+    std::vector<std::uint32_t> positions;
+  };
+
+  // Along the axis where the fewest intervals overlap.
+  SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned workers)
+      : SweepAndPrune(problem, kernels, workers, best_axis(problem)) {}
+
+  SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/,
+                const SweepDirection& direction)
+      : own_first_(std::in_place, problem.first, problem.dimension, problem.touching, problem.grow, direction) {
+    if (problem.cross)
+      own_second_.emplace(problem.second, problem.dimension, problem.touching, problem.grow, direction);
+    prepare(*own_first_, problem.cross ? &*own_second_ : nullptr, kernels, problem.touching);
+  }
+
+  // Over boxes that are sorted already, all of them closed. `sorted` must outlive this.
+  SweepAndPrune(const SortedIntervals<T>& sorted, const Kernels& kernels) { prepare(sorted, nullptr, kernels, true); }
+
+  SweepAndPrune(const SweepAndPrune&) = delete;
+  SweepAndPrune& operator=(const SweepAndPrune&) = delete;
+
+  const SweepDirection& direction() const { return passes_.front().queries->direction(); }
+  // How many pairs of boxes are compared.
+  std::uint64_t candidate_count() const { return candidates_; }
+  std::size_t task_count() const { return tasks_.size(); }
+
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
+    const Task& part = tasks_[task];
+    const Pass& pass = passes_[part.pass];
+    scratch.positions.resize(kTileColumns + 64);
+    // Rows that follow each other have much the same run: they go through it together, a tile at a time.
+    for (std::size_t row = part.row_begin; row < part.row_end; row += kRowsTogether) {
+      const std::size_t row_end = std::min<std::size_t>(part.row_end, row + kRowsTogether);
+      std::size_t end = 0;
+      for (std::size_t k = row; k < row_end; ++k) end = std::max<std::size_t>(end, pass.run_end[k]);
+      end = std::min<std::size_t>(end, part.column_end);
+      // Tiles begin at multiples of their length, so that the columns are read line by line.
+      std::size_t tile = std::max<std::size_t>(pass.begin_of_run(row), part.column_begin) / kLine * kLine;
+      for (; tile < end; tile += kTileColumns)
+        for (std::size_t k = row; k < row_end; ++k) {
+          const std::size_t from = std::max({tile, pass.begin_of_run(k), std::size_t{part.column_begin}});
+          const std::size_t to = std::min({tile + kTileColumns, end, std::size_t{pass.run_end[k]}});
+          if (from < to) test(pass, k, from, to, scratch, out);
+        }
+    }
+  }
+
+ private:
+  // The queries' runs among the columns.
+  struct Pass {
+    const SortedIntervals<T>* queries;
+    const SortedIntervals<T>* columns;
+    OverlapRun<T> overlap;                // null: whatever is in the run overlaps
+    bool cross, turned;                   // turned: the queries are of the second set
+    std::vector<std::uint32_t> run_begin;  // empty: right behind the query
+    std::vector<std::uint32_t> run_end;
+
+    std::size_t begin_of_run(std::size_t k) const { return run_begin.empty() ? k + 1 : run_begin[k]; }
+  };
+  // Rows [row_begin, row_end) of a pass, and of their runs what lies in [column_begin, column_end).
+  struct Task {
+    std::uint32_t pass, row_begin, row_end, column_begin, column_end;
+  };
+
+  // 1024 columns of four floats are 16 KB: half the nearest cache. More rows together reuse a tile more often, and
+  // read more of it in vain where runs are short.
+  static constexpr std::size_t kTileColumns = 1024, kRowsTogether = 32, kLine = 16;
+  // A quarter of what a task may test, so that a few threads have equal shares.
+  static constexpr std::size_t kCandidates = kTaskCandidates / 4;
+
+  void prepare(const SortedIntervals<T>& first, const SortedIntervals<T>* second, const Kernels& kernels,
+               bool touching) {
+    const OverlapRun<T> overlap =
+        first.tested_axes() > 0 ? overlap_kernel<T>(kernels, first.tested_axes(), touching) : nullptr;
+    // Intervals along a direction are rounded, so that open ones may seem empty: they are taken as closed there.
+    const bool closed = touching || first.direction().axis < 0;
+    if (second == nullptr) {
+      passes_.push_back({&first, &first, overlap, false, false, {}, {}});
+      find_runs(passes_[0], closed, true);
+    } else {
+      // Of two intervals that overlap, the second begins within the first, or else the first after the second begins.
+      passes_.push_back({&first, second, overlap, true, false, {}, {}});
+      passes_.push_back({second, &first, overlap, true, true, {}, {}});
+      find_runs(passes_[0], closed, true);
+      find_runs(passes_[1], closed, false);
+    }
+    for (std::uint32_t k = 0; k < passes_.size(); ++k) add_tasks(k);
+  }
+
+  static void find_runs(Pass& pass, bool closed, bool together) {
+    const std::size_t rows = pass.queries->count(), columns = pass.columns->count();
+    const T *begin = pass.queries->begins(), *end = pass.queries->ends(), *starts = pass.columns->begins();
+    std::size_t run_begin = 0, run_end = 0;
+    pass.run_end.resize(rows);
+    if (pass.cross) pass.run_begin.resize(rows);
+    for (std::size_t k = 0; k < rows; ++k) {
+      if (pass.cross) {
+        while (run_begin < columns && (together ? starts[run_begin] < begin[k] : starts[run_begin] <= begin[k]))
+          ++run_begin;
+        pass.run_begin[k] = static_cast<std::uint32_t>(run_begin);
+      } else {
+        run_begin = k + 1;
+      }
+      run_end = end_of_run(starts, run_begin, columns, run_end, end[k], closed);
+      pass.run_end[k] = static_cast<std::uint32_t>(run_end);
+    }
+  }
+
+  void add_tasks(std::uint32_t number) {
+    const Pass& pass = passes_[number];
+    const auto rows = static_cast<std::uint32_t>(pass.queries->count());
+    const auto columns = static_cast<std::uint32_t>(pass.columns->count());
+    std::uint32_t start = 0;
+    std::size_t pending = 0;  // candidates of the rows from `start` on
+    const auto flush = [&](std::uint32_t row) {
+      if (pending > 0) tasks_.push_back({number, start, row, 0, columns});
+      start = row;
+      pending = 0;
+    };
+    for (std::uint32_t k = 0; k < rows; ++k) {
+      const std::size_t begin = pass.begin_of_run(k), length = pass.run_end[k] - begin;
+      candidates_ += length;
+      if (pending + length > kCandidates) flush(k);
+      pending += length;
+      if (length <= kCandidates) continue;
+      // A run longer than a task is cut to pieces.
+      for (std::size_t at = begin; at < begin + length; at += kCandidates)
+        tasks_.push_back({number, k, k + 1, static_cast<std::uint32_t>(at),
+                          static_cast<std::uint32_t>(std::min(at + kCandidates, begin + length))});
+      start = k + 1;
+      pending = 0;
+    }
+    flush(rows);
+  }
+
+  void test(const Pass& pass, std::size_t row, std::size_t from, std::size_t to, Scratch& scratch,
+            PairBuffer& out) const {
+    std::size_t found = to - from;
+    if (pass.overlap != nullptr) {
+      T box[8];
+      pass.queries->gather_tested(row, box);
+      found = pass.overlap({pass.columns->tested_columns(), from, to, box}, scratch.positions.data());
+      if (found == 0) return;
+    }
+    if (out.counts_only()) {
+      out.add_count(found);
+      return;
+    }
+    if (pass.overlap == nullptr)
+      for (std::size_t k = 0; k < found; ++k) scratch.positions[k] = static_cast<std::uint32_t>(from + k);
+    out.room(found);
+    const std::int32_t query = pass.queries->rows()[row];
+    const std::int32_t* rows = pass.columns->rows();
+    std::int32_t *first = out.first(), *second = out.second();
+    for (std::size_t k = 0; k < found; ++k) {
+      const std::int32_t other = rows[scratch.positions[k]];
+      const bool swapped = pass.cross ? pass.turned : other < query;
+      first[k] = swapped ? other : query;
+      second[k] = swapped ? query : other;
+    }
+    out.commit(found);
+  }
+
+  std::optional<SortedIntervals<T>> own_first_, own_second_;
+  std::vector<Pass> passes_;
+  std::vector<Task> tasks_;
+  std::uint64_t candidates_ = 0;
+};
+
+}  // namespace broadphase

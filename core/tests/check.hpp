@@ -1,0 +1,48 @@
+// The least a test needs: a check that says where and in what case it failed, and random numbers.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace broadphase::tests {
+
+// What the running test is doing: printed when a check fails.
+inline std::string& current_case() {
+  static std::string text;
+  return text;
+}
+
+[[noreturn]] inline void fail(const char* file, int line, const char* condition) {
+  std::fprintf(stderr, "%s:%d: failed: %s\n  in the case: %s\n", file, line, condition, current_case().c_str());
+  std::exit(1);
+}
+
+// SplitMix64: the same numbers on every platform, which the distributions of <random> do not promise.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t bits() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+  }
+  std::size_t below(std::size_t limit) { return static_cast<std::size_t>(bits() % limit); }
+  double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
+  bool chance(double probability) { return uniform() < probability; }
+
+ private:
+  std::uint64_t state_;
+};
+
+// How many random cases to try: the first argument of the test, or `normal`.
+inline std::size_t rounds(int argc, char** argv, std::size_t normal) {
+  return argc > 1 ? static_cast<std::size_t>(std::strtoull(argv[1], nullptr, 10)) : normal;
+}
+
+}  // namespace broadphase::tests
+
+#define CHECK(condition) \
+  ((condition) ? static_cast<void>(0) : broadphase::tests::fail(__FILE__, __LINE__, #condition))

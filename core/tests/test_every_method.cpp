@@ -1,0 +1,97 @@
+// Every method × level × dtype × dimension × one set or two × closed or open × grown or not, against a double loop.
+#include "methods.hpp"
+
+namespace broadphase::tests {
+namespace {
+
+template <class T>
+void compare(const Problem<T>& problem, const PairList& expected) {
+  const std::string scene = current_case();
+  for_each_level([&](const Kernels& kernels) {
+    for_each_method<T>([&]<class M>(const char* name) {
+      current_case() = std::string(name) + ", " + kernels.level + ", " + scene;
+      for (const unsigned workers : {1u, 3u}) {
+        const M method(problem, kernels, workers);
+        CHECK(pairs_of(method, problem.filter, workers) == expected);
+        CHECK(count_of(method, problem.filter, workers) == expected.size());
+      }
+    });
+  });
+  current_case() = scene;
+}
+
+template <class T>
+void try_problem(const Boxes<T>& first, const Boxes<T>& second, std::size_t dimension, bool cross, bool touching,
+                 T grow, const std::string& seed) {
+  Problem<T> problem;
+  problem.first = first.view;
+  problem.cross = cross;
+  if (cross) problem.second = second.view;
+  problem.dimension = dimension;
+  problem.touching = touching;
+  problem.grow = grow;
+  current_case() = describe(problem) + ", " + seed;
+  compare(problem, plain_pairs(problem));
+}
+
+template <class T>
+void try_scene(std::uint64_t seed, std::size_t most) {
+  Random random(seed);
+  SceneOptions options;
+  const std::size_t dimension = options.dimension = 1 + random.below(4);
+  options.cells = 1 + random.below(random.chance(0.5) ? 6 : 40);
+  options.largest = random.below(4);
+  options.infinite = random.chance(0.2) ? 0.05 : 0;
+  options.step = random.chance(0.3) ? 0.1 : 1;  // 0.1 is rounded, so that sums are
+  options.origin = random.chance(0.3) ? -2 : random.chance(0.2) ? 1e6 : 0;
+  options.count = random.below(most + 1);
+  options.layout = random.below(3);
+  const Boxes<T> first = lattice_boxes<T>(random, options);
+  options.count = random.below(random.chance(0.2) ? 3 : most + 1);
+  options.layout = random.below(3);
+  const Boxes<T> second = lattice_boxes<T>(random, options);
+  const T grow = random.chance(0.5) ? T(0) : random.chance(0.5) ? T(0.5) : T(0.3);
+  for (const bool cross : {false, true})
+    for (const bool touching : {true, false})
+      try_problem<T>(first, second, dimension, cross, touching, grow, "seed " + std::to_string(seed));
+}
+
+// Sizes on both sides of every threshold: lanes, tiles, rows of a task.
+template <class T>
+void try_size(std::size_t count, std::size_t other_count, std::size_t dimension) {
+  Random random(count * 31 + other_count * 7 + dimension);
+  SceneOptions options;
+  options.dimension = dimension;
+  options.count = count;
+  options.cells = 60;
+  const Boxes<T> first = lattice_boxes<T>(random, options);
+  options.count = other_count;
+  const Boxes<T> second = lattice_boxes<T>(random, options);
+  for (const bool cross : {false, true})
+    for (const bool touching : {true, false}) try_problem<T>(first, second, dimension, cross, touching, T(0), "sizes");
+}
+
+template <class T>
+void try_sizes() {
+  for (const std::size_t n : {0, 1, 2, 3, 15, 16, 17, 31, 33, 47, 48, 49, 63, 64, 65}) {
+    try_size<T>(n, 5, 2);
+    try_size<T>(n, 70 - n, 3);
+  }
+  for (const std::size_t n : {1023, 1025, 2047, 2048, 2049, 2600}) try_size<T>(n, 1030, 3);
+  try_size<T>(3, 3000, 2);
+  try_size<T>(3000, 3, 1);
+}
+
+}  // namespace
+}  // namespace broadphase::tests
+
+int main(int argc, char** argv) {
+  using namespace broadphase::tests;
+  const std::size_t scenes = rounds(argc, argv, 150);
+  for (std::uint64_t seed = 0; seed < scenes; ++seed) {
+    try_scene<float>(seed, seed % 10 == 0 ? 400 : 64);
+    try_scene<double>(seed + 1'000'000'000, seed % 10 == 0 ? 400 : 64);
+  }
+  try_sizes<float>();
+  try_sizes<double>();
+}
