@@ -1,0 +1,61 @@
+"""What a file of boxes holds, once read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoxFile:
+    """The boxes of a file, and what their rows are called there.
+
+    Attributes
+    ----------
+    boxes : ndarray, shape (n, 2, d), float32 or float64
+        Lower and upper corners. Values are not checked: see `broadphase.boxes.find_invalid`.
+    source : str
+        The file's path as given, for messages.
+    kind : str
+        What one box stands for: "array row", "table row", "feature", "feature part", "triangle" or "mesh part".
+    names : ndarray of object, shape (n,), optional
+        Name of each box, if the file has names.
+    owners : ndarray of int64, shape (n,), optional
+        For parts and triangles: number of the feature or mesh in the file that each belongs to.
+    blank : str
+        What a row of NaN comes from in such a file: "an empty cell", "a feature without coordinates".
+    """
+
+    boxes: NDArray[Any]
+    source: str
+    kind: str
+    names: NDArray[np.object_] | None = None
+    owners: NDArray[np.int64] | None = None
+    blank: str = ""
+
+    def describe(self, row: int) -> str:
+        """Say where a row is, for messages.
+
+        Parameters
+        ----------
+        row : int
+            Number of the box.
+
+        Returns
+        -------
+        str
+            The file, the row and its name.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> names = np.array(["Kings", "Cook"], dtype=object)
+        >>> BoxFile(np.zeros((2, 2, 2)), "counties.csv", "table row", names).describe(1)
+        'counties.csv, row 1 (Cook)'
+        """
+        name = "" if self.names is None or self.names[row] is None else f" ({self.names[row]})"
+        return f"{self.source}, row {row}{name}"

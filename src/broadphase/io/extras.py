@@ -1,0 +1,66 @@
+"""The one place where optional libraries are imported."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import Any
+
+from broadphase.errors import MissingExtraError
+
+
+def import_extra(module: str, *, purpose: str, extra: str = "io") -> Any:
+    """Import an optional library, or say how to install it.
+
+    Parameters
+    ----------
+    module : str
+        Dotted name of the module.
+    purpose : str
+        What it is needed for, as the start of a sentence: "reading .parquet files".
+    extra : str
+        The extra of this package that brings it.
+
+    Returns
+    -------
+    module
+        The imported module.
+
+    Raises
+    ------
+    MissingExtraError
+        It is not installed; the message names the ``pip install``.
+
+    Examples
+    --------
+    >>> import_extra("no_such_library", purpose="reading .xyz files")
+    Traceback (most recent call last):
+    broadphase.errors.MissingExtraError: reading .xyz files needs no_such_library: pip install "broadphase[io]"
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        library = module.partition(".")[0]
+        raise MissingExtraError(
+            f'{purpose} needs {library}: pip install "broadphase[{extra}]"', name=error.name
+        ) from error
+
+
+def has_library(module: str) -> bool:
+    """Say whether a library is installed, without importing it.
+
+    Parameters
+    ----------
+    module : str
+        Name of a top-level module.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> has_library("numpy"), has_library("no_such_library")
+    (True, False)
+    """
+    return importlib.util.find_spec(module) is not None

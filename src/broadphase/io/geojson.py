@@ -1,0 +1,150 @@
+"""Boxes of the features of a GeoJSON file (RFC 7946)."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.io.box_file import BoxFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_DEPTH = {"Point": 0, "MultiPoint": 1, "LineString": 1, "MultiLineString": 2, "Polygon": 2, "MultiPolygon": 3}
+_NAMES = ("name", "NAME", "Name", "label", "id")
+_NOTHING = (math.nan, math.nan, math.nan, math.nan)
+
+_Box = tuple[float, float, float, float]
+
+
+def read_geojson(path: Path, *, parts: bool = False, name_property: str | None = None) -> BoxFile:
+    """Read the box of each feature, in longitude and latitude (or whatever plane the file is in).
+
+    Altitudes and `bbox` members are not used. A feature that crosses the 180th meridian in one piece has a box that
+    goes around the world; RFC 7946 has such features cut in two, and with `parts` each half has its own box.
+
+    Parameters
+    ----------
+    path : Path
+        A FeatureCollection, a Feature or a geometry.
+    parts : bool
+        One box for each member of a Multi... geometry or collection.
+    name_property : str, optional
+        The property that names the features.
+
+    Returns
+    -------
+    BoxFile
+        float64, d = 2. A feature without coordinates is a row of NaN.
+
+    Raises
+    ------
+    ValueError
+        Not JSON, not GeoJSON, or coordinates that are no numbers; names line or row.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as stream:
+            document = json.load(stream, parse_constant=_refuse_constant)
+        features = _features_of(document)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    boxes: list[_Box] = []
+    names: list[str | None] = []
+    owners: list[int] = []
+    for number, feature in enumerate(features):
+        try:
+            name = _name_of(feature, name_property)
+            found = list(_boxes_of(feature["geometry"])) or [_NOTHING]
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+            which = "feature" if parts else "row"
+            raise ValueError(f"{path}, {which} {number}: {_explain(error)}") from error
+        if not parts:
+            found = [_around(found)]
+        boxes += found
+        names += [name] * len(found)
+        owners += [number] * len(found)
+    corners = np.array(boxes, dtype=np.float64).reshape(len(boxes), 2, 2)
+    known = np.array(names, dtype=object) if any(name is not None for name in names) else None
+    kind = "feature part" if parts else "feature"
+    return BoxFile(corners, str(path), kind, known, np.array(owners, np.int64), blank="a feature without coordinates")
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _features_of(document: Any) -> list[Any]:
+    kind = document.get("type") if isinstance(document, dict) else None
+    if kind == "FeatureCollection":
+        features = document.get("features")
+        if isinstance(features, list):
+            return features
+        raise ValueError("the FeatureCollection has no list of features")
+    if kind == "Feature":
+        return [document]
+    if kind in _DEPTH or kind == "GeometryCollection":
+        return [{"geometry": document}]
+    if kind == "Topology":
+        raise ValueError("this is TopoJSON; convert it to GeoJSON first")
+    raise ValueError("not GeoJSON: no FeatureCollection, Feature or geometry at the top")
+
+
+def _name_of(feature: Any, wanted: str | None) -> str | None:
+    properties = feature.get("properties") or {}
+    if wanted is not None:
+        value = properties.get(wanted)
+    else:
+        value = next((properties[key] for key in _NAMES if properties.get(key) is not None), feature.get("id"))
+    return None if value is None else str(value)
+
+
+def _boxes_of(geometry: Any) -> Iterator[_Box]:
+    """Yield the box of each part of a geometry that has coordinates."""
+    if geometry is None:
+        return
+    kind = geometry["type"]
+    if kind == "GeometryCollection":
+        for member in geometry["geometries"]:
+            yield from _boxes_of(member)
+        return
+    if kind not in _DEPTH:
+        raise ValueError(f"unknown geometry {kind!r}")
+    several = kind.startswith("Multi")
+    for part in geometry["coordinates"] if several else [geometry["coordinates"]]:
+        if part:
+            yield _box_of(part, _DEPTH[kind] - several)
+
+
+def _box_of(coordinates: Any, depth: int) -> _Box:
+    if depth > 1:
+        return _around([_box_of(member, depth - 1) for member in coordinates if member])
+    points = [coordinates] if depth == 0 else coordinates
+    xs, ys = list(zip(*points, strict=False))[:2]  # a point may have an altitude or not
+    box = (min(xs), min(ys), max(xs), max(ys))
+    if not all(isinstance(value, float | int) for value in box):
+        raise TypeError("coordinates are not numbers")
+    return float(box[0]), float(box[1]), float(box[2]), float(box[3])
+
+
+def _around(boxes: list[_Box]) -> _Box:
+    boxes = [box for box in boxes if not math.isnan(box[0])]
+    if len(boxes) < 2:
+        return boxes[0] if boxes else _NOTHING
+    x0, y0, x1, y1 = zip(*boxes, strict=True)
+    return min(x0), min(y0), max(x1), max(y1)
+
+
+def _explain(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"has no {error}"
+    if isinstance(error, ValueError) and str(error).startswith("unknown"):
+        return str(error)
+    return "its coordinates are not lists of numbers, two or more for each point"

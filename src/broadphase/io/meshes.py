@@ -1,0 +1,117 @@
+"""Boxes of the triangles or parts of a mesh file."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.boxes import from_parts, from_triangles, merge
+from broadphase.io.box_file import BoxFile
+from broadphase.io.extras import import_extra
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Mesh = tuple[str, NDArray[Any], NDArray[Any]]  # name, vertices (v, 3), faces (m, 3)
+
+
+def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
+    """Read the boxes of a mesh file's triangles, or of its parts, where the scene places them.
+
+    Parameters
+    ----------
+    path : Path
+        .obj, .stl, .ply, .glb or whatever else trimesh reads.
+    parts : bool
+        One box for each mesh of the scene; if there is but one, for each connected piece of it (vertices at the same
+        place are the same vertex).
+
+    Returns
+    -------
+    BoxFile
+        float64, d = 3, with the number of the mesh that each box belongs to. Meshes that are empty are left out.
+
+    Raises
+    ------
+    ValueError
+        Not a mesh file, no triangles in it, or NaN in a vertex.
+    MissingExtraError
+        trimesh is not installed.
+    """
+    meshes = _read_scene(path)
+    names = np.array([name for name, _, _ in meshes], dtype=object)
+    try:
+        boxes = [from_triangles(vertices, faces) for _, vertices, faces in meshes]
+        if not parts:
+            owners = np.repeat(np.arange(len(meshes)), [len(one) for one in boxes])
+            return BoxFile(np.concatenate(boxes), str(path), "triangle", None, owners)
+        if len(meshes) > 1:
+            owners = np.arange(len(meshes))
+            return BoxFile(np.stack([merge(one) for one in boxes]), str(path), "mesh part", names, owners)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    pieces = from_parts(*_label_pieces(*meshes[0][1:]))
+    return BoxFile(pieces, str(path), "mesh part", None, np.zeros(len(pieces), np.int64))
+
+
+def _read_scene(path: Path) -> list[Mesh]:
+    trimesh = import_extra("trimesh", purpose=f"reading {path.suffix} files")
+    kind = path.suffix.lower().lstrip(".")
+    with path.open("rb") as stream:
+        logging.getLogger("trimesh").setLevel(logging.CRITICAL)  # it logs failures that are raised here as well
+        try:
+            scene = trimesh.load_scene(stream, file_type=kind, process=False)
+            meshes = [
+                (str(node), np.asarray(mesh.vertices) @ pose[:3, :3].T + pose[:3, 3], np.asarray(mesh.faces))
+                for node, pose, mesh in _nodes_of(scene)
+            ]
+        except ImportError:
+            raise
+        except Exception as error:  # damaged files make trimesh fail in every way that Python knows
+            raise ValueError(f"{path}: not a readable {path.suffix} file ({type(error).__name__}: {error})") from error
+    meshes = [mesh for mesh in meshes if len(mesh[2])]
+    if not meshes:
+        raise ValueError(f"{path}: has no triangles")
+    return meshes
+
+
+def _nodes_of(scene: Any) -> list[tuple[str, Any, Any]]:
+    nodes = []
+    for node in scene.graph.nodes_geometry:
+        pose, key = scene.graph[node]
+        mesh = scene.geometry[key]
+        if hasattr(mesh, "faces"):  # not a point cloud or a path
+            nodes.append((node, pose, mesh))
+    return nodes
+
+
+def _label_pieces(vertices: NDArray[Any], faces: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the corners of all triangles, and for each the number of the connected piece it belongs to.
+
+    Pieces are numbered in the order of their first triangle. Every vertex starts with its own number; the lowest number
+    spreads along triangles, and each number then takes that of the vertex it names, until nothing changes: about log(v)
+    rounds.
+    """
+    _, same = np.unique(vertices, axis=0, return_inverse=True)
+    corners = same.reshape(-1)[faces]
+    label = np.arange(len(vertices))
+    while True:
+        lowest = label[corners].min(axis=1)
+        spread = label.copy()
+        for column in range(corners.shape[1]):
+            np.minimum.at(spread, label[corners[:, column]], lowest)
+            np.minimum.at(spread, corners[:, column], lowest)
+        while (spread[spread] != spread).any():
+            spread = spread[spread]
+        if (spread == label).all():
+            break
+        label = spread
+    root = label[corners[:, 0]]
+    _, first, number = np.unique(root, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return vertices[faces].reshape(-1, vertices.shape[1]), np.repeat(rank[number.reshape(-1)], faces.shape[1])
