@@ -1,0 +1,102 @@
+# Everything there is to do here. Each target makes what it needs in .venv; `make` alone lists them.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# One stamp for each thing that is installed; newer than all it was made from.
+DONE := $(VENV)/done
+
+CORE := $(shell find core -name '*.?pp' -not -path 'core/tests/*' -o -name CMakeLists.txt) CMakeLists.txt
+PACKAGE := $(shell find src -type f -not -name '*.so' -not -name '*.pyc')
+CORE_FILES := $(shell find core -name '*.?pp')
+# Where the core's own tests are built: as released, and under the sanitizers.
+CORE_TESTS := build/core-tests
+CORE_SANITIZED := build/core-sanitized
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1|/' | \
+	while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+.PHONY: run
+run: $(DONE)/package ## find the pairs of real and of moving boxes, with a table of what it took
+	$(BIN)/python -m broadphase.bench.tour
+
+.PHONY: test
+test: $(DONE)/package $(DONE)/test ## the tests of the package, its docstrings and the documentation (ARGS= goes to pytest)
+	$(BIN)/python -m pytest $(ARGS)
+
+.PHONY: check
+check: lint types layers core-check ## everything that judges the code: ruff, mypy, import-linter, clang-format, sanitizers
+	@echo 'make check: all is well'
+
+.PHONY: lint
+lint: $(DONE)/check ## ruff and clang-format
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/clang-format --dry-run -Werror $(CORE_FILES)
+
+.PHONY: types
+types: $(DONE)/check $(DONE)/test ## mypy, strict
+	$(BIN)/mypy
+
+.PHONY: layers
+layers: $(DONE)/check ## who may import whom
+	PYTHONPATH=src $(BIN)/lint-imports --no-logo
+
+.PHONY: core-check
+core-check: $(DONE)/build ## the tests of the C++ core, under the address and undefined-behaviour sanitizers
+	$(BIN)/cmake -S . -B $(CORE_SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DCMAKE_BUILD_TYPE=Debug \
+	    -DBROADPHASE_PYTHON=OFF -DBROADPHASE_TESTS=ON -DBROADPHASE_SANITIZE=address,undefined >/dev/null
+	$(BIN)/cmake --build $(CORE_SANITIZED)
+	$(BIN)/ctest --test-dir $(CORE_SANITIZED) --output-on-failure --no-tests=error
+
+.PHONY: format
+format: $(DONE)/check ## rewrite the sources in the house style
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	$(BIN)/clang-format -i $(CORE_FILES)
+
+.PHONY: stub
+stub: $(DONE)/package ## take over the type stub of the core, written by the build
+	cp $$(cd build && $(CURDIR)/$(BIN)/python -c 'import broadphase; print(broadphase.__path__[0])')/_core.pyi src/broadphase/
+
+.PHONY: clean
+clean: ## remove what was built here, and .venv
+	rm -rf $(VENV) build dist wheelhouse .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(DONE)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else \
+	    "broadphase needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Name another by PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade 'pip>=25.1'
+	mkdir -p $(DONE) && touch $@
+
+$(DONE)/build: $(DONE)/venv pyproject.toml
+	$(PIP) --group build
+	touch $@
+
+# Without isolation, so that the build folder stays and only what has changed is compiled again.
+$(DONE)/package: $(DONE)/build $(CORE) $(PACKAGE) README.md LICENSE
+	@echo 'building broadphase'
+	$(PIP) --no-build-isolation .
+	touch $@
+
+$(DONE)/extras: pyproject.toml | $(DONE)/package
+	$(PIP) 'broadphase[cli,io,plot]'
+	touch $@
+
+$(DONE)/test: pyproject.toml | $(DONE)/extras
+	$(PIP) --group test
+	touch $@
+
+$(DONE)/check: $(DONE)/venv pyproject.toml
+	$(PIP) --group check
+	touch $@
