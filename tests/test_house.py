@@ -1,0 +1,162 @@
+"""The house is in order: one version, one door to the core, documented names, short files, pins that agree."""
+
+import ast
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import broadphase as bp
+from cases import run_script
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+SOURCES = sorted(
+    path
+    for folder in ("src", "core", "tests", "benchmarks", "examples")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in {".py", ".hpp", ".cpp"}
+)
+MODULES = ["broadphase", *(found.name for found in pkgutil.walk_packages(bp.__path__, "broadphase."))]
+PUBLIC_MODULES = [name for name in MODULES if not any(part.startswith("_") for part in name.split("."))]
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_version_in_every_place_is_that_of_the_package():
+    assert f"\nversion: {bp.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\n## [{bp.__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert "version" in PYPROJECT["project"]["dynamic"]
+    if importlib.util.find_spec("broadphase").submodule_search_locations[0] != str(ROOT / "src/broadphase"):
+        assert importlib.metadata.version("broadphase") == bp.__version__
+
+
+def test_stub_of_the_core_is_the_generated_one(tmp_path):
+    pytest.importorskip("nanobind", reason="writes the stub; part of the dependency group `build`")
+    pinned = next(line for line in PYPROJECT["dependency-groups"]["build"] if line.startswith("nanobind=="))
+    if pinned != "nanobind==" + importlib.metadata.version("nanobind"):
+        pytest.skip(f"the stub is compared with what {pinned} writes")
+    core = Path(importlib.import_module("broadphase._core").__file__)
+    stub = tmp_path / "_core.pyi"
+    command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "_core", "-i", str(core.parent), "-o", str(stub)]
+    subprocess.run(command, check=True)
+    committed = (ROOT / "src/broadphase/_core.pyi").read_text("utf-8")
+    assert committed == stub.read_text("utf-8"), "src/broadphase/_core.pyi: run `make stub`"
+
+
+def test_source_files_fit_in_400_lines():
+    assert not {relative(path): lines for path in SOURCES if (lines := len(path.read_text("utf-8").splitlines())) > 400}
+
+
+def test_source_files_are_finished_and_named_after_a_topic():
+    unfinished = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+    assert not [relative(path) for path in SOURCES if unfinished.search(path.read_text("utf-8"))]
+    assert not [relative(path) for path in SOURCES if path.stem in {"utils", "common", "helpers", "misc", "manager"}]
+
+
+def imported_modules(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
+            names.add(node.value)  # import_module("...")
+    return names
+
+
+def test_compiled_module_is_imported_in_one_file_only():
+    modules = {path: imported_modules(path) for path in (ROOT / "src").rglob("*.py")}
+    doors = [path for path, names in modules.items() if any("_core" in name.split(".") for name in names)]
+    assert [path.name for path in doors] == ["_native.py"]
+
+
+def test_core_outside_the_bindings_never_sees_python():
+    for path in SOURCES:
+        if path.suffix != ".py" and "bindings" not in path.parts:
+            text = path.read_text("utf-8")
+            assert not re.search(r"#include\s*[<\"](Python\.h|nanobind)", text), relative(path)
+
+
+def test_import_of_the_package_brings_numpy_and_nothing_else():
+    script = "import sys, numpy; before = set(sys.modules); import broadphase; print(*set(sys.modules) - before)"
+    modules = run_script(script).split()
+    brought = {name.partition(".")[0] for name in modules}
+    assert not {f"broadphase.{part}" for part in ("bench", "cli", "io", "testing")} & set(modules)
+    assert brought - {"broadphase", "numpy"} <= set(sys.stdlib_module_names), "import broadphase is to stay quick"
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="for free-threaded Python")
+def test_import_on_free_threaded_python_leaves_the_gil_off():
+    assert run_script("import sys, broadphase; print(sys._is_gil_enabled())").strip() == "False"
+
+
+def public_members(module):
+    for name in getattr(module, "__all__", ()):
+        member = getattr(module, name)
+        if inspect.isroutine(member) or inspect.isclass(member) or inspect.ismodule(member):
+            yield f"{module.__name__}.{name}", member
+        if inspect.isclass(member):
+            for key, value in vars(member).items():
+                if not key.startswith("_") and (inspect.isroutine(value) or isinstance(value, property)):
+                    yield f"{module.__name__}.{name}.{key}", value
+
+
+@pytest.mark.parametrize("name", PUBLIC_MODULES)
+def test_every_public_name_of_a_module_is_documented(name):
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        pytest.skip(f"needs an extra: {error}")
+    assert inspect.getdoc(module)
+    for where, member in public_members(module):
+        first_line = (inspect.getdoc(member) or "").partition("\n")[0]
+        assert first_line.endswith((".", "?", ":")), f"{where}: {first_line!r}"
+
+
+@pytest.mark.parametrize("name", [name for name in bp.__all__ if inspect.isroutine(getattr(bp, name))])
+def test_every_public_function_shows_an_example(name):
+    assert ">>> " in inspect.getdoc(getattr(bp, name))
+
+
+def test_public_names_are_written_in_the_documentation():
+    pages = "\n".join(path.read_text("utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+    missing = [name for name in bp.__all__ if not re.search(rf"\b{re.escape(name)}\b", pages)]
+    assert not missing
+
+
+def test_pages_of_the_documentation_are_all_linked_from_its_index():
+    index = (ROOT / "docs/README.md").read_text("utf-8")
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    assert not [page for page in pages if page != "README.md" and f"({page}" not in index]
+
+
+@pytest.mark.parametrize("path", sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]), ids=relative)
+def test_links_between_pages_lead_somewhere(path):
+    text = re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.DOTALL)
+    targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text)]
+    missing = [x for x in targets if x and not re.match(r"https?:|mailto:", x) and not (path.parent / x).exists()]
+    assert not missing
+
+
+def test_pins_of_pre_commit_are_those_of_the_check_group():
+    pins = re.findall(r'"([\w-]+==[\w.]+)"', (ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
+    assert pins
+    assert set(pins) <= set(PYPROJECT["dependency-groups"]["check"])
+
+
+def test_dependencies_of_the_package_are_numpy_alone():
+    assert [re.split(r"[<>=]", line)[0] for line in PYPROJECT["project"]["dependencies"]] == ["numpy"]
