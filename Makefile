@@ -15,8 +15,7 @@ DONE := $(VENV)/done
 CORE := $(shell find core -name '*.?pp' -not -path 'core/tests/*' -o -name CMakeLists.txt) CMakeLists.txt
 PACKAGE := $(shell find src -type f -not -name '*.so' -not -name '*.pyc')
 CORE_FILES := $(shell find core -name '*.?pp')
-# Where the core's own tests are built: as released, and under the sanitizers.
-CORE_TESTS := build/core-tests
+# Where the tests of the core are built, under the sanitizers.
 CORE_SANITIZED := build/core-sanitized
 
 .PHONY: help
@@ -55,7 +54,7 @@ core-check: $(DONE)/build ## the tests of the C++ core, under the address and un
 	$(BIN)/cmake -S . -B $(CORE_SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DCMAKE_BUILD_TYPE=Debug \
 	    -DBROADPHASE_PYTHON=OFF -DBROADPHASE_TESTS=ON -DBROADPHASE_SANITIZE=address,undefined >/dev/null
 	$(BIN)/cmake --build $(CORE_SANITIZED)
-	$(BIN)/ctest --test-dir $(CORE_SANITIZED) --output-on-failure --no-tests=error
+	$(BIN)/ctest --test-dir $(CORE_SANITIZED)/core/tests --output-on-failure --no-tests=error
 
 .PHONY: format
 format: $(DONE)/check ## rewrite the sources in the house style
