@@ -24,7 +24,7 @@ help: ## list the targets
 	while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 .PHONY: run
-run: $(DONE)/package ## find the pairs of real and of moving boxes, with a table of what it took
+run: $(DONE)/package $(DONE)/cli ## find the pairs of real and of moving boxes, with a table of what it took
 	$(BIN)/python -m broadphase.bench.tour
 
 .PHONY: test
@@ -86,6 +86,11 @@ $(DONE)/build: $(DONE)/venv pyproject.toml
 $(DONE)/package: $(DONE)/build $(CORE) $(PACKAGE) README.md LICENSE
 	@echo 'building broadphase'
 	$(PIP) --no-build-isolation .
+	touch $@
+
+# The package is there already, so these bring what the extras name and leave it as it is.
+$(DONE)/cli: pyproject.toml | $(DONE)/package
+	$(PIP) 'broadphase[cli]'
 	touch $@
 
 $(DONE)/extras: pyproject.toml | $(DONE)/package
