@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     BoxesLike: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]
 
-__all__ = ["as_boxes", "as_corners", "describe_invalid", "find_invalid"]
+__all__ = ["as_boxes", "as_corners", "as_numbers", "describe_invalid", "find_invalid"]
 
 MAX_DIMENSION = 4
 
