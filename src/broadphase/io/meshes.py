@@ -60,19 +60,22 @@ def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
 
 def _read_scene(path: Path) -> list[Mesh]:
     trimesh = import_extra("trimesh", purpose=f"reading {path.suffix} files")
-    kind = path.suffix.lower().lstrip(".")
+    log = logging.getLogger("trimesh")
+    level = log.level
     with path.open("rb") as stream:
-        logging.getLogger("trimesh").setLevel(logging.CRITICAL)  # it logs failures that are raised here as well
+        log.setLevel(logging.CRITICAL)  # it logs failures that are raised here as well
         try:
-            scene = trimesh.load_scene(stream, file_type=kind, process=False)
+            scene = trimesh.load_scene(stream, file_type=path.suffix.lower().lstrip("."), process=False)
             meshes = [
                 (str(node), np.asarray(mesh.vertices) @ pose[:3, :3].T + pose[:3, 3], np.asarray(mesh.faces))
                 for node, pose, mesh in _nodes_of(scene)
             ]
-        except ImportError:
+        except (ImportError, MemoryError, OSError):
             raise
         except Exception as error:  # damaged files make trimesh fail in every way that Python knows
             raise ValueError(f"{path}: not a readable {path.suffix} file ({type(error).__name__}: {error})") from error
+        finally:
+            log.setLevel(level)
     meshes = [mesh for mesh in meshes if len(mesh[2])]
     if not meshes:
         raise ValueError(f"{path}: has no triangles")

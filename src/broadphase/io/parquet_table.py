@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.boxes.forms import as_numbers
+from broadphase.boxes import as_numbers
 from broadphase.io.box_file import BoxFile
 from broadphase.io.columns import WANTED, find_box_columns, find_name_column
 from broadphase.io.extras import import_extra

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import zipfile
 from collections.abc import Iterable
@@ -150,10 +148,14 @@ def _csv_with_pyarrow(stream: Any, columns: dict[str, Any]) -> None:
 
 
 def _csv_plainly(stream: Any, columns: dict[str, Any]) -> None:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-    stream.write(text.getvalue().encode())
+    cells = [[_quoted(cell) for cell in column.tolist()] for column in columns.values()]
+    stream.writelines(f"{','.join(row)}\n".encode() for row in zip(*cells, strict=True))
+
+
+def _quoted(cell: int | str | None) -> str:
+    if isinstance(cell, int):
+        return str(cell)
+    return "" if cell is None else '"' + str(cell).replace('"', '""') + '"'
 
 
 def _write_parquet(path: Path, portions: Iterator[NDArray[Any]], names: Names) -> int:

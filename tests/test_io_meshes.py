@@ -1,0 +1,90 @@
+"""Boxes of mesh files."""
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.io import read_boxes
+
+trimesh = pytest.importorskip("trimesh")
+
+SUFFIXES = [".obj", ".stl", ".ply", ".glb"]
+
+
+def corners(file):
+    """Boxes in an order that does not depend on the file format."""
+    rows = np.round(file.boxes.reshape(len(file.boxes), -1), 5)
+    return rows[np.lexsort(rows.T)]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_mesh_gives_the_boxes_of_its_triangles(tmp_path, suffix):
+    mesh = trimesh.creation.icosphere(subdivisions=2)
+    path = tmp_path / f"ball{suffix}"
+    mesh.export(path)
+    file = read_boxes(path)
+    assert file.boxes.shape == (320, 2, 3)
+    assert (file.kind, file.owners.max()) == ("triangle", 0)
+    expected = bp.boxes.from_triangles(mesh.triangles).reshape(320, 6)
+    rounded = np.round(expected, 5)
+    np.testing.assert_allclose(corners(file), rounded[np.lexsort(rounded.T)], atol=2e-5)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_single_mesh_falls_into_its_connected_parts(tmp_path, suffix):
+    boxes = [trimesh.creation.box(extents=(1, 1, 1)).apply_translation((3 * number, 0, 0)) for number in range(4)]
+    path = tmp_path / f"row{suffix}"
+    trimesh.util.concatenate(boxes).export(path)
+    file = read_boxes(path, parts=True)
+    assert file.kind == "mesh part"
+    expected = np.array([[[3 * n - 0.5, -0.5, -0.5], [3 * n + 0.5, 0.5, 0.5]] for n in range(4)])
+    np.testing.assert_allclose(file.boxes, expected)
+
+
+def test_scene_gives_its_meshes_where_they_stand(tmp_path):
+    scene = trimesh.Scene()
+    wheel = trimesh.creation.box(extents=(1, 1, 1))
+    for name, x in (("front", 0.0), ("rear", 10.0)):
+        scene.add_geometry(
+            wheel, node_name=name, geom_name="wheel", transform=trimesh.transformations.translation_matrix([x, 0, 0])
+        )
+    scene.export(tmp_path / "car.glb")
+    file = read_boxes(tmp_path / "car.glb", parts=True)
+    assert sorted(file.names) == ["front", "rear"]
+    np.testing.assert_allclose(np.sort(file.boxes[:, 0, 0]), [-0.5, 9.5])
+    triangles = read_boxes(tmp_path / "car.glb")
+    assert triangles.boxes.shape == (24, 2, 3)
+    assert triangles.owners.tolist() == [0] * 12 + [1] * 12
+    np.testing.assert_array_equal(bp.boxes.merge(triangles.boxes[:12]), file.boxes[0])
+
+
+def test_long_strip_is_one_part(tmp_path):
+    count = 3000
+    line = np.stack([np.arange(count), np.zeros(count), np.arange(count) % 2], axis=1).astype(float)
+    order = np.random.default_rng(0).permutation(count)
+    faces = np.stack([np.arange(count - 2), np.arange(1, count - 1), np.arange(2, count)], axis=1)
+    mesh = trimesh.Trimesh(line[order], np.argsort(order)[faces], process=False)
+    mesh.export(tmp_path / "strip.ply")
+    file = read_boxes(tmp_path / "strip.ply", parts=True)
+    np.testing.assert_array_equal(file.boxes, [[[0, 0, 0], [count - 1, 0, 1]]])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("content", [b"", b"nothing of the kind", bytes(200)])
+def test_damaged_mesh_names_the_file(tmp_path, suffix, content):
+    path = tmp_path / f"broken{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"broken\{suffix}: "):
+        read_boxes(path)
+
+
+def test_mesh_of_points_has_no_triangles(tmp_path):
+    trimesh.PointCloud(np.zeros((5, 3))).export(tmp_path / "cloud.ply")
+    with pytest.raises(ValueError, match=r"cloud\.ply: has no triangles"):
+        read_boxes(tmp_path / "cloud.ply")
+
+
+def test_mesh_with_nan_names_face_and_vertex(tmp_path):
+    (tmp_path / "bad.obj").write_text("v 0 0 0\nv 1 0 0\nv nan 1 0\nv 0 1 0\nf 1 2 4\nf 1 2 3\n")
+    with pytest.raises(ValueError, match=r"bad\.obj: faces: row 1 uses vertex \d, which has NaN"):
+        read_boxes(tmp_path / "bad.obj")
