@@ -1,0 +1,99 @@
+"""What the command shows: tables and JSON on stdout; progress, warnings and errors on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Step = Callable[..., None]
+
+
+def say(line: str) -> None:
+    """Print one line on stderr."""
+    print(line, file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, NaN and infinities as null (JSON has no words for them)."""
+    print(json.dumps(_without_specials(value), indent=2, ensure_ascii=False))
+
+
+def _without_specials(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_specials(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_specials(item) for item in value]
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return None
+    return value
+
+
+def print_facts(title: str, facts: list[tuple[str, str]]) -> None:
+    """Print a table of two columns: what, and how much."""
+    table = Table(title=title, title_justify="left", show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for fact in facts:
+        table.add_row(*fact)
+    print_table(table)
+
+
+def print_table(table: Table) -> None:
+    """Print a table on stdout, at full width where stdout is no terminal."""
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, width=200)
+    console.print(table)
+
+
+def duration(seconds: float) -> str:
+    """Write a time with three digits and a fitting unit.
+
+    Examples
+    --------
+    >>> duration(0.00123), duration(2.5), duration(0.0425)
+    ('1.23 ms', '2.50 s', '42.5 ms')
+    """
+    value, unit = (seconds, "s") if seconds >= 1 else (seconds * 1e3, "ms")
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2
+    return f"{value:.{digits}f} {unit}"
+
+
+@contextmanager
+def progress_bar(wanted: bool | None) -> Iterator[Step]:
+    """Show what is going on, on stderr; yields ``step(text, done, total)``.
+
+    Parameters
+    ----------
+    wanted : bool, optional
+        Unset: if stderr is a terminal.
+    """
+    console = Console(stderr=True)
+    if wanted is None:
+        wanted = console.is_terminal
+    if not wanted:
+        yield lambda text, done=0, total=None: None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=console.is_terminal) as progress:
+        task = progress.add_task("", total=None)
+
+        def step(text: str, done: int = 0, total: int | None = None) -> None:
+            progress.update(task, description=text, completed=done, total=total)
+
+        yield step
