@@ -55,7 +55,7 @@ def read_csv(path: Path, *, name_column: str | None = None) -> BoxFile:
     Notes
     -----
     pyarrow reads the file, in parallel. Where it is not installed, or stumbles, the csv module reads it: that is some
-    20 times slower, but tells exactly what is wrong.
+    ten times slower, but tells exactly what is wrong.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
