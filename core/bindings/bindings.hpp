@@ -11,6 +11,7 @@
 #include "broadphase/collect.hpp"
 #include "broadphase/kernels.hpp"
 #include "broadphase/parallel.hpp"
+#include "broadphase/problem.hpp"
 
 namespace nb = nanobind;
 
@@ -19,10 +20,6 @@ namespace broadphase::python {
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-struct InvalidBoxes : std::exception {
-  const char* what() const noexcept override { return "NaN, or lower > upper"; }
-};
 
 // Rows of `lower` and `upper`, (n, d) arrays of T whose last axis is contiguous (Python sees to that).
 template <class T>

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "broadphase/find.hpp"
-#include "broadphase/scan.hpp"
 #include "broadphase/sort_pairs.hpp"
 
 namespace broadphase::python {
@@ -117,12 +116,6 @@ struct Question {
   }
 };
 
-template <class T>
-void check(const Problem<T>& problem) {
-  if (!all_valid(problem.first, problem.dimension)) throw InvalidBoxes();
-  if (problem.cross && !all_valid(problem.second, problem.dimension)) throw InvalidBoxes();
-}
-
 nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
                  std::optional<AnyArray> other_upper, bool touching, double margin, const PairFilter* filter,
                  unsigned workers, bool sort, std::uint64_t limit) {
@@ -132,7 +125,6 @@ nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<
     const nb::gil_scoped_release release;
     Interrupt interrupt(signal_pending);
     result = question.with_problem([&](const auto& problem) {
-      check(problem);
       using T = std::remove_cvref_t<decltype(problem.grow)>;
       AnyMethod<T> method;
       prepare(method, name, problem, chosen_kernels(), workers);
@@ -152,7 +144,6 @@ std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::option
   const nb::gil_scoped_release release;
   Interrupt interrupt(signal_pending);
   return question.with_problem([&](const auto& problem) {
-    check(problem);
     using T = std::remove_cvref_t<decltype(problem.grow)>;
     AnyMethod<T> method;
     prepare(method, name, problem, chosen_kernels(), workers);
@@ -171,7 +162,6 @@ class PairStream {
                   filter_.is_none() ? nullptr : nb::cast<const PairFilter*>(filter_), workers} {
     const nb::gil_scoped_release release;
     question_.with_problem([&](const auto& problem) {
-      check(problem);
       using T = std::remove_cvref_t<decltype(problem.grow)>;
       prepare(method_.emplace<State<T>>().method, name, problem, chosen_kernels(), workers);
     });

@@ -21,15 +21,16 @@ template <class T, std::size_t D>
 struct Steps {
   std::int32_t lower[D], upper[D];
 
-  // False for a box without interior that is to be left out.
-  bool read(const FileBoxes<T>& boxes, std::size_t row) {
+  // False for a box that is to be left out.
+  bool read(FileBoxes<T>& boxes, std::size_t row) {
     const T* from_lower = boxes.lower + static_cast<std::ptrdiff_t>(row) * boxes.lower_stride;
     const T* from_upper = boxes.upper + static_cast<std::ptrdiff_t>(row) * boxes.upper_stride;
     const GridLayout<T>& layout = *boxes.layout;
     bool kept = true;
     for (std::size_t d = 0; d < D; ++d) {
       const T low = from_lower[d] - boxes.grow, high = from_upper[d] + boxes.grow;
-      kept &= !boxes.drop_empty | (low < high);
+      boxes.valid &= from_lower[d] <= from_upper[d];  // false for NaN
+      kept &= boxes.drop_empty ? low < high : low <= high;
       lower[d] = to_steps(low, layout.origin[d], layout.scale[d], layout.largest[d]);
       upper[d] = to_steps(high, layout.origin[d], layout.scale[d], layout.largest[d]);
     }
@@ -49,7 +50,7 @@ void write_record(const Steps<T, D>& steps, const std::int32_t* cell, std::uint3
     to.lower[d] = low < kBeganBefore ? kBeganBefore : low;
     to.negated_upper[d] = saturated(centre - steps.upper[d]);
   }
-  to.row = row;
+  to.set_row(row);
 }
 
 // Calls visit(number of the cell, its coordinates) for every cell that the box covers.
@@ -79,27 +80,37 @@ inline void for_each_cell(const Steps<T, D>& steps, const GridLayout<T>& layout,
   }
 }
 
-template <class T, std::size_t D>
-void count_boxes(const FileBoxes<T>& boxes) {
-  std::uint32_t* counts = boxes.slots;
-  for (std::size_t row = boxes.begin; row < boxes.end; ++row) {
-    Steps<T, D> steps;
-    if (!steps.read(boxes, row)) continue;
-    for_each_cell(steps, *boxes.layout, [&](std::int32_t number, const std::int32_t*) { ++counts[number]; });
-  }
+// The record to write next for a cell; takes a chunk where that is due.
+inline std::uint32_t place_for(ChunkPool& pool, std::size_t cell) {
+  const std::uint32_t slot = pool.slots[cell];
+  if ((slot & ((1u << pool.chunk_bits) - 1)) != 0) return slot;
+  const std::uint32_t chunk = pool.used++;
+  pool.next_chunk[chunk] = kNoChunk;
+  if (slot == 0)
+    pool.first_chunk[cell] = chunk;
+  else
+    pool.next_chunk[(slot - 1) >> pool.chunk_bits] = chunk;
+  return chunk << pool.chunk_bits;
 }
 
+// Files rows from boxes.begin on; returns the row where the pool may not do, or boxes.end.
 template <class T, std::size_t D>
-void file_boxes(const FileBoxes<T>& boxes) {
-  auto* records = static_cast<Record<D>*>(boxes.records);
-  std::uint32_t* next = boxes.slots;
+std::size_t file_one_by_one(FileBoxes<T>& boxes) {
+  auto* records = static_cast<Record<D>*>(boxes.pool->records);
   for (std::size_t row = boxes.begin; row < boxes.end; ++row) {
     Steps<T, D> steps;
     if (!steps.read(boxes, row)) continue;
+    std::size_t covered = 1;
+    for (std::size_t d = 0; d < D; ++d)
+      covered *= static_cast<std::size_t>((steps.upper[d] >> kCellBits) - (steps.lower[d] >> kCellBits)) + 1;
+    if (boxes.pool->capacity - boxes.pool->used < covered) return row;
     for_each_cell(steps, *boxes.layout, [&](std::int32_t number, const std::int32_t* cell) {
-      write_record(steps, cell, static_cast<std::uint32_t>(row), records[next[number]++]);
+      const std::uint32_t place = place_for(*boxes.pool, static_cast<std::size_t>(number));
+      write_record(steps, cell, static_cast<std::uint32_t>(row), records[place]);
+      boxes.pool->slots[number] = place + 1;
     });
   }
+  return boxes.end;
 }
 
 }  // namespace broadphase::BROADPHASE_LEVEL

@@ -1,7 +1,7 @@
 // All kernels of one level: this file is compiled once per instruction set, with BROADPHASE_LEVEL naming it.
 #include "broadphase/kernels.hpp"
 
-#include "file_boxes.hpp"
+#include "file_boxes_wide.hpp"
 #include "name_hits.hpp"
 #include "overlap_run.hpp"
 #include "sweep_cell.hpp"
@@ -21,8 +21,6 @@ const Kernels kKernels = {
      overlap_run<double, 4, true>},
     {overlap_run<double, 1, false>, overlap_run<double, 2, false>, overlap_run<double, 3, false>,
      overlap_run<double, 4, false>},
-    {count_boxes<float, 1>, count_boxes<float, 2>, count_boxes<float, 3>, count_boxes<float, 4>},
-    {count_boxes<double, 1>, count_boxes<double, 2>, count_boxes<double, 3>, count_boxes<double, 4>},
     {file_boxes<float, 1>, file_boxes<float, 2>, file_boxes<float, 3>, file_boxes<float, 4>},
     {file_boxes<double, 1>, file_boxes<double, 2>, file_boxes<double, 3>, file_boxes<double, 4>},
     {sweep_range<1>, sweep_range<2>, sweep_range<3>, sweep_range<4>},

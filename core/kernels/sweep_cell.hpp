@@ -6,15 +6,17 @@
 
 namespace broadphase::BROADPHASE_LEVEL {
 
-// Lowest and highest number of `count` records along the sweep axis.
+// Lowest and highest number along the sweep axis, if beyond what is there.
 template <std::size_t D>
-void sweep_range(const void* from, std::size_t count, std::size_t axis, std::int32_t* lowest, std::int32_t* highest) {
-  const auto* records = static_cast<const Record<D>*>(from);
+void sweep_range(const CellRecords& from, std::size_t axis, std::int32_t* lowest, std::int32_t* highest) {
   std::int32_t low = *lowest, high = *highest;
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::int32_t x = records[k].lower[axis];
-    low = x < low ? x : low;
-    high = x > high ? x : high;
+  for (std::size_t r = 0; r < from.run_count; ++r) {
+    const auto* records = static_cast<const Record<D>*>(from.runs[r].records);
+    for (std::size_t k = 0; k < from.runs[r].count; ++k) {
+      const std::int32_t x = records[k].lower[axis];
+      low = x < low ? x : low;
+      high = x > high ? x : high;
+    }
   }
   *lowest = low;
   *highest = high;
@@ -26,26 +28,89 @@ inline std::uint32_t bucket_of(std::int32_t x, const Buckets& buckets) {
   return static_cast<std::uint32_t>(bucket > last ? last : bucket);
 }
 
-// Counting sort by bucket, stable; then structure of arrays, closed by records that overlap nothing.
-// `bucket_end` has room for buckets.count + 1 and afterwards holds the end of each bucket.
+// Records to structure of arrays, from `begin` on.
 template <std::size_t D>
-void sort_cell(const void* from, std::size_t axis, const Buckets& buckets, const CellArrays& to) {
-  const auto* records = static_cast<const Record<D>*>(from);
+void spread_records(const Record<D>* records, std::size_t begin, const CellArrays& to) {
+  for (std::size_t k = begin; k < to.count; ++k) {
+    for (std::size_t d = 0; d < D; ++d) {
+      to.lower[d][k] = records[k].lower[d];
+      to.negated_upper[d][k] = records[k].negated_upper[d];
+      to.began[d][k] = records[k].lower[d] == kBeganBefore ? 1 : -1;
+    }
+    to.row[k] = records[k].row();
+  }
+}
+
+#if BROADPHASE_LANES == BROADPHASE_LANES_sse2 || BROADPHASE_LANES == BROADPHASE_LANES_avx2 || \
+    BROADPHASE_LANES == BROADPHASE_LANES_avx512
+
+// Eight records at a time, an 8 x 8 transposition of words; returns where the rest begins.
+template <std::size_t D>
+std::size_t spread_eights(const Record<D>* records, const CellArrays& to) {
+  const auto store = [](void* p, __m128i a) { _mm_storeu_si128(static_cast<__m128i*>(p), a); };
+  const __m128i before = _mm_set1_epi16(kBeganBefore), minus_one = _mm_set1_epi16(-1);
+  std::size_t k = 0;
+  for (; k + 8 <= to.count; k += 8) {
+    const auto* r = reinterpret_cast<const __m128i*>(records + k);
+    __m128i a[4], b[4];  // words 0-3 and 4-7 of records x and x + 4, in turn
+    for (int x = 0; x < 4; ++x) {
+      const __m128i p = _mm_loadu_si128(r + x), q = _mm_loadu_si128(r + x + 4);
+      a[x] = _mm_unpacklo_epi16(p, q);
+      b[x] = _mm_unpackhi_epi16(p, q);
+    }
+    // Two words of the records 0, 2, 4, 6, and of 1, 3, 5, 7.
+    const __m128i even[4] = {_mm_unpacklo_epi16(a[0], a[2]), _mm_unpackhi_epi16(a[0], a[2]),
+                             _mm_unpacklo_epi16(b[0], b[2]), _mm_unpackhi_epi16(b[0], b[2])};
+    const __m128i odd[4] = {_mm_unpacklo_epi16(a[1], a[3]), _mm_unpackhi_epi16(a[1], a[3]),
+                            _mm_unpacklo_epi16(b[1], b[3]), _mm_unpackhi_epi16(b[1], b[3])};
+    __m128i words[8];
+    for (int x = 0; x < 4; ++x) {
+      words[2 * x] = _mm_unpacklo_epi16(even[x], odd[x]);
+      words[2 * x + 1] = _mm_unpackhi_epi16(even[x], odd[x]);
+    }
+    for (std::size_t d = 0; d < D; ++d) {
+      store(to.lower[d] + k, words[d]);
+      store(to.negated_upper[d] + k, words[4 + d]);
+      const __m128i began_before = _mm_cmpeq_epi16(words[d], before);
+      store(to.began[d] + k, _mm_sub_epi16(minus_one, _mm_add_epi16(began_before, began_before)));
+    }
+    store(to.row + k, _mm_unpacklo_epi16(words[3], words[7]));
+    store(to.row + k + 4, _mm_unpackhi_epi16(words[3], words[7]));
+  }
+  return k;
+}
+inline std::size_t spread_eights(const Record<4>*, const CellArrays&) { return 0; }
+
+#else
+
+template <std::size_t D>
+std::size_t spread_eights(const Record<D>*, const CellArrays&) {
+  return 0;
+}
+
+#endif
+
+// Counting sort by bucket, stable; then structure of arrays, closed by records that overlap nothing.
+// `room` takes the sorted records; `bucket_end` takes buckets.count + 1 numbers and then holds the end of each bucket.
+template <std::size_t D>
+void sort_cell(const CellRecords& from, std::size_t axis, const Buckets& buckets, void* room, const CellArrays& to) {
+  auto* sorted = static_cast<Record<D>*>(room);
   const std::size_t count = to.count;
+  const std::int32_t lowest = buckets.lowest, shift = buckets.shift;
   std::uint32_t* end = to.bucket_end;
   for (std::size_t b = 0; b <= buckets.count; ++b) end[b] = 0;
-  for (std::size_t k = 0; k < count; ++k) ++end[bucket_of(records[k].lower[axis], buckets) + 1];
+  for (std::size_t r = 0; r < from.run_count; ++r) {
+    const auto* records = static_cast<const Record<D>*>(from.runs[r].records);
+    for (std::size_t k = 0; k < from.runs[r].count; ++k) ++end[((records[k].lower[axis] - lowest) >> shift) + 1];
+  }
   std::uint32_t sum = 0;
   for (std::size_t b = 0; b <= buckets.count; ++b) end[b] = sum += end[b];
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::uint32_t place = end[bucket_of(records[k].lower[axis], buckets)]++;
-    for (std::size_t d = 0; d < D; ++d) {
-      to.lower[d][place] = records[k].lower[d];
-      to.negated_upper[d][place] = records[k].negated_upper[d];
-      to.began[d][place] = records[k].lower[d] == kBeganBefore ? 1 : -1;
-    }
-    to.row[place] = records[k].row;
+  for (std::size_t r = 0; r < from.run_count; ++r) {
+    const auto* records = static_cast<const Record<D>*>(from.runs[r].records);
+    for (std::size_t k = 0; k < from.runs[r].count; ++k)
+      sorted[end[(records[k].lower[axis] - lowest) >> shift]++] = records[k];
   }
+  spread_records<D>(sorted, spread_eights(sorted, to), to);
   for (std::size_t k = count; k < count + kCellPadding; ++k) {
     for (std::size_t d = 0; d < D; ++d) to.lower[d][k] = to.negated_upper[d][k] = 32767, to.began[d][k] = 1;
     to.row[k] = 0;

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from broadphase import _native
-from broadphase.boxes.corners import describe_invalid
+from broadphase.boxes.forms import describe_invalid
 from broadphase.errors import InvalidBoxWarning
 
 __all__ = ["make_filter", "without_invalid"]

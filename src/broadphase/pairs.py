@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase import _native
-from broadphase.boxes.corners import as_corners, find_invalid
+from broadphase.boxes.forms import as_corners, find_invalid
 from broadphase.errors import InvalidBoxError, TooManyPairsError
 from broadphase.filters import make_filter, without_invalid
 from broadphase.index.registry import method_names

@@ -9,6 +9,7 @@
 #include "broadphase/collect.hpp"
 #include "broadphase/grid.hpp"
 #include "broadphase/kernels.hpp"
+#include "broadphase/scan.hpp"
 
 namespace broadphase {
 
@@ -19,10 +20,17 @@ using AnyMethod = std::variant<std::monostate, BruteForce<T>, Grid<T>>;
 
 // Prepares `name` for `problem`, in place: the methods are large and do not move.
 template <class T>
+void check(const Problem<T>& problem) {
+  if (!all_valid(problem.first, problem.dimension)) throw InvalidBoxes();
+  if (problem.cross && !all_valid(problem.second, problem.dimension)) throw InvalidBoxes();
+}
+
+// Throws InvalidBoxes for NaN and for lower > upper. The grid sees to that itself, in the pass it makes anyway.
+template <class T>
 void prepare(AnyMethod<T>& method, MethodName name, const Problem<T>& problem, const Kernels& kernels,
              unsigned workers) {
   switch (name) {
-    case MethodName::brute_force: method.template emplace<BruteForce<T>>(problem, kernels, workers); break;
+    case MethodName::brute_force: check(problem); method.template emplace<BruteForce<T>>(problem, kernels, workers); break;
     case MethodName::automatic:
     case MethodName::sweep_and_prune:
     case MethodName::grid: method.template emplace<Grid<T>>(problem, kernels, workers); break;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "broadphase/kernels.hpp"
 #include "broadphase/method.hpp"
 #include "broadphase/parallel.hpp"
+#include "broadphase/plain_array.hpp"
 #include "broadphase/problem.hpp"
 
 namespace broadphase {
@@ -63,12 +65,23 @@ class Grid {
     Buckets buckets{};
     CandidateBlock blocks[kBlocks];
     std::uint32_t sure[kBlocks], possible[kBlocks];
+    std::unique_ptr<std::byte[]> sorted;
+    std::size_t sorted_room = 0;
     std::unique_ptr<std::uint64_t[]> hits = std::make_unique_for_overwrite<std::uint64_t[]>(kBlocks * kBlockLanes + 4);
   };
 
+  // Throws InvalidBoxes for NaN and for lower > upper.
   Grid(const Problem<T>& problem, const Kernels& kernels, unsigned workers) : problem_(problem), kernels_(kernels) {
-    plan();
-    for (std::size_t set = 0; set < (problem.cross ? 2u : 1u); ++set) file(set, workers);
+    const SceneShape shape = look();
+    const std::size_t sets = problem.cross ? 2 : 1;
+    for (;;) {
+      finish_layout(layout_, shape, problem.dimension);
+      bool filed = true;
+      for (std::size_t set = 0; set < sets && filed; ++set) filed = file(set, workers);
+      if (filed) break;
+      // The boxes cover far more cells than those looked at promised: cut more coarsely.
+      for (std::int32_t& cells : layout_.cells) cells = cells / 2 + cells % 2;
+    }
     make_tasks();
   }
 
@@ -90,12 +103,20 @@ class Grid {
   }
 
   const GridLayout<T>& layout() const { return layout_; }
-  std::size_t record_count() const { return filed_[0].start.back() + (problem_.cross ? filed_[1].start.back() : 0); }
+  std::size_t record_count() const { return filed_[0].record_count + filed_[1].record_count; }
 
  private:
+  struct Pool {
+    PlainArray<std::byte> records;
+    std::vector<std::uint32_t> next_chunk, first_chunk, slots;
+    ChunkPool view{};
+  };
   struct Filed {
-    std::vector<std::uint32_t> start;  // of each cell, and the end of the last
-    std::unique_ptr<std::byte[]> records;
+    std::vector<Pool> pools;          // one for each worker that filed
+    std::vector<RecordRun> runs;      // of all cells
+    std::vector<std::uint32_t> start;  // of each cell's runs, and the end of the last
+    std::vector<std::uint32_t> count;  // of each cell's records
+    std::size_t record_count = 0;
   };
   struct Task {
     std::uint32_t cell, part, parts;
@@ -105,48 +126,90 @@ class Grid {
   std::size_t index() const { return problem_.dimension - 1; }
   const BoxView<T>& set(std::size_t k) const { return k == 0 ? problem_.first : problem_.second; }
 
-  void plan() {
+  SceneShape look() {
     Sample sample;
-    const std::size_t most = std::clamp<std::size_t>((problem_.first.count + problem_.second.count) / 64, 64, 512);
-    double lowest[4], highest[4];
-    std::fill(lowest, lowest + 4, std::numeric_limits<double>::infinity());
-    std::fill(highest, highest + 4, -std::numeric_limits<double>::infinity());
-    for (std::size_t k = 0; k < (problem_.cross ? 2u : 1u); ++k) {
+    const std::size_t sets = problem_.cross ? 2 : 1;
+    const std::size_t most = std::clamp<std::size_t>((set(0).count + set(sets - 1).count) / 32, 64, 512);
+    for (std::size_t k = 0; k < sets; ++k)
       take_sample(set(k), problem_.dimension, problem_.grow, most, sample);
-      for (std::size_t row = 0; row < set(k).count; ++row)
-        for (std::size_t d = 0; d < problem_.dimension; ++d) {
-          lowest[d] = std::min(lowest[d], static_cast<double>(set(k).lower_of(row)[d] - problem_.grow));
-          highest[d] = std::max(highest[d], static_cast<double>(set(k).upper_of(row)[d] + problem_.grow));
-        }
-    }
-    layout_ = plan_grid<T>(sample, problem_.dimension, lowest, highest);
+    SceneShape shape = shape_of(sample, problem_.dimension);
+    layout_ = plan_grid<T>(shape, sample.box_count, problem_.dimension);
+    return shape;
   }
 
-  void file(std::size_t k, unsigned) {
+  // False if the boxes cover too many cells.
+  bool file(std::size_t k, unsigned workers) {
+    constexpr std::size_t kWorthAWorker = 32768;
     Filed& to = filed_[k];
     const BoxView<T>& boxes = set(k);
-    to.start.assign(layout_.cell_count + 1, 0);
-    FileBoxes<T> request{boxes.lower, boxes.upper, boxes.lower_stride, boxes.upper_stride, 0, boxes.count,
-                         problem_.grow, !problem_.touching, false, &layout_, to.start.data() + 1, nullptr};
-    count_boxes()(request);
-    for (std::size_t c = 0; c < layout_.cell_count; ++c) to.start[c + 1] += to.start[c];
-    to.records = std::make_unique_for_overwrite<std::byte[]>(to.start.back() * record_size() + 64);
-    std::vector<std::uint32_t> next(to.start.begin(), to.start.end() - 1);
-    request.slots = next.data();
-    request.records = to.records.get();
-    file_boxes()(request);
+    const EvenSplit split{boxes.count, std::clamp<std::size_t>(boxes.count / kWorthAWorker, 1, std::max(1u, workers))};
+    to.pools = std::vector<Pool>(split.parts);
+    std::atomic<bool> valid{true}, fits{true};
+    Interrupt none;
+    for_each_task(split.parts, workers, none, [&](unsigned, std::size_t part) {
+      Pool& pool = to.pools[part];
+      FileBoxes<T> request{boxes.lower, boxes.upper, boxes.lower_stride, boxes.upper_stride, split.at(part),
+                           split.at(part + 1), problem_.grow, !problem_.touching, true, &layout_, &pool.view};
+      const std::size_t rows = request.end - request.begin;
+      for (reserve(pool, rows + rows / 2, rows); file_boxes()(request) < split.at(part + 1);) {
+        const std::size_t room = static_cast<std::size_t>(pool.view.capacity) << pool.view.chunk_bits;
+        if (room > 5 * rows + 4096 && layout_.cell_count > 1) return fits.store(false);
+        reserve(pool, room + room / 2 + (layout_.cell_count << pool.view.chunk_bits), rows);
+      }
+      if (!request.valid) valid.store(false);
+    });
+    if (!valid) throw InvalidBoxes();
+    if (fits) string_runs(to);
+    return fits;
   }
 
-  auto count_boxes() const {
-    if constexpr (sizeof(T) == 4) return kernels_.count_boxes_f32[index()];
-    else return kernels_.count_boxes_f64[index()];
+  void reserve(Pool& pool, std::size_t records, std::size_t rows) {
+    ChunkPool& view = pool.view;
+    if (view.capacity == 0) {
+      // Small enough that the last chunk of each cell, half empty, does not count; large enough to be read in a run.
+      const std::size_t usual = rows / layout_.cell_count / 8;
+      view.chunk_bits = static_cast<int>(std::bit_width(std::clamp<std::size_t>(usual, 16, 256)) - 1);
+      pool.slots.assign(layout_.cell_count + kSpareSlots, 0);
+      for (std::size_t k = 0; k < kSpareSlots; ++k) pool.slots[layout_.cell_count + k] = 1;
+      pool.first_chunk.assign(layout_.cell_count, kNoChunk);
+      view.used = 1;
+      records += layout_.cell_count << view.chunk_bits;
+    }
+    const std::size_t chunks = (records >> view.chunk_bits) + 16;
+    pool.records.grow((chunks << view.chunk_bits) * record_size());
+    pool.next_chunk.resize(chunks);
+    view = {pool.records.get(), pool.next_chunk.data(), pool.first_chunk.data(), pool.slots.data(), view.used,
+            static_cast<std::uint32_t>(chunks), view.chunk_bits};
   }
+
+  // Where each cell's records lie: those of the first rows first.
+  void string_runs(Filed& to) const {
+    to.start.assign(1, 0);
+    to.count.assign(layout_.cell_count, 0);
+    to.runs.clear();
+    to.record_count = 0;
+    for (std::size_t cell = 0; cell < layout_.cell_count; ++cell) {
+      for (const Pool& pool : to.pools) {
+        const ChunkPool& view = pool.view;
+        const std::size_t full = std::size_t{1} << view.chunk_bits;
+        for (std::uint32_t chunk = view.first_chunk[cell]; chunk != kNoChunk; chunk = view.next_chunk[chunk]) {
+          const bool last = view.next_chunk[chunk] == kNoChunk;
+          const std::size_t count = last ? ((view.slots[cell] - 1) & (full - 1)) + 1 : full;
+          to.runs.push_back({pool.records.get() + (chunk * full) * record_size(), count});
+          to.count[cell] += static_cast<std::uint32_t>(count);
+        }
+      }
+      to.start.push_back(static_cast<std::uint32_t>(to.runs.size()));
+      to.record_count += to.count[cell];
+    }
+  }
+
   auto file_boxes() const {
     if constexpr (sizeof(T) == 4) return kernels_.file_boxes_f32[index()];
     else return kernels_.file_boxes_f64[index()];
   }
 
-  std::size_t count_in(std::size_t k, std::size_t cell) const { return filed_[k].start[cell + 1] - filed_[k].start[cell]; }
+  std::size_t count_in(std::size_t k, std::size_t cell) const { return filed_[k].count[cell]; }
 
   void make_tasks() {
     for (std::size_t cell = 0; cell < layout_.cell_count; ++cell) {
@@ -164,12 +227,13 @@ class Grid {
     if (scratch.cell == cell) return;
     scratch.cell = SIZE_MAX;
     const std::size_t sets = problem_.cross ? 2 : 1;
-    const void* records[2];
+    CellRecords records[2];
     std::size_t total = 0;
     std::int32_t low = 32767, high = -32768;
     for (std::size_t k = 0; k < sets; ++k) {
-      records[k] = filed_[k].records.get() + filed_[k].start[cell] * record_size();
-      kernels_.sweep_range[index()](records[k], count_in(k, cell), layout_.sweep_axis, &low, &high);
+      const std::uint32_t *start = &filed_[k].start[cell];
+      records[k] = {filed_[k].runs.data() + start[0], start[1] - start[0], count_in(k, cell)};
+      kernels_.sweep_range[index()](records[k], layout_.sweep_axis, &low, &high);
       total += count_in(k, cell);
     }
     Buckets& buckets = scratch.buckets;
@@ -178,7 +242,12 @@ class Grid {
     buckets.count = static_cast<std::uint32_t>((high - low) >> buckets.shift) + 1;
     for (std::size_t k = 0; k < sets; ++k) {
       scratch.room[k].prepare(count_in(k, cell), problem_.dimension, buckets.count);
-      kernels_.sort_cell[index()](records[k], layout_.sweep_axis, buckets, scratch.room[k].arrays);
+      if (const std::size_t needed = count_in(k, cell) * record_size(); needed > scratch.sorted_room) {
+        scratch.sorted_room = needed + needed / 2;
+        scratch.sorted = std::make_unique_for_overwrite<std::byte[]>(scratch.sorted_room);
+      }
+      kernels_.sort_cell[index()](records[k], layout_.sweep_axis, buckets, scratch.sorted.get(),
+                                  scratch.room[k].arrays);
     }
     scratch.cell = cell;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,6 @@
 
 #include "broadphase/grid_record.hpp"
 #include "broadphase/problem.hpp"
-#include "broadphase/scan.hpp"
 
 namespace broadphase {
 
@@ -26,110 +26,155 @@ struct Sample {
 template <class T>
 void take_sample(const BoxView<T>& from, std::size_t dimension, T grow, std::size_t most, Sample& sample) {
   const std::size_t taken = std::min(from.count, most);
+  sample.boxes.reserve(sample.boxes.size() + taken);
   for (std::size_t k = 0; k < taken; ++k) {
     // The middle of each of `taken` equal stretches.
-    const auto row = static_cast<std::size_t>((static_cast<double>(k) + 0.5) * static_cast<double>(from.count) /
-                                              static_cast<double>(taken));
+    const std::size_t row = from.count / taken * k + from.count % taken * k / taken + from.count / taken / 2;
     Sample::Box box{};
+    bool valid = true;
     for (std::size_t d = 0; d < dimension; ++d) {
       box.lower[d] = static_cast<double>(from.lower_of(row)[d] - grow);
       box.upper[d] = static_cast<double>(from.upper_of(row)[d] + grow);
+      valid &= box.lower[d] <= box.upper[d];
     }
-    sample.boxes.push_back(box);
+    if (valid) sample.boxes.push_back(box);
   }
   sample.box_count += static_cast<double>(from.count);
 }
 
-// The stretch of each axis where nearly all boxes lie. A few far ones do not widen it: they are kept at the border.
+// The stretch of an axis where nearly all boxes lie. A few far ones do not widen it: they are kept at the border.
 struct Stretch {
   double low = 0, high = 0;
 };
 
-inline Stretch usual_stretch(const Sample& sample, std::size_t axis, double lowest, double highest) {
-  std::vector<double> lower, upper;
+inline Stretch usual_stretch(const Sample& sample, std::size_t axis, std::vector<double>& lower,
+                             std::vector<double>& upper) {
+  lower.clear();
+  upper.clear();
   for (const Sample::Box& box : sample.boxes) {
     if (std::isfinite(box.lower[axis])) lower.push_back(box.lower[axis]);
     if (std::isfinite(box.upper[axis])) upper.push_back(box.upper[axis]);
   }
   if (lower.empty() || upper.empty()) return {};
-  const auto at = [](std::vector<double>& values, double part) {
-    const auto place = static_cast<std::size_t>(part * static_cast<double>(values.size() - 1) + 0.5);
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(place), values.end());
-    return values[place];
+  const auto cut = [](std::vector<double>& values, double part) {
+    const auto place = static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size() - 1) + 0.5);
+    std::nth_element(values.begin(), values.begin() + place, values.end());
+    return place;
   };
-  double low = at(lower, 0.02), high = at(upper, 0.98);
-  const double width = high - low;
-  if (!(width > 0)) low = at(lower, 0.0), high = at(upper, 1.0);
-  if (std::isfinite(lowest) && std::isfinite(highest) && highest - lowest <= 3 * width) return {lowest, highest};
-  return {std::max(low - 0.05 * width, lowest), std::min(high + 0.05 * width, highest)};
+  const std::ptrdiff_t low_cut = cut(lower, 0.02), high_cut = cut(upper, 0.98);
+  const double low = *std::min_element(lower.begin(), lower.begin() + low_cut + 1);
+  const double high = *std::max_element(upper.begin() + high_cut, upper.end());
+  const double usual_low = lower[static_cast<std::size_t>(low_cut)];
+  const double usual_high = upper[static_cast<std::size_t>(high_cut)];
+  const double usual = usual_high - usual_low;
+  // The boxes that were not looked at reach a little further than those that were.
+  if (high - low <= 3 * usual || !(usual > 0)) {
+    const double more = (high - low) * std::min(0.5, 2 / static_cast<double>(sample.boxes.size()));
+    return {low - more, high + more};
+  }
+  return {std::max(low, usual_low - 0.05 * usual), std::min(high, usual_high + 0.05 * usual)};
 }
 
-// Rough costs in nanoseconds, fitted to measurements of the kernels; only their ratios matter.
+// Costs in nanoseconds, fitted to measurements of the kernels; only their ratios matter.
 struct GridCosts {
-  static constexpr double kRecord = 14, kBlock = 4, kCell = 120;
+  static constexpr double kRecord = 30, kBlock = 12, kCell = 250;
 };
 
-template <class T>
-GridLayout<T> plan_grid(const Sample& sample, std::size_t dimension, const double* lowest, const double* highest) {
-  GridLayout<T> layout{};
-  double width[4], mean[4], density[4];
-  const double n = sample.box_count, sampled = static_cast<double>(sample.boxes.size());
+// Where the boxes lie and how large they are, along each axis.
+struct SceneShape {
+  double low[4] = {0, 0, 0, 0}, width[4] = {0, 0, 0, 0};
+  double share[4] = {1, 1, 1, 1};              // of the axis, that a box takes on average
+  std::vector<std::array<double, 4>> extents;  // of some boxes, as shares
+};
+
+inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
+  constexpr std::size_t kMostExtents = 128;
+  SceneShape shape;
+  std::vector<double> lower, upper;
+  const std::size_t step = sample.boxes.size() / kMostExtents + 1;
+  shape.extents.resize((sample.boxes.size() + step - 1) / step);
   for (std::size_t d = 0; d < dimension; ++d) {
-    const Stretch stretch = usual_stretch(sample, d, lowest[d], highest[d]);
-    layout.origin[d] = static_cast<T>(stretch.low);
-    width[d] = stretch.high - stretch.low;
-    if (!(width[d] > 0) || !std::isfinite(width[d])) width[d] = 0;
+    const Stretch stretch = usual_stretch(sample, d, lower, upper);
+    shape.low[d] = stretch.low;
+    shape.width[d] = stretch.high - stretch.low;
+    if (!(shape.width[d] > 0) || !std::isfinite(shape.width[d])) shape.width[d] = 0;
     double sum = 0;
-    for (const Sample::Box& box : sample.boxes) sum += std::min(box.upper[d] - box.lower[d], width[d]);
-    mean[d] = sampled > 0 ? sum / sampled : 0;
-    density[d] = width[d] > 0 ? mean[d] / width[d] : 1;  // the share of the axis that a box takes
-  }
-  layout.sweep_axis = static_cast<std::size_t>(std::min_element(density, density + dimension) - density);
-  double cells[4] = {1, 1, 1, 1};
-  const auto cost = [&] {
-    double copies = 0, all = 1;
-    for (const Sample::Box& box : sample.boxes) {
-      double product = 1;
-      for (std::size_t d = 0; d < dimension; ++d)
-        if (cells[d] > 1) product *= 1 + (cells[d] - 1) * std::min((box.upper[d] - box.lower[d]) / width[d], 1.0);
-      copies += product;
+    for (const Sample::Box& box : sample.boxes) sum += std::min(box.upper[d] - box.lower[d], shape.width[d]);
+    if (shape.width[d] > 0 && !sample.boxes.empty())
+      shape.share[d] = sum / static_cast<double>(sample.boxes.size()) / shape.width[d];
+    for (std::size_t k = 0; k < shape.extents.size(); ++k) {
+      const Sample::Box& box = sample.boxes[k * step];
+      shape.extents[k][d] = shape.width[d] > 0 ? std::min((box.upper[d] - box.lower[d]) / shape.width[d], 1.0) : 0;
     }
-    for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
-    const double records = n * std::max(copies / std::max(sampled, 1.0), 1.0);
-    const std::size_t s = layout.sweep_axis;
-    const double run = records / all * (std::min(density[s] * cells[s], 1.0)) + 1;
-    const double blocks = 1 + std::max(0.0, (run - 20) / 32);
-    const double cache = records / all > 4000 ? 1.3 : 1.0;
-    return records * (GridCosts::kRecord * cache + GridCosts::kBlock * blocks) + GridCosts::kCell * all;
-  };
-  double best = cost();
-  for (bool better = sampled > 0; better;) {
+  }
+  return shape;
+}
+
+// What the grid is expected to cost with so many cells along each axis.
+inline double grid_cost(const SceneShape& shape, double box_count, std::size_t dimension, std::size_t sweep_axis,
+                        const double* cells) {
+  double copies = 0, all = 1;
+  for (const auto& extent : shape.extents) {
+    double product = 1;
+    for (std::size_t d = 0; d < dimension; ++d) product *= 1 + (cells[d] - 1) * extent[d];
+    copies += product;
+  }
+  for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
+  const double records = box_count * copies / std::max(1.0, static_cast<double>(shape.extents.size()));
+  const double in_cell = records / all;
+  const double run = in_cell * std::min(1.0, shape.share[sweep_axis] * cells[sweep_axis]) + 1;
+  const double blocks = 1 + std::max(0.0, (run - 16) / 32);
+  const double cache = in_cell > 3000 ? 1.25 : 1;
+  return records * (GridCosts::kRecord * cache + GridCosts::kBlock * blocks) + GridCosts::kCell * all;
+}
+
+template <class T>
+GridLayout<T> plan_grid(const SceneShape& shape, double box_count, std::size_t dimension) {
+  GridLayout<T> layout{};
+  layout.sweep_axis = static_cast<std::size_t>(std::min_element(shape.share, shape.share + dimension) - shape.share);
+  double cells[4] = {1, 1, 1, 1};
+  double best = grid_cost(shape, box_count, dimension, layout.sweep_axis, cells);
+  for (bool better = true; better;) {
     better = false;
     std::size_t best_axis = 0;
     double best_cells = 0;
     for (std::size_t d = 0; d < dimension; ++d) {
-      if (width[d] <= 0 || cells[d] >= 1024) continue;
+      if (shape.width[d] <= 0 || cells[d] >= 1024) continue;
       for (const double factor : {1.3, 2.0}) {
         const double before = cells[d];
         cells[d] = std::ceil(before * factor);
-        if (const double now = cost(); now < best) best = now, best_axis = d, best_cells = cells[d], better = true;
+        const double now = grid_cost(shape, box_count, dimension, layout.sweep_axis, cells);
+        if (now < best) best = now, best_axis = d, best_cells = cells[d], better = true;
         cells[d] = before;
       }
     }
     if (better) cells[best_axis] = best_cells;
   }
+  for (std::size_t d = 0; d < 4; ++d) layout.cells[d] = static_cast<std::int32_t>(cells[d]);
+  for (std::size_t d = 0; d < dimension; ++d) layout.origin[d] = static_cast<T>(shape.low[d]);
+  return layout;
+}
+
+// Fills in what follows from the cells along each axis.
+template <class T>
+void finish_layout(GridLayout<T>& layout, const SceneShape& shape, std::size_t dimension) {
   std::int32_t stride = 1;
   for (std::size_t d = 0; d < 4; ++d) {
-    layout.cells[d] = static_cast<std::int32_t>(cells[d]);
     layout.cell_stride[d] = stride;
     layout.largest[d] = layout.cells[d] * kCellSteps - 1;
     stride *= layout.cells[d];
     if (d >= dimension) continue;
-    const double scale = width[d] > 0 ? cells[d] * kCellSteps / width[d] : 1.0;
+    const double steps = static_cast<double>(layout.cells[d]) * kCellSteps;
+    const double scale = shape.width[d] > 0 ? steps / shape.width[d] : 1.0;
     layout.scale[d] = static_cast<T>(std::min(scale, 0.001 * static_cast<double>(std::numeric_limits<T>::max())));
   }
   layout.cell_count = static_cast<std::size_t>(stride);
-  return layout;
+  // Where there are most cells, boxes reach into a second one most often.
+  std::size_t order[4] = {0, 1, 2, 3};
+  std::stable_sort(order, order + dimension,
+                   [&](std::size_t a, std::size_t b) { return layout.cells[a] > layout.cells[b]; });
+  layout.split_axes[0] = order[0];
+  layout.split_axes[1] = order[dimension > 1 ? 1 : 0];
 }
 
 }  // namespace broadphase

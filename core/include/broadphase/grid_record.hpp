@@ -14,11 +14,28 @@ inline constexpr std::int32_t kCellSteps = 1 << kCellBits;
 inline constexpr std::int16_t kBeganBefore = -(kCellSteps / 2) - 1;
 
 // A box as seen from one cell. Upper numbers are stored negated: `lower_i + negated_upper_j <= 0` is half of a test.
+// Up to three dimensions fit one 128-bit register, the row number in two parts in between.
 template <std::size_t D>
 struct Record {
-  std::int16_t lower[D < 4 ? 3 : 4];
-  std::int16_t negated_upper[D < 4 ? 3 : 4];
-  std::uint32_t row;
+  std::int16_t lower[3];
+  std::uint16_t row_low;
+  std::int16_t negated_upper[3];
+  std::uint16_t row_high;
+
+  void set_row(std::uint32_t row) {
+    row_low = static_cast<std::uint16_t>(row & 0xffffu);
+    row_high = static_cast<std::uint16_t>(row >> 16);
+  }
+  std::uint32_t row() const { return row_low | static_cast<std::uint32_t>(row_high) << 16; }
+};
+template <>
+struct Record<4> {
+  std::int16_t lower[4];
+  std::int16_t negated_upper[4];
+  std::uint32_t row_;
+
+  void set_row(std::uint32_t row) { row_ = row; }
+  std::uint32_t row() const { return row_; }
 };
 static_assert(sizeof(Record<3>) == 16 && sizeof(Record<2>) == 16 && sizeof(Record<4>) == 20);
 
@@ -26,6 +43,7 @@ static_assert(sizeof(Record<3>) == 16 && sizeof(Record<2>) == 16 && sizeof(Recor
 template <class T>
 struct GridLayout {
   std::size_t sweep_axis;
+  std::size_t split_axes[2];    // the two with the shortest cells; the same one twice where there is one axis
   std::int32_t cells[4];        // along each axis
   std::int32_t cell_stride[4];  // in the numbering of cells
   std::int32_t largest[4];      // cells * kCellSteps - 1
@@ -33,7 +51,21 @@ struct GridLayout {
   std::size_t cell_count;
 };
 
-// Rows [begin, end) of a set of boxes, to be counted or filed.
+// Where records are filed: chunks of 2^chunk_bits records, strung together for each cell, so that the boxes need to be
+// read only once. Chunk 0 belongs to no cell: kernels may write there what is of no use.
+struct ChunkPool {
+  void* records;
+  std::uint32_t* next_chunk;   // of each chunk; kNoChunk: its cell's last
+  std::uint32_t* first_chunk;  // of each cell
+  std::uint32_t* slots;        // of each cell, and kSpareSlots more: number of the record to write next; where its low
+                               // chunk_bits are zero, in a chunk still to be taken
+  std::uint32_t used, capacity;
+  int chunk_bits;
+};
+inline constexpr std::uint32_t kNoChunk = 0xffffffffu;
+inline constexpr std::size_t kSpareSlots = 3;
+
+// Rows [begin, end) of a set of boxes, to be filed.
 template <class T>
 struct FileBoxes {
   const T* lower;
@@ -41,11 +73,20 @@ struct FileBoxes {
   std::ptrdiff_t lower_stride, upper_stride;
   std::size_t begin, end;
   T grow;
-  bool drop_empty;           // leave out boxes without interior
-  bool last_may_be_read_past;  // four numbers may be read at the corners of the last row, too
+  bool drop_empty;  // leave out boxes without interior
+  bool valid;       // set to false by a box with NaN or with lower > upper
   const GridLayout<T>* layout;
-  std::uint32_t* slots;  // per cell: how many records so far (counting), the next free place (filing)
-  void* records;
+  ChunkPool* pool;
+};
+
+// Records of one cell that lie together.
+struct RecordRun {
+  const void* records;
+  std::size_t count;
+};
+struct CellRecords {
+  const RecordRun* runs;
+  std::size_t run_count, count;
 };
 
 // One set's share of one cell, sorted along the sweep axis, as structure of arrays.

@@ -28,13 +28,10 @@ struct Kernels {
   OverlapRun<double> closed_run_f64[4], open_run_f64[4];
 
   // The grid: see the kernels of these names.
-  void (*count_boxes_f32[4])(const FileBoxes<float>&);
-  void (*count_boxes_f64[4])(const FileBoxes<double>&);
-  void (*file_boxes_f32[4])(const FileBoxes<float>&);
-  void (*file_boxes_f64[4])(const FileBoxes<double>&);
-  void (*sweep_range[4])(const void* records, std::size_t count, std::size_t axis, std::int32_t* lowest,
-                         std::int32_t* highest);
-  void (*sort_cell[4])(const void* records, std::size_t axis, const Buckets&, const CellArrays& to);
+  std::size_t (*file_boxes_f32[4])(FileBoxes<float>&);
+  std::size_t (*file_boxes_f64[4])(FileBoxes<double>&);
+  void (*sweep_range[4])(const CellRecords&, std::size_t axis, std::int32_t* lowest, std::int32_t* highest);
+  void (*sort_cell[4])(const CellRecords&, std::size_t axis, const Buckets&, void* room, const CellArrays& to);
   std::size_t (*sweep_blocks[4])(SweepRequest&, CandidateBlock*, std::uint32_t* sure, std::uint32_t* possible);
   std::uint64_t (*count_hits)(const std::uint32_t* sure, std::size_t blocks);
   std::size_t (*list_hits)(const CandidateBlock*, const std::uint32_t* sure, std::size_t blocks, std::uint64_t* hits);

@@ -3,12 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 
 #include "broadphase/box_view.hpp"
 
 namespace broadphase {
 
 class Filter;
+
+// A box has NaN in a corner, or a lower corner above its upper one.
+struct InvalidBoxes : std::exception {
+  const char* what() const noexcept override { return "NaN, or lower > upper"; }
+};
 
 // Preconditions (Python checks them): no NaN, lower <= upper after growing, fewer than 2^31 - 64 boxes in each set.
 template <class T>
