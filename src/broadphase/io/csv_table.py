@@ -104,7 +104,9 @@ def _read_fast(path: Path, layout: _Layout) -> tuple[Any, Any] | None:
         table = arrow_csv.read_csv(
             str(path),
             read_options=arrow_csv.ReadOptions(column_names=keys, skip_rows=layout.header_lines, block_size=_BLOCK),
-            parse_options=arrow_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=layout.width > 8),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=layout.delimiter, newlines_in_values=layout.width > len(layout.corners)
+            ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=types, include_columns=included, null_values=list(_BLANKS), strings_can_be_null=False
             ),
