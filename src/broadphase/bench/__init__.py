@@ -6,11 +6,11 @@ how everything is timed.
 
 from broadphase.bench.compare import Comparison, Contestant, Outcome, compare, contestants, known_scenes, method_names
 from broadphase.bench.extras import load
+from broadphase.bench.json_form import as_json, from_json
 from broadphase.bench.peers import PEERS, Peer, installed_version, peer, unsuited
 from broadphase.bench.plot import plot_comparison
 from broadphase.bench.progress import progress_bar
 from broadphase.bench.table import (
-    as_json,
     comparison_tables,
     duration,
     factor,
@@ -36,6 +36,7 @@ __all__ = [
     "contestants",
     "duration",
     "factor",
+    "from_json",
     "grouped",
     "installed_version",
     "known_scenes",

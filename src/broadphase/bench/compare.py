@@ -71,9 +71,24 @@ class Outcome:
 
 @dataclass(slots=True)
 class Comparison:
-    """All outcomes of one run, and the machine they were taken on."""
+    """All outcomes of one run.
+
+    Attributes
+    ----------
+    machine : dict of str to str
+        What it ran on.
+    versions : dict of str to str
+        Version of each other library that took part.
+    outcomes : list of Outcome
+        One for each scene, size and contestant.
+    argsort_milliseconds : dict of int to float
+        T for each size.
+    not_installed : list of str
+        Libraries that might have taken part.
+    """
 
     machine: dict[str, str]
+    versions: dict[str, str] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
     argsort_milliseconds: dict[int, float] = field(default_factory=dict)
     not_installed: list[str] = field(default_factory=list)
@@ -164,7 +179,9 @@ def compare(
     names = known_scenes(scenes)
     rounds = [(scene, n) for n in sorted(set(sizes)) for scene in names]
     people = contestants() if people is None else people
-    report = Comparison(describe_machine(), not_installed=[row.title for row in PEERS if not installed_version(row)])
+    versions = {one.peer.distribution: installed_version(one.peer) or "" for one in people if one.peer}
+    absent = [row.title for row in PEERS if not installed_version(row)]
+    report = Comparison(describe_machine(), versions, not_installed=absent)
     deadline, foreseen = time.monotonic() + budget, Foresight()
     with one_core(one_thread):
         for one in people:
@@ -224,7 +241,7 @@ class Contest:
 
     def run(self, people: Sequence[Contestant], budget: float, slowest: float) -> list[Outcome]:
         """Check everybody's answer, then time those that are right."""
-        reference, outcomes, right = Reference(self.boxes), {}, {}
+        reference, outcomes, right, first = Reference(self.boxes), {}, {}, {}
         start, n = time.monotonic(), len(self.boxes)
         for one in people:
             self.say(f"{self.scene}, {n:,} boxes: {one.title}")
@@ -244,11 +261,10 @@ class Contest:
             verdict = reference.judge(answer, touching=one.peer is None or one.peer.touching)
             outcomes[one.name] = Outcome(self.scene, n, one.name, one.title, len(answer), verdict=verdict)
             if not verdict.startswith("wrong"):
-                right[one.name] = partial(one.find, self.boxes)
+                right[one.name], first[one.name] = partial(one.find, self.boxes), seconds
         left = max(0.0, budget - (time.monotonic() - start))
-        timings = median_times(
-            {"argsort": argsort_call(n), **right}, budget=min(left, MOST_PER_CALL * (len(right) + 1))
-        )
+        budget = min(left, MOST_PER_CALL * (len(right) + 1))
+        timings = median_times({"argsort": argsort_call(n), **right}, budget=budget, first=first)
         self.argsort_milliseconds = unit = timings["argsort"].milliseconds
         return [
             replace_times(outcomes[one.name], timings[one.name].milliseconds, unit, timings[one.name].runs)

@@ -22,6 +22,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7
 MARKERS = "sD^v<>pPX*hd"
 DASHES = ("-", (0, (5, 1.5)))
 LEADER = {"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 1, "shrinkB": 4, "relpos": (0.0, 0.5)}
+HIGHEST_LABEL = 0.97  # keeps clear of the title
 LABEL_GAP = 0.05  # least distance of two labels, as a part of the panel's height
 
 
@@ -31,8 +32,9 @@ class Line(NamedTuple):
     title: str
     counts: tuple[int, ...]
     times: tuple[float, ...]
-    ours: bool
     style: dict[str, Any]
+    ours: bool = False
+    yardstick: bool = False
 
 
 def plot_comparison(comparison: Comparison, path: str | Path) -> None:
@@ -100,22 +102,21 @@ def lines_of(comparison: Comparison, scene: str) -> list[Line]:
         )
         if points:
             counts, times = zip(*points, strict=True)
-            lines.append(Line(title, counts, times, ours, style))
+            lines.append(Line(title, counts, times, ours=ours, style=style))
+    sizes = {outcome.box_count for outcome in comparison.outcomes if outcome.scene == scene}
+    if sorts := sorted(item for item in comparison.argsort_milliseconds.items() if item[0] in sizes):
+        style = {"color": "0.5", "linestyle": (0, (1.5, 1.5)), "linewidth": 1.2, "zorder": 1}
+        counts, times = zip(*sorts, strict=True)
+        lines.append(Line("np.argsort of n float32", counts, times, yardstick=True, style=style))
     return lines
 
 
 def dress(panel: Any, comparison: Comparison, scene: str) -> None:
-    """Set scales, limits, grid and title, and draw the yardstick."""
+    """Set scales, limits, grid and title."""
     panel.set_xscale("log")
     panel.set_yscale("log")
     here = [outcome for outcome in comparison.outcomes if outcome.scene == scene]
     sizes = sorted({outcome.box_count for outcome in here})
-    sorts = [(n, comparison.argsort_milliseconds[n]) for n in sizes if n in comparison.argsort_milliseconds]
-    if sorts:
-        panel.plot(*zip(*sorts, strict=True), color="0.6", linewidth=1.2, linestyle=(0, (1.5, 1.5)), zorder=1)
-        panel.annotate(
-            "np.argsort of n float32", sorts[-1], (8, 0), textcoords="offset points", va="center", fontsize=8
-        )
     decades = np.log10(sizes[-1] / sizes[0])
     panel.set_xlim(sizes[0] / 1.4, sizes[-1] * 10 ** (0.85 * max(decades, 0.5)))  # room for labels on the right
     low, high = panel.get_ylim()
@@ -144,7 +145,7 @@ def label_ends(panel: Any, lines: Sequence[Line]) -> None:
     order = sorted((line for line in lines if line.counts[-1] == right), key=lambda line: line.times[-1])
     heights = spread(np.array([(np.log10(line.times[-1]) - low) / (high - low) for line in order]), LABEL_GAP)
     for line, height in zip(order, heights, strict=True):
-        ratio = line.times[-1] / fastest[right] if right in fastest and not line.ours else 0.0
+        ratio = line.times[-1] / fastest[right] if right in fastest and not line.ours and not line.yardstick else 0.0
         panel.annotate(
             f"{line.title}  {factor(ratio)}×" if ratio else line.title,
             (right, line.times[-1]),
@@ -171,7 +172,7 @@ def label_early_ends(panel: Any, lines: Sequence[Line]) -> None:
 
 
 def spread(wished: np.ndarray[Any, Any], gap: float) -> np.ndarray[Any, Any]:
-    """Move sorted heights apart by at least `gap`, by the least sum of squares, within 0 and 1.
+    """Move sorted heights apart by at least `gap`, by the least sum of squares, within 0 and `HIGHEST_LABEL`.
 
     Taking off ``k * gap`` from the k-th height leaves an isotonic regression, which pools neighbours that clash.
 
@@ -191,4 +192,4 @@ def spread(wished: np.ndarray[Any, Any], gap: float) -> np.ndarray[Any, Any]:
             mean, size = (before * count + mean * size) / (count + size), count + size
         pools.append((mean, size))
     pooled = np.repeat([mean for mean, _ in pools], [size for _, size in pools])
-    return np.asarray(np.clip(pooled, 0.0, max(0.0, 1.0 - gap * (len(wished) - 1))) + steps)
+    return np.asarray(np.clip(pooled, 0.0, max(0.0, HIGHEST_LABEL - gap * (len(wished) - 1))) + steps)

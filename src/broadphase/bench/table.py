@@ -1,11 +1,10 @@
-"""Tables for the terminal, plain in a pipe, and what a comparison looks like as one or as JSON."""
+"""Tables for the terminal, plain in a pipe."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import broadphase as bp
 from broadphase.bench.peers import PEERS, installed_version
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from broadphase.bench.compare import Comparison, Outcome
 
 __all__ = [
-    "as_json",
     "comparison_tables",
     "duration",
     "factor",
@@ -138,19 +136,16 @@ def first_times(outcomes: list[Outcome]) -> dict[int, float]:
 
 
 def row_of(name: str, title: str, here: list[Outcome], sizes: list[int], best: dict[int, float]) -> list[str]:
-    """Give the cells of one contestant; `in T` and the ratio are those of the largest size that it did."""
+    """Give the cells of one contestant; `in T` and the ratio are those of the largest size."""
     mine = {outcome.box_count: outcome for outcome in here if outcome.contestant == name}
-    done = [outcome for outcome in mine.values() if outcome.milliseconds is not None]
     cells = [duration(mine[n].milliseconds) if n in mine else "" for n in sizes]
     multiple = ratio = ""
-    if done:
-        last = max(done, key=lambda outcome: outcome.box_count)
-        if last.multiple is not None and last.milliseconds is not None:
-            multiple = factor(last.multiple)
-            ratio = factor(last.milliseconds / best[last.box_count]) if last.box_count in best else ""
-    notes = dict.fromkeys(mine[n].verdict for n in sizes if n in mine)
-    shown = [note for note in notes if note != "exact"] or ["exact"]
-    return [title, *cells, multiple, ratio, "; ".join(shown)]
+    last = mine.get(sizes[-1])
+    if last and last.milliseconds is not None and last.multiple is not None:
+        multiple = factor(last.multiple)
+        ratio = factor(last.milliseconds / best[sizes[-1]]) if sizes[-1] in best else ""
+    notes = [mine[n].verdict for n in sizes if n in mine and mine[n].verdict != "exact"]
+    return [title, *cells, multiple, ratio, notes[-1] if notes else "exact"]
 
 
 def argsort_row(comparison: Comparison, sizes: list[int]) -> list[str]:
@@ -185,13 +180,3 @@ def show_choices() -> None:
     show_table(["method", "when it is the right one"], methods, left=2)
     peers = [[row.name, row.title, installed_version(row) or "not installed", row.remark] for row in PEERS]
     show_table(["peer", "library", "version", "remark"], peers, left=4)
-
-
-def as_json(comparison: Comparison) -> dict[str, Any]:
-    """Give a comparison as plain dictionaries and lists, ready for `json.dump`."""
-    return {
-        "machine": comparison.machine,
-        "argsort_milliseconds": {str(n): value for n, value in comparison.argsort_milliseconds.items()},
-        "not_installed": comparison.not_installed,
-        "outcomes": [asdict(outcome) for outcome in comparison.outcomes],
-    }

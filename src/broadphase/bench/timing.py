@@ -19,7 +19,9 @@ import numpy as np
 
 __all__ = ["Timing", "argsort_call", "median_times", "one_core", "timed"]
 
-SHORTEST_SAMPLE = 0.0005  # seconds; a quicker call is repeated this long, so that the clock's own cost vanishes
+# Seconds; a quicker call is repeated this long. Some processors need half a millisecond to wake the widest vector units
+# after a pause, which would otherwise fall on every short call that follows somebody else's long one.
+SHORTEST_SAMPLE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,12 @@ def sample(call: Callable[[], Any], repeats: int) -> float:
 
 
 def median_times(
-    calls: Mapping[str, Callable[[], Any]], *, budget: float = 1.0, least: int = 3, most: int = 200
+    calls: Mapping[str, Callable[[], Any]],
+    *,
+    budget: float = 1.0,
+    least: int = 3,
+    most: int = 200,
+    first: Mapping[str, float] | None = None,
 ) -> dict[str, Timing]:
     """Time several calls against one another, each in turn, round after round.
 
@@ -84,12 +91,14 @@ def median_times(
     Parameters
     ----------
     calls : mapping of str to callable
-        What to run. Each is run once more at the start, which does not count.
+        What to run. Each is run once more at the start, unless `first` tells what that took; it does not count.
     budget : float
         Seconds for all. Every call gets an equal share; one that cannot run `least` times in its share and half as
         much again runs as often as fits, and at least once.
     least, most : int
         Fewest and most samples of one call.
+    first : mapping of str to float, optional
+        Seconds of a run that was made already. Where it alone is more than the share, it is the one sample.
 
     Returns
     -------
@@ -107,9 +116,12 @@ def median_times(
     samples: dict[str, list[float]] = {name: [] for name in calls}
     repeats, wanted, spent = {}, {}, dict.fromkeys(calls, 0.0)
     for name, call in calls.items():
-        seconds, _ = timed(call)
+        seconds = first[name] if first and name in first else timed(call)[0]
         repeats[name] = max(1, int(SHORTEST_SAMPLE / max(seconds, 1e-7)))
         wanted[name] = least if least * seconds <= 1.5 * share else max(1, int(share / seconds))
+        if first and name in first and seconds > share:
+            samples[name].append(seconds)
+            spent[name] = seconds
     gc.collect()
     gc.disable()
     try:
