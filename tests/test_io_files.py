@@ -1,5 +1,12 @@
 """Boxes read from .npy and .npz files, and what all readers have in common."""
 
+import contextlib
+import hashlib
+import importlib
+import json
+import random
+import sys
+
 import numpy as np
 import pytest
 
@@ -95,7 +102,7 @@ def test_file_that_does_not_exist_raises_os_error(tmp_path, suffix):
 @pytest.mark.parametrize("suffix", [".parquet", ".glb"])
 def test_missing_extra_names_the_installation(tmp_path, suffix, monkeypatch):
     for library in ("pyarrow", "trimesh"):
-        monkeypatch.setitem(__import__("sys").modules, library, None)
+        monkeypatch.setitem(sys.modules, library, None)
     (tmp_path / f"boxes{suffix}").write_bytes(b"")
     with pytest.raises(bp.MissingExtraError, match=r'pip install "broadphase\[io\]"'):
         io.read_boxes(tmp_path / f"boxes{suffix}")
@@ -106,7 +113,7 @@ def test_bundled_set_is_as_described_and_has_the_known_pairs(name):
     boxes, known = data.load(name), data.describe(name)
     assert boxes.shape == (known.box_count, 2, known.dimension)
     assert boxes.dtype == np.float64
-    digest = __import__("hashlib").sha256(np.ascontiguousarray(boxes, "<f8").tobytes()).hexdigest()
+    digest = hashlib.sha256(np.ascontiguousarray(boxes, "<f8").tobytes()).hexdigest()
     assert digest == known.sha256
     pairs = bp.pairs(boxes)
     assert len(pairs) == known.pair_count
@@ -124,3 +131,44 @@ def test_bundled_set_of_another_name_raises():
         data.load("mars")
     with pytest.raises(ValueError, match="no bundled data set"):
         data.describe("../secrets")
+
+
+def sources(folder):
+    """Small good files of every format."""
+    np.save(folder / "a.npy", BOXES)
+    np.savez(folder / "a.npz", boxes=BOXES, names=np.array(["a", "b", "c"]))
+    (folder / "a.csv").write_text("name,xmin,xmax\na,0,1\nb,2,3\n")
+    part = [[[0, 0], [1, 0], [1, 1]]]
+    (folder / "a.geojson").write_text(json.dumps({"type": "MultiPolygon", "coordinates": [part, part]}))
+    with contextlib.suppress(ImportError):
+        importlib.import_module("pyarrow.parquet").write_table(
+            importlib.import_module("pyarrow").table({"xmin": [1.0, 2.0], "xmax": [3.0, 4.0]}), folder / "a.parquet"
+        )
+    with contextlib.suppress(ImportError):
+        for suffix in (".glb", ".ply", ".stl", ".obj"):
+            importlib.import_module("trimesh").creation.box().export(folder / f"a{suffix}")
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_damaged_file_of_any_format_is_read_or_is_a_value_error_that_names_it(tmp_path):
+    rng = random.Random(17)
+    for source in sources(tmp_path):
+        whole = source.read_bytes()
+        for _ in range(150):
+            content = bytearray(whole)
+            for _ in range(rng.randint(1, 3)):
+                place = rng.randrange(len(content) + 1)
+                if rng.random() < 0.6:
+                    content[place : place + 1] = bytes([rng.randrange(256)])
+                else:
+                    content[place : place + rng.randint(1, len(whole))] = b""
+            source.write_bytes(content)
+            message = str(source)
+            try:
+                io.read_boxes(source, parts=rng.random() < 0.5)
+            except ValueError as error:
+                message = str(error)
+            except (bp.MissingExtraError, MemoryError):
+                pass  # a mesh in an unknown encoding; a length that no memory holds
+            assert message.startswith(str(source)), bytes(content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -18,8 +19,6 @@ from broadphase.cli.screen import print_facts, print_json
 from broadphase.cli.sources import complaint, open_source, valid_boxes
 from broadphase.io import BoxFile
 from broadphase.testing import simd_levels
-
-_EXTRAS = {"cli": ("typer", "rich"), "io": ("pyarrow", "trimesh"), "plot": ("matplotlib",)}
 
 
 def info(
@@ -55,7 +54,7 @@ def _about_installation() -> dict[str, Any]:
         "SIMD_levels": simd_levels(),
         "methods": [method.name for method in bp.METHODS],
         "bundled_data": [f"{name} ({data.describe(name).box_count:,} boxes)" for name in data.NAMES],
-        "extras": {extra: _versions(libraries) for extra, libraries in _EXTRAS.items()},
+        "extras": _extras(),
     }
 
 
@@ -67,14 +66,26 @@ def _processor() -> str:
         return platform.processor() or "unknown"
 
 
-def _versions(libraries: tuple[str, ...]) -> str:
-    versions = []
-    for library in libraries:
-        try:
-            versions.append(f"{library} {metadata.version(library)}")
-        except metadata.PackageNotFoundError:
-            versions.append(f"{library} missing")
-    return ", ".join(versions)
+def _extras() -> dict[str, str]:
+    """Return for each extra the libraries it brings, and which version is there."""
+    try:
+        lines = metadata.requires("broadphase") or []
+    except metadata.PackageNotFoundError:  # run from its source folder
+        return {}
+    extras: dict[str, list[str]] = {}
+    for line in lines:
+        match = re.match(r"""([\w.-]+).*extra\s*==\s*['"](\w+)['"]""", line)
+        if match:
+            library, extra = match.groups()
+            extras.setdefault(extra, []).append(f"{library} {_version(library)}")
+    return {extra: ", ".join(libraries) for extra, libraries in extras.items()}
+
+
+def _version(library: str) -> str:
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return "missing"
 
 
 def _about_boxes(file: BoxFile) -> dict[str, Any]:

@@ -38,8 +38,10 @@ def read_npy(path: Path) -> BoxFile:
         stream.seek(0)
         try:
             array = np.lib.format.read_array(stream, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise ValueError(f"{path}: {error}") from error
+        except MemoryError:
+            raise
+        except Exception as error:  # a damaged header makes NumPy fail in many ways, among them tokenize.TokenError
+            raise ValueError(f"{path}: not a readable .npy file ({error})") from error
     return BoxFile(_as_boxes(array, path), str(path), "array row", blank="NaN in the array")
 
 
@@ -66,13 +68,13 @@ def read_npz(path: Path) -> BoxFile:
                 keys = [name.removesuffix(".npy") for name in archive.namelist()]
             stream.seek(0)
             with np.load(stream, allow_pickle=False) as arrays:
-                boxes: Any = _boxes_of({key: arrays[key] for key in keys if key in _WANTED}, keys, path)
+                found = {key: arrays[key] for key in keys if key in _WANTED}
                 names = arrays["names"] if "names" in keys else None
-        except (zipfile.BadZipFile, EOFError, ValueError, KeyError) as error:
-            if str(error).startswith(f"{path}: has"):
-                raise
+        except MemoryError:
+            raise
+        except Exception as error:  # as above, and zlib.error, NotImplementedError, RuntimeError from zipfile
             raise ValueError(f"{path}: not a readable .npz file ({error})") from error
-    array = _as_boxes(boxes, path)
+    array = _as_boxes(_boxes_of(found, keys, path), path)
     if names is not None:
         if names.shape != (len(array),):
             raise ValueError(f"{path}: there are {len(array)} boxes, but names has shape {names.shape}")

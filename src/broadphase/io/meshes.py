@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.boxes import from_parts, from_triangles, merge
+from broadphase.errors import MissingExtraError
 from broadphase.io.box_file import BoxFile
 from broadphase.io.extras import import_extra
 
@@ -70,7 +71,9 @@ def _read_scene(path: Path) -> list[Mesh]:
                 (str(node), np.asarray(mesh.vertices) @ pose[:3, :3].T + pose[:3, 3], np.asarray(mesh.faces))
                 for node, pose, mesh in _nodes_of(scene)
             ]
-        except (ImportError, MemoryError, OSError):
+        except ImportError as error:
+            raise MissingExtraError(f"{path}: trimesh needs {error.name} for it: pip install {error.name}") from error
+        except MemoryError:
             raise
         except Exception as error:  # damaged files make trimesh fail in every way that Python knows
             raise ValueError(f"{path}: not a readable {path.suffix} file ({type(error).__name__}: {error})") from error
