@@ -98,7 +98,7 @@ inline __m256i twice(__m128i a) { return _mm256_broadcastsi128_si256(a); }
 struct FilingMasks {
   __m256i delta[2], other_axes, stride, largest;
   __m256i spread[2], has[2];  // shuffles that spread the lane of a split axis; the places past that axis
-  __m256i offset, nowhere;
+  __m256i offset;
 
   template <class T>
   explicit FilingMasks(const GridLayout<T>& layout) {
@@ -124,29 +124,32 @@ struct FilingMasks {
     offset = twice(load_words(steps));
     stride = twice(load_words(layout.cell_stride));
     largest = twice(load_words(layout.largest));
-    const auto cells = static_cast<int>(layout.cell_count);
-    nowhere = twice(_mm_setr_epi32(cells, cells, cells + 1, cells + 2));
   }
 };
 
-// Files rows from `row` on, two at a time and never the last, up to the first that needs the general way or a pool with
-// more room; returns that row.
+// Some boxes' records for their four places, before they are written: a first loop computes, a second one scatters, so
+// that neither waits for the other's latencies.
+struct Waiting {
+  static constexpr std::size_t kTwos = 64;
+  alignas(64) __m256i records[kTwos][4];       // of two boxes, by place
+  alignas(64) std::uint32_t places[kTwos][8];  // cells
+  std::uint16_t present[8 * kTwos + 8];        // numbers of the records that there are: 8 * two + 4 * which + place
+  std::size_t present_count, twos;
+};
+
+// Prepares rows from `row` on, two at a time and never the last, up to the first that needs the general way.
 template <class T, std::size_t D>
-std::size_t file_twos(FileBoxes<T>& boxes, const FilingMasks& masks, std::size_t row) {
-  WideMap<T> map(*boxes.layout, boxes.grow);
+void prepare_twos(const FileBoxes<T>& boxes, const FilingMasks& masks, WideMap<T>& map, std::size_t row,
+                  Waiting& waiting) {
   const __m256i largest = masks.largest, other_axes = masks.other_axes, stride = masks.stride;
   const __m256i floor = twice(
       _mm_setr_epi16(kBeganBefore, kBeganBefore, kBeganBefore, -32768, -32768, -32768, -32768, -32768));
   const __m256i half = _mm256_set1_epi32(kCellSteps / 2), one = _mm256_set1_epi32(1);
-  ChunkPool& pool = *boxes.pool;
-  auto* records = static_cast<Record<3>*>(pool.records);
-  std::uint32_t* slots = pool.slots;
-  const std::size_t nowhere = boxes.layout->cell_count;
-  const std::uint32_t chunk_mask = (1u << pool.chunk_bits) - 1;
   const std::ptrdiff_t lower_stride = boxes.lower_stride, upper_stride = boxes.upper_stride;
   const T* at_lower = boxes.lower + static_cast<std::ptrdiff_t>(row) * lower_stride;
   const T* at_upper = boxes.upper + static_cast<std::ptrdiff_t>(row) * upper_stride;
-  for (; row + 2 < boxes.end && pool.capacity - pool.used >= 8; row += 2) {
+  std::size_t two = 0, present = 0;
+  for (; two < Waiting::kTwos && row + 2 < boxes.end; ++two, row += 2) {
     const auto lower_corners = map.template load<D>(at_lower, at_lower + lower_stride);
     const auto upper_corners = map.template load<D>(at_upper, at_upper + upper_stride);
     at_lower += 2 * lower_stride, at_upper += 2 * upper_stride;
@@ -161,45 +164,62 @@ std::size_t file_twos(FileBoxes<T>& boxes, const FilingMasks& masks, std::size_t
     __m256i home = _mm256_mullo_epi32(cell, stride);
     home = _mm256_add_epi32(home, _mm256_shuffle_epi32(home, 0x4e));
     home = _mm256_add_epi32(home, _mm256_shuffle_epi32(home, 0xb1));
-    // `extra` is 0 or 1 now. Every box is written at four places: in its own cell, and past its upper side along either
-    // split axis and both. Where it has no such side, a slot past the last cell stands in: no branch to guess.
+    // `extra` is 0 or 1 now, and a box is in at most four cells: its own, and past its upper side along either split
+    // axis and both. All four records are made, and those that there are get on the list: no branch to guess.
     const __m256i sides = _mm256_cmpgt_epi32(extra, _mm256_setzero_si256());
     const __m256i missing =
         _mm256_or_si256(_mm256_andnot_si256(_mm256_shuffle_epi8(sides, masks.spread[0]), masks.has[0]),
                         _mm256_andnot_si256(_mm256_shuffle_epi8(sides, masks.spread[1]), masks.has[1]));
-    const __m256i places = _mm256_blendv_epi8(_mm256_add_epi32(home, masks.offset), masks.nowhere, missing);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(waiting.places[two]), _mm256_add_epi32(home, masks.offset));
     const __m256i centre = _mm256_add_epi32(_mm256_slli_epi32(cell, kCellBits), half);
     const __m256i low = _mm256_sub_epi32(lower, centre), high = _mm256_sub_epi32(centre, upper);
     const __m256i number = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(row)),
                                             _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
     // The halves of the row number go to words 3 and 7.
     const __m256i halves = _mm256_blend_epi16(_mm256_slli_epi64(number, 48), number, 0x80);
-    const auto record = [&](__m256i l, __m256i u) {
-      return _mm256_blend_epi16(_mm256_max_epi16(_mm256_packs_epi32(l, u), floor), halves, 0x88);
-    };
-    const auto write = [&](std::uint64_t place, __m128i what) {
-      std::uint32_t slot = slots[place];
-      if ((slot & chunk_mask) == 0) slot = place_for(pool, place);
-      store_words(records + slot, what);
-      slots[place] = slot + 1;
+    const auto put = [&](int place, __m256i l, __m256i u) {
+      waiting.records[two][place] =
+          _mm256_blend_epi16(_mm256_max_epi16(_mm256_packs_epi32(l, u), floor), halves, 0x88);
     };
     const __m256i low_a = _mm256_sub_epi32(low, masks.delta[0]), high_a = _mm256_add_epi32(high, masks.delta[0]);
-    const __m256i low_b = _mm256_sub_epi32(low, masks.delta[1]), high_b = _mm256_add_epi32(high, masks.delta[1]);
-    const __m256i own = record(low, high), a = record(low_a, high_a), b = record(low_b, high_b);
-    const __m256i both = record(_mm256_sub_epi32(low_a, masks.delta[1]), _mm256_add_epi32(high_a, masks.delta[1]));
-    const auto write_four = [&](__m128i four, __m128i w, __m128i x, __m128i y, __m128i z) {
-      const auto p = static_cast<std::uint64_t>(_mm_cvtsi128_si64(four));
-      const auto q = static_cast<std::uint64_t>(_mm_extract_epi64(four, 1));
-      write(p & 0xffffffffu, w);
-      write(p >> 32, x);
-      write(q & 0xffffffffu, y);
-      write(q >> 32, z);
-    };
-    write_four(_mm256_castsi256_si128(places), _mm256_castsi256_si128(own), _mm256_castsi256_si128(a),
-               _mm256_castsi256_si128(b), _mm256_castsi256_si128(both));
-    write_four(_mm256_extracti128_si256(places, 1), _mm256_extracti128_si256(own, 1), _mm256_extracti128_si256(a, 1),
-               _mm256_extracti128_si256(b, 1), _mm256_extracti128_si256(both, 1));
-    for (std::size_t k = 0; k < kSpareSlots; ++k) slots[nowhere + k] = 1;
+    put(0, low, high);
+    put(1, low_a, high_a);
+    put(2, _mm256_sub_epi32(low, masks.delta[1]), _mm256_add_epi32(high, masks.delta[1]));
+    put(3, _mm256_sub_epi32(low_a, masks.delta[1]), _mm256_add_epi32(high_a, masks.delta[1]));
+    const auto gone = static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(missing)));
+    const auto base = static_cast<std::uint32_t>(8 * two);
+    for (std::uint32_t k = 0; k < 8; ++k) {
+      waiting.present[present] = static_cast<std::uint16_t>(base + k);
+      present += k % 4 == 0 ? 1u : ~gone >> k & 1u;
+    }
+  }
+  waiting.twos = two;
+  waiting.present_count = present;
+}
+
+// Files rows from `row` on up to the first that needs the general way or a pool with more room; returns that row.
+template <class T, std::size_t D>
+std::size_t file_twos(FileBoxes<T>& boxes, const FilingMasks& masks, std::size_t row) {
+  WideMap<T> map(*boxes.layout, boxes.grow);
+  ChunkPool& pool = *boxes.pool;
+  auto* records = static_cast<Record<3>*>(pool.records);
+  std::uint32_t* slots = pool.slots;
+  const std::uint32_t chunk_mask = (1u << pool.chunk_bits) - 1;
+  Waiting waiting;
+  while (pool.capacity - pool.used >= 8 * Waiting::kTwos) {
+    prepare_twos<T, D>(boxes, masks, map, row, waiting);
+    const std::uint32_t* places = waiting.places[0];
+    for (std::size_t k = 0; k < waiting.present_count; ++k) {
+      const std::uint32_t from = waiting.present[k], place = places[from];
+      std::uint32_t slot = slots[place];
+      if ((slot & chunk_mask) == 0) slot = place_for(pool, place);
+      // Record `place` of box `which` is half `which` of register `place`.
+      const auto* record = reinterpret_cast<const __m128i*>(waiting.records[from >> 3]) + 2 * (from & 3) + (from >> 2 & 1);
+      store_words(records + slot, _mm_load_si128(record));
+      slots[place] = slot + 1;
+    }
+    row += 2 * waiting.twos;
+    if (waiting.twos < Waiting::kTwos) break;
   }
   boxes.valid &= !map.template any_bad<D>();
   return row;

@@ -12,7 +12,25 @@ void sweep_range(const CellRecords& from, std::size_t axis, std::int32_t* lowest
   std::int32_t low = *lowest, high = *highest;
   for (std::size_t r = 0; r < from.run_count; ++r) {
     const auto* records = static_cast<const Record<D>*>(from.runs[r].records);
-    for (std::size_t k = 0; k < from.runs[r].count; ++k) {
+    const std::size_t count = from.runs[r].count;
+    std::size_t k = 0;
+#if BROADPHASE_LANES == BROADPHASE_LANES_sse2 || BROADPHASE_LANES == BROADPHASE_LANES_avx2 || \
+    BROADPHASE_LANES == BROADPHASE_LANES_avx512
+    if constexpr (D < 4) {
+      __m128i least = _mm_set1_epi16(32767), most = _mm_set1_epi16(-32768);
+      for (; k < count; ++k) {
+        const __m128i record = _mm_loadu_si128(reinterpret_cast<const __m128i*>(records + k));
+        least = _mm_min_epi16(least, record);
+        most = _mm_max_epi16(most, record);
+      }
+      alignas(16) std::int16_t words[2][8];
+      _mm_store_si128(reinterpret_cast<__m128i*>(words[0]), least);
+      _mm_store_si128(reinterpret_cast<__m128i*>(words[1]), most);
+      low = words[0][axis] < low ? words[0][axis] : low;
+      high = words[1][axis] > high ? words[1][axis] : high;
+    }
+#endif
+    for (; k < count; ++k) {
       const std::int32_t x = records[k].lower[axis];
       low = x < low ? x : low;
       high = x > high ? x : high;
@@ -28,15 +46,22 @@ inline std::uint32_t bucket_of(std::int32_t x, const Buckets& buckets) {
   return static_cast<std::uint32_t>(bucket > last ? last : bucket);
 }
 
+inline std::uint32_t doubled(std::int16_t x) { return static_cast<std::uint16_t>(x) * 0x10001u; }
+
 // Records to structure of arrays, from `begin` on.
 template <std::size_t D>
 void spread_records(const Record<D>* records, std::size_t begin, const CellArrays& to) {
   for (std::size_t k = begin; k < to.count; ++k) {
+    unsigned before = 0;
     for (std::size_t d = 0; d < D; ++d) {
       to.lower[d][k] = records[k].lower[d];
       to.negated_upper[d][k] = records[k].negated_upper[d];
-      to.began[d][k] = records[k].lower[d] == kBeganBefore ? 1 : -1;
+      to.doubled_lower[d][k] = doubled(records[k].lower[d]);
+      to.doubled_negated_upper[d][k] = doubled(records[k].negated_upper[d]);
+      before |= static_cast<unsigned>(records[k].lower[d] == kBeganBefore) << d;
     }
+    to.began_before[k] = static_cast<std::uint16_t>(before);
+    to.doubled_began_before[k] = before * 0x10001u;
     to.row[k] = records[k].row();
   }
 }
@@ -48,7 +73,11 @@ void spread_records(const Record<D>* records, std::size_t begin, const CellArray
 template <std::size_t D>
 std::size_t spread_eights(const Record<D>* records, const CellArrays& to) {
   const auto store = [](void* p, __m128i a) { _mm_storeu_si128(static_cast<__m128i*>(p), a); };
-  const __m128i before = _mm_set1_epi16(kBeganBefore), minus_one = _mm_set1_epi16(-1);
+  const __m128i before = _mm_set1_epi16(kBeganBefore);
+  const auto store_doubled = [&](std::uint32_t* p, __m128i a) {
+    store(p, _mm_unpacklo_epi16(a, a));
+    store(p + 4, _mm_unpackhi_epi16(a, a));
+  };
   std::size_t k = 0;
   for (; k + 8 <= to.count; k += 8) {
     const auto* r = reinterpret_cast<const __m128i*>(records + k);
@@ -68,12 +97,17 @@ std::size_t spread_eights(const Record<D>* records, const CellArrays& to) {
       words[2 * x] = _mm_unpacklo_epi16(even[x], odd[x]);
       words[2 * x + 1] = _mm_unpackhi_epi16(even[x], odd[x]);
     }
+    __m128i began_before = _mm_setzero_si128();
     for (std::size_t d = 0; d < D; ++d) {
       store(to.lower[d] + k, words[d]);
       store(to.negated_upper[d] + k, words[4 + d]);
-      const __m128i began_before = _mm_cmpeq_epi16(words[d], before);
-      store(to.began[d] + k, _mm_sub_epi16(minus_one, _mm_add_epi16(began_before, began_before)));
+      store_doubled(to.doubled_lower[d] + k, words[d]);
+      store_doubled(to.doubled_negated_upper[d] + k, words[4 + d]);
+      const __m128i bit = _mm_set1_epi16(static_cast<short>(1 << d));
+      began_before = _mm_or_si128(began_before, _mm_and_si128(_mm_cmpeq_epi16(words[d], before), bit));
     }
+    store(to.began_before + k, began_before);
+    store_doubled(to.doubled_began_before + k, began_before);
     store(to.row + k, _mm_unpacklo_epi16(words[3], words[7]));
     store(to.row + k + 4, _mm_unpackhi_epi16(words[3], words[7]));
   }
@@ -112,7 +146,8 @@ void sort_cell(const CellRecords& from, std::size_t axis, const Buckets& buckets
   }
   spread_records<D>(sorted, spread_eights(sorted, to), to);
   for (std::size_t k = count; k < count + kCellPadding; ++k) {
-    for (std::size_t d = 0; d < D; ++d) to.lower[d][k] = to.negated_upper[d][k] = 32767, to.began[d][k] = 1;
+    for (std::size_t d = 0; d < D; ++d) to.lower[d][k] = to.negated_upper[d][k] = 32767;
+    to.began_before[k] = 0;
     to.row[k] = 0;
   }
 }
@@ -127,15 +162,11 @@ std::size_t sweep_blocks(SweepRequest& request, CandidateBlock* blocks, std::uin
   std::uint32_t from = request.begin_candidate;
   for (; i < request.end; ++i) {
     Words::Vector lower[D], upper[D];
-    const std::int16_t* begun[D];
     for (std::size_t d = 0; d < D; ++d) {
-      // Where the box began before the cell, so that its lower side tells nothing, the other must have begun in it.
-      const std::int16_t low = a.lower[d][i];
-      const bool before = low == kBeganBefore;
-      lower[d] = Words::splat(before ? std::int16_t{0} : low);
-      begun[d] = before ? b.began[d] : b.negated_upper[d];
-      upper[d] = Words::splat(a.negated_upper[d][i]);
+      lower[d] = Words::splat(a.doubled_lower[d][i]);
+      upper[d] = Words::splat(a.doubled_negated_upper[d][i]);
     }
+    const Words::Vector before = Words::splat(a.doubled_began_before[i]);
     const std::uint32_t end = b.bucket_end[bucket_of(-a.negated_upper[request.sweep_axis][i], buckets)];
     if (from == 0) {
       if (request.behind) {
@@ -154,17 +185,19 @@ std::size_t sweep_blocks(SweepRequest& request, CandidateBlock* blocks, std::uin
       Words::Vector worst[Words::kParts];
       for (std::size_t part = 0; part < Words::kParts; ++part) {
         const std::size_t j = from + part * Words::kWidth;
-        Words::Vector most = Words::add(lower[0], Words::load(begun[0] + j));
+        Words::Vector most = Words::add(lower[0], Words::load(b.negated_upper[0] + j));
         most = Words::larger(most, Words::add(upper[0], Words::load(b.lower[0] + j)));
         for (std::size_t d = 1; d < D; ++d) {
-          most = Words::larger(most, Words::add(lower[d], Words::load(begun[d] + j)));
+          most = Words::larger(most, Words::add(lower[d], Words::load(b.negated_upper[d] + j)));
           most = Words::larger(most, Words::add(upper[d], Words::load(b.lower[d] + j)));
         }
         worst[part] = most;
       }
       blocks[used] = {static_cast<std::uint32_t>(i), from};
-      sure[used] = Words::negative(worst);
-      possible[used] = Words::not_positive(worst);
+      // Where both began before the cell, along any axis, another cell has the pair.
+      const std::uint32_t apart = Words::apart(b.began_before + from, before);
+      sure[used] = Words::negative(worst) & apart;
+      possible[used] = Words::not_positive(worst) & apart;
       ++used;
       from += static_cast<std::uint32_t>(kBlockLanes);
     } while (from < end);

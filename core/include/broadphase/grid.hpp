@@ -31,19 +31,23 @@ class CellRoom {
     const std::size_t padded = count + kCellPadding;
     if (padded > padded_) {
       padded_ = padded + padded / 2;
-      words_ = std::make_unique_for_overwrite<std::int16_t[]>(padded_ * dimension * 3);
-      rows_ = std::make_unique_for_overwrite<std::uint32_t[]>(padded_);
+      words_ = std::make_unique_for_overwrite<std::int16_t[]>(padded_ * dimension * 2);
+      doubled_ = std::make_unique_for_overwrite<std::uint32_t[]>(padded_ * (dimension * 2 + 2));
+      before_ = std::make_unique_for_overwrite<std::uint16_t[]>(padded_);
     }
     if (buckets + 2 > buckets_) {
       buckets_ = 2 * buckets + 2;
       ends_ = std::make_unique_for_overwrite<std::uint32_t[]>(buckets_);
     }
     for (std::size_t d = 0; d < dimension; ++d) {
-      arrays.lower[d] = words_.get() + (3 * d) * padded_;
-      arrays.negated_upper[d] = words_.get() + (3 * d + 1) * padded_;
-      arrays.began[d] = words_.get() + (3 * d + 2) * padded_;
+      arrays.lower[d] = words_.get() + (2 * d) * padded_;
+      arrays.negated_upper[d] = words_.get() + (2 * d + 1) * padded_;
+      arrays.doubled_lower[d] = doubled_.get() + (2 * d) * padded_;
+      arrays.doubled_negated_upper[d] = doubled_.get() + (2 * d + 1) * padded_;
     }
-    arrays.row = rows_.get();
+    arrays.began_before = before_.get();
+    arrays.doubled_began_before = doubled_.get() + 2 * dimension * padded_;
+    arrays.row = doubled_.get() + (2 * dimension + 1) * padded_;
     arrays.bucket_end = ends_.get();
     arrays.count = count;
   }
@@ -51,7 +55,8 @@ class CellRoom {
  private:
   std::size_t padded_ = 0, buckets_ = 0;
   std::unique_ptr<std::int16_t[]> words_;
-  std::unique_ptr<std::uint32_t[]> rows_, ends_;
+  std::unique_ptr<std::uint16_t[]> before_;
+  std::unique_ptr<std::uint32_t[]> doubled_, ends_;
 };
 
 template <class T>
@@ -137,6 +142,9 @@ class Grid {
     return shape;
   }
 
+  // A kernel that files many boxes at a time wants so many free chunks before it starts.
+  static constexpr std::size_t kSpareChunks = 640;
+
   // False if the boxes cover too many cells.
   bool file(std::size_t k, unsigned workers) {
     constexpr std::size_t kWorthAWorker = 32768;
@@ -169,13 +177,12 @@ class Grid {
       // Small enough that the last chunk of each cell, half empty, does not count; large enough to be read in a run.
       const std::size_t usual = rows / layout_.cell_count / 8;
       view.chunk_bits = static_cast<int>(std::bit_width(std::clamp<std::size_t>(usual, 16, 256)) - 1);
-      pool.slots.assign(layout_.cell_count + kSpareSlots, 0);
-      for (std::size_t k = 0; k < kSpareSlots; ++k) pool.slots[layout_.cell_count + k] = 1;
+      pool.slots.assign(layout_.cell_count, 0);
       pool.first_chunk.assign(layout_.cell_count, kNoChunk);
       view.used = 1;
       records += layout_.cell_count << view.chunk_bits;
     }
-    const std::size_t chunks = (records >> view.chunk_bits) + 16;
+    const std::size_t chunks = (records >> view.chunk_bits) + kSpareChunks;
     pool.records.grow((chunks << view.chunk_bits) * record_size());
     pool.next_chunk.resize(chunks);
     view = {pool.records.get(), pool.next_chunk.data(), pool.first_chunk.data(), pool.slots.data(), view.used,
@@ -238,7 +245,7 @@ class Grid {
     }
     Buckets& buckets = scratch.buckets;
     buckets = {low, 0, 0};
-    while ((high - low) >> buckets.shift >= static_cast<std::int32_t>(std::max<std::size_t>(total, 8))) ++buckets.shift;
+    while ((high - low) >> buckets.shift >= static_cast<std::int32_t>(std::max<std::size_t>(total / 4, 8))) ++buckets.shift;
     buckets.count = static_cast<std::uint32_t>((high - low) >> buckets.shift) + 1;
     for (std::size_t k = 0; k < sets; ++k) {
       scratch.room[k].prepare(count_in(k, cell), problem_.dimension, buckets.count);

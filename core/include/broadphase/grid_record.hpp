@@ -52,18 +52,17 @@ struct GridLayout {
 };
 
 // Where records are filed: chunks of 2^chunk_bits records, strung together for each cell, so that the boxes need to be
-// read only once. Chunk 0 belongs to no cell: kernels may write there what is of no use.
+// read only once.
 struct ChunkPool {
   void* records;
   std::uint32_t* next_chunk;   // of each chunk; kNoChunk: its cell's last
   std::uint32_t* first_chunk;  // of each cell
-  std::uint32_t* slots;        // of each cell, and kSpareSlots more: number of the record to write next; where its low
-                               // chunk_bits are zero, in a chunk still to be taken
+  std::uint32_t* slots;        // of each cell: number of the record to write next; where its low chunk_bits are zero, in
+                               // a chunk still to be taken. Chunk 0 belongs to no cell, so that 0 stands for none yet.
   std::uint32_t used, capacity;
   int chunk_bits;
 };
 inline constexpr std::uint32_t kNoChunk = 0xffffffffu;
-inline constexpr std::size_t kSpareSlots = 3;
 
 // Rows [begin, end) of a set of boxes, to be filed.
 template <class T>
@@ -89,11 +88,15 @@ struct CellRecords {
   std::size_t run_count, count;
 };
 
-// One set's share of one cell, sorted along the sweep axis, as structure of arrays.
+// One set's share of one cell, sorted along the sweep axis, as structure of arrays. Each number stands there a second
+// time, doubled to 32 bits: many processors spread 32 bits over a register at the price of a load, but not 16.
 struct CellArrays {
   std::int16_t* lower[4];
   std::int16_t* negated_upper[4];
-  std::int16_t* began[4];  // 1: the box began before the cell, along this axis; otherwise -1
+  std::uint16_t* began_before;  // bit d: the box began before the cell along axis d
+  std::uint32_t* doubled_lower[4];
+  std::uint32_t* doubled_negated_upper[4];
+  std::uint32_t* doubled_began_before;
   std::uint32_t* row;
   std::uint32_t* bucket_end;
   std::size_t count;

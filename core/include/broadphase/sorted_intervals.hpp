@@ -26,17 +26,14 @@ class SortedIntervals {
     sort(boxes, touching, grow);
     order_axes();
     columns_ = BoxColumns<T>(rows_.size(), dimension);
-    for (std::size_t k = 0; k < dimension; ++k) fill(boxes, k, grow);
-    point_to_columns();
-    if (direction.axis < 0) {
-      begin_.reserve(count());
-      end_.reserve(count());
-      for (const std::int32_t row : rows_) {
-        const auto interval = interval_of(boxes, static_cast<std::size_t>(row), grow);
-        begin_.push_back(interval.begin);
-        end_.push_back(interval.end);
-      }
+    switch (dimension) {
+      case 1: fill<1>(boxes, grow); break;
+      case 2: fill<2>(boxes, grow); break;
+      case 3: fill<3>(boxes, grow); break;
+      default: fill<4>(boxes, grow); break;
     }
+    point_to_columns();
+    if (direction.axis < 0) keep_intervals(boxes, grow);
   }
   SortedIntervals(const SortedIntervals&) = delete;
   SortedIntervals& operator=(const SortedIntervals&) = delete;
@@ -83,12 +80,33 @@ class SortedIntervals {
     if (direction_.axis >= 0) axis_[next] = static_cast<std::size_t>(direction_.axis);
   }
 
-  void fill(const BoxView<T>& boxes, std::size_t k, T grow) {
-    T *lower = columns_.lower(k), *upper = columns_.upper(k);
+  // Row by row: a box is read once, from wherever it lies.
+  template <std::size_t D>
+  void fill(const BoxView<T>& boxes, T grow) {
+    T *lower[D], *upper[D];
+    std::size_t axis[D];
+    for (std::size_t k = 0; k < D; ++k) {
+      lower[k] = columns_.lower(k);
+      upper[k] = columns_.upper(k);
+      axis[k] = axis_[k];
+    }
     for (std::size_t position = 0; position < rows_.size(); ++position) {
       const auto row = static_cast<std::size_t>(rows_[position]);
-      lower[position] = boxes.lower_of(row)[axis_[k]] - grow;
-      upper[position] = boxes.upper_of(row)[axis_[k]] + grow;
+      const T *from_lower = boxes.lower_of(row), *from_upper = boxes.upper_of(row);
+      for (std::size_t k = 0; k < D; ++k) {
+        lower[k][position] = from_lower[axis[k]] - grow;
+        upper[k][position] = from_upper[axis[k]] + grow;
+      }
+    }
+  }
+
+  void keep_intervals(const BoxView<T>& boxes, T grow) {
+    begin_.reserve(count());
+    end_.reserve(count());
+    for (const std::int32_t row : rows_) {
+      const auto interval = interval_of(boxes, static_cast<std::size_t>(row), grow);
+      begin_.push_back(interval.begin);
+      end_.push_back(interval.end);
     }
   }
 
@@ -115,6 +133,15 @@ std::size_t end_of_run(const T* values, std::size_t from, std::size_t count, std
   const auto within = [&](std::size_t position) {
     return closed ? values[position] <= limit : values[position] < limit;
   };
+  // Mostly the answer is in a window around the guess: six halvings without a branch that is hard to foretell.
+  constexpr std::size_t kWindow = 64;
+  if (guess >= from + kWindow / 2 && guess + kWindow / 2 < count) {
+    std::size_t low = guess - kWindow / 2;
+    if (within(low) && !within(low + kWindow)) {
+      for (std::size_t half = kWindow / 2; half > 0; half /= 2) low += within(low + half) ? half : 0;
+      return low + 1;
+    }
+  }
   guess = std::clamp(guess, from, count);
   std::size_t low = guess, high = guess;  // all before low are within, none from high on
   for (std::size_t step = 1; high < count && within(high); step *= 2) {

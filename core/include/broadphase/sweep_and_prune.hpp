@@ -100,6 +100,7 @@ class SweepAndPrune {
   static constexpr std::size_t kTileColumns = 1024, kRowsTogether = 32, kLine = 16;
   // A quarter of what a task may test, so that a few threads have equal shares.
   static constexpr std::size_t kCandidates = kTaskCandidates / 4;
+  static constexpr std::size_t kEarlier = 8;
 
   void prepare(const SortedIntervals<T>& first, const SortedIntervals<T>* second, const Kernels& kernels,
                bool touching) {
@@ -123,7 +124,7 @@ class SweepAndPrune {
   static void find_runs(Pass& pass, bool closed, bool together) {
     const std::size_t rows = pass.queries->count(), columns = pass.columns->count();
     const T *begin = pass.queries->begins(), *end = pass.queries->ends(), *starts = pass.columns->begins();
-    std::size_t run_begin = 0, run_end = 0;
+    std::size_t run_begin = 0;
     pass.run_end.resize(rows);
     if (pass.cross) pass.run_begin.resize(rows);
     for (std::size_t k = 0; k < rows; ++k) {
@@ -134,8 +135,10 @@ class SweepAndPrune {
       } else {
         run_begin = k + 1;
       }
-      run_end = end_of_run(starts, run_begin, columns, run_end, end[k], closed);
-      pass.run_end[k] = static_cast<std::uint32_t>(run_end);
+      // Guessed from a row a little earlier, so that the searches need not wait for each other.
+      const std::size_t guess = k < kEarlier ? run_begin : pass.run_end[k - kEarlier] + kEarlier;
+      pass.run_end[k] =
+          static_cast<std::uint32_t>(end_of_run(starts, run_begin, columns, guess, end[k], closed));
     }
   }
 
