@@ -162,9 +162,16 @@ def density_rows(pace: float) -> Iterator[Row]:
         times = median_times({name: partial(bp.pairs, boxes) for name, boxes in scenes.items()}, budget=25 * pace)
         costs = {name: times[name].milliseconds * 1e6 / works[name] for name in scenes}
         for name in sorted(scenes, key=lambda name: -costs[name]):
-            value, note = costs[name] / costs["uniform"], f"{costs[name]:.1f} ns, {grouped(works[name] - n)} pairs"
+            value = costs[name] / costs["uniform"]
+            note = f"{costs[name]:.1f} ns, {grouped(works[name] - n)} pairs{'' if is_right(name) else ', WRONG'}"
             what = f"per box and pair: {name} {grouped(n)}"
             yield Row(what, value, "× uniform", DEAREST, False, times[name].milliseconds, None, note)
+
+
+def is_right(scene: str) -> bool:
+    """Tell whether auto and brute force find the same pairs in a scene large enough for every code path."""
+    boxes = make_scene(scene, 3_000 if SCENES[scene].quadratic else 20_000)
+    return np.array_equal(bp.pairs(boxes, sort=True), bp.pairs(boxes, sort=True, method="brute_force"))
 
 
 def real_rows(pace: float, folder: Path) -> Iterator[Row]:
