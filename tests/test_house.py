@@ -132,26 +132,6 @@ def test_every_public_function_shows_an_example(name):
     assert ">>> " in inspect.getdoc(getattr(bp, name))
 
 
-def test_public_names_are_written_in_the_documentation():
-    pages = "\n".join(path.read_text("utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-    missing = [name for name in bp.__all__ if not re.search(rf"\b{re.escape(name)}\b", pages)]
-    assert not missing
-
-
-def test_pages_of_the_documentation_are_all_linked_from_its_index():
-    index = (ROOT / "docs/README.md").read_text("utf-8")
-    pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
-    assert not [page for page in pages if page != "README.md" and f"({page}" not in index]
-
-
-@pytest.mark.parametrize("path", sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]), ids=relative)
-def test_links_between_pages_lead_somewhere(path):
-    text = re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.DOTALL)
-    targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text)]
-    missing = [x for x in targets if x and not re.match(r"https?:|mailto:", x) and not (path.parent / x).exists()]
-    assert not missing
-
-
 def test_pins_of_pre_commit_are_those_of_the_check_group():
     pins = re.findall(r'"([\w-]+==[\w.]+)"', (ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
     assert pins

@@ -1,0 +1,63 @@
+"""The code of the documentation runs and prints what it says, and its links lead somewhere. README: test_readme.py."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import broadphase as bp
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS])
+INDEX = ROOT / "docs/README.md"
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def example_of(path: Path) -> doctest.DocTest:
+    """Make one example of all blocks of a page; each keeps its place, so that a failure names the line of the page."""
+    text = path.read_text("utf-8")
+    lines = [""] * (text.count("\n") + 1)
+    for block in re.finditer(r"```python\n(.*?)```", text, flags=re.DOTALL):
+        first = text.count("\n", 0, block.start(1))
+        for number, line in enumerate(block[1].splitlines(), first):
+            lines[number] = line
+    return doctest.DocTestParser().get_doctest("\n".join(lines), {}, relative(path), relative(path), 0)
+
+
+@pytest.mark.parametrize("path", DOCS, ids=relative)
+def test_code_of_a_page_prints_what_the_page_says(path):
+    report = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS, verbose=False)
+    runner.run(example_of(path), out=report.append)
+    assert runner.summarize(verbose=False).failed == 0, "".join(report)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=relative)
+def test_links_of_a_page_lead_somewhere(path):
+    text = re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"https?:|mailto:", target):
+            continue
+        place, _, heading = target.partition("#")
+        page = path.parent / place if place else path
+        assert page.exists(), target
+        if heading:
+            headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), flags=re.MULTILINE)
+            anchors = {re.sub(r"[^\w\- ]", "", line).strip().lower().replace(" ", "-") for line in headings}
+            assert heading in anchors, target
+
+
+def test_pages_are_all_linked_from_the_index():
+    index = INDEX.read_text("utf-8")
+    pages = [path.relative_to(INDEX.parent).as_posix() for path in DOCS if path != INDEX]
+    assert not [page for page in pages if f"({page})" not in index]
+
+
+def test_public_names_are_all_written_about():
+    text = "\n".join(path.read_text("utf-8") for path in PAGES)
+    assert not [name for name in bp.__all__ if not re.search(rf"\b{re.escape(name)}\b", text)]
