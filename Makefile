@@ -31,6 +31,28 @@ run: $(DONE)/package $(DONE)/cli ## find the pairs of real and of moving boxes, 
 test: $(DONE)/package $(DONE)/test ## the tests of the package, its docstrings and the documentation (ARGS= goes to pytest)
 	$(BIN)/python -m pytest $(ARGS)
 
+.PHONY: soak
+soak: $(DONE)/package $(DONE)/test ## the same with full numbers: minutes to hours
+	$(BIN)/python -m pytest -o addopts='-ra --strict-config --strict-markers' $(or $(ARGS),tests/soak)
+
+.PHONY: docs
+docs: $(DONE)/package $(DONE)/test ## run the code of README and docs, and follow their links
+	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_readme.py
+
+.PHONY: bench
+bench: $(DONE)/package $(DONE)/bench ## compare with other libraries: benchmarks/results, and a plot
+	$(BIN)/python benchmarks/peers.py $(ARGS)
+
+.PHONY: targets
+targets: $(DONE)/package $(DONE)/cli ## measure every speed target, and how far "auto" is from the best method
+	$(BIN)/python benchmarks/targets.py $(ARGS)
+	$(BIN)/python benchmarks/auto_regret.py
+
+.PHONY: pictures
+pictures: $(DONE)/package $(DONE)/test ## table and pictures of the README, from the figures of the last make bench
+	$(BIN)/python benchmarks/readme_table.py
+	$(BIN)/python docs/images/draw_overview.py
+
 .PHONY: check
 check: lint types layers core-check ## everything that judges the code: ruff, mypy, import-linter, clang-format, sanitizers
 	@echo 'make check: all is well'
@@ -95,6 +117,10 @@ $(DONE)/cli: pyproject.toml | $(DONE)/package
 
 $(DONE)/extras: pyproject.toml | $(DONE)/package
 	$(PIP) 'broadphase[cli,io,plot]'
+	touch $@
+
+$(DONE)/bench: pyproject.toml | $(DONE)/package
+	$(PIP) 'broadphase[bench,cli,plot]'
 	touch $@
 
 $(DONE)/test: pyproject.toml | $(DONE)/extras
