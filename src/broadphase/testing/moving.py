@@ -34,9 +34,11 @@ class MovingScene:
         finite = np.where(np.isfinite(boxes), boxes, np.nan).astype(np.float64)
         sizes = finite[:, 1] - finite[:, 0]
         known = np.isfinite(sizes)
-        mean_size = np.where(known, sizes, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
         self._world_lower = np.min(finite[:, 0], axis=0, initial=np.inf, where=known)
         self._world_upper = np.max(finite[:, 1], axis=0, initial=-np.inf, where=known)
+        mean_size = np.where(known, sizes, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        if not mean_size.any():  # points: the mean distance between them does as well
+            mean_size = (self._world_upper - self._world_lower) / max(len(boxes), 1) ** (1.0 / boxes.shape[2])
         self._first = boxes.astype(np.float64)
         self._offsets = np.zeros(sizes.shape)
         self._velocities = np.random.default_rng(seed).uniform(-speed, speed, sizes.shape) * mean_size

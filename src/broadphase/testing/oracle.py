@@ -79,8 +79,8 @@ def corners(boxes: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def grown(lower: NDArray[Any], upper: NDArray[Any], margin: float) -> tuple[NDArray[Any], NDArray[Any]]:
     """Grow boxes by half of `margin` on each side, rounded in their own dtype."""
-    half = lower.dtype.type(margin / 2)
     with np.errstate(over="ignore"):  # a corner may well round to infinity
+        half = lower.dtype.type(margin / 2)
         return lower - half, upper + half
 
 
@@ -126,6 +126,6 @@ def allowed(
         ignored = ignored if two_sets else np.sort(ignored, axis=1)
         keep &= ~np.isin((i << 32) | j, (ignored[:, 0] << 32) | ignored[:, 1])
     if ignore_shared is not None:
-        shared1, shared2 = (part.reshape(len(i), -1) for part in values(ignore_shared, 0))
+        shared1, shared2 = (part[:, None] if part.ndim == 1 else part for part in values(ignore_shared, 0))
         keep &= ~(shared1[:, :, None] == shared2[:, None, :]).any(axis=(1, 2))
     return keep
