@@ -31,7 +31,13 @@ def scene(name: str, n: int, seed: int = 7, dtype: str = "float32", dimension: i
 
 
 def check_pairs(
-    boxes: Any, other: Any = None, *, label: str = "", methods: Iterable[str] = METHOD_NAMES, workers: int = 1, **options: Any
+    boxes: Any,
+    other: Any = None,
+    *,
+    label: str = "",
+    methods: Iterable[str] = METHOD_NAMES,
+    workers: int = 1,
+    **options: Any,
 ) -> np.ndarray:
     """Compare pairs and count of every method with the oracle; gives the oracle's answer."""
     expected = oracle.pairs(boxes, other, **options)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from cases import DIMENSIONS, DTYPES, LINEAR_SCENES, METHOD_NAMES, check_pairs, lattice, scene
 
 import broadphase as bp
 from broadphase.testing import SCENES, checksum, moving, oracle
+from cases import DIMENSIONS, DTYPES, LINEAR_SCENES, METHOD_NAMES, check_pairs, lattice, scene
 
 SMALL_SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
 LARGE_SIZES = (511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097)

@@ -2,17 +2,19 @@
 
 import numpy as np
 import pytest
-from cases import DIMENSIONS, DTYPES, METHOD_NAMES, check_pairs, lattice, scene
 
 import broadphase as bp
 from broadphase.testing import SCENES, assert_same_pairs
+from cases import DIMENSIONS, DTYPES, METHOD_NAMES, check_pairs, lattice, scene
 
 
 @pytest.mark.parametrize("name", SCENES)
 def test_two_sets_of_every_scene_equal_the_oracle(name):
     n = 200 if SCENES[name].quadratic else 900
     for seed, dtype in enumerate(DTYPES):
-        check_pairs(scene(name, n, seed, dtype), scene(name, n // 2, seed + 8, dtype), label=f"{name} seed={seed} {dtype}")
+        check_pairs(
+            scene(name, n, seed, dtype), scene(name, n // 2, seed + 8, dtype), label=f"{name} seed={seed} {dtype}"
+        )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -50,7 +52,9 @@ def test_two_sets_of_mixed_dtypes_are_compared_as_float64():
         assert len(bp.pairs(rounded, exact, method=method)) == 1
         assert len(bp.pairs(exact, below, method=method)) == 0
     for seed in range(4):
-        check_pairs(scene("uniform", 300, seed, "float32"), scene("uniform", 300, seed, "float64"), label=f"seed={seed}")
+        check_pairs(
+            scene("uniform", 300, seed, "float32"), scene("uniform", 300, seed, "float64"), label=f"seed={seed}"
+        )
 
 
 def test_two_sets_that_are_apart_have_no_pairs():
