@@ -134,7 +134,7 @@ def compare(
     people: Sequence[Contestant] | None = None,
     *,
     budget: float = 45.0,
-    slowest: float = 4.0,
+    slowest: float = 6.0,
     one_thread: bool = True,
     dtype: DTypeLike = np.float32,
     seed: int = 7,

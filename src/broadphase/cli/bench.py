@@ -19,7 +19,7 @@ def bench(
     peer: Annotated[list[str] | None, typer.Option(help="Other library; again for more. All by default.")] = None,
     no_peers: Annotated[bool, typer.Option("--no-peers", help="Compare only the methods of broadphase.")] = False,
     budget: Annotated[float, typer.Option(min=0.1, help="Seconds for everything, roughly.")] = 45.0,
-    slowest: Annotated[float, typer.Option(min=0.001, help="Leave out who takes more seconds for one call.")] = 4.0,
+    slowest: Annotated[float, typer.Option(min=0.001, help="Leave out who takes more seconds for one call.")] = 6.0,
     workers: WorkersOption = 1,
     dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",
     seed: Annotated[int, typer.Option(help="Seed of the scenes.")] = 7,
