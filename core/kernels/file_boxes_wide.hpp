@@ -130,7 +130,7 @@ struct FilingMasks {
 // Some boxes' records for their four places, before they are written: a first loop computes, a second one scatters, so
 // that neither waits for the other's latencies.
 struct Waiting {
-  static constexpr std::size_t kTwos = 64;
+  static constexpr std::size_t kTwos = kRecordsAtATime / 8;
   alignas(64) __m256i records[kTwos][4];       // of two boxes, by place
   alignas(64) std::uint32_t places[kTwos][8];  // cells
   std::uint16_t present[8 * kTwos + 8];        // numbers of the records that there are: 8 * two + 4 * which + place
@@ -206,7 +206,8 @@ std::size_t file_twos(FileBoxes<T>& boxes, const FilingMasks& masks, std::size_t
   std::uint32_t* slots = pool.slots;
   const std::uint32_t chunk_mask = (1u << pool.chunk_bits) - 1;
   Waiting waiting;
-  while (pool.capacity - pool.used >= 8 * Waiting::kTwos) {
+  const std::size_t chunks = chunks_at_a_time(boxes.layout->cell_count, pool.chunk_bits);
+  while (pool.capacity - pool.used >= chunks) {
     prepare_twos<T, D>(boxes, masks, map, row, waiting);
     const std::uint32_t* places = waiting.places[0];
     for (std::size_t k = 0; k < waiting.present_count; ++k) {

@@ -62,7 +62,7 @@ class CellRoom {
 template <class T>
 class Grid {
  public:
-  static constexpr std::size_t kBlocks = 512;
+  static constexpr std::size_t kBlocks = 128;
 
   struct Scratch {
     std::size_t cell = SIZE_MAX;
@@ -134,16 +134,13 @@ class Grid {
   SceneShape look() {
     Sample sample;
     const std::size_t sets = problem_.cross ? 2 : 1;
-    const std::size_t most = std::clamp<std::size_t>((set(0).count + set(sets - 1).count) / 32, 64, 512);
+    const std::size_t most = std::clamp<std::size_t>((set(0).count + set(sets - 1).count) / 64, 32, 512);
     for (std::size_t k = 0; k < sets; ++k)
       take_sample(set(k), problem_.dimension, problem_.grow, most, sample);
     SceneShape shape = shape_of(sample, problem_.dimension);
     layout_ = plan_grid<T>(shape, sample.box_count, problem_.dimension);
     return shape;
   }
-
-  // A kernel that files many boxes at a time wants so many free chunks before it starts.
-  static constexpr std::size_t kSpareChunks = 640;
 
   // False if the boxes cover too many cells.
   bool file(std::size_t k, unsigned workers) {
@@ -182,7 +179,8 @@ class Grid {
       view.used = 1;
       records += layout_.cell_count << view.chunk_bits;
     }
-    const std::size_t chunks = (records >> view.chunk_bits) + kSpareChunks;
+    const std::size_t chunks =
+        (records >> view.chunk_bits) + chunks_at_a_time(layout_.cell_count, view.chunk_bits) + 2;
     pool.records.grow((chunks << view.chunk_bits) * record_size());
     pool.next_chunk.resize(chunks);
     view = {pool.records.get(), pool.next_chunk.data(), pool.first_chunk.data(), pool.slots.data(), view.used,

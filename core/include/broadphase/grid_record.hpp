@@ -64,6 +64,14 @@ struct ChunkPool {
 };
 inline constexpr std::uint32_t kNoChunk = 0xffffffffu;
 
+// A kernel that files many boxes at a time makes sure of the chunks first: of so many records, each cell may start one
+// chunk, and fill others.
+inline constexpr std::size_t kRecordsAtATime = 512;
+static inline std::size_t chunks_at_a_time(std::size_t cell_count, int chunk_bits) {
+  const std::size_t chunks = cell_count + (kRecordsAtATime >> chunk_bits);
+  return chunks < kRecordsAtATime ? chunks : kRecordsAtATime;
+}
+
 // Rows [begin, end) of a set of boxes, to be filed.
 template <class T>
 struct FileBoxes {

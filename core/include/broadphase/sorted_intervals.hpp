@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "broadphase/box_columns.hpp"
@@ -27,10 +28,10 @@ class SortedIntervals {
     order_axes();
     columns_ = BoxColumns<T>(rows_.size(), dimension);
     switch (dimension) {
-      case 1: fill<1>(boxes, grow); break;
-      case 2: fill<2>(boxes, grow); break;
-      case 3: fill<3>(boxes, grow); break;
-      default: fill<4>(boxes, grow); break;
+      case 1: fill(boxes, grow, std::make_index_sequence<1>()); break;
+      case 2: fill(boxes, grow, std::make_index_sequence<2>()); break;
+      case 3: fill(boxes, grow, std::make_index_sequence<3>()); break;
+      default: fill(boxes, grow, std::make_index_sequence<4>()); break;
     }
     point_to_columns();
     if (direction.axis < 0) keep_intervals(boxes, grow);
@@ -80,23 +81,16 @@ class SortedIntervals {
     if (direction_.axis >= 0) axis_[next] = static_cast<std::size_t>(direction_.axis);
   }
 
-  // Row by row: a box is read once, from wherever it lies.
-  template <std::size_t D>
-  void fill(const BoxView<T>& boxes, T grow) {
-    T *lower[D], *upper[D];
-    std::size_t axis[D];
-    for (std::size_t k = 0; k < D; ++k) {
-      lower[k] = columns_.lower(k);
-      upper[k] = columns_.upper(k);
-      axis[k] = axis_[k];
-    }
+  // Row by row, so that a box is read once from wherever it lies, and without a loop over the axes.
+  template <std::size_t... K>
+  void fill(const BoxView<T>& boxes, T grow, std::index_sequence<K...>) {
+    T* const lower[] = {columns_.lower(K)...};
+    T* const upper[] = {columns_.upper(K)...};
+    const std::size_t axis[] = {axis_[K]...};
     for (std::size_t position = 0; position < rows_.size(); ++position) {
       const auto row = static_cast<std::size_t>(rows_[position]);
       const T *from_lower = boxes.lower_of(row), *from_upper = boxes.upper_of(row);
-      for (std::size_t k = 0; k < D; ++k) {
-        lower[k][position] = from_lower[axis[k]] - grow;
-        upper[k][position] = from_upper[axis[k]] + grow;
-      }
+      ((lower[K][position] = from_lower[axis[K]] - grow, upper[K][position] = from_upper[axis[K]] + grow), ...);
     }
   }
 
@@ -126,19 +120,19 @@ class SortedIntervals {
   std::vector<T> begin_, end_;  // along a direction that is no axis
 };
 
-// The first position at or after `from` whose value is > limit (or >= limit if not `closed`), in ascending values.
+// The first position at or after `from` whose value is > limit (or >= limit if not `Closed`), in ascending values.
 // Looks near `guess` first: neighbours in a sweep have nearly the same answer.
-template <class T>
-std::size_t end_of_run(const T* values, std::size_t from, std::size_t count, std::size_t guess, T limit, bool closed) {
+template <bool Closed, class T>
+std::size_t end_of_run(const T* values, std::size_t from, std::size_t count, std::size_t guess, T limit) {
   const auto within = [&](std::size_t position) {
-    return closed ? values[position] <= limit : values[position] < limit;
+    return Closed ? values[position] <= limit : values[position] < limit;
   };
   // Mostly the answer is in a window around the guess: six halvings without a branch that is hard to foretell.
   constexpr std::size_t kWindow = 64;
   if (guess >= from + kWindow / 2 && guess + kWindow / 2 < count) {
     std::size_t low = guess - kWindow / 2;
     if (within(low) && !within(low + kWindow)) {
-      for (std::size_t half = kWindow / 2; half > 0; half /= 2) low += within(low + half) ? half : 0;
+      for (std::size_t half = kWindow / 2; half > 0; half /= 2) low += half * within(low + half);
       return low + 1;
     }
   }

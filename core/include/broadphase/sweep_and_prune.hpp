@@ -110,18 +110,23 @@ class SweepAndPrune {
     const bool closed = touching || first.direction().axis < 0;
     if (second == nullptr) {
       passes_.push_back({&first, &first, overlap, false, false, {}, {}});
-      find_runs(passes_[0], closed, true);
     } else {
       // Of two intervals that overlap, the second begins within the first, or else the first after the second begins.
       passes_.push_back({&first, second, overlap, true, false, {}, {}});
       passes_.push_back({second, &first, overlap, true, true, {}, {}});
-      find_runs(passes_[0], closed, true);
-      find_runs(passes_[1], closed, false);
     }
-    for (std::uint32_t k = 0; k < passes_.size(); ++k) add_tasks(k);
+    for (std::uint32_t k = 0; k < passes_.size(); ++k) {
+      if (closed)
+        find_runs<true>(passes_[k], k == 0);
+      else
+        find_runs<false>(passes_[k], k == 0);
+      add_tasks(k);
+    }
   }
 
-  static void find_runs(Pass& pass, bool closed, bool together) {
+  // `together`: intervals that begin where the query does are in its run.
+  template <bool Closed>
+  static void find_runs(Pass& pass, bool together) {
     const std::size_t rows = pass.queries->count(), columns = pass.columns->count();
     const T *begin = pass.queries->begins(), *end = pass.queries->ends(), *starts = pass.columns->begins();
     std::size_t run_begin = 0;
@@ -138,7 +143,7 @@ class SweepAndPrune {
       // Guessed from a row a little earlier, so that the searches need not wait for each other.
       const std::size_t guess = k < kEarlier ? run_begin : pass.run_end[k - kEarlier] + kEarlier;
       pass.run_end[k] =
-          static_cast<std::uint32_t>(end_of_run(starts, run_begin, columns, guess, end[k], closed));
+          static_cast<std::uint32_t>(end_of_run<Closed>(starts, run_begin, columns, guess, end[k]));
     }
   }
 
