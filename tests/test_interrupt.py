@@ -22,7 +22,7 @@ def interrupt():
     sent.append(time.monotonic())
     signal.raise_signal(signal.SIGINT)
 
-timer = threading.Timer(0.4, interrupt)
+timer = threading.Timer(SECONDS, interrupt)
 timer.start()
 try:
     FUNCTION(*boxes, **options)
@@ -41,9 +41,13 @@ FUNCTIONS = {
 }
 
 
-def seconds_to_stop(function, method, workers, two_sets=False):
+def seconds_to_stop(function, method, workers, two_sets=False, after=0.4):
     script = SCRIPT.replace("METHOD", repr(method)).replace("WORKERS", str(workers))
-    script = script.replace("TWO_SETS", str(two_sets)).replace("FUNCTION", FUNCTIONS[function])
+    script = (
+        script.replace("TWO_SETS", str(two_sets))
+        .replace("SECONDS", str(after))
+        .replace("FUNCTION", FUNCTIONS[function])
+    )
     outcome, *seconds = run_script(script).split()
     assert outcome == "interrupted"
     return float(seconds[0])

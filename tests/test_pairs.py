@@ -49,6 +49,14 @@ def test_pairs_of_random_small_lattices_equal_the_oracle(dimension, dtype):
         check_pairs(lattice(rng, n, dimension, dtype), label=f"lattice n={n} seed={seed} {dtype} d={dimension}")
 
 
+@pytest.mark.parametrize("n", [3000, 5000, 7000, 10_000, 14_000, 30_000, 50_000, 70_000, 100_000])
+def test_pairs_of_large_sets_of_every_dimension_agree_between_methods(n):
+    for name in ("uniform_1d", "uniform_2d", "uniform", "uniform_4d", "lattice_4d"):
+        boxes = scene(name, n, 3, DTYPES[n // 1000 % 2])
+        answers = {method: checksum(bp.pairs(boxes, method=method)) for method in METHOD_NAMES}
+        assert len(set(answers.values())) == 1, f"{name} n={n} seed=3: {answers}"
+
+
 @pytest.mark.parametrize("name", LINEAR_SCENES)
 def test_pairs_of_large_scenes_agree_between_methods(name):
     n = 20_000
