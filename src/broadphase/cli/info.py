@@ -123,5 +123,5 @@ def _as_text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(_as_text(item) for item in value)
     if isinstance(value, dict):
-        return "\n".join(f"{key}: {item}" for key, item in value.items())
+        return "\n".join(f"{key}: {item}" for key, item in value.items()) or "unknown"
     return str(value)
