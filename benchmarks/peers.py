@@ -1,7 +1,10 @@
-"""Compare with every library that is installed, and write figures and plot for the README.
+"""Compare with every library that is installed, and write the figures that the README shows.
 
-python benchmarks/peers.py              # a minute and a half: benchmarks/results/peers.json and docs/images/speed.svg
-python benchmarks/readme_table.py       # then puts the table into README.md
+Use:
+
+    python benchmarks/peers.py              # about a minute and a half; writes benchmarks/results/peers.json and speed.svg
+    python benchmarks/readme_table.py       # then puts the table into README.md
+    python docs/images/draw_overview.py     # and the plot into its picture
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", type=float, default=75.0, help="seconds for everything, roughly (75)")
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks/results/peers.json", metavar="FILE")
-    parser.add_argument("--plot", type=Path, default=ROOT / "docs/images/speed.svg", metavar="FILE")
+    parser.add_argument("--plot", type=Path, default=ROOT / "benchmarks/results/speed.svg", metavar="FILE")
     chosen = parser.parse_args()
     with progress_bar() as progress:
         comparison = compare(SCENES, SIZES, contestants(), budget=chosen.budget, slowest=20.0, progress=progress)
