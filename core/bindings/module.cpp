@@ -127,7 +127,7 @@ nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<
     result = question.with_problem([&](const auto& problem) {
       using T = std::remove_cvref_t<decltype(problem.grow)>;
       AnyMethod<T> method;
-      prepare(method, name, problem, chosen_kernels(), workers);
+      prepare(method, name, problem, chosen_kernels(), workers, interrupt);
       return with_method(method, [&](const auto& made) {
         return collect_pairs(made, problem.filter, workers, limit, interrupt);
       });
@@ -146,7 +146,7 @@ std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::option
   return question.with_problem([&](const auto& problem) {
     using T = std::remove_cvref_t<decltype(problem.grow)>;
     AnyMethod<T> method;
-    prepare(method, name, problem, chosen_kernels(), workers);
+    prepare(method, name, problem, chosen_kernels(), workers, interrupt);
     return with_method(method,
                        [&](const auto& made) { return count_pairs(made, problem.filter, workers, interrupt); });
   });
@@ -161,9 +161,10 @@ class PairStream {
         question_{lower, upper, other_lower, other_upper, touching, margin,
                   filter_.is_none() ? nullptr : nb::cast<const PairFilter*>(filter_), workers} {
     const nb::gil_scoped_release release;
+    Interrupt interrupt(signal_pending);
     question_.with_problem([&](const auto& problem) {
       using T = std::remove_cvref_t<decltype(problem.grow)>;
-      prepare(method_.emplace<State<T>>().method, name, problem, chosen_kernels(), workers);
+      prepare(method_.emplace<State<T>>().method, name, problem, chosen_kernels(), workers, interrupt);
     });
   }
 

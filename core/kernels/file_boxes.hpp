@@ -22,7 +22,8 @@ struct Steps {
   std::int32_t lower[D], upper[D];
 
   // False for a box that is to be left out.
-  bool read(FileBoxes<T>& boxes, std::size_t row) {
+  bool read(FileBoxes<T>& boxes, std::size_t place) {
+    const std::size_t row = boxes.rows != nullptr ? boxes.rows[place] : place;
     const T* from_lower = boxes.lower + static_cast<std::ptrdiff_t>(row) * boxes.lower_stride;
     const T* from_upper = boxes.upper + static_cast<std::ptrdiff_t>(row) * boxes.upper_stride;
     const GridLayout<T>& layout = *boxes.layout;

@@ -231,7 +231,7 @@ std::size_t file_boxes(FileBoxes<T>& boxes) {
   if constexpr (D == 4) {
     return file_one_by_one<T, D>(boxes);
   } else {
-    if (boxes.drop_empty) return file_one_by_one<T, D>(boxes);
+    if (boxes.drop_empty || boxes.rows != nullptr) return file_one_by_one<T, D>(boxes);
     const FilingMasks masks(*boxes.layout);
     const std::size_t end = boxes.end;
     std::size_t row = boxes.begin;

@@ -1,46 +1,53 @@
 // The methods by name, and one call that runs any of them.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <variant>
 
 #include "broadphase/brute_force.hpp"
+#include "broadphase/choose.hpp"
 #include "broadphase/collect.hpp"
 #include "broadphase/grid.hpp"
 #include "broadphase/kernels.hpp"
 #include "broadphase/scan.hpp"
+#include "broadphase/sweep_and_prune.hpp"
 
 namespace broadphase {
 
-enum class MethodName { automatic, brute_force, sweep_and_prune, grid };
-
 template <class T>
-using AnyMethod = std::variant<std::monostate, BruteForce<T>, Grid<T>>;
+using AnyMethod = std::variant<std::monostate, BruteForce<T>, SweepAndPrune<T>, Grid<T>>;
 
-// Prepares `name` for `problem`, in place: the methods are large and do not move.
 template <class T>
 void check(const Problem<T>& problem) {
   if (!all_valid(problem.first, problem.dimension)) throw InvalidBoxes();
   if (problem.cross && !all_valid(problem.second, problem.dimension)) throw InvalidBoxes();
 }
 
-// Throws InvalidBoxes for NaN and for lower > upper. The grid sees to that itself, in the pass it makes anyway.
+// Prepares `name` for `problem`, in place: the methods are large and do not move. Throws InvalidBoxes for NaN and for
+// lower > upper; the grid sees to that itself, in a pass that it makes anyway.
 template <class T>
-void prepare(AnyMethod<T>& method, MethodName name, const Problem<T>& problem, const Kernels& kernels,
-             unsigned workers) {
-  switch (name) {
-    case MethodName::brute_force: check(problem); method.template emplace<BruteForce<T>>(problem, kernels, workers); break;
-    case MethodName::automatic:
-    case MethodName::sweep_and_prune:
-    case MethodName::grid: method.template emplace<Grid<T>>(problem, kernels, workers); break;
+void prepare(AnyMethod<T>& method, MethodName name, const Problem<T>& problem, const Kernels& kernels, unsigned workers,
+             Interrupt& interrupt) {
+  if (name == MethodName::automatic && all_pairs(problem) < kPairsWorthALook) name = MethodName::brute_force;
+  if (name == MethodName::automatic || name == MethodName::grid) {
+    const SceneReport report = report_scene(problem, looked_at(problem));
+    if (name == MethodName::automatic) name = report.choice;
+    if (name == MethodName::grid) {
+      method.template emplace<Grid<T>>(problem, kernels, workers, report.shape, interrupt);
+      return;
+    }
   }
+  check(problem);
+  if (name == MethodName::sweep_and_prune)
+    method.template emplace<SweepAndPrune<T>>(problem, kernels, workers);
+  else
+    method.template emplace<BruteForce<T>>(problem, kernels, workers);
 }
 
 // Calls use(method) with the method that `method` holds.
 template <class T, class Use>
 auto with_method(const AnyMethod<T>& method, Use&& use) {
   if (const auto* grid = std::get_if<Grid<T>>(&method)) return use(*grid);
+  if (const auto* sweep = std::get_if<SweepAndPrune<T>>(&method)) return use(*sweep);
   return use(std::get<BruteForce<T>>(method));
 }
 

@@ -23,13 +23,16 @@ struct Sample {
   double box_count = 0;  // of the scene
 };
 
+// `rows`: the boxes to look at; empty: all.
 template <class T>
-void take_sample(const BoxView<T>& from, std::size_t dimension, T grow, std::size_t most, Sample& sample) {
-  const std::size_t taken = std::min(from.count, most);
+void take_sample(const BoxView<T>& from, const std::vector<std::uint32_t>& rows, std::size_t dimension, T grow,
+                 std::size_t most, Sample& sample) {
+  const std::size_t count = rows.empty() ? from.count : rows.size(), taken = std::min(count, most);
   sample.boxes.reserve(sample.boxes.size() + taken);
   for (std::size_t k = 0; k < taken; ++k) {
     // The middle of each of `taken` equal stretches.
-    const std::size_t row = from.count / taken * k + from.count % taken * k / taken + from.count / taken / 2;
+    const std::size_t place = count / taken * k + count % taken * k / taken + count / taken / 2;
+    const std::size_t row = rows.empty() ? place : rows[place];
     Sample::Box box{};
     bool valid = true;
     for (std::size_t d = 0; d < dimension; ++d) {
@@ -39,69 +42,99 @@ void take_sample(const BoxView<T>& from, std::size_t dimension, T grow, std::siz
     }
     if (valid) sample.boxes.push_back(box);
   }
-  sample.box_count += static_cast<double>(from.count);
+  sample.box_count += static_cast<double>(count);
 }
+
+// The ends of the sampled boxes along one axis, each in order.
+struct SampledEnds {
+  std::vector<double> lower, upper;
+
+  void take(const Sample& sample, std::size_t axis) {
+    lower.clear();
+    upper.clear();
+    for (const Sample::Box& box : sample.boxes) {
+      lower.push_back(box.lower[axis]);
+      upper.push_back(box.upper[axis]);
+    }
+    std::sort(lower.begin(), lower.end());
+    std::sort(upper.begin(), upper.end());
+  }
+};
 
 // The stretch of an axis where nearly all boxes lie. A few far ones do not widen it: they are kept at the border.
 struct Stretch {
   double low = 0, high = 0;
 };
 
-inline Stretch usual_stretch(const Sample& sample, std::size_t axis, std::vector<double>& lower,
-                             std::vector<double>& upper) {
-  lower.clear();
-  upper.clear();
-  for (const Sample::Box& box : sample.boxes) {
-    if (std::isfinite(box.lower[axis])) lower.push_back(box.lower[axis]);
-    if (std::isfinite(box.upper[axis])) upper.push_back(box.upper[axis]);
-  }
-  if (lower.empty() || upper.empty()) return {};
-  const auto cut = [](std::vector<double>& values, double part) {
-    const auto place = static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size() - 1) + 0.5);
-    std::nth_element(values.begin(), values.begin() + place, values.end());
-    return place;
-  };
-  const std::ptrdiff_t low_cut = cut(lower, 0.02), high_cut = cut(upper, 0.98);
-  const double low = *std::min_element(lower.begin(), lower.begin() + low_cut + 1);
-  const double high = *std::max_element(upper.begin() + high_cut, upper.end());
-  const double usual_low = lower[static_cast<std::size_t>(low_cut)];
-  const double usual_high = upper[static_cast<std::size_t>(high_cut)];
+inline Stretch usual_stretch(const SampledEnds& ends) {
+  const auto finite = [](double x) { return std::isfinite(x); };
+  const auto low_end = std::find_if(ends.lower.begin(), ends.lower.end(), finite);
+  const auto high_end = std::find_if(ends.upper.rbegin(), ends.upper.rend(), finite);
+  if (low_end == ends.lower.end() || high_end == ends.upper.rend()) return {};
+  const double low = *low_end, high = *high_end;
+  const std::size_t count = ends.lower.size(), cut = (count - 1) / 50;
+  const double usual_low = std::max(ends.lower[cut], low), usual_high = std::min(ends.upper[count - 1 - cut], high);
   const double usual = usual_high - usual_low;
   // The boxes that were not looked at reach a little further than those that were.
   if (high - low <= 3 * usual || !(usual > 0)) {
-    const double more = (high - low) * std::min(0.5, 2 / static_cast<double>(sample.boxes.size()));
+    const double more = (high - low) * std::min(0.5, 2 / static_cast<double>(count));
     return {low - more, high + more};
   }
   return {std::max(low, usual_low - 0.05 * usual), std::min(high, usual_high + 0.05 * usual)};
 }
 
+// Of all pairs of sampled boxes, the share that overlaps along the axis, as far as `value` tells numbers apart: halved,
+// so that it is the part of all others that a box meets behind it.
+template <class Value>
+double meeting_share(const SampledEnds& ends, Value value) {
+  const std::size_t count = ends.lower.size();
+  if (count < 2) return 0;
+  std::size_t ended = 0;
+  double apart = 0;
+  for (const double lower : ends.lower) {
+    while (ended < count && value(ends.upper[ended]) < value(lower)) ++ended;
+    apart += static_cast<double>(ended);
+  }
+  const auto n = static_cast<double>(count);
+  return std::max(0.0, (n * (n - 1) / 2 - apart) / (n * (n - 1)));
+}
+
 // Costs in nanoseconds, fitted to measurements of the kernels; only their ratios matter.
 struct GridCosts {
   static constexpr double kRecord = 30, kBlock = 12, kCell = 250;
+  static constexpr double kRefile = 40;  // a record taken to another grid
 };
 
 // Where the boxes lie and how large they are, along each axis.
 struct SceneShape {
   double low[4] = {0, 0, 0, 0}, width[4] = {0, 0, 0, 0};
-  double share[4] = {1, 1, 1, 1};              // of the axis, that a box takes on average
+  double share[4] = {1, 1, 1, 1};    // of the axis, that a box takes on average
+  double meeting[4] = {1, 1, 1, 1};  // of all others, that a box meets behind it along the axis ...
+  double blurred[4] = {1, 1, 1, 1};  // ... and as one row of cells tells them apart
   std::vector<std::array<double, 4>> extents;  // of some boxes, as shares
 };
 
 inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
   constexpr std::size_t kMostExtents = 128;
   SceneShape shape;
-  std::vector<double> lower, upper;
+  SampledEnds ends;
   const std::size_t step = sample.boxes.size() / kMostExtents + 1;
   shape.extents.resize((sample.boxes.size() + step - 1) / step);
+  if (sample.boxes.empty()) return shape;
   for (std::size_t d = 0; d < dimension; ++d) {
-    const Stretch stretch = usual_stretch(sample, d, lower, upper);
-    shape.low[d] = stretch.low;
-    shape.width[d] = stretch.high - stretch.low;
-    if (!(shape.width[d] > 0) || !std::isfinite(shape.width[d])) shape.width[d] = 0;
+    ends.take(sample, d);
+    const Stretch stretch = usual_stretch(ends);
+    const double low = stretch.low, width = stretch.high - stretch.low;
+    shape.low[d] = low;
+    shape.width[d] = width > 0 && std::isfinite(width) ? width : 0;
+    shape.meeting[d] = meeting_share(ends, [](double x) { return x; });
+    const double scale = shape.width[d] > 0 ? kCellSteps / shape.width[d] : 0;
+    shape.blurred[d] = meeting_share(ends, [&](double x) {
+      return std::floor(std::clamp((x - low) * scale, 0.0, double{kCellSteps - 1}));
+    });
     double sum = 0;
     for (const Sample::Box& box : sample.boxes) sum += std::min(box.upper[d] - box.lower[d], shape.width[d]);
-    if (shape.width[d] > 0 && !sample.boxes.empty())
-      shape.share[d] = sum / static_cast<double>(sample.boxes.size()) / shape.width[d];
+    if (shape.width[d] > 0) shape.share[d] = sum / static_cast<double>(sample.boxes.size()) / shape.width[d];
     for (std::size_t k = 0; k < shape.extents.size(); ++k) {
       const Sample::Box& box = sample.boxes[k * step];
       shape.extents[k][d] = shape.width[d] > 0 ? std::min((box.upper[d] - box.lower[d]) / shape.width[d], 1.0) : 0;
@@ -122,18 +155,25 @@ inline double grid_cost(const SceneShape& shape, double box_count, std::size_t d
   for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
   const double records = box_count * copies / std::max(1.0, static_cast<double>(shape.extents.size()));
   const double in_cell = records / all;
-  const double run = in_cell * std::min(1.0, shape.share[sweep_axis] * cells[sweep_axis]) + 1;
+  const double run = in_cell * std::min(1.0, shape.blurred[sweep_axis] * cells[sweep_axis]) + 1;
   const double blocks = 1 + std::max(0.0, (run - 16) / 32);
   const double cache = in_cell > 3000 ? 1.25 : 1;
   return records * (GridCosts::kRecord * cache + GridCosts::kBlock * blocks) + GridCosts::kCell * all;
 }
 
-template <class T>
-GridLayout<T> plan_grid(const SceneShape& shape, double box_count, std::size_t dimension) {
-  GridLayout<T> layout{};
-  layout.sweep_axis = static_cast<std::size_t>(std::min_element(shape.share, shape.share + dimension) - shape.share);
+struct GridPlan {
+  std::size_t sweep_axis;
   double cells[4] = {1, 1, 1, 1};
-  double best = grid_cost(shape, box_count, dimension, layout.sweep_axis, cells);
+  double cost;
+};
+
+inline GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_t dimension) {
+  GridPlan plan{};
+  plan.sweep_axis = static_cast<std::size_t>(std::min_element(shape.blurred, shape.blurred + dimension) -
+                                             shape.blurred);
+  double* cells = plan.cells;
+  std::fill(cells, cells + 4, 1.0);
+  plan.cost = grid_cost(shape, box_count, dimension, plan.sweep_axis, cells);
   for (bool better = true; better;) {
     better = false;
     std::size_t best_axis = 0;
@@ -143,14 +183,22 @@ GridLayout<T> plan_grid(const SceneShape& shape, double box_count, std::size_t d
       for (const double factor : {1.3, 2.0}) {
         const double before = cells[d];
         cells[d] = std::ceil(before * factor);
-        const double now = grid_cost(shape, box_count, dimension, layout.sweep_axis, cells);
-        if (now < best) best = now, best_axis = d, best_cells = cells[d], better = true;
+        const double now = grid_cost(shape, box_count, dimension, plan.sweep_axis, cells);
+        if (now < plan.cost) plan.cost = now, best_axis = d, best_cells = cells[d], better = true;
         cells[d] = before;
       }
     }
     if (better) cells[best_axis] = best_cells;
   }
-  for (std::size_t d = 0; d < 4; ++d) layout.cells[d] = static_cast<std::int32_t>(cells[d]);
+  return plan;
+}
+
+template <class T>
+GridLayout<T> plan_grid(const SceneShape& shape, double box_count, std::size_t dimension) {
+  const GridPlan plan = plan_cells(shape, box_count, dimension);
+  GridLayout<T> layout{};
+  layout.sweep_axis = plan.sweep_axis;
+  for (std::size_t d = 0; d < 4; ++d) layout.cells[d] = static_cast<std::int32_t>(plan.cells[d]);
   for (std::size_t d = 0; d < dimension; ++d) layout.origin[d] = static_cast<T>(shape.low[d]);
   return layout;
 }

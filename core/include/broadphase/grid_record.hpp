@@ -84,6 +84,7 @@ struct FileBoxes {
   bool valid;       // set to false by a box with NaN or with lower > upper
   const GridLayout<T>* layout;
   ChunkPool* pool;
+  const std::uint32_t* rows;  // the boxes' numbers in `lower` and `upper`; none: they are filed from the first on
 };
 
 // Records of one cell that lie together.

@@ -142,16 +142,22 @@ Matrix centre_covariance(const BoxView<T>& boxes, std::size_t dimension) {
     Vector centre{};
     bool finite = true;
     for (std::size_t k = 0; k < dimension; ++k) {
-      centre[k] = 0.5 * static_cast<double>(boxes.lower_of(row)[k]) + 0.5 * static_cast<double>(boxes.upper_of(row)[k]);
+      // A quarter of the sum, so that the difference of two does not overflow.
+      centre[k] = 0.25 * static_cast<double>(boxes.lower_of(row)[k]) + 0.25 * static_cast<double>(boxes.upper_of(row)[k]);
       finite &= std::isfinite(centre[k]);
     }
-    if (!finite) continue;
-    centres.push_back(centre);
-    for (std::size_t k = 0; k < dimension; ++k) scale = std::max(scale, std::abs(centre[k]));
+    if (finite) centres.push_back(centre);
   }
   Matrix covariance{};
-  if (!(scale > 0)) return covariance;
-  // Scaled to [-1, 1], so that no square overflows.
+  if (centres.empty()) return covariance;
+  // From one of them, and scaled to [-1, 1]: no digits are lost far from the origin, and no square overflows.
+  const Vector origin = centres[0];
+  for (Vector& centre : centres)
+    for (std::size_t k = 0; k < dimension; ++k) {
+      centre[k] -= origin[k];
+      scale = std::max(scale, std::abs(centre[k]));
+    }
+  if (scale == 0) return covariance;
   Vector mean{};
   for (Vector& centre : centres)
     for (std::size_t k = 0; k < dimension; ++k) {

@@ -1,0 +1,61 @@
+// Answers of unequal length, one for each of many questions, in two arrays.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "broadphase/method.hpp"
+#include "broadphase/parallel.hpp"
+
+namespace broadphase {
+
+// Answer k is rows[offsets[k]] to rows[offsets[k + 1]], that one not included.
+struct Ragged {
+  std::vector<std::int32_t> rows;
+  std::vector<std::int64_t> offsets;
+};
+
+// Asks `count` questions: ask(question, scratch, rows) appends the answer to `rows`, on any thread, each with a scratch
+// of its own. No question looks at more than `most_candidates` boxes. The answers do not depend on `workers`.
+template <class Scratch, class Ask>
+Ragged collect_ragged(std::size_t count, std::size_t most_candidates, unsigned workers, Interrupt& interrupt,
+                      const Ask& ask) {
+  struct Share {
+    Scratch scratch;
+    std::vector<std::int32_t> rows;
+    std::vector<std::size_t> tasks, ends;  // what was asked, and how far `rows` reached after it
+  };
+  // A task is short enough to be interrupted after, and long enough to be worth handing out.
+  const std::size_t together = std::clamp<std::size_t>(kTaskCandidates / std::max<std::size_t>(1, most_candidates), 1, 64);
+  const std::size_t tasks = (count + together - 1) / together;
+  Ragged result;
+  result.offsets.assign(count + 1, 0);
+  std::vector<Share> shares(std::max(1u, workers));
+  for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
+    Share& share = shares[worker];
+    for (std::size_t k = task * together; k < std::min(count, (task + 1) * together); ++k) {
+      const std::size_t before = share.rows.size();
+      ask(k, share.scratch, share.rows);
+      result.offsets[k + 1] = static_cast<std::int64_t>(share.rows.size() - before);
+    }
+    share.tasks.push_back(task);
+    share.ends.push_back(share.rows.size());
+  });
+  for (std::size_t k = 0; k < count; ++k) result.offsets[k + 1] += result.offsets[k];
+  if (shares.size() == 1) {
+    result.rows = std::move(shares[0].rows);
+    return result;
+  }
+  result.rows.resize(static_cast<std::size_t>(result.offsets[count]));
+  for (const Share& share : shares)
+    for (std::size_t k = 0, begin = 0; k < share.tasks.size(); begin = share.ends[k++])
+      std::copy(share.rows.begin() + static_cast<std::ptrdiff_t>(begin),
+                share.rows.begin() + static_cast<std::ptrdiff_t>(share.ends[k]),
+                result.rows.begin() + result.offsets[share.tasks[k] * together]);
+  return result;
+}
+
+}  // namespace broadphase

@@ -1,0 +1,105 @@
+// Sorting of rows by floating-point values, and the search for the end of a run.
+#include "broadphase/radix_sort.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "broadphase/sorted_intervals.hpp"
+#include "check.hpp"
+
+namespace broadphase::tests {
+namespace {
+
+template <class T>
+void check_order_bits() {
+  current_case() = "order of bits";
+  using Limits = std::numeric_limits<T>;
+  const T ascending[] = {-Limits::infinity(), Limits::lowest(), T(-1), -Limits::min(), -Limits::denorm_min(), T(0),
+                         Limits::denorm_min(), Limits::min(), T(1), T(1) + Limits::epsilon(), Limits::max(),
+                         Limits::infinity()};
+  for (const T a : ascending)
+    for (const T b : ascending) {
+      CHECK((a < b) == (order_bits(a) < order_bits(b)));
+      CHECK((a == b) == (order_bits(a) == order_bits(b)));
+    }
+  CHECK(order_bits(T(0)) == order_bits(-T(0)));
+}
+
+// Values of one kind each: all digits, few digits, many equal, only the lowest digits, special ones.
+template <class T>
+T value_of_kind(Random& random, std::size_t kind) {
+  switch (kind) {
+    case 0: return static_cast<T>(random.uniform());
+    case 1: return static_cast<T>(random.below(5)) - T(2);
+    case 2: return std::bit_cast<T>(static_cast<OrderBits<T>>(order_bits(T(1)) ^ random.below(1000)));
+    case 3: return T(1e15) + static_cast<T>(random.uniform());
+    case 4: {
+      const T special[] = {-T(0), T(0), std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(),
+                           std::numeric_limits<T>::denorm_min(), -std::numeric_limits<T>::max()};
+      return special[random.below(6)];
+    }
+    default: {
+      // Any bits that are a number.
+      const auto x = std::bit_cast<T>(static_cast<OrderBits<T>>(random.bits()));
+      return x == x ? x : T(0);
+    }
+  }
+}
+
+template <class T>
+void check_sort(std::size_t count, std::size_t kind) {
+  current_case() = std::string(sizeof(T) == 4 ? "float" : "double") + ", " + std::to_string(count) +
+                   " values of kind " + std::to_string(kind);
+  Random random(count * 10 + kind);
+  std::vector<T> values(count);
+  for (T& value : values) value = value_of_kind<T>(random, kind);
+  RowSorter<T> sorter(count);
+  for (std::size_t k = 0; k < count; ++k) sorter.add(values[k], static_cast<std::uint32_t>(k));
+  sorter.sort();
+  CHECK(sorter.count() == count);
+  std::vector<std::uint32_t> expected(count);
+  std::iota(expected.begin(), expected.end(), 0u);
+  std::stable_sort(expected.begin(), expected.end(), [&](auto a, auto b) { return values[a] < values[b]; });
+  for (std::size_t k = 0; k < count; ++k) CHECK(sorter.row(k) == expected[k]);
+}
+
+template <class T>
+void check_end_of_run(std::uint64_t seed) {
+  Random random(seed);
+  const std::size_t count = random.below(400);
+  std::vector<T> values(count);
+  for (T& value : values) value = static_cast<T>(random.below(1 + random.below(300)));
+  std::sort(values.begin(), values.end());
+  current_case() = "end of run, seed " + std::to_string(seed);
+  for (int k = 0; k < 20; ++k) {
+    const std::size_t guess = random.below(count + 100);
+    const auto limit = static_cast<T>(random.below(300));
+    // The answer is never before `from`: what lies before is within the limit by precondition.
+    const auto closed = static_cast<std::size_t>(std::upper_bound(values.begin(), values.end(), limit) - values.begin());
+    const auto open = static_cast<std::size_t>(std::lower_bound(values.begin(), values.end(), limit) - values.begin());
+    CHECK(end_of_run<true>(values.data(), random.below(closed + 1), count, guess, limit) == closed);
+    CHECK(end_of_run<false>(values.data(), random.below(open + 1), count, guess, limit) == open);
+  }
+}
+
+}  // namespace
+}  // namespace broadphase::tests
+
+int main(int argc, char** argv) {
+  using namespace broadphase::tests;
+  check_order_bits<float>();
+  check_order_bits<double>();
+  for (const std::size_t count : {0, 1, 2, 3, 31, 32, 33, 100, 999, 1000, 1001, 5000, 100000})
+    for (std::size_t kind = 0; kind < 6; ++kind) {
+      check_sort<float>(count, kind);
+      check_sort<double>(count, kind);
+    }
+  const std::size_t searches = rounds(argc, argv, 2000);
+  for (std::uint64_t seed = 0; seed < searches; ++seed) {
+    check_end_of_run<float>(seed);
+    check_end_of_run<double>(seed);
+  }
+}
