@@ -34,13 +34,13 @@ def grown_by_one(boxes):
 
 
 @given(any_boxes, st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_any_boxes_give_the_pairs_of_the_oracle(boxes, touching):
     check_pairs(boxes, touching=touching)
 
 
 @given(st.data())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_any_two_sets_give_the_pairs_of_the_oracle(data):
     dimension = data.draw(st.integers(1, 4))
     boxes = data.draw(boxes_of(float64s | small_integers, np.float64, 20, dimension))
@@ -49,13 +49,13 @@ def test_any_two_sets_give_the_pairs_of_the_oracle(data):
 
 
 @given(lattices, margins, st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_any_margin_gives_the_pairs_of_the_oracle(boxes, margin, touching):
     check_pairs(boxes, margin=margin, touching=touching)
 
 
 @given(lattices, methods, st.data())
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_any_filters_give_the_pairs_of_the_oracle(boxes, method, data):
     n = len(boxes)
 
@@ -74,7 +74,7 @@ def test_any_filters_give_the_pairs_of_the_oracle(boxes, method, data):
 
 
 @given(any_boxes, methods, st.randoms(use_true_random=False))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_permuted_boxes_have_the_permuted_pairs(boxes, method, random):
     order = np.array(random.sample(range(len(boxes)), len(boxes)), int)
     found = bp.pairs(boxes[order], method=method)
@@ -83,33 +83,33 @@ def test_permuted_boxes_have_the_permuted_pairs(boxes, method, random):
 
 
 @given(lattices, methods, st.integers(0, 18))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_boxes_moved_by_a_power_of_two_keep_their_pairs(boxes, method, exponent):
     # Small integers plus 2**18 are exact in float32, so that nothing is rounded.
     assert_same_pairs(bp.pairs(boxes + boxes.dtype.type(2**exponent), method=method), bp.pairs(boxes, method=method))
 
 
 @given(lattices, methods, st.integers(-100, 100))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_boxes_scaled_by_a_power_of_two_keep_their_pairs(boxes, method, exponent):
     assert_same_pairs(bp.pairs(np.ldexp(boxes, exponent), method=method), bp.pairs(boxes, method=method))
 
 
 @given(any_boxes, methods)
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_mirrored_boxes_keep_their_pairs(boxes, method):
     assert_same_pairs(bp.pairs(-boxes[:, ::-1], method=method), bp.pairs(boxes, method=method))
 
 
 @given(any_boxes, methods, st.randoms(use_true_random=False))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_axes_in_another_order_keep_the_pairs(boxes, method, random):
     order = random.sample(range(boxes.shape[2]), boxes.shape[2])
     assert_same_pairs(bp.pairs(boxes[:, :, order], method=method), bp.pairs(boxes, method=method))
 
 
 @given(any_boxes, methods, st.integers(0, 39))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_a_grown_box_loses_no_pair(boxes, method, row):
     row %= max(1, len(boxes))
     grown = boxes.copy()
@@ -119,7 +119,7 @@ def test_a_grown_box_loses_no_pair(boxes, method, row):
 
 
 @given(any_boxes, methods)
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_doubled_boxes_have_every_pair_four_times_and_their_twins(boxes, method):
     n = len(boxes)
     twice = np.concatenate([boxes, boxes])
@@ -133,7 +133,7 @@ def test_doubled_boxes_have_every_pair_four_times_and_their_twins(boxes, method)
 
 
 @given(any_boxes, methods, st.integers(0, 40))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_a_set_cut_in_two_has_the_pairs_of_the_parts_and_between_them(boxes, method, cut):
     one, two = boxes[:cut], boxes[cut:]
     parts = [
@@ -145,13 +145,13 @@ def test_a_set_cut_in_two_has_the_pairs_of_the_parts_and_between_them(boxes, met
 
 
 @given(boxes_of(st.floats(width=32, allow_nan=False), np.float32), methods)
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_float32_boxes_as_float64_have_the_same_pairs(boxes, method):
     assert_same_pairs(bp.pairs(boxes.astype(np.float64), method=method), bp.pairs(boxes, method=method))
 
 
 @given(any_boxes, methods)
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_interiors_that_meet_are_among_the_boxes_that_touch(boxes, method):
     meeting = set(map(tuple, bp.pairs(boxes, method=method, touching=False)))
     assert meeting <= set(map(tuple, bp.pairs(boxes, method=method)))

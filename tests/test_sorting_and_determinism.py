@@ -13,7 +13,7 @@ NAMES = ("uniform", "rects", "clusters", "giant", "tiles", "points", "infinite",
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", NAMES)
 def test_sorted_pairs_are_byte_identical_whatever_finds_them(name, dtype):
-    boxes = scene(name, 4000, 1, dtype)
+    boxes = scene(name, 2100, 1, dtype)
     expected = bp.pairs(boxes, method="brute_force", sort=True)
     assert (np.diff(expected[:, 0].astype(np.int64) << 32 | expected[:, 1]) > 0).all()
     for level in simd_levels():
@@ -58,9 +58,9 @@ def test_unsorted_pairs_are_the_same_on_every_run(method):
 @pytest.mark.parametrize("method", METHOD_NAMES)
 def test_unsorted_pairs_are_the_same_for_any_number_of_workers(method):
     for name in NAMES:
-        boxes = scene(name, 30_000)
+        boxes = scene(name, 20_000)
         first = bp.pairs(boxes, method=method, workers=2)
-        for workers in (1, 2, 2, 3, 4, 8):
+        for workers in (1, 2, 3, 8):
             assert bp.pairs(boxes, method=method, workers=workers).tobytes() == first.tobytes(), (name, workers)
 
 
