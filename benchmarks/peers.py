@@ -2,7 +2,7 @@
 
 Use:
 
-    python benchmarks/peers.py              # about a minute and a half; writes benchmarks/results/peers.json and speed.svg
+    python benchmarks/peers.py              # a minute and a half; into benchmarks/results: peers.json and speed.svg
     python benchmarks/readme_table.py       # then puts the table into README.md
     python docs/images/draw_overview.py     # and the plot into its picture
 """

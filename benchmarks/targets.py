@@ -170,7 +170,7 @@ def density_rows(pace: float) -> Iterator[Row]:
 
 def is_right(scene: str) -> bool:
     """Tell whether auto and brute force find the same pairs in a scene large enough for every code path."""
-    boxes = make_scene(scene, 3_000 if SCENES[scene].quadratic else 20_000)
+    boxes = make_scene(scene, 3_000 if SCENES[scene].quadratic else 12_000)
     return np.array_equal(bp.pairs(boxes, sort=True), bp.pairs(boxes, sort=True, method="brute_force"))
 
 
@@ -242,7 +242,7 @@ print((resident("VmRSS") - steady) / 1024)
 def process_rows() -> Iterator[Row]:
     """Measure what only a process of its own can tell: import time, memory, and the size of the package."""
     ask = partial(subprocess.run, capture_output=True, text=True, check=True)
-    imports = [float(ask([sys.executable, "-c", IMPORT]).stdout) for _ in range(7)]
+    imports = [float(ask([sys.executable, "-c", IMPORT]).stdout) for _ in range(5)]
     yield Row("import broadphase, after NumPy", statistics.median(imports), "ms", 60.0)
     for scene, n, dtype in (
         ("uniform", 1_000_000, "float32"),
