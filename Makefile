@@ -73,7 +73,7 @@ layers: $(DONE)/check ## who may import whom
 
 .PHONY: core-check
 core-check: $(DONE)/build ## the tests of the C++ core, under the address and undefined-behaviour sanitizers
-	$(BIN)/cmake -S . -B $(CORE_SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DCMAKE_BUILD_TYPE=Debug \
+	$(BIN)/cmake -S . -B $(CORE_SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DCMAKE_BUILD_TYPE= \
 	    -DBROADPHASE_PYTHON=OFF -DBROADPHASE_TESTS=ON -DBROADPHASE_SANITIZE=address,undefined >/dev/null
 	$(BIN)/cmake --build $(CORE_SANITIZED)
 	$(BIN)/ctest --test-dir $(CORE_SANITIZED)/core/tests --output-on-failure --no-tests=error
