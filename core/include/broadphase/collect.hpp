@@ -29,8 +29,9 @@ struct Pairs {
 
 namespace detail {
 
+// What one worker found in tasks that follow each other.
 struct Segment {
-  std::size_t task, worker, begin, end;
+  std::size_t task, last_task, worker, begin, end;
 };
 
 inline void check_limit(std::uint64_t found, std::uint64_t limit) {
@@ -85,17 +86,23 @@ Pairs collect_pairs(const M& method, const Filter* filter, unsigned workers, std
   for (unsigned worker = 0; worker < workers; ++worker) buffers.emplace_back(filter, false);
   std::vector<std::vector<detail::Segment>> segments(workers);
   std::atomic<std::uint64_t> found{0};
-  const EvenSplit groups{tasks, std::min<std::size_t>(tasks, std::size_t{workers} * 32)};
-  for_each_task(groups.parts, workers, interrupt, [&](unsigned worker, std::size_t group) {
-    PairBuffer& out = buffers[worker];
-    const std::size_t begin = out.size();
-    for (std::size_t task = groups.at(group); task < groups.at(group + 1); ++task) {
-      const std::uint64_t before = out.count();
-      method.run(task, scratch[worker], out);
-      detail::check_limit(found += out.count() - before, limit);
-    }
-    segments[worker].push_back({group, worker, begin, out.size()});
-  });
+  const std::size_t grain = tasks / (std::size_t{workers} * 32) + 1;
+  for_each_task(
+      tasks, workers, interrupt,
+      [&](unsigned worker, std::size_t task) {
+        PairBuffer& out = buffers[worker];
+        const std::size_t begin = out.size();
+        const std::uint64_t before = out.count();
+        method.run(task, scratch[worker], out);
+        detail::check_limit(found += out.count() - before, limit);
+        // Tasks in a row that one worker did are one segment.
+        auto& own = segments[worker];
+        if (!own.empty() && own.back().last_task + 1 == task)
+          own.back().last_task = task, own.back().end = out.size();
+        else
+          own.push_back({task, task, worker, begin, out.size()});
+      },
+      grain);
   std::vector<detail::Segment> all;
   for (const auto& list : segments) all.insert(all.end(), list.begin(), list.end());
   return detail::assemble(all, buffers, workers, interrupt);

@@ -3,27 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <utility>
 
 #include "broadphase/filter.hpp"
+#include "broadphase/memory.hpp"
 
 namespace broadphase {
 
-struct FreeMemory {
-  void operator()(void* block) const { std::free(block); }
-};
 // Two columns of int32 in one block: the first at 0, the second at `stride`.
-using PairBlock = std::unique_ptr<std::int32_t[], FreeMemory>;
+using PairBlock = PlainMemory<std::int32_t>;
 
-inline PairBlock allocate_pairs(std::size_t stride) {
-  auto* block = static_cast<std::int32_t*>(std::malloc((stride > 0 ? stride : 1) * 2 * sizeof(std::int32_t)));
-  if (block == nullptr) throw std::bad_alloc();
-  return PairBlock(block);
-}
+inline PairBlock allocate_pairs(std::size_t stride) { return allocate_plain<std::int32_t>(2 * stride); }
 
 // Use: room(k), write up to k pairs at first() and second(), commit(how many).
 class PairBuffer {

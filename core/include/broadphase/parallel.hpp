@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -36,10 +35,11 @@ class Interrupt {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// Calls work(worker, task) for every task once. Worker 0 is the calling thread, the only one that checks `interrupt`.
-// The first exception on any thread stops the rest and leaves from here, when all threads have ended.
+// Calls work(worker, task) for every task once; a worker takes `grain` tasks in a row. Worker 0 is the calling thread,
+// the only one that checks `interrupt`. The first exception on any thread stops the rest and leaves from here, when all
+// threads have ended.
 template <class Work>
-void for_each_task(std::size_t tasks, unsigned workers, Interrupt& interrupt, Work&& work) {
+void for_each_task(std::size_t tasks, unsigned workers, Interrupt& interrupt, Work&& work, std::size_t grain = 1) {
   workers = static_cast<unsigned>(std::min<std::size_t>(std::max(1u, workers), tasks));
   if (workers <= 1) {
     for (std::size_t task = 0; task < tasks; ++task) {
@@ -52,28 +52,55 @@ void for_each_task(std::size_t tasks, unsigned workers, Interrupt& interrupt, Wo
   std::atomic<bool> stop{false};
   std::exception_ptr error;
   std::mutex error_lock;
+  std::atomic<unsigned> running{0};
+  auto fail = [&] {
+    stop.store(true, std::memory_order_relaxed);
+    const std::lock_guard<std::mutex> guard(error_lock);
+    if (!error) error = std::current_exception();
+  };
   auto loop = [&](unsigned worker) {
     try {
       for (;;) {
-        const std::size_t task = next.fetch_add(1, std::memory_order_relaxed);
-        if (task >= tasks || stop.load(std::memory_order_relaxed)) return;
-        work(worker, task);
-        if (worker == 0) interrupt.check();
+        const std::size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
+        if (begin >= tasks) return;
+        for (std::size_t task = begin; task < std::min(begin + grain, tasks); ++task) {
+          if (stop.load(std::memory_order_relaxed)) return;
+          work(worker, task);
+          if (worker == 0) interrupt.check();
+        }
       }
     } catch (...) {
-      stop.store(true, std::memory_order_relaxed);
-      const std::lock_guard<std::mutex> guard(error_lock);
-      if (!error) error = std::current_exception();
+      fail();
     }
   };
   std::vector<std::thread> threads;
   threads.reserve(workers - 1);
   try {
-    for (unsigned worker = 1; worker < workers; ++worker) threads.emplace_back(loop, worker);
-  } catch (const std::system_error&) {
-    // No more threads to be had: those that started, and this one, do it all.
+    for (unsigned worker = 1; worker < workers; ++worker) {
+      running.fetch_add(1, std::memory_order_relaxed);
+      try {
+        threads.emplace_back([&, worker] {
+          loop(worker);
+          running.fetch_sub(1, std::memory_order_release);
+        });
+      } catch (...) {
+        running.fetch_sub(1, std::memory_order_relaxed);
+        throw;
+      }
+    }
+  } catch (...) {
+    // No more threads to be had, or no memory for them: those that started, and this one, do it all.
   }
   loop(0);
+  // The calling thread alone can be interrupted: it waits for the others here, where it can go on asking.
+  while (running.load(std::memory_order_acquire) > 0) {
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    try {
+      interrupt.check();
+    } catch (...) {
+      fail();
+    }
+  }
   for (std::thread& thread : threads) thread.join();
   if (error) std::rethrow_exception(error);
 }

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
-#include <memory>
-#include <new>
+#include <cstring>
 #include <type_traits>
+#include <utility>
+
+#include "broadphase/memory.hpp"
 
 namespace broadphase {
 
@@ -21,18 +22,14 @@ class PlainArray {
   // At least `size` entries; keeps what it holds. Throws bad_alloc, and then nothing has changed.
   void grow(std::size_t size) {
     if (size <= size_) return;
-    auto* data = static_cast<T*>(std::realloc(data_.get(), size * sizeof(T)));
-    if (data == nullptr) throw std::bad_alloc();
-    (void)data_.release();
-    data_.reset(data);
+    PlainMemory<T> data = allocate_plain<T>(size);
+    if (size_ > 0) std::memcpy(data.get(), data_.get(), size_ * sizeof(T));
+    data_ = std::move(data);
     size_ = size;
   }
 
  private:
-  struct Free {
-    void operator()(T* data) const { std::free(data); }
-  };
-  std::unique_ptr<T[], Free> data_;
+  PlainMemory<T> data_;
   std::size_t size_ = 0;
 };
 
