@@ -151,9 +151,7 @@ struct Lanes<double> {
   static Mask less(Vector a, Vector b) { return {vcltq_f64(a.low, b.low), vcltq_f64(a.high, b.high)}; }
   static Mask less_equal(Vector a, Vector b) { return {vcleq_f64(a.low, b.low), vcleq_f64(a.high, b.high)}; }
   static Mask both(Mask a, Mask b) { return {vandq_u64(a.low, b.low), vandq_u64(a.high, b.high)}; }
-  static std::uint32_t bits(Mask mask) {
-    return four_bits(vcombine_u32(vmovn_u64(mask.low), vmovn_u64(mask.high)));
-  }
+  static std::uint32_t bits(Mask mask) { return four_bits(vcombine_u32(vmovn_u64(mask.low), vmovn_u64(mask.high))); }
   static std::size_t emit(std::uint32_t bits, std::uint32_t j, std::uint32_t* out) { return emit_four(bits, j, out); }
 };
 
@@ -236,7 +234,9 @@ struct Lanes<float> {
   static Mask less_equal(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
   static Mask both(Mask a, Mask b) { return _kand_mask16(a, b); }
   static std::uint32_t bits(Mask mask) { return _cvtmask16_u32(mask); }
-  static std::size_t emit(std::uint32_t bits, std::uint32_t j, std::uint32_t* out) { return emit_sixteen(bits, j, out); }
+  static std::size_t emit(std::uint32_t bits, std::uint32_t j, std::uint32_t* out) {
+    return emit_sixteen(bits, j, out);
+  }
 };
 
 template <>
@@ -258,7 +258,9 @@ struct Lanes<double> {
   }
   static Mask both(Mask a, Mask b) { return {_kand_mask8(a.low, b.low), _kand_mask8(a.high, b.high)}; }
   static std::uint32_t bits(Mask mask) { return _cvtmask8_u32(mask.low) | _cvtmask8_u32(mask.high) << 8; }
-  static std::size_t emit(std::uint32_t bits, std::uint32_t j, std::uint32_t* out) { return emit_sixteen(bits, j, out); }
+  static std::size_t emit(std::uint32_t bits, std::uint32_t j, std::uint32_t* out) {
+    return emit_sixteen(bits, j, out);
+  }
 };
 
 #endif

@@ -44,5 +44,4 @@ inline std::size_t rounds(int argc, char** argv, std::size_t normal) {
 
 }  // namespace broadphase::tests
 
-#define CHECK(condition) \
-  ((condition) ? static_cast<void>(0) : broadphase::tests::fail(__FILE__, __LINE__, #condition))
+#define CHECK(condition) ((condition) ? static_cast<void>(0) : broadphase::tests::fail(__FILE__, __LINE__, #condition))

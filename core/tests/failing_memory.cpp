@@ -1,10 +1,14 @@
-// Replaces operator new, and malloc where the linker can put a function in between (--wrap=malloc). Not in the file of
-// the test: compilers warn of a mismatch where they see into both operator new and operator delete.
+// Replaces operator new in all its forms, and malloc where the linker can put a function in between (--wrap=malloc).
+// Not in the file of the test: compilers warn of a mismatch where they see into both operator new and operator delete.
 #include "failing_memory.hpp"
 
 #include <atomic>
 #include <cstdlib>
 #include <new>
+
+#if defined(_WIN32)
+#include <malloc.h>
+#endif
 
 namespace {
 
@@ -19,6 +23,8 @@ bool refused() {
 
 }  // namespace
 
+void broadphase::tests::allow_allocations(long long count) { allowance = count; }
+
 #if defined(BROADPHASE_WRAP_MALLOC)
 extern "C" void* __real_malloc(std::size_t size);
 extern "C" void* __wrap_malloc(std::size_t size);
@@ -28,22 +34,50 @@ extern "C" void* __wrap_malloc(std::size_t size) { return refused() ? nullptr : 
 #define BROADPHASE_PLAIN_MALLOC std::malloc
 #endif
 
-void* operator new(std::size_t size) {
-  void* memory = refused() ? nullptr : BROADPHASE_PLAIN_MALLOC(size > 0 ? size : 1);
+namespace {
+
+void* plain(std::size_t size) { return refused() ? nullptr : BROADPHASE_PLAIN_MALLOC(size > 0 ? size : 1); }
+
+void* aligned(std::size_t size, std::align_val_t alignment) {
+  if (refused()) return nullptr;
+  if (size == 0) size = 1;
+#if defined(_WIN32)
+  return _aligned_malloc(size, static_cast<std::size_t>(alignment));
+#else
+  void* memory = nullptr;
+  return posix_memalign(&memory, static_cast<std::size_t>(alignment), size) == 0 ? memory : nullptr;
+#endif
+}
+
+void free_aligned(void* memory) {
+#if defined(_WIN32)
+  _aligned_free(memory);
+#else
+  std::free(memory);
+#endif
+}
+
+void* or_throw(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-#if !defined(_WIN32)
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  void* memory = nullptr;
-  if (refused() || posix_memalign(&memory, static_cast<std::size_t>(alignment), size > 0 ? size : 1) != 0)
-    throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-#endif
 
-void broadphase::tests::allow_allocations(long long count) { allowance = count; }
+}  // namespace
+
+void* operator new(std::size_t size) { return or_throw(plain(size)); }
+void* operator new[](std::size_t size) { return or_throw(plain(size)); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return plain(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return plain(size); }
+void* operator new(std::size_t size, std::align_val_t alignment) { return or_throw(aligned(size, alignment)); }
+void* operator new[](std::size_t size, std::align_val_t alignment) { return or_throw(aligned(size, alignment)); }
+
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { free_aligned(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { free_aligned(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { free_aligned(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { free_aligned(memory); }

@@ -33,8 +33,7 @@ void for_each_level(Use&& use) {
 
 inline PairList in_order(const Pairs& pairs) {
   PairList result;
-  for (std::size_t k = 0; k < pairs.size; ++k)
-    result.emplace_back(pairs.block[k], pairs.block[pairs.stride + k]);
+  for (std::size_t k = 0; k < pairs.size; ++k) result.emplace_back(pairs.block[k], pairs.block[pairs.stride + k]);
   std::sort(result.begin(), result.end());
   return result;
 }

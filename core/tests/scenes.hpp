@@ -63,8 +63,8 @@ Boxes<T> lattice_boxes(Random& random, const SceneOptions& options) {
     for (std::size_t k = 0; k < options.dimension; ++k) {
       const std::size_t cell = random.below(options.cells);
       auto low = static_cast<T>(options.origin + options.step * static_cast<double>(cell));
-      auto high = static_cast<T>(options.origin +
-                                 options.step * static_cast<double>(cell + random.below(options.largest + 1)));
+      auto high =
+          static_cast<T>(options.origin + options.step * static_cast<double>(cell + random.below(options.largest + 1)));
       if (low == 0 && random.chance(0.5)) low = -low;  // -0.0
       if (random.chance(options.infinite)) low = -kInfinity;
       if (random.chance(options.infinite)) high = kInfinity;

@@ -77,7 +77,7 @@ void try_sizes() {
     try_size<T>(n, 5, 2);
     try_size<T>(n, 70 - n, 3);
   }
-  for (const std::size_t n : {1023, 1025, 2047, 2048, 2049, 2600}) try_size<T>(n, 1030, 3);
+  for (const std::size_t n : {1023, 1025, 2047, 2049}) try_size<T>(n, 40, 3);
   try_size<T>(3, 3000, 2);
   try_size<T>(3000, 3, 1);
 }
@@ -87,7 +87,7 @@ void try_sizes() {
 
 int main(int argc, char** argv) {
   using namespace broadphase::tests;
-  const std::size_t scenes = rounds(argc, argv, 150);
+  const std::size_t scenes = rounds(argc, argv, 60);
   for (std::uint64_t seed = 0; seed < scenes; ++seed) {
     try_scene<float>(seed, seed % 10 == 0 ? 400 : 64);
     try_scene<double>(seed + 1'000'000'000, seed % 10 == 0 ? 400 : 64);

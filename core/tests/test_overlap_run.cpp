@@ -1,4 +1,5 @@
-// The kernel that tests one box against a run: every level against plain comparisons, on runs of every length and start.
+// The kernel that tests one box against a run: every level against plain comparisons, on runs of every length and
+// start.
 #include <limits>
 #include <vector>
 
@@ -18,8 +19,8 @@ void check_run(const Kernels& kernels, const BoxColumns<T>& columns, const T* bo
     bool hit = true;
     for (std::size_t k = 0; k < dimension; ++k) {
       const T lower = columns.lower(k)[j], upper = columns.upper(k)[j];
-      hit = hit && (touching ? box[k] <= upper && lower <= box[dimension + k]
-                             : box[k] < upper && lower < box[dimension + k]);
+      hit = hit &&
+            (touching ? box[k] <= upper && lower <= box[dimension + k] : box[k] < upper && lower < box[dimension + k]);
     }
     if (hit) expected.push_back(static_cast<std::uint32_t>(j));
   }
@@ -56,7 +57,8 @@ void check_level(const Kernels& kernels, std::size_t dimension, std::uint64_t se
     T box[8];
     columns.gather(random.below(count), box);
     const std::size_t begin = random.below(count + 1);
-    const std::size_t end = begin + random.below(std::min<std::size_t>(count - begin, random.chance(0.5) ? 20 : 300) + 1);
+    const std::size_t end =
+        begin + random.below(std::min<std::size_t>(count - begin, random.chance(0.5) ? 20 : 300) + 1);
     current_case() = std::string(kernels.level) + (sizeof(T) == 4 ? ", float" : ", double") + ", D " +
                      std::to_string(dimension) + ", [" + std::to_string(begin) + ", " + std::to_string(end) +
                      "), seed " + std::to_string(seed);

@@ -17,9 +17,10 @@ template <class T>
 void check_order_bits() {
   current_case() = "order of bits";
   using Limits = std::numeric_limits<T>;
-  const T ascending[] = {-Limits::infinity(), Limits::lowest(), T(-1), -Limits::min(), -Limits::denorm_min(), T(0),
-                         Limits::denorm_min(), Limits::min(), T(1), T(1) + Limits::epsilon(), Limits::max(),
-                         Limits::infinity()};
+  const T ascending[] = {-Limits::infinity(),      Limits::lowest(),      T(-1),
+                         -Limits::min(),           -Limits::denorm_min(), T(0),
+                         Limits::denorm_min(),     Limits::min(),         T(1),
+                         T(1) + Limits::epsilon(), Limits::max(),         Limits::infinity()};
   for (const T a : ascending)
     for (const T b : ascending) {
       CHECK((a < b) == (order_bits(a) < order_bits(b)));
@@ -37,8 +38,12 @@ T value_of_kind(Random& random, std::size_t kind) {
     case 2: return std::bit_cast<T>(static_cast<OrderBits<T>>(order_bits(T(1)) ^ random.below(1000)));
     case 3: return T(1e15) + static_cast<T>(random.uniform());
     case 4: {
-      const T special[] = {-T(0), T(0), std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(),
-                           std::numeric_limits<T>::denorm_min(), -std::numeric_limits<T>::max()};
+      const T special[] = {-T(0),
+                           T(0),
+                           std::numeric_limits<T>::infinity(),
+                           -std::numeric_limits<T>::infinity(),
+                           std::numeric_limits<T>::denorm_min(),
+                           -std::numeric_limits<T>::max()};
       return special[random.below(6)];
     }
     default: {
@@ -78,7 +83,8 @@ void check_end_of_run(std::uint64_t seed) {
     const std::size_t guess = random.below(count + 100);
     const auto limit = static_cast<T>(random.below(300));
     // The answer is never before `from`: what lies before is within the limit by precondition.
-    const auto closed = static_cast<std::size_t>(std::upper_bound(values.begin(), values.end(), limit) - values.begin());
+    const auto closed =
+        static_cast<std::size_t>(std::upper_bound(values.begin(), values.end(), limit) - values.begin());
     const auto open = static_cast<std::size_t>(std::lower_bound(values.begin(), values.end(), limit) - values.begin());
     CHECK(end_of_run<true>(values.data(), random.below(closed + 1), count, guess, limit) == closed);
     CHECK(end_of_run<false>(values.data(), random.below(open + 1), count, guess, limit) == open);

@@ -24,8 +24,7 @@ SweepDirection random_direction(Random& random, std::size_t dimension) {
     return direction;
   }
   direction.axis = -1;
-  for (std::size_t k = 0; k < dimension; ++k)
-    direction.weight[k] = random.chance(0.2) ? 0 : random.uniform() * 2 - 1;
+  for (std::size_t k = 0; k < dimension; ++k) direction.weight[k] = random.chance(0.2) ? 0 : random.uniform() * 2 - 1;
   direction.weight[random.below(dimension)] = random.chance(0.5) ? 1 : -0.7;
   return direction;
 }
@@ -102,9 +101,8 @@ void check_questions(std::uint64_t seed) {
     using Scratch = typename Interference<T>::Scratch;
     Interrupt never;
     for (const unsigned workers : {1u, 3u}) {
-      const Ragged own = collect_ragged<Scratch>(n, n, workers, never, [&](std::size_t k, Scratch& s, auto& rows) {
-        index.query_row(n - 1 - k, s, rows);
-      });
+      const Ragged own = collect_ragged<Scratch>(
+          n, n, workers, never, [&](std::size_t k, Scratch& s, auto& rows) { index.query_row(n - 1 - k, s, rows); });
       CHECK(own.offsets.size() == n + 1 && own.offsets[n] == static_cast<std::int64_t>(own.rows.size()));
       for (std::size_t k = 0; k < n; ++k) {
         std::vector<std::int32_t> expected;
@@ -113,8 +111,8 @@ void check_questions(std::uint64_t seed) {
         CHECK(std::equal(expected.begin(), expected.end(), own.rows.begin() + own.offsets[k],
                          own.rows.begin() + own.offsets[k + 1]));
       }
-      const Ragged other = collect_ragged<Scratch>(
-          asked.view.count, n, workers, never, [&](std::size_t k, Scratch& s, auto& rows) {
+      const Ragged other =
+          collect_ragged<Scratch>(asked.view.count, n, workers, never, [&](std::size_t k, Scratch& s, auto& rows) {
             index.query(asked.view.lower_of(k), asked.view.upper_of(k), s, rows);
           });
       Problem<T> cross = problem;
@@ -248,7 +246,7 @@ void check_long_runs() {
 
 int main(int argc, char** argv) {
   using namespace broadphase::tests;
-  const std::size_t scenes = rounds(argc, argv, 200);
+  const std::size_t scenes = rounds(argc, argv, 80);
   check_choice_of_axis();
   check_principal_direction();
   check_long_runs();

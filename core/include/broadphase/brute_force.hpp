@@ -69,7 +69,8 @@ class BruteForce {
   struct Scratch {};
 
   BruteForce(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/)
-      : cross_(problem.cross), turned_(cross_ && problem.first.count > problem.second.count),
+      : cross_(problem.cross),
+        turned_(cross_ && problem.first.count > problem.second.count),
         overlap_(overlap_kernel<T>(kernels, problem.dimension, problem.touching)),
         large_(turned_ || !cross_ ? problem.first : problem.second, problem.dimension, problem.touching, problem.grow),
         small_(cross_ ? (turned_ ? problem.second : problem.first) : BoxView<T>{}, problem.dimension, problem.touching,
@@ -126,8 +127,8 @@ class BruteForce {
     out.room(end - begin + 64);
     // Positions are written where the row numbers will be, as unsigned numbers of the same size.
     std::int32_t* found_rows = turned_ ? out.first() : out.second();
-    const std::size_t found = overlap_({large_.columns.pointers(), begin, end, box},
-                                       reinterpret_cast<std::uint32_t*>(found_rows));
+    const std::size_t found =
+        overlap_({large_.columns.pointers(), begin, end, box}, reinterpret_cast<std::uint32_t*>(found_rows));
     if (found == 0) return;
     if (out.counts_only()) {
       out.add_count(found);

@@ -29,7 +29,8 @@ class Interference {
   using Scratch = std::vector<std::uint32_t>;
 
   Interference(const BoxView<T>& boxes, std::size_t dimension, const SweepDirection& direction, const Kernels& kernels)
-      : sorted_(boxes, dimension, true, T(0), direction), overlap_(overlap_kernel<T>(kernels, dimension, true)),
+      : sorted_(boxes, dimension, true, T(0), direction),
+        overlap_(overlap_kernel<T>(kernels, dimension, true)),
         positions_(sorted_.count()) {
     const T* end = sorted_.ends();
     furthest_.reserve(count());
@@ -87,8 +88,8 @@ class Interference {
     const std::size_t known = rows.size();
     const auto last = static_cast<std::size_t>(std::upper_bound(begins, begins + count(), asked.end) - begins);
     const auto sure = static_cast<std::size_t>(std::lower_bound(begins, begins + last, asked.begin) - begins);
-    auto position = static_cast<std::size_t>(
-        std::lower_bound(furthest_.begin(), furthest_.end(), asked.begin) - furthest_.begin());
+    auto position =
+        static_cast<std::size_t>(std::lower_bound(furthest_.begin(), furthest_.end(), asked.begin) - furthest_.begin());
     scratch.resize(kPiece + 64);
     while (position < last) {
       if (position < sure && position % (kBlock * kBlock) == 0 &&

@@ -29,7 +29,8 @@ Ragged collect_ragged(std::size_t count, std::size_t most_candidates, unsigned w
     std::vector<std::size_t> tasks, ends;  // what was asked, and how far `rows` reached after it
   };
   // A task is short enough to be interrupted after, and long enough to be worth handing out.
-  const std::size_t together = std::clamp<std::size_t>(kTaskCandidates / std::max<std::size_t>(1, most_candidates), 1, 64);
+  const std::size_t together =
+      std::clamp<std::size_t>(kTaskCandidates / std::max<std::size_t>(1, most_candidates), 1, 64);
   const std::size_t tasks = (count + together - 1) / together;
   Ragged result;
   result.offsets.assign(count + 1, 0);

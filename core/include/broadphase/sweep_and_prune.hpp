@@ -83,8 +83,8 @@ class SweepAndPrune {
   struct Pass {
     const SortedIntervals<T>* queries;
     const SortedIntervals<T>* columns;
-    OverlapRun<T> overlap;                // null: whatever is in the run overlaps
-    bool cross, turned;                   // turned: the queries are of the second set
+    OverlapRun<T> overlap;                 // null: whatever is in the run overlaps
+    bool cross, turned;                    // turned: the queries are of the second set
     std::vector<std::uint32_t> run_begin;  // empty: right behind the query
     std::vector<std::uint32_t> run_end;
 
@@ -142,8 +142,7 @@ class SweepAndPrune {
       }
       // Guessed from a row a little earlier, so that the searches need not wait for each other.
       const std::size_t guess = k < kEarlier ? run_begin : pass.run_end[k - kEarlier] + kEarlier;
-      pass.run_end[k] =
-          static_cast<std::uint32_t>(end_of_run<Closed>(starts, run_begin, columns, guess, end[k]));
+      pass.run_end[k] = static_cast<std::uint32_t>(end_of_run<Closed>(starts, run_begin, columns, guess, end[k]));
     }
   }
 

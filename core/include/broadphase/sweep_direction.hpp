@@ -69,8 +69,7 @@ struct SortedSample {
     begins.reserve(rows.size());
     ends.reserve(rows.size());
     for (const std::size_t row : rows) {
-      const auto interval =
-          interval_along(direction, boxes.lower_of(row), boxes.upper_of(row), dimension, grow);
+      const auto interval = interval_along(direction, boxes.lower_of(row), boxes.upper_of(row), dimension, grow);
       begins.push_back(interval.begin);
       ends.push_back(interval.end);
     }
@@ -143,7 +142,8 @@ Matrix centre_covariance(const BoxView<T>& boxes, std::size_t dimension) {
     bool finite = true;
     for (std::size_t k = 0; k < dimension; ++k) {
       // A quarter of the sum, so that the difference of two does not overflow.
-      centre[k] = 0.25 * static_cast<double>(boxes.lower_of(row)[k]) + 0.25 * static_cast<double>(boxes.upper_of(row)[k]);
+      centre[k] =
+          0.25 * static_cast<double>(boxes.lower_of(row)[k]) + 0.25 * static_cast<double>(boxes.upper_of(row)[k]);
       finite &= std::isfinite(centre[k]);
     }
     if (finite) centres.push_back(centre);
