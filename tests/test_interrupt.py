@@ -95,6 +95,7 @@ signal.signal(signal.SIGALRM, lambda number, frame: rung.append(number))
 signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
 boxes = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]]), (100_000, 2, 2))
 assert bp.count_pairs(boxes, method="brute_force") == 4_999_950_000
+signal.setitimer(signal.ITIMER_REAL, 0)
 assert rung
 """
     run_script(script)
