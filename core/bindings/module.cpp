@@ -132,7 +132,10 @@ nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<
         return collect_pairs(made, problem.filter, workers, limit, interrupt);
       });
     });
-    if (sort) sort_pairs(result, question.lower.shape(0), workers, interrupt);
+    if (sort) {
+      const std::size_t other = other_lower ? other_lower->shape(0) : 0;
+      sort_pairs(result, std::max(lower.shape(0), other), workers, interrupt);
+    }
   }
   return as_array(std::move(result));
 }

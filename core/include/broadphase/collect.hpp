@@ -94,7 +94,12 @@ Pairs collect_pairs(const M& method, const Filter* filter, unsigned workers, std
         const std::size_t begin = out.size();
         const std::uint64_t before = out.count();
         method.run(task, scratch[worker], out);
-        detail::check_limit(found += out.count() - before, limit);
+        const std::uint64_t so_far = found += out.count() - before;
+        detail::check_limit(so_far, limit);
+        // Tasks go out in order: what has been found by now tells how much to expect of this worker in all.
+        if (task >= tasks / 16)
+          out.expect(static_cast<std::size_t>(1.2 * static_cast<double>(so_far) * static_cast<double>(tasks) /
+                                              static_cast<double>(task + 1) / workers));
         // Tasks in a row that one worker did are one segment.
         auto& own = segments[worker];
         if (!own.empty() && own.back().last_task + 1 == task)
