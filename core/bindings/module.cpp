@@ -155,6 +155,41 @@ std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::option
   });
 }
 
+// What "auto" sees and expects, as plain numbers.
+nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
+                std::optional<AnyArray> other_upper) {
+  const Question question{lower, upper, other_lower, other_upper, true, 0.0, nullptr, 1};
+  const std::size_t dimension = lower.shape(1);
+  const SceneReport found = question.with_problem([&](const auto& problem) {
+    const nb::gil_scoped_release release;
+    check(problem);
+    SceneReport result = report_scene(problem, looked_at(problem));
+    if (result.pair_count < kPairsWorthALook) result.choice = MethodName::brute_force;
+    return result;
+  });
+  const auto axes = [&](const auto* values) {
+    nb::list list;
+    for (std::size_t d = 0; d < dimension; ++d) list.append(values[d]);
+    return list;
+  };
+  nb::dict result;
+  result["method"] = found.choice;
+  result["box_count"] = static_cast<std::uint64_t>(found.box_count);
+  result["pair_count"] = found.pair_count;
+  result["low"] = axes(found.shape.low);
+  result["width"] = axes(found.shape.width);
+  result["share"] = axes(found.shape.share);
+  result["meeting"] = axes(found.shape.meeting);
+  result["blurred"] = axes(found.shape.blurred);
+  result["clustering"] = found.clustering;
+  result["cells"] = axes(found.plan.cells);
+  result["sweep_axis"] = found.plan.sweep_axis;
+  result["brute_force"] = found.costs.brute_force;
+  result["sweep_and_prune"] = found.costs.sweep_and_prune;
+  result["grid"] = found.costs.grid;
+  return result;
+}
+
 // Pairs a portion at a time, in memory that the portion bounds. Keeps the arrays alive.
 class PairStream {
  public:
@@ -264,6 +299,8 @@ NB_MODULE(_core, m) {
   m.def("pairs", &pairs, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
         nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
         nb::arg("workers"), nb::arg("sort"), nb::arg("limit"));
+  m.def("report", &report, nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
+        nb::arg("other_upper").none());
   m.def("count", &count, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
         nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
         nb::arg("workers"));

@@ -5,17 +5,20 @@ Start with `pairs`. Boxes are NumPy arrays of shape (n, 2, d): lower corner, upp
 
 from broadphase import boxes
 from broadphase.errors import InvalidBoxError, InvalidBoxWarning, MissingExtraError, TooManyPairsError
+from broadphase.explaining import Explanation, explain
 from broadphase.index.registry import METHODS
 from broadphase.pairs import count_pairs, iter_pairs, pairs
 
 __all__ = [
     "METHODS",
+    "Explanation",
     "InvalidBoxError",
     "InvalidBoxWarning",
     "MissingExtraError",
     "TooManyPairsError",
     "boxes",
     "count_pairs",
+    "explain",
     "iter_pairs",
     "pairs",
 ]

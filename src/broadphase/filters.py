@@ -13,6 +13,8 @@ from broadphase.errors import InvalidBoxWarning
 __all__ = ["make_filter", "without_invalid"]
 
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
+# What a set's attribute is where a tuple has None for it: no box static, none in a group.
+_UNSET = {"layer": _ALL_BITS, "mask": _ALL_BITS, "group": 0, "static": False}
 
 
 def make_filter(
@@ -52,7 +54,11 @@ def _attribute(name: str, value: Any, counts: tuple[int, ...], dtype: type[np.ge
         value = (value, value)
     if not isinstance(value, tuple) or len(value) != 2:
         raise ValueError(f"{name}: for two sets of boxes, give a tuple (for the first, for the second)")
-    first, second = (_one(f"{name}[{k}]", value[k], counts[k], dtype) for k in range(2))
+    if name == "ignore_shared" and (value[0] is None or value[1] is None):
+        return None, None
+    first, second = (
+        _one(f"{name}[{k}]", _UNSET[name] if value[k] is None else value[k], counts[k], dtype) for k in range(2)
+    )
     return first, second
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -222,9 +223,8 @@ def iter_pairs(
     """
     if chunk < 1:
         raise ValueError(f"chunk must be at least 1, not {chunk}")
-    question = _ask(boxes, other, method, workers, touching, margin, invalid,
-                    layer, mask, group, static, ignore_pairs, ignore_shared)  # fmt: skip
-    question = question.with_own_arrays()
+    filters = copy.deepcopy((layer, mask, group, static, ignore_pairs, ignore_shared))
+    question = _ask(boxes, other, method, workers, touching, margin, invalid, *filters).with_own_arrays()
     try:
         stream = _native.PairStream(*question.arguments)
     except _native.InvalidBoxes:
@@ -296,8 +296,8 @@ def _ask(
         raise ValueError(f"method must be one of {', '.join(_METHODS)}, not {method!r}")
     if workers != 1:
         workers = _worker_count(workers)
-    if not 0.0 <= margin < np.inf:
-        raise ValueError(f"margin must be finite and not negative, not {margin}")
+    if margin != 0.0 and not 0.0 <= margin / 2 <= np.finfo(lower.dtype).max:
+        raise ValueError(f"margin must not be negative, and half of it must be a finite {lower.dtype}, not {margin}")
     first_rows = second_rows = None
     if invalid != "raise":
         if invalid != "skip":
@@ -305,6 +305,8 @@ def _ask(
         filters, (lower, upper, first_rows), (other_lower, other_upper, second_rows) = without_invalid(
             filters, (lower, upper), (other_lower, other_upper)
         )
+        if other_lower is None:
+            second_rows = first_rows
     if len(lower) > _MOST_BOXES or (other_lower is not None and len(other_lower) > _MOST_BOXES):
         raise ValueError(f"at most {_MOST_BOXES} boxes a set: row numbers are int32")
     counts = (len(lower),) if other_lower is None else (len(lower), len(other_lower))
