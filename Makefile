@@ -76,7 +76,7 @@ core-check: $(DONE)/build ## the tests of the C++ core, under the address and un
 	$(BIN)/cmake -S . -B $(CORE_SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DCMAKE_BUILD_TYPE= \
 	    -DBROADPHASE_PYTHON=OFF -DBROADPHASE_TESTS=ON -DBROADPHASE_SANITIZE=address,undefined >/dev/null
 	$(BIN)/cmake --build $(CORE_SANITIZED)
-	$(BIN)/ctest --test-dir $(CORE_SANITIZED)/core/tests --output-on-failure --no-tests=error
+	$(BIN)/ctest --test-dir $(CORE_SANITIZED)/core/tests --parallel 2 --output-on-failure --no-tests=error
 
 .PHONY: format
 format: $(DONE)/check ## rewrite the sources in the house style
