@@ -54,8 +54,12 @@ class PairFilter {
   // Two of each where there are two sets, else the same array twice.
   PairFilter(std::pair<Words, Words> layer, std::pair<Words, Words> mask, std::pair<Integers, Integers> group,
              std::pair<Bytes, Bytes> is_static, std::pair<Table, Table> shared, Words ignored)
-      : layer_(std::move(layer)), mask_(std::move(mask)), group_(std::move(group)), static_(std::move(is_static)),
-        shared_(std::move(shared)), ignored_(std::move(ignored)) {
+      : layer_(std::move(layer)),
+        mask_(std::move(mask)),
+        group_(std::move(group)),
+        static_(std::move(is_static)),
+        shared_(std::move(shared)),
+        ignored_(std::move(ignored)) {
     set(filter_.first, layer_.first, mask_.first, group_.first, static_.first, shared_.first);
     set(filter_.second, layer_.second, mask_.second, group_.second, static_.second, shared_.second);
     if (ignored_) {
@@ -128,9 +132,8 @@ nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<
       using T = std::remove_cvref_t<decltype(problem.grow)>;
       AnyMethod<T> method;
       prepare(method, name, problem, chosen_kernels(), workers, interrupt);
-      return with_method(method, [&](const auto& made) {
-        return collect_pairs(made, problem.filter, workers, limit, interrupt);
-      });
+      return with_method(
+          method, [&](const auto& made) { return collect_pairs(made, problem.filter, workers, limit, interrupt); });
     });
     if (sort) {
       const std::size_t other = other_lower ? other_lower->shape(0) : 0;
@@ -150,8 +153,7 @@ std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::option
     using T = std::remove_cvref_t<decltype(problem.grow)>;
     AnyMethod<T> method;
     prepare(method, name, problem, chosen_kernels(), workers, interrupt);
-    return with_method(method,
-                       [&](const auto& made) { return count_pairs(made, problem.filter, workers, interrupt); });
+    return with_method(method, [&](const auto& made) { return count_pairs(made, problem.filter, workers, interrupt); });
   });
 }
 
@@ -196,8 +198,14 @@ class PairStream {
   PairStream(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
              std::optional<AnyArray> other_upper, bool touching, double margin, nb::object filter, unsigned workers)
       : filter_(std::move(filter)),
-        question_{lower, upper, other_lower, other_upper, touching, margin,
-                  filter_.is_none() ? nullptr : nb::cast<const PairFilter*>(filter_), workers} {
+        question_{lower,
+                  upper,
+                  other_lower,
+                  other_upper,
+                  touching,
+                  margin,
+                  filter_.is_none() ? nullptr : nb::cast<const PairFilter*>(filter_),
+                  workers} {
     const nb::gil_scoped_release release;
     Interrupt interrupt(signal_pending);
     question_.with_problem([&](const auto& problem) {
@@ -299,6 +307,7 @@ NB_MODULE(_core, m) {
   m.def("pairs", &pairs, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
         nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
         nb::arg("workers"), nb::arg("sort"), nb::arg("limit"));
+  bind_sweep_and_prune(m);
   m.def("report", &report, nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
         nb::arg("other_upper").none());
   m.def("count", &count, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),

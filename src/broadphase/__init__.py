@@ -7,6 +7,7 @@ from broadphase import boxes
 from broadphase.errors import InvalidBoxError, InvalidBoxWarning, MissingExtraError, TooManyPairsError
 from broadphase.explaining import Explanation, explain
 from broadphase.index.registry import METHODS
+from broadphase.index.sweep_and_prune import SweepAndPrune
 from broadphase.pairs import count_pairs, iter_pairs, pairs
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "InvalidBoxError",
     "InvalidBoxWarning",
     "MissingExtraError",
+    "SweepAndPrune",
     "TooManyPairsError",
     "boxes",
     "count_pairs",

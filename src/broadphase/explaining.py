@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broadphase import _native
-from broadphase.boxes.forms import as_corners, find_invalid
-from broadphase.errors import InvalidBoxError
+from broadphase.pairs import ask
 
 __all__ = ["Explanation", "explain"]
 
@@ -106,24 +105,12 @@ def explain(boxes: Any, other: Any = None, *, workers: int = 1) -> Explanation:
     >>> bp.explain((corners, corners + 0.01)).method
     'grid'
     """
-    lower, upper = as_corners(boxes)
-    other_lower = other_upper = None
-    if other is not None:
-        other_lower, other_upper = as_corners(other, name="other", empty_dimension=lower.shape[1])
-        if other_lower.shape[1] != lower.shape[1]:
-            raise ValueError(f"boxes have {lower.shape[1]} dimensions and other has {other_lower.shape[1]}")
-        if other_lower.dtype != lower.dtype:
-            lower, upper, other_lower, other_upper = (
-                corner.astype("float64", copy=False) for corner in (lower, upper, other_lower, other_upper)
-            )
+    question = ask(boxes, other, "auto", workers, True, 0.0, "raise")
     try:
-        found = _native.report(lower, upper, other_lower, other_upper)
+        found: dict[str, Any] = _native.report(*question.corners)
     except _native.InvalidBoxes:
-        for name, corners in (("boxes", (lower, upper)), ("other", (other_lower, other_upper))):
-            rows, reasons = find_invalid(corners, limit=1) if corners[0] is not None else ((), ())
-            if len(rows):
-                raise InvalidBoxError(f"{name}: {reasons[0]}", row=int(rows[0])) from None
-        raise
+        raise question.invalid_box() from None
+    lower = question.corners[0]
     width = found["width"]
     return Explanation(
         method=found["method"].name,

@@ -26,7 +26,7 @@ def make_filter(
     ignore_pairs: Any = None,
     ignore_shared: Any = None,
 ) -> _native.PairFilter | None:
-    """The core's filter for sets of ``counts`` boxes (one number, or two), or None where nothing is filtered."""
+    """Make the core's filter for sets of ``counts`` boxes (one number, or two), or None where nothing is filtered."""
     if all(x is None for x in (layer, mask, group, static, ignore_pairs, ignore_shared)):
         return None
     layers = masks = (None, None)
@@ -99,7 +99,7 @@ def _converted(name: str, array: npt.NDArray[Any], dtype: type[np.generic]) -> n
 
 
 def _ignored_keys(pairs: Any, counts: tuple[int, ...]) -> npt.NDArray[np.uint64] | None:
-    """The pairs to leave out as sorted keys ``first << 32 | second``."""
+    """Turn the pairs to leave out into sorted keys ``first << 32 | second``."""
     if pairs is None:
         return None
     array = np.asarray(pairs)

@@ -117,10 +117,10 @@ def pairs(
     >>> bp.pairs([[[0, 0], [2, 2]], [[1, 1], [3, 3]], [[9, 9], [9, 9]]])
     array([[0, 1]], dtype=int32)
     """
-    question = _ask(boxes, other, method, workers, touching, margin, invalid,
+    question = ask(boxes, other, method, workers, touching, margin, invalid,
                     layer, mask, group, static, ignore_pairs, ignore_shared)  # fmt: skip
     try:
-        found: NDArray[np.int32] = _native.pairs(*question.arguments, sort, _limit(max_pairs))
+        found: Any = _native.pairs(*question.arguments, sort, _limit(max_pairs))
     except _native.InvalidBoxes:
         raise question.invalid_box() from None
     except _native.TooManyPairs:
@@ -167,7 +167,7 @@ def count_pairs(
     >>> bp.count_pairs([[0, 0, 1, 1]] * 1000)
     499500
     """
-    question = _ask(boxes, other, method, workers, touching, margin, invalid,
+    question = ask(boxes, other, method, workers, touching, margin, invalid,
                     layer, mask, group, static, ignore_pairs, ignore_shared)  # fmt: skip
     try:
         return _native.count(*question.arguments)
@@ -224,7 +224,7 @@ def iter_pairs(
     if chunk < 1:
         raise ValueError(f"chunk must be at least 1, not {chunk}")
     filters = copy.deepcopy((layer, mask, group, static, ignore_pairs, ignore_shared))
-    question = _ask(boxes, other, method, workers, touching, margin, invalid, *filters).with_own_arrays()
+    question = ask(boxes, other, method, workers, touching, margin, invalid, *filters).with_own_arrays()
     try:
         stream = _native.PairStream(*question.arguments)
     except _native.InvalidBoxes:
@@ -249,16 +249,21 @@ def _chunks(stream: _native.PairStream, question: _Question, chunk: int) -> Iter
 class _Question(NamedTuple):
     """The core's arguments, and what is needed to speak to the caller in the caller's row numbers."""
 
-    arguments: tuple[Any, ...]
+    arguments: tuple[Any, Any, Any, Any, Any, bool, float, Any, int]
     kept_rows: tuple[NDArray[np.int64] | None, NDArray[np.int64] | None] = (None, None)
 
-    def rows_of_input(self, found: NDArray[np.int32]) -> NDArray[np.int32]:
+    @property
+    def corners(self) -> tuple[Any, ...]:
+        return self.arguments[1:5]
+
+    def rows_of_input(self, found: Any) -> NDArray[np.int32]:
         first, second = self.kept_rows
         if first is not None:
             found[:, 0] = first[found[:, 0]]
         if second is not None:
             found[:, 1] = second[found[:, 1]]
-        return found
+        kept: NDArray[np.int32] = found
+        return kept
 
     def with_own_arrays(self) -> _Question:
         method, *corners = self.arguments[:5]
@@ -266,7 +271,7 @@ class _Question(NamedTuple):
         return self._replace(arguments=(method, *copies, *self.arguments[5:]))
 
     def invalid_box(self) -> InvalidBoxError:
-        _, lower, upper, other_lower, other_upper, *_ = self.arguments
+        lower, upper, other_lower, other_upper = self.corners
         for name, corners in (("boxes", (lower, upper)), ("other", (other_lower, other_upper))):
             if corners[0] is None:
                 continue
@@ -277,7 +282,7 @@ class _Question(NamedTuple):
         return InvalidBoxError("the boxes were changed while they were read")
 
 
-def _ask(
+def ask(
     boxes: Any, other: Any, method: str, workers: int, touching: bool, margin: float, invalid: str, *filters: Any
 ) -> _Question:
     lower, upper = as_corners(boxes)
@@ -295,7 +300,7 @@ def _ask(
     if method not in _METHODS:
         raise ValueError(f"method must be one of {', '.join(_METHODS)}, not {method!r}")
     if workers != 1:
-        workers = _worker_count(workers)
+        workers = worker_count(workers)
     if margin != 0.0 and not 0.0 <= margin / 2 <= np.finfo(lower.dtype).max:
         raise ValueError(f"margin must not be negative, and half of it must be a finite {lower.dtype}, not {margin}")
     first_rows = second_rows = None
@@ -317,7 +322,7 @@ def _ask(
     )  # fmt: skip
 
 
-def _worker_count(workers: int) -> int:
+def worker_count(workers: int) -> int:
     if isinstance(workers, bool) or workers != int(workers) or workers < -1 or workers == 0:
         raise ValueError(f"workers must be a positive number, or -1 for one per core, not {workers!r}")
     if workers == -1:

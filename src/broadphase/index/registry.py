@@ -72,11 +72,11 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="grid",
         title="Grid of columns",
-        summary="Columns cut to the scene, a short sweep in each; the workhorse for anything above a few hundred boxes.",
+        summary="Columns cut to the scene, a short sweep in each; the workhorse above a few hundred boxes.",
         dimensions=_ALL_DIMENSIONS,
         dtypes=_ALL_DTYPES,
         capabilities=_ONE_SHOT,
-        paper="J.-P. Dittrich, B. Seeger, Data Redundancy and Duplicate Detection in Spatial Join Processing, ICDE 2000",
+        paper="Dittrich, Seeger, Data Redundancy and Duplicate Detection in Spatial Join Processing, ICDE 2000",
         doi="10.1109/ICDE.2000.839452",
         docs_page="docs/methods/grid.md",
     ),

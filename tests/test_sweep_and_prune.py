@@ -1,0 +1,66 @@
+"""The sweep kept for more questions, against the oracle."""
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.testing import assert_same_pairs, make_scene
+
+AXES = ["auto", "principal", 0, (1.0, 0.5)]
+
+
+def partners(expected, row):
+    return sorted(np.concatenate([expected[expected[:, 0] == row, 1], expected[expected[:, 1] == row, 0]]).tolist())
+
+
+@pytest.mark.parametrize("axis", AXES, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scene", ["rects", "diagonal", "line", "tiles"])
+def test_sweep_of_a_scene_equals_brute_force(scene, dtype, axis):
+    boxes = make_scene(scene, 700, dtype=dtype)
+    if boxes.shape[2] == 3 and not isinstance(axis, str | int):
+        axis = (*axis, -0.25)
+    sweep = bp.SweepAndPrune(boxes, axis=axis)
+    expected = bp.pairs(boxes, method="brute_force", sort=True)
+    assert_same_pairs(sweep.pairs(), expected)
+    assert_same_pairs(sweep.pairs(workers=3), expected)
+    rows, offsets = sweep.query_rows(np.arange(len(boxes)), workers=2)
+    for row in range(0, len(boxes), 7):
+        assert rows[offsets[row] : offsets[row + 1]].tolist() == partners(expected, row)
+
+
+def test_query_of_other_boxes_equals_cross_pairs():
+    boxes, other = make_scene("rects", 500, seed=1), make_scene("rects", 90, seed=2)
+    rows, offsets = bp.SweepAndPrune(boxes).query(other)
+    found = np.stack([rows, np.repeat(np.arange(len(other)), np.diff(offsets))], axis=1)
+    assert_same_pairs(found, bp.pairs(boxes, other, method="brute_force"))
+
+
+def test_void_borders_are_where_no_box_is():
+    boxes = np.array([[0, 0, 1, 1], [0.5, 0, 2, 1], [5, 0, 6, 1], [6, 0, 7, 1], [9, 0, 9, 1]], dtype=float)
+    assert bp.SweepAndPrune(boxes, axis=0).void_borders.tolist() == [[2, 5], [7, 9]]
+    assert bp.SweepAndPrune(boxes, axis=1).void_borders.shape == (0, 2)
+
+
+def test_principal_direction_follows_the_boxes():
+    along = np.linspace(0, 100, 300)
+    boxes = bp.boxes.from_centers(np.stack([along, along], axis=1), 0.2)
+    sweep = bp.SweepAndPrune(boxes, axis="principal")
+    assert sweep.axis is None
+    assert np.allclose(np.abs(sweep.direction), np.sqrt(0.5), atol=1e-3)
+
+
+def test_sweep_with_bad_input_says_what_is_wrong():
+    with pytest.raises(bp.InvalidBoxError, match="row 1 has NaN"):
+        bp.SweepAndPrune([[0, 0, 1, 1], [0, np.nan, 1, 1]])
+    with pytest.raises(ValueError, match="axis must be 0 to 1"):
+        bp.SweepAndPrune([[0, 0, 1, 1]], axis=2)
+    with pytest.raises(ValueError, match="not all zero"):
+        bp.SweepAndPrune([[0, 0, 1, 1]], axis=(0.0, 0.0))
+    sweep = bp.SweepAndPrune([[0, 0, 1, 1]])
+    with pytest.raises(IndexError, match="row 1 of 1 boxes"):
+        sweep.query_rows([1])
+    with pytest.raises(bp.InvalidBoxError, match="row 0 has lower > upper"):
+        sweep.query([[2, 0, 1, 1]])
+    with pytest.raises(ValueError, match="dimensions"):
+        sweep.query([[0, 0, 0, 1, 1, 1]])
