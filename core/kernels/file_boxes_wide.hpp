@@ -34,7 +34,8 @@ struct WideMap<float> {
   __m256 origin, scale, grow, bad = _mm256_setzero_ps();
   explicit WideMap(const GridLayout<float>& layout, float g)
       : origin(_mm256_broadcast_ps(reinterpret_cast<const __m128*>(layout.origin))),
-        scale(_mm256_broadcast_ps(reinterpret_cast<const __m128*>(layout.scale))), grow(_mm256_set1_ps(g)) {}
+        scale(_mm256_broadcast_ps(reinterpret_cast<const __m128*>(layout.scale))),
+        grow(_mm256_set1_ps(g)) {}
   struct Corners {
     __m256 x;
   };
@@ -49,8 +50,7 @@ struct WideMap<float> {
   }
   __m256i steps(__m256 x) const {
     const __m256 steps = _mm256_mul_ps(_mm256_sub_ps(x, origin), scale);
-    return _mm256_cvttps_epi32(
-        _mm256_min_ps(_mm256_max_ps(steps, _mm256_setzero_ps()), _mm256_set1_ps(1073741824.0f)));
+    return _mm256_cvttps_epi32(_mm256_min_ps(_mm256_max_ps(steps, _mm256_setzero_ps()), _mm256_set1_ps(1073741824.0f)));
   }
   __m256i lower_steps(Corners c) const { return steps(_mm256_sub_ps(c.x, grow)); }
   __m256i upper_steps(Corners c) const { return steps(_mm256_add_ps(c.x, grow)); }
@@ -78,8 +78,7 @@ struct WideMap<double> {
   }
   __m128i steps(__m256d x) const {
     const __m256d steps = _mm256_mul_pd(_mm256_sub_pd(x, origin), scale);
-    return _mm256_cvttpd_epi32(
-        _mm256_min_pd(_mm256_max_pd(steps, _mm256_setzero_pd()), _mm256_set1_pd(1073741824.0)));
+    return _mm256_cvttpd_epi32(_mm256_min_pd(_mm256_max_pd(steps, _mm256_setzero_pd()), _mm256_set1_pd(1073741824.0)));
   }
   static __m256i join(__m128i a, __m128i b) { return _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1); }
   __m256i lower_steps(Corners c) const {
@@ -142,8 +141,8 @@ template <class T, std::size_t D>
 void prepare_twos(const FileBoxes<T>& boxes, const FilingMasks& masks, WideMap<T>& map, std::size_t row,
                   Waiting& waiting) {
   const __m256i largest = masks.largest, other_axes = masks.other_axes, stride = masks.stride;
-  const __m256i floor = twice(
-      _mm_setr_epi16(kBeganBefore, kBeganBefore, kBeganBefore, -32768, -32768, -32768, -32768, -32768));
+  const __m256i floor =
+      twice(_mm_setr_epi16(kBeganBefore, kBeganBefore, kBeganBefore, -32768, -32768, -32768, -32768, -32768));
   const __m256i half = _mm256_set1_epi32(kCellSteps / 2), one = _mm256_set1_epi32(1);
   const std::ptrdiff_t lower_stride = boxes.lower_stride, upper_stride = boxes.upper_stride;
   const T* at_lower = boxes.lower + static_cast<std::ptrdiff_t>(row) * lower_stride;
@@ -173,13 +172,12 @@ void prepare_twos(const FileBoxes<T>& boxes, const FilingMasks& masks, WideMap<T
     _mm256_store_si256(reinterpret_cast<__m256i*>(waiting.places[two]), _mm256_add_epi32(home, masks.offset));
     const __m256i centre = _mm256_add_epi32(_mm256_slli_epi32(cell, kCellBits), half);
     const __m256i low = _mm256_sub_epi32(lower, centre), high = _mm256_sub_epi32(centre, upper);
-    const __m256i number = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(row)),
-                                            _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
+    const __m256i number =
+        _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(row)), _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
     // The halves of the row number go to words 3 and 7.
     const __m256i halves = _mm256_blend_epi16(_mm256_slli_epi64(number, 48), number, 0x80);
     const auto put = [&](int place, __m256i l, __m256i u) {
-      waiting.records[two][place] =
-          _mm256_blend_epi16(_mm256_max_epi16(_mm256_packs_epi32(l, u), floor), halves, 0x88);
+      waiting.records[two][place] = _mm256_blend_epi16(_mm256_max_epi16(_mm256_packs_epi32(l, u), floor), halves, 0x88);
     };
     const __m256i low_a = _mm256_sub_epi32(low, masks.delta[0]), high_a = _mm256_add_epi32(high, masks.delta[0]);
     put(0, low, high);
@@ -215,7 +213,8 @@ std::size_t file_twos(FileBoxes<T>& boxes, const FilingMasks& masks, std::size_t
       std::uint32_t slot = slots[place];
       if ((slot & chunk_mask) == 0) slot = place_for(pool, place);
       // Record `place` of box `which` is half `which` of register `place`.
-      const auto* record = reinterpret_cast<const __m128i*>(waiting.records[from >> 3]) + 2 * (from & 3) + (from >> 2 & 1);
+      const auto* record =
+          reinterpret_cast<const __m128i*>(waiting.records[from >> 3]) + 2 * (from & 3) + (from >> 2 & 1);
       store_words(records + slot, _mm_load_si128(record));
       slots[place] = slot + 1;
     }

@@ -14,7 +14,8 @@ namespace broadphase::BROADPHASE_LEVEL {
 extern const Kernels kKernels;
 const Kernels kKernels = {
     BROADPHASE_NAME(BROADPHASE_LEVEL),
-    {overlap_run<float, 1, true>, overlap_run<float, 2, true>, overlap_run<float, 3, true>, overlap_run<float, 4, true>},
+    {overlap_run<float, 1, true>, overlap_run<float, 2, true>, overlap_run<float, 3, true>,
+     overlap_run<float, 4, true>},
     {overlap_run<float, 1, false>, overlap_run<float, 2, false>, overlap_run<float, 3, false>,
      overlap_run<float, 4, false>},
     {overlap_run<double, 1, true>, overlap_run<double, 2, true>, overlap_run<double, 3, true>,

@@ -65,7 +65,8 @@ inline void name_rows(const std::uint64_t* hits, std::size_t count, const std::u
                       bool ordered, std::int32_t* first, std::int32_t* second) {
   if (ordered) {
     for (std::size_t k = 0; k < count; ++k) {
-      const auto p = static_cast<std::int32_t>(a[hits[k] >> 32]), q = static_cast<std::int32_t>(b[hits[k] & 0xffffffffu]);
+      const auto p = static_cast<std::int32_t>(a[hits[k] >> 32]),
+                 q = static_cast<std::int32_t>(b[hits[k] & 0xffffffffu]);
       first[k] = p < q ? p : q;
       second[k] = p < q ? q : p;
     }

@@ -70,8 +70,7 @@ SceneReport report_scene(const Problem<T>& problem, std::size_t most_looked_at) 
   Sample sample;
   const std::vector<std::uint32_t> all_rows;
   take_sample(problem.first, all_rows, problem.dimension, problem.grow, most_looked_at, sample);
-  if (problem.cross)
-    take_sample(problem.second, all_rows, problem.dimension, problem.grow, most_looked_at, sample);
+  if (problem.cross) take_sample(problem.second, all_rows, problem.dimension, problem.grow, most_looked_at, sample);
   const double n = sample.box_count;
   report.box_count = n;
   report.pair_count = all_pairs(problem);

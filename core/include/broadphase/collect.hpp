@@ -61,7 +61,8 @@ inline Pairs assemble(std::vector<Segment>& segments, const std::vector<PairBuff
 
 // All pairs. Throws TooManyPairs soon after `limit` is passed.
 template <Method M>
-Pairs collect_pairs(const M& method, const Filter* filter, unsigned workers, std::uint64_t limit, Interrupt& interrupt) {
+Pairs collect_pairs(const M& method, const Filter* filter, unsigned workers, std::uint64_t limit,
+                    Interrupt& interrupt) {
   const std::size_t tasks = method.task_count();
   if (workers <= 1 || tasks <= 1) {
     typename M::Scratch scratch;
@@ -121,9 +122,8 @@ std::uint64_t count_pairs(const M& method, const Filter* filter, unsigned worker
   std::vector<PairBuffer> buffers;
   buffers.reserve(workers);
   for (unsigned worker = 0; worker < workers; ++worker) buffers.emplace_back(filter, true);
-  for_each_task(method.task_count(), workers, interrupt, [&](unsigned worker, std::size_t task) {
-    method.run(task, scratch[worker], buffers[worker]);
-  });
+  for_each_task(method.task_count(), workers, interrupt,
+                [&](unsigned worker, std::size_t task) { method.run(task, scratch[worker], buffers[worker]); });
   std::uint64_t total = 0;
   for (const PairBuffer& buffer : buffers) total += buffer.count();
   return total;

@@ -4,8 +4,8 @@
 // the pair counts where, along every axis, one of the two began in the cell, which is true of exactly one cell, the one
 // that holds the larger lower corner along each axis (Dittrich and Seeger, ICDE 2000, doi 10.1109/ICDE.2000.839452).
 //
-// Where the boxes of one cell are so many, or so close together on the cell's scale, that a grid of their own pays, they
-// get one.
+// Where the boxes of one cell are so many, or so close together on the cell's scale, that a grid of their own pays,
+// they get one.
 #pragma once
 
 #include <algorithm>
@@ -55,8 +55,9 @@ class Grid {
     const CellArrays &a = scratch.room[0].arrays, &b = scratch.room[problem_.cross ? 1 : 0].arrays;
     const std::size_t axis = level.layout().sweep_axis;
     const EvenSplit split{a.count, task.parts};
-    SweepRequest request{&a, &b, &scratch.buckets, axis, !problem_.cross, false, split.at(task.part),
-                         split.at(task.part + 1), 0, kBlocks};
+    SweepRequest request{
+        &a, &b,     &scratch.buckets, axis, !problem_.cross, false, split.at(task.part), split.at(task.part + 1),
+        0,  kBlocks};
     sweep(request, false, scratch, out);
     if (!problem_.cross) return;
     const EvenSplit other{b.count, task.parts};

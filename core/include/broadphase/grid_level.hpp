@@ -36,7 +36,9 @@ class GridLevel {
   }
   // Those of a cell of `parent`.
   GridLevel(const GridLevel& parent, Crowd (&&crowds)[2], const SceneShape& shape, Interrupt& interrupt)
-      : problem_(parent.problem_), kernels_(parent.kernels_), crowds_{std::move(crowds[0]), std::move(crowds[1])},
+      : problem_(parent.problem_),
+        kernels_(parent.kernels_),
+        crowds_{std::move(crowds[0]), std::move(crowds[1])},
         depth_(parent.depth_ + 1) {
     build(shape, 1, interrupt);
   }
@@ -67,14 +69,15 @@ class GridLevel {
     std::size_t total = 0;
     std::int32_t low = 32767, high = -32768;
     for (std::size_t k = 0; k < sets(); ++k) {
-      const std::uint32_t *start = &filed_[k].start[cell];
+      const std::uint32_t* start = &filed_[k].start[cell];
       records[k] = {filed_[k].runs.data() + start[0], start[1] - start[0], count_in(k, cell)};
       kernels_.sweep_range[index()](records[k], layout_.sweep_axis, &low, &high);
       total += count_in(k, cell);
     }
     Buckets& buckets = scratch.buckets;
     buckets = {low, 0, 0};
-    while ((high - low) >> buckets.shift >= static_cast<std::int32_t>(std::max<std::size_t>(total / 4, 8))) ++buckets.shift;
+    while ((high - low) >> buckets.shift >= static_cast<std::int32_t>(std::max<std::size_t>(total / 4, 8)))
+      ++buckets.shift;
     buckets.count = static_cast<std::uint32_t>((high - low) >> buckets.shift) + 1;
     for (std::size_t k = 0; k < sets(); ++k) {
       scratch.room[k].prepare(count_in(k, cell), problem_.dimension, buckets.count);
@@ -134,8 +137,8 @@ class GridLevel {
     ChunkPool view{};
   };
   struct Filed {
-    std::vector<Pool> pools;          // one for each worker that filed
-    std::vector<RecordRun> runs;      // of all cells
+    std::vector<Pool> pools;           // one for each worker that filed
+    std::vector<RecordRun> runs;       // of all cells
     std::vector<std::uint32_t> start;  // of each cell's runs, and the end of the last
     std::vector<std::uint32_t> count;  // of each cell's records
     std::size_t record_count = 0;
@@ -181,9 +184,10 @@ class GridLevel {
     std::atomic<bool> valid{true}, fits{true};
     for_each_task(split.parts, workers, interrupt, [&](unsigned worker, std::size_t part) {
       Pool& pool = to.pools[part];
-      FileBoxes<T> request{boxes.lower, boxes.upper, boxes.lower_stride, boxes.upper_stride, split.at(part),
-                           split.at(part), problem_.grow, !problem_.touching, true, &layout_, &pool.view,
-                           depth_ > 0 ? crowd.rows.data() : nullptr};
+      FileBoxes<T> request{boxes.lower,        boxes.upper,        boxes.lower_stride,
+                           boxes.upper_stride, split.at(part),     split.at(part),
+                           problem_.grow,      !problem_.touching, true,
+                           &layout_,           &pool.view,         depth_ > 0 ? crowd.rows.data() : nullptr};
       const std::size_t end = split.at(part + 1), rows = end - request.begin;
       reserve(pool, rows + rows / 2, rows);
       while (request.begin < end) {
@@ -213,12 +217,16 @@ class GridLevel {
       view.used = 1;
       records += layout_.cell_count << view.chunk_bits;
     }
-    const std::size_t chunks =
-        (records >> view.chunk_bits) + chunks_at_a_time(layout_.cell_count, view.chunk_bits) + 2;
+    const std::size_t chunks = (records >> view.chunk_bits) + chunks_at_a_time(layout_.cell_count, view.chunk_bits) + 2;
     pool.records.grow((chunks << view.chunk_bits) * record_size());
     pool.next_chunk.resize(chunks);
-    view = {pool.records.get(), pool.next_chunk.data(), pool.first_chunk.data(), pool.slots.data(), view.used,
-            static_cast<std::uint32_t>(chunks), view.chunk_bits};
+    view = {pool.records.get(),
+            pool.next_chunk.data(),
+            pool.first_chunk.data(),
+            pool.slots.data(),
+            view.used,
+            static_cast<std::uint32_t>(chunks),
+            view.chunk_bits};
   }
 
   // Where each cell's records lie: those of the first rows first.
@@ -244,8 +252,10 @@ class GridLevel {
   }
 
   auto file_boxes() const {
-    if constexpr (sizeof(T) == 4) return kernels_.file_boxes_f32[index()];
-    else return kernels_.file_boxes_f64[index()];
+    if constexpr (sizeof(T) == 4)
+      return kernels_.file_boxes_f32[index()];
+    else
+      return kernels_.file_boxes_f64[index()];
   }
 
   // Own row numbers and marks to those of the whole problem. Marks of the parents move up, those of this grid stay low.

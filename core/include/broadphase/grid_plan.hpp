@@ -108,9 +108,9 @@ struct GridCosts {
 // Where the boxes lie and how large they are, along each axis.
 struct SceneShape {
   double low[4] = {0, 0, 0, 0}, width[4] = {0, 0, 0, 0};
-  double share[4] = {1, 1, 1, 1};    // of the axis, that a box takes on average
-  double meeting[4] = {1, 1, 1, 1};  // of all others, that a box meets behind it along the axis ...
-  double blurred[4] = {1, 1, 1, 1};  // ... and as one row of cells tells them apart
+  double share[4] = {1, 1, 1, 1};              // of the axis, that a box takes on average
+  double meeting[4] = {1, 1, 1, 1};            // of all others, that a box meets behind it along the axis ...
+  double blurred[4] = {1, 1, 1, 1};            // ... and as one row of cells tells them apart
   std::vector<std::array<double, 4>> extents;  // of some boxes, as shares
 };
 
@@ -129,9 +129,8 @@ inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
     shape.width[d] = width > 0 && std::isfinite(width) ? width : 0;
     shape.meeting[d] = meeting_share(ends, [](double x) { return x; });
     const double scale = shape.width[d] > 0 ? kCellSteps / shape.width[d] : 0;
-    shape.blurred[d] = meeting_share(ends, [&](double x) {
-      return std::floor(std::clamp((x - low) * scale, 0.0, double{kCellSteps - 1}));
-    });
+    shape.blurred[d] = meeting_share(
+        ends, [&](double x) { return std::floor(std::clamp((x - low) * scale, 0.0, double{kCellSteps - 1})); });
     double sum = 0;
     for (const Sample::Box& box : sample.boxes) sum += std::min(box.upper[d] - box.lower[d], shape.width[d]);
     if (shape.width[d] > 0) shape.share[d] = sum / static_cast<double>(sample.boxes.size()) / shape.width[d];
@@ -169,8 +168,8 @@ struct GridPlan {
 
 inline GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_t dimension) {
   GridPlan plan{};
-  plan.sweep_axis = static_cast<std::size_t>(std::min_element(shape.blurred, shape.blurred + dimension) -
-                                             shape.blurred);
+  plan.sweep_axis =
+      static_cast<std::size_t>(std::min_element(shape.blurred, shape.blurred + dimension) - shape.blurred);
   double* cells = plan.cells;
   std::fill(cells, cells + 4, 1.0);
   plan.cost = grid_cost(shape, box_count, dimension, plan.sweep_axis, cells);

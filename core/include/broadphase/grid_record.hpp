@@ -57,8 +57,8 @@ struct ChunkPool {
   void* records;
   std::uint32_t* next_chunk;   // of each chunk; kNoChunk: its cell's last
   std::uint32_t* first_chunk;  // of each cell
-  std::uint32_t* slots;        // of each cell: number of the record to write next; where its low chunk_bits are zero, in
-                               // a chunk still to be taken. Chunk 0 belongs to no cell, so that 0 stands for none yet.
+  std::uint32_t* slots;  // of each cell: number of the record to write next; where its low chunk_bits are zero, in
+                         // a chunk still to be taken. Chunk 0 belongs to no cell, so that 0 stands for none yet.
   std::uint32_t used, capacity;
   int chunk_bits;
 };

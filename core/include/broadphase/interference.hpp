@@ -28,8 +28,9 @@ class Interference {
  public:
   using Scratch = std::vector<std::uint32_t>;
 
-  Interference(const BoxView<T>& boxes, std::size_t dimension, const SweepDirection& direction, const Kernels& kernels)
-      : sorted_(boxes, dimension, true, T(0), direction),
+  Interference(const BoxView<T>& boxes, std::size_t dimension, const SweepDirection& direction, const Kernels& kernels,
+               Interrupt interrupt = Interrupt())
+      : sorted_(boxes, dimension, true, T(0), direction, interrupt),
         overlap_(overlap_kernel<T>(kernels, dimension, true)),
         positions_(sorted_.count()) {
     const T* end = sorted_.ends();

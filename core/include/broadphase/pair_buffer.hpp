@@ -44,8 +44,8 @@ class PairBuffer {
     commit(1);
   }
 
-  std::uint64_t count() const { return count_; }     // of all pairs ever committed
-  std::size_t size() const { return size_; }         // of the pairs held
+  std::uint64_t count() const { return count_; }  // of all pairs ever committed
+  std::size_t size() const { return size_; }      // of the pairs held
   std::size_t capacity() const { return capacity_; }
   const std::int32_t* first_column() const { return block_.get(); }
   const std::int32_t* second_column() const { return block_.get() + capacity_; }

@@ -1,6 +1,7 @@
 // A stable sort of row numbers by one floating-point value each.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -9,7 +10,20 @@
 #include <type_traits>
 #include <utility>
 
+#include "broadphase/parallel.hpp"
+
 namespace broadphase {
+
+// Calls work(begin, end) for one stretch of [0, count) after another, each a few milliseconds long at most, and asks in
+// between whether to go on.
+template <class Work>
+void in_stretches(std::size_t count, Interrupt& interrupt, Work&& work) {
+  constexpr std::size_t kStretch = std::size_t{1} << 17;
+  for (std::size_t begin = 0; begin < count; begin += kStretch) {
+    work(begin, std::min(count, begin + kStretch));
+    interrupt.check();
+  }
+}
 
 template <class T>
 using OrderBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -37,7 +51,7 @@ class RowSorter {
   std::size_t count() const { return count_; }
   std::uint32_t row(std::size_t position) const { return items_[position].row; }
 
-  void sort() {
+  void sort(Interrupt& interrupt) {
     if (count_ <= kInsertionSize) {
       insertion_sort(count_ * count_);
       return;
@@ -52,8 +66,8 @@ class RowSorter {
     // The highest 32 bits settle all 32-bit keys, and all but a few of the 64-bit ones: those are then near their
     // places. Should they be many, every digit is sorted. Equal keys keep their order on either way.
     const int skipped = width > 32 ? width - 32 : 0;
-    sort_digits(skipped, width);
-    if (skipped > 0 && !insertion_sort(kMovesPerItem * count_)) sort_digits(0, width);
+    sort_digits(skipped, width, interrupt);
+    if (skipped > 0 && !insertion_sort(kMovesPerItem * count_)) sort_digits(0, width, interrupt);
     spare_.reset();
   }
 
@@ -69,16 +83,16 @@ class RowSorter {
   // About what three more passes cost.
   static constexpr std::size_t kMovesPerItem = 4;
 
-  void sort_digits(int from, int to) {
+  void sort_digits(int from, int to, Interrupt& interrupt) {
     if (count_ < kFewRows)
-      sort_digits<kShortDigit>(from, to);
+      sort_digits<kShortDigit>(from, to, interrupt);
     else
-      sort_digits<kDigit>(from, to);
+      sort_digits<kDigit>(from, to, interrupt);
   }
 
   // By the bits [from, to) of key - least, lowest digit first.
   template <int Digit>
-  void sort_digits(int from, int to) {
+  void sort_digits(int from, int to, Interrupt& interrupt) {
     constexpr std::size_t kBuckets = std::size_t{1} << Digit;
     const auto bucket = [this](Bits key, int shift) {
       return static_cast<std::size_t>(static_cast<Bits>(key - least_) >> shift) & (kBuckets - 1);
@@ -88,7 +102,9 @@ class RowSorter {
       for (std::size_t k = 0; k < count_; ++k) ++place[bucket(items_[k].key, shift)];
       std::uint32_t sum = 0;
       for (std::uint32_t& at : place) sum += std::exchange(at, sum);
-      for (std::size_t k = 0; k < count_; ++k) spare_[place[bucket(items_[k].key, shift)]++] = items_[k];
+      in_stretches(count_, interrupt, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin; k < end; ++k) spare_[place[bucket(items_[k].key, shift)]++] = items_[k];
+      });
       items_.swap(spare_);
     }
   }

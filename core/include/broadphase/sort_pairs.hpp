@@ -40,8 +40,8 @@ inline std::uint64_t* sort_keys(std::uint64_t* keys, std::uint64_t* spare, std::
 
 }  // namespace detail
 
-// `rows`: of the larger set. Pairs go to stretches of first rows, so that each stretch fits a near cache, and are sorted
-// there by radix. Time O(pairs); memory of the pairs once more.
+// `rows`: of the larger set. Pairs go to stretches of first rows, so that each stretch fits a near cache, and are
+// sorted there by radix. Time O(pairs); memory of the pairs once more.
 inline void sort_pairs(Pairs& pairs, std::size_t rows, unsigned workers, Interrupt& interrupt) {
   constexpr std::size_t kPairsAStretch = 40000, kMostStretches = 2048;
   if (pairs.size < 2) return;

@@ -22,19 +22,19 @@ class SortedIntervals {
   SortedIntervals() = default;
   // Where boxes are open (not `touching`), those without an interior are left out.
   SortedIntervals(const BoxView<T>& boxes, std::size_t dimension, bool touching, T grow,
-                  const SweepDirection& direction)
+                  const SweepDirection& direction, Interrupt& interrupt)
       : dimension_(dimension), direction_(direction) {
-    sort(boxes, touching, grow);
+    sort(boxes, touching, grow, interrupt);
     order_axes();
     columns_ = BoxColumns<T>(rows_.size(), dimension);
     switch (dimension) {
-      case 1: fill(boxes, grow, std::make_index_sequence<1>()); break;
-      case 2: fill(boxes, grow, std::make_index_sequence<2>()); break;
-      case 3: fill(boxes, grow, std::make_index_sequence<3>()); break;
-      default: fill(boxes, grow, std::make_index_sequence<4>()); break;
+      case 1: fill(boxes, grow, interrupt, std::make_index_sequence<1>()); break;
+      case 2: fill(boxes, grow, interrupt, std::make_index_sequence<2>()); break;
+      case 3: fill(boxes, grow, interrupt, std::make_index_sequence<3>()); break;
+      default: fill(boxes, grow, interrupt, std::make_index_sequence<4>()); break;
     }
     point_to_columns();
-    if (direction.axis < 0) keep_intervals(boxes, grow);
+    if (direction.axis < 0) keep_intervals(boxes, grow, interrupt);
   }
   SortedIntervals(const SortedIntervals&) = delete;
   SortedIntervals& operator=(const SortedIntervals&) = delete;
@@ -64,12 +64,14 @@ class SortedIntervals {
     return interval_along(direction_, boxes.lower_of(row), boxes.upper_of(row), dimension_, grow);
   }
 
-  void sort(const BoxView<T>& boxes, bool touching, T grow) {
+  void sort(const BoxView<T>& boxes, bool touching, T grow, Interrupt& interrupt) {
     RowSorter<T> sorter(boxes.count);
-    for (std::size_t row = 0; row < boxes.count; ++row)
-      if (touching || has_interior(boxes.lower_of(row), boxes.upper_of(row), dimension_, grow))
-        sorter.add(interval_of(boxes, row, grow).begin, static_cast<std::uint32_t>(row));
-    sorter.sort();
+    in_stretches(boxes.count, interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row)
+        if (touching || has_interior(boxes.lower_of(row), boxes.upper_of(row), dimension_, grow))
+          sorter.add(interval_of(boxes, row, grow).begin, static_cast<std::uint32_t>(row));
+    });
+    sorter.sort(interrupt);
     rows_.resize(sorter.count());
     for (std::size_t k = 0; k < rows_.size(); ++k) rows_[k] = static_cast<std::int32_t>(sorter.row(k));
   }
@@ -83,25 +85,29 @@ class SortedIntervals {
 
   // Row by row, so that a box is read once from wherever it lies, and without a loop over the axes.
   template <std::size_t... K>
-  void fill(const BoxView<T>& boxes, T grow, std::index_sequence<K...>) {
+  void fill(const BoxView<T>& boxes, T grow, Interrupt& interrupt, std::index_sequence<K...>) {
     T* const lower[] = {columns_.lower(K)...};
     T* const upper[] = {columns_.upper(K)...};
     const std::size_t axis[] = {axis_[K]...};
-    for (std::size_t position = 0; position < rows_.size(); ++position) {
-      const auto row = static_cast<std::size_t>(rows_[position]);
-      const T *from_lower = boxes.lower_of(row), *from_upper = boxes.upper_of(row);
-      ((lower[K][position] = from_lower[axis[K]] - grow, upper[K][position] = from_upper[axis[K]] + grow), ...);
-    }
+    in_stretches(count(), interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t position = begin; position < end; ++position) {
+        const auto row = static_cast<std::size_t>(rows_[position]);
+        const T *from_lower = boxes.lower_of(row), *from_upper = boxes.upper_of(row);
+        ((lower[K][position] = from_lower[axis[K]] - grow, upper[K][position] = from_upper[axis[K]] + grow), ...);
+      }
+    });
   }
 
-  void keep_intervals(const BoxView<T>& boxes, T grow) {
+  void keep_intervals(const BoxView<T>& boxes, T grow, Interrupt& interrupt) {
     begin_.reserve(count());
     end_.reserve(count());
-    for (const std::int32_t row : rows_) {
-      const auto interval = interval_of(boxes, static_cast<std::size_t>(row), grow);
-      begin_.push_back(interval.begin);
-      end_.push_back(interval.end);
-    }
+    in_stretches(count(), interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t position = begin; position < end; ++position) {
+        const auto interval = interval_of(boxes, static_cast<std::size_t>(rows_[position]), grow);
+        begin_.push_back(interval.begin);
+        end_.push_back(interval.end);
+      }
+    });
   }
 
   void point_to_columns() {

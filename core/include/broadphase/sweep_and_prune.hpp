@@ -34,20 +34,23 @@ class SweepAndPrune {
     std::vector<std::uint32_t> positions;
   };
 
-  // Along the axis where the fewest intervals overlap.
-  SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned workers)
-      : SweepAndPrune(problem, kernels, workers, best_axis(problem)) {}
+  // Along the axis where the fewest intervals overlap. `interrupt` is asked while the boxes are sorted.
+  SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt interrupt = Interrupt())
+      : SweepAndPrune(problem, kernels, workers, best_axis(problem), interrupt) {}
 
   SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/,
-                const SweepDirection& direction)
-      : own_first_(std::in_place, problem.first, problem.dimension, problem.touching, problem.grow, direction) {
+                const SweepDirection& direction, Interrupt interrupt = Interrupt())
+      : own_first_(std::in_place, problem.first, problem.dimension, problem.touching, problem.grow, direction,
+                   interrupt) {
     if (problem.cross)
-      own_second_.emplace(problem.second, problem.dimension, problem.touching, problem.grow, direction);
-    prepare(*own_first_, problem.cross ? &*own_second_ : nullptr, kernels, problem.touching);
+      own_second_.emplace(problem.second, problem.dimension, problem.touching, problem.grow, direction, interrupt);
+    prepare(*own_first_, problem.cross ? &*own_second_ : nullptr, kernels, problem.touching, interrupt);
   }
 
   // Over boxes that are sorted already, all of them closed. `sorted` must outlive this.
-  SweepAndPrune(const SortedIntervals<T>& sorted, const Kernels& kernels) { prepare(sorted, nullptr, kernels, true); }
+  SweepAndPrune(const SortedIntervals<T>& sorted, const Kernels& kernels, Interrupt interrupt = Interrupt()) {
+    prepare(sorted, nullptr, kernels, true, interrupt);
+  }
 
   SweepAndPrune(const SweepAndPrune&) = delete;
   SweepAndPrune& operator=(const SweepAndPrune&) = delete;
@@ -102,8 +105,8 @@ class SweepAndPrune {
   static constexpr std::size_t kCandidates = kTaskCandidates / 4;
   static constexpr std::size_t kEarlier = 8;
 
-  void prepare(const SortedIntervals<T>& first, const SortedIntervals<T>* second, const Kernels& kernels,
-               bool touching) {
+  void prepare(const SortedIntervals<T>& first, const SortedIntervals<T>* second, const Kernels& kernels, bool touching,
+               Interrupt& interrupt) {
     const OverlapRun<T> overlap =
         first.tested_axes() > 0 ? overlap_kernel<T>(kernels, first.tested_axes(), touching) : nullptr;
     // Intervals along a direction are rounded, so that open ones may seem empty: they are taken as closed there.
@@ -117,33 +120,35 @@ class SweepAndPrune {
     }
     for (std::uint32_t k = 0; k < passes_.size(); ++k) {
       if (closed)
-        find_runs<true>(passes_[k], k == 0);
+        find_runs<true>(passes_[k], k == 0, interrupt);
       else
-        find_runs<false>(passes_[k], k == 0);
+        find_runs<false>(passes_[k], k == 0, interrupt);
       add_tasks(k);
     }
   }
 
   // `together`: intervals that begin where the query does are in its run.
   template <bool Closed>
-  static void find_runs(Pass& pass, bool together) {
+  static void find_runs(Pass& pass, bool together, Interrupt& interrupt) {
     const std::size_t rows = pass.queries->count(), columns = pass.columns->count();
     const T *begin = pass.queries->begins(), *end = pass.queries->ends(), *starts = pass.columns->begins();
     std::size_t run_begin = 0;
     pass.run_end.resize(rows);
     if (pass.cross) pass.run_begin.resize(rows);
-    for (std::size_t k = 0; k < rows; ++k) {
-      if (pass.cross) {
-        while (run_begin < columns && (together ? starts[run_begin] < begin[k] : starts[run_begin] <= begin[k]))
-          ++run_begin;
-        pass.run_begin[k] = static_cast<std::uint32_t>(run_begin);
-      } else {
-        run_begin = k + 1;
+    in_stretches(rows, interrupt, [&](std::size_t stretch_begin, std::size_t stretch_end) {
+      for (std::size_t k = stretch_begin; k < stretch_end; ++k) {
+        if (pass.cross) {
+          while (run_begin < columns && (together ? starts[run_begin] < begin[k] : starts[run_begin] <= begin[k]))
+            ++run_begin;
+          pass.run_begin[k] = static_cast<std::uint32_t>(run_begin);
+        } else {
+          run_begin = k + 1;
+        }
+        // Guessed from a row a little earlier, so that the searches need not wait for each other.
+        const std::size_t guess = k < kEarlier ? run_begin : pass.run_end[k - kEarlier] + kEarlier;
+        pass.run_end[k] = static_cast<std::uint32_t>(end_of_run<Closed>(starts, run_begin, columns, guess, end[k]));
       }
-      // Guessed from a row a little earlier, so that the searches need not wait for each other.
-      const std::size_t guess = k < kEarlier ? run_begin : pass.run_end[k - kEarlier] + kEarlier;
-      pass.run_end[k] = static_cast<std::uint32_t>(end_of_run<Closed>(starts, run_begin, columns, guess, end[k]));
-    }
+    });
   }
 
   void add_tasks(std::uint32_t number) {

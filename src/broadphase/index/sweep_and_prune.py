@@ -1,4 +1,4 @@
-"""A sweep kept for more questions: which boxes interfere with this one?"""
+"""A sweep kept for more questions: which boxes interfere with one of them."""
 
 from __future__ import annotations
 
