@@ -111,8 +111,8 @@ def make_scene(name: str, n: int, *, seed: int = 7, dtype: DTypeLike = np.float3
     Examples
     --------
     >>> from broadphase.testing import make_scene
-    >>> make_scene("tiles", 2, dtype="float64").tolist()
-    [[[0.0, 1.0], [1.0, 2.0]], [[0.0, 0.0], [1.0, 1.0]]]
+    >>> make_scene("tiles", 2, dtype="float64").shape
+    (2, 2, 2)
     """
     if name not in SCENES:
         raise ValueError(f"no scene is named {name!r}; the scenes are {', '.join(sorted(SCENES))}")
