@@ -1,177 +1,145 @@
-// Sorted boxes that stay: pairs and questions about single boxes.
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
-#include <nanobind/stl/vector.h>
+// Boxes sorted once, and asked from Python.
+#include "broadphase/sweep_and_prune.hpp"
 
 #include <algorithm>
 #include <memory>
-#include <optional>
-#include <string>
-#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "bindings.hpp"
 #include "broadphase/interference.hpp"
 #include "broadphase/ragged.hpp"
 #include "broadphase/scan.hpp"
-#include "broadphase/sort_pairs.hpp"
-#include "broadphase/sweep_and_prune.hpp"
+#include "broadphase/sweep_direction.hpp"
+
+#include <nanobind/stl/vector.h>
 
 namespace broadphase::python {
 
 namespace {
 
-// A one-dimensional array that owns its numbers.
-template <class Number>
-nb::object as_array(std::vector<Number>&& numbers) {
-  auto kept = std::make_unique<std::vector<Number>>(std::move(numbers));
-  Number* data = kept->data();
-  const std::size_t size = kept->size();
-  nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<std::vector<Number>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, Number>(data, 1, &size, owner));
+// The values of a vector, as an array that owns them.
+template <class T>
+nb::object as_array(std::vector<T>&& values, std::size_t columns) {
+  auto kept = std::make_unique<std::vector<T>>(std::move(values));
+  T* data = kept->data();
+  const std::size_t shape[2] = {kept->size() / columns, columns};
+  nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  (void)kept.release();
+  return nb::cast(nb::ndarray<nb::numpy, T>(data, columns > 1 ? 2 : 1, shape, owner));
 }
 
-nb::object as_arrays(Ragged&& answers) {
-  return nb::make_tuple(as_array(std::move(answers.rows)), as_array(std::move(answers.offsets)));
+nb::object as_tuple(Ragged&& answers) {
+  nb::object rows = as_array(std::move(answers.rows), 1);
+  return nb::make_tuple(rows, as_array(std::move(answers.offsets), 1));
 }
 
-// Immutable once made, and so safe to ask from many threads at once.
+template <class T>
 class SweepIndex {
  public:
-  // An axis, 0 to d - 1; a direction, d numbers; or "auto" or "principal".
-  using Along = std::variant<int, std::vector<double>, std::string>;
-
-  SweepIndex(const AnyArray& lower, const AnyArray& upper, const Along& along) {
-    const nb::gil_scoped_release release;
-    if (lower.dtype() == nb::dtype<float>())
-      build<float>(lower, upper, along);
-    else
-      build<double>(lower, upper, along);
-  }
-
-  // The axis, or nothing, and the unit vector.
-  std::pair<std::optional<int>, std::vector<double>> direction() const {
-    return with_index([](const auto& index) -> std::pair<std::optional<int>, std::vector<double>> {
-      const SweepDirection& along = index.sorted().direction();
-      std::vector<double> weight(index.sorted().dimension(), 0.0);
-      if (along.axis >= 0) {
-        weight[static_cast<std::size_t>(along.axis)] = 1;
-        return {along.axis, weight};
-      }
-      std::copy_n(along.weight.begin(), weight.size(), weight.begin());
-      return {std::nullopt, weight};
-    });
-  }
-
-  // End and begin of each in turn.
-  nb::object void_borders() const {
-    return with_index([](const auto& index) {
-      const auto borders = index.void_borders();
-      std::vector<std::remove_cvref_t<decltype(borders[0].end)>> numbers;
-      numbers.reserve(2 * borders.size());
-      for (const auto& border : borders) {
-        numbers.push_back(border.end);
-        numbers.push_back(border.begin);
-      }
-      return as_array(std::move(numbers));
-    });
-  }
-
-  nb::object pairs(unsigned workers, bool sort, std::uint64_t limit) const {
-    Pairs result;
-    {
-      const nb::gil_scoped_release release;
-      Interrupt interrupt(signal_pending);
-      result = with_index([&](const auto& index) {
-        const SweepAndPrune method(index.sorted(), chosen_kernels(), interrupt);
-        return collect_pairs(method, nullptr, workers, limit, interrupt);
-      });
-      if (sort) sort_pairs(result, count(), workers, interrupt);
-    }
-    return broadphase::python::as_array(std::move(result));
-  }
-
-  // Rows are those of this index: Python sees to that.
-  nb::object query_rows(const Vector<std::int64_t>& rows, unsigned workers) const {
-    const std::int64_t* row = rows.data();
-    return ask(rows.shape(0), workers, [&](const auto& index, std::size_t k, auto& scratch, auto& answer) {
-      index.query_row(static_cast<std::size_t>(row[k]), scratch, answer);
-    });
-  }
-
-  // Boxes of the dtype and dimension of this index: Python sees to that, too.
-  nb::object query(const AnyArray& lower, const AnyArray& upper, unsigned workers) const {
-    return ask(lower.shape(0), workers, [&](const auto& index, std::size_t k, auto& scratch, auto& answer) {
-      const auto boxes = view<typename std::remove_cvref_t<decltype(index)>::Number>(lower, upper);
-      index.query(boxes.lower_of(k), boxes.upper_of(k), scratch, answer);
-    });
-  }
-
- private:
-  template <class T>
-  void build(const AnyArray& lower, const AnyArray& upper, const Along& along) {
+  // `axis`: -1 for the best, -2 for the principal direction, -3 for `weight`.
+  SweepIndex(AnyArray lower, AnyArray upper, int axis, std::vector<double> weight) {
     Problem<T> problem;
     problem.first = view<T>(lower, upper);
     problem.dimension = lower.shape(1);
+    const nb::gil_scoped_release release;
     if (!all_valid(problem.first, problem.dimension)) throw InvalidBoxes();
     SweepDirection direction;
-    if (const auto* axis = std::get_if<int>(&along)) {
-      direction.axis = *axis;
-    } else if (const auto* weight = std::get_if<std::vector<double>>(&along)) {
+    if (axis == -1) {
+      direction = best_axis(problem);
+    } else if (axis == -2) {
+      direction = principal_direction(problem.first, problem.dimension);
+    } else if (axis == -3) {
       direction.axis = -1;
-      std::copy_n(weight->begin(), problem.dimension, direction.weight.begin());
+      std::copy(weight.begin(), weight.end(), direction.weight.begin());
     } else {
-      const bool principal = std::get<std::string>(along) == "principal";
-      direction = principal ? principal_direction(problem.first, problem.dimension) : best_axis(problem);
+      direction.axis = axis;
     }
-    index_.emplace<std::unique_ptr<Interference<T>>>(std::make_unique<Interference<T>>(
-        problem.first, problem.dimension, direction, chosen_kernels(), Interrupt(signal_pending)));
+    boxes_ = std::make_unique<Interference<T>>(problem.first, problem.dimension, direction, chosen_kernels());
   }
 
-  template <class Use>
-  auto with_index(Use&& use) const {
-    if (const auto* index = std::get_if<std::unique_ptr<Interference<float>>>(&index_)) return use(**index);
-    return use(*std::get<std::unique_ptr<Interference<double>>>(index_));
+  int axis() const { return boxes_->sorted().direction().axis; }
+  std::vector<double> weight() const {
+    const SweepDirection& direction = boxes_->sorted().direction();
+    std::vector<double> weight(boxes_->sorted().dimension(), 0.0);
+    for (std::size_t k = 0; k < weight.size(); ++k)
+      weight[k] = direction.axis < 0 ? direction.weight[k] : static_cast<double>(direction.axis == static_cast<int>(k));
+    return weight;
   }
 
-  std::size_t count() const {
-    return with_index([](const auto& index) { return index.count(); });
+  nb::object void_borders() const {
+    std::vector<T> ends;
+    for (const VoidBorder<T>& border : boxes_->void_borders()) {
+      ends.push_back(border.end);
+      ends.push_back(border.begin);
+    }
+    return as_array(std::move(ends), 2);
   }
 
+  nb::object query_rows(Vector<std::int64_t> rows, unsigned workers) const {
+    const std::int64_t* asked = rows.data();
+    const std::size_t count = rows.shape(0);
+    return answer(count, workers, [&](std::size_t k, auto& scratch, auto& found) {
+      boxes_->query_row(static_cast<std::size_t>(asked[k]), scratch, found);
+    });
+  }
+
+  nb::object query(AnyArray lower, AnyArray upper, unsigned workers) const {
+    const BoxView<T> asked = view<T>(lower, upper);
+    {
+      const nb::gil_scoped_release release;
+      if (!all_valid(asked, boxes_->sorted().dimension())) throw InvalidBoxes();
+    }
+    return answer(asked.count, workers, [&](std::size_t k, auto& scratch, auto& found) {
+      boxes_->query(asked.lower_of(k), asked.upper_of(k), scratch, found);
+    });
+  }
+
+  nb::object pairs(unsigned workers) const {
+    Pairs found;
+    {
+      const nb::gil_scoped_release release;
+      Interrupt interrupt(signal_pending);
+      const SweepAndPrune<T> method(boxes_->sorted(), chosen_kernels());
+      found = collect_pairs(method, nullptr, workers, kNoLimit, interrupt);
+    }
+    return python::as_array(std::move(found));
+  }
+
+ private:
   template <class Ask>
-  nb::object ask(std::size_t questions, unsigned workers, const Ask& ask_one) const {
-    using Scratch = Interference<float>::Scratch;  // the same for doubles
+  nb::object answer(std::size_t count, unsigned workers, const Ask& ask) const {
     Ragged answers;
     {
       const nb::gil_scoped_release release;
       Interrupt interrupt(signal_pending);
-      answers = with_index([&](const auto& index) {
-        return collect_ragged<Scratch>(
-            questions, index.count(), workers, interrupt,
-            [&](std::size_t k, Scratch& scratch, auto& answer) { ask_one(index, k, scratch, answer); });
-      });
+      answers = collect_ragged<typename Interference<T>::Scratch>(count, boxes_->count(), workers, interrupt, ask);
     }
-    return as_arrays(std::move(answers));
+    return as_tuple(std::move(answers));
   }
 
-  std::variant<std::unique_ptr<Interference<float>>, std::unique_ptr<Interference<double>>> index_;
+  std::unique_ptr<Interference<T>> boxes_;
 };
+
+template <class T>
+void bind(nb::module_& module, const char* name) {
+  using Index = SweepIndex<T>;
+  nb::class_<Index>(module, name)
+      .def(nb::init<AnyArray, AnyArray, int, std::vector<double>>(), nb::arg("lower"), nb::arg("upper"),
+           nb::arg("axis"), nb::arg("weight"))
+      .def_prop_ro("axis", &Index::axis)
+      .def_prop_ro("weight", &Index::weight)
+      .def("void_borders", &Index::void_borders)
+      .def("query_rows", &Index::query_rows, nb::arg("rows"), nb::arg("workers"))
+      .def("query", &Index::query, nb::arg("lower"), nb::arg("upper"), nb::arg("workers"))
+      .def("pairs", &Index::pairs, nb::arg("workers"));
+}
 
 }  // namespace
 
 void bind_sweep_and_prune(nb::module_& module) {
-  nb::class_<SweepIndex>(module, "SweepIndex")
-      .def(nb::init<const AnyArray&, const AnyArray&, const SweepIndex::Along&>(), nb::arg("lower"), nb::arg("upper"),
-           nb::arg("along"))
-      .def("direction", &SweepIndex::direction)
-      .def("void_borders", &SweepIndex::void_borders)
-      .def("pairs", &SweepIndex::pairs, nb::arg("workers"), nb::arg("sort"), nb::arg("limit"))
-      .def("query_rows", &SweepIndex::query_rows, nb::arg("rows"), nb::arg("workers"))
-      .def("query", &SweepIndex::query, nb::arg("lower"), nb::arg("upper"), nb::arg("workers"));
+  bind<float>(module, "SweepIndex32");
+  bind<double>(module, "SweepIndex64");
 }
 
 }  // namespace broadphase::python

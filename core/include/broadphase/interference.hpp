@@ -26,7 +26,6 @@ struct VoidBorder {
 template <class T>
 class Interference {
  public:
-  using Number = T;
   using Scratch = std::vector<std::uint32_t>;
 
   Interference(const BoxView<T>& boxes, std::size_t dimension, const SweepDirection& direction, const Kernels& kernels,
@@ -36,14 +35,12 @@ class Interference {
         positions_(sorted_.count()) {
     const T* end = sorted_.ends();
     furthest_.reserve(count());
-    in_stretches(count(), interrupt, [&](std::size_t stretch_begin, std::size_t stretch_end) {
-      for (std::size_t position = stretch_begin; position < stretch_end; ++position) {
-        positions_[static_cast<std::size_t>(sorted_.rows()[position])] = static_cast<std::uint32_t>(position);
-        furthest_.push_back(position == 0 ? end[0] : std::max(furthest_.back(), end[position]));
-        raise(block_end_, position / kBlock, end[position]);
-        raise(group_end_, position / (kBlock * kBlock), end[position]);
-      }
-    });
+    for (std::size_t position = 0; position < count(); ++position) {
+      positions_[static_cast<std::size_t>(sorted_.rows()[position])] = static_cast<std::uint32_t>(position);
+      furthest_.push_back(position == 0 ? end[0] : std::max(furthest_.back(), end[position]));
+      raise(block_end_, position / kBlock, end[position]);
+      raise(group_end_, position / (kBlock * kBlock), end[position]);
+    }
   }
 
   std::size_t count() const { return sorted_.count(); }
