@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +13,7 @@ from broadphase.boxes.forms import as_corners, find_invalid
 from broadphase.errors import InvalidBoxError, TooManyPairsError
 from broadphase.filters import make_filter, without_invalid
 from broadphase.index.registry import method_names
+from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,6 @@ __all__ = ["count_pairs", "iter_pairs", "pairs"]
 
 _NO_LIMIT = 2**64 - 1
 _MOST_BOXES = 2**31 - 64
-_MOST_WORKERS = 1024
 _METHODS = {name: getattr(_native.Method, name) for name in method_names()}
 
 
@@ -320,15 +319,6 @@ def ask(
          make_filter(counts, *filters), workers),
         (first_rows, second_rows),
     )  # fmt: skip
-
-
-def worker_count(workers: int) -> int:
-    if isinstance(workers, bool) or workers != int(workers) or workers < -1 or workers == 0:
-        raise ValueError(f"workers must be a positive number, or -1 for one per core, not {workers!r}")
-    if workers == -1:
-        # Python 3.13 has os.process_cpu_count; the cores this process may run on are what counts.
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(int(workers), _MOST_WORKERS)
 
 
 def _limit(max_pairs: int | None) -> int:
