@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from broadphase import _native
 from broadphase.boxes.forms import as_corners, find_invalid
 from broadphase.errors import InvalidBoxError
-from broadphase.pairs import worker_count
+from broadphase.workers import worker_count
 
 __all__ = ["SweepAndPrune"]
 
