@@ -18,6 +18,9 @@ namespace broadphase {
 struct Sample {
   struct Box {
     double lower[4], upper[4];
+
+    // Both corners may be the same infinity.
+    double size(std::size_t axis) const { return upper[axis] > lower[axis] ? upper[axis] - lower[axis] : 0; }
   };
   std::vector<Box> boxes;
   double box_count = 0;  // of the scene
@@ -132,11 +135,11 @@ inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
     shape.blurred[d] = meeting_share(
         ends, [&](double x) { return std::floor(std::clamp((x - low) * scale, 0.0, double{kCellSteps - 1})); });
     double sum = 0;
-    for (const Sample::Box& box : sample.boxes) sum += std::min(box.upper[d] - box.lower[d], shape.width[d]);
+    for (const Sample::Box& box : sample.boxes) sum += std::min(box.size(d), shape.width[d]);
     if (shape.width[d] > 0) shape.share[d] = sum / static_cast<double>(sample.boxes.size()) / shape.width[d];
     for (std::size_t k = 0; k < shape.extents.size(); ++k) {
       const Sample::Box& box = sample.boxes[k * step];
-      shape.extents[k][d] = shape.width[d] > 0 ? std::min((box.upper[d] - box.lower[d]) / shape.width[d], 1.0) : 0;
+      shape.extents[k][d] = shape.width[d] > 0 ? std::min(box.size(d) / shape.width[d], 1.0) : 0;
     }
   }
   return shape;
