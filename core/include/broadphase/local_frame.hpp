@@ -1,0 +1,86 @@
+// A scene's own coordinates: floats near 1, whatever the numbers given.
+//
+// Trees keep their boxes as floats, for they only find candidates; the exact test reads the numbers as they were given.
+// A box becomes at most one unit in the last place larger on each side, never smaller, so no candidate is lost, and far
+// from the origin or on any scale as many bits tell boxes apart as near 1.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "broadphase/box_view.hpp"
+
+namespace broadphase {
+
+// local = (given - origin) * scale; the scale is a power of two and the same along all axes, so distances keep their
+// proportions.
+struct LocalFrame {
+  double origin[4] = {0, 0, 0, 0};
+  double scale = 1;
+  // Every float32 is then itself in local coordinates: true of float32 scenes that are not on wildly different scales.
+  bool exact = true;
+
+  double local(double given, std::size_t axis) const { return (given - origin[axis]) * scale; }
+  double given(double local, std::size_t axis) const { return local / scale + origin[axis]; }
+
+  // The nearest floats below and above. A sum that was rounded is never taken for an exact one.
+  float below(double given, std::size_t axis) const { return below(local(given, axis)); }
+  float above(double given, std::size_t axis) const { return above(local(given, axis)); }
+  float below(double value) const {
+    const auto near = static_cast<float>(value);
+    return exact && static_cast<double>(near) == value ? near : near - step(near);
+  }
+  float above(double value) const {
+    const auto near = static_cast<float>(value);
+    return exact && static_cast<double>(near) == value ? near : near + step(near);
+  }
+  // True if nothing was rounded on the way.
+  bool keeps(double given, std::size_t axis) const {
+    const double value = local(given, axis);
+    return exact && static_cast<double>(static_cast<float>(value)) == value;
+  }
+
+ private:
+  // More than a unit in the last place, also among the denormals; 0 for infinities, which stay what they are.
+  static float step(float near) {
+    constexpr float kStep = 1.25e-7F, kLeast = 1e-37F;
+    return std::isfinite(near) ? std::fabs(near) * kStep + kLeast : 0.0F;
+  }
+};
+
+// The frame of the given rows: their finite coordinates fall into [-1, 1]. float32 keeps its origin, so that all that
+// changes is the exponent.
+template <class T>
+LocalFrame frame_of(const BoxView<T>& boxes, std::size_t dimension, const std::int32_t* rows, std::size_t count) {
+  LocalFrame frame;
+  frame.exact = std::is_same_v<T, float>;
+  double reach = 0, least = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < dimension; ++k) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (std::size_t at = 0; at < count; ++at) {
+      const auto row = static_cast<std::size_t>(rows[at]);
+      for (const double x : {static_cast<double>(boxes.lower_of(row)[k]), static_cast<double>(boxes.upper_of(row)[k])})
+        if (std::isfinite(x)) {
+          low = std::min(low, x);
+          high = std::max(high, x);
+          if (x != 0) least = std::min(least, std::fabs(x));
+        }
+    }
+    if (!(low <= high)) continue;
+    if (!frame.exact) frame.origin[k] = low / 2 + high / 2;
+    reach = std::max(reach, frame.exact ? std::max(std::fabs(low), std::fabs(high)) : high / 2 - low / 2);
+  }
+  if (reach > 0) {
+    const int exponent = std::clamp(std::ilogb(reach) + 1, -1000, 1000);
+    frame.scale = std::ldexp(1.0, -exponent);
+    // Local numbers below this would lose bits as denormals.
+    if (least * frame.scale < 0x1p-100) frame.exact = false;
+  }
+  return frame;
+}
+
+}  // namespace broadphase
