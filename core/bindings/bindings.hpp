@@ -6,12 +6,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "broadphase/box_view.hpp"
 #include "broadphase/collect.hpp"
 #include "broadphase/kernels.hpp"
 #include "broadphase/parallel.hpp"
 #include "broadphase/problem.hpp"
+#include "broadphase/ragged.hpp"
 
 namespace nb = nanobind;
 
@@ -20,6 +24,9 @@ namespace broadphase::python {
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // Rows of `lower` and `upper`, (n, d) arrays of T whose last axis is contiguous (Python sees to that).
 template <class T>
@@ -36,6 +43,22 @@ inline nb::object as_array(Pairs&& pairs) {
   const std::size_t shape[2] = {pairs.size, 2};
   const std::int64_t strides[2] = {1, static_cast<std::int64_t>(pairs.stride)};
   return nb::cast(nb::ndarray<nb::numpy, std::int32_t>(data, 2, shape, owner, strides));
+}
+
+// The values of a vector, as an array that owns them.
+template <class T>
+nb::object as_array(std::vector<T>&& values, std::size_t columns) {
+  auto kept = std::make_unique<std::vector<T>>(std::move(values));
+  T* data = kept->data();
+  const std::size_t shape[2] = {kept->size() / columns, columns};
+  nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  (void)kept.release();
+  return nb::cast(nb::ndarray<nb::numpy, T>(data, columns > 1 ? 2 : 1, shape, owner));
+}
+
+inline nb::object as_tuple(Ragged&& answers) {
+  nb::object rows = as_array(std::move(answers.rows), 1);
+  return nb::make_tuple(rows, as_array(std::move(answers.offsets), 1));
 }
 
 // Python's signal handlers, asked from a thread that has let the GIL go.

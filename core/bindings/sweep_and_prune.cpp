@@ -18,22 +18,6 @@ namespace broadphase::python {
 
 namespace {
 
-// The values of a vector, as an array that owns them.
-template <class T>
-nb::object as_array(std::vector<T>&& values, std::size_t columns) {
-  auto kept = std::make_unique<std::vector<T>>(std::move(values));
-  T* data = kept->data();
-  const std::size_t shape[2] = {kept->size() / columns, columns};
-  nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  (void)kept.release();
-  return nb::cast(nb::ndarray<nb::numpy, T>(data, columns > 1 ? 2 : 1, shape, owner));
-}
-
-nb::object as_tuple(Ragged&& answers) {
-  nb::object rows = as_array(std::move(answers.rows), 1);
-  return nb::make_tuple(rows, as_array(std::move(answers.offsets), 1));
-}
-
 template <class T>
 class SweepIndex {
  public:

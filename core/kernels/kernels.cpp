@@ -5,6 +5,7 @@
 #include "name_hits.hpp"
 #include "overlap_run.hpp"
 #include "sweep_cell.hpp"
+#include "walk_blocks.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
 
@@ -30,6 +31,10 @@ const Kernels kKernels = {
     count_hits,
     list_hits,
     name_rows,
+    {next_by_box<1>, next_by_box<2>, next_by_box<3>, next_by_box<4>},
+    {next_by_distance<1>, next_by_distance<2>, next_by_distance<3>, next_by_distance<4>},
+    {next_by_time<1>, next_by_time<2>, next_by_time<3>, next_by_time<4>},
+    {next_by_region<1>, next_by_region<2>, next_by_region<3>, next_by_region<4>},
 };
 
 }  // namespace broadphase::BROADPHASE_LEVEL

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "broadphase/grid_record.hpp"
+#include "broadphase/walks.hpp"
 
 namespace broadphase {
 
@@ -37,6 +38,12 @@ struct Kernels {
   std::size_t (*list_hits)(const CandidateBlock*, const std::uint32_t* sure, std::size_t blocks, std::uint64_t* hits);
   void (*name_rows)(const std::uint64_t* hits, std::size_t count, const std::uint32_t* a, const std::uint32_t* b,
                     bool ordered, std::int32_t* first, std::int32_t* second);
+
+  // Trees of blocks: see walks.hpp.
+  bool (*next_by_box[4])(BoxWalk&);
+  bool (*next_by_distance[4])(BallWalk&);
+  bool (*next_by_time[4])(SweepWalk&);
+  bool (*next_by_region[4])(ConvexWalk&);
 };
 
 // Levels built into this module that this processor can run, weakest first; `count` receives how many.

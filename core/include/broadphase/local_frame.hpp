@@ -24,7 +24,10 @@ struct LocalFrame {
   // Every float32 is then itself in local coordinates: true of float32 scenes that are not on wildly different scales.
   bool exact = true;
 
-  double local(double given, std::size_t axis) const { return (given - origin[axis]) * scale; }
+  double local(double given, std::size_t axis) const {
+    const double value = (given - origin[axis]) * scale;
+    return std::isinf(value) && std::isfinite(given) ? std::copysign(1e300, value) : value;
+  }
   double given(double local, std::size_t axis) const { return local / scale + origin[axis]; }
 
   // The nearest floats below and above. A sum that was rounded is never taken for an exact one.
@@ -32,11 +35,14 @@ struct LocalFrame {
   float above(double given, std::size_t axis) const { return above(local(given, axis)); }
   float below(double value) const {
     const auto near = static_cast<float>(value);
-    return exact && static_cast<double>(near) == value ? near : near - step(near);
+    if (exact && static_cast<double>(near) == value) return near;
+    // What is too far for a float is not at infinity: only that is.
+    return near == kInfinity && value < kInfinity ? kFarthest : near - step(near);
   }
   float above(double value) const {
     const auto near = static_cast<float>(value);
-    return exact && static_cast<double>(near) == value ? near : near + step(near);
+    if (exact && static_cast<double>(near) == value) return near;
+    return near == -kInfinity && value > -kInfinity ? -kFarthest : near + step(near);
   }
   // True if nothing was rounded on the way.
   bool keeps(double given, std::size_t axis) const {
@@ -45,6 +51,9 @@ struct LocalFrame {
   }
 
  private:
+  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  static constexpr float kFarthest = std::numeric_limits<float>::max();
+
   // More than a unit in the last place, also among the denormals; 0 for infinities, which stay what they are.
   static float step(float near) {
     constexpr float kStep = 1.25e-7F, kLeast = 1e-37F;

@@ -1,0 +1,167 @@
+// Questions to a tree of blocks, one at a time: which rows meet a box, lie near a point, are hit by a ray, are in view.
+//
+// A walk names candidates; the exact test reads the rows as they were given. All of it only reads, and any number of
+// threads may ask at once, each with a scratch of its own.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "broadphase/any_boxes.hpp"
+#include "broadphase/blocks.hpp"
+#include "broadphase/kernels.hpp"
+#include "broadphase/questions.hpp"
+#include "broadphase/tree_walks.hpp"
+
+namespace broadphase {
+
+// A row with its distance or its time; ordered by that, then by row.
+using KeyedRow = std::pair<double, std::int32_t>;
+
+class TreeQueries {
+ public:
+  TreeQueries(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, const Kernels& kernels)
+      : tree_(tree), rows_(rows), filter_(filter), kernels_(kernels), dimension_(tree.dimension()) {}
+
+  // Appends the rows that meet `box`, ascending.
+  void by_box(std::size_t query, const double* box, BoxWalk& walk, std::vector<std::int32_t>& found) const {
+    const std::size_t begin = found.size();
+    const bool exact = start(walk, tree_, box);
+    while (kernels_.next_by_box[dimension_ - 1](walk))
+      each_row(walk, query, [&](std::size_t, std::int32_t row) {
+        if (exact || boxes_meet(box, read(row).box, dimension_)) found.push_back(row);
+      });
+    sort_from(found, begin);
+  }
+
+  // Appends the rows at most the root of `squared` from `center`, ascending.
+  void by_ball(std::size_t query, const double* center, double squared, BallWalk& walk,
+               std::vector<std::int32_t>& found) const {
+    const std::size_t begin = found.size();
+    start(walk, tree_, center, squared, false);
+    while (kernels_.next_by_distance[dimension_ - 1](walk))
+      each_row(walk, query, [&](std::size_t, std::int32_t row) {
+        if (squared_distance(center, read(row).box, dimension_) <= squared) found.push_back(row);
+      });
+    sort_from(found, begin);
+  }
+
+  // The `wanted` nearest rows within the root of `squared`, as squares of distances, nearest first.
+  void nearest(std::size_t query, const double* center, std::size_t wanted, double squared, BallWalk& walk,
+               std::vector<KeyedRow>& found) const {
+    found.clear();
+    if (wanted == 0) return;
+    start(walk, tree_, center, squared, true);
+    while (kernels_.next_by_distance[dimension_ - 1](walk))
+      each_row(walk, query, [&](std::size_t lane, std::int32_t row) {
+        if (walk.lane_key[lane] > walk.limit) return;
+        const KeyedRow candidate(squared_distance(center, read(row).box, dimension_), row);
+        if (candidate.first > squared) return;
+        if (found.size() < wanted) {
+          found.push_back(candidate);
+          std::push_heap(found.begin(), found.end());
+        } else if (candidate < found.front()) {
+          std::pop_heap(found.begin(), found.end());
+          found.back() = candidate;
+          std::push_heap(found.begin(), found.end());
+        } else {
+          return;
+        }
+        if (found.size() == wanted) walk.limit = std::min(walk.limit, ball_limit(tree_, found.front().first));
+      });
+    std::sort_heap(found.begin(), found.end());
+  }
+
+  // The row touched first, at a time for which length * time <= farthest; (kNever, -1) if there is none.
+  KeyedRow first_touched(std::size_t query, const Sweep& sweep, double length, double farthest, SweepWalk& walk) const {
+    KeyedRow best(kNever, -1);
+    const double unit = start(walk, tree_, sweep, farthest / length, true);
+    while (kernels_.next_by_time[dimension_ - 1](walk))
+      each_row(walk, query, [&](std::size_t lane, std::int32_t row) {
+        if (walk.lane_key[lane] > walk.limit) return;
+        const KeyedRow candidate(touch_time(sweep, read(row).box, dimension_, kNever), row);
+        if (candidate.first == kNever || !(candidate.first * length <= farthest)) return;
+        if (best.second >= 0 && !(candidate < best)) return;
+        best = candidate;
+        walk.limit = std::min(walk.limit, time_limit(unit, best.first));
+      });
+    return best;
+  }
+
+  // Appends all the rows touched, by time and then by row.
+  void all_touched(std::size_t query, const Sweep& sweep, double length, double farthest, SweepWalk& walk,
+                   std::vector<KeyedRow>& found) const {
+    found.clear();
+    start(walk, tree_, sweep, farthest / length, false);
+    while (kernels_.next_by_time[dimension_ - 1](walk))
+      each_row(walk, query, [&](std::size_t, std::int32_t row) {
+        const double time = touch_time(sweep, read(row).box, dimension_, kNever);
+        if (time != kNever && time * length <= farthest) found.emplace_back(time, row);
+      });
+    std::sort(found.begin(), found.end());
+  }
+
+  bool any_touched(std::size_t query, const Sweep& sweep, double length, double farthest, SweepWalk& walk) const {
+    start(walk, tree_, sweep, farthest / length, true);
+    bool touched = false;
+    while (!touched && kernels_.next_by_time[dimension_ - 1](walk))
+      each_row(walk, query, [&](std::size_t, std::int32_t row) {
+        const double time = touch_time(sweep, read(row).box, dimension_, kNever);
+        touched |= time != kNever && time * length <= farthest;
+      });
+    return touched;
+  }
+
+  struct RegionScratch {
+    ConvexWalk walk;
+    LocalRegion local;
+  };
+
+  // Appends the rows that meet a convex region, ascending.
+  void by_region(std::size_t query, const ConvexRegion& region, RegionScratch& scratch,
+                 std::vector<std::int32_t>& found) const {
+    const std::size_t begin = found.size();
+    scratch.local.start(scratch.walk, tree_, region);
+    while (kernels_.next_by_region[dimension_ - 1](scratch.walk))
+      each_row(scratch.walk, query, [&](std::size_t, std::int32_t row) {
+        if (meets(region, read(row).box, dimension_)) found.push_back(row);
+      });
+    sort_from(found, begin);
+  }
+
+ private:
+  struct Box {
+    double box[8];
+  };
+  Box read(std::int32_t row) const {
+    Box result;
+    rows_.read(static_cast<std::size_t>(row), result.box);
+    return result;
+  }
+
+  template <class Use>
+  void each_row(const Walk& walk, std::size_t query, Use&& use) const {
+    const std::int32_t* child = tree_.blocks.child(walk.block);
+    for (std::uint32_t lanes = walk.lanes; lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+      if (filter_.allows(static_cast<std::size_t>(child[lane]), query)) use(lane, child[lane]);
+    }
+  }
+
+  static void sort_from(std::vector<std::int32_t>& rows, std::size_t begin) {
+    if (rows.size() - begin > 1) std::sort(rows.begin() + static_cast<std::ptrdiff_t>(begin), rows.end());
+  }
+
+  const BlockTree& tree_;
+  AnyBoxes rows_;
+  QueryFilter filter_;
+  const Kernels& kernels_;
+  std::size_t dimension_;
+};
+
+}  // namespace broadphase
