@@ -35,8 +35,9 @@ inline bool start(BoxWalk& walk, const BlockTree& tree, const double* box) {
 // A little more than `value`, for comparisons with keys that half a dozen roundings may have raised.
 inline float rounded_up(double value) {
   constexpr double kMore = 1 + 2e-6, kLeast = 1e-37;
-  return static_cast<float>(std::min(value * kMore + kLeast, static_cast<double>(std::numeric_limits<float>::max()))) +
-         (value < std::numeric_limits<double>::infinity() ? 0.0F : std::numeric_limits<float>::infinity());
+  const double more = value * kMore + kLeast;
+  return more <= static_cast<double>(std::numeric_limits<float>::max()) ? static_cast<float>(more)
+                                                                        : std::numeric_limits<float>::infinity();
 }
 
 // Rows that may lie as near as `squared` (a square of a distance).
@@ -73,15 +74,16 @@ inline double start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, 
         {reach, std::fabs(static_cast<double>(walk.box[k])), std::fabs(static_cast<double>(walk.box[dimension + k]))});
   }
   for (std::size_t k = 0; k < dimension; ++k) {
-    // Along an axis that does not move, the box is never entered nor left: with a large inverse and a little more
-    // room, all times are far before 0 or far behind whatever else happens, or past the end.
+    // Along an axis that does not move, the box is never entered nor left: with a large inverse and a little more room,
+    // all times are far before 0 or far behind everything else, or past the end. Where it all but stands still, it may
+    // yet arrive in the end: such an axis does not count.
     constexpr double kStill = 1e-36;
     const double motion = unit > 0 ? sweep.motion[k] / unit : 0;
     if (std::fabs(motion) >= kStill) {
       walk.inverse[k] = static_cast<float>(1 / motion);
     } else {
       walk.inverse[k] = static_cast<float>(1 / kStill);
-      const auto room = static_cast<float>(std::min(reach * 1e-16, 1e30));
+      const auto room = static_cast<float>(sweep.motion[k] != 0 ? 1e30 : std::min(reach * 1e-16, 1e30));
       const float low = walk.box[k], high = walk.box[dimension + k];
       walk.box[k] = low - std::max(room, std::fabs(low) * 2.5e-7F);
       walk.box[dimension + k] = high + std::max(room, std::fabs(high) * 2.5e-7F);

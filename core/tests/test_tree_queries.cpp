@@ -1,0 +1,303 @@
+// Questions to trees of any shape against plain answers, on every level: rows beside blocks in one block, chains, lanes
+// left empty, boxes of lanes larger than need be; coordinates far from the origin, huge, tiny and infinite.
+#include "broadphase/tree_queries.hpp"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "methods.hpp"
+#include "scenes.hpp"
+
+namespace broadphase::tests {
+namespace {
+
+// A tree with nothing regular about it, over `rows`.
+class AnyTree {
+ public:
+  template <class T>
+  AnyTree(Random& random, const BoxView<T>& boxes, std::size_t dimension, const std::vector<std::int32_t>& rows)
+      : random_(random) {
+    tree.blocks = Blocks(dimension);
+    tree.frame = frame_of(boxes, dimension, rows.data(), rows.size());
+    std::vector<Item> items;
+    for (const std::int32_t row : rows) {
+      Item item{{}, row, true};
+      local_box(tree.frame, boxes, static_cast<std::size_t>(row), dimension, item.box);
+      items.push_back(item);
+    }
+    if (items.empty()) return;
+    while (items.size() > 8 || random.chance(0.3)) items = grouped(items);
+    tree.root = block_of(items.data(), items.size());
+  }
+
+  BlockTree tree;
+
+ private:
+  struct Item {
+    float box[8];
+    std::int32_t what;
+    bool is_row;
+  };
+
+  std::vector<Item> grouped(std::vector<Item>& items) {
+    std::vector<Item> result;
+    for (std::size_t begin = 0; begin < items.size();) {
+      if (items.size() > 12 && random_.chance(0.1)) {  // stays as it is beside blocks
+        result.push_back(items[begin++]);
+        continue;
+      }
+      const std::size_t count = std::min(items.size() - begin, 2 + random_.below(20));
+      Item group = items[begin];
+      for (std::size_t at = begin; at < begin + count; ++at)
+        for (std::size_t k = 0; k < tree.dimension(); ++k) {
+          const std::size_t upper = tree.dimension() + k;
+          group.box[k] = std::min(group.box[k], items[at].box[k]);
+          group.box[upper] = std::max(group.box[upper], items[at].box[upper]);
+        }
+      if (random_.chance(0.3))
+        for (std::size_t k = 0; k < tree.dimension(); ++k) group.box[k] -= 0.25F;
+      group.what = block_of(items.data() + begin, count);
+      group.is_row = false;
+      result.push_back(group);
+      begin += count;
+    }
+    return result;
+  }
+
+  // Chained where there are more than eight.
+  std::int32_t block_of(const Item* items, std::size_t count) {
+    const std::int32_t first = tree.blocks.add();
+    std::int32_t block = first;
+    std::size_t lane = 0;
+    for (std::size_t at = 0; at < count; ++at) {
+      while (lane < kLanes && random_.chance(0.2)) ++lane;
+      if (lane >= kLanes) {
+        const std::int32_t more = tree.blocks.add();
+        tree.blocks.next(block) = more;
+        block = more;
+        lane = 0;
+      }
+      tree.blocks.set_lane(block, lane++, items[at].box, items[at].what, items[at].is_row);
+    }
+    return first;
+  }
+
+  Random& random_;
+};
+
+struct Question {
+  double box[8], motion[4], radius, farthest;
+};
+
+template <class T>
+class Case {
+ public:
+  Case(Random& random, const Kernels& kernels, const SceneOptions& options)
+      : random_(random), kernels_(kernels), options_(options), boxes_(lattice_boxes<T>(random, options)) {
+    for (std::size_t row = 0; row < options.count; ++row) {
+      if (random.chance(0.9)) rows_.push_back(static_cast<std::int32_t>(row));
+      layer_.push_back(random.chance(0.5) ? ~std::uint64_t{0} : std::uint64_t{1} << random.below(3));
+      mask_.push_back(random.chance(0.5) ? ~std::uint64_t{0} : std::uint64_t{1} << random.below(3));
+    }
+    if (random.chance(0.5)) {
+      filter_ = {layer_.data(), mask_.data(), layer_.data(), mask_.data()};
+    }
+  }
+
+  void check() {
+    const AnyTree any(random_, boxes_.view, options_.dimension, rows_);
+    const AnyBoxes given(boxes_.view, options_.dimension);
+    const TreeQueries queries(any.tree, given, filter_, kernels_);
+    for (std::size_t at = 0; at < std::min<std::size_t>(options_.count, 12); ++at) {
+      const Question question = ask();
+      check_boxes(queries, given, at, question);
+      check_balls(queries, given, at, question);
+      check_sweeps(queries, given, at, question);
+      check_regions(queries, given, at);
+    }
+  }
+
+ private:
+  double coordinate() {
+    const double cell = static_cast<double>(random_.below(options_.cells + 2)) - 1;
+    return options_.origin + options_.step * (random_.chance(0.7) ? cell : cell + random_.uniform());
+  }
+
+  Question ask() {
+    Question question{};
+    bool moves = false;
+    for (std::size_t k = 0; k < options_.dimension; ++k) {
+      const double a = coordinate(), b = random_.chance(0.4) ? a : coordinate();
+      question.box[k] = std::min(a, b);
+      question.box[options_.dimension + k] = std::max(a, b);
+      if (random_.chance(0.7)) question.motion[k] = (random_.uniform() - 0.5) * options_.step * 20;
+      if (random_.chance(0.3)) question.motion[k] = options_.step * (random_.chance(0.5) ? 3 : -3);
+      if (random_.chance(0.05)) question.motion[k] = 1e-40 * options_.step;
+      moves |= question.motion[k] != 0;
+    }
+    question.radius = random_.chance(0.5) ? options_.step * static_cast<double>(random_.below(4))
+                                          : options_.step * random_.uniform() * 5;
+    question.farthest = random_.chance(0.3) ? kNever : options_.step * random_.uniform() * 12;
+    return question;
+  }
+
+  template <class Keep>
+  std::vector<std::int32_t> plain(const AnyBoxes& given, std::size_t query, const Keep& keep) const {
+    std::vector<std::int32_t> result;
+    for (const std::int32_t row : rows_) {
+      double box[8];
+      given.read(static_cast<std::size_t>(row), box);
+      if (filter_.allows(static_cast<std::size_t>(row), query) && keep(box)) result.push_back(row);
+    }
+    return result;
+  }
+
+  void check_boxes(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Question& question) {
+    BoxWalk walk;
+    std::vector<std::int32_t> found{-7};
+    queries.by_box(query, question.box, walk, found);
+    CHECK(found[0] == -7);
+    found.erase(found.begin());
+    CHECK(found == plain(given, query, [&](const double* box) {
+            bool meet = true;
+            for (std::size_t k = 0; k < options_.dimension; ++k)
+              meet = meet && question.box[k] <= box[options_.dimension + k] &&
+                     box[k] <= question.box[options_.dimension + k];
+            return meet;
+          }));
+  }
+
+  void check_balls(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Question& question) {
+    const double squared = question.radius * question.radius;
+    BallWalk walk;
+    std::vector<std::int32_t> found;
+    const auto distance = [&](const double* box) {
+      double sum = 0;
+      for (std::size_t k = 0; k < options_.dimension; ++k) {
+        const double below = box[k] - question.box[k], above = question.box[k] - box[options_.dimension + k];
+        const double gap = below > 0 ? below : above > 0 ? above : 0;
+        sum += gap * gap;
+      }
+      return sum;
+    };
+    queries.by_ball(query, question.box, squared, walk, found);
+    CHECK(found == plain(given, query, [&](const double* box) { return distance(box) <= squared; }));
+
+    for (const double limit : {squared, kNever}) {
+      std::vector<KeyedRow> expected, nearest;
+      for (const std::int32_t row : plain(given, query, [&](const double* box) { return distance(box) <= limit; })) {
+        double box[8];
+        given.read(static_cast<std::size_t>(row), box);
+        expected.emplace_back(distance(box), row);
+      }
+      std::sort(expected.begin(), expected.end());
+      const std::size_t wanted = random_.below(6);
+      expected.resize(std::min(wanted, expected.size()));
+      queries.nearest(query, question.box, wanted, limit, walk, nearest);
+      CHECK(nearest == expected);
+    }
+  }
+
+  void check_sweeps(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Question& question) {
+    const std::size_t dimension = options_.dimension;
+    Sweep sweep{};
+    double length = 1;
+    const bool is_ray = random_.chance(0.5);
+    for (std::size_t k = 0; k < dimension; ++k) {
+      sweep.box[k] = question.box[k];
+      sweep.box[dimension + k] = is_ray ? question.box[k] : question.box[dimension + k];
+      sweep.motion[k] = question.motion[k];
+    }
+    double farthest = 1;
+    if (is_ray) {
+      length = 0;
+      for (std::size_t k = 0; k < dimension; ++k) length = std::hypot(length, sweep.motion[k]);
+      if (length == 0) return;
+      farthest = question.farthest;
+    }
+    std::vector<KeyedRow> expected, all;
+    for (const std::int32_t row : plain(given, query, [](const double*) { return true; })) {
+      double box[8];
+      given.read(static_cast<std::size_t>(row), box);
+      const double time = touch_time(sweep, box, dimension, kNever);
+      if (time * length <= farthest && time < kNever) expected.emplace_back(time, row);
+    }
+    std::sort(expected.begin(), expected.end());
+    SweepWalk walk;
+    queries.all_touched(query, sweep, length, farthest, walk, all);
+    CHECK(all == expected);
+    const KeyedRow none(kNever, -1);
+    CHECK(queries.first_touched(query, sweep, length, farthest, walk) == (expected.empty() ? none : expected[0]));
+    CHECK(queries.any_touched(query, sweep, length, farthest, walk) == !expected.empty());
+  }
+
+  void check_regions(const TreeQueries& queries, const AnyBoxes& given, std::size_t query) {
+    const std::size_t slabs = random_.below(8), dimension = options_.dimension;
+    std::vector<double> axes, least, most;
+    double around[8];
+    for (std::size_t k = 0; k < dimension; ++k) {
+      const bool bounded = random_.chance(0.7);
+      const double a = coordinate(), b = coordinate();
+      around[k] = bounded ? std::min(a, b) : -kNever;
+      around[dimension + k] = bounded ? std::max(a, b) : kNever;
+    }
+    for (std::size_t slab = 0; slab < slabs; ++slab) {
+      double at = 0;
+      for (std::size_t k = 0; k < dimension; ++k) {
+        axes.push_back(random_.chance(0.3) ? 0.0 : random_.chance(0.3) ? 1.0 : random_.uniform() * 2 - 1);
+        at += axes.back() * coordinate();
+      }
+      least.push_back(random_.chance(0.3) ? -kNever : at);
+      most.push_back(random_.chance(0.3) ? kNever : at + options_.step * random_.uniform() * 3);
+    }
+    const ConvexRegion region{around, axes.data(), least.data(), most.data(), slabs};
+    TreeQueries::RegionScratch scratch;
+    std::vector<std::int32_t> found;
+    queries.by_region(query, region, scratch, found);
+    CHECK(found == plain(given, query, [&](const double* box) { return meets(region, box, dimension); }));
+  }
+
+  Random& random_;
+  const Kernels& kernels_;
+  SceneOptions options_;
+  Boxes<T> boxes_;
+  std::vector<std::int32_t> rows_;
+  std::vector<std::uint64_t> layer_, mask_;
+  QueryFilter filter_;
+};
+
+template <class T>
+void check_level(const Kernels& kernels, std::uint64_t seed) {
+  Random random(seed);
+  SceneOptions options;
+  options.dimension = 1 + random.below(4);
+  options.count = random.below(random.chance(0.5) ? 20 : 300);
+  options.cells = 2 + random.below(20);
+  options.infinite = random.chance(0.3) ? 0.1 : 0;
+  const std::size_t kind = random.below(6);
+  if (kind == 1) options.origin = sizeof(T) == 4 ? 1e5 : 1e13;
+  if (kind == 2) options.step = sizeof(T) == 4 ? 1e-30 : 1e-150;
+  if (kind == 3) options.step = sizeof(T) == 4 ? 1e30 : 1e150;
+  if (kind == 4) options.step = 0.1;
+  current_case() = std::string(kernels.level) + (sizeof(T) == 4 ? ", float" : ", double") + ", D " +
+                   std::to_string(options.dimension) + ", kind " + std::to_string(kind) + ", seed " +
+                   std::to_string(seed);
+  Case<T>(random, kernels, options).check();
+}
+
+}  // namespace
+}  // namespace broadphase::tests
+
+int main(int argc, char** argv) {
+  using namespace broadphase;
+  const std::size_t rounds = tests::rounds(argc, argv, 400);
+  std::size_t count = 0;
+  const Kernels* const* levels = available_kernels(count);
+  for (std::size_t level = 0; level < count; ++level)
+    for (std::uint64_t seed = 0; seed < rounds; ++seed) {
+      tests::check_level<float>(*levels[level], seed);
+      tests::check_level<double>(*levels[level], seed);
+    }
+}
