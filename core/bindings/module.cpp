@@ -1,8 +1,6 @@
 // The compiled module: arrays in, row numbers out.
 #include "bindings.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -15,6 +13,7 @@
 
 #include "broadphase/find.hpp"
 #include "broadphase/sort_pairs.hpp"
+#include "pair_filter.hpp"
 
 namespace broadphase::python {
 
@@ -42,53 +41,6 @@ void set_simd_level(const std::string& name) {
   for (const std::string& level : simd_levels()) known += (known.empty() ? "" : ", ") + level;
   throw nb::value_error(("SIMD level '" + name + "' is not one of: " + known).c_str());
 }
-
-// Attributes of the boxes that filters read; keeps the arrays alive.
-class PairFilter {
- public:
-  using Words = std::optional<Vector<std::uint64_t>>;
-  using Integers = std::optional<Vector<std::int64_t>>;
-  using Bytes = std::optional<Vector<std::uint8_t>>;
-  using Table = std::optional<nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>>;
-
-  // Two of each where there are two sets, else the same array twice.
-  PairFilter(std::pair<Words, Words> layer, std::pair<Words, Words> mask, std::pair<Integers, Integers> group,
-             std::pair<Bytes, Bytes> is_static, std::pair<Table, Table> shared, Words ignored)
-      : layer_(std::move(layer)),
-        mask_(std::move(mask)),
-        group_(std::move(group)),
-        static_(std::move(is_static)),
-        shared_(std::move(shared)),
-        ignored_(std::move(ignored)) {
-    set(filter_.first, layer_.first, mask_.first, group_.first, static_.first, shared_.first);
-    set(filter_.second, layer_.second, mask_.second, group_.second, static_.second, shared_.second);
-    if (ignored_) {
-      filter_.ignored = ignored_->data();
-      filter_.ignored_count = ignored_->shape(0);
-    }
-  }
-  const Filter* get() const { return &filter_; }
-
- private:
-  static void set(BoxAttributes& to, const Words& layer, const Words& mask, const Integers& group,
-                  const Bytes& is_static, const Table& shared) {
-    if (layer) to.layer = layer->data();
-    if (mask) to.mask = mask->data();
-    if (group) to.group = group->data();
-    if (is_static) to.is_static = is_static->data();
-    if (shared) {
-      to.shared = shared->data();
-      to.shared_width = shared->shape(1);
-    }
-  }
-
-  std::pair<Words, Words> layer_, mask_;
-  std::pair<Integers, Integers> group_;
-  std::pair<Bytes, Bytes> static_;
-  std::pair<Table, Table> shared_;
-  Words ignored_;
-  Filter filter_;
-};
 
 // The boxes of one question, and what is asked of them.
 struct Question {
@@ -293,7 +245,7 @@ NB_MODULE(_core, m) {
   nb::class_<PairFilter>(m, "PairFilter")
       .def(nb::init<std::pair<PairFilter::Words, PairFilter::Words>, std::pair<PairFilter::Words, PairFilter::Words>,
                     std::pair<PairFilter::Integers, PairFilter::Integers>,
-                    std::pair<PairFilter::Bytes, PairFilter::Bytes>, std::pair<PairFilter::Table, PairFilter::Table>,
+                    std::pair<PairFilter::Bytes, PairFilter::Bytes>, std::pair<PairFilter::Rows, PairFilter::Rows>,
                     PairFilter::Words>(),
            nb::arg("layer"), nb::arg("mask"), nb::arg("group"), nb::arg("static"), nb::arg("shared"),
            nb::arg("ignored").none());

@@ -1,0 +1,62 @@
+// Filters of pairs as Python hands them over.
+#pragma once
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <optional>
+#include <utility>
+
+#include "bindings.hpp"
+#include "broadphase/filter.hpp"
+
+namespace broadphase::python {
+
+// Attributes of the boxes that filters read; keeps the arrays alive.
+class PairFilter {
+ public:
+  using Words = std::optional<Vector<std::uint64_t>>;
+  using Integers = std::optional<Vector<std::int64_t>>;
+  using Bytes = std::optional<Vector<std::uint8_t>>;
+  using Rows = std::optional<Table<std::int64_t>>;
+
+  // Two of each where there are two sets, else the same array twice.
+  PairFilter(std::pair<Words, Words> layer, std::pair<Words, Words> mask, std::pair<Integers, Integers> group,
+             std::pair<Bytes, Bytes> is_static, std::pair<Rows, Rows> shared, Words ignored)
+      : layer_(std::move(layer)),
+        mask_(std::move(mask)),
+        group_(std::move(group)),
+        static_(std::move(is_static)),
+        shared_(std::move(shared)),
+        ignored_(std::move(ignored)) {
+    set(filter_.first, layer_.first, mask_.first, group_.first, static_.first, shared_.first);
+    set(filter_.second, layer_.second, mask_.second, group_.second, static_.second, shared_.second);
+    if (ignored_) {
+      filter_.ignored = ignored_->data();
+      filter_.ignored_count = ignored_->shape(0);
+    }
+  }
+  const Filter* get() const { return &filter_; }
+
+ private:
+  static void set(BoxAttributes& to, const Words& layer, const Words& mask, const Integers& group,
+                  const Bytes& is_static, const Rows& shared) {
+    if (layer) to.layer = layer->data();
+    if (mask) to.mask = mask->data();
+    if (group) to.group = group->data();
+    if (is_static) to.is_static = is_static->data();
+    if (shared) {
+      to.shared = shared->data();
+      to.shared_width = shared->shape(1);
+    }
+  }
+
+  std::pair<Words, Words> layer_, mask_;
+  std::pair<Integers, Integers> group_;
+  std::pair<Bytes, Bytes> static_;
+  std::pair<Rows, Rows> shared_;
+  Words ignored_;
+  Filter filter_;
+};
+
+}  // namespace broadphase::python
