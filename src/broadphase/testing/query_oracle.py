@@ -1,0 +1,244 @@
+"""The plain answers to every question that an index can be asked: each box tried with NumPy, as the definition reads.
+
+Nothing here is clever, so that it can be checked by reading. All arithmetic is in float64, in the order written, and an
+index gives these very numbers. O(n * q) time and memory for n boxes and q questions. Input is not checked: boxes must
+be free of NaN and have lower <= upper; points, radii and motions must be finite.
+
+Every function takes two more options. `rows` are the row numbers of the boxes, ascending, where they are not 0 to
+n - 1: the living rows of an index. `layers` are four integers or arrays of 64 bits: layer and mask of the boxes, layer
+and mask of the questions; a box is an answer only if each has a bit of its layer in the other's mask.
+
+Answers are those of the methods of the same names: rows that belong to question j are
+``rows[offsets[j]:offsets[j + 1]]``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from broadphase.testing.oracle import corners, overlaps
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Layers = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
+    Floats: TypeAlias = NDArray[np.float64]
+    Bools: TypeAlias = NDArray[np.bool_]
+    Rows: TypeAlias = NDArray[np.int32]
+    Offsets: TypeAlias = NDArray[np.int64]
+
+
+def query(
+    boxes: Any, asked: Any, *, rows: ArrayLike | None = None, layers: Layers | None = None
+) -> tuple[Rows, Offsets]:
+    """Find the boxes that overlap each of the boxes asked about; boxes that only touch overlap.
+
+    Examples
+    --------
+    >>> from broadphase.testing import query_oracle
+    >>> query_oracle.query([[0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 9, 9]], [[2, 2, 9, 9], [5, 5, 6, 6]])
+    (array([0, 1, 2], dtype=int32), array([0, 3, 3]))
+    """
+    return ragged(overlaps(*as_float64(asked), *as_float64(boxes), touching=True), rows, layers)
+
+
+def query_points(boxes: Any, points: ArrayLike, **options: Any) -> tuple[Rows, Offsets]:
+    """Find the boxes that each point lies in or on."""
+    return query(boxes, (np.asarray(points), np.asarray(points)), **options)
+
+
+def query_ball(
+    boxes: Any, centers: ArrayLike, radii: ArrayLike, *, rows: ArrayLike | None = None, layers: Layers | None = None
+) -> tuple[Rows, Offsets]:
+    """Find the boxes with a point at most a radius away from each centre."""
+    squared = squares(*as_float64(boxes), np.asarray(centers, np.float64))
+    return ragged(squared <= each_squared(radii, len(squared)), rows, layers)
+
+
+def nearest(
+    boxes: Any,
+    points: ArrayLike,
+    k: int = 1,
+    max_distance: ArrayLike = np.inf,
+    *,
+    rows: ArrayLike | None = None,
+    layers: Layers | None = None,
+) -> tuple[Rows, Floats]:
+    """Find the `k` boxes nearest to each point and their distances, `(q, k)` both; -1 and infinity where there is none.
+
+    Of boxes at one distance, the lower row comes first.
+    """
+    squared = squares(*as_float64(boxes), np.asarray(points, np.float64))
+    hit = (squared <= each_squared(max_distance, len(squared))) & allowed(squared.shape, layers)
+    order = np.lexsort((squared, ~hit), axis=1)[:, :k]
+    found = np.take_along_axis(hit, order, axis=1)
+    index = np.full((len(squared), k), -1, np.int32)
+    distance = np.full((len(squared), k), np.inf)
+    index[:, : order.shape[1]] = np.where(found, numbers(squared.shape[1], rows)[order], -1)
+    distance[:, : order.shape[1]] = np.where(found, np.sqrt(np.take_along_axis(squared, order, axis=1)), np.inf)
+    return index, distance
+
+
+def raycast(boxes: Any, origins: ArrayLike, directions: ArrayLike, *arguments: Any, **options: Any) -> Any:
+    """Find the box that each ray meets first and its distance; -1 and infinity for a miss. Options as `raycast_all`."""
+    hit, times, lengths, number = ray_hits(boxes, origins, directions, *arguments, **options)
+    index, time = first(hit, times, number)
+    return index, np.where(index >= 0, distances(time, lengths), np.inf)
+
+
+def raycast_any(boxes: Any, origins: ArrayLike, directions: ArrayLike, *arguments: Any, **options: Any) -> Bools:
+    """Tell whether each ray meets a box. Options as `raycast_all`."""
+    hit, *_ = ray_hits(boxes, origins, directions, *arguments, **options)
+    return np.asarray(hit.any(axis=1))
+
+
+def raycast_all(
+    boxes: Any, origins: ArrayLike, directions: ArrayLike, *arguments: Any, **options: Any
+) -> tuple[Rows, Offsets, Floats]:
+    """Find all boxes that each ray meets within `max_distance`, and the distances, in the order met, then by row.
+
+    A ray that starts in a box meets it at 0. A direction may have any length; one of length 0 is a point.
+    """
+    hit, times, lengths, number = ray_hits(boxes, origins, directions, *arguments, **options)
+    order = np.lexsort((times, ~hit), axis=1)
+    found = np.take_along_axis(hit, order, axis=1)
+    away = distances(np.take_along_axis(times, order, axis=1), lengths[:, None])
+    return number[order][found], offsets_of(found), away[found]
+
+
+def shapecast(
+    boxes: Any, asked: Any, motion: ArrayLike, *, rows: ArrayLike | None = None, layers: Layers | None = None
+) -> tuple[Rows, Floats]:
+    """Find the box that each moving box touches first, and when: 0 at the start of `motion`, 1 at its end.
+
+    -1 and infinity for a miss. Of boxes touched at one time, the lowest row is taken.
+    """
+    times = touch_times(*as_float64(boxes), *as_float64(asked), np.asarray(motion, np.float64))
+    return first((times <= 1) & allowed(times.shape, layers), times, numbers(times.shape[1], rows))
+
+
+def convex(
+    boxes: Any, regions: Any, *, rows: ArrayLike | None = None, layers: Layers | None = None
+) -> tuple[Rows, Offsets]:
+    """Find the boxes that no slab separates from each convex region.
+
+    `regions` is ``(offsets, axes, least, most, around_lower, around_upper)``: the slabs of region j are the rows
+    ``offsets[j]`` to ``offsets[j + 1]`` of the three that follow, and the last two are a box around it.
+    """
+    offsets, axes, least, most, around_lower, around_upper = (np.asarray(part) for part in regions)
+    lower, upper = as_float64(boxes)
+    meets = overlaps(around_lower, around_upper, lower, upper, touching=True)
+    for j in range(len(around_lower)):
+        for axis, low, high in zip(*(part[offsets[j] : offsets[j + 1]] for part in (axes, least, most)), strict=True):
+            begin = end = np.zeros(len(lower))
+            with np.errstate(over="ignore", invalid="ignore"):  # what reaches to both infinities, no slab separates
+                for k in np.flatnonzero(axis):
+                    begin = begin + axis[k] * (lower if axis[k] > 0 else upper)[:, k]
+                    end = end + axis[k] * (upper if axis[k] > 0 else lower)[:, k]
+            meets[j] &= ~((end < low) | (begin > high))
+    return ragged(meets, rows, layers)
+
+
+def as_float64(boxes: Any) -> tuple[Floats, Floats]:
+    """Give the corners of boxes in any form, as float64."""
+    lower, upper = corners(boxes)
+    return lower.astype(np.float64), upper.astype(np.float64)
+
+
+def each_squared(values: ArrayLike, count: int) -> Floats:
+    """Give the square of one number, or of one for each question, as a column."""
+    column = np.broadcast_to(np.asarray(values, np.float64), (count,))[:, None]
+    with np.errstate(over="ignore"):
+        return column * column
+
+
+def squares(lower: Floats, upper: Floats, points: Floats) -> Floats:
+    """Give the square of the distance of each point to each box, `(q, n)`; 0 inside."""
+    total = np.zeros((len(points), len(lower)))
+    with np.errstate(over="ignore"):
+        for axis in range(lower.shape[1]):
+            at = points[:, axis, None]
+            gap = np.maximum(np.maximum(lower[:, axis] - at, at - upper[:, axis]), 0.0)
+            total += gap * gap
+    return total
+
+
+def touch_times(lower: Floats, upper: Floats, low: Floats, high: Floats, motion: Floats) -> Floats:
+    """Give the first time, from 0 on, at which each moving box touches each box, `(q, n)`; infinity for never."""
+    enter = np.zeros((len(low), len(lower)))
+    leave = np.full(enter.shape, np.inf)
+    # Infinity minus infinity is a corner of both boxes at one infinity, where no motion takes it away: fmax and fmin
+    # pass it over.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for axis in range(lower.shape[1]):
+            m = motion[:, axis, None]
+            ahead, behind = lower[:, axis] - high[:, axis, None], upper[:, axis] - low[:, axis, None]
+            enter = np.where(m == 0, enter, np.fmax(enter, np.where(m > 0, ahead, behind) / m))
+            leave = np.where(m == 0, leave, np.fmin(leave, np.where(m > 0, behind, ahead) / m))
+            leave[(m == 0) & ((ahead > 0) | (behind < 0))] = -np.inf
+    return np.where(enter <= leave, enter, np.inf)
+
+
+def ray_hits(
+    boxes: Any,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    max_distance: ArrayLike = np.inf,
+    *,
+    rows: ArrayLike | None = None,
+    layers: Layers | None = None,
+) -> tuple[Bools, Floats, Floats, Rows]:
+    """Give hits and times of each ray and box, `(q, n)`, the length of each ray's motion, and the row numbers."""
+    start, motion = np.asarray(origins, np.float64), np.asarray(directions, np.float64)
+    # Neither too long nor too short to be squared; a power of two rounds nothing.
+    motion = np.ldexp(motion, -np.frexp(np.abs(motion).max(axis=1, initial=0.0))[1][:, None])
+    times = touch_times(*as_float64(boxes), start, start, motion)
+    squared = np.zeros(len(motion))
+    for axis in range(motion.shape[1]):
+        squared += motion[:, axis] * motion[:, axis]
+    lengths = np.sqrt(squared)
+    limit = np.broadcast_to(np.asarray(max_distance, np.float64), lengths.shape)[:, None]
+    hit = (times < np.inf) & (distances(times, lengths[:, None]) <= limit) & allowed(times.shape, layers)
+    return hit, times, lengths, numbers(times.shape[1], rows)
+
+
+def distances(times: Floats, lengths: Floats) -> Floats:
+    """Turn times into distances."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return times * lengths
+
+
+def first(hit: Bools, times: Floats, number: Rows) -> tuple[Rows, Floats]:
+    """Give the row with the least time of each question and that time; -1 and infinity if nothing is hit."""
+    if not len(number):
+        return np.full(len(hit), -1, np.int32), np.full(len(hit), np.inf)
+    best = np.where(hit, times, np.inf).argmin(axis=1)
+    some = hit.any(axis=1)
+    return np.where(some, number[best], -1).astype(np.int32), np.where(some, times[np.arange(len(hit)), best], np.inf)
+
+
+def allowed(shape: tuple[int, ...], layers: Layers | None) -> Bools:
+    """Tell which boxes `(n)` may be answers to which questions `(q)`."""
+    if layers is None:
+        return np.ones(shape, bool)
+    row_layer, row_mask, layer, mask = (np.asarray(values, np.uint64) for values in layers)
+    layer, mask = (np.broadcast_to(values, shape[:1])[:, None] for values in (layer, mask))
+    return np.broadcast_to(((row_layer & mask) != 0) & ((layer & row_mask) != 0), shape)
+
+
+def numbers(count: int, rows: ArrayLike | None) -> Rows:
+    """Give the row number of each box."""
+    return np.arange(count, dtype=np.int32) if rows is None else np.asarray(rows, np.int32)
+
+
+def offsets_of(hit: Bools) -> Offsets:
+    """Say where the answers to each question begin."""
+    return np.concatenate([[0], np.cumsum(hit.sum(axis=1))]).astype(np.int64)
+
+
+def ragged(hit: Bools, rows: ArrayLike | None, layers: Layers | None) -> tuple[Rows, Offsets]:
+    """List the answers to each question one after the other, each ascending."""
+    hit = hit & allowed(hit.shape, layers)
+    return numbers(hit.shape[1], rows)[np.nonzero(hit)[1]], offsets_of(hit)
