@@ -43,6 +43,28 @@ class EightTests {
   __m256 all_;
 };
 
+// Writes those of eight values whose bits are set one after the other, and returns how many; may write all eight
+// places.
+#if BROADPHASE_LANES == BROADPHASE_LANES_avx512
+inline __m256i kept(__m256i values, std::uint32_t bits) {
+  return _mm256_maskz_compress_epi32(static_cast<__mmask8>(bits), values);
+}
+#else
+inline __m256i kept(__m256i values, std::uint32_t bits) {
+  const __m128i lanes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kLaneTable.lane[bits]));
+  return _mm256_permutevar8x32_epi32(values, _mm256_cvtepu8_epi32(lanes));
+}
+#endif
+inline std::size_t keep(const std::int32_t* values, std::uint32_t bits, std::int32_t* to) {
+  const __m256i all = _mm256_load_si256(reinterpret_cast<const __m256i*>(values));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), kept(all, bits));
+  return static_cast<std::size_t>(_mm_popcnt_u32(bits));
+}
+inline std::size_t keep(Eight values, std::uint32_t bits, float* to) {
+  _mm256_storeu_ps(to, _mm256_castsi256_ps(kept(_mm256_castps_si256(values.v), bits)));
+  return static_cast<std::size_t>(_mm_popcnt_u32(bits));
+}
+
 #else
 
 struct Eight {
@@ -103,6 +125,23 @@ class EightTests {
  private:
   std::uint32_t all_[8] = {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};
 };
+
+inline std::size_t keep(const std::int32_t* values, std::uint32_t bits, std::int32_t* to) {
+  std::size_t count = 0;
+  for (std::uint32_t l = 0; l < 8; ++l) {
+    to[count] = values[l];
+    count += bits >> l & 1u;
+  }
+  return count;
+}
+inline std::size_t keep(const Eight& values, std::uint32_t bits, float* to) {
+  std::size_t count = 0;
+  for (std::uint32_t l = 0; l < 8; ++l) {
+    to[count] = values.v[l];
+    count += bits >> l & 1u;
+  }
+  return count;
+}
 
 #endif
 

@@ -6,7 +6,6 @@
 
 #include "broadphase/walks.hpp"
 #include "eight_lanes.hpp"
-#include "name_hits.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
 
@@ -18,91 +17,97 @@ class BlockReader {
 
   Eight lower(std::size_t axis) const { return Eight::load(block_ + axis * kLanes); }
   Eight upper(std::size_t axis) const { return Eight::load(block_ + (D + axis) * kLanes); }
-  std::int32_t child(std::uint32_t lane) const { return words()[kChild + lane]; }
+  const std::int32_t* child() const { return words() + kChild; }
   std::uint32_t occupied() const { return static_cast<std::uint32_t>(words()[kOccupied]); }
   std::uint32_t rows() const { return static_cast<std::uint32_t>(words()[kRows]); }
   std::int32_t next() const { return words()[kNext]; }
 
- private:
   // Known when this is compiled: functions of the layout would be shared between levels.
   static constexpr std::size_t kWords = BlockLayout{D}.words(), kChild = BlockLayout{D}.child(),
                                kOccupied = BlockLayout{D}.occupied(), kRows = BlockLayout{D}.rows(),
                                kNext = BlockLayout{D}.next();
+
+ private:
   const std::int32_t* words() const { return reinterpret_cast<const std::int32_t*>(block_); }
   const float* block_;
 };
 
+// Rows and blocks are written where they go whether there are any or not: a branch for each is what takes the time.
 template <std::size_t D>
-bool next_by_box(BoxWalk& walk) {
+void next_by_box(BoxWalk& walk) {
   Eight lower[D], upper[D];
   for (std::size_t k = 0; k < D; ++k) {
     lower[k] = Eight::splat(walk.box[k]);
     upper[k] = Eight::splat(walk.box[D + k]);
   }
-  std::size_t depth = walk.depth;
-  while (depth > 0) {
-    const std::int32_t at = walk.stack[--depth];
-    const BlockReader<D> block(walk.memory, at);
-    ++walk.visited;
-    EightTests meet;
-    for (std::size_t k = 0; k < D; ++k) {
-      meet.at_most(lower[k], block.upper(k));
-      meet.at_most(block.lower(k), upper[k]);
-    }
-    const std::uint32_t hits = meet.bits() & block.occupied(), rows = hits & block.rows();
-    if (block.next() != kNoBlock) walk.stack[depth++] = block.next();
-    for (std::uint32_t inner = hits ^ rows; inner != 0; inner &= inner - 1)
-      walk.stack[depth++] = block.child(lowest_bit(inner));
-    if (rows != 0) {
-      walk.depth = depth;
-      walk.block = at;
-      walk.lanes = rows;
-      return true;
+  std::size_t depth = walk.depth, found = 0;
+  while (depth > 0 && found < kMostRows) {
+    // Which block comes next is known late; of several known before, the processor looks at the next ones meanwhile.
+    const std::size_t together = depth >= kHalfStack ? 1 : depth < kBlocksTogether ? depth : kBlocksTogether;
+    std::int32_t at[kBlocksTogether];
+    depth -= together;
+    for (std::size_t k = 0; k < kBlocksTogether; ++k) at[k] = walk.stack[depth + k];
+    walk.visited += together;
+    for (std::size_t g = 0; g < together; ++g) {
+      const BlockReader<D> block(walk.memory, at[g]);
+      EightTests meet;
+      for (std::size_t k = 0; k < D; ++k) {
+        meet.at_most(lower[k], block.upper(k));
+        meet.at_most(block.lower(k), upper[k]);
+      }
+      const std::uint32_t hits = meet.bits() & block.occupied(), rows = hits & block.rows();
+      if (block.next() != kNoBlock) walk.stack[depth++] = block.next();
+      depth += keep(block.child(), hits ^ rows, walk.stack + depth);
+      found += keep(block.child(), rows, walk.rows + found);
     }
   }
-  walk.depth = 0;
-  return false;
+  walk.depth = depth;
+  walk.found = found;
 }
 
 // One step of an ordered walk, once the keys of a block's lanes are known: what is within the limit goes to the stack,
-// if wanted with the least key uppermost, or is handed out. True if there are rows.
+// if wanted with the least key uppermost, or is handed out.
 template <std::size_t D>
-bool sort_out(OrderedWalk& walk, std::int32_t at, const BlockReader<D>& block, Eight keys, std::uint32_t hits,
-              float own_key) {
+void sort_out(OrderedWalk& walk, const BlockReader<D>& block, Eight keys, std::uint32_t hits, float own_key) {
   hits &= block.occupied();
-  const std::uint32_t rows = hits & block.rows();
-  keys.store(walk.lane_key);
+  const std::uint32_t rows = hits & block.rows(), inner = hits ^ rows;
   if (block.next() != kNoBlock) {
     walk.key[walk.depth] = own_key;
     walk.stack[walk.depth++] = block.next();
   }
+  keep(keys, rows, walk.row_key + walk.found);
+  walk.found += keep(block.child(), rows, walk.rows + walk.found);
   const std::size_t bottom = walk.depth;
-  for (std::uint32_t inner = hits ^ rows; inner != 0; inner &= inner - 1) {
-    const std::uint32_t lane = lowest_bit(inner);
-    const float key = walk.lane_key[lane];
-    std::size_t place = walk.depth++;
-    if (walk.ordered)
-      for (; place > bottom && walk.key[place - 1] < key; --place) {
-        walk.key[place] = walk.key[place - 1];
-        walk.stack[place] = walk.stack[place - 1];
-      }
+  keep(keys, inner, walk.key + bottom);
+  walk.depth += keep(block.child(), inner, walk.stack + bottom);
+  if (!walk.ordered) return;
+  for (std::size_t at = bottom + 1; at < walk.depth; ++at) {
+    const float key = walk.key[at];
+    const std::int32_t child = walk.stack[at];
+    std::size_t place = at;
+    for (; place > bottom && walk.key[place - 1] < key; --place) {
+      walk.key[place] = walk.key[place - 1];
+      walk.stack[place] = walk.stack[place - 1];
+    }
     walk.key[place] = key;
-    walk.stack[place] = block.child(lane);
+    walk.stack[place] = child;
   }
-  walk.block = at;
-  walk.lanes = rows;
-  return rows != 0;
+}
+
+// True if the walk has to go on before it hands out what it found.
+inline bool wants_more(const OrderedWalk& walk) {
+  return walk.depth > 0 && walk.found < (walk.ordered ? 1 : kMostRows);
 }
 
 template <std::size_t D>
-bool next_by_distance(BallWalk& walk) {
-  const Eight zero = Eight::splat(0.0F);
+void next_by_distance(BallWalk& walk) {
+  const Eight zero = Eight::splat(0.0F), limit = Eight::splat(walk.limit);
   Eight low[D], high[D];
   for (std::size_t k = 0; k < D; ++k) {
     low[k] = Eight::splat(walk.center[k]);
     high[k] = Eight::splat(walk.center[D + k]);
   }
-  while (walk.depth > 0) {
+  for (walk.found = 0; wants_more(walk);) {
     const std::int32_t at = walk.stack[--walk.depth];
     const float own_key = walk.key[walk.depth];
     if (own_key > walk.limit) continue;
@@ -114,47 +119,43 @@ bool next_by_distance(BallWalk& walk) {
       const Eight gap = larger(larger(block.lower(k) - high[k], low[k] - block.upper(k)), zero);
       square = k == 0 ? gap * gap : square + gap * gap;
     }
-    const std::uint32_t hits = at_most(square, Eight::splat(walk.limit));
-    if (sort_out<D>(walk, at, block, square, hits, own_key)) return true;
+    sort_out<D>(walk, block, square, at_most(square, limit), own_key);
   }
-  return false;
 }
 
 template <std::size_t D>
-bool next_by_time(SweepWalk& walk) {
+void next_by_time(SweepWalk& walk) {
   // Half a dozen roundings of 2^-24 each, on either side.
   constexpr float kLonger = 1.000001F;
+  const Eight limit = Eight::splat(walk.limit);
   Eight low[D], high[D], inverse[D];
   for (std::size_t k = 0; k < D; ++k) {
     low[k] = Eight::splat(walk.box[k]);
     high[k] = Eight::splat(walk.box[D + k]);
     inverse[k] = Eight::splat(walk.inverse[k]);
   }
-  while (walk.depth > 0) {
+  for (walk.found = 0; wants_more(walk);) {
     const std::int32_t at = walk.stack[--walk.depth];
     const float own_key = walk.key[walk.depth];
     if (own_key > walk.limit) continue;
     const BlockReader<D> block(walk.memory, at);
     ++walk.visited;
-    Eight enter = Eight::splat(0.0F), leave = Eight::splat(walk.limit);
+    Eight enter = Eight::splat(0.0F), leave = limit;
     for (std::size_t k = 0; k < D; ++k) {
       const Eight one = (block.lower(k) - high[k]) * inverse[k], other = (block.upper(k) - low[k]) * inverse[k];
       enter = larger(smaller(one, other), enter);
       leave = smaller(larger(one, other), leave);
     }
-    const std::uint32_t hits = at_most(enter, leave * Eight::splat(kLonger));
-    if (sort_out<D>(walk, at, block, enter, hits, own_key)) return true;
+    sort_out<D>(walk, block, enter, at_most(enter, leave * Eight::splat(kLonger)), own_key);
   }
-  return false;
 }
 
 template <std::size_t D>
-bool next_by_region(ConvexWalk& walk) {
+void next_by_region(ConvexWalk& walk) {
   // Of the sum of the terms' magnitudes: more than all roundings of a sum of four products.
   constexpr float kRounding = 1e-6F;
-  while (walk.depth > 0) {
-    const std::int32_t at = walk.stack[--walk.depth];
-    const BlockReader<D> block(walk.memory, at);
+  for (walk.found = 0; walk.depth > 0 && walk.found < kMostRows;) {
+    const BlockReader<D> block(walk.memory, walk.stack[--walk.depth]);
     ++walk.visited;
     EightTests meet;
     Eight lower[D], upper[D], reach[D];
@@ -183,15 +184,9 @@ bool next_by_region(ConvexWalk& walk) {
     }
     const std::uint32_t rows = hits & block.rows();
     if (block.next() != kNoBlock) walk.stack[walk.depth++] = block.next();
-    for (std::uint32_t inner = hits ^ rows; inner != 0; inner &= inner - 1)
-      walk.stack[walk.depth++] = block.child(lowest_bit(inner));
-    if (rows != 0) {
-      walk.block = at;
-      walk.lanes = rows;
-      return true;
-    }
+    walk.depth += keep(block.child(), hits ^ rows, walk.stack + walk.depth);
+    walk.found += keep(block.child(), rows, walk.rows + walk.found);
   }
-  return false;
 }
 
 }  // namespace broadphase::BROADPHASE_LEVEL

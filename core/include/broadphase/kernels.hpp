@@ -40,10 +40,10 @@ struct Kernels {
                     bool ordered, std::int32_t* first, std::int32_t* second);
 
   // Trees of blocks: see walks.hpp.
-  bool (*next_by_box[4])(BoxWalk&);
-  bool (*next_by_distance[4])(BallWalk&);
-  bool (*next_by_time[4])(SweepWalk&);
-  bool (*next_by_region[4])(ConvexWalk&);
+  void (*next_by_box[4])(BoxWalk&);
+  void (*next_by_distance[4])(BallWalk&);
+  void (*next_by_time[4])(SweepWalk&);
+  void (*next_by_region[4])(ConvexWalk&);
 };
 
 // Levels built into this module that this processor can run, weakest first; `count` receives how many.

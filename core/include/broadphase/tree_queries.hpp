@@ -32,10 +32,16 @@ class TreeQueries {
   void by_box(std::size_t query, const double* box, BoxWalk& walk, std::vector<std::int32_t>& found) const {
     const std::size_t begin = found.size();
     const bool exact = start(walk, tree_, box);
-    while (kernels_.next_by_box[dimension_ - 1](walk))
-      each_row(walk, query, [&](std::size_t, std::int32_t row) {
-        if (exact || boxes_meet(box, read(row).box, dimension_)) found.push_back(row);
-      });
+    const auto next = kernels_.next_by_box[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk)) {
+      if (exact && filter_.row_layer == nullptr) {
+        found.insert(found.end(), walk.rows, walk.rows + walk.found);
+        continue;
+      }
+      for (std::size_t at = 0; at < walk.found; ++at)
+        if (allows(query, walk.rows[at]) && (exact || boxes_meet(box, read(walk.rows[at]).box, dimension_)))
+          found.push_back(walk.rows[at]);
+    }
     sort_from(found, begin);
   }
 
@@ -44,10 +50,11 @@ class TreeQueries {
                std::vector<std::int32_t>& found) const {
     const std::size_t begin = found.size();
     start(walk, tree_, center, squared, false);
-    while (kernels_.next_by_distance[dimension_ - 1](walk))
-      each_row(walk, query, [&](std::size_t, std::int32_t row) {
-        if (squared_distance(center, read(row).box, dimension_) <= squared) found.push_back(row);
-      });
+    const auto next = kernels_.next_by_distance[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk))
+      for (std::size_t at = 0; at < walk.found; ++at)
+        if (allows(query, walk.rows[at]) && squared_distance(center, read(walk.rows[at]).box, dimension_) <= squared)
+          found.push_back(walk.rows[at]);
     sort_from(found, begin);
   }
 
@@ -57,11 +64,14 @@ class TreeQueries {
     found.clear();
     if (wanted == 0) return;
     start(walk, tree_, center, squared, true);
-    while (kernels_.next_by_distance[dimension_ - 1](walk))
-      each_row(walk, query, [&](std::size_t lane, std::int32_t row) {
-        if (walk.lane_key[lane] > walk.limit) return;
+    const auto next = kernels_.next_by_distance[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk)) {
+      least_keys_first(walk);
+      for (std::size_t at = 0; at < walk.found && walk.row_key[at] <= walk.limit; ++at) {
+        const std::int32_t row = walk.rows[at];
+        if (!allows(query, row)) continue;
         const KeyedRow candidate(squared_distance(center, read(row).box, dimension_), row);
-        if (candidate.first > squared) return;
+        if (candidate.first > squared) continue;
         if (found.size() < wanted) {
           found.push_back(candidate);
           std::push_heap(found.begin(), found.end());
@@ -70,10 +80,11 @@ class TreeQueries {
           found.back() = candidate;
           std::push_heap(found.begin(), found.end());
         } else {
-          return;
+          continue;
         }
         if (found.size() == wanted) walk.limit = std::min(walk.limit, ball_limit(tree_, found.front().first));
-      });
+      }
+    }
     std::sort_heap(found.begin(), found.end());
   }
 
@@ -81,15 +92,18 @@ class TreeQueries {
   KeyedRow first_touched(std::size_t query, const Sweep& sweep, double length, double farthest, SweepWalk& walk) const {
     KeyedRow best(kNever, -1);
     const double unit = start(walk, tree_, sweep, farthest / length, true);
-    while (kernels_.next_by_time[dimension_ - 1](walk))
-      each_row(walk, query, [&](std::size_t lane, std::int32_t row) {
-        if (walk.lane_key[lane] > walk.limit) return;
-        const KeyedRow candidate(touch_time(sweep, read(row).box, dimension_, kNever), row);
-        if (candidate.first == kNever || !(candidate.first * length <= farthest)) return;
-        if (best.second >= 0 && !(candidate < best)) return;
+    const auto next = kernels_.next_by_time[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk)) {
+      least_keys_first(walk);
+      for (std::size_t at = 0; at < walk.found && walk.row_key[at] <= walk.limit; ++at) {
+        if (!allows(query, walk.rows[at])) continue;
+        const KeyedRow candidate(touch_time(sweep, read(walk.rows[at]).box, dimension_, kNever), walk.rows[at]);
+        if (candidate.first == kNever || !(candidate.first * length <= farthest)) continue;
+        if (best.second >= 0 && !(candidate < best)) continue;
         best = candidate;
         walk.limit = std::min(walk.limit, time_limit(unit, best.first));
-      });
+      }
+    }
     return best;
   }
 
@@ -98,23 +112,26 @@ class TreeQueries {
                    std::vector<KeyedRow>& found) const {
     found.clear();
     start(walk, tree_, sweep, farthest / length, false);
-    while (kernels_.next_by_time[dimension_ - 1](walk))
-      each_row(walk, query, [&](std::size_t, std::int32_t row) {
-        const double time = touch_time(sweep, read(row).box, dimension_, kNever);
-        if (time != kNever && time * length <= farthest) found.emplace_back(time, row);
-      });
+    const auto next = kernels_.next_by_time[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk))
+      for (std::size_t at = 0; at < walk.found; ++at) {
+        if (!allows(query, walk.rows[at])) continue;
+        const double time = touch_time(sweep, read(walk.rows[at]).box, dimension_, kNever);
+        if (time != kNever && time * length <= farthest) found.emplace_back(time, walk.rows[at]);
+      }
     std::sort(found.begin(), found.end());
   }
 
   bool any_touched(std::size_t query, const Sweep& sweep, double length, double farthest, SweepWalk& walk) const {
     start(walk, tree_, sweep, farthest / length, true);
-    bool touched = false;
-    while (!touched && kernels_.next_by_time[dimension_ - 1](walk))
-      each_row(walk, query, [&](std::size_t, std::int32_t row) {
-        const double time = touch_time(sweep, read(row).box, dimension_, kNever);
-        touched |= time != kNever && time * length <= farthest;
-      });
-    return touched;
+    const auto next = kernels_.next_by_time[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk))
+      for (std::size_t at = 0; at < walk.found; ++at) {
+        if (!allows(query, walk.rows[at])) continue;
+        const double time = touch_time(sweep, read(walk.rows[at]).box, dimension_, kNever);
+        if (time != kNever && time * length <= farthest) return true;
+      }
+    return false;
   }
 
   struct RegionScratch {
@@ -126,11 +143,13 @@ class TreeQueries {
   void by_region(std::size_t query, const ConvexRegion& region, RegionScratch& scratch,
                  std::vector<std::int32_t>& found) const {
     const std::size_t begin = found.size();
-    scratch.local.start(scratch.walk, tree_, region);
-    while (kernels_.next_by_region[dimension_ - 1](scratch.walk))
-      each_row(scratch.walk, query, [&](std::size_t, std::int32_t row) {
-        if (meets(region, read(row).box, dimension_)) found.push_back(row);
-      });
+    ConvexWalk& walk = scratch.walk;
+    scratch.local.start(walk, tree_, region);
+    const auto next = kernels_.next_by_region[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk))
+      for (std::size_t at = 0; at < walk.found; ++at)
+        if (allows(query, walk.rows[at]) && meets(region, read(walk.rows[at]).box, dimension_))
+          found.push_back(walk.rows[at]);
     sort_from(found, begin);
   }
 
@@ -144,12 +163,22 @@ class TreeQueries {
     return result;
   }
 
-  template <class Use>
-  void each_row(const Walk& walk, std::size_t query, Use&& use) const {
-    const std::int32_t* child = tree_.blocks.child(walk.block);
-    for (std::uint32_t lanes = walk.lanes; lanes != 0; lanes &= lanes - 1) {
-      const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
-      if (filter_.allows(static_cast<std::size_t>(child[lane]), query)) use(lane, child[lane]);
+  bool allows(std::size_t query, std::int32_t row) const {
+    return filter_.allows(static_cast<std::size_t>(row), query);
+  }
+
+  // Of the few rows of one block: the best one often makes the others needless.
+  static void least_keys_first(OrderedWalk& walk) {
+    for (std::size_t at = 1; at < walk.found; ++at) {
+      const float key = walk.row_key[at];
+      const std::int32_t row = walk.rows[at];
+      std::size_t place = at;
+      for (; place > 0 && walk.row_key[place - 1] > key; --place) {
+        walk.row_key[place] = walk.row_key[place - 1];
+        walk.rows[place] = walk.rows[place - 1];
+      }
+      walk.row_key[place] = key;
+      walk.rows[place] = row;
     }
   }
 

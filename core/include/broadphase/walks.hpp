@@ -1,8 +1,8 @@
-// Walks through a tree of blocks, as the kernels make them: stop at every block with rows that may be an answer.
+// Walks through a tree of blocks, as the kernels make them: they name the rows that may be an answer.
 //
-// A walk is prepared by its caller (tree_walks.hpp), and each call of its kernel takes it to the next such block:
-// `block` and `lanes` then say which rows, by bits; false means that the walk has ended. The tests are on local floats
-// and let through too much rather than too little: what is let through is tested on the numbers as they were given.
+// A walk is prepared by its caller (tree_walks.hpp), and each call of its kernel goes on until there are some rows for
+// him to look at: `found` of them in `rows`; none means that the walk has ended. The tests are on local floats and let
+// through too much rather than too little: what is let through is tested on the numbers as they were given.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,23 @@
 
 namespace broadphase {
 
-// Every block of a path leaves at most seven lanes and a `next` behind it.
-inline constexpr std::size_t kStackSize = kMostLevels * kLanes + 16;
+// Every block of a path leaves at most seven lanes and a `next` behind it. Up to a half of the stack, several blocks
+// are taken from it at a time; from there on, one, which keeps the bound.
+inline constexpr std::size_t kHalfStack = kMostLevels * kLanes;
+inline constexpr std::size_t kBlocksTogether = 4;
+inline constexpr std::size_t kStackSize = 2 * kHalfStack + kBlocksTogether * (kLanes + 1);
+
+// Rows that a walk hands out at a time.
+inline constexpr std::size_t kMostRows = 256;
 
 // What all walks have. Started with the root on the stack.
 struct Walk {
   const float* memory = nullptr;  // of the blocks
   std::uint64_t visited = 0;      // blocks so far: each is a test of up to eight boxes
   std::size_t depth = 0;          // of the stack
-  std::int32_t block = kNoBlock;
-  std::uint32_t lanes = 0;
-  std::int32_t stack[kStackSize];
+  std::size_t found = 0;
+  std::int32_t rows[kMostRows + kBlocksTogether * kLanes];
+  std::int32_t stack[kStackSize + kLanes];
 };
 
 // Rows whose boxes meet a box.
@@ -30,13 +36,15 @@ struct BoxWalk : Walk {
   float box[8] = {};  // D lower, then D upper; closed
 };
 
-// Walks that look at what is near before what is far. `key` is of each block on the stack, `lane_key` of each lane of
-// `block`: the least that a row below can have. What has more than `limit` is passed over; it may shrink on the way.
+// Walks that look at what is near before what is far. `key` is of each block on the stack, `row_key` of each row: the
+// least that it, or a row below it, can have. What has more than `limit` is passed over.
 struct OrderedWalk : Walk {
   float limit = 0;
-  bool ordered = false;  // the least key first; otherwise as it comes
-  float lane_key[kLanes];
-  float key[kStackSize];
+  // The blocks with the least keys first, and rows handed out a block at a time, for the limit to shrink in between;
+  // otherwise as it comes.
+  bool ordered = false;
+  float row_key[kMostRows + kLanes];
+  float key[kStackSize + kLanes];
 };
 
 // Rows whose boxes come near a point; keys are squares of distances.
