@@ -241,7 +241,8 @@ NB_MODULE(_core, m) {
       .value("auto", MethodName::automatic)
       .value("brute_force", MethodName::brute_force)
       .value("sweep_and_prune", MethodName::sweep_and_prune)
-      .value("grid", MethodName::grid);
+      .value("grid", MethodName::grid)
+      .value("bvh", MethodName::bvh);
   nb::class_<PairFilter>(m, "PairFilter")
       .def(nb::init<std::pair<PairFilter::Words, PairFilter::Words>, std::pair<PairFilter::Words, PairFilter::Words>,
                     std::pair<PairFilter::Integers, PairFilter::Integers>,

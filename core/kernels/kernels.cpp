@@ -1,9 +1,11 @@
 // All kernels of one level: this file is compiled once per instruction set, with BROADPHASE_LEVEL naming it.
 #include "broadphase/kernels.hpp"
 
+#include "curve_keys.hpp"
 #include "file_boxes_wide.hpp"
 #include "name_hits.hpp"
 #include "overlap_run.hpp"
+#include "pair_blocks.hpp"
 #include "sweep_cell.hpp"
 #include "walk_blocks.hpp"
 
@@ -35,6 +37,8 @@ const Kernels kKernels = {
     {next_by_distance<1>, next_by_distance<2>, next_by_distance<3>, next_by_distance<4>},
     {next_by_time<1>, next_by_time<2>, next_by_time<3>, next_by_time<4>},
     {next_by_region<1>, next_by_region<2>, next_by_region<3>, next_by_region<4>},
+    {pair_blocks<1>, pair_blocks<2>, pair_blocks<3>, pair_blocks<4>},
+    {curve_keys<1>, curve_keys<2>, curve_keys<3>, curve_keys<4>},
 };
 
 }  // namespace broadphase::BROADPHASE_LEVEL

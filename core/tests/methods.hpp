@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "broadphase/brute_force.hpp"
+#include "broadphase/bvh_pairs.hpp"
 #include "broadphase/collect.hpp"
 #include "broadphase/grid.hpp"
 #include "broadphase/kernels.hpp"
@@ -20,6 +21,7 @@ void for_each_method(Use&& use) {
   use.template operator()<BruteForce<T>>("brute_force");
   use.template operator()<SweepAndPrune<T>>("sweep_and_prune");
   use.template operator()<Grid<T>>("grid");
+  use.template operator()<BvhPairs<T>>("bvh");
 }
 
 // Calls use(kernels) for each level that this processor runs.

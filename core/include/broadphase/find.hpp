@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "broadphase/brute_force.hpp"
+#include "broadphase/bvh_pairs.hpp"
 #include "broadphase/choose.hpp"
 #include "broadphase/collect.hpp"
 #include "broadphase/grid.hpp"
@@ -14,7 +15,7 @@
 namespace broadphase {
 
 template <class T>
-using AnyMethod = std::variant<std::monostate, BruteForce<T>, SweepAndPrune<T>, Grid<T>>;
+using AnyMethod = std::variant<std::monostate, BruteForce<T>, SweepAndPrune<T>, Grid<T>, BvhPairs<T>>;
 
 template <class T>
 void check(const Problem<T>& problem) {
@@ -39,6 +40,8 @@ void prepare(AnyMethod<T>& method, MethodName name, const Problem<T>& problem, c
   check(problem);
   if (name == MethodName::sweep_and_prune)
     method.template emplace<SweepAndPrune<T>>(problem, kernels, workers);
+  else if (name == MethodName::bvh)
+    method.template emplace<BvhPairs<T>>(problem, kernels, workers, interrupt);
   else
     method.template emplace<BruteForce<T>>(problem, kernels, workers);
 }
@@ -47,6 +50,7 @@ void prepare(AnyMethod<T>& method, MethodName name, const Problem<T>& problem, c
 template <class T, class Use>
 auto with_method(const AnyMethod<T>& method, Use&& use) {
   if (const auto* grid = std::get_if<Grid<T>>(&method)) return use(*grid);
+  if (const auto* tree = std::get_if<BvhPairs<T>>(&method)) return use(*tree);
   if (const auto* sweep = std::get_if<SweepAndPrune<T>>(&method)) return use(*sweep);
   return use(std::get<BruteForce<T>>(method));
 }

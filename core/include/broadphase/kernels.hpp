@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "broadphase/grid_record.hpp"
+#include "broadphase/pair_walk.hpp"
 #include "broadphase/walks.hpp"
 
 namespace broadphase {
@@ -20,6 +21,9 @@ struct RunQuery {
 };
 template <class T>
 using OverlapRun = std::size_t (*)(const RunQuery<T>& query, std::uint32_t* positions);
+
+// Curves through grids are followed for up to so many places at a time.
+inline constexpr std::size_t kCurveRun = 256;
 
 // Kernels of one level. Arrays by dimension: entry D - 1.
 struct Kernels {
@@ -44,6 +48,10 @@ struct Kernels {
   void (*next_by_distance[4])(BallWalk&);
   void (*next_by_time[4])(SweepWalk&);
   void (*next_by_region[4])(ConvexWalk&);
+  bool (*pair_blocks[4])(PairWalk&);
+
+  // Places of `bits` bits along each axis to numbers along a Hilbert curve; strips of 32 are worked on whole.
+  void (*curve_keys[4])(std::uint32_t (*place)[kCurveRun], std::size_t count, int bits, std::uint32_t* keys);
 };
 
 // Levels built into this module that this processor can run, weakest first; `count` receives how many.

@@ -80,6 +80,17 @@ METHODS: tuple[Method, ...] = (
         doi="10.1109/ICDE.2000.839452",
         docs_page="docs/methods/grid.md",
     ),
+    Method(
+        name="bvh",
+        title="Bounding volume hierarchy",
+        summary="Boxes around boxes, eight to a node; sizes may differ as they like, and it answers every question.",
+        dimensions=_ALL_DIMENSIONS,
+        dtypes=_ALL_DTYPES,
+        capabilities=_ONE_SHOT,
+        paper="I. Kamel, C. Faloutsos, Hilbert R-tree: An Improved R-tree Using Fractals, VLDB 1994",
+        doi="https://www.vldb.org/conf/1994/P500.PDF",
+        docs_page="docs/methods/bvh.md",
+    ),
 )
 
 

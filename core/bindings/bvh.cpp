@@ -1,0 +1,152 @@
+// A bounding volume hierarchy, kept and asked from Python.
+#include "broadphase/bvh.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "block_index.hpp"
+#include "broadphase/sort_pairs.hpp"
+#include "pair_filter.hpp"
+
+namespace broadphase::python {
+
+namespace {
+
+// (n, dimension) values.
+nb::object as_corners(std::vector<double>&& values, std::size_t dimension) {
+  const std::size_t count = values.size() / dimension;
+  return as_array(std::move(values), 1).attr("reshape")(count, dimension);
+}
+
+class BvhIndex : public BlockIndex {
+ public:
+  explicit BvhIndex(std::size_t dimension) : bvh_(tree) { tree.blocks = Blocks(dimension); }
+
+  using Rows = Vector<std::int32_t>;
+
+  void build(AnyArray lower, AnyArray upper, Rows rows, unsigned workers) {
+    const nb::gil_scoped_release release;
+    Interrupt interrupt(signal_pending);
+    with_boxes(lower, upper, [&](const auto& boxes) {
+      bvh_.build(boxes, rows.data(), rows.shape(0), chosen_kernels(), workers, interrupt);
+    });
+  }
+
+  nb::object pairs(AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter, unsigned workers, bool sort,
+                   std::uint64_t limit) {
+    Pairs result;
+    {
+      const nb::gil_scoped_release release;
+      Interrupt interrupt(signal_pending);
+      with_pairs(lower, upper, touching, filter, [&](const auto& method, const Filter* wanted) {
+        result = collect_pairs(method, wanted, workers, limit, interrupt);
+        note(method.tests(), result.size);
+      });
+      if (sort) sort_pairs(result, lower.shape(0), workers, interrupt);
+    }
+    return as_array(std::move(result));
+  }
+  std::uint64_t count(AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter, unsigned workers) {
+    const nb::gil_scoped_release release;
+    Interrupt interrupt(signal_pending);
+    std::uint64_t result = 0;
+    with_pairs(lower, upper, touching, filter, [&](const auto& method, const Filter* wanted) {
+      result = count_pairs(method, wanted, workers, interrupt);
+      note(method.tests(), result);
+    });
+    return result;
+  }
+
+  nb::dict stats() const {
+    const BvhReport report = bvh_.report();
+    const double n = static_cast<double>(bvh_.rows());
+    nb::dict result;
+    result["method"] = "bvh";
+    result["rows"] = bvh_.rows();
+    result["nodes"] = tree.blocks.count();
+    result["depth"] = report.depth;
+    result["nodes_by_level"] = report.blocks_by_level;
+    result["fill"] = report.lanes > 0 ? static_cast<double>(report.lanes) / static_cast<double>(tree.blocks.count() * kLanes) : 0.0;
+    result["cost"] = report.cost;
+    result["bytes"] = bvh_.bytes();
+    result["tests"] = tests_.load();
+    result["pairs"] = found_.load();
+    result["brute_force_tests"] = static_cast<std::uint64_t>(n * (n - 1) / 2);
+    return result;
+  }
+
+  nb::tuple outline() const {
+    const std::size_t dimension = tree.dimension();
+    std::vector<double> lower, upper;
+    std::vector<std::int32_t> level;
+    bvh_.for_each_block([&](std::int32_t block, std::size_t depth) {
+      const Bounds bounds = bounds_of(tree.blocks, block);
+      for (std::size_t k = 0; k < dimension; ++k) {
+        lower.push_back(tree.frame.given(static_cast<double>(bounds.box[k]), k));
+        upper.push_back(tree.frame.given(static_cast<double>(bounds.box[dimension + k]), k));
+      }
+      level.push_back(static_cast<std::int32_t>(depth));
+    });
+    return nb::make_tuple(as_corners(std::move(lower), dimension), as_corners(std::move(upper), dimension),
+                          as_array(std::move(level), 1));
+  }
+
+  std::string validate(AnyArray lower, AnyArray upper, Rows rows) const {
+    const nb::gil_scoped_release release;
+    return with_boxes(lower, upper,
+                      [&](const auto& boxes) { return bvh_.validate(boxes, rows.data(), rows.shape(0)); });
+  }
+
+  std::size_t memory_bytes() const { return bvh_.bytes(); }
+
+ private:
+  template <class Use>
+  static auto with_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
+    return lower.dtype() == nb::dtype<float>() ? use(view<float>(lower, upper)) : use(view<double>(lower, upper));
+  }
+  template <class Use>
+  void with_pairs(const AnyArray& lower, const AnyArray& upper, bool touching, const PairFilter* filter,
+                  Use&& use) const {
+    const Filter* wanted = filter != nullptr ? filter->get() : nullptr;
+    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+      Problem<T> problem;
+      problem.first = boxes;
+      problem.dimension = tree.dimension();
+      problem.touching = touching;
+      const KeepOverlaps<T> keep{problem, touching && tree.frame.exact && std::is_same_v<T, float>};
+      use(TreePairs<KeepOverlaps<T>>(tree, keep, chosen_kernels()), wanted);
+    });
+  }
+  void note(std::uint64_t tests, std::uint64_t found) {
+    tests_ = tests;
+    found_ = found;
+  }
+
+  Bvh bvh_;
+  std::atomic<std::uint64_t> tests_{0}, found_{0};  // of the last search for pairs
+};
+
+}  // namespace
+
+void bind_bvh(nb::module_& module) {
+  nb::class_<BvhIndex, BlockIndex>(module, "Bvh")
+      .def(nb::init<std::size_t>(), nb::arg("dimension"))
+      .def("build", &BvhIndex::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
+      .def("pairs", &BvhIndex::pairs, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("filter").none(),
+           nb::arg("workers"), nb::arg("sort"), nb::arg("limit"))
+      .def("count", &BvhIndex::count, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("filter").none(),
+           nb::arg("workers"))
+      .def("stats", &BvhIndex::stats)
+      .def("outline", &BvhIndex::outline)
+      .def("validate", &BvhIndex::validate, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
+      .def_prop_ro("memory_bytes", &BvhIndex::memory_bytes);
+}
+
+}  // namespace broadphase::python

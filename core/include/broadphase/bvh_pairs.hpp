@@ -1,0 +1,92 @@
+// The pairs of one call, by a tree packed for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "broadphase/bvh_packed.hpp"
+#include "broadphase/problem.hpp"
+#include "broadphase/tree_pairs.hpp"
+
+namespace broadphase {
+
+// Packs trees of all rows of one or two sets; keeps what it works with for the next one.
+template <class T>
+class TreePacker {
+ public:
+  // `rows`: none for all of them. Throws bad_alloc or Interrupted, and then the tree is what it was.
+  void pack(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
+            std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
+    const Extent<T> extent = order(boxes, rows, count, kernels, workers, interrupt);
+    tree.blocks.reserve(PackedLevels(count).count());
+    tree.frame = frame_around(extent, boxes.dimension);
+    pack_rows(tree, boxes, order_, places, workers);
+  }
+  // In the frame that the tree has.
+  void pack_in_frame(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
+                     const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
+    order(boxes, rows, count, kernels, workers, interrupt);
+    tree.blocks.reserve(PackedLevels(count).count());
+    pack_rows(tree, boxes, order_, nullptr, workers);
+  }
+
+ private:
+  Extent<T> order(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
+                  unsigned workers, Interrupt& interrupt) {
+    const Extent<T> extent = extent_of(boxes, rows, count, workers, interrupt);
+    order_.sort(boxes, rows, count, extent, kernels, workers, interrupt);
+    return extent;
+  }
+
+  CurveOrder<T> order_;
+};
+
+// Satisfies Method.
+template <class T>
+class BvhPairs {
+ public:
+  using Pairs = TreePairs<KeepOverlaps<T>>;
+  using Scratch = typename Pairs::Scratch;
+
+  BvhPairs(const Problem<T>& problem, const Kernels& kernels, unsigned workers) : problem_(problem) {
+    Interrupt never;
+    build(kernels, workers, never);
+  }
+  BvhPairs(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt& interrupt)
+      : problem_(problem) {
+    build(kernels, workers, interrupt);
+  }
+
+  std::size_t task_count() const { return pairs_->task_count(); }
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const { pairs_->run(task, scratch, out); }
+
+ private:
+  void build(const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
+    large_.blocks = Blocks(problem_.dimension);
+    small_.blocks = Blocks(problem_.dimension);
+    TreePacker<T> packer;
+    // The frame is that of the larger set.
+    const bool turned = problem_.cross && problem_.second.count > problem_.first.count;
+    const auto boxes = [&](const BoxView<T>& set) { return GrownBoxes<T>{set, problem_.dimension, problem_.grow}; };
+    const BoxView<T>& large = turned ? problem_.second : problem_.first;
+    packer.pack(large_, boxes(large), nullptr, large.count, nullptr, kernels, workers, interrupt);
+    if (problem_.cross) {
+      const BoxView<T>& small = turned ? problem_.first : problem_.second;
+      small_.frame = large_.frame;
+      packer.pack_in_frame(small_, boxes(small), nullptr, small.count, kernels, workers, interrupt);
+    }
+    const bool exact = large_.frame.exact && (!problem_.cross || small_.frame.exact);
+    const KeepOverlaps<T> keep{problem_, exact && problem_.touching};
+    if (problem_.cross)
+      pairs_.emplace(large_, small_, turned, keep, kernels);
+    else
+      pairs_.emplace(large_, keep, kernels);
+  }
+
+  Problem<T> problem_;
+  BlockTree large_, small_;
+  std::optional<Pairs> pairs_;
+};
+
+}  // namespace broadphase
