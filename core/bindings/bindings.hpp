@@ -71,6 +71,7 @@ const Kernels& chosen_kernels();
 
 // Before any class of an index: it has their base.
 void bind_tree_queries(nb::module_& module);
+void bind_bvh(nb::module_& module);
 void bind_sweep_and_prune(nb::module_& module);
 
 }  // namespace broadphase::python

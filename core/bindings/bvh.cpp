@@ -25,6 +25,11 @@ nb::object as_corners(std::vector<double>&& values, std::size_t dimension) {
   return as_array(std::move(values), 1).attr("reshape")(count, dimension);
 }
 
+template <class Use>
+auto with_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
+  return lower.dtype() == nb::dtype<float>() ? use(view<float>(lower, upper)) : use(view<double>(lower, upper));
+}
+
 class BvhIndex : public BlockIndex {
  public:
   explicit BvhIndex(std::size_t dimension) : bvh_(tree) { tree.blocks = Blocks(dimension); }
@@ -73,7 +78,8 @@ class BvhIndex : public BlockIndex {
     result["nodes"] = tree.blocks.count();
     result["depth"] = report.depth;
     result["nodes_by_level"] = report.blocks_by_level;
-    result["fill"] = report.lanes > 0 ? static_cast<double>(report.lanes) / static_cast<double>(tree.blocks.count() * kLanes) : 0.0;
+    result["fill"] =
+        report.lanes > 0 ? static_cast<double>(report.lanes) / static_cast<double>(tree.blocks.count() * kLanes) : 0.0;
     result["cost"] = report.cost;
     result["bytes"] = bvh_.bytes();
     result["tests"] = tests_.load();
@@ -107,10 +113,6 @@ class BvhIndex : public BlockIndex {
   std::size_t memory_bytes() const { return bvh_.bytes(); }
 
  private:
-  template <class Use>
-  static auto with_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
-    return lower.dtype() == nb::dtype<float>() ? use(view<float>(lower, upper)) : use(view<double>(lower, upper));
-  }
   template <class Use>
   void with_pairs(const AnyArray& lower, const AnyArray& upper, bool touching, const PairFilter* filter,
                   Use&& use) const {

@@ -261,6 +261,7 @@ NB_MODULE(_core, m) {
         nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
         nb::arg("workers"), nb::arg("sort"), nb::arg("limit"));
   bind_tree_queries(m);
+  bind_bvh(m);
   bind_sweep_and_prune(m);
   m.def("report", &report, nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
         nb::arg("other_upper").none());

@@ -2,6 +2,7 @@
 
 from broadphase._core import (
     BlockIndex,
+    Bvh,
     InvalidBoxes,
     Method,
     PairFilter,
@@ -27,6 +28,7 @@ from broadphase._core import (
 
 __all__ = [
     "BlockIndex",
+    "Bvh",
     "InvalidBoxes",
     "Method",
     "PairFilter",

@@ -46,8 +46,8 @@ inline Bounds bounds_of(const Blocks& blocks, std::int32_t block) {
   return bounds;
 }
 
-// Half the surface of a box, which the chance that a random ray hits it is proportional to; the length in one dimension.
-// Infinite extents count as large ones, so that sums and differences stay numbers.
+// Half the surface of a box, which the chance that a random ray hits it is proportional to; the length in one
+// dimension. Infinite extents count as large ones, so that sums and differences stay numbers.
 inline float half_area(const float* box, std::size_t dimension) {
   constexpr float kMost = 1e6F;
   float extent[4];
@@ -56,8 +56,7 @@ inline float half_area(const float* box, std::size_t dimension) {
     case 1: return extent[0];
     case 2: return extent[0] + extent[1];
     case 3: return extent[0] * extent[1] + (extent[0] + extent[1]) * extent[2];
-    default:
-      return extent[0] * extent[1] * (extent[2] + extent[3]) + (extent[0] + extent[1]) * extent[2] * extent[3];
+    default: return extent[0] * extent[1] * (extent[2] + extent[3]) + (extent[0] + extent[1]) * extent[2] * extent[3];
   }
 }
 
