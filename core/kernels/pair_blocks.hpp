@@ -77,7 +77,6 @@ inline void name_pairs(PairWalk& walk, LaneMatrix hits, const std::int32_t* rows
 // True if there was no more room for pairs: there is more to come.
 template <std::size_t D>
 bool pair_blocks(PairWalk& walk) {
-  constexpr std::size_t kWords = BlockLayout{D}.words(), kChild = BlockLayout{D}.child();
   std::size_t depth = walk.depth;
   while (depth > 0) {
     if (walk.room - walk.found < kHitsAStep) {
@@ -88,8 +87,6 @@ bool pair_blocks(PairWalk& walk) {
     const bool self = (entry.flags & BlockPair::kSelf) != 0, turned = (entry.flags & BlockPair::kTurned) != 0;
     const float* memory_a = walk.memory[turned];
     const float* memory_b = walk.memory[!turned];
-    const float* at_a = memory_a + static_cast<std::size_t>(entry.a) * kWords;
-    const float* at_b = memory_b + static_cast<std::size_t>(entry.b) * kWords;
     const BlockReader<D> a(memory_a, entry.a), b(memory_b, entry.b);
     const auto push = [&](std::int32_t p, std::int32_t q, std::uint32_t lanes, std::uint32_t flags) {
       walk.stack[depth++] = {p, q, static_cast<std::uint16_t>(lanes), static_cast<std::uint16_t>(flags)};
@@ -103,7 +100,7 @@ bool pair_blocks(PairWalk& walk) {
     }
 
     const std::uint32_t lanes = a.occupied() & entry.lanes;
-    LaneMatrix meet = meeting_lanes<D>(at_a, lanes, b);
+    LaneMatrix meet = meeting_lanes<D>(memory_a + static_cast<std::size_t>(entry.a) * BlockReader<D>::kWords, lanes, b);
     if (self) meet &= kAfter;
     walk.tests += bit_count(lanes) * bit_count(b.occupied());
     const LaneMatrix of_rows_a = full_rows_of(a.rows()), of_rows_b = columns_of(b.rows());
@@ -112,29 +109,28 @@ bool pair_blocks(PairWalk& walk) {
       if (walk.counting)
         walk.count += count_of(hits);
       else
-        name_pairs(walk, hits, reinterpret_cast<const std::int32_t*>(at_a) + kChild,
-                   reinterpret_cast<const std::int32_t*>(at_b) + kChild, turned);
+        name_pairs(walk, hits, a.child(), b.child(), turned);
     }
     if (below) {
       if (self)
         for (std::uint32_t inner = lanes & ~a.rows(); inner != 0; inner &= inner - 1) {
-          const std::int32_t child = a.child(lowest_bit(inner));
+          const std::int32_t child = a.child()[lowest_bit(inner)];
           push(child, child, BlockPair::kAllLanes, BlockPair::kSelf);
         }
       meet ^= hits;
       for (LaneMatrix both = meet & ~of_rows_a & ~of_rows_b; both != 0; both &= both - 1) {
         const std::uint32_t at = lowest_of(both);
-        push(a.child(at >> 3), b.child(at & 7u), BlockPair::kAllLanes, way);
+        push(a.child()[at >> 3], b.child()[at & 7u], BlockPair::kAllLanes, way);
       }
       // A row of one block with what is below the other: for all such rows together.
       const LaneMatrix rows_with = meet & of_rows_a, with_rows = meet & of_rows_b;
       for (std::uint32_t inner = lanes_with_any(rows_with); inner != 0; inner &= inner - 1) {
         const std::uint32_t lane = lowest_bit(inner);
-        push(entry.a, b.child(lane), column(rows_with, lane), way | BlockPair::kAlone);
+        push(entry.a, b.child()[lane], column(rows_with, lane), way | BlockPair::kAlone);
       }
       for (std::uint32_t lane = 0; with_rows != 0 && lane < 8; ++lane) {
         const auto rows = static_cast<std::uint32_t>(with_rows >> (8 * lane) & 0xffu);
-        if (rows != 0) push(entry.b, a.child(lane), rows, (way ^ BlockPair::kTurned) | BlockPair::kAlone);
+        if (rows != 0) push(entry.b, a.child()[lane], rows, (way ^ BlockPair::kTurned) | BlockPair::kAlone);
       }
     }
     if (walk.expanding) break;
