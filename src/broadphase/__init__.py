@@ -4,6 +4,7 @@ Start with `pairs`. Boxes are NumPy arrays of shape (n, 2, d): lower corner, upp
 """
 
 from broadphase import boxes
+from broadphase.cameras import look_at, orthographic, perspective, selection_matrix
 from broadphase.errors import InvalidBoxError, InvalidBoxWarning, MissingExtraError, TooManyPairsError
 from broadphase.explaining import Explanation, explain
 from broadphase.index.registry import METHODS
@@ -22,7 +23,11 @@ __all__ = [
     "count_pairs",
     "explain",
     "iter_pairs",
+    "look_at",
+    "orthographic",
     "pairs",
+    "perspective",
+    "selection_matrix",
 ]
 
 __version__ = "0.1.0"
