@@ -60,6 +60,26 @@ def test_nearest_to_a_point_inside_is_at_zero():
     assert distance.tolist() == [[0.0, 0.0], [0.0, 1e9 - 6]]
 
 
+def test_nothing_is_near_what_lies_at_infinity():
+    boxes = np.array([[[INF, 0.0], [INF, 9.0]], [[3.0, 0.0], [INF, 1.0]]])
+    assert answers(query_oracle.query_ball(boxes, [[0.0, 0.0]], 1e300)) == [[1]]
+    index, distance = query_oracle.nearest(boxes, [[0.0, 0.0]], k=2)
+    assert (index.tolist(), distance.tolist()) == ([[1, -1]], [[3.0, INF]])
+
+
+@pytest.mark.parametrize("exponent", [-1060, -1000, -500, 500, 1000, 1019])
+def test_distances_of_any_scale_are_those_of_one_scaled(exponent):
+    rng = np.random.default_rng(3)
+    boxes, points = lattice(rng, 30, 3, "float64"), rng.integers(-9, 10, (20, 3)) / 2
+    scaled = np.ldexp(boxes, exponent), np.ldexp(points, exponent)
+    assert_same_answers(
+        query_oracle.query_ball(*scaled, np.ldexp(1.5, exponent)), query_oracle.query_ball(boxes, points, 1.5)
+    )
+    index, distance = query_oracle.nearest(boxes, points, k=4, max_distance=5.0)
+    expected = index, np.ldexp(distance, exponent)
+    assert_same_answers(query_oracle.nearest(*scaled, k=4, max_distance=np.ldexp(5.0, exponent)), expected)
+
+
 def test_ray_distance_does_not_depend_on_the_length_of_the_direction():
     for length in (1.0, 0.1, 3.0, 1e-300, 1e300):
         index, distance = query_oracle.raycast(SQUARES, [[1.0, 8.0], [-3.0, 1.0]], [[0.0, -length], [length, 0.0]])

@@ -53,8 +53,8 @@ def query_ball(
     boxes: Any, centers: ArrayLike, radii: ArrayLike, *, rows: ArrayLike | None = None, layers: Layers | None = None
 ) -> tuple[Rows, Offsets]:
     """Find the boxes with a point at most a radius away from each centre."""
-    squared = squares(*as_float64(boxes), np.asarray(centers, np.float64))
-    return ragged(squared <= each_squared(radii, len(squared)), rows, layers)
+    squared, _, reach = squares(*as_float64(boxes), np.asarray(centers, np.float64), radii)
+    return ragged((squared <= reach) & (squared < np.inf), rows, layers)
 
 
 def nearest(
@@ -68,16 +68,17 @@ def nearest(
 ) -> tuple[Rows, Floats]:
     """Find the `k` boxes nearest to each point and their distances, `(q, k)` both; -1 and infinity where there is none.
 
-    Of boxes at one distance, the lower row comes first.
+    Of boxes at one distance, the lower row comes first. A box at infinity is near nothing.
     """
-    squared = squares(*as_float64(boxes), np.asarray(points, np.float64))
-    hit = (squared <= each_squared(max_distance, len(squared))) & allowed(squared.shape, layers)
+    squared, exponents, reach = squares(*as_float64(boxes), np.asarray(points, np.float64), max_distance)
+    hit = (squared <= reach) & (squared < np.inf) & allowed(squared.shape, layers)
     order = np.lexsort((squared, ~hit), axis=1)[:, :k]
     found = np.take_along_axis(hit, order, axis=1)
     index = np.full((len(squared), k), -1, np.int32)
     distance = np.full((len(squared), k), np.inf)
     index[:, : order.shape[1]] = np.where(found, numbers(squared.shape[1], rows)[order], -1)
-    distance[:, : order.shape[1]] = np.where(found, np.sqrt(np.take_along_axis(squared, order, axis=1)), np.inf)
+    away = np.ldexp(np.sqrt(np.take_along_axis(squared, order, axis=1)), exponents)
+    distance[:, : order.shape[1]] = np.where(found, away, np.inf)
     return index, distance
 
 
@@ -147,22 +148,22 @@ def as_float64(boxes: Any) -> tuple[Floats, Floats]:
     return lower.astype(np.float64), upper.astype(np.float64)
 
 
-def each_squared(values: ArrayLike, count: int) -> Floats:
-    """Give the square of one number, or of one for each question, as a column."""
-    column = np.broadcast_to(np.asarray(values, np.float64), (count,))[:, None]
-    with np.errstate(over="ignore"):
-        return column * column
+def squares(lower: Floats, upper: Floats, points: Floats, radii: ArrayLike) -> tuple[Floats, NDArray[np.int32], Floats]:
+    """Give the square of the distance of each point to each box, `(q, n)`, and that of its radius, `(q, 1)`.
 
-
-def squares(lower: Floats, upper: Floats, points: Floats) -> Floats:
-    """Give the square of the distance of each point to each box, `(q, n)`; 0 inside."""
+    Both in units of a power of two, of which the second result is the exponent, `(q, 1)`: it rounds nothing, and no
+    square is too large or too small a number.
+    """
+    largest = np.max(np.abs([lower, upper]), initial=0.0, where=np.isfinite([lower, upper]))
+    exponents = np.frexp(np.maximum(np.abs(points).max(axis=1, initial=0.0), largest))[1][:, None]
     total = np.zeros((len(points), len(lower)))
     with np.errstate(over="ignore"):
         for axis in range(lower.shape[1]):
             at = points[:, axis, None]
-            gap = np.maximum(np.maximum(lower[:, axis] - at, at - upper[:, axis]), 0.0)
+            gap = np.ldexp(np.maximum(np.maximum(lower[:, axis] - at, at - upper[:, axis]), 0.0), -exponents)
             total += gap * gap
-    return total
+        radius = np.ldexp(np.broadcast_to(np.asarray(radii, np.float64), len(points))[:, None], -exponents)
+        return total, exponents, radius * radius
 
 
 def touch_times(lower: Floats, upper: Floats, low: Floats, high: Floats, motion: Floats) -> Floats:
