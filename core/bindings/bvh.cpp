@@ -37,11 +37,20 @@ class BvhIndex : public BlockIndex {
   using Rows = Vector<std::int32_t>;
 
   void build(AnyArray lower, AnyArray upper, Rows rows, unsigned workers) {
+    change(lower, upper, workers,
+           [&](const auto& boxes, const Bvh::Work& work) { bvh_.build(boxes, rows.data(), rows.shape(0), work); });
+  }
+  void insert(AnyArray lower, AnyArray upper, Rows rows, unsigned workers) {
+    change(lower, upper, workers,
+           [&](const auto& boxes, const Bvh::Work& work) { bvh_.insert(boxes, rows.data(), rows.shape(0), work); });
+  }
+  void update(AnyArray lower, AnyArray upper, Rows rows, unsigned workers) {
+    change(lower, upper, workers,
+           [&](const auto& boxes, const Bvh::Work& work) { bvh_.update(boxes, rows.data(), rows.shape(0), work); });
+  }
+  void remove(Rows rows) {
     const nb::gil_scoped_release release;
-    Interrupt interrupt(signal_pending);
-    with_boxes(lower, upper, [&](const auto& boxes) {
-      bvh_.build(boxes, rows.data(), rows.shape(0), chosen_kernels(), workers, interrupt);
-    });
+    bvh_.remove(rows.data(), rows.shape(0));
   }
 
   nb::object pairs(AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter, unsigned workers, bool sort,
@@ -82,6 +91,7 @@ class BvhIndex : public BlockIndex {
         report.lanes > 0 ? static_cast<double>(report.lanes) / static_cast<double>(tree.blocks.count() * kLanes) : 0.0;
     result["cost"] = report.cost;
     result["bytes"] = bvh_.bytes();
+    result["rebuilds"] = bvh_.rebuilds();
     result["tests"] = tests_.load();
     result["pairs"] = found_.load();
     result["brute_force_tests"] = static_cast<std::uint64_t>(n * (n - 1) / 2);
@@ -114,6 +124,12 @@ class BvhIndex : public BlockIndex {
 
  private:
   template <class Use>
+  void change(const AnyArray& lower, const AnyArray& upper, unsigned workers, Use&& use) {
+    const nb::gil_scoped_release release;
+    Interrupt interrupt(signal_pending);
+    with_boxes(lower, upper, [&](const auto& boxes) { use(boxes, Bvh::Work{chosen_kernels(), workers, interrupt}); });
+  }
+  template <class Use>
   void with_pairs(const AnyArray& lower, const AnyArray& upper, bool touching, const PairFilter* filter,
                   Use&& use) const {
     const Filter* wanted = filter != nullptr ? filter->get() : nullptr;
@@ -141,6 +157,9 @@ void bind_bvh(nb::module_& module) {
   nb::class_<BvhIndex, BlockIndex>(module, "Bvh")
       .def(nb::init<std::size_t>(), nb::arg("dimension"))
       .def("build", &BvhIndex::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
+      .def("insert", &BvhIndex::insert, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
+      .def("update", &BvhIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
+      .def("remove", &BvhIndex::remove, nb::arg("rows"))
       .def("pairs", &BvhIndex::pairs, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("filter").none(),
            nb::arg("workers"), nb::arg("sort"), nb::arg("limit"))
       .def("count", &BvhIndex::count, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("filter").none(),

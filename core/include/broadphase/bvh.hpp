@@ -9,6 +9,7 @@
 
 #include "broadphase/blocks.hpp"
 #include "broadphase/bvh_bounds.hpp"
+#include "broadphase/bvh_edit.hpp"
 #include "broadphase/bvh_pairs.hpp"
 #include "broadphase/plain_array.hpp"
 
@@ -29,21 +30,92 @@ class Bvh {
   Bvh(const Bvh&) = delete;
   Bvh& operator=(const Bvh&) = delete;
 
+  // What long calls need besides the boxes.
+  struct Work {
+    const Kernels& kernels;
+    unsigned workers;
+    Interrupt& interrupt;
+  };
+
   std::size_t rows() const { return rows_; }
+  std::size_t rebuilds() const { return rebuilds_; }
   bool has(std::size_t row) const { return row < places_.size() && places_[row] != kNoPlace; }
   std::size_t bytes() const { return tree_.blocks.bytes() + places_.size() * sizeof(std::uint32_t); }
 
   // Replaces what was there. Throws bad_alloc or Interrupted, and then the tree is what it was.
   template <class T>
-  void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
-             unsigned workers, Interrupt& interrupt) {
-    TreePacker<T> packer;
+  void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
     PlainArray<std::uint32_t> places;
     places.grow(boxes.count);
     std::fill_n(places.get(), boxes.count, kNoPlace);
-    packer.pack(tree_, {boxes, tree_.dimension()}, rows, count, places.get(), kernels, workers, interrupt);
+    TreePacker<T> packer;
+    packer.pack(tree_, {boxes, tree_.dimension()}, rows, count, places.get(), work.kernels, work.workers,
+                work.interrupt);
     places_ = std::move(places);
     rows_ = count;
+    area_a_row_ = area_of_blocks() / static_cast<double>(std::max<std::size_t>(rows_, 1));
+    changes_ = 0;
+  }
+
+  // Rows that were not there. Throws bad_alloc or Interrupted, and then those rows are not there.
+  template <class T>
+  void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
+    if (count == 0) return;
+    if (count > rows_ / kManyInserts) {
+      std::vector<std::int32_t> all = rows_in_order();
+      all.insert(all.end(), rows, rows + count);
+      build(boxes, all.data(), all.size(), work);
+      ++rebuilds_;
+      return;
+    }
+    grow_places(boxes.count);
+    std::size_t done = 0;
+    try {
+      BvhEdit edit(tree_, places_.get());
+      const GrownBoxes<T> given{boxes, tree_.dimension()};
+      LocalBoxes<T> local(given, tree_.frame);
+      float box[8];
+      for (; done < count; ++done) {
+        edit.make_room();
+        local.get(static_cast<std::size_t>(rows[done]), box);
+        if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[done]), box);
+        edit.insert(rows[done], box);
+        ++rows_;
+      }
+    } catch (...) {
+      remove(rows, done);
+      throw;
+    }
+    changes_ += count;
+    improve(boxes, work);
+  }
+
+  void remove(const std::int32_t* rows, std::size_t count) {
+    BvhEdit edit(tree_, places_.get());
+    for (std::size_t at = 0; at < count; ++at) edit.remove(rows[at]);
+    rows_ -= count;
+    changes_ += count;
+  }
+
+  // Rows that moved. Throws bad_alloc or Interrupted, and then some of them may be where they were.
+  template <class T>
+  void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
+    const GrownBoxes<T> given{boxes, tree_.dimension()};
+    LocalBoxes<T> local(given, tree_.frame);
+    BvhEdit edit(tree_, places_.get());
+    float box[8];
+    if (count > rows_ / kManyMoves) {
+      refit(local);
+    } else {
+      for (std::size_t at = 0; at < count; ++at) {
+        edit.make_room();
+        local.get(static_cast<std::size_t>(rows[at]), box);
+        if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[at]), box);
+        edit.move(rows[at], box);
+      }
+    }
+    changes_ += count;
+    improve(boxes, work);
   }
 
   BvhReport report() const {
@@ -86,9 +158,78 @@ class Bvh {
   std::string validate(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) const;
 
  private:
+  // Above these shares of all rows, one by one is slower than all at once.
+  static constexpr std::size_t kManyInserts = 4, kManyMoves = 4;
+  // The tree is built anew when its blocks have grown by this factor: then questions take about so much longer, and a
+  // build costs less than the changes since the last one did.
+  static constexpr double kWorse = 1.5;
+
+  void grow_places(std::size_t rows) {
+    const std::size_t before = places_.size();
+    if (rows <= before) return;
+    places_.grow(std::max(rows, before + before / 2));
+    std::fill(places_.get() + before, places_.get() + places_.size(), kNoPlace);
+  }
+
+  // As they hang: near rows follow each other.
+  std::vector<std::int32_t> rows_in_order() const {
+    std::vector<std::int32_t> rows;
+    rows.reserve(rows_);
+    for_each_block([&](std::int32_t block, std::size_t) {
+      for_each_lane(tree_.blocks.rows(block),
+                    [&](std::size_t lane) { rows.push_back(tree_.blocks.child(block)[lane]); });
+    });
+    return rows;
+  }
+
+  template <class T>
+  void refit(LocalBoxes<T>& local) {
+    float box[8];
+    const auto read_rows = [&] {
+      for_each_block([&](std::int32_t block, std::size_t) {
+        for_each_lane(tree_.blocks.rows(block), [&](std::size_t lane) {
+          local.get(static_cast<std::size_t>(tree_.blocks.child(block)[lane]), box);
+          tree_.blocks.set_box(block, lane, box);
+        });
+      });
+    };
+    read_rows();
+    if (tree_.frame.exact && local.lossy()) {
+      tree_.frame.exact = false;
+      read_rows();
+    }
+    BvhEdit(tree_, places_.get()).refit();
+  }
+
+  double area_of_blocks() const {
+    double sum = 0;
+    float box[8];
+    for_each_block([&](std::int32_t block, std::size_t) {
+      for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block), [&](std::size_t lane) {
+        tree_.blocks.get_box(block, lane, box);
+        sum += half_area(box, tree_.dimension());
+      });
+    });
+    return sum;
+  }
+
+  // Once there have been many changes: builds the tree anew if it has become worse.
+  template <class T>
+  void improve(const BoxView<T>& boxes, const Work& work) {
+    if (changes_ < rows_ / 2 + kLanes) return;
+    changes_ = 0;
+    const double area_a_row = area_of_blocks() / static_cast<double>(std::max<std::size_t>(rows_, 1));
+    if (area_a_row <= kWorse * area_a_row_ && tree_.blocks.count() < rows_) return;
+    const std::vector<std::int32_t> rows = rows_in_order();
+    build(boxes, rows.data(), rows.size(), work);
+    ++rebuilds_;
+  }
+
   BlockTree& tree_;
   PlainArray<std::uint32_t> places_;  // of each row; kNoPlace: it is not there
   std::size_t rows_ = 0;
+  std::size_t changes_ = 0, rebuilds_ = 0;  // since the last build or look at the tree; on its own
+  double area_a_row_ = 0;                   // half-areas of all blocks after the last build
 };
 
 }  // namespace broadphase

@@ -50,8 +50,8 @@ inline Bounds bounds_of(const Blocks& blocks, std::int32_t block) {
 // dimension. Infinite extents count as large ones, so that sums and differences stay numbers.
 inline float half_area(const float* box, std::size_t dimension) {
   constexpr float kMost = 1e6F;
-  float extent[4];
-  for (std::size_t k = 0; k < dimension; ++k) extent[k] = std::min(box[dimension + k] - box[k], kMost);
+  float extent[4] = {};
+  for (std::size_t k = 0; k < dimension; ++k) extent[k] = std::min(kMost, box[dimension + k] - box[k]);
   switch (dimension) {
     case 1: return extent[0];
     case 2: return extent[0] + extent[1];
