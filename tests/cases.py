@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pytest
 
 import broadphase as bp
 from broadphase.index.registry import METHODS
@@ -15,6 +16,8 @@ from broadphase.testing import SCENES, assert_same_pairs, make_scene, oracle
 METHOD_NAMES = tuple(sorted({"auto", *(method.name for method in METHODS)}))
 DIMENSIONS = (1, 2, 3, 4)
 DTYPES = ("float32", "float64")
+INDEXES = tuple(getattr(bp, method.index_class) for method in METHODS if method.index_class)
+EACH_INDEX = pytest.mark.parametrize("kind", INDEXES, ids=lambda kind: kind.__name__)
 LINEAR_SCENES = tuple(name for name, scene in SCENES.items() if not scene.quadratic)
 
 
@@ -48,6 +51,13 @@ def check_pairs(
         assert_same_pairs(actual, expected, where)
         assert bp.count_pairs(boxes, other, method=method, workers=workers, **options) == len(expected), where
     return expected
+
+
+def living_pairs(index: bp.BoxIndex, **filters: Any) -> np.ndarray:
+    """Give the oracle's pairs of the boxes in an index, by row; filters have one value per slot, or one for all."""
+    rows = index.rows
+    share = {name: value if np.ndim(value) == 0 else np.asarray(value)[rows] for name, value in filters.items()}
+    return rows[oracle.pairs(index.boxes_of(), **share)]
 
 
 def lattice(rng: np.random.Generator, n: int, dimension: int, dtype: str, reach: int = 4) -> np.ndarray:

@@ -1,12 +1,13 @@
 """The registry of methods: every row is complete and tells the truth."""
 
 import inspect
+import re
 from pathlib import Path
 
 import pytest
 
 import broadphase as bp
-from broadphase.index.registry import METHODS
+from broadphase.index.registry import METHODS, Method
 from broadphase.testing import oracle
 from cases import scene
 
@@ -55,6 +56,24 @@ def test_names_are_unique_and_the_public_table_is_the_registry():
     assert len(set(names)) == len(names)
     assert {"brute_force", "sweep_and_prune", "grid"} <= set(names)
     assert bp.METHODS is METHODS
+
+
+def test_names_that_method_takes_are_those_of_the_registry():
+    with pytest.raises(ValueError, match="method must be one of") as caught:
+        bp.pairs([[0, 0, 1, 1]], method="none")
+    named = str(caught.value).removeprefix("method must be one of ").partition(", not")[0].split(", ")
+    assert named == ["auto", *(method.name for method in METHODS)]
+
+
+def test_capabilities_are_known_words_and_those_of_an_index_need_a_class():
+    one_shot = {"pairs", "cross", "count", "stream"}
+    words = set(re.findall(r'"(\w+)"``', inspect.getdoc(Method))) | one_shot
+    for method in METHODS:
+        assert method.capabilities <= words
+        assert one_shot <= method.capabilities
+        assert method.index_class or not {"update", "insert", "remove"} & method.capabilities
+        if method.index_class:
+            assert getattr(bp, method.index_class).method == method.name
 
 
 def test_auto_is_taken_unless_a_method_is_named():

@@ -5,20 +5,43 @@ Start with `pairs`. Boxes are NumPy arrays of shape (n, 2, d): lower corner, upp
 
 from broadphase import boxes
 from broadphase.cameras import look_at, orthographic, perspective, selection_matrix
-from broadphase.errors import InvalidBoxError, InvalidBoxWarning, MissingExtraError, TooManyPairsError
+from broadphase.errors import (
+    InvalidBoxError,
+    InvalidBoxWarning,
+    MissingExtraError,
+    TooManyPairsError,
+    UnknownRowError,
+    UnsupportedQueryError,
+)
 from broadphase.explaining import Explanation, explain
+from broadphase.index.answers import Answers, Changes, Nearest, Outline, RayHits, RayHitsAll, SweepHits
+from broadphase.index.box_index import BoxIndex
+from broadphase.index.bvh import BVH
 from broadphase.index.registry import METHODS
+from broadphase.index.stats import IndexStats
 from broadphase.index.sweep_and_prune import SweepAndPrune
 from broadphase.pairs import count_pairs, iter_pairs, pairs
 
 __all__ = [
+    "BVH",
     "METHODS",
+    "Answers",
+    "BoxIndex",
+    "Changes",
     "Explanation",
+    "IndexStats",
     "InvalidBoxError",
     "InvalidBoxWarning",
     "MissingExtraError",
+    "Nearest",
+    "Outline",
+    "RayHits",
+    "RayHitsAll",
     "SweepAndPrune",
+    "SweepHits",
     "TooManyPairsError",
+    "UnknownRowError",
+    "UnsupportedQueryError",
     "boxes",
     "count_pairs",
     "explain",

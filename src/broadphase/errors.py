@@ -1,6 +1,13 @@
 """The errors and warnings that broadphase raises on its own account."""
 
-__all__ = ["InvalidBoxError", "InvalidBoxWarning", "MissingExtraError", "TooManyPairsError"]
+__all__ = [
+    "InvalidBoxError",
+    "InvalidBoxWarning",
+    "MissingExtraError",
+    "TooManyPairsError",
+    "UnknownRowError",
+    "UnsupportedQueryError",
+]
 
 
 class InvalidBoxError(ValueError):
@@ -26,6 +33,17 @@ class InvalidBoxWarning(UserWarning):
 
 class TooManyPairsError(RuntimeError):
     """More pairs were found than ``max_pairs`` allows."""
+
+
+class UnknownRowError(KeyError):
+    """A row or a handle that an index does not have, or has no longer."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""  # KeyError would show the message in quotes
+
+
+class UnsupportedQueryError(NotImplementedError):
+    """A question that this kind of index does not answer; the message names those that do."""
 
 
 class MissingExtraError(ImportError):

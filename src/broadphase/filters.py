@@ -10,7 +10,7 @@ from broadphase import _native
 from broadphase.boxes.forms import describe_invalid
 from broadphase.errors import InvalidBoxWarning
 
-__all__ = ["make_filter", "without_invalid"]
+__all__ = ["as_attribute", "filters_of_rows", "make_filter", "without_invalid"]
 
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # What a set's attribute is where a tuple has None for it: no box static, none in a group.
@@ -48,7 +48,7 @@ def _attribute(name: str, value: Any, counts: tuple[int, ...], dtype: type[np.ge
     if value is None:
         return None, None
     if len(counts) == 1:
-        array = _one(name, value, counts[0], dtype)
+        array = as_attribute(name, value, counts[0], dtype)
         return array, array
     if np.isscalar(value):
         value = (value, value)
@@ -57,12 +57,13 @@ def _attribute(name: str, value: Any, counts: tuple[int, ...], dtype: type[np.ge
     if name == "ignore_shared" and (value[0] is None or value[1] is None):
         return None, None
     first, second = (
-        _one(f"{name}[{k}]", _UNSET[name] if value[k] is None else value[k], counts[k], dtype) for k in range(2)
+        as_attribute(f"{name}[{k}]", _UNSET[name] if value[k] is None else value[k], counts[k], dtype) for k in range(2)
     )
     return first, second
 
 
-def _one(name: str, value: Any, count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
+def as_attribute(name: str, value: Any, count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
+    """Make one value per box, or for ``ignore_shared`` one row, of what the caller gave as `name`; contiguous."""
     array = np.asarray(value)
     shared = name.startswith("ignore_shared")
     if array.ndim == 0 and not shared:
@@ -145,12 +146,17 @@ def without_invalid(filters: tuple[Any, ...], *sets: tuple[Any, Any]) -> tuple[t
                 lower, upper = lower[rows], upper[rows]
         kept.append(rows)
         result.append((lower, upper, rows))
-    if any(rows is not None for rows in kept):
-        *attributes, ignore_pairs = *filters[:4], filters[5], filters[4]
-        kept_of_sets = kept[: len(counts)]
-        layer, mask, group, static, shared = (_rows_of(x, kept_of_sets, counts) for x in attributes)
-        filters = (layer, mask, group, static, _renumbered(ignore_pairs, kept_of_sets, counts), shared)
+    filters = filters_of_rows(filters, kept[: len(counts)], counts)
     return filters, *result
+
+
+def filters_of_rows(filters: tuple[Any, ...], kept: list[Any], counts: list[int]) -> tuple[Any, ...]:
+    """Take the share of some rows, in the order of `make_filter`; for each set its kept rows (None: all) and size."""
+    if all(rows is None for rows in kept):
+        return filters
+    *attributes, ignore_pairs = *filters[:4], filters[5], filters[4]
+    layer, mask, group, static, shared = (_rows_of(x, kept, counts) for x in attributes)
+    return layer, mask, group, static, _renumbered(ignore_pairs, kept, counts), shared
 
 
 def _rows_of(value: Any, kept: list[Any], counts: list[int]) -> Any:

@@ -12,7 +12,6 @@ from broadphase import _native
 from broadphase.boxes.forms import as_corners, find_invalid
 from broadphase.errors import InvalidBoxError, TooManyPairsError
 from broadphase.filters import make_filter, without_invalid
-from broadphase.index.registry import method_names
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ __all__ = ["count_pairs", "iter_pairs", "pairs"]
 
 _NO_LIMIT = 2**64 - 1
 _MOST_BOXES = 2**31 - 64
-_METHODS = {name: getattr(_native.Method, name) for name in method_names()}
+_METHODS = dict(_native.Method.__members__)
 
 
 def pairs(
@@ -119,7 +118,7 @@ def pairs(
     question = ask(boxes, other, method, workers, touching, margin, invalid,
                     layer, mask, group, static, ignore_pairs, ignore_shared)  # fmt: skip
     try:
-        found: Any = _native.pairs(*question.arguments, sort, _limit(max_pairs))
+        found: Any = _native.pairs(*question.arguments, sort, pair_limit(max_pairs))
     except _native.InvalidBoxes:
         raise question.invalid_box() from None
     except _native.TooManyPairs:
@@ -321,7 +320,8 @@ def ask(
     )  # fmt: skip
 
 
-def _limit(max_pairs: int | None) -> int:
+def pair_limit(max_pairs: int | None) -> int:
+    """Turn ``max_pairs=`` into the core's number."""
     if max_pairs is None:
         return _NO_LIMIT
     if max_pairs < 0:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["METHODS", "Method", "method_names"]
+__all__ = ["METHODS", "Method"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,11 @@ class Method:
     dtypes : tuple of str
         Coordinate types it works on without conversion.
     capabilities : frozenset of str
-        What it can be asked: ``"pairs"``, ``"cross"``, ``"count"``, ``"stream"``, ``"rows"``.
+        What it can be asked: by `broadphase.pairs` and its like ``"pairs"``, ``"cross"``, ``"count"``, ``"stream"``;
+        as an index ``"rows"``, ``"query"``, ``"query_ball"``, ``"nearest"``, ``"raycast"``, ``"shapecast"``,
+        ``"convex"``, ``"update"``, ``"insert"``, ``"remove"``, ``"changes"``, ``"outline"``.
+    index_class : str
+        The class of its index in `broadphase`; empty where it has none.
     paper : str
         Where the idea was published.
     doi : str
@@ -37,6 +41,7 @@ class Method:
     dimensions: tuple[int, ...]
     dtypes: tuple[str, ...]
     capabilities: frozenset[str]
+    index_class: str
     paper: str
     doi: str
     docs_page: str
@@ -45,6 +50,8 @@ class Method:
 _ALL_DIMENSIONS = (1, 2, 3, 4)
 _ALL_DTYPES = ("float32", "float64")
 _ONE_SHOT = frozenset({"pairs", "cross", "count", "stream"})
+_CHANGE = frozenset({"update", "insert", "remove"})
+_ASK = frozenset({"query", "query_ball", "nearest", "raycast", "shapecast", "convex", "outline"})
 
 METHODS: tuple[Method, ...] = (
     Method(
@@ -54,6 +61,7 @@ METHODS: tuple[Method, ...] = (
         dimensions=_ALL_DIMENSIONS,
         dtypes=_ALL_DTYPES,
         capabilities=_ONE_SHOT,
+        index_class="",
         paper="C. Ericson, Real-Time Collision Detection, Morgan Kaufmann, 2005, section 7.1",
         doi="10.1201/b14581",
         docs_page="docs/methods/brute_force.md",
@@ -65,6 +73,7 @@ METHODS: tuple[Method, ...] = (
         dimensions=_ALL_DIMENSIONS,
         dtypes=_ALL_DTYPES,
         capabilities=_ONE_SHOT | {"rows"},
+        index_class="",
         paper="D. Baraff, Dynamic Simulation of Non-Penetrating Rigid Bodies, PhD thesis, Cornell University, 1992",
         doi="https://hdl.handle.net/1813/7115",
         docs_page="docs/methods/sweep_and_prune.md",
@@ -76,6 +85,7 @@ METHODS: tuple[Method, ...] = (
         dimensions=_ALL_DIMENSIONS,
         dtypes=_ALL_DTYPES,
         capabilities=_ONE_SHOT,
+        index_class="",
         paper="Dittrich, Seeger, Data Redundancy and Duplicate Detection in Spatial Join Processing, ICDE 2000",
         doi="10.1109/ICDE.2000.839452",
         docs_page="docs/methods/grid.md",
@@ -86,14 +96,10 @@ METHODS: tuple[Method, ...] = (
         summary="Boxes around boxes, eight to a node; sizes may differ as they like, and it answers every question.",
         dimensions=_ALL_DIMENSIONS,
         dtypes=_ALL_DTYPES,
-        capabilities=_ONE_SHOT,
+        capabilities=_ONE_SHOT | _CHANGE | _ASK | {"changes"},
+        index_class="BVH",
         paper="I. Kamel, C. Faloutsos, Hilbert R-tree: An Improved R-tree Using Fractals, VLDB 1994",
         doi="https://www.vldb.org/conf/1994/P500.PDF",
         docs_page="docs/methods/bvh.md",
     ),
 )
-
-
-def method_names() -> tuple[str, ...]:
-    """Every value that ``method=`` takes: ``"auto"``, then the rows of `METHODS` in their order."""
-    return ("auto", *(method.name for method in METHODS))

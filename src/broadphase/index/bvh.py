@@ -1,0 +1,45 @@
+"""A tree of boxes around boxes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broadphase import _native
+from broadphase.index.box_index import BoxIndex
+
+__all__ = ["BVH"]
+
+
+class BVH(BoxIndex):
+    """Boxes in boxes, eight to a node: answers every question, whatever the sizes of the boxes.
+
+    Parameters
+    ----------
+    boxes, layer, mask
+        As in `BoxIndex`, which has all questions.
+
+    Notes
+    -----
+    O(n log n) time to build, one thread. A question takes O(log n + answers) where the boxes do not lie on top of each
+    other.
+
+    References
+    ----------
+    .. [1] I. Kamel, C. Faloutsos, "Hilbert R-tree: An Improved R-tree Using Fractals", VLDB 1994.
+       https://www.vldb.org/conf/1994/P500.PDF
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3], [8, 8, 9, 9]])
+    >>> index
+    <BVH of 3 boxes, 2-d float64>
+    >>> index.query([[2, 2, 8, 8]]).rows
+    array([0, 1, 2], dtype=int32)
+    """
+
+    method = "bvh"
+    _incremental = hasattr(_native.Bvh, "insert")
+
+    def _make_core(self) -> Any:
+        return _native.Bvh(self.dimension)

@@ -1,0 +1,303 @@
+"""Pairs of an index: among its boxes, with others, and those that came and went."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.boxes.forms import as_corners
+from broadphase.errors import TooManyPairsError
+from broadphase.filters import filters_of_rows, make_filter
+from broadphase.index.answers import Changes
+from broadphase.index.kept_boxes import KeptBoxes
+from broadphase.pairs import count_pairs, pair_limit, pairs
+from broadphase.workers import worker_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from broadphase.index.rows import Rows
+
+__all__ = ["PairQuestions"]
+
+_FILTERS = ("layer", "mask", "group", "static", "ignore_pairs", "ignore_shared")
+
+
+class PairQuestions(KeptBoxes):
+    """The questions about pairs; see `broadphase.BoxIndex` for the whole."""
+
+    #: What `broadphase.pairs` is asked with where the core does not answer: margins, two sets.
+    _one_shot_method: str | None = None
+    # Keys of the pairs that `changes` found last, and the generation that each slot was in.
+    _last_pairs: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+
+    def pairs(
+        self,
+        other: Any = None,
+        *,
+        workers: int = 1,
+        sort: bool = False,
+        touching: bool = True,
+        margin: float = 0.0,
+        layer: Any = None,
+        mask: Any = None,
+        group: Any = None,
+        static: Any = None,
+        ignore_pairs: Any = None,
+        ignore_shared: Any = None,
+        max_pairs: int | None = None,
+    ) -> NDArray[np.int32]:
+        """Find every pair of overlapping boxes of the index, or of a box of the index and one of another set.
+
+        Parameters
+        ----------
+        other : BoxIndex, or boxes as in `broadphase.pairs`, optional
+            The other set: an index of any kind, or plain boxes.
+        workers, sort, touching, margin, max_pairs
+            As in `broadphase.pairs`.
+        layer, mask, group, static, ignore_pairs, ignore_shared : optional
+            As in `broadphase.pairs`, by row: arrays have `slots` entries, and those of rows that are not in use are not
+            looked at. With `other`, tuples of two. Unset, `layer` and `mask` are those that the boxes were given.
+
+        Returns
+        -------
+        ndarray, shape (m, 2), int32
+            Rows, first < second, each pair once; with `other`, row here and row there. A new array.
+
+        Raises
+        ------
+        ValueError, TypeError, TooManyPairsError
+            As `broadphase.pairs`.
+        RuntimeError
+            Another thread changes the index.
+
+        Notes
+        -----
+        With a margin, or with `other`, the work is that of the call `broadphase.pairs` on the boxes of the index.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 9, 9]])
+        >>> index.pairs()
+        array([[0, 1]], dtype=int32)
+        >>> index.pairs([[2, 2, 9, 9]], sort=True)
+        array([[0, 0], [1, 0], [2, 0]], dtype=int32)
+        """
+        filters = (layer, mask, group, static, ignore_pairs, ignore_shared)
+        with self._guard.reading:
+            began = perf_counter()
+            if other is None and margin == 0.0:
+                found = self._pairs(filters, bool(touching), worker_count(workers), sort, max_pairs)
+            else:
+                options = {"workers": workers, "touching": touching, "margin": margin}
+                found = self._at_once(pairs, other, filters, sort=sort, max_pairs=max_pairs, **options)
+            self._seconds["query"] = perf_counter() - began
+        return found
+
+    def count_pairs(
+        self,
+        other: Any = None,
+        *,
+        workers: int = 1,
+        touching: bool = True,
+        margin: float = 0.0,
+        layer: Any = None,
+        mask: Any = None,
+        group: Any = None,
+        static: Any = None,
+        ignore_pairs: Any = None,
+        ignore_shared: Any = None,
+    ) -> int:
+        """Count the pairs that `pairs` finds, in memory that does not depend on their number.
+
+        Parameters
+        ----------
+        other, workers, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared
+            As in `pairs`.
+
+        Returns
+        -------
+        int
+            What ``len(index.pairs(...))`` would be.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            As `pairs`.
+        """
+        filters = (layer, mask, group, static, ignore_pairs, ignore_shared)
+        with self._guard.reading:
+            began = perf_counter()
+            if other is None and margin == 0.0:
+                count = self._count_pairs(filters, bool(touching), worker_count(workers))
+            else:
+                count = self._at_once(count_pairs, other, filters, workers=workers, touching=touching, margin=margin)
+            self._seconds["query"] = perf_counter() - began
+        return count
+
+    def changes(
+        self,
+        *,
+        workers: int = 1,
+        touching: bool = True,
+        layer: Any = None,
+        mask: Any = None,
+        group: Any = None,
+        static: Any = None,
+        ignore_pairs: Any = None,
+        ignore_shared: Any = None,
+    ) -> Changes:
+        """Find the pairs that began, and those that ended, since the last call.
+
+        The first call reports all pairs as begun. A pair of which a box was removed has ended, also where another box
+        took the row, and overlaps the same box: that pair has begun.
+
+        Parameters
+        ----------
+        workers, touching, layer, mask, group, static, ignore_pairs, ignore_shared
+            As in `pairs`. If they differ from those of the last call, so does what counts as a pair.
+
+        Returns
+        -------
+        Changes
+            ``began`` and ``ended``, each of shape (m, 2), in lexicographic order.
+
+        Raises
+        ------
+        UnsupportedQueryError
+            An index of a kind that does not have it.
+        ValueError, TypeError
+            As `pairs`; what counts as the last call is as before.
+        RuntimeError
+            Another thread asks or changes the index: what it remembers of the last call is a part of it.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3], [8, 8, 9, 9]])
+        >>> index.changes().began
+        array([[0, 1]], dtype=int32)
+        >>> index.update([[7, 7, 8, 8]], rows=[0])
+        >>> began, ended = index.changes()
+        >>> began, ended
+        (array([[0, 2]], dtype=int32), array([[0, 1]], dtype=int32))
+        """
+        self._require("changes")
+        filters = (layer, mask, group, static, ignore_pairs, ignore_shared)
+        with self._guard.changing:
+            began = perf_counter()
+            changes = self._changes(filters, bool(touching), worker_count(workers))
+            self._seconds["query"] = perf_counter() - began
+        return changes
+
+    # For subclasses: the pairs without margin. `filters` are as the caller gave them, in the order of `make_filter`.
+    def _pairs(
+        self, filters: tuple[Any, ...], touching: bool, workers: int, sort: bool, max_pairs: int | None
+    ) -> NDArray[np.int32]:
+        core = self._arranged()
+        pair_filter = make_filter((self._rows.slots,), *self._with_layers(filters))
+        try:
+            found: NDArray[np.int32] = core.pairs(
+                *self._rows.views, touching, pair_filter, workers, bool(sort), pair_limit(max_pairs)
+            )
+        except _native.TooManyPairs:
+            raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
+        return found
+
+    def _count_pairs(self, filters: tuple[Any, ...], touching: bool, workers: int) -> int:
+        core = self._arranged()
+        pair_filter = make_filter((self._rows.slots,), *self._with_layers(filters))
+        count: int = core.count(*self._rows.views, touching, pair_filter, workers)
+        return count
+
+    # For subclasses whose core knows what has changed.
+    def _changes(self, filters: tuple[Any, ...], touching: bool, workers: int) -> Changes:
+        now = _keys(self._pairs(filters, touching, workers, True, None))
+        generation = self._rows.generation[: self._rows.slots].copy()
+        before, known = self._last_pairs or (now[:0], generation[:0])
+        # A box in a row that another had is not the one that overlapped.
+        renewed = np.flatnonzero(generation[: len(known)] != known)
+        if len(renewed):
+            is_renewed = np.zeros(len(generation), np.bool_)
+            is_renewed[renewed] = True
+            lasting_before, lasting_now = (
+                keys[~(is_renewed[keys >> 32] | is_renewed[keys & 0xFFFF_FFFF])] for keys in (before, now)
+            )
+        else:
+            lasting_before, lasting_now = before, now
+        began = np.setdiff1d(now, lasting_before, assume_unique=True)
+        ended = np.setdiff1d(before, lasting_now, assume_unique=True)
+        self._last_pairs = now, generation
+        return Changes(_pairs_of(began), _pairs_of(ended))
+
+    def _with_layers(self, filters: tuple[Any, ...]) -> tuple[Any, ...]:
+        layer, mask, *others = filters
+        kept_layer, kept_mask = self._rows.bits
+        return kept_layer if layer is None else layer, kept_mask if mask is None else mask, *others
+
+    def _at_once(self, function: Callable[..., Any], other: Any, filters: tuple[Any, ...], **options: Any) -> Any:
+        """Ask `broadphase.pairs` or `broadphase.count_pairs` about the boxes, and give the answer in their rows."""
+        if isinstance(other, PairQuestions):
+            with other._guard.reading:
+                return self._joined(function, _set_of(other._rows), filters, options)
+        if other is None:
+            return self._joined(function, None, filters, options)
+        corners = as_corners(other, name="other", empty_dimension=self.dimension)
+        return self._joined(function, _Set(corners, None, len(corners[0]), None, None), filters, options)
+
+    def _joined(
+        self, function: Callable[..., Any], second: _Set | None, filters: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        first = _set_of(self._rows)
+        layer, mask, *others = filters
+        if second is None:
+            layer, mask, *others = self._with_layers(filters)
+        else:
+            if layer is None and not (first.layer is None and second.layer is None):
+                layer = first.layer, second.layer
+            if mask is None and not (first.mask is None and second.mask is None):
+                mask = first.mask, second.mask
+        sets = [first] if second is None else [first, second]
+        filters = filters_of_rows((layer, mask, *others), [s.rows for s in sets], [s.slots for s in sets])
+        found = function(
+            first.corners,
+            None if second is None else second.corners,
+            method=self._one_shot_method or self.method,
+            **dict(zip(_FILTERS, filters, strict=True)),
+            **options,
+        )
+        if function is pairs:
+            for column, rows in enumerate((first.rows, sets[-1].rows)):
+                if rows is not None:
+                    found[:, column] = rows[found[:, column]]
+        return found
+
+
+class _Set(NamedTuple):
+    """One side of a question: boxes without gaps, and what their numbers and filters are by slot."""
+
+    corners: tuple[NDArray[Any], NDArray[Any]]
+    rows: NDArray[np.int32] | None  # None: the numbers of the boxes are their rows
+    slots: int
+    layer: NDArray[np.uint64] | None
+    mask: NDArray[np.uint64] | None
+
+
+def _set_of(kept: Rows) -> _Set:
+    lower, upper, rows = kept.living_corners()
+    return _Set((lower, upper), rows, kept.slots, *kept.bits)
+
+
+def _keys(found: NDArray[np.int32]) -> NDArray[np.int64]:
+    keys: NDArray[np.int64] = (found[:, 0].astype(np.int64) << 32) | found[:, 1]
+    return keys
+
+
+def _pairs_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:
+    return np.stack([keys >> 32, keys & 0xFFFF_FFFF], axis=1).astype(np.int32)

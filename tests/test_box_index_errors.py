@@ -1,0 +1,169 @@
+"""What an index refuses: it names the row, and is as before."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.testing import make_scene
+from cases import EACH_INDEX
+
+NAN = float("nan")
+BAD_BOXES = [
+    ([[0, 0, 1, 1], [0, NAN, 1, 1]], "row 1 has NaN in its lower corner, axis 1"),
+    ([[0, 0, 1, 1], [0, 3, 1, 1]], "row 1 has lower > upper, axis 1"),
+    ([[0, 0, 0, 1, 1, 1]] * 2, "boxes have 3 dimensions, and the index has 2"),
+    ([[0.1, 0, 1, 1]] * 2, "row 0 has 0.1, which is not a float32"),
+    ([[0, 0, 1, 1e300]] * 2, "which is not a float32"),
+    ([0, 0, 1, 1], "boxes has shape"),
+]
+
+
+@pytest.fixture
+def index():
+    made = bp.BVH(make_scene("rects", 40), layer=1)
+    made.remove([3, 30])
+    return made
+
+
+@pytest.fixture
+def unchanged(index):
+    def state():
+        return index.boxes_of().tobytes(), index.handles().tolist(), index.slots, index.pairs(sort=True).tolist()
+
+    before = state()
+    yield
+    index.validate()
+    assert state() == before
+
+
+@pytest.mark.usefixtures("unchanged")
+@pytest.mark.parametrize(("boxes", "message"), BAD_BOXES)
+def test_bad_boxes_are_refused_and_named(index, boxes, message):
+    with pytest.raises(ValueError, match=message):
+        index.insert(boxes)
+    with pytest.raises(ValueError, match=message):
+        index.update(boxes, rows=[5, 6])
+
+
+@pytest.mark.parametrize(("boxes", "message"), BAD_BOXES[:2])
+def test_bad_boxes_make_no_index(boxes, message):
+    with pytest.raises(bp.InvalidBoxError, match=message) as caught:
+        bp.BVH(boxes)
+    assert caught.value.row == 1
+
+
+@pytest.mark.usefixtures("unchanged")
+@pytest.mark.parametrize(
+    ("rows", "error", "message"),
+    [
+        ([5, 3], KeyError, "row 3 has been removed"),
+        ([5, 40], KeyError, "row 40 does not exist: there are 40 rows, from 0"),
+        ([-1, 5], KeyError, "row -1 does not exist"),
+        ([2**40, 5], KeyError, "row 1099511627776 does not exist"),
+        ([9, 5, 9], ValueError, "row 9 is named twice"),
+        ([1.0, 2.0], TypeError, "rows must be integers"),
+        ([True, False], TypeError, "rows must be integers"),
+        ([[1, 2]], TypeError, "rows must be integers"),
+    ],
+)
+def test_bad_rows_are_refused_and_named(index, rows, error, message):
+    boxes = np.zeros((np.size(rows), 2, 2), np.float32)
+    with pytest.raises(error, match=message):
+        index.remove(rows)
+    with pytest.raises(error, match=message):
+        index.update(boxes, rows=rows)
+    if error is not ValueError:
+        for ask in (index.boxes_of, index.handles, lambda rows: index.update_filters(rows, layer=1)):
+            with pytest.raises(error, match=message):
+                ask(rows)
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_wrong_numbers_of_boxes_or_bits_are_refused(index):
+    boxes = np.zeros((2, 2, 2), np.float32)
+    with pytest.raises(ValueError, match="2 boxes for 3 rows"):
+        index.update(boxes, rows=[1, 2, 4])
+    with pytest.raises(ValueError, match="2 boxes for 38 living rows"):
+        index.update(boxes)
+    with pytest.raises(ValueError, match="layer has shape"):
+        index.insert(boxes, layer=[1, 2, 3])
+    with pytest.raises(TypeError, match="mask must be integer"):
+        index.insert(boxes, layer=[1, 2], mask=0.5)
+    with pytest.raises(ValueError, match="mask has shape"):
+        index.update_filters([1, 2], layer=7, mask=[1, 2, 3])
+
+
+def test_unknown_row_is_named_without_quotes_and_survives_pickling(index):
+    with pytest.raises(bp.UnknownRowError) as caught:
+        index.remove(3)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == "row 3 has been removed"
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda index: index.query([[0, 0, NAN, 1]]), "boxes: row 0 has NaN in its upper corner"),
+        (lambda index: index.query([[0, 0, 1, 1], [1, 0, 0, 1]]), "boxes: row 1 has lower > upper"),
+        (lambda index: index.query([[0, 0, 0, 1, 1, 1]]), "boxes have 3 dimensions, and the index has 2"),
+        (lambda index: index.query_points([[0, 0], [NAN, 0]]), "points: row 1 has NaN"),
+        (lambda index: index.query_points([[0, 0, 0]]), "points have 3 dimensions, and the index has 2"),
+        (lambda index: index.query_ball([[np.inf, 0]], 1), "centers: row 0 is infinite"),
+        (lambda index: index.query_ball([[0, 0], [0, 0]], [1, -1]), "radii: row 1 has -1.0, which is not finite"),
+        (lambda index: index.query_ball([[0, 0]], np.inf), "radii: row 0 has inf"),
+        (lambda index: index.query_ball([[0, 0]], [1, 2]), "radii must be one number or have shape"),
+        (lambda index: index.nearest([[0, NAN]]), "points: row 0 has NaN"),
+        (lambda index: index.nearest([[0, 0]], k=0), "k must be a positive number"),
+        (lambda index: index.nearest([[0, 0]], max_distance=NAN), "max_distance: row 0 has nan"),
+        (lambda index: index.nearest([[0, 0]], max_distance=-1), "max_distance: row 0 has -1.0"),
+        (lambda index: index.raycast([[0, 0]], [[1, np.inf]]), "directions: row 0 is infinite"),
+        (lambda index: index.raycast([[0, 0]], [[1, 0], [0, 1]]), "directions: 2 vectors for 1 questions"),
+        (lambda index: index.raycast_all([[0, NAN]], [1, 0]), "origins: row 0 has NaN"),
+        (lambda index: index.raycast_any([[0, 0]], [1, 0], max_distance=[NAN]), "max_distance: row 0 has nan"),
+        (lambda index: index.shapecast([[0, 0, 1, 1]], [[NAN, 0]]), "motion: row 0 has NaN"),
+        (lambda index: index.shapecast([[0, 0, 1, NAN]], [1, 0]), "boxes: row 0 has NaN"),
+        (lambda index: index.query_obb([[0, 0, 0]], 1, np.eye(3)), "3 dimensions, and the index has 2"),
+        (lambda index: index.frustum(), "frustum takes either a matrix or planes"),
+        (lambda index: index.frustum(np.eye(3), planes=[[1, 0, 0]]), "frustum takes either a matrix or planes"),
+        (lambda index: index.query([[0, 0, 1, 1]], workers=0), "workers must be a positive number"),
+        (lambda index: index.query([[0, 0, 1, 1]], layer=[1, 2]), "layer has shape"),
+        (lambda index: index.pairs(margin=-1), "margin must not be negative"),
+        (lambda index: index.pairs(layer=[1]), "layer has shape"),
+        (lambda index: index.pairs([[0, 0, 0, 1, 1, 1]]), "boxes have 2 dimensions and other has 3"),
+        (lambda index: index.pairs([[0, NAN, 1, 1]]), "other: row 0 has NaN"),
+        (lambda index: index.pairs(max_pairs=-1), "max_pairs must not be negative"),
+    ],
+)
+def test_bad_questions_are_refused_and_named(index, ask, message):
+    with pytest.raises(ValueError, match=message):
+        ask(index)
+
+
+def test_too_many_pairs_are_refused():
+    index = bp.BVH([[0, 0, 1, 1]] * 100)
+    for options in ({}, {"margin": 1.0}, {"other": index}):
+        with pytest.raises(bp.TooManyPairsError, match="more than max_pairs=50"):
+            index.pairs(max_pairs=50, **options)
+
+
+@EACH_INDEX
+def test_question_that_a_kind_cannot_answer_names_those_that_can(kind):
+    index = kind(make_scene("rects", 10))
+    row = next(row for row in bp.METHODS if row.index_class == kind.__name__)
+    questions = {
+        "query": lambda: index.query(np.zeros((1, 2, 2))),
+        "query_ball": lambda: index.query_ball([[0, 0]], 1),
+        "nearest": lambda: index.nearest([[0, 0]]),
+        "raycast": lambda: index.raycast([[0, 0]], [1, 0]),
+        "shapecast": lambda: index.shapecast(np.zeros((1, 2, 2)), [1, 0]),
+        "convex": lambda: index.query_obb([[0, 0]], 1, 0.0),
+        "changes": index.changes,
+        "outline": index.outline,
+    }
+    for word, ask in questions.items():
+        if word in row.capabilities:
+            ask()
+        else:
+            with pytest.raises(bp.UnsupportedQueryError, match=f"{kind.__name__} has no {word}; these have: .*BVH"):
+                ask()
