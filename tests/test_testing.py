@@ -1,7 +1,6 @@
 """The tools of the tests: the oracle against loops in plain Python, scenes that come out the same for ever."""
 
 import itertools
-import zlib
 
 import numpy as np
 import pytest
@@ -88,12 +87,6 @@ def test_scenes_are_the_same_for_one_seed_only(name):
     assert first.tobytes() == same.tobytes()
     assert first.tobytes() != third.tobytes()
     assert not np.shares_memory(first, same)
-
-
-def test_scenes_are_the_same_for_ever():
-    # Integer scenes do not depend on how a machine rounds exp() and the like.
-    sums = {name: zlib.crc32(make_scene(name, 100, seed=7).tobytes()) for name in ("tiles", "voxels", "lattice")}
-    assert sums == {"tiles": 1630318359, "voxels": 1280650044, "lattice": 2419053490}
 
 
 @pytest.mark.parametrize("name", [name for name, scene in SCENES.items() if not scene.quadratic])

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.testing.draws import Draws, exponential, root
+
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
@@ -30,17 +32,17 @@ def from_centers(centers: NDArray[Any], halves: NDArray[Any] | float, dtype: DTy
 def even_half(n: int, dimension: int) -> float:
     """Give the half size at which `n` equal cubes in the unit cube have four overlaps each, on average."""
     # Two cubes of edge e overlap when their centres are closer than e on each axis: n (2 e)^d = 4.
-    return float(0.25 * (4.0 / max(n, 1)) ** (1.0 / dimension))
+    return float(0.25 * root(4.0 / max(n, 1), dimension))
 
 
 def density(n: int, dimension: int) -> float:
     """Give the factor on lengths that keeps the overlaps per box as they are at `REFERENCE_COUNT` boxes."""
-    return float((REFERENCE_COUNT / max(n, 1)) ** (1.0 / dimension))
+    return float(root(REFERENCE_COUNT / max(n, 1), dimension))
 
 
 def uniform_in(dimension: int, n: int, seed: int, dtype: DTypeLike) -> Boxes:
     """Equal cubes spread evenly over the unit cube of `dimension` axes, four overlaps each."""
-    return from_centers(np.random.default_rng(seed).random((n, dimension)), even_half(n, dimension), dtype)
+    return from_centers(Draws(seed).random((n, dimension)), even_half(n, dimension), dtype)
 
 
 def uniform(n: int, seed: int, dtype: DTypeLike) -> Boxes:
@@ -66,43 +68,44 @@ def uniform_4d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
 def rects(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     """Rectangles of 10 by 10 in a square of 500 by 500 for each thousand."""
     side = 500.0 * np.sqrt(n / 1000.0)
-    return from_centers(np.random.default_rng(seed).random((n, 2)) * side, 5.0, dtype)
+    return from_centers(Draws(seed).random((n, 2)) * side, 5.0, dtype)
 
 
 def mixed_1d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     """Intervals whose lengths are log-normal over three decades."""
-    rng = np.random.default_rng(seed)
-    halves = even_half(n, 1) * np.exp(1.38 * rng.standard_normal((n, 1)))
+    rng = Draws(seed)
+    halves = even_half(n, 1) * exponential(1.38 * rng.normal((n, 1)))
     return from_centers(rng.random((n, 1)), halves, dtype)
 
 
 def lognormal(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     """Boxes whose sizes are log-normal over three decades."""
-    rng = np.random.default_rng(seed)
-    sizes = 0.00155 * density(n, 3) * np.exp(1.38 * rng.standard_normal((n, 1)))
+    rng = Draws(seed)
+    sizes = 0.00155 * density(n, 3) * exponential(1.38 * rng.normal((n, 1)))
     return from_centers(rng.random((n, 3)), sizes * (0.7 + 0.6 * rng.random((n, 3))), dtype)
 
 
 def power(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     """Cubes whose sizes follow the power law s**-2.5 over three decades: many small, few large."""
-    rng = np.random.default_rng(seed)
-    steepest = 0.001**-1.5
-    halves = density(n, 3) * (steepest + rng.random((n, 1)) * (1.0 - steepest)) ** (-1.0 / 1.5) / 2.0
+    rng = Draws(seed)
+    steepest = 1.0 / root(0.001**2 * 0.001, 2)  # 0.001 ** -1.5
+    thirds = root(steepest + rng.random((n, 1)) * (1.0 - steepest), 3)
+    halves = density(n, 3) / (thirds * thirds) / 2.0
     return from_centers(rng.random((n, 3)), halves, dtype)
 
 
 def clusters(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     """Cubes in 50 Gaussian clusters of different widths."""
-    rng = np.random.default_rng(seed)
+    rng = Draws(seed)
     middles, widths = rng.random((50, 3)) * 10.0, 0.05 + 0.25 * rng.random((50, 1))
     chosen = rng.integers(0, 50, n)
-    centers = middles[chosen] + widths[chosen] * rng.standard_normal((n, 3))
+    centers = middles[chosen] + widths[chosen] * rng.normal((n, 3))
     return from_centers(centers, 0.0125 * density(n, 3) * (0.5 + rng.random((n, 1))), dtype)
 
 
 def flat(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     """Boxes of a game level: a wide ground, hardly any height."""
-    rng = np.random.default_rng(seed)
+    rng = Draws(seed)
     side = 1000.0 / density(n, 2)
     halves = (0.5 + 2.0 * rng.random((n, 3))) * np.array([1.0, 0.5, 1.0])
     return from_centers(rng.random((n, 3)) * np.array([side, 2.0, side]), halves, dtype)
@@ -110,7 +113,7 @@ def flat(n: int, seed: int, dtype: DTypeLike) -> Boxes:
 
 def giant(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     """Equal small cubes and one that covers them all."""
-    rng = np.random.default_rng(seed)
+    rng = Draws(seed)
     halves = np.full((n, 1), even_half(n, 3))
     halves[n // 2 : n // 2 + 1] = 2.0
     return from_centers(rng.random((n, 3)), halves, dtype)
@@ -118,7 +121,7 @@ def giant(n: int, seed: int, dtype: DTypeLike) -> Boxes:
 
 def sticks(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     """Sticks a hundred times as long as thick, each along an axis chosen at random."""
-    rng = np.random.default_rng(seed)
+    rng = Draws(seed)
     halves = np.full((n, 3), 0.0005)
     halves[np.arange(n), rng.integers(0, 3, n)] = 0.05
     return from_centers(rng.random((n, 3)), halves * density(n, 3), dtype)

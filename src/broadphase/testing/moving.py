@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.testing.draws import Draws, root
 from broadphase.testing.scenes import make_scene
 
 if TYPE_CHECKING:
@@ -38,10 +39,10 @@ class MovingScene:
         self._world_upper = np.max(finite[:, 1], axis=0, initial=-np.inf, where=known)
         mean_size = np.where(known, sizes, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
         if not mean_size.any():  # points: the mean distance between them does as well
-            mean_size = (self._world_upper - self._world_lower) / max(len(boxes), 1) ** (1.0 / boxes.shape[2])
+            mean_size = (self._world_upper - self._world_lower) / root(max(len(boxes), 1), boxes.shape[2])
         self._first = boxes.astype(np.float64)
         self._offsets = np.zeros(sizes.shape)
-        self._velocities = np.random.default_rng(seed).uniform(-speed, speed, sizes.shape) * mean_size
+        self._velocities = Draws(seed).between(-speed, speed, sizes.shape) * mean_size
         self._velocities[~known | (sizes >= self._world_upper - self._world_lower)] = 0.0
 
     def step(self) -> NDArray[Any]:
