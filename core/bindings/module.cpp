@@ -116,7 +116,8 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   const std::size_t dimension = lower.shape(1);
   const SceneReport found = question.with_problem([&](const auto& problem) {
     const nb::gil_scoped_release release;
-    check(problem);
+    Interrupt interrupt(signal_pending);
+    check(problem, interrupt);
     SceneReport result = report_scene(problem, looked_at(problem));
     if (result.pair_count < kPairsWorthALook) result.choice = MethodName::brute_force;
     return result;

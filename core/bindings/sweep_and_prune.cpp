@@ -1,129 +1,237 @@
-// Boxes sorted once, and asked from Python.
+// A sweep that is kept, and asked from Python.
 #include "broadphase/sweep_and_prune.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bindings.hpp"
-#include "broadphase/interference.hpp"
-#include "broadphase/ragged.hpp"
-#include "broadphase/scan.hpp"
-#include "broadphase/sweep_direction.hpp"
-
-#include <nanobind/stl/vector.h>
+#include "broadphase/sort_pairs.hpp"
+#include "broadphase/sweep_index.hpp"
+#include "pair_filter.hpp"
 
 namespace broadphase::python {
 
 namespace {
 
-template <class T>
-class SweepIndex {
+using Rows = Vector<std::int32_t>;
+
+// float32 or float64, as the store is when it is built.
+class SweepBoxes {
  public:
-  // `axis`: -1 for the best, -2 for the principal direction, -3 for `weight`.
-  SweepIndex(AnyArray lower, AnyArray upper, int axis, std::vector<double> weight) {
-    Problem<T> problem;
-    problem.first = view<T>(lower, upper);
-    problem.dimension = lower.shape(1);
-    const nb::gil_scoped_release release;
-    if (!all_valid(problem.first, problem.dimension)) throw InvalidBoxes();
-    SweepDirection direction;
-    if (axis == -1) {
-      direction = best_axis(problem);
-    } else if (axis == -2) {
-      direction = principal_direction(problem.first, problem.dimension);
-    } else if (axis == -3) {
-      direction.axis = -1;
-      std::copy(weight.begin(), weight.end(), direction.weight.begin());
-    } else {
-      direction.axis = axis;
+  // `along`: "automatic", "principal", or neither: the axis, or the weights where there are any.
+  SweepBoxes(std::size_t dimension, const std::string& along, int axis, const std::vector<double>& weights)
+      : dimension_(dimension), along_(SweepAlong::given) {
+    if (along == "automatic") along_ = SweepAlong::automatic;
+    if (along == "principal") along_ = SweepAlong::principal;
+    given_.axis = weights.empty() ? axis : -1;
+    std::copy(weights.begin(), weights.end(), given_.weight.begin());
+  }
+
+  void build(AnyArray lower, AnyArray, Rows rows) {
+    const bool is_float32 = lower.dtype() == nb::dtype<float>();
+    if (!index_ || is_float32 != std::holds_alternative<Index<float>>(*index_)) {
+      if (is_float32)
+        index_.emplace(std::make_unique<SweepIndex<float>>(dimension_, along_, given_));
+      else
+        index_.emplace(std::make_unique<SweepIndex<double>>(dimension_, along_, given_));
     }
-    boxes_ = std::make_unique<Interference<T>>(problem.first, problem.dimension, direction, chosen_kernels());
+    each([&](auto& index) { index.order().replace(rows.data(), rows.shape(0)); });
+  }
+  void insert(AnyArray lower, AnyArray upper, Rows rows) {
+    if (!index_) return build(lower, upper, rows);
+    each([&](auto& index) { index.order().insert(rows.data(), rows.shape(0)); });
+  }
+  void update(AnyArray, AnyArray, Rows rows) {
+    each([&](auto& index) { index.order().move(rows.data(), rows.shape(0)); });
+  }
+  void remove(Rows rows) {
+    each([&](auto& index) { index.order().remove(rows.data(), rows.shape(0)); });
   }
 
-  int axis() const { return boxes_->sorted().direction().axis; }
-  std::vector<double> weight() const {
-    const SweepDirection& direction = boxes_->sorted().direction();
-    std::vector<double> weight(boxes_->sorted().dimension(), 0.0);
-    for (std::size_t k = 0; k < weight.size(); ++k)
-      weight[k] = direction.axis < 0 ? direction.weight[k] : static_cast<double>(direction.axis == static_cast<int>(k));
-    return weight;
+  void arrange(AnyArray lower, AnyArray upper) {
+    ask(lower, upper, [](auto& index, const auto& boxes, Interrupt& interrupt) { index.arrange(boxes, interrupt); });
   }
 
-  nb::object void_borders() const {
-    std::vector<T> ends;
-    for (const VoidBorder<T>& border : boxes_->void_borders()) {
-      ends.push_back(border.end);
-      ends.push_back(border.begin);
-    }
-    return as_array(std::move(ends), 2);
-  }
-
-  nb::object query_rows(Vector<std::int64_t> rows, unsigned workers) const {
-    const std::int64_t* asked = rows.data();
-    const std::size_t count = rows.shape(0);
-    return answer(count, workers, [&](std::size_t k, auto& scratch, auto& found) {
-      boxes_->query_row(static_cast<std::size_t>(asked[k]), scratch, found);
-    });
-  }
-
-  nb::object query(AnyArray lower, AnyArray upper, unsigned workers) const {
-    const BoxView<T> asked = view<T>(lower, upper);
-    {
-      const nb::gil_scoped_release release;
-      if (!all_valid(asked, boxes_->sorted().dimension())) throw InvalidBoxes();
-    }
-    return answer(asked.count, workers, [&](std::size_t k, auto& scratch, auto& found) {
-      boxes_->query(asked.lower_of(k), asked.upper_of(k), scratch, found);
-    });
-  }
-
-  nb::object pairs(unsigned workers) const {
+  nb::object pairs(AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter, unsigned workers, bool sort,
+                   std::uint64_t limit) {
     Pairs found;
-    {
-      const nb::gil_scoped_release release;
-      Interrupt interrupt(signal_pending);
-      const SweepAndPrune<T> method(boxes_->sorted(), chosen_kernels());
-      found = collect_pairs(method, nullptr, workers, kNoLimit, interrupt);
-    }
+    ask(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
+      found = index.pairs(boxes, touching, filter != nullptr ? filter->get() : nullptr, chosen_kernels(), workers,
+                          limit, interrupt);
+      if (sort) sort_pairs(found, boxes.count, workers, interrupt);
+    });
     return python::as_array(std::move(found));
+  }
+  std::uint64_t count(AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter, unsigned workers) {
+    std::uint64_t found = 0;
+    ask(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
+      found = index.count(boxes, touching, filter != nullptr ? filter->get() : nullptr, chosen_kernels(), workers,
+                          interrupt);
+    });
+    return found;
+  }
+
+  // Of each row asked about, which are alive: those that interfere with it, itself not among them.
+  nb::object query_rows(AnyArray lower, AnyArray upper, Rows asked, unsigned workers) {
+    const std::int32_t* rows = asked.data();
+    return answer(lower, upper, asked.shape(0), workers, [=](const auto& index, const auto& interference) {
+      return [&, rows](std::size_t k, auto& scratch, auto& found) {
+        interference.query_position(index.order().position_of(static_cast<std::size_t>(rows[k])), scratch, found);
+      };
+    });
+  }
+  // Of boxes in the dtype of the store, each lower corner rounded up to it and each upper one down if need be.
+  nb::object query(AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper, unsigned workers) {
+    return answer(lower, upper, asked_lower.shape(0), workers, [&](const auto&, const auto& interference) {
+      using T = std::remove_cvref_t<decltype(*interference.sorted().begins())>;
+      return [&, asked = view<T>(asked_lower, asked_upper)](std::size_t k, auto& scratch, auto& found) {
+        interference.query(asked.lower_of(k), asked.upper_of(k), scratch, found);
+      };
+    });
+  }
+
+  nb::object void_borders(AnyArray lower, AnyArray upper) {
+    nb::object result;
+    ask(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
+      using T = std::remove_cvref_t<decltype(*boxes.lower)>;
+      std::vector<T> ends;
+      for (const VoidBorder<T>& border : index.interference(boxes, chosen_kernels(), interrupt).void_borders()) {
+        ends.push_back(border.end);
+        ends.push_back(border.begin);
+      }
+      const nb::gil_scoped_acquire gil;
+      result = python::as_array(std::move(ends), 2);
+    });
+    return result;
+  }
+
+  // After arrange(): the axis, -1 where it is none, and the direction, of any length.
+  nb::object direction() const {
+    std::vector<double> weights(dimension_, 0.0);
+    SweepDirection along = given_;
+    if (index_) each([&](const auto& index) { along = index.choice().direction(); });
+    for (std::size_t k = 0; k < dimension_; ++k)
+      weights[k] = along.axis < 0 ? along.weight[k] : static_cast<double>(along.axis == static_cast<int>(k));
+    return nb::make_tuple(along.axis, weights);
+  }
+
+  nb::dict stats() const {
+    nb::dict result;
+    each([&](const auto& index) {
+      const SortCounts& sorts = index.order().sorts();
+      result["rows"] = static_cast<std::uint64_t>(index.order().alive());
+      result["tests"] = index.tests();
+      result["pairs"] = index.pairs_found();
+      result["direction_changes"] = index.choice().times_changed();
+      result["sorts_full"] = sorts.full;
+      result["sorts_merged"] = sorts.merged;
+      result["sorts_nearly_sorted"] = sorts.nearly_sorted;
+      result["moves"] = sorts.moves;
+      result["bytes"] = static_cast<std::uint64_t>(index.bytes());
+    });
+    return result;
+  }
+
+  // "" or what is wrong. `rows`: all that should be there.
+  std::string validate(AnyArray lower, AnyArray upper, Rows rows) {
+    std::string wrong;
+    ask(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
+      index.arrange(boxes, interrupt);
+      if (rows.shape(0) != index.order().alive()) wrong = "the rows are not as many as were inserted";
+      for (std::size_t k = 0; k < rows.shape(0) && wrong.empty(); ++k)
+        if (!index.order().is_alive(static_cast<std::size_t>(rows.data()[k])))
+          wrong = "row " + std::to_string(rows.data()[k]) + " is missing";
+      const char* fault = wrong.empty() ? index.order().fault(boxes) : nullptr;
+      if (fault != nullptr) wrong = fault;
+    });
+    return wrong;
+  }
+
+  std::size_t memory_bytes() const {
+    std::size_t result = 0;
+    if (index_) each([&](const auto& index) { result = index.bytes(); });
+    return result;
   }
 
  private:
-  template <class Ask>
-  nb::object answer(std::size_t count, unsigned workers, const Ask& ask) const {
+  template <class T>
+  using Index = std::unique_ptr<SweepIndex<T>>;
+
+  template <class Use>
+  void each(Use&& use) {
+    if (index_) std::visit([&](auto& index) { use(*index); }, *index_);
+  }
+  template <class Use>
+  void each(Use&& use) const {
+    if (index_) std::visit([&](const auto& index) { use(std::as_const(*index)); }, *index_);
+  }
+
+  // Without the GIL.
+  template <class Use>
+  void ask(const AnyArray& lower, const AnyArray& upper, Use&& use) {
+    if (!index_) return;
+    const nb::gil_scoped_release release;
+    Interrupt interrupt(signal_pending);
+    if (auto* index = std::get_if<Index<float>>(&*index_))
+      use(**index, view<float>(lower, upper), interrupt);
+    else
+      use(*std::get<Index<double>>(*index_), view<double>(lower, upper), interrupt);
+  }
+
+  // make(index, interference) gives what is asked of each question.
+  template <class Make>
+  nb::object answer(const AnyArray& lower, const AnyArray& upper, std::size_t count, unsigned workers,
+                    const Make& make) {
     Ragged answers;
-    {
-      const nb::gil_scoped_release release;
-      Interrupt interrupt(signal_pending);
-      answers = collect_ragged<typename Interference<T>::Scratch>(count, boxes_->count(), workers, interrupt, ask);
-    }
+    answers.offsets.assign(count + 1, 0);
+    ask(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
+      using T = std::remove_cvref_t<decltype(*boxes.lower)>;
+      const Interference<T>& interference = index.interference(boxes, chosen_kernels(), interrupt);
+      answers = collect_ragged<typename Interference<T>::Scratch>(count, interference.count(), workers, interrupt,
+                                                                  make(std::as_const(index), interference));
+    });
     return as_tuple(std::move(answers));
   }
 
-  std::unique_ptr<Interference<T>> boxes_;
+  std::size_t dimension_;
+  SweepAlong along_;
+  SweepDirection given_;
+  std::optional<std::variant<Index<float>, Index<double>>> index_;
 };
-
-template <class T>
-void bind(nb::module_& module, const char* name) {
-  using Index = SweepIndex<T>;
-  nb::class_<Index>(module, name)
-      .def(nb::init<AnyArray, AnyArray, int, std::vector<double>>(), nb::arg("lower"), nb::arg("upper"),
-           nb::arg("axis"), nb::arg("weight"))
-      .def_prop_ro("axis", &Index::axis)
-      .def_prop_ro("weight", &Index::weight)
-      .def("void_borders", &Index::void_borders)
-      .def("query_rows", &Index::query_rows, nb::arg("rows"), nb::arg("workers"))
-      .def("query", &Index::query, nb::arg("lower"), nb::arg("upper"), nb::arg("workers"))
-      .def("pairs", &Index::pairs, nb::arg("workers"));
-}
 
 }  // namespace
 
 void bind_sweep_and_prune(nb::module_& module) {
-  bind<float>(module, "SweepIndex32");
-  bind<double>(module, "SweepIndex64");
+  const auto lower = nb::arg("lower"), upper = nb::arg("upper"), rows = nb::arg("rows"), workers = nb::arg("workers");
+  const auto touching = nb::arg("touching");
+  const auto filter = nb::arg("filter").none();
+  nb::class_<SweepBoxes>(module, "SweepIndex")
+      .def(nb::init<std::size_t, std::string, int, std::vector<double>>(), nb::arg("dimension"), nb::arg("along"),
+           nb::arg("axis"), nb::arg("weights"))
+      .def("build", &SweepBoxes::build, lower, upper, rows)
+      .def("insert", &SweepBoxes::insert, lower, upper, rows)
+      .def("update", &SweepBoxes::update, lower, upper, rows)
+      .def("remove", &SweepBoxes::remove, rows)
+      .def("arrange", &SweepBoxes::arrange, lower, upper)
+      .def("pairs", &SweepBoxes::pairs, lower, upper, touching, filter, workers, nb::arg("sort"), nb::arg("limit"))
+      .def("count", &SweepBoxes::count, lower, upper, touching, filter, workers)
+      .def("query_rows", &SweepBoxes::query_rows, lower, upper, nb::arg("asked"), workers)
+      .def("query", &SweepBoxes::query, lower, upper, nb::arg("asked_lower"), nb::arg("asked_upper"), workers)
+      .def("void_borders", &SweepBoxes::void_borders, lower, upper)
+      .def("direction", &SweepBoxes::direction)
+      .def("stats", &SweepBoxes::stats)
+      .def("validate", &SweepBoxes::validate, lower, upper, rows)
+      .def_prop_ro("memory_bytes", &SweepBoxes::memory_bytes);
 }
 
 }  // namespace broadphase::python

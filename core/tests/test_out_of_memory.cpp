@@ -74,9 +74,10 @@ void check_questions(unsigned workers) {
   current_case() = "questions about rows, workers " + std::to_string(workers);
   Interrupt never;
   const auto answer = [&] {
-    const Interference<double> index(boxes.view, 2, SweepDirection{}, kernels);
+    const SortedIntervals<double> sorted(boxes.view, 2, true, 0.0, SweepDirection{}, never);
+    const Interference<double> index(sorted, kernels);
     return collect_ragged<Scratch>(300, 300, workers, never,
-                                   [&](std::size_t k, Scratch& s, auto& rows) { index.query_row(k, s, rows); });
+                                   [&](std::size_t k, Scratch& s, auto& rows) { index.query_position(k, s, rows); });
   };
   const Ragged expected = answer();
   Ragged found;

@@ -96,13 +96,17 @@ void check_questions(std::uint64_t seed) {
   const SweepDirection direction = random_direction(random, options.dimension);
   std::size_t n = boxes.view.count;
   for_each_level([&](const Kernels& kernels) {
-    const Interference<T> index(boxes.view, options.dimension, direction, kernels);
-    CHECK(pairs_of(SweepAndPrune<T>(index.sorted(), kernels), nullptr, 1) == plain_pairs(problem));
-    using Scratch = typename Interference<T>::Scratch;
     Interrupt never;
+    const SortedIntervals<T> sorted(boxes.view, options.dimension, true, T(0), direction, never);
+    const Interference<T> index(sorted, kernels);
+    CHECK(pairs_of(SweepAndPrune<T>(sorted, kernels), nullptr, 1) == plain_pairs(problem));
+    using Scratch = typename Interference<T>::Scratch;
+    std::vector<std::size_t> position(n);
+    for (std::size_t k = 0; k < n; ++k) position[static_cast<std::size_t>(sorted.rows()[k])] = k;
     for (const unsigned workers : {1u, 3u}) {
-      const Ragged own = collect_ragged<Scratch>(
-          n, n, workers, never, [&](std::size_t k, Scratch& s, auto& rows) { index.query_row(n - 1 - k, s, rows); });
+      const Ragged own = collect_ragged<Scratch>(n, n, workers, never, [&](std::size_t k, Scratch& s, auto& rows) {
+        index.query_position(position[n - 1 - k], s, rows);
+      });
       CHECK(own.offsets.size() == n + 1 && own.offsets[n] == static_cast<std::int64_t>(own.rows.size()));
       for (std::size_t k = 0; k < n; ++k) {
         std::vector<std::int32_t> expected;
@@ -138,7 +142,9 @@ void check_void_borders(std::uint64_t seed) {
   current_case() = "void borders, seed " + std::to_string(seed);
   std::size_t levels = 0;
   const SweepDirection direction{0, {}};
-  const Interference<T> index(boxes.view, options.dimension, direction, *available_kernels(levels)[0]);
+  Interrupt never;
+  const SortedIntervals<T> sorted(boxes.view, options.dimension, true, T(0), direction, never);
+  const Interference<T> index(sorted, *available_kernels(levels)[0]);
   const auto borders = index.void_borders();
   for (const auto& border : borders) {
     CHECK(border.end < border.begin);

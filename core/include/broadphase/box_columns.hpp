@@ -36,6 +36,8 @@ class BoxColumns {
   const T* upper(std::size_t k) const { return column_[dimension_ + k]; }
   const T* const* pointers() const { return column_; }
 
+  std::size_t bytes() const { return stride_ * 2 * dimension_ * sizeof(T); }
+
   // The box at a position as the kernels take it: `box` has room for 2 * D values.
   void gather(std::size_t position, T* box) const {
     for (std::size_t k = 0; k < 2 * dimension_; ++k) box[k] = column_[k][position];

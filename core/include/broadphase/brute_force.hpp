@@ -10,6 +10,7 @@
 #include "broadphase/box_columns.hpp"
 #include "broadphase/kernels.hpp"
 #include "broadphase/method.hpp"
+#include "broadphase/parallel.hpp"
 #include "broadphase/problem.hpp"
 
 namespace broadphase {
@@ -23,16 +24,19 @@ struct BruteForceSet {
   std::vector<std::int32_t> rows;  // of each position; empty: row and position are the same
   std::size_t count = 0;
 
-  BruteForceSet(const BoxView<T>& boxes, std::size_t dimension, bool touching, T grow) : count(boxes.count) {
+  BruteForceSet(const BoxView<T>& boxes, std::size_t dimension, bool touching, T grow, Interrupt& interrupt)
+      : count(boxes.count) {
     if (!touching) leave_out_empty(boxes, dimension, grow);
     columns = BoxColumns<T>(count, dimension);
     for (std::size_t k = 0; k < dimension; ++k) {
       T *lower = columns.lower(k), *upper = columns.upper(k);
-      for (std::size_t position = 0; position < count; ++position) {
-        const std::size_t row = row_of(position);
-        lower[position] = boxes.lower_of(row)[k] - grow;
-        upper[position] = boxes.upper_of(row)[k] + grow;
-      }
+      in_stretches(count, interrupt, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t position = begin; position < end; ++position) {
+          const std::size_t row = row_of(position);
+          lower[position] = boxes.lower_of(row)[k] - grow;
+          upper[position] = boxes.upper_of(row)[k] + grow;
+        }
+      });
     }
   }
 
@@ -68,13 +72,14 @@ class BruteForce {
  public:
   struct Scratch {};
 
-  BruteForce(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/)
+  BruteForce(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/, Interrupt interrupt = Interrupt())
       : cross_(problem.cross),
         turned_(cross_ && problem.first.count > problem.second.count),
         overlap_(overlap_kernel<T>(kernels, problem.dimension, problem.touching)),
-        large_(turned_ || !cross_ ? problem.first : problem.second, problem.dimension, problem.touching, problem.grow),
+        large_(turned_ || !cross_ ? problem.first : problem.second, problem.dimension, problem.touching, problem.grow,
+               interrupt),
         small_(cross_ ? (turned_ ? problem.second : problem.first) : BoxView<T>{}, problem.dimension, problem.touching,
-               problem.grow) {
+               problem.grow, interrupt) {
     const std::size_t rows = cross_ ? small_.count : large_.count;
     if (rows == 0 || large_.count == 0) return;
     task_rows_ = std::min(rows, kMostRows);

@@ -59,6 +59,28 @@ inline Pairs assemble(std::vector<Segment>& segments, const std::vector<PairBuff
 
 }  // namespace detail
 
+// All pairs, on this thread. `expected`: so many there may be, if that is known.
+template <Method M>
+Pairs collect_in_order(const M& method, const Filter* filter, std::uint64_t limit, Interrupt& interrupt,
+                       typename M::Scratch& scratch, std::size_t expected = 0) {
+  const std::size_t tasks = method.task_count();
+  PairBuffer out(filter, false);
+  out.expect(expected);
+  for_each_task(tasks, 1, interrupt, [&](unsigned, std::size_t task) {
+    method.run(task, scratch, out);
+    detail::check_limit(out.count(), limit);
+    // What the first tasks found tells how much to expect of all: one allocation instead of several.
+    if (task + 1 < tasks && task >= tasks / 16)
+      out.expect(static_cast<std::size_t>(1.1 * static_cast<double>(out.size()) * static_cast<double>(tasks) /
+                                          static_cast<double>(task + 1)));
+  });
+  Pairs result;
+  result.size = out.size();
+  result.stride = out.capacity();
+  result.block = out.capacity() > 0 ? out.release() : allocate_pairs(0);
+  return result;
+}
+
 // All pairs. Throws TooManyPairs soon after `limit` is passed.
 template <Method M>
 Pairs collect_pairs(const M& method, const Filter* filter, unsigned workers, std::uint64_t limit,
@@ -66,20 +88,7 @@ Pairs collect_pairs(const M& method, const Filter* filter, unsigned workers, std
   const std::size_t tasks = method.task_count();
   if (workers <= 1 || tasks <= 1) {
     typename M::Scratch scratch;
-    PairBuffer out(filter, false);
-    for_each_task(tasks, 1, interrupt, [&](unsigned, std::size_t task) {
-      method.run(task, scratch, out);
-      detail::check_limit(out.count(), limit);
-      // What the first tasks found tells how much to expect of all: one allocation instead of several.
-      if (task + 1 < tasks && task >= tasks / 16)
-        out.expect(static_cast<std::size_t>(1.1 * static_cast<double>(out.size()) * static_cast<double>(tasks) /
-                                            static_cast<double>(task + 1)));
-    });
-    Pairs result;
-    result.size = out.size();
-    result.stride = out.capacity();
-    result.block = out.capacity() > 0 ? out.release() : allocate_pairs(0);
-    return result;
+    return collect_in_order(method, filter, limit, interrupt, scratch);
   }
   std::vector<typename M::Scratch> scratch(workers);
   std::vector<PairBuffer> buffers;
@@ -112,6 +121,15 @@ Pairs collect_pairs(const M& method, const Filter* filter, unsigned workers, std
   std::vector<detail::Segment> all;
   for (const auto& list : segments) all.insert(all.end(), list.begin(), list.end());
   return detail::assemble(all, buffers, workers, interrupt);
+}
+
+// Their number, on this thread.
+template <Method M>
+std::uint64_t count_in_order(const M& method, const Filter* filter, Interrupt& interrupt,
+                             typename M::Scratch& scratch) {
+  PairBuffer out(filter, true);
+  for_each_task(method.task_count(), 1, interrupt, [&](unsigned, std::size_t task) { method.run(task, scratch, out); });
+  return out.count();
 }
 
 // Their number, in memory that does not depend on it.

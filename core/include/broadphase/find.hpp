@@ -18,9 +18,9 @@ template <class T>
 using AnyMethod = std::variant<std::monostate, BruteForce<T>, SweepAndPrune<T>, Grid<T>, BvhPairs<T>>;
 
 template <class T>
-void check(const Problem<T>& problem) {
-  if (!all_valid(problem.first, problem.dimension)) throw InvalidBoxes();
-  if (problem.cross && !all_valid(problem.second, problem.dimension)) throw InvalidBoxes();
+void check(const Problem<T>& problem, Interrupt& interrupt) {
+  if (!all_valid(problem.first, problem.dimension, interrupt)) throw InvalidBoxes();
+  if (problem.cross && !all_valid(problem.second, problem.dimension, interrupt)) throw InvalidBoxes();
 }
 
 // Prepares `name` for `problem`, in place: the methods are large and do not move. Throws InvalidBoxes for NaN and for
@@ -37,13 +37,13 @@ void prepare(AnyMethod<T>& method, MethodName name, const Problem<T>& problem, c
       return;
     }
   }
-  check(problem);
+  check(problem, interrupt);
   if (name == MethodName::sweep_and_prune)
-    method.template emplace<SweepAndPrune<T>>(problem, kernels, workers);
+    method.template emplace<SweepAndPrune<T>>(problem, kernels, workers, interrupt);
   else if (name == MethodName::bvh)
     method.template emplace<BvhPairs<T>>(problem, kernels, workers, interrupt);
   else
-    method.template emplace<BruteForce<T>>(problem, kernels, workers);
+    method.template emplace<BruteForce<T>>(problem, kernels, workers, interrupt);
 }
 
 // Calls use(method) with the method that `method` holds.

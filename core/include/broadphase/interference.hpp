@@ -17,7 +17,7 @@ struct VoidBorder {
   T end, begin;
 };
 
-// Closed boxes, sorted once. Everything const is safe to call from many threads at once.
+// Questions about closed boxes that are sorted. Everything const is safe to call from many threads at once.
 //
 // Intervals that begin within the one asked about are a run, found by binary search. Those that begin before may reach
 // into it; no earlier one does than the first place where the furthest end so far reaches it. That place is never
@@ -28,48 +28,57 @@ class Interference {
  public:
   using Scratch = std::vector<std::uint32_t>;
 
-  Interference(const BoxView<T>& boxes, std::size_t dimension, const SweepDirection& direction, const Kernels& kernels,
-               Interrupt interrupt = Interrupt())
-      : sorted_(boxes, dimension, true, T(0), direction, interrupt),
-        overlap_(overlap_kernel<T>(kernels, dimension, true)),
-        positions_(sorted_.count()) {
-    const T* end = sorted_.ends();
-    furthest_.reserve(count());
-    for (std::size_t position = 0; position < count(); ++position) {
-      positions_[static_cast<std::size_t>(sorted_.rows()[position])] = static_cast<std::uint32_t>(position);
-      furthest_.push_back(position == 0 ? end[0] : std::max(furthest_.back(), end[position]));
-      raise(block_end_, position / kBlock, end[position]);
-      raise(group_end_, position / (kBlock * kBlock), end[position]);
-    }
+  Interference() = default;
+  Interference(const SortedIntervals<T>& sorted, const Kernels& kernels, Interrupt interrupt = Interrupt()) {
+    prepare(sorted, kernels, interrupt);
   }
 
-  std::size_t count() const { return sorted_.count(); }
-  const SortedIntervals<T>& sorted() const { return sorted_; }
+  // `sorted` must outlive this. Reuses the memory of what was prepared before.
+  void prepare(const SortedIntervals<T>& sorted, const Kernels& kernels, Interrupt& interrupt) {
+    sorted_ = &sorted;
+    overlap_ = overlap_kernel<T>(kernels, sorted.dimension(), true);
+    const T* end = sorted.ends();
+    furthest_.resize(count());
+    block_end_.clear();
+    group_end_.clear();
+    in_stretches(count(), interrupt, [&](std::size_t from, std::size_t to) {
+      for (std::size_t position = from; position < to; ++position) {
+        furthest_[position] = position == 0 ? end[0] : std::max(furthest_[position - 1], end[position]);
+        raise(block_end_, position / kBlock, end[position]);
+        raise(group_end_, position / (kBlock * kBlock), end[position]);
+      }
+    });
+  }
+
+  std::size_t count() const { return sorted_->count(); }
+  const SortedIntervals<T>& sorted() const { return *sorted_; }
+  std::size_t bytes() const {
+    return (furthest_.capacity() + block_end_.capacity() + group_end_.capacity()) * sizeof(T);
+  }
 
   std::vector<VoidBorder<T>> void_borders() const {
     std::vector<VoidBorder<T>> result;
     for (std::size_t position = 1; position < count(); ++position)
-      if (furthest_[position - 1] < sorted_.begins()[position])
-        result.push_back({furthest_[position - 1], sorted_.begins()[position]});
+      if (furthest_[position - 1] < sorted_->begins()[position])
+        result.push_back({furthest_[position - 1], sorted_->begins()[position]});
     return result;
   }
 
   // Appends to `rows`, ascending, those that overlap a box of the caller's.
   void query(const T* lower, const T* upper, Scratch& scratch, std::vector<std::int32_t>& rows) const {
     T box[8];
-    for (std::size_t k = 0; k < sorted_.dimension(); ++k) {
-      box[k] = lower[sorted_.axis(k)];
-      box[sorted_.dimension() + k] = upper[sorted_.axis(k)];
+    for (std::size_t k = 0; k < sorted_->dimension(); ++k) {
+      box[k] = lower[sorted_->axis(k)];
+      box[sorted_->dimension() + k] = upper[sorted_->axis(k)];
     }
-    search(box, interval_along(sorted_.direction(), lower, upper, sorted_.dimension(), T(0)), count(), scratch, rows);
+    search(box, interval_along(sorted_->direction(), lower, upper, sorted_->dimension(), T(0)), count(), scratch, rows);
   }
 
-  // Those that overlap the box of row `row`, itself not among them.
-  void query_row(std::size_t row, Scratch& scratch, std::vector<std::int32_t>& rows) const {
-    const std::size_t position = positions_[row];
+  // Those that overlap the box at a position, itself not among them.
+  void query_position(std::size_t position, Scratch& scratch, std::vector<std::int32_t>& rows) const {
     T box[8];
-    for (std::size_t k = 0; k < 2 * sorted_.dimension(); ++k) box[k] = sorted_.columns()[k][position];
-    search(box, {sorted_.begins()[position], sorted_.ends()[position]}, position, scratch, rows);
+    for (std::size_t k = 0; k < 2 * sorted_->dimension(); ++k) box[k] = sorted_->columns()[k][position];
+    search(box, {sorted_->begins()[position], sorted_->ends()[position]}, position, scratch, rows);
   }
 
  private:
@@ -85,7 +94,7 @@ class Interference {
 
   void search(const T* box, const Interval<T>& asked, std::size_t left_out, Scratch& scratch,
               std::vector<std::int32_t>& rows) const {
-    const T* begins = sorted_.begins();
+    const T* begins = sorted_->begins();
     const std::size_t known = rows.size();
     const auto last = static_cast<std::size_t>(std::upper_bound(begins, begins + count(), asked.end) - begins);
     const auto sure = static_cast<std::size_t>(std::lower_bound(begins, begins + last, asked.begin) - begins);
@@ -102,18 +111,17 @@ class Interference {
         // A block that may reach, or all that is left, where every interval does.
         const std::size_t piece =
             std::min(last, position < sure ? position / kBlock * kBlock + kBlock : position + kPiece);
-        const std::size_t found = overlap_({sorted_.columns(), position, piece, box}, scratch.data());
+        const std::size_t found = overlap_({sorted_->columns(), position, piece, box}, scratch.data());
         for (std::size_t k = 0; k < found; ++k)
-          if (scratch[k] != left_out) rows.push_back(sorted_.rows()[scratch[k]]);
+          if (scratch[k] != left_out) rows.push_back(sorted_->rows()[scratch[k]]);
         position = piece;
       }
     }
     std::sort(rows.begin() + static_cast<std::ptrdiff_t>(known), rows.end());
   }
 
-  SortedIntervals<T> sorted_;
-  OverlapRun<T> overlap_;
-  std::vector<std::uint32_t> positions_;  // of each row
+  const SortedIntervals<T>* sorted_ = nullptr;
+  OverlapRun<T> overlap_ = nullptr;
   std::vector<T> furthest_;               // end of all intervals up to and with a position
   std::vector<T> block_end_, group_end_;  // of the intervals in each block, in each group
 };

@@ -35,6 +35,17 @@ class Interrupt {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+// Calls work(begin, end) for one stretch of [0, count) after another, each a few milliseconds long at most, and asks in
+// between whether to go on.
+template <class Work>
+void in_stretches(std::size_t count, Interrupt& interrupt, Work&& work) {
+  constexpr std::size_t kStretch = std::size_t{1} << 17;
+  for (std::size_t begin = 0; begin < count; begin += kStretch) {
+    work(begin, std::min(count, begin + kStretch));
+    interrupt.check();
+  }
+}
+
 // Calls work(worker, task) for every task once; a worker takes `grain` tasks in a row. Worker 0 is the calling thread,
 // the only one that checks `interrupt`. The first exception on any thread stops the rest and leaves from here, when all
 // threads have ended.

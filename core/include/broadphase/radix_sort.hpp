@@ -14,17 +14,6 @@
 
 namespace broadphase {
 
-// Calls work(begin, end) for one stretch of [0, count) after another, each a few milliseconds long at most, and asks in
-// between whether to go on.
-template <class Work>
-void in_stretches(std::size_t count, Interrupt& interrupt, Work&& work) {
-  constexpr std::size_t kStretch = std::size_t{1} << 17;
-  for (std::size_t begin = 0; begin < count; begin += kStretch) {
-    work(begin, std::min(count, begin + kStretch));
-    interrupt.check();
-  }
-}
-
 template <class T>
 using OrderBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
@@ -38,14 +27,25 @@ OrderBits<T> order_bits(T x) {
 }
 
 // Rows with a value each: add them all, sort, read. Rows of equal value keep the order in which they were added.
-// Linear in time, whatever the values; 16 bytes a row for floats, 32 for doubles.
+// Linear in time, whatever the values; 16 bytes a row for floats, 32 for doubles, kept for the next sort.
 template <class T>
 class RowSorter {
   using Bits = OrderBits<T>;
 
  public:
-  explicit RowSorter(std::size_t capacity)
-      : items_(std::make_unique_for_overwrite<Item[]>(capacity)), capacity_(capacity) {}
+  RowSorter() = default;
+  explicit RowSorter(std::size_t capacity) { start(capacity); }
+
+  // Forgets all rows; there is room for `capacity` of them.
+  void start(std::size_t capacity) {
+    count_ = 0;
+    if (capacity > capacity_ || !items_) {
+      items_ = std::make_unique_for_overwrite<Item[]>(capacity);
+      spare_.reset();
+      capacity_ = capacity;
+    }
+  }
+  std::size_t bytes() const { return capacity_ * sizeof(Item) * (spare_ ? 2 : 1); }
 
   void add(T value, std::uint32_t row) { items_[count_++] = {order_bits(value), row}; }
   std::size_t count() const { return count_; }
@@ -56,7 +56,7 @@ class RowSorter {
       insertion_sort(count_ * count_);
       return;
     }
-    spare_ = std::make_unique_for_overwrite<Item[]>(capacity_);
+    if (!spare_) spare_ = std::make_unique_for_overwrite<Item[]>(capacity_);
     Bits most = least_ = items_[0].key;
     for (std::size_t k = 1; k < count_; ++k) {
       least_ = items_[k].key < least_ ? items_[k].key : least_;
@@ -68,7 +68,6 @@ class RowSorter {
     const int skipped = width > 32 ? width - 32 : 0;
     sort_digits(skipped, width, interrupt);
     if (skipped > 0 && !insertion_sort(kMovesPerItem * count_)) sort_digits(0, width, interrupt);
-    spare_.reset();
   }
 
  private:
@@ -123,7 +122,7 @@ class RowSorter {
   }
 
   std::unique_ptr<Item[]> items_, spare_;
-  std::size_t capacity_, count_ = 0;
+  std::size_t capacity_ = 0, count_ = 0;
   Bits least_ = 0;
 };
 

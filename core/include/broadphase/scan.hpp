@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "broadphase/box_view.hpp"
+#include "broadphase/parallel.hpp"
 
 namespace broadphase {
 
@@ -15,12 +16,14 @@ inline constexpr std::size_t kMaxDimension = 4;
 
 // True if no box has NaN or lower > upper.
 template <class T>
-bool all_valid(const BoxView<T>& boxes, std::size_t dimension) {
+bool all_valid(const BoxView<T>& boxes, std::size_t dimension, Interrupt& interrupt) {
   bool valid = true;
-  for (std::size_t row = 0; row < boxes.count; ++row) {
-    const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
-    for (std::size_t k = 0; k < dimension; ++k) valid &= lower[k] <= upper[k];  // false for NaN
-  }
+  in_stretches(boxes.count, interrupt, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) {
+      const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
+      for (std::size_t k = 0; k < dimension; ++k) valid &= lower[k] <= upper[k];  // false for NaN
+    }
+  });
   return valid;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -47,14 +47,49 @@ class SweepAndPrune {
     prepare(*own_first_, problem.cross ? &*own_second_ : nullptr, kernels, problem.touching, interrupt);
   }
 
-  // Over boxes that are sorted already, all of them closed. `sorted` must outlive this.
+  // Over boxes that are sorted already, as closed ones: see prepare().
   SweepAndPrune(const SortedIntervals<T>& sorted, const Kernels& kernels, Interrupt interrupt = Interrupt()) {
     prepare(sorted, nullptr, kernels, true, interrupt);
   }
+  SweepAndPrune() = default;
 
   SweepAndPrune(const SweepAndPrune&) = delete;
   SweepAndPrune& operator=(const SweepAndPrune&) = delete;
 
+  // Over boxes that are sorted already, closed or not; two sets along the same direction. They must outlive this.
+  // Reuses the memory of what was prepared before.
+  void prepare(const SortedIntervals<T>& first, const SortedIntervals<T>* second, const Kernels& kernels, bool touching,
+               Interrupt& interrupt) {
+    tasks_.clear();
+    candidates_ = 0;
+    const OverlapRun<T> overlap =
+        first.tested_axes() > 0 ? overlap_kernel<T>(kernels, first.tested_axes(), touching) : nullptr;
+    // Intervals along a direction are rounded, so that open ones may seem empty: they are taken as closed there.
+    const bool closed = touching || first.direction().axis < 0;
+    passes_.resize(second == nullptr ? 1 : 2);
+    for (std::uint32_t k = 0; k < passes_.size(); ++k) {
+      // Of two intervals that overlap, the second begins within the first, or else the first after the second begins.
+      Pass& pass = passes_[k];
+      pass.queries = k == 0 ? &first : second;
+      pass.columns = k == 1 || second == nullptr ? &first : second;
+      pass.overlap = overlap;
+      pass.cross = second != nullptr;
+      pass.turned = k == 1;
+      mark_solid(pass, touching);
+      if (closed)
+        find_runs<true>(pass, k == 0, interrupt);
+      else
+        find_runs<false>(pass, k == 0, interrupt);
+      add_tasks(k);
+    }
+  }
+
+  std::size_t bytes() const {
+    std::size_t result = tasks_.capacity() * sizeof(Task);
+    for (const Pass& pass : passes_)
+      result += (pass.run_begin.capacity() + pass.run_end.capacity()) * sizeof(std::uint32_t) + pass.solid.capacity();
+    return result;
+  }
   const SweepDirection& direction() const { return passes_.front().queries->direction(); }
   // How many pairs of boxes are compared.
   std::uint64_t candidate_count() const { return candidates_; }
@@ -84,14 +119,15 @@ class SweepAndPrune {
  private:
   // The queries' runs among the columns.
   struct Pass {
-    const SortedIntervals<T>* queries;
-    const SortedIntervals<T>* columns;
-    OverlapRun<T> overlap;                 // null: whatever is in the run overlaps
-    bool cross, turned;                    // turned: the queries are of the second set
-    std::vector<std::uint32_t> run_begin;  // empty: right behind the query
+    const SortedIntervals<T>* queries = nullptr;
+    const SortedIntervals<T>* columns = nullptr;
+    OverlapRun<T> overlap = nullptr;       // null: whatever is in the run overlaps
+    bool cross = false, turned = false;    // turned: the queries are of the second set
+    std::vector<std::uint32_t> run_begin;  // where `cross`; otherwise runs begin right behind the query
     std::vector<std::uint32_t> run_end;
+    std::vector<std::uint8_t> solid;  // where boxes are open and not all have an interior: which columns do
 
-    std::size_t begin_of_run(std::size_t k) const { return run_begin.empty() ? k + 1 : run_begin[k]; }
+    std::size_t begin_of_run(std::size_t k) const { return cross ? run_begin[k] : k + 1; }
   };
   // Rows [row_begin, row_end) of a pass, and of their runs what lies in [column_begin, column_end).
   struct Task {
@@ -105,26 +141,16 @@ class SweepAndPrune {
   static constexpr std::size_t kCandidates = kTaskCandidates / 4;
   static constexpr std::size_t kEarlier = 8;
 
-  void prepare(const SortedIntervals<T>& first, const SortedIntervals<T>* second, const Kernels& kernels, bool touching,
-               Interrupt& interrupt) {
-    const OverlapRun<T> overlap =
-        first.tested_axes() > 0 ? overlap_kernel<T>(kernels, first.tested_axes(), touching) : nullptr;
-    // Intervals along a direction are rounded, so that open ones may seem empty: they are taken as closed there.
-    const bool closed = touching || first.direction().axis < 0;
-    if (second == nullptr) {
-      passes_.push_back({&first, &first, overlap, false, false, {}, {}});
-    } else {
-      // Of two intervals that overlap, the second begins within the first, or else the first after the second begins.
-      passes_.push_back({&first, second, overlap, true, false, {}, {}});
-      passes_.push_back({second, &first, overlap, true, true, {}, {}});
+  static void mark_solid(Pass& pass, bool touching) {
+    pass.solid.resize(touching ? 0 : pass.columns->count());
+    if (touching) return;
+    bool all = true;
+    for (std::size_t k = 0; k < pass.solid.size(); ++k) {
+      pass.solid[k] = static_cast<std::uint8_t>(pass.columns->solid(k));
+      all &= pass.solid[k] != 0;
     }
-    for (std::uint32_t k = 0; k < passes_.size(); ++k) {
-      if (closed)
-        find_runs<true>(passes_[k], k == 0, interrupt);
-      else
-        find_runs<false>(passes_[k], k == 0, interrupt);
-      add_tasks(k);
-    }
+    for (std::size_t k = 0; all && pass.cross && k < pass.queries->count(); ++k) all = pass.queries->solid(k);
+    if (all) pass.solid.clear();
   }
 
   // `together`: intervals that begin where the query does are in its run.
@@ -180,30 +206,39 @@ class SweepAndPrune {
 
   void test(const Pass& pass, std::size_t row, std::size_t from, std::size_t to, Scratch& scratch,
             PairBuffer& out) const {
+    std::uint32_t* positions = scratch.positions.data();
     std::size_t found = to - from;
     if (pass.overlap != nullptr) {
       T box[8];
       pass.queries->gather_tested(row, box);
-      found = pass.overlap({pass.columns->tested_columns(), from, to, box}, scratch.positions.data());
-      if (found == 0) return;
+      found = pass.overlap({pass.columns->tested_columns(), from, to, box}, positions);
+    } else if (!out.counts_only() || !pass.solid.empty()) {
+      std::iota(positions, positions + found, static_cast<std::uint32_t>(from));
     }
+    if (!pass.solid.empty()) found = keep_solid(pass, row, positions, found);
+    if (found == 0) return;
     if (out.counts_only()) {
       out.add_count(found);
       return;
     }
-    if (pass.overlap == nullptr)
-      for (std::size_t k = 0; k < found; ++k) scratch.positions[k] = static_cast<std::uint32_t>(from + k);
     out.room(found);
     const std::int32_t query = pass.queries->rows()[row];
     const std::int32_t* rows = pass.columns->rows();
     std::int32_t *first = out.first(), *second = out.second();
     for (std::size_t k = 0; k < found; ++k) {
-      const std::int32_t other = rows[scratch.positions[k]];
+      const std::int32_t other = rows[positions[k]];
       const bool swapped = pass.cross ? pass.turned : other < query;
       first[k] = swapped ? other : query;
       second[k] = swapped ? query : other;
     }
     out.commit(found);
+  }
+
+  // Boxes without an interior overlap nothing where boxes are open, but the comparisons would let them pass.
+  static std::size_t keep_solid(const Pass& pass, std::size_t row, std::uint32_t* positions, std::size_t count) {
+    if (!pass.queries->solid(row)) return 0;
+    return static_cast<std::size_t>(
+        std::remove_if(positions, positions + count, [&](std::uint32_t k) { return pass.solid[k] == 0; }) - positions);
   }
 
   std::optional<SortedIntervals<T>> own_first_, own_second_;

@@ -64,8 +64,15 @@ template <class T>
 struct SortedSample {
   std::vector<T> begins, ends;
 
+  SortedSample() = default;
   SortedSample(const BoxView<T>& boxes, const std::vector<std::size_t>& rows, std::size_t dimension, T grow,
                const SweepDirection& direction) {
+    take(boxes, rows, dimension, grow, direction);
+  }
+  void take(const BoxView<T>& boxes, const std::vector<std::size_t>& rows, std::size_t dimension, T grow,
+            const SweepDirection& direction) {
+    begins.clear();
+    ends.clear();
     begins.reserve(rows.size());
     ends.reserve(rows.size());
     for (const std::size_t row : rows) {
@@ -93,6 +100,13 @@ double overlapping(const SortedSample<T>& a, const SortedSample<T>& b) {
   return static_cast<double>(sum);
 }
 
+// Of all pairs of a sample, the share whose intervals overlap.
+template <class T>
+double overlapping_share(const SortedSample<T>& sample) {
+  const auto m = static_cast<double>(sample.begins.size());
+  return m < 2 ? 0 : (overlapping(sample, sample) - m) / (m * m - m);
+}
+
 }  // namespace detail
 
 // The share of all pairs whose intervals overlap along a direction, 0 to 1, guessed from a sample: what a sweep tests.
@@ -102,7 +116,7 @@ double sweep_share(const Problem<T>& problem, const SweepDirection& direction, s
   if (rows.empty()) return 0;
   const detail::SortedSample<T> a(problem.first, rows, problem.dimension, problem.grow, direction);
   const auto m = static_cast<double>(rows.size());
-  if (!problem.cross) return rows.size() == 1 ? 0 : (detail::overlapping(a, a) - m) / (m * m - m);
+  if (!problem.cross) return detail::overlapping_share(a);
   const std::vector<std::size_t> others = sample_rows(problem.second.count, most);
   if (others.empty()) return 0;
   const detail::SortedSample<T> b(problem.second, others, problem.dimension, problem.grow, direction);
@@ -131,14 +145,13 @@ SweepDirection best_axis(const Problem<T>& problem) {
 
 using Matrix = std::array<std::array<double, 4>, 4>;
 
-// Covariance of the centres of a sample, up to a factor. Boxes with an infinite centre have no say.
-template <class T>
-Matrix centre_covariance(const BoxView<T>& boxes, std::size_t dimension) {
-  using Vector = std::array<double, 4>;
-  std::vector<Vector> centres;
-  double scale = 0;
-  for (const std::size_t row : sample_rows(boxes.count, 4096)) {
-    Vector centre{};
+namespace detail {
+
+// Calls use(centre) for the centre of each of these boxes, unless it is infinite.
+template <class T, class Use>
+void each_centre(const BoxView<T>& boxes, const std::vector<std::size_t>& rows, std::size_t dimension, Use&& use) {
+  for (const std::size_t row : rows) {
+    std::array<double, 4> centre{};
     bool finite = true;
     for (std::size_t k = 0; k < dimension; ++k) {
       // A quarter of the sum, so that the difference of two does not overflow.
@@ -146,35 +159,44 @@ Matrix centre_covariance(const BoxView<T>& boxes, std::size_t dimension) {
           0.25 * static_cast<double>(boxes.lower_of(row)[k]) + 0.25 * static_cast<double>(boxes.upper_of(row)[k]);
       finite &= std::isfinite(centre[k]);
     }
-    if (finite) centres.push_back(centre);
+    if (finite) use(centre);
   }
-  Matrix covariance{};
-  if (centres.empty()) return covariance;
+}
+
+}  // namespace detail
+
+// Covariance of the centres of these boxes, up to a factor. Boxes with an infinite centre have no say.
+template <class T>
+Matrix centre_covariance(const BoxView<T>& boxes, const std::vector<std::size_t>& rows, std::size_t dimension) {
   // From one of them, and scaled to [-1, 1]: no digits are lost far from the origin, and no square overflows.
-  const Vector origin = centres[0];
-  for (Vector& centre : centres)
-    for (std::size_t k = 0; k < dimension; ++k) {
-      centre[k] -= origin[k];
-      scale = std::max(scale, std::abs(centre[k]));
-    }
+  std::array<double, 4> origin{}, mean{};
+  double scale = 0, count = 0;
+  detail::each_centre(boxes, rows, dimension, [&](const std::array<double, 4>& centre) {
+    if (count++ == 0) origin = centre;
+    for (std::size_t k = 0; k < dimension; ++k) scale = std::max(scale, std::abs(centre[k] - origin[k]));
+  });
+  Matrix covariance{};
   if (scale == 0) return covariance;
-  Vector mean{};
-  for (Vector& centre : centres)
-    for (std::size_t k = 0; k < dimension; ++k) {
-      centre[k] /= scale;
-      mean[k] += centre[k] / static_cast<double>(centres.size());
-    }
-  for (const Vector& centre : centres)
+  const auto place = [&](const std::array<double, 4>& centre, std::size_t k) {
+    return (centre[k] - origin[k]) / scale;
+  };
+  detail::each_centre(boxes, rows, dimension, [&](const std::array<double, 4>& centre) {
+    for (std::size_t k = 0; k < dimension; ++k) mean[k] += place(centre, k) / count;
+  });
+  detail::each_centre(boxes, rows, dimension, [&](const std::array<double, 4>& centre) {
     for (std::size_t p = 0; p < dimension; ++p)
-      for (std::size_t q = 0; q < dimension; ++q) covariance[p][q] += (centre[p] - mean[p]) * (centre[q] - mean[q]);
+      for (std::size_t q = 0; q < dimension; ++q)
+        covariance[p][q] += (place(centre, p) - mean[p]) * (place(centre, q) - mean[q]);
+  });
   return covariance;
 }
 
-// The direction along which the centres of a set vary most: the eigenvector of the largest eigenvalue of their
+// The direction along which the centres of these boxes vary most: the eigenvector of the largest eigenvalue of their
 // covariance. The first axis if nothing varies.
 template <class T>
-SweepDirection principal_direction(const BoxView<T>& boxes, std::size_t dimension) {
-  Matrix power = centre_covariance(boxes, dimension);
+SweepDirection principal_direction(const BoxView<T>& boxes, const std::vector<std::size_t>& rows,
+                                   std::size_t dimension) {
+  Matrix power = centre_covariance(boxes, rows, dimension);
   SweepDirection result;
   // Power iteration from all axes at once: squared n times, the matrix is its 2^n-th power, whose columns all point
   // along the answer. 2^40 tells apart eigenvalues as close as rounding lets them be.
@@ -196,6 +218,11 @@ SweepDirection principal_direction(const BoxView<T>& boxes, std::size_t dimensio
   result.axis = -1;
   for (std::size_t k = 0; k < dimension; ++k) result.weight[k] = power[k][longest] / length;
   return result;
+}
+
+template <class T>
+SweepDirection principal_direction(const BoxView<T>& boxes, std::size_t dimension) {
+  return principal_direction(boxes, sample_rows(boxes.count, 4096), dimension);
 }
 
 }  // namespace broadphase

@@ -14,8 +14,6 @@ from broadphase.workers import worker_count
 
 __all__ = ["SweepAndPrune"]
 
-_BEST, _PRINCIPAL, _GIVEN = -1, -2, -3
-
 
 class SweepAndPrune:
     """Closed boxes sorted along an axis or a direction, to be asked by row or by box.
@@ -58,29 +56,29 @@ class SweepAndPrune:
 
     def __init__(self, boxes: Any, *, axis: str | int | ArrayLike = "auto") -> None:
         lower, upper = as_corners(boxes)
+        if not (lower <= upper).all():
+            raise _invalid("boxes", lower, upper)
         self._dimension = lower.shape[1]
         self._dtype = lower.dtype
-        number, weight = self._axis_arguments(axis)
-        make: Any = _native.SweepIndex32 if lower.dtype == np.float32 else _native.SweepIndex64
-        try:
-            self._index = make(lower, upper, number, weight)
-        except _native.InvalidBoxes:
-            raise _invalid("boxes", lower, upper) from None
+        self._index: Any = _native.SweepIndex(self._dimension, *self._axis_arguments(axis))
+        self._lower, self._upper = lower.copy(), upper.copy()
         self._count = len(lower)
+        self._index.build(self._lower, self._upper, np.arange(self._count, dtype=np.int32))
+        self._index.arrange(self._lower, self._upper)
 
-    def _axis_arguments(self, axis: str | int | ArrayLike) -> tuple[int, list[float]]:
+    def _axis_arguments(self, axis: str | int | ArrayLike) -> tuple[str, int, list[float]]:
         if isinstance(axis, str):
             if axis not in ("auto", "principal"):
                 raise ValueError(f'axis must be "auto", "principal", a number or a direction, not {axis!r}')
-            return (_BEST if axis == "auto" else _PRINCIPAL), []
+            return ("automatic" if axis == "auto" else axis), 0, []
         if isinstance(axis, int | np.integer):
             if not 0 <= axis < self._dimension:
                 raise ValueError(f"axis must be 0 to {self._dimension - 1}, not {axis}")
-            return int(axis), []
+            return "given", int(axis), []
         weight = np.asarray(axis, dtype=np.float64)
         if weight.shape != (self._dimension,) or not np.isfinite(weight).all() or not weight.any():
             raise ValueError(f"a direction must be {self._dimension} finite numbers, not all zero, not {axis!r}")
-        return _GIVEN, (weight / np.abs(weight).max()).tolist()
+        return "given", 0, (weight / np.abs(weight).max()).tolist()
 
     def __len__(self) -> int:
         return self._count
@@ -88,12 +86,13 @@ class SweepAndPrune:
     @property
     def axis(self) -> int | None:
         """The axis in use; None for a direction."""
-        return self._index.axis if self._index.axis >= 0 else None
+        axis: int = self._index.direction()[0]
+        return axis if axis >= 0 else None
 
     @property
     def direction(self) -> NDArray[np.float64]:
         """The direction in use, shape (d,), of length 1; a unit vector for an axis."""
-        weight: NDArray[np.float64] = np.array(self._index.weight)
+        weight: NDArray[np.float64] = np.array(self._index.direction()[1])
         length: float = np.linalg.norm(weight).item()
         return weight / length
 
@@ -103,7 +102,7 @@ class SweepAndPrune:
 
         Each lies between boxes: from the end of one to the begin of the next. A search stops there.
         """
-        borders: NDArray[Any] = self._index.void_borders()
+        borders: NDArray[Any] = self._index.void_borders(self._lower, self._upper)
         return borders
 
     def pairs(self, *, workers: int = 1) -> NDArray[np.int32]:
@@ -119,7 +118,9 @@ class SweepAndPrune:
         ndarray, shape (m, 2), int32
             Row numbers, first < second, each pair once.
         """
-        found: NDArray[np.int32] = self._index.pairs(worker_count(workers))
+        found: NDArray[np.int32] = self._index.pairs(
+            self._lower, self._upper, True, None, worker_count(workers), False, 2**64 - 1
+        )
         return found
 
     def query_rows(self, rows: ArrayLike, *, workers: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -151,7 +152,7 @@ class SweepAndPrune:
         if bad.any():
             raise IndexError(f"row {asked[bad.argmax()]} of {self._count} boxes")
         answer: tuple[NDArray[np.int32], NDArray[np.int64]] = self._index.query_rows(
-            np.ascontiguousarray(asked, dtype=np.int64), worker_count(workers)
+            self._lower, self._upper, np.ascontiguousarray(asked, dtype=np.int32), worker_count(workers)
         )
         return answer
 
@@ -184,10 +185,11 @@ class SweepAndPrune:
             if not (np.array_equal(narrow[0], lower) and np.array_equal(narrow[1], upper)):
                 raise ValueError("float64 boxes that float32 does not hold: sort float64 boxes, or convert these first")
             lower, upper = narrow
-        try:
-            answer: tuple[NDArray[np.int32], NDArray[np.int64]] = self._index.query(lower, upper, worker_count(workers))
-        except _native.InvalidBoxes:
-            raise _invalid("boxes", lower, upper) from None
+        if not (lower <= upper).all():
+            raise _invalid("boxes", lower, upper)
+        answer: tuple[NDArray[np.int32], NDArray[np.int64]] = self._index.query(
+            self._lower, self._upper, lower, upper, worker_count(workers)
+        )
         return answer
 
 
