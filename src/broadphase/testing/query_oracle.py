@@ -53,8 +53,8 @@ def query_ball(
     boxes: Any, centers: ArrayLike, radii: ArrayLike, *, rows: ArrayLike | None = None, layers: Layers | None = None
 ) -> tuple[Rows, Offsets]:
     """Find the boxes with a point at most a radius away from each centre."""
-    squared, _, reach = squares(*as_float64(boxes), np.asarray(centers, np.float64), radii)
-    return ragged((squared <= reach) & (squared < np.inf), rows, layers)
+    hit, _, _ = near(*as_float64(boxes), np.asarray(centers, np.float64), radii)
+    return ragged(hit, rows, layers)
 
 
 def nearest(
@@ -70,14 +70,15 @@ def nearest(
 
     Of boxes at one distance, the lower row comes first. A box at infinity is near nothing.
     """
-    squared, exponents, reach = squares(*as_float64(boxes), np.asarray(points, np.float64), max_distance)
-    hit = (squared <= reach) & (squared < np.inf) & allowed(squared.shape, layers)
-    order = np.lexsort((squared, ~hit), axis=1)[:, :k]
+    hit, squared, exponents = near(*as_float64(boxes), np.asarray(points, np.float64), max_distance)
+    hit &= allowed(hit.shape, layers)
+    fraction, power = np.frexp(squared)
+    order = np.lexsort((fraction, np.where(squared > 0, power + 2 * exponents, -4000), ~hit), axis=1)[:, :k]
     found = np.take_along_axis(hit, order, axis=1)
-    index = np.full((len(squared), k), -1, np.int32)
-    distance = np.full((len(squared), k), np.inf)
-    index[:, : order.shape[1]] = np.where(found, numbers(squared.shape[1], rows)[order], -1)
-    away = np.ldexp(np.sqrt(np.take_along_axis(squared, order, axis=1)), exponents)
+    away = np.take_along_axis(np.ldexp(np.sqrt(squared), exponents), order, axis=1)
+    index = np.full((len(hit), k), -1, np.int32)
+    distance = np.full((len(hit), k), np.inf)
+    index[:, : order.shape[1]] = np.where(found, numbers(hit.shape[1], rows)[order], -1)
     distance[:, : order.shape[1]] = np.where(found, away, np.inf)
     return index, distance
 
@@ -148,22 +149,24 @@ def as_float64(boxes: Any) -> tuple[Floats, Floats]:
     return lower.astype(np.float64), upper.astype(np.float64)
 
 
-def squares(lower: Floats, upper: Floats, points: Floats, radii: ArrayLike) -> tuple[Floats, NDArray[np.int32], Floats]:
-    """Give the square of the distance of each point to each box, `(q, n)`, and that of its radius, `(q, 1)`.
+def near(lower: Floats, upper: Floats, points: Floats, radii: ArrayLike) -> tuple[Bools, Floats, NDArray[np.int32]]:
+    """Tell which boxes are within a radius of each point, `(q, n)`, and the squares of their distances; 0 inside.
 
-    Both in units of a power of two, of which the second result is the exponent, `(q, 1)`: it rounds nothing, and no
-    square is too large or too small a number.
+    The squares are in units of a power of 4, and the exponents of its root are the last result: no square is too large
+    or too small a number, and nothing is rounded by it.
     """
-    largest = np.max(np.abs([lower, upper]), initial=0.0, where=np.isfinite([lower, upper]))
-    exponents = np.frexp(np.maximum(np.abs(points).max(axis=1, initial=0.0), largest))[1][:, None]
     total = np.zeros((len(points), len(lower)))
     with np.errstate(over="ignore"):
-        for axis in range(lower.shape[1]):
-            at = points[:, axis, None]
-            gap = np.ldexp(np.maximum(np.maximum(lower[:, axis] - at, at - upper[:, axis]), 0.0), -exponents)
-            total += gap * gap
+        gaps = [
+            np.maximum(np.maximum(lower[:, axis] - at, at - upper[:, axis]), 0.0)
+            for axis, at in enumerate(points.T[:, :, None])
+        ]
+        _, exponents = np.frexp(np.max(gaps, axis=0))
+        exponents[np.isinf(gaps).any(axis=0)] = 0
+        for gap in gaps:
+            total += np.ldexp(gap, -exponents) ** 2
         radius = np.ldexp(np.broadcast_to(np.asarray(radii, np.float64), len(points))[:, None], -exponents)
-        return total, exponents, radius * radius
+        return (total <= radius * radius) & (total < np.inf), total, exponents
 
 
 def touch_times(lower: Floats, upper: Floats, low: Floats, high: Floats, motion: Floats) -> Floats:
