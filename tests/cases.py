@@ -16,7 +16,7 @@ from broadphase.testing import SCENES, assert_same_pairs, make_scene, oracle
 METHOD_NAMES = tuple(sorted({"auto", *(method.name for method in METHODS)}))
 DIMENSIONS = (1, 2, 3, 4)
 DTYPES = ("float32", "float64")
-INDEXES = tuple(getattr(bp, method.index_class) for method in METHODS if method.index_class)
+INDEXES = (bp.Index, *(getattr(bp, method.index_class) for method in METHODS if method.index_class))
 EACH_INDEX = pytest.mark.parametrize("kind", INDEXES, ids=lambda kind: kind.__name__)
 LINEAR_SCENES = tuple(name for name, scene in SCENES.items() if not scene.quadratic)
 

@@ -17,6 +17,7 @@ from broadphase.explaining import Explanation, explain
 from broadphase.index.answers import Answers, Changes, Nearest, Outline, RayHits, RayHitsAll, SweepHits
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.bvh import BVH
+from broadphase.index.chosen import Index
 from broadphase.index.registry import METHODS
 from broadphase.index.stats import IndexStats
 from broadphase.index.sweep_and_prune import SweepAndPrune
@@ -29,6 +30,7 @@ __all__ = [
     "BoxIndex",
     "Changes",
     "Explanation",
+    "Index",
     "IndexStats",
     "InvalidBoxError",
     "InvalidBoxWarning",

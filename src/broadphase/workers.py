@@ -9,6 +9,8 @@ _MOST_WORKERS = 1024
 
 def worker_count(workers: int) -> int:
     """Turn the argument into a number of threads: -1 into one for each core that this process may run on."""
+    if type(workers) is int and workers > 0:
+        return min(workers, _MOST_WORKERS)
     if isinstance(workers, bool) or workers != int(workers) or workers < -1 or workers == 0:
         raise ValueError(f"workers must be a positive number, or -1 for one per core, not {workers!r}")
     if workers == -1:

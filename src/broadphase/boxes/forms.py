@@ -71,11 +71,16 @@ def as_corners(boxes: BoxesLike, *, name: str = "boxes", empty_dimension: int = 
     """
     if type(boxes) is np.ndarray and (boxes.dtype == _FLOAT32 or boxes.dtype == _FLOAT64):
         # The plain case, kept short: this is the first step of every call on a few hundred boxes.
-        # (An axis of length 1 may have any stride, even in a contiguous array: those go the long way.)
+        # (An axis of length 1 may have any stride, even in a contiguous array: odd ones go the long way.)
         flags = boxes.flags
         if flags.c_contiguous and flags.aligned:
             shape = boxes.shape
-            if len(shape) == 3 and shape[1] == 2 and 1 < shape[2] <= MAX_DIMENSION and shape[0] > 1:
+            if (
+                len(shape) == 3
+                and shape[1] == 2
+                and 1 < shape[2] <= MAX_DIMENSION
+                and (shape[0] > 1 or boxes.strides[0] == boxes.nbytes)
+            ):
                 return boxes[:, 0], boxes[:, 1]
     if isinstance(boxes, tuple) and len(boxes) == 2:
         lower, upper = _as_pair(boxes, name, empty_dimension)

@@ -54,7 +54,8 @@ class BoxIndex(PairQuestions, RayQuestions):
     #
     # A core has build, insert, update, remove, pairs, count, stats, outline, validate and memory_bytes. One that has no
     # insert, update and remove sets `_incremental = False`: a change then only marks it, and the next question builds
-    # it again; `_keeps_up(changed)` decides the same from case to case. A core that is a BlockIndex answers everything.
+    # it again; `_keeps_up(changed)` decides the same from case to case. `_core_options` is what build, insert and
+    # update take by name, such as workers. A core that is a BlockIndex answers everything.
     # One that is not answers what the registry says it can, and its class overrides what the answer begins with:
     # `_query_boxes`, `_query_balls`, `_query_convex`; `_pairs` and `_count_pairs` if need be.
     #
@@ -77,11 +78,11 @@ class BoxIndex(PairQuestions, RayQuestions):
         2
         """
         with self._guard.reading:
-            values = dict(self._arranged().stats())
+            values = self._core_stats()
             tests, most = values.get("tests"), values.get("brute_force_tests")
             if tests is not None and most is not None:
                 values["tests_saved"] = most - tests
-            values["bytes"] = self._rows.nbytes + self._arrangement.memory_bytes
+            values["bytes"] = self._weight()
             values.update({f"seconds_of_{name}": seconds for name, seconds in self._seconds.items()})
         return IndexStats({"method": self.method, **values})
 
@@ -130,5 +131,8 @@ class BoxIndex(PairQuestions, RayQuestions):
     def memory_bytes(self) -> int:
         """Bytes that the index takes: its boxes, and their arrangement."""
         with self._guard.reading:
-            arrangement: int = self._arranged().memory_bytes
-            return self._rows.nbytes + arrangement
+            return self._weight()
+
+    def _weight(self) -> int:
+        arrangement: int = 0 if self._arrangement is None else self._arrangement.memory_bytes
+        return self._rows.nbytes + arrangement

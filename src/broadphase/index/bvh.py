@@ -6,6 +6,7 @@ from typing import Any
 
 from broadphase import _native
 from broadphase.index.box_index import BoxIndex
+from broadphase.workers import worker_count
 
 __all__ = ["BVH"]
 
@@ -17,10 +18,12 @@ class BVH(BoxIndex):
     ----------
     boxes, layer, mask
         As in `BoxIndex`, which has all questions.
+    workers : int
+        Threads to build it with, and to move many boxes; -1 for one per core.
 
     Notes
     -----
-    O(n log n) time to build, one thread. A question takes O(log n + answers) where the boxes do not lie on top of each
+    O(n log n) time to build. A question takes O(log n + answers) where the boxes do not lie on top of each
     other.
 
     References
@@ -39,7 +42,10 @@ class BVH(BoxIndex):
     """
 
     method = "bvh"
-    _incremental = hasattr(_native.Bvh, "insert")
+
+    def __init__(self, boxes: Any, *, layer: Any = None, mask: Any = None, workers: int = 1) -> None:
+        self._core_options = {"workers": worker_count(workers)}
+        super().__init__(boxes, layer=layer, mask=mask)
 
     def _make_core(self) -> Any:
         return _native.Bvh(self.dimension)

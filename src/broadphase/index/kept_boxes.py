@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from time import perf_counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +16,8 @@ from broadphase.index.registry import METHODS
 from broadphase.index.rows import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["KeptBoxes"]
@@ -32,12 +35,14 @@ class KeptBoxes:
     method: ClassVar[str]
     #: False: after a change, the next question builds the core again.
     _incremental: ClassVar[bool] = True
+    #: What the core's build, insert and update take by name.
+    _core_options: Mapping[str, Any] = MappingProxyType({})
     _capabilities: ClassVar[frozenset[str]] = frozenset()
     _rows: Rows
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "method" in vars(cls):
+        if "method" in vars(cls) and "_capabilities" not in vars(cls):
             cls._capabilities = frozenset().union(*(row.capabilities for row in METHODS if row.name == cls.method))
 
     def __init__(self, boxes: Any, *, layer: Any = None, mask: Any = None) -> None:
@@ -49,6 +54,10 @@ class KeptBoxes:
     # It has build, insert, update, remove, pairs, count, stats, outline, validate and memory_bytes.
     def _make_core(self) -> Any:
         raise NotImplementedError
+
+    # For subclasses: what the core has to say. It need not be built for that.
+    def _core_stats(self) -> dict[str, Any]:
+        return dict(self._arranged().stats())
 
     # For subclasses: whether the core is to be told of a change to so many rows, or rather built anew when it is asked.
     def _keeps_up(self, changed: int) -> bool:
@@ -317,7 +326,7 @@ class KeptBoxes:
             if change == "remove":
                 self._arrangement.remove(rows)
             else:
-                getattr(self._arrangement, change)(*self._rows.views, rows)
+                getattr(self._arrangement, change)(*self._rows.views, rows, **self._core_options)
         except MemoryError:
             self._stale = True  # the rows are right; the next question arranges them anew, or fails
         except BaseException:
@@ -342,7 +351,7 @@ class KeptBoxes:
         began = perf_counter()
         if self._arrangement is None:
             self._arrangement = self._make_core()
-        self._arrangement.build(*self._rows.views, self._rows.numbers)
+        self._arrangement.build(*self._rows.views, self._rows.numbers, **self._core_options)
         self._stale = False
         self._seconds["build"] = perf_counter() - began
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from broadphase.index.rows import Rows
 
-__all__ = ["PairQuestions"]
+__all__ = ["BoxSet", "PairQuestions", "set_of"]
 
 _FILTERS = ("layer", "mask", "group", "static", "ignore_pairs", "ignore_shared")
 
@@ -245,16 +245,16 @@ class PairQuestions(KeptBoxes):
         """Ask `broadphase.pairs` or `broadphase.count_pairs` about the boxes, and give the answer in their rows."""
         if isinstance(other, PairQuestions):
             with other._guard.reading:
-                return self._joined(function, _set_of(other._rows), filters, options)
+                return self._joined(function, set_of(other._rows), filters, options)
         if other is None:
             return self._joined(function, None, filters, options)
         corners = as_corners(other, name="other", empty_dimension=self.dimension)
-        return self._joined(function, _Set(corners, None, len(corners[0]), None, None), filters, options)
+        return self._joined(function, BoxSet(corners, None, len(corners[0]), None, None), filters, options)
 
     def _joined(
-        self, function: Callable[..., Any], second: _Set | None, filters: tuple[Any, ...], options: dict[str, Any]
+        self, function: Callable[..., Any], second: BoxSet | None, filters: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
-        first = _set_of(self._rows)
+        first = set_of(self._rows)
         layer, mask, *others = filters
         if second is None:
             layer, mask, *others = self._with_layers(filters)
@@ -279,7 +279,7 @@ class PairQuestions(KeptBoxes):
         return found
 
 
-class _Set(NamedTuple):
+class BoxSet(NamedTuple):
     """One side of a question: boxes without gaps, and what their numbers and filters are by slot."""
 
     corners: tuple[NDArray[Any], NDArray[Any]]
@@ -289,9 +289,10 @@ class _Set(NamedTuple):
     mask: NDArray[np.uint64] | None
 
 
-def _set_of(kept: Rows) -> _Set:
+def set_of(kept: Rows) -> BoxSet:
+    """Give the living boxes of an index, and no copy where no slot is free."""
     lower, upper, rows = kept.living_corners()
-    return _Set((lower, upper), rows, kept.slots, *kept.bits)
+    return BoxSet((lower, upper), rows, kept.slots, *kept.bits)
 
 
 def _keys(found: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -119,12 +119,14 @@ class Rows:
         array = np.atleast_1d(np.asarray(rows))
         if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
             raise TypeError(f"rows must be integers of shape (k,), not {array.dtype} of shape {array.shape}")
-        if array.size and (array.min() < 0 or array.max() >= self.slots):
+        if array.size and not 0 <= array.min() <= array.max() < self.slots:
             row = int(array[np.argmax((array < 0) | (array >= self.slots))])
             raise UnknownRowError(f"row {row} does not exist: there are {self.slots} rows, from 0")
         numbers = np.ascontiguousarray(array, dtype=np.int32)
-        if self.living != self.slots and not (alive := self.alive[numbers]).all():
-            raise UnknownRowError(f"row {numbers[np.argmin(alive)]} has been removed")
+        if self.living != self.slots:
+            alive = self.alive.take(numbers)
+            if np.count_nonzero(alive) != len(numbers):
+                raise UnknownRowError(f"row {numbers[np.argmin(alive)]} has been removed")
         return numbers
 
     def distinct(self, rows: Any) -> NDArray[np.int32]:
@@ -286,7 +288,7 @@ def checked_corners(boxes: Any, name: str, dimension: int | None = None) -> tupl
     if dimension is not None and lower.shape[1] != dimension:
         raise ValueError(f"{name} have {lower.shape[1]} dimensions, and the index has {dimension}")
     valid = lower <= upper  # False for NaN too
-    if not valid.all():
+    if np.count_nonzero(valid) != valid.size:
         row = int(np.argmin(valid.all(axis=1)))
         raise InvalidBoxError(f"{name}: {describe_invalid(lower, upper, row)}", row=row)
     return lower, upper

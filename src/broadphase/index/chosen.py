@@ -1,0 +1,114 @@
+"""The index that chooses by itself how to answer."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.index.answers import Answers
+from broadphase.index.box_index import BoxIndex
+from broadphase.index.bvh import BVH
+from broadphase.index.pair_questions import set_of
+from broadphase.pairs import count_pairs, pairs
+from broadphase.workers import worker_count
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Index"]
+
+# So many boxes asked about at once, for each box of the index, are joined with it rather than looked up in the tree:
+# where 100 000 boxes are asked about as many, joining took a third to two thirds of the time. A join of a few with
+# many costs a pass over the many. With less of a share, a tree that would have to be built first is not worth it.
+_JOINED_SHARE = 0.5
+_JOINED_SHARE_WITHOUT_TREE = 0.1
+_FEWEST_JOINED = 64
+# A tree of which less than this share was moved since it was last asked is kept up to date; otherwise it is built again
+# when it is asked. Moving a box costs about as much as building costs for four.
+_KEPT_UP_SHARE = 0.25
+
+
+class Index(BoxIndex):
+    """Boxes that are kept to be asked, each question in the way that suits it.
+
+    Pairs are found as `broadphase.pairs` finds them; many boxes asked about at once are joined with those of the index;
+    everything else asks a tree (see `BVH`), which is built when it is first needed, and kept up to date only as long as
+    it is asked.
+
+    Parameters
+    ----------
+    boxes, layer, mask
+        As in `BoxIndex`, which has all questions.
+    workers : int
+        Threads to build the tree with, and to move many boxes; -1 for one per core.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> index = bp.Index([[0, 0, 2, 2], [1, 1, 3, 3], [8, 8, 9, 9]])
+    >>> index
+    <Index of 3 boxes, 2-d float64>
+    >>> index.pairs()
+    array([[0, 1]], dtype=int32)
+    >>> index.nearest([[4, 4]]).index
+    array([[1]], dtype=int32)
+    """
+
+    method = "auto"
+    _capabilities = BVH._capabilities
+    _changed_since_asked = 0
+
+    def __init__(self, boxes: Any, *, layer: Any = None, mask: Any = None, workers: int = 1) -> None:
+        self._core_options = {"workers": worker_count(workers)}
+        super().__init__(boxes, layer=layer, mask=mask)
+
+    def _make_core(self) -> Any:
+        return _native.Bvh(self.dimension)
+
+    def _build_first(self) -> None:
+        pass
+
+    def _keeps_up(self, changed: int) -> bool:
+        self._changed_since_asked += changed
+        return self._changed_since_asked < _KEPT_UP_SHARE * len(self)
+
+    def _arranged(self) -> Any:
+        self._changed_since_asked = 0
+        return super()._arranged()
+
+    def _core_stats(self) -> dict[str, Any]:
+        return {"rows": len(self)} if self._stale else super()._core_stats()
+
+    def _pairs(
+        self, filters: tuple[Any, ...], touching: bool, workers: int, sort: bool, max_pairs: int | None
+    ) -> NDArray[np.int32]:
+        found: NDArray[np.int32] = self._at_once(
+            pairs, None, filters, workers=workers, touching=touching, sort=sort, max_pairs=max_pairs
+        )
+        return found
+
+    def _count_pairs(self, filters: tuple[Any, ...], touching: bool, workers: int) -> int:
+        count: int = self._at_once(count_pairs, None, filters, workers=workers, touching=touching)
+        return count
+
+    def _answer_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> Answers:
+        count, share = len(lower), _JOINED_SHARE_WITHOUT_TREE if self._stale else _JOINED_SHARE
+        if count < max(_FEWEST_JOINED, share * len(self)):
+            return super()._answer_boxes(lower, upper, workers, layer, mask)
+        with self._guard.reading:
+            began = perf_counter()
+            here = set_of(self._rows)
+            bits: dict[str, Any] = {}
+            if not (layer is None and here.layer is None and mask is None and here.mask is None):
+                kept = slice(None) if here.rows is None else here.rows
+                of_rows = [None if part is None else part[kept] for part in (here.layer, here.mask)]
+                bits = {"layer": (layer, of_rows[0]), "mask": (mask, of_rows[1])}
+            found = pairs((lower, upper), here.corners, workers=workers, sort=True, **bits)
+            offsets = np.zeros(count + 1, np.int64)
+            np.cumsum(np.bincount(found[:, 0], minlength=count), out=offsets[1:])
+            rows = found[:, 1] if here.rows is None else here.rows[found[:, 1]]
+            self._seconds["query"] = perf_counter() - began
+        return Answers(rows, offsets)

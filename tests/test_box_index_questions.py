@@ -1,0 +1,147 @@
+"""Questions to every kind of index against the oracle, on living rows, with filters, in both dtypes."""
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.testing import assert_same_answers, make_scene, query_oracle
+from cases import EACH_INDEX
+
+N, Q = 400, 60
+ALL = 2**64 - 1
+
+
+def able(kind, word):
+    row = next(row for row in bp.METHODS if row.name == ("bvh" if kind is bp.Index else kind.method))
+    if word not in row.capabilities:
+        pytest.skip(f"this kind has no {word}")
+    return kind
+
+
+def questions(dimension, seed=11):
+    rng = np.random.default_rng(seed)
+    scene = make_scene("clusters", N)
+    low, high = scene[:, 0, :2].min(), scene[:, 1, :2].max()
+    points = rng.uniform(low, high, (Q, dimension))
+    return rng, points, (high - low) / 20
+
+
+@EACH_INDEX
+@pytest.mark.parametrize("dtypes", [("float32", "float32"), ("float32", "float64"), ("float64", "float32")], ids=str)
+@pytest.mark.parametrize("bits", [False, True], ids=["no layers", "layers"])
+def test_every_question_equals_the_oracle(kind, dtypes, bits):
+    boxes = make_scene("clusters", N, dtype=dtypes[0])
+    dimension = boxes.shape[2]
+    rng, points, size = questions(dimension)
+    points = points.astype(dtypes[1])
+    layer, mask, asked_layer, asked_mask = (rng.integers(0, 8, n) for n in (N, N, Q, Q))
+    options = {"layer": layer, "mask": mask} if bits else {}
+    index = kind(boxes, **options)
+    gone = np.arange(3, N, 7)
+    index.remove(gone)
+    rows = index.rows
+    asked = {"layer": asked_layer, "mask": asked_mask} if bits else {}
+    plain = {"rows": rows}
+    if bits:
+        plain["layers"] = (layer[rows], mask[rows], asked_layer, asked_mask)
+    living = index.boxes_of()
+    ends = np.stack([points, points + rng.uniform(0, size, points.shape)], axis=1).astype(dtypes[1])
+    motion = rng.normal(size=points.shape) * size
+    reach = rng.uniform(0, 3 * size, Q)
+    calls = {
+        "query": [("query", (ends,))],
+        "query_ball": [("query_ball", (points, reach))],
+        "nearest": [("nearest", (points, 3)), ("nearest", (points, 2, reach))],
+        "raycast": [(name, (points, motion)) for name in ("raycast", "raycast_all", "raycast_any")]
+        + [(name, (points, motion, reach)) for name in ("raycast", "raycast_all", "raycast_any")],
+        "shapecast": [("shapecast", (ends, motion))],
+    }
+    calls["query"].append(("query_points", (points,)))
+    able_words = next(
+        row for row in bp.METHODS if row.name == ("bvh" if kind is bp.Index else kind.method)
+    ).capabilities
+    for word, named in calls.items():
+        for name, arguments in named if word in able_words else []:
+            for workers in (1, 3):
+                actual = getattr(index, name)(*arguments, workers=workers, **asked)
+                expected = getattr(query_oracle, name)(living, *arguments, **plain)
+                if name == "raycast_any":
+                    assert np.array_equal(actual, expected), name
+                else:
+                    assert_same_answers(tuple(actual), expected, name)
+
+
+@EACH_INDEX
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 250, 2000])
+@pytest.mark.parametrize("warm", [False, True])
+def test_query_of_few_or_many_boxes_is_the_same(kind, count, warm):
+    index = able(kind, "query")(make_scene("rects", 500), layer=np.arange(500) % 3)
+    index.remove([1, 2, 499])
+    asked = make_scene("rects", count, seed=3, dtype=np.float64)
+    if warm:
+        index.query(asked[:1])
+    bits = np.arange(count) % 4
+    every = -np.ones(1, np.int64)
+    layers = ((np.arange(500) % 3)[index.rows], every, every, bits)
+    expected = query_oracle.query(index.boxes_of(), asked, rows=index.rows, layers=layers)
+    answers = index.query(asked, mask=bits)
+    assert_same_answers(tuple(answers), expected)
+    assert answers.rows.dtype == np.int32
+    assert answers.offsets.dtype == np.int64
+    assert np.array_equal(answers.counts, np.diff(expected[1]))
+    assert np.array_equal(answers.questions, np.repeat(np.arange(count), answers.counts))
+
+
+def test_answers_of_one_question_are_its_part():
+    index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]])
+    answers = index.query_points([[9, 9], [1.5, 1.5], [0, 0]])
+    assert [answers.of(question).tolist() for question in range(3)] == [[], [0, 1], [0]]
+    for question in (-1, 3):
+        with pytest.raises(IndexError, match=f"question {question} of 3"):
+            answers.of(question)
+    rows, distances = index.raycast_all([[0.5, 0.5]], [1, 1]).of(0)
+    assert (rows.tolist(), distances.tolist()) == ([0, 1], [0.0, np.sqrt(0.5)])
+
+
+@pytest.mark.parametrize("scale", [2.0**power for power in (-1074, -1000, -500, 0, 500, 1000, 1023)])
+def test_length_of_a_direction_does_not_matter(scale):
+    index = bp.BVH([[2, 0, 3, 1], [5, 0, 6, 1]])
+    origins = [[0, 0.5]] * 2 + [[0.0, 2.0]]
+    directions = np.array([[scale, 0], [-scale, 0], [0, 0]])
+    assert index.raycast(origins, directions).distance.tolist() == [2, np.inf, np.inf]
+    assert index.raycast_all(origins, directions, max_distance=5).distances.tolist() == [2, 5]
+    assert index.raycast_any(origins, directions, max_distance=1.999).tolist() == [False] * 3
+
+
+def test_nearest_of_more_than_there_are_is_filled_up():
+    index = bp.BVH([[0, 0, 1, 1]])
+    found = index.nearest([[3, 0.5]], k=3)
+    assert found.index.tolist() == [[0, -1, -1]]
+    assert found.distance.tolist() == [[2, np.inf, np.inf]]
+
+
+def test_frustum_of_planes_and_matrix_agree_with_a_turned_box():
+    rng = np.random.default_rng(5)
+    lower = rng.uniform(-10, 10, (500, 2))
+    index = bp.BVH((lower, lower + rng.uniform(0, 1, (500, 2))))
+    angle = 0.3
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    by_box = index.query_obb([[1, 2]], [4, 2], angle).rows
+    # The same rectangle, seen as the part of the plane that a matrix maps to -1 ... 1.
+    matrix = np.eye(3)
+    matrix[:2, :2] = turn.T / [[4], [2]]
+    matrix[:2, 2] = -matrix[:2, :2] @ [1, 2]
+    normals = np.concatenate([turn.T, -turn.T])
+    planes = np.column_stack([normals, [4, 2, 4, 2] - normals @ [1, 2]])
+    assert len(by_box) > 10
+    assert index.frustum(matrix).rows.tolist() == by_box.tolist()
+    assert index.frustum(planes=planes).rows.tolist() == by_box.tolist()
+
+
+def test_answers_outlive_the_index():
+    index = bp.BVH(make_scene("rects", 1000))
+    answers, found, near = index.query(index.boxes_of()), index.pairs(sort=True), index.nearest([[0, 0]], k=5)
+    expected = [part.copy() for part in (*answers, found, *near)]
+    del index
+    bp.BVH(make_scene("rects", 3000)).pairs()
+    assert all(np.array_equal(a, b) for a, b in zip((*answers, found, *near), expected, strict=True))
