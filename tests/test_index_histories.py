@@ -1,0 +1,184 @@
+"""Whatever happened to an index before: it answers as one built from its boxes, and as the oracle."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.testing import assert_same_pairs, moving, oracle
+from cases import DTYPES
+from index_cases import CAPABILITIES, CLASSES, SCENES, check_pairs_of, check_with_the_oracle, generator, scene
+from index_histories import History
+
+each_class = pytest.mark.parametrize("name", CLASSES)
+KINDS = tuple(kind for kind in SCENES if kind not in ("huge", "tiny", "very_far"))
+
+
+@pytest.mark.parametrize("seed", range(24))
+@each_class
+def test_random_histories_end_in_the_answers_of_a_fresh_build(name, seed):
+    history = History(getattr(bp, name), seed, kind=KINDS[seed % len(KINDS)], dimension=1 + seed % 4)
+    for _ in range(40):
+        history.step()
+        history.check()
+    history.check_questions()
+    history.check_fresh()
+
+
+@each_class
+def test_histories_of_one_box_at_a_time_are_right(name):
+    # From nothing up to 70 boxes and back to nothing, twice: every size of node on the way.
+    for dimension in (2, 3):
+        rng = generator("one by one", dimension)
+        index = getattr(bp, name)(np.empty((0, 2, dimension)))
+        for _ in range(2):
+            for number, box in enumerate(scene("lattice", rng, 70, dimension)):
+                assert index.insert(box[None]).tolist() == [number]
+                if number % 7 == 0:
+                    index.validate()
+                    check_pairs_of(index, f"{name} up {number}")
+            for number, row in enumerate(rng.permutation(70)):
+                index.remove(row)
+                if number % 7 == 0:
+                    index.validate()
+                    check_pairs_of(index, f"{name} down {number}")
+            assert len(index) == 0
+            check_with_the_oracle(index, rng, name, count=3)
+
+
+@each_class
+def test_boxes_that_leave_the_world_and_come_back_are_found(name):
+    for dimension in (1, 2, 3, 4):
+        rng = generator("far and back", dimension)
+        boxes = scene("lattice", rng, 60, dimension)
+        index = getattr(bp, name)(boxes)
+        for place in (0.0, 1e3, -1e9, 1e150, 1.0, 1e-9):
+            rows = rng.choice(60, 20, replace=False)
+            moved = boxes[rows] + place
+            index.update(moved, rows)
+            index.validate()
+            check_pairs_of(index, f"{name} {place}")
+            check_with_the_oracle(index, rng, f"{name} {place}", count=6)
+        rows = rng.choice(60, 20, replace=False)
+        index.update(np.repeat([[[-np.inf] * dimension, [np.inf] * dimension]], 20, axis=0), rows)
+        index.validate()
+        check_pairs_of(index, f"{name} endless")
+        check_with_the_oracle(index, rng, f"{name} endless", count=6)
+        index.update(boxes)
+        index.validate()
+        check_pairs_of(index, f"{name} back")
+        check_with_the_oracle(index, rng, f"{name} back", count=6)
+
+
+@each_class
+def test_an_index_built_from_nothing_on_any_scale_grows_with_its_boxes(name):
+    for exponent in (-900, 0, 900):
+        index = getattr(bp, name)(np.empty((0, 2, 2)))
+        rng = generator("scale", exponent)
+        for _ in range(4):
+            index.insert(np.ldexp(scene("lattice", rng, 20, 2), exponent))
+            index.validate()
+            check_pairs_of(index, f"{name} 2**{exponent}")
+
+
+@pytest.mark.parametrize("name", [name for name in CLASSES if "changes" in CAPABILITIES[name]])
+def test_changes_are_the_differences_of_the_pairs(name):
+    for seed in range(10):
+        history = History(
+            getattr(bp, name), seed, kind=("lattice", "scattered", "giants")[seed % 3], dimension=2 + seed % 2
+        )
+        for _ in range(25):
+            history.step()
+            history.check_changes()
+        # What began and has not ended is what there is.
+        assert history.standing == history.pairs_by_handle()
+        history.index.remove(history.index.rows)
+        history.check_changes()
+        assert not history.standing
+
+
+@each_class
+def test_copies_and_pickles_live_on_their_own(name):
+    for dtype in DTYPES:
+        rng = generator("pickle", dtype)
+        layers = rng.integers(1, 4, 80).astype(np.uint64)
+        index = getattr(bp, name)(scene("lattice", rng, 80, 3, dtype), layer=layers)
+        index.remove(rng.choice(80, 9, replace=False))
+        handles, before = index.handles(), index.pairs(sort=True)
+        for twin in (pickle.loads(pickle.dumps(index)), copy.deepcopy(index), copy.copy(index)):
+            twin.validate()
+            assert type(twin) is type(index)
+            assert np.array_equal(twin.handles(), handles)
+            assert np.array_equal(twin.pairs(sort=True), before)
+            check_with_the_oracle(twin, rng, name, count=4)
+            twin.update(twin.boxes_of() + 1)
+            twin.remove(twin.rows[::2])
+            twin.validate()
+            check_pairs_of(twin, f"{name} twin", layer=layers)
+        index.validate()
+        assert np.array_equal(index.pairs(sort=True), before)
+
+
+@each_class
+def test_a_change_that_is_refused_changes_nothing(name):
+    rng = generator("refused")
+    boxes = scene("lattice", rng, 30, 2)
+    index = getattr(bp, name)(boxes, layer=1)
+    index.remove([3, 5])
+    before = index.pairs(sort=True), index.handles(), index.boxes_of()
+    bad, turned = boxes[:4].copy(), boxes[:4].copy()
+    bad[2, 1, 0] = np.nan
+    turned[1] = [[5, 5], [4, 4]]
+    for error, message, change in (
+        (ValueError, "row 2 has NaN", lambda: index.insert(bad)),
+        (ValueError, "row 1 has lower > upper", lambda: index.insert(turned)),
+        (ValueError, "row 2 has NaN", lambda: index.update(bad, [0, 1, 2, 4])),
+        (ValueError, "row 1 has lower > upper", lambda: index.update(turned, [0, 1, 2, 4])),
+        (ValueError, "4 boxes for 2", lambda: index.update(boxes[:4], [0, 1])),
+        (ValueError, "4 boxes for 28", lambda: index.update(boxes[:4])),
+        (ValueError, "row 1 is named twice", lambda: index.update(boxes[:3], [1, 2, 1])),
+        (ValueError, "row 1 is named twice", lambda: index.remove([1, 2, 1])),
+        (KeyError, "row 3 ", lambda: index.update(boxes[:2], [1, 3])),
+        (KeyError, "row 5 ", lambda: index.remove([0, 5])),
+        (KeyError, "row 30 ", lambda: index.remove(30)),
+        (KeyError, "row -1 ", lambda: index.remove(-1)),
+        (ValueError, "3 dimensions", lambda: index.insert(np.zeros((1, 2, 3)))),
+        (TypeError, "complex", lambda: index.insert(np.zeros((1, 2, 2), complex))),
+        (ValueError, "layer", lambda: index.insert(boxes[:2], layer=[1, 2, 3])),
+        (TypeError, "integer", lambda: index.remove([0.5])),
+    ):
+        with pytest.raises(error, match=message):
+            change()
+        index.validate()
+        after = index.pairs(sort=True), index.handles(), index.boxes_of()
+        assert all(map(np.array_equal, before, after)), message
+
+
+@each_class
+def test_stale_handles_are_refused_for_ever(name):
+    index = getattr(bp, name)(np.zeros((3, 2, 2)))
+    stale = []
+    for _ in range(50):
+        handle = index.handles([1])
+        assert index.rows_of(handle).tolist() == [1]
+        index.remove([1])
+        stale.append(int(handle[0]))
+        for old in stale:
+            with pytest.raises(KeyError, match=str(old)):
+                index.rows_of([old])
+        assert index.insert([[1, 1, 2, 2]]).tolist() == [1]
+    assert len(set(stale)) == 50
+
+
+@each_class
+def test_many_frames_of_small_motion_keep_the_pairs(name):
+    world = moving("uniform", 300)
+    index = getattr(bp, name)(world.step())
+    for frame in range(60):
+        boxes = world.step()
+        index.update(boxes)
+        if frame % 6 == 0:
+            index.validate()
+            assert_same_pairs(index.pairs(), oracle.pairs(boxes), f"{name} frame {frame}")
