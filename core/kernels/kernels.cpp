@@ -1,10 +1,10 @@
 // All kernels of one level: this file is compiled once per instruction set, with BROADPHASE_LEVEL naming it.
 #include "broadphase/kernels.hpp"
 
-#include "curve_keys.hpp"
 #include "file_boxes_wide.hpp"
 #include "name_hits.hpp"
 #include "overlap_run.hpp"
+#include "pack_boxes.hpp"
 #include "pair_blocks.hpp"
 #include "sweep_cell.hpp"
 #include "walk_blocks.hpp"
@@ -38,7 +38,10 @@ const Kernels kKernels = {
     {next_by_time<1>, next_by_time<2>, next_by_time<3>, next_by_time<4>},
     {next_by_region<1>, next_by_region<2>, next_by_region<3>, next_by_region<4>},
     {pair_blocks<1>, pair_blocks<2>, pair_blocks<3>, pair_blocks<4>},
-    {curve_keys<1>, curve_keys<2>, curve_keys<3>, curve_keys<4>},
+    {curve_keys<float, 1>, curve_keys<float, 2>, curve_keys<float, 3>, curve_keys<float, 4>},
+    {curve_keys<double, 1>, curve_keys<double, 2>, curve_keys<double, 3>, curve_keys<double, 4>},
+    {pack_leaves<float, 1>, pack_leaves<float, 2>, pack_leaves<float, 3>, pack_leaves<float, 4>},
+    {pack_leaves<double, 1>, pack_leaves<double, 2>, pack_leaves<double, 3>, pack_leaves<double, 4>},
 };
 
 }  // namespace broadphase::BROADPHASE_LEVEL

@@ -28,38 +28,47 @@ LocalFrame frame_around(const Extent<T>& extent, std::size_t dimension) {
     if (!frame.exact) frame.origin[k] = low / 2 + high / 2;
     reach = std::max(reach, frame.exact ? std::max(std::fabs(low), std::fabs(high)) : high / 2 - low / 2);
   }
-  if (reach > 0) frame.scale = std::ldexp(1.0, -std::clamp(std::ilogb(reach) + 1, -1000, 1000));
+  if (reach > 0) {
+    const int exponent = std::clamp(std::ilogb(reach) + 1, -1000, 1000);
+    frame.scale = std::ldexp(1.0, -exponent);
+    if (std::abs(exponent) > 100) frame.exact = false;  // the scale is to be a float itself, and no denormal one
+  }
   return frame;
 }
 
-// Rows to local boxes. In a frame that claims to be exact, watches whether it is: `lossy` then says that a number so
-// small came up that floats lose bits of it.
+// Rows to local boxes. In a frame that claims to be exact, watches whether it is: `lossy` then says that a number came
+// up of which floats lose bits.
 template <class T>
 class LocalBoxes {
  public:
   LocalBoxes(const GrownBoxes<T>& boxes, const LocalFrame& frame) : boxes_(boxes), frame_(frame) {}
 
+  template <std::size_t D>
   void get(std::size_t row, float* box) {
-    const std::size_t dimension = boxes_.dimension;
-    for (std::size_t k = 0; k < dimension; ++k) {
-      const auto lower = static_cast<double>(boxes_.lower(row, k)), upper = static_cast<double>(boxes_.upper(row, k));
-      if (frame_.exact) {
-        const double low = lower * frame_.scale, high = upper * frame_.scale;
-        lossy_ |= loses(low) | loses(high);
-        box[k] = static_cast<float>(low);
-        box[dimension + k] = static_cast<float>(high);
-      } else {
-        box[k] = frame_.below(lower, k);
-        box[dimension + k] = frame_.above(upper, k);
+    if (frame_.exact) {
+      for (std::size_t k = 0; k < D; ++k) {
+        box[k] = scaled(boxes_.lower(row, k));
+        box[D + k] = scaled(boxes_.upper(row, k));
+      }
+    } else {
+      for (std::size_t k = 0; k < D; ++k) {
+        box[k] = frame_.below(static_cast<double>(boxes_.lower(row, k)), k);
+        box[D + k] = frame_.above(static_cast<double>(boxes_.upper(row, k)), k);
       }
     }
+  }
+  void get(std::size_t row, float* box) {
+    with_dimension(boxes_.dimension, [&](auto dimension) { get<decltype(dimension)::value>(row, box); });
   }
   bool lossy() const { return lossy_; }
 
  private:
-  static bool loses(double local) {
-    const double size = std::fabs(local);
-    return ((size < 0x1p-100) & (size > 0)) | ((size > 0x1p100) & (size <= std::numeric_limits<double>::max()));
+  float scaled(T given) {
+    constexpr float kLeast = 0x1p-100F, kMost = 0x1p100F;
+    const auto local = static_cast<float>(static_cast<double>(given) * frame_.scale);
+    const float size = std::fabs(local);
+    lossy_ |= ((size < kLeast) & (given != 0)) | ((size > kMost) & (std::fabs(given) <= std::numeric_limits<T>::max()));
+    return local;
   }
 
   const GrownBoxes<T>& boxes_;
@@ -97,23 +106,30 @@ inline void hang(Blocks& blocks, const PackedLevels& packed, std::size_t level, 
 // Fills the rows' blocks [begin, end). False if the frame turned out not to be exact.
 template <class T>
 bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, const CurveOrder<T>& order,
-                 std::uint32_t* places, std::size_t begin, std::size_t end) {
-  LocalBoxes<T> local(boxes, tree.frame);
-  float box[8];
-  for (std::size_t at = begin; at < end; ++at) {
-    const auto block = static_cast<std::int32_t>(at);
-    Bounds bounds(boxes.dimension);
-    const std::size_t first = at * kLanes, count = std::min(order.count() - first, kLanes);
-    for (std::size_t lane = 0; lane < count; ++lane) {
-      const std::uint32_t row = order.row(first + lane);
-      local.get(row, box);
-      bounds.add(box);
-      tree.blocks.set_lane(block, lane, box, static_cast<std::int32_t>(row), true);
-      if (places != nullptr) places[row] = place_of(block, lane);
-    }
-    hang(tree.blocks, packed, 0, at, bounds.box);
+                 std::uint32_t* places, std::size_t begin, std::size_t end, const Kernels& kernels) {
+  constexpr std::size_t kAtATime = 64;
+  float bounds[kAtATime][8];
+  PackLeaves<T> request{};
+  request.boxes = pack_boxes(boxes);
+  request.items = order.items();
+  request.count = order.count();
+  request.blocks = tree.blocks.lower(0, 0);
+  request.places = places;
+  request.bounds = bounds;
+  std::copy_n(tree.frame.origin, 4, request.origin);
+  request.scale = tree.frame.scale;
+  request.exact = tree.frame.exact;
+  bool exact = true;
+  for (; begin < end; begin += kAtATime) {
+    request.begin = begin;
+    request.end = std::min(end, begin + kAtATime);
+    if constexpr (std::is_same_v<T, float>)
+      exact &= kernels.pack_leaves_f32[boxes.dimension - 1](request);
+    else
+      exact &= kernels.pack_leaves_f64[boxes.dimension - 1](request);
+    for (std::size_t at = begin; at < request.end; ++at) hang(tree.blocks, packed, 0, at, bounds[at - begin]);
   }
-  return !local.lossy();
+  return exact;
 }
 
 }  // namespace detail
@@ -122,7 +138,7 @@ bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T
 // `places`, if not null, receives where each row hangs. Room for all blocks is a precondition: nothing is allocated.
 template <class T>
 void pack_rows(BlockTree& tree, const GrownBoxes<T>& boxes, const CurveOrder<T>& order, std::uint32_t* places,
-               unsigned workers) {
+               const Kernels& kernels, unsigned workers) {
   constexpr std::size_t kPartBlocks = 512;  // a multiple of the lanes: no two parts write to one parent
   const PackedLevels packed(order.count());
   const std::size_t leaves = packed.levels() > 0 ? packed.first[1] : 0;
@@ -135,7 +151,7 @@ void pack_rows(BlockTree& tree, const GrownBoxes<T>& boxes, const CurveOrder<T>&
     for (std::size_t k = 0; k < packed.count(); ++k) tree.blocks.add();
     for_each_task((leaves + kPartBlocks - 1) / kPartBlocks, workers, never, [&](unsigned, std::size_t part) {
       const std::size_t begin = part * kPartBlocks, end = std::min(leaves, begin + kPartBlocks);
-      if (!detail::pack_leaves(tree, packed, boxes, order, places, begin, end)) exact = false;
+      if (!detail::pack_leaves(tree, packed, boxes, order, places, begin, end, kernels)) exact = false;
     });
   } while (tree.frame.exact && !exact);
   for (std::size_t level = 1; level < packed.levels(); ++level)

@@ -18,27 +18,20 @@ class TreePacker {
   // `rows`: none for all of them. Throws bad_alloc or Interrupted, and then the tree is what it was.
   void pack(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
             std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
-    const Extent<T> extent = order(boxes, rows, count, kernels, workers, interrupt);
+    order_.sort(boxes, rows, count, kernels, workers, interrupt);
     tree.blocks.reserve(PackedLevels(count).count());
-    tree.frame = frame_around(extent, boxes.dimension);
-    pack_rows(tree, boxes, order_, places, workers);
+    tree.frame = frame_around(order_.extent(), boxes.dimension);
+    pack_rows(tree, boxes, order_, places, kernels, workers);
   }
   // In the frame that the tree has.
   void pack_in_frame(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
                      const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
-    order(boxes, rows, count, kernels, workers, interrupt);
+    order_.sort(boxes, rows, count, kernels, workers, interrupt);
     tree.blocks.reserve(PackedLevels(count).count());
-    pack_rows(tree, boxes, order_, nullptr, workers);
+    pack_rows(tree, boxes, order_, nullptr, kernels, workers);
   }
 
  private:
-  Extent<T> order(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
-                  unsigned workers, Interrupt& interrupt) {
-    const Extent<T> extent = extent_of(boxes, rows, count, workers, interrupt);
-    order_.sort(boxes, rows, count, extent, kernels, workers, interrupt);
-    return extent;
-  }
-
   CurveOrder<T> order_;
 };
 

@@ -1,7 +1,5 @@
 // Rows in the order in which a Hilbert curve comes by the centres of their boxes: neighbours in the list are neighbours
 // in space.
-//
-// J. Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707, 2004, 10.1063/1.1751381.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,6 +29,23 @@ struct GrownBoxes {
   T upper(std::size_t row, std::size_t k) const { return boxes.upper_of(row)[k] + grow; }
 };
 
+template <class T>
+PackBoxes<T> pack_boxes(const GrownBoxes<T>& grown) {
+  const BoxView<T>& boxes = grown.boxes;
+  return {boxes.lower, boxes.upper, boxes.lower_stride, boxes.upper_stride, grown.grow};
+}
+
+// Calls use(D) with the dimension as a type: loops over axes are then unrolled.
+template <class Use>
+auto with_dimension(std::size_t dimension, Use&& use) {
+  switch (dimension) {
+    case 1: return use(std::integral_constant<std::size_t, 1>());
+    case 2: return use(std::integral_constant<std::size_t, 2>());
+    case 3: return use(std::integral_constant<std::size_t, 3>());
+    default: return use(std::integral_constant<std::size_t, 4>());
+  }
+}
+
 // From the least finite lower corner to the largest finite upper one; low > high where there is none.
 template <class T>
 struct Extent {
@@ -39,12 +55,14 @@ struct Extent {
     std::fill_n(low, 4, std::numeric_limits<T>::infinity());
     std::fill_n(high, 4, -std::numeric_limits<T>::infinity());
   }
-  void add(const GrownBoxes<T>& boxes, std::size_t row) {
-    constexpr T kMost = std::numeric_limits<T>::max();
-    for (std::size_t k = 0; k < boxes.dimension; ++k) {
+  template <std::size_t D>
+  void add_row(const GrownBoxes<T>& boxes, std::size_t row) {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    for (std::size_t k = 0; k < D; ++k) {
       const T lower = boxes.lower(row, k), upper = boxes.upper(row, k);
-      if (lower >= -kMost && lower < low[k]) low[k] = lower;
-      if (upper <= kMost && upper > high[k]) high[k] = upper;
+      const T from = lower == -kInfinity ? kInfinity : lower, to = upper == kInfinity ? -kInfinity : upper;
+      low[k] = from < low[k] ? from : low[k];
+      high[k] = to > high[k] ? to : high[k];
     }
   }
   void add(const Extent& other) {
@@ -55,135 +73,156 @@ struct Extent {
   }
 };
 
-// Of these rows; `rows` null: of all of them.
-template <class T>
-Extent<T> extent_of(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, unsigned workers,
-                    Interrupt& interrupt) {
-  constexpr std::size_t kPart = std::size_t{1} << 16;
-  std::vector<Extent<T>> parts((count + kPart - 1) / kPart);
-  for_each_task(parts.size(), workers, interrupt, [&](unsigned, std::size_t part) {
-    Extent<T> own;
-    for (std::size_t at = part * kPart; at < std::min(count, (part + 1) * kPart); ++at)
-      own.add(boxes, rows != nullptr ? static_cast<std::size_t>(rows[at]) : at);
-    parts[part] = own;
+// Of rows [begin, end) of those that row(at) names.
+template <class T, class Row>
+Extent<T> extent_of(const GrownBoxes<T>& boxes, std::size_t begin, std::size_t end, Row&& row) {
+  return with_dimension(boxes.dimension, [&](auto dimension) {
+    Extent<T> extent;
+    for (std::size_t at = begin; at < end; ++at)
+      extent.template add_row<decltype(dimension)::value>(boxes, static_cast<std::size_t>(row(at)));
+    return extent;
   });
-  Extent<T> all;
-  for (const Extent<T>& part : parts) all.add(part);
-  return all;
 }
 
 template <class T>
 class CurveOrder {
  public:
   // `rows` null: all of them. Throws bad_alloc or Interrupted.
-  void sort(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Extent<T>& extent,
-            const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
+  void sort(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
+            unsigned workers, Interrupt& interrupt) {
     items_.grow(count);
     spare_.grow(count);
     count_ = count;
-    for (std::size_t at = 0; at < count; ++at)
-      items_[at].row = static_cast<std::uint32_t>(rows != nullptr ? rows[at] : static_cast<std::int32_t>(at));
+    passes_ = count > kManyRows ? kMostPasses : kMostPasses - 1;
     const std::size_t parts = workers > 1 && count > kPartRows ? workers : 1;
     const EvenSplit split{count, parts};
+    std::vector<Extent<T>> extents(parts);
     for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
-      make_keys(boxes, extent, kernels, split.at(part), split.at(part + 1));
+      for (std::size_t at = split.at(part); at < split.at(part + 1); ++at)
+        items_[at].row = rows != nullptr ? static_cast<std::uint32_t>(rows[at]) : static_cast<std::uint32_t>(at);
+      extents[part] = extent_of(boxes, split.at(part), split.at(part + 1), [&](std::size_t at) { return row(at); });
     });
-    sort_keys(0, count, parts, workers, interrupt);
+    extent_ = Extent<T>();
+    for (const Extent<T>& part : extents) extent_.add(part);
+    std::vector<Places> places(parts);
+    for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
+      make_keys(boxes, extent_, kernels, split.at(part), split.at(part + 1));
+      if (parts == 1) count_digits(0, count, places[0]);
+    });
+    sort_keys(0, count, places, workers, interrupt);
     resolve(boxes, kernels, 0, count, 0, interrupt);
   }
 
   std::size_t count() const { return count_; }
+  const RowKey* items() const { return items_.get(); }
   std::uint32_t row(std::size_t at) const { return items_[at].row; }
+  const Extent<T>& extent() const { return extent_; }
 
  private:
-  struct Item {
-    std::uint32_t key, row;
-  };
+  using Item = RowKey;
   static constexpr std::size_t kPartRows = 20000;
-  // As many bits along each axis as three passes of the sort take.
-  static constexpr int kBits[4] = {30, 16, 10, 8};
-  static constexpr int kDigit = 11, kPasses = 3;
-  // More rows than this in one cell of the curve are put in order on a finer scale, so many times at most: four times
-  // the least number of bits are all that a float has.
-  static constexpr std::size_t kCrowd = 32;
-  static constexpr int kMostScales = 4;
+  // Two passes of the sort see enough of the key where rows are not many: cells of the curve are then a few times as
+  // many as the rows. A key has at most 32 bits, as many along each axis.
+  static constexpr std::size_t kManyRows = 150000;
+  static constexpr int kDigit = 11, kMostPasses = 3;
+  static constexpr std::size_t kBuckets = std::size_t{1} << kDigit;
+  using Places = std::array<std::array<std::uint32_t, kBuckets>, kMostPasses>;
+  // More rows than this in one cell of the curve are put in order on a finer scale, so many times at most: then all
+  // bits of a float have been seen, and more.
+  static constexpr std::size_t kCrowd = kLanes;
+  static constexpr int kMostScales = 6;
+
+  int bits(std::size_t dimension) const {
+    return std::min(passes_ * kDigit, 32) / static_cast<int>(dimension) - (dimension == 1 ? 2 : 0);
+  }
 
   void make_keys(const GrownBoxes<T>& boxes, const Extent<T>& extent, const Kernels& kernels, std::size_t begin,
                  std::size_t end) {
-    const std::size_t dimension = boxes.dimension;
-    const int bits = kBits[dimension - 1];
     // The same scale along all axes: cells are cubes.
     T width = 0;
-    for (std::size_t k = 0; k < dimension; ++k) width = std::max(width, extent.high[k] / 2 - extent.low[k] / 2);
-    const T most = static_cast<T>((std::uint32_t{1} << bits) - 1);
-    const T scale = width > 0 ? most / 2 / width : T(0);
-    std::uint32_t place[4][kCurveRun], key[kCurveRun];
-    for (std::size_t from = begin; from < end; from += kCurveRun) {
-      const std::size_t run = std::min(kCurveRun, end - from);
-      for (std::size_t at = 0; at < run; ++at) {
-        const std::size_t row = items_[from + at].row;
-        for (std::size_t k = 0; k < dimension; ++k) {
-          const T low = extent.low[k], high = extent.high[k];
-          const T lower = std::max(boxes.lower(row, k), low), upper = std::min(boxes.upper(row, k), high);
-          const T step = ((lower / 2 - low / 2) + (upper / 2 - low / 2)) * scale;
-          place[k][at] = static_cast<std::uint32_t>(static_cast<std::int32_t>(step > 0 ? std::min(step, most) : T(0)));
-        }
-      }
-      kernels.curve_keys[dimension - 1](place, run, bits, key);
-      for (std::size_t at = 0; at < run; ++at) items_[from + at].key = key[at];
-    }
+    for (std::size_t k = 0; k < boxes.dimension; ++k) width = std::max(width, extent.high[k] / 2 - extent.low[k] / 2);
+    const T most = static_cast<T>((std::uint32_t{1} << bits(boxes.dimension)) - 1);
+    CurveKeys<T> request{};
+    request.boxes = pack_boxes(boxes);
+    request.items = items_.get();
+    request.begin = begin;
+    request.end = end;
+    std::copy_n(extent.low, 4, request.low);
+    std::copy_n(extent.high, 4, request.high);
+    request.scale = width > 0 ? most / 4 / width : T(0);
+    request.bits = bits(boxes.dimension);
+    if constexpr (std::is_same_v<T, float>)
+      kernels.curve_keys_f32[boxes.dimension - 1](request);
+    else
+      kernels.curve_keys_f64[boxes.dimension - 1](request);
   }
 
-  // Stable, lowest digit first; each part counts and moves a stretch of its own.
-  void sort_keys(std::size_t begin, std::size_t end, std::size_t parts, unsigned workers, Interrupt& interrupt) {
-    constexpr std::size_t kBuckets = std::size_t{1} << kDigit;
+  void count_digits(std::size_t begin, std::size_t end, Places& places) const {
+    for (auto& place : places) place.fill(0);
+    for (std::size_t at = begin; at < end; ++at)
+      for (int pass = 0; pass < kMostPasses; ++pass) ++places[static_cast<std::size_t>(pass)][digit(items_[at], pass)];
+  }
+  static std::size_t digit(const Item& item, int pass) { return item.key >> (pass * kDigit) & (kBuckets - 1); }
+
+  // Stable, lowest digit first; each part moves a stretch of its own. One part has been counted already.
+  void sort_keys(std::size_t begin, std::size_t end, std::vector<Places>& places, unsigned workers,
+                 Interrupt& interrupt) {
     Item *from = items_.get(), *to = spare_.get();
+    const std::size_t parts = places.size();
     const EvenSplit split{end - begin, parts};
-    std::vector<std::array<std::uint32_t, kBuckets>> places(parts);
-    for (int pass = 0; pass < kPasses; ++pass) {
-      const auto digit = [shift = pass * kDigit](const Item& item) { return item.key >> shift & (kBuckets - 1); };
-      for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
-        places[part].fill(0);
-        for (std::size_t at = begin + split.at(part); at < begin + split.at(part + 1); ++at)
-          ++places[part][digit(from[at])];
-      });
+    for (int pass = 0; pass < passes_; ++pass) {
+      const auto p = static_cast<std::size_t>(pass);
+      if (parts > 1)
+        for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
+          places[part][p].fill(0);
+          for (std::size_t at = split.at(part); at < split.at(part + 1); ++at) ++places[part][p][digit(from[at], pass)];
+        });
       auto sum = static_cast<std::uint32_t>(begin);
       for (std::size_t bucket = 0; bucket < kBuckets; ++bucket)
-        for (std::size_t part = 0; part < parts; ++part) sum += std::exchange(places[part][bucket], sum);
+        for (std::size_t part = 0; part < parts; ++part) sum += std::exchange(places[part][p][bucket], sum);
       for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
         for (std::size_t at = begin + split.at(part); at < begin + split.at(part + 1); ++at)
-          to[places[part][digit(from[at])]++] = from[at];
+          to[places[part][p][digit(from[at], pass)]++] = from[at];
       });
       std::swap(from, to);
     }
-    std::copy_n(from + begin, end - begin, to + begin);
+    if (from == items_.get()) return;
+    if (begin == 0 && end == count_)
+      std::swap(items_, spare_);
+    else
+      std::copy_n(from + begin, end - begin, to + begin);
   }
 
   // Rows whose centres fall into one cell, in the order of a curve through that cell.
   void resolve(const GrownBoxes<T>& boxes, const Kernels& kernels, std::size_t begin, std::size_t end, int scale,
                Interrupt& interrupt) {
     for (std::size_t at = begin; at < end;) {
+      const std::uint32_t key = items_[at].key;
       std::size_t last = at + 1;
-      while (last < end && items_[last].key == items_[at].key) ++last;
+      while (last < end && items_[last].key == key) ++last;
       if (last - at > kCrowd && scale + 1 < kMostScales) refine(boxes, kernels, at, last, scale + 1, interrupt);
       at = last;
     }
   }
   void refine(const GrownBoxes<T>& boxes, const Kernels& kernels, std::size_t begin, std::size_t end, int scale,
               Interrupt& interrupt) {
-    Extent<T> extent;
-    for (std::size_t at = begin; at < end; ++at) extent.add(boxes, items_[at].row);
-    make_keys(boxes, extent, kernels, begin, end);
-    if (end - begin < kPartRows / 16)
+    interrupt.check();
+    make_keys(boxes, extent_of(boxes, begin, end, [&](std::size_t at) { return row(at); }), kernels, begin, end);
+    if (end - begin < kBuckets / 2) {
       std::stable_sort(items_.get() + begin, items_.get() + end,
                        [](const Item& a, const Item& b) { return a.key < b.key; });
-    else
-      sort_keys(begin, end, 1, 1, interrupt);
+    } else {
+      std::vector<Places> places(1);
+      count_digits(begin, end, places[0]);
+      sort_keys(begin, end, places, 1, interrupt);
+    }
     resolve(boxes, kernels, begin, end, scale, interrupt);
   }
 
   PlainArray<Item> items_, spare_;
   std::size_t count_ = 0;
+  int passes_ = kMostPasses;
+  Extent<T> extent_;
 };
 
 }  // namespace broadphase

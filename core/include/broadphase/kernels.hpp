@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "broadphase/grid_record.hpp"
+#include "broadphase/pack_boxes.hpp"
 #include "broadphase/pair_walk.hpp"
 #include "broadphase/walks.hpp"
 
@@ -21,9 +22,6 @@ struct RunQuery {
 };
 template <class T>
 using OverlapRun = std::size_t (*)(const RunQuery<T>& query, std::uint32_t* positions);
-
-// Curves through grids are followed for up to so many places at a time.
-inline constexpr std::size_t kCurveRun = 256;
 
 // Kernels of one level. Arrays by dimension: entry D - 1.
 struct Kernels {
@@ -50,8 +48,11 @@ struct Kernels {
   void (*next_by_region[4])(ConvexWalk&);
   bool (*pair_blocks[4])(PairWalk&);
 
-  // Places of `bits` bits along each axis to numbers along a Hilbert curve; strips of 32 are worked on whole.
-  void (*curve_keys[4])(std::uint32_t (*place)[kCurveRun], std::size_t count, int bits, std::uint32_t* keys);
+  // Packing of such trees: see pack_boxes.hpp.
+  void (*curve_keys_f32[4])(const CurveKeys<float>&);
+  void (*curve_keys_f64[4])(const CurveKeys<double>&);
+  bool (*pack_leaves_f32[4])(const PackLeaves<float>&);
+  bool (*pack_leaves_f64[4])(const PackLeaves<double>&);
 };
 
 // Levels built into this module that this processor can run, weakest first; `count` receives how many.
