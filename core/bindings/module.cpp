@@ -243,6 +243,7 @@ NB_MODULE(_core, m) {
       .value("brute_force", MethodName::brute_force)
       .value("sweep_and_prune", MethodName::sweep_and_prune)
       .value("grid", MethodName::grid)
+      .value("linear_tree", MethodName::linear_tree)
       .value("bvh", MethodName::bvh);
   nb::class_<PairFilter>(m, "PairFilter")
       .def(nb::init<std::pair<PairFilter::Words, PairFilter::Words>, std::pair<PairFilter::Words, PairFilter::Words>,

@@ -10,6 +10,7 @@
 #include "broadphase/collect.hpp"
 #include "broadphase/grid.hpp"
 #include "broadphase/kernels.hpp"
+#include "broadphase/linear_tree.hpp"
 #include "broadphase/sweep_and_prune.hpp"
 #include "scenes.hpp"
 
@@ -21,6 +22,7 @@ void for_each_method(Use&& use) {
   use.template operator()<BruteForce<T>>("brute_force");
   use.template operator()<SweepAndPrune<T>>("sweep_and_prune");
   use.template operator()<Grid<T>>("grid");
+  use.template operator()<LinearTree<T>>("linear_tree");
   use.template operator()<BvhPairs<T>>("bvh");
 }
 

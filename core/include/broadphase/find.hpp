@@ -9,13 +9,14 @@
 #include "broadphase/collect.hpp"
 #include "broadphase/grid.hpp"
 #include "broadphase/kernels.hpp"
+#include "broadphase/linear_tree.hpp"
 #include "broadphase/scan.hpp"
 #include "broadphase/sweep_and_prune.hpp"
 
 namespace broadphase {
 
 template <class T>
-using AnyMethod = std::variant<std::monostate, BruteForce<T>, SweepAndPrune<T>, Grid<T>, BvhPairs<T>>;
+using AnyMethod = std::variant<std::monostate, BruteForce<T>, SweepAndPrune<T>, Grid<T>, LinearTree<T>, BvhPairs<T>>;
 
 template <class T>
 void check(const Problem<T>& problem, Interrupt& interrupt) {
@@ -40,6 +41,8 @@ void prepare(AnyMethod<T>& method, MethodName name, const Problem<T>& problem, c
   check(problem, interrupt);
   if (name == MethodName::sweep_and_prune)
     method.template emplace<SweepAndPrune<T>>(problem, kernels, workers, interrupt);
+  else if (name == MethodName::linear_tree)
+    method.template emplace<LinearTree<T>>(problem, kernels, workers, interrupt);
   else if (name == MethodName::bvh)
     method.template emplace<BvhPairs<T>>(problem, kernels, workers, interrupt);
   else
@@ -52,6 +55,7 @@ auto with_method(const AnyMethod<T>& method, Use&& use) {
   if (const auto* grid = std::get_if<Grid<T>>(&method)) return use(*grid);
   if (const auto* tree = std::get_if<BvhPairs<T>>(&method)) return use(*tree);
   if (const auto* sweep = std::get_if<SweepAndPrune<T>>(&method)) return use(*sweep);
+  if (const auto* linear = std::get_if<LinearTree<T>>(&method)) return use(*linear);
   return use(std::get<BruteForce<T>>(method));
 }
 

@@ -1,4 +1,4 @@
-// A stable sort of row numbers by one floating-point value each.
+// A stable sort of row numbers by one number each: floating-point, or unsigned.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +18,11 @@ template <class T>
 using OrderBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
 // An unsigned number that ascends exactly where x does; one and the same for -0.0 and 0.0. No NaN.
+template <class T>
+  requires std::is_unsigned_v<T>
+OrderBits<T> order_bits(T x) {
+  return x;
+}
 template <class T>
 OrderBits<T> order_bits(T x) {
   using Bits = OrderBits<T>;
@@ -50,6 +55,7 @@ class RowSorter {
   void add(T value, std::uint32_t row) { items_[count_++] = {order_bits(value), row}; }
   std::size_t count() const { return count_; }
   std::uint32_t row(std::size_t position) const { return items_[position].row; }
+  Bits bits(std::size_t position) const { return items_[position].key; }  // order_bits of its value
 
   void sort(Interrupt& interrupt) {
     if (count_ <= kInsertionSize) {

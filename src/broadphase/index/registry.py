@@ -91,6 +91,17 @@ METHODS: tuple[Method, ...] = (
         docs_page="docs/methods/grid.md",
     ),
     Method(
+        name="linear_tree",
+        title="Linear tree",
+        summary="Boxes sorted by the Morton number of the cell around them: quadtree and octree without pointers.",
+        dimensions=_ALL_DIMENSIONS,
+        dtypes=_ALL_DTYPES,
+        capabilities=_ONE_SHOT,
+        paper="I. Gargantini, An Effective Way to Represent Quadtrees, Communications of the ACM 25 (12), 1982",
+        doi="10.1145/358728.358741",
+        docs_page="docs/methods/linear_tree.md",
+    ),
+    Method(
         name="bvh",
         title="Bounding volume hierarchy",
         summary="Boxes around boxes, eight to a node; sizes may differ as they like, and it answers every question.",

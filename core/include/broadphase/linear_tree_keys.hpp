@@ -1,0 +1,105 @@
+// Where boxes go in a linear tree: its world, and keys that sort its cells as a walk meets them.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "broadphase/morton.hpp"
+
+namespace broadphase {
+
+// The part of space that the tree halves. Its outermost cells reach to infinity: what lies outside is filed in them.
+struct LinearWorld {
+  double low[4] = {0, 0, 0, 0}, high[4] = {0, 0, 0, 0};
+};
+
+// A cell as a number of 64 bits: the Morton number of the first of the deepest cells within it, then its level. In the
+// order of keys, a cell comes before all that are within it, and those come before all behind it: the order of a walk.
+struct CellKeys {
+  std::size_t dimension = 2, depth = 0, level_bits = 0;
+
+  CellKeys() = default;
+  CellKeys(std::size_t dimensions, std::size_t levels)
+      : dimension(dimensions), depth(levels), level_bits(static_cast<std::size_t>(std::bit_width(levels))) {}
+
+  std::uint64_t key(std::uint64_t first, std::size_t level) const { return first << level_bits | level; }
+  std::uint64_t first(std::uint64_t key) const { return key >> level_bits; }
+  std::size_t level(std::uint64_t key) const { return key & ((std::uint64_t{1} << level_bits) - 1); }
+  // Bits of a deepest cell's number that lie below a level.
+  std::size_t shift(std::size_t level) const { return dimension * (depth - level); }
+  std::uint64_t number(std::uint64_t key) const { return first(key) >> shift(level(key)); }
+  // The first key behind all cells within this one.
+  std::uint64_t behind(std::uint64_t first, std::size_t level) const {
+    return (first + (std::uint64_t{1} << shift(level))) << level_bits;
+  }
+  // The smallest cell around two.
+  std::uint64_t common(std::uint64_t a, std::uint64_t b) const {
+    const std::size_t apart = levels_to_common(first(a), first(b), dimension);
+    const std::size_t level_of = std::min({depth - apart, level(a), level(b)});
+    return key(first(a) >> shift(level_of) << shift(level_of), level_of);
+  }
+  bool contains(std::uint64_t outer, std::uint64_t inner) const { return common(outer, inner) == outer; }
+
+  int bits() const { return static_cast<int>(dimension * depth + level_bits); }
+};
+
+// The deepest tree whose keys fit, with a bit to spare for the key behind the last.
+inline constexpr std::size_t kMostDepth[4] = {57, 29, 19, 14};
+
+// Coordinates to cells of the deepest level. Monotone: of two numbers the larger never has the smaller cell. So boxes
+// that overlap share a cell, and nothing is lost to rounding, nor to the border.
+template <std::size_t D>
+class CellMap {
+ public:
+  CellMap(const LinearWorld& world, std::size_t depth) : keys_(D, depth), last_(std::ldexp(1.0, static_cast<int>(depth))) {
+    for (std::size_t k = 0; k < D; ++k) {
+      low_[k] = world.low[k];
+      const double half = world.high[k] / 2 - world.low[k] / 2;
+      scale_[k] = std::min(last_ / 2 / half, std::numeric_limits<double>::max());  // half 0: one cell
+    }
+  }
+
+  const CellKeys& keys() const { return keys_; }
+
+  std::uint64_t coordinate(double x, std::size_t k) const {
+    double place = (x - low_[k]) * scale_[k];
+    place = place > 0 ? place : 0;  // also for NaN: infinity times 0
+    return place < last_ ? static_cast<std::uint64_t>(static_cast<std::int64_t>(place))
+                         : (std::uint64_t{1} << keys_.depth) - 1;
+  }
+
+  // The smallest cell around a box.
+  template <class T>
+  std::uint64_t key(const T* lower, const T* upper, T grow) const {
+    std::uint64_t cell[D], differ = 0;
+    for (std::size_t k = 0; k < D; ++k) {
+      cell[k] = coordinate(static_cast<double>(lower[k] - grow), k);
+      differ |= cell[k] ^ coordinate(static_cast<double>(upper[k] + grow), k);
+    }
+    // The highest bit in which the corners differ along any axis is the highest digit in which their numbers do.
+    const auto up = static_cast<std::size_t>(std::bit_width(differ));
+    for (std::size_t k = 0; k < D; ++k) cell[k] = cell[k] >> up << up;
+    return keys_.key(morton_number<D>(cell), keys_.depth - up);
+  }
+
+ private:
+  CellKeys keys_;
+  double low_[D], scale_[D], last_;
+};
+
+// Calls use.operator()<D>() for the dimension.
+template <class Use>
+auto with_dimension(std::size_t dimension, Use&& use) {
+  switch (dimension) {
+    case 1: return use.template operator()<1>();
+    case 2: return use.template operator()<2>();
+    case 3: return use.template operator()<3>();
+    default: return use.template operator()<4>();
+  }
+}
+
+}  // namespace broadphase
