@@ -4,6 +4,7 @@
 #include "file_boxes_wide.hpp"
 #include "name_hits.hpp"
 #include "overlap_run.hpp"
+#include "overlap_runs.hpp"
 #include "pack_boxes.hpp"
 #include "pair_blocks.hpp"
 #include "sweep_cell.hpp"
@@ -25,6 +26,14 @@ const Kernels kKernels = {
      overlap_run<double, 4, true>},
     {overlap_run<double, 1, false>, overlap_run<double, 2, false>, overlap_run<double, 3, false>,
      overlap_run<double, 4, false>},
+    {overlap_runs<float, 1, true>, overlap_runs<float, 2, true>, overlap_runs<float, 3, true>,
+     overlap_runs<float, 4, true>},
+    {overlap_runs<float, 1, false>, overlap_runs<float, 2, false>, overlap_runs<float, 3, false>,
+     overlap_runs<float, 4, false>},
+    {overlap_runs<double, 1, true>, overlap_runs<double, 2, true>, overlap_runs<double, 3, true>,
+     overlap_runs<double, 4, true>},
+    {overlap_runs<double, 1, false>, overlap_runs<double, 2, false>, overlap_runs<double, 3, false>,
+     overlap_runs<double, 4, false>},
     {file_boxes<float, 1>, file_boxes<float, 2>, file_boxes<float, 3>, file_boxes<float, 4>},
     {file_boxes<double, 1>, file_boxes<double, 2>, file_boxes<double, 3>, file_boxes<double, 4>},
     {sweep_range<1>, sweep_range<2>, sweep_range<3>, sweep_range<4>},

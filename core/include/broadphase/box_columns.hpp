@@ -71,4 +71,13 @@ OverlapRun<T> overlap_kernel(const Kernels& kernels, std::size_t dimension, bool
     return touching ? kernels.closed_run_f64[dimension - 1] : kernels.open_run_f64[dimension - 1];
 }
 
+// The kernel that tests boxes against runs of boxes.
+template <class T>
+OverlapRuns<T> overlaps_kernel(const Kernels& kernels, std::size_t dimension, bool touching) {
+  if constexpr (std::is_same_v<T, float>)
+    return touching ? kernels.closed_runs_f32[dimension - 1] : kernels.open_runs_f32[dimension - 1];
+  else
+    return touching ? kernels.closed_runs_f64[dimension - 1] : kernels.open_runs_f64[dimension - 1];
+}
+
 }  // namespace broadphase

@@ -23,12 +23,31 @@ struct RunQuery {
 template <class T>
 using OverlapRun = std::size_t (*)(const RunQuery<T>& query, std::uint32_t* positions);
 
+// Boxes [first, last) of some columns, each against a run of others. The first box's run is [begin, end), and each box
+// behind has a run longer by `growth`, 0 or 1. Readable columns up to 64 behind the longest run are a precondition.
+template <class T>
+struct RunsQuery {
+  const T* const* boxes;
+  std::size_t first, last;
+  const T* const* columns;
+  std::size_t begin, end, growth;
+};
+// Bit l of `lanes`: the box overlaps the one at position + l.
+struct RunHits {
+  std::uint32_t box, position, lanes;
+};
+// By box and then by position, with no empty ones. Room is needed for as many as there are tests, and for one more.
+template <class T>
+using OverlapRuns = std::size_t (*)(const RunsQuery<T>& query, RunHits* hits);
+
 // Kernels of one level. Arrays by dimension: entry D - 1.
 struct Kernels {
   const char* level;
   // Closed boxes, and open ones (strict comparisons; the caller leaves empty boxes out).
   OverlapRun<float> closed_run_f32[4], open_run_f32[4];
   OverlapRun<double> closed_run_f64[4], open_run_f64[4];
+  OverlapRuns<float> closed_runs_f32[4], open_runs_f32[4];
+  OverlapRuns<double> closed_runs_f64[4], open_runs_f64[4];
 
   // The grid: see the kernels of these names.
   std::size_t (*file_boxes_f32[4])(FileBoxes<float>&);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "broadphase/morton.hpp"
 
@@ -55,38 +56,41 @@ inline constexpr std::size_t kMostDepth[4] = {57, 29, 19, 14};
 template <std::size_t D>
 class CellMap {
  public:
-  CellMap(const LinearWorld& world, std::size_t depth) : keys_(D, depth), last_(std::ldexp(1.0, static_cast<int>(depth))) {
+  CellMap(const LinearWorld& world, std::size_t depth) : keys_(D, depth) {
+    const double cells = std::ldexp(1.0, static_cast<int>(depth));
+    last_ = std::nextafter(cells, 0.0);
     for (std::size_t k = 0; k < D; ++k) {
       low_[k] = world.low[k];
       const double half = world.high[k] / 2 - world.low[k] / 2;
-      scale_[k] = std::min(last_ / 2 / half, std::numeric_limits<double>::max());  // half 0: one cell
+      scale_[k] = std::min(cells / 2 / half, std::numeric_limits<double>::max());  // half 0: one cell
     }
   }
 
   const CellKeys& keys() const { return keys_; }
 
   std::uint64_t coordinate(double x, std::size_t k) const {
-    double place = (x - low_[k]) * scale_[k];
-    place = place > 0 ? place : 0;  // also for NaN: infinity times 0
-    return place < last_ ? static_cast<std::uint64_t>(static_cast<std::int64_t>(place))
-                         : (std::uint64_t{1} << keys_.depth) - 1;
+    const double place = std::min(std::max((x - low_[k]) * scale_[k], 0.0), last_);
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(place));
   }
 
   // The smallest cell around a box.
   template <class T>
   std::uint64_t key(const T* lower, const T* upper, T grow) const {
-    std::uint64_t cell[D], differ = 0;
-    for (std::size_t k = 0; k < D; ++k) {
-      cell[k] = coordinate(static_cast<double>(lower[k] - grow), k);
-      differ |= cell[k] ^ coordinate(static_cast<double>(upper[k] + grow), k);
-    }
-    // The highest bit in which the corners differ along any axis is the highest digit in which their numbers do.
-    const auto up = static_cast<std::size_t>(std::bit_width(differ));
-    for (std::size_t k = 0; k < D; ++k) cell[k] = cell[k] >> up << up;
-    return keys_.key(morton_number<D>(cell), keys_.depth - up);
+    return key(lower, upper, grow, std::make_index_sequence<D>());
   }
 
  private:
+  // Written out by axis: compilers keep the loop, and the coordinates in memory.
+  template <class T, std::size_t... K>
+  std::uint64_t key(const T* lower, const T* upper, T grow, std::index_sequence<K...>) const {
+    const std::uint64_t cell[] = {coordinate(static_cast<double>(lower[K] - grow), K)...};
+    const std::uint64_t differ = ((cell[K] ^ coordinate(static_cast<double>(upper[K] + grow), K)) | ...);
+    // The highest bit in which the corners differ along any axis is the highest digit in which their numbers do.
+    const auto up = static_cast<std::size_t>(std::bit_width(differ << 1 | 1)) - 1;
+    const std::uint64_t first = ((detail::spread<D>(cell[K] >> up << up) << K) | ...);
+    return keys_.key(first, keys_.depth - up);
+  }
+
   CellKeys keys_;
   double low_[D], scale_[D], last_;
 };

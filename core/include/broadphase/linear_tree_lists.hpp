@@ -79,6 +79,7 @@ struct WalkScratch {
   std::vector<std::uint32_t> ancestors;
   ReachingBoxes<T> reaching[2];
   std::vector<std::uint32_t> positions;
+  std::vector<RunHits> hits;
   std::uint64_t tests = 0;
 
   void start(std::size_t dimension) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -41,31 +42,51 @@ struct LinearSource {
   }
 };
 
+namespace detail {
+
+// `Finite`: infinite corners are left out, at the price of some more comparisons. Otherwise they make the result so.
+template <std::size_t D, bool Finite, class T>
+void extend_over(const LinearSource<T>& source, const std::uint32_t* items, std::size_t count, T* low, T* high) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  std::fill_n(low, D, kInfinity);
+  std::fill_n(high, D, -kInfinity);
+  for (std::size_t at = 0; at < count; ++at) {
+    const T *lower = source.lower(items[at]), *upper = source.upper(items[at]);
+    for (std::size_t k = 0; k < D; ++k) {
+      const T l = lower[k] - source.grow, u = upper[k] + source.grow;
+      if constexpr (Finite) {
+        // A box that begins nowhere still ends somewhere, and the other way round.
+        for (const T x : {l, u}) {
+          low[k] = x < low[k] && x > -kInfinity ? x : low[k];
+          high[k] = x > high[k] && x < kInfinity ? x : high[k];
+        }
+      } else {
+        low[k] = l < low[k] ? l : low[k];
+        high[k] = u > high[k] ? u : high[k];
+      }
+    }
+  }
+}
+
+}  // namespace detail
+
 // The box around all boxes, infinite corners left out.
 template <class T>
 LinearWorld world_around(const LinearSource<T>& source, const std::uint32_t* items, std::size_t count) {
-  constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  LinearWorld world;
-  T low[4], high[4];
-  std::fill_n(low, 4, kInfinity);
-  std::fill_n(high, 4, -kInfinity);
-  for (std::size_t at = 0; at < count; ++at) {
-    const T *lower = source.lower(items[at]), *upper = source.upper(items[at]);
-    for (std::size_t k = 0; k < source.dimension; ++k) {
-      const T l = lower[k] - source.grow, u = upper[k] + source.grow;
-      low[k] = l < low[k] && l > -kInfinity ? l : low[k];
-      high[k] = u > high[k] && u < kInfinity ? u : high[k];
-      // A box that begins nowhere still ends somewhere, and the other way round.
-      low[k] = l == -kInfinity && u < low[k] ? u : low[k];
-      high[k] = u == kInfinity && l > high[k] ? l : high[k];
-    }
-  }
-  for (std::size_t k = 0; k < source.dimension; ++k)
-    if (std::isfinite(low[k]) && std::isfinite(high[k]) && low[k] <= high[k]) {
-      world.low[k] = static_cast<double>(low[k]);
-      world.high[k] = static_cast<double>(high[k]);
-    }
-  return world;
+  return with_dimension(source.dimension, [&]<std::size_t D>() {
+    T low[D], high[D];
+    LinearWorld world;
+    detail::extend_over<D, false>(source, items, count, low, high);
+    bool finite = true;
+    for (std::size_t k = 0; k < D; ++k) finite = finite && std::isfinite(low[k]) && std::isfinite(high[k]);
+    if (!finite) detail::extend_over<D, true>(source, items, count, low, high);
+    for (std::size_t k = 0; k < D; ++k)
+      if (low[k] <= high[k]) {
+        world.low[k] = static_cast<double>(low[k]);
+        world.high[k] = static_cast<double>(high[k]);
+      }
+    return world;
+  });
 }
 
 namespace detail {
@@ -74,9 +95,10 @@ namespace detail {
 // their own, so that those next to each other in memory are so in space.
 template <std::size_t D, class T>
 void order_within_cell(const LinearSource<T>& source, std::uint32_t* items, std::size_t count, Interrupt& interrupt) {
-  constexpr std::size_t kLevels = 32 / D < 10 ? 32 / D : 10;
-  const LinearWorld world = world_around(source, items, count);
-  const CellMap<D> map(world, kLevels);
+  // Boxes that lie across a cell's middle lie along planes: so many levels set almost all of them apart.
+  const std::size_t along = D > 1 ? D - 1 : 1;
+  const std::size_t levels = std::min<std::size_t>((std::bit_width(count) + along - 1) / along, 32 / D);
+  const CellMap<D> map(world_around(source, items, count), levels);
   RowSorter<std::uint32_t> sorter(count);
   for (std::size_t at = 0; at < count; ++at) {
     const T *lower = source.lower(items[at]), *upper = source.upper(items[at]);
@@ -113,8 +135,7 @@ void order_crowds(const LinearSource<T>& source, LinearOrder& order, std::size_t
     for (std::size_t begin = 0; begin < order.size();) {
       std::size_t end = begin + 1;
       while (end < order.size() && order.key[end] == order.key[begin]) ++end;
-      if (end - begin > few)
-        detail::order_within_cell<D>(source, order.item.data() + begin, end - begin, interrupt);
+      if (end - begin > few) detail::order_within_cell<D>(source, order.item.data() + begin, end - begin, interrupt);
       begin = end;
     }
   });

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -33,7 +34,8 @@ class LinearWalk {
       : nodes_(nodes),
         dimension_(source.dimension),
         cross_(cross),
-        overlap_(overlap_kernel<T>(kernels, source.dimension, touching)) {
+        overlap_(overlap_kernel<T>(kernels, source.dimension, touching)),
+        overlaps_(overlaps_kernel<T>(kernels, source.dimension, touching)) {
     if (nodes.count() == 0) return;
     gather(order, source, touching, interrupt);
     bound();
@@ -72,9 +74,7 @@ class LinearWalk {
     if (!cross_) return entry;
     return set == 0 ? rank_[entry] : entry - rank_[entry];
   }
-  const T* box_of(std::size_t set, std::size_t node) const {
-    return bounds_[set].data() + node * 2 * dimension_;
-  }
+  const T* box_of(std::size_t set, std::size_t node) const { return bounds_[set].data() + node * 2 * dimension_; }
 
   void gather(const LinearOrder& order, const LinearSource<T>& source, bool touching, Interrupt& interrupt) {
     std::size_t count[2] = {order.size(), 0};
@@ -245,50 +245,72 @@ class LinearWalk {
     const auto step = scratch.way.back();
     const LinearNode& leaf = nodes_[node];
     ReachingBoxes<T>& list = scratch.reaching[0];
-    const std::size_t begin = place(0, leaf.begin), end = place(0, leaf.end);
-    list.room(end - begin);
-    list.push_run(columns_[0], begin, end);
+    const std::size_t begin = place(0, leaf.begin), count = place(0, leaf.end) - begin;
+    list.room(count);
+    list.push_run(columns_[0], begin, begin + count);
+    const std::size_t first = std::min(part.query_begin, count), last = std::min(part.query_end, count);
     if (!cross_) {
-      for (std::size_t k = std::min(part.query_begin, end - begin); k < std::min(part.query_end, end - begin); ++k)
-        test(0, begin + k, 0, step.begin[0], step.end[0] + k, scratch, out);
+      // The boxes of the leaf are behind the others in the list: each is tested against all before it.
+      test(0, begin + first, begin + last, 0, step.begin[0], step.end[0] + first, 1, scratch, out);
       return;
     }
-    const std::size_t count = end - begin;
-    for (std::size_t k = std::min(part.query_begin, count); k < std::min(part.query_end, count); ++k)
-      test(0, begin + k, 1, step.begin[1], step.end[1], scratch, out);
+    test(0, begin + first, begin + last, 1, step.begin[1], step.end[1], 0, scratch, out);
     const std::size_t other_begin = place(1, leaf.begin), all = count + place(1, leaf.end) - other_begin;
-    for (std::size_t k = std::max(part.query_begin, count); k < std::min(part.query_end, all); ++k)
-      test(1, other_begin + k - count, 0, step.begin[0], list.size(), scratch, out);
+    const std::size_t other_first = std::clamp(part.query_begin, count, all);
+    const std::size_t other_last = std::clamp(part.query_end, count, all);
+    test(1, other_begin + other_first - count, other_begin + other_last - count, 0, step.begin[0], list.size(), 0,
+         scratch, out);
   }
 
-  // A box of `set` against [begin, end) of a list.
-  void test(std::size_t set, std::size_t query, std::size_t side, std::size_t begin, std::size_t end, Scratch& scratch,
-            PairBuffer& out) const {
-    if (begin >= end) return;
-    room(scratch.positions, end - begin);
+  // Boxes [first, last) of `set`, at most kLeafBoxes, against [begin, end) of a list; see RunsQuery for `growth`.
+  void test(std::size_t set, std::size_t first, std::size_t last, std::size_t side, std::size_t begin, std::size_t end,
+            std::size_t growth, Scratch& scratch, PairBuffer& out) const {
+    if (first == last) return;
     const ReachingBoxes<T>& list = scratch.reaching[side];
-    T box[8];
-    columns_[set].gather(query, box);
-    scratch.tests += end - begin;
-    const std::size_t found = overlap_({list.columns(), begin, end, box}, scratch.positions.data());
-    if (found == 0) return;
+    // A stretch of a long list at a time stays in the nearest cache, and bounds the hits.
+    constexpr std::size_t kStretch = 512;
+    scratch.hits.resize(kLeafBoxes * (kStretch + kLeafBoxes) + 1);
+    for (; end - begin > kStretch; begin += kStretch)
+      test_stretch(set, {columns_[set].pointers(), first, last, list.columns(), begin, begin + kStretch, 0}, side,
+                   scratch, out);
+    test_stretch(set, {columns_[set].pointers(), first, last, list.columns(), begin, end, growth}, side, scratch, out);
+  }
+  void test_stretch(std::size_t set, const RunsQuery<T>& query, std::size_t side, Scratch& scratch,
+                    PairBuffer& out) const {
+    const std::size_t queries = query.last - query.first;
+    scratch.tests += queries * (query.end - query.begin) + query.growth * (queries * (queries - 1) / 2);
+    const RunHits* hits = scratch.hits.data();
+    const RunHits* last = hits + overlaps_(query, scratch.hits.data());
+    if (hits == last) return;
+    std::size_t found = 0;
+    for (const RunHits* hit = hits; hit < last; ++hit) found += count_lanes(hit->lanes);
     if (out.counts_only()) {
       out.add_count(found);
       return;
     }
     out.room(found);
     std::int32_t *first = out.first(), *second = out.second();
-    const std::int32_t row = rows_[set][query];
-    const std::uint32_t* places = list.places();
-    for (std::size_t k = 0; k < found; ++k) {
-      const std::int32_t other = rows_[side][places[scratch.positions[k]]];
-      const bool swapped = cross_ ? set == 1 : other < row;
-      first[k] = swapped ? other : row;
-      second[k] = swapped ? row : other;
+    const std::int32_t *rows = rows_[set].data(), *others = rows_[side].data();
+    const std::uint32_t* places = scratch.reaching[side].places();
+    for (; hits < last; ++hits) {
+      const std::int32_t row = rows[hits->box];
+      for (std::uint32_t lanes = hits->lanes; lanes != 0; lanes &= lanes - 1) {
+        const std::int32_t other = others[places[hits->position + static_cast<std::uint32_t>(std::countr_zero(lanes))]];
+        const bool swapped = cross_ ? set == 1 : other < row;
+        *first++ = swapped ? other : row;
+        *second++ = swapped ? row : other;
+      }
     }
     out.commit(found);
   }
 
+  // Of 16 lanes at most. Processors of the oldest kind have no instruction for it, and no compiler assumes it.
+  static std::size_t count_lanes(std::uint32_t lanes) {
+    lanes = lanes - (lanes >> 1 & 0x5555);
+    lanes = (lanes & 0x3333) + (lanes >> 2 & 0x3333);
+    lanes = (lanes + (lanes >> 4)) & 0x0F0F;
+    return (lanes + (lanes >> 8)) & 0x1F;
+  }
   static void room(std::vector<std::uint32_t>& positions, std::size_t count) {
     if (positions.size() < count + 64) positions.resize(count + count / 2 + 256);
   }
@@ -297,6 +319,7 @@ class LinearWalk {
   std::size_t dimension_;
   bool cross_;
   OverlapRun<T> overlap_;
+  OverlapRuns<T> overlaps_;
   BoxColumns<T> columns_[2];
   std::vector<std::int32_t> rows_[2];
   std::vector<std::uint32_t> rank_;  // of each entry among those of the first set

@@ -18,7 +18,9 @@
 namespace broadphase {
 
 // What one number of 64 bits can tell apart: levels of D bits each.
-inline constexpr std::size_t most_morton_levels(std::size_t dimension) { return (dimension == 1 ? 63 : 64) / dimension; }
+inline constexpr std::size_t most_morton_levels(std::size_t dimension) {
+  return (dimension == 1 ? 63 : 64) / dimension;
+}
 
 namespace detail {
 
