@@ -97,6 +97,7 @@ METHODS: tuple[Method, ...] = (
         dimensions=_ALL_DIMENSIONS,
         dtypes=_ALL_DTYPES,
         capabilities=_ONE_SHOT,
+        index_class="",
         paper="I. Gargantini, An Effective Way to Represent Quadtrees, Communications of the ACM 25 (12), 1982",
         doi="10.1145/358728.358741",
         docs_page="docs/methods/linear_tree.md",
