@@ -262,6 +262,7 @@ NB_MODULE(_core, m) {
   m.def("pairs", &pairs, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
         nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
         nb::arg("workers"), nb::arg("sort"), nb::arg("limit"));
+  bind_keep_boxes(m);
   bind_tree_queries(m);
   bind_bvh(m);
   bind_sweep_and_prune(m);

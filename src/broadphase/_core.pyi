@@ -46,6 +46,14 @@ class PairStream:
 
 def pairs(method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], other_lower: Annotated[NDArray, dict(device='cpu', writable=False)] | None, other_upper: Annotated[NDArray, dict(device='cpu', writable=False)] | None, touching: bool, margin: float, filter: PairFilter | None, workers: int, sort: bool, limit: int) -> object: ...
 
+def first_invalid(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> int:
+    """The first row with NaN or lower > upper; -1 if there is none."""
+
+def keep_boxes(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, corners: Annotated[NDArray, dict(shape=(None, None, None), order='C', device='cpu')]) -> None:
+    """
+    Copy boxes to rows of an array of shape (n, 2, d) and the same dtype; None: to the first ones.
+    """
+
 class BlockIndex:
     pass
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.boxes.forms import as_corners, describe_invalid
 from broadphase.errors import InvalidBoxError, UnknownRowError
 from broadphase.filters import as_attribute
@@ -58,7 +59,7 @@ class Rows:
         self.corners: NDArray[Any] = np.empty((count, 2, dimension), lower.dtype)
         self.layer = None if layer is None else as_attribute("layer", layer, count, np.uint64).copy()
         self.mask = None if mask is None else as_attribute("mask", mask, count, np.uint64).copy()
-        self.corners[:, 0], self.corners[:, 1] = lower, upper
+        _native.keep_boxes(lower, upper, None, self.corners)
         self.slots: int = count
         self.living: int = count
         self.alive: NDArray[np.bool_] = np.ones(count, np.bool_)
@@ -151,7 +152,7 @@ class Rows:
         if masks is not None and self.mask is None:
             self.mask = np.full(len(self.corners), _ALL_BITS)
         rows = self._take_slots(count)
-        self.corners[rows, 0], self.corners[rows, 1] = lower, upper
+        _native.keep_boxes(lower, upper, rows, self.corners)
         for kept, given in ((self.layer, layers), (self.mask, masks)):
             if kept is not None:
                 kept[rows] = _ALL_BITS if given is None else given
@@ -181,12 +182,9 @@ class Rows:
         if len(lower) != count:
             wanted = "rows" if rows is not None else "living rows"
             raise ValueError(f"{len(lower)} boxes for {count} {wanted}")
-        if rows is None and self.living == self.slots:
-            here = self.corners[: self.slots]
-            here[:, 0], here[:, 1] = lower, upper
-        else:
-            rows = self.numbers if rows is None else rows
-            self.corners[rows, 0], self.corners[rows, 1] = lower, upper
+        if rows is None and self.living != self.slots:
+            rows = self.numbers
+        _native.keep_boxes(lower, upper, rows, self.corners)
 
     def set_filters(self, rows: NDArray[np.int32], layer: Any, mask: Any) -> None:
         """Give boxes of `known` rows other bits; None leaves them as they are."""
@@ -287,9 +285,8 @@ def checked_corners(boxes: Any, name: str, dimension: int | None = None) -> tupl
     lower, upper = as_corners(boxes, name=name, empty_dimension=dimension or 2)
     if dimension is not None and lower.shape[1] != dimension:
         raise ValueError(f"{name} have {lower.shape[1]} dimensions, and the index has {dimension}")
-    valid = lower <= upper  # False for NaN too
-    if np.count_nonzero(valid) != valid.size:
-        row = int(np.argmin(valid.all(axis=1)))
+    row = _native.first_invalid(lower, upper)
+    if row >= 0:
         raise InvalidBoxError(f"{name}: {describe_invalid(lower, upper, row)}", row=row)
     return lower, upper
 
