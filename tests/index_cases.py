@@ -15,6 +15,7 @@ from cases import lattice
 
 # Every class of index, and what the registry says of it.
 CAPABILITIES = {row.index_class: row.capabilities for row in METHODS if row.index_class}
+CAPABILITIES["Index"] = CAPABILITIES["BVH"]  # which it is, for all that it does not answer otherwise
 CLASSES = tuple(name for name in CAPABILITIES if "update" in CAPABILITIES[name])
 
 
@@ -79,6 +80,12 @@ def generator(*parts: Any) -> np.random.Generator:
     return np.random.default_rng([zlib.crc32(str(part).encode()) for part in parts])
 
 
+def any_bits(rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
+    """Corners of random bits, as float32 has them: every exponent, denormals, infinities."""
+    bits = rng.integers(0, 2**32, (n, 2, dimension), np.uint64).astype(np.uint32).view(np.float32)
+    return np.sort(np.where(np.isnan(bits), 0, bits).astype(np.float64), axis=1)
+
+
 Scene = Callable[[np.random.Generator, int, int], np.ndarray]
 SCENES: dict[str, Scene] = {
     "lattice": partial(shifted, 0.0),
@@ -90,6 +97,7 @@ SCENES: dict[str, Scene] = {
     "line": line,
     "scattered": scattered,
     "clustered": clustered,
+    "any_bits": any_bits,
     "far": partial(shifted, 1e6),
     "very_far": partial(shifted, 1e15),
     "large": partial(scaled, 100),

@@ -48,28 +48,41 @@ def test_histories_of_one_box_at_a_time_are_right(name):
             check_with_the_oracle(index, rng, name, count=3)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @each_class
-def test_boxes_that_leave_the_world_and_come_back_are_found(name):
+def test_boxes_that_leave_the_world_and_come_back_are_found(name, dtype):
     for dimension in (1, 2, 3, 4):
         rng = generator("far and back", dimension)
-        boxes = scene("lattice", rng, 60, dimension)
+        boxes = scene("lattice", rng, 60, dimension, dtype)
         index = getattr(bp, name)(boxes)
-        for place in (0.0, 1e3, -1e9, 1e150, 1.0, 1e-9):
-            rows = rng.choice(60, 20, replace=False)
-            moved = boxes[rows] + place
-            index.update(moved, rows)
+        endless = np.repeat([[[-np.inf] * dimension, [np.inf] * dimension]], 20, axis=0)
+        # Away, to where the dtype has large steps, to sizes that a tree's own floats do not hold, and back.
+        for place in (0.0, 1e3, -1e9, 1e150 if dtype == "float64" else 1e36, endless, 1.0, 1e-9, 1e-40, None):
+            if place is None:
+                index.update(boxes)
+            else:
+                rows = rng.choice(60, 20, replace=False)
+                index.update((boxes[rows] + place).astype(dtype) if np.ndim(place) == 0 else place.astype(dtype), rows)
+            label = f"{name} {dtype} {'endless' if np.ndim(place) else place}"
             index.validate()
-            check_pairs_of(index, f"{name} {place}")
-            check_with_the_oracle(index, rng, f"{name} {place}", count=6)
-        rows = rng.choice(60, 20, replace=False)
-        index.update(np.repeat([[[-np.inf] * dimension, [np.inf] * dimension]], 20, axis=0), rows)
-        index.validate()
-        check_pairs_of(index, f"{name} endless")
-        check_with_the_oracle(index, rng, f"{name} endless", count=6)
-        index.update(boxes)
-        index.validate()
-        check_pairs_of(index, f"{name} back")
-        check_with_the_oracle(index, rng, f"{name} back", count=6)
+            check_pairs_of(index, label)
+            check_with_the_oracle(index, rng, label, count=6)
+
+
+@each_class
+def test_numbers_that_come_late_and_are_far_smaller_are_kept(name):
+    # float32 boxes that a tree holds exactly, until there come some that its scale does not reach.
+    for n in (1, 2, 9, 40, 200):
+        rng = generator("late", n)
+        lower = rng.integers(1, 20, (n, 2)).astype(np.float32)
+        boxes = np.stack([lower, lower + 2], axis=1) * np.float32(2.0**100)
+        few = np.array([[[2.0**-140, 2.0**-120], [2.0**100, 1]]], np.float32)
+        for change in (lambda index, few=few: index.insert(few), lambda index, few=few: index.update(few, [0])):
+            index = getattr(bp, name)(boxes)
+            change(index)
+            index.validate()
+            check_pairs_of(index, f"{name} n={n}")
+            check_with_the_oracle(index, rng, f"{name} n={n}")
 
 
 @each_class

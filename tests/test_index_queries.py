@@ -7,7 +7,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.testing import SCENES as STANDARD_SCENES
-from broadphase.testing import assert_same_answers, make_scene, simd_level, simd_levels
+from broadphase.testing import assert_same_answers, make_scene, query_oracle, simd_level, simd_levels
 from cases import DIMENSIONS, DTYPES
 from index_cases import (
     CAPABILITIES,
@@ -128,6 +128,29 @@ def test_standard_scenes_answer_as_the_oracle(name, kind):
     index = getattr(bp, name)(boxes)
     check_questions(index, questions, f"{name} {kind}")
     index.validate()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@each_class
+def test_many_boxes_asked_about_at_once_have_the_answers_of_the_oracle(name, dtype):
+    # More than there are in the index: some kinds then join the two sets.
+    for dimension in DIMENSIONS:
+        for kind in ("lattice", "infinite", "clustered"):
+            rng = generator("many", kind, dimension)
+            index = getattr(bp, name)(scene(kind, rng, 400, dimension, dtype))
+            index.remove(rng.choice(400, 30, replace=False))
+            if "query" not in questions_of(index):
+                continue
+            asked = scene(kind, rng, 1500, dimension, rng.choice(DTYPES))
+            boxes, rows = index.boxes_of(), index.rows
+            label = f"{name} {kind} d={dimension} {dtype}"
+            assert_same_answers(index.query(asked, workers=2), query_oracle.query(boxes, asked, rows=rows), label)
+            points = asked[:, int(rng.integers(2))]
+            assert_same_answers(index.query_points(points), query_oracle.query_points(boxes, points, rows=rows), label)
+            every = np.full(len(rows), 2**64 - 1, np.uint64)
+            layer = rng.integers(0, 3, len(asked)).astype(np.uint64)
+            expected = query_oracle.query(boxes, asked, rows=rows, layers=(every, every, layer, 1))
+            assert_same_answers(index.query(asked, layer=layer, mask=1), expected, label)
 
 
 @each_class
