@@ -97,7 +97,7 @@ class CellMap {
 
 // Calls use.operator()<D>() for the dimension.
 template <class Use>
-auto with_dimension(std::size_t dimension, Use&& use) {
+auto in_dimension(std::size_t dimension, Use&& use) {
   switch (dimension) {
     case 1: return use.template operator()<1>();
     case 2: return use.template operator()<2>();

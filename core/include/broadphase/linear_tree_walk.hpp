@@ -93,7 +93,7 @@ class LinearWalk {
       columns_[set] = BoxColumns<T>(count[set], dimension_);
       rows_[set].resize(count[set]);
     }
-    with_dimension(dimension_, [&]<std::size_t D>() {
+    in_dimension(dimension_, [&]<std::size_t D>() {
       T* column[2][2 * D] = {};
       for (std::size_t set = 0; set < sides(); ++set)
         for (std::size_t k = 0; k < D; ++k) {
@@ -123,7 +123,7 @@ class LinearWalk {
 
   // The box around all boxes of a node, for each set.
   void bound() {
-    with_dimension(dimension_, [&]<std::size_t D>() {
+    in_dimension(dimension_, [&]<std::size_t D>() {
       for (std::size_t set = 0; set < sides(); ++set) {
         std::vector<T>& bounds = bounds_[set];
         bounds.resize(nodes_.count() * 2 * D);
