@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "bindings.hpp"
+#include "broadphase/with_dimension.hpp"
 
 namespace broadphase::python {
 

@@ -13,6 +13,7 @@
 #include "broadphase/blocks.hpp"
 #include "broadphase/bvh_bounds.hpp"
 #include "broadphase/curve_order.hpp"
+#include "broadphase/with_dimension.hpp"
 
 namespace broadphase {
 

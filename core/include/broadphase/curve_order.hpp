@@ -15,6 +15,7 @@
 #include "broadphase/kernels.hpp"
 #include "broadphase/parallel.hpp"
 #include "broadphase/plain_array.hpp"
+#include "broadphase/with_dimension.hpp"
 
 namespace broadphase {
 
@@ -33,17 +34,6 @@ template <class T>
 PackBoxes<T> pack_boxes(const GrownBoxes<T>& grown) {
   const BoxView<T>& boxes = grown.boxes;
   return {boxes.lower, boxes.upper, boxes.lower_stride, boxes.upper_stride, grown.grow};
-}
-
-// Calls use(D) with the dimension as a type: loops over axes are then unrolled.
-template <class Use>
-auto with_dimension(std::size_t dimension, Use&& use) {
-  switch (dimension) {
-    case 1: return use(std::integral_constant<std::size_t, 1>());
-    case 2: return use(std::integral_constant<std::size_t, 2>());
-    case 3: return use(std::integral_constant<std::size_t, 3>());
-    default: return use(std::integral_constant<std::size_t, 4>());
-  }
 }
 
 // From the least finite lower corner to the largest finite upper one; low > high where there is none.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "broadphase/box_view.hpp"
 
@@ -39,17 +38,6 @@ void keep_boxes(const BoxView<T>& boxes, const std::int32_t* rows, T* kept) {
       to[k] = lower[k];
       to[D + k] = upper[k];
     }
-  }
-}
-
-// Calls use with a std::integral_constant for the dimension, 1 to 4.
-template <class Use>
-auto with_dimension(std::size_t dimension, Use&& use) {
-  switch (dimension) {
-    case 1: return use(std::integral_constant<std::size_t, 1>());
-    case 2: return use(std::integral_constant<std::size_t, 2>());
-    case 3: return use(std::integral_constant<std::size_t, 3>());
-    default: return use(std::integral_constant<std::size_t, 4>());
   }
 }
 
