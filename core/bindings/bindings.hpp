@@ -73,6 +73,7 @@ void bind_keep_boxes(nb::module_& module);
 // Before any class of an index: it has their base.
 void bind_tree_queries(nb::module_& module);
 void bind_bvh(nb::module_& module);
+void bind_octree(nb::module_& module);
 void bind_sweep_and_prune(nb::module_& module);
 
 }  // namespace broadphase::python

@@ -244,7 +244,8 @@ NB_MODULE(_core, m) {
       .value("sweep_and_prune", MethodName::sweep_and_prune)
       .value("grid", MethodName::grid)
       .value("linear_tree", MethodName::linear_tree)
-      .value("bvh", MethodName::bvh);
+      .value("bvh", MethodName::bvh)
+      .value("octree", MethodName::octree);
   nb::class_<PairFilter>(m, "PairFilter")
       .def(nb::init<std::pair<PairFilter::Words, PairFilter::Words>, std::pair<PairFilter::Words, PairFilter::Words>,
                     std::pair<PairFilter::Integers, PairFilter::Integers>,
@@ -265,6 +266,7 @@ NB_MODULE(_core, m) {
   bind_keep_boxes(m);
   bind_tree_queries(m);
   bind_bvh(m);
+  bind_octree(m);
   bind_sweep_and_prune(m);
   m.def("report", &report, nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
         nb::arg("other_upper").none());

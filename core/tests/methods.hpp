@@ -11,6 +11,7 @@
 #include "broadphase/grid.hpp"
 #include "broadphase/kernels.hpp"
 #include "broadphase/linear_tree.hpp"
+#include "broadphase/octree.hpp"
 #include "broadphase/sweep_and_prune.hpp"
 #include "scenes.hpp"
 
@@ -24,6 +25,7 @@ void for_each_method(Use&& use) {
   use.template operator()<Grid<T>>("grid");
   use.template operator()<LinearTree<T>>("linear_tree");
   use.template operator()<BvhPairs<T>>("bvh");
+  use.template operator()<Octree<T>>("octree");
 }
 
 // Calls use(kernels) for each level that this processor runs.

@@ -18,6 +18,7 @@ from broadphase.index.answers import Answers, Changes, Nearest, Outline, RayHits
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.bvh import BVH
 from broadphase.index.chosen import Index
+from broadphase.index.octree import Octree
 from broadphase.index.registry import METHODS
 from broadphase.index.stats import IndexStats
 from broadphase.index.sweep_and_prune import SweepAndPrune
@@ -36,6 +37,7 @@ __all__ = [
     "InvalidBoxWarning",
     "MissingExtraError",
     "Nearest",
+    "Octree",
     "Outline",
     "RayHits",
     "RayHitsAll",

@@ -11,7 +11,7 @@
 
 namespace broadphase {
 
-enum class MethodName { automatic, brute_force, sweep_and_prune, grid, linear_tree, bvh };
+enum class MethodName { automatic, brute_force, sweep_and_prune, grid, linear_tree, bvh, octree };
 
 // Milliseconds on one core of the machine that the constants were fitted on; their ratios hold more widely.
 struct MethodCosts {

@@ -10,13 +10,15 @@
 #include "broadphase/grid.hpp"
 #include "broadphase/kernels.hpp"
 #include "broadphase/linear_tree.hpp"
+#include "broadphase/octree.hpp"
 #include "broadphase/scan.hpp"
 #include "broadphase/sweep_and_prune.hpp"
 
 namespace broadphase {
 
 template <class T>
-using AnyMethod = std::variant<std::monostate, BruteForce<T>, SweepAndPrune<T>, Grid<T>, LinearTree<T>, BvhPairs<T>>;
+using AnyMethod =
+    std::variant<std::monostate, BruteForce<T>, SweepAndPrune<T>, Grid<T>, LinearTree<T>, BvhPairs<T>, Octree<T>>;
 
 template <class T>
 void check(const Problem<T>& problem, Interrupt& interrupt) {
@@ -45,6 +47,8 @@ void prepare(AnyMethod<T>& method, MethodName name, const Problem<T>& problem, c
     method.template emplace<LinearTree<T>>(problem, kernels, workers, interrupt);
   else if (name == MethodName::bvh)
     method.template emplace<BvhPairs<T>>(problem, kernels, workers, interrupt);
+  else if (name == MethodName::octree)
+    method.template emplace<Octree<T>>(problem, kernels, workers, interrupt);
   else
     method.template emplace<BruteForce<T>>(problem, kernels, workers, interrupt);
 }
@@ -54,6 +58,7 @@ template <class T, class Use>
 auto with_method(const AnyMethod<T>& method, Use&& use) {
   if (const auto* grid = std::get_if<Grid<T>>(&method)) return use(*grid);
   if (const auto* tree = std::get_if<BvhPairs<T>>(&method)) return use(*tree);
+  if (const auto* octree = std::get_if<Octree<T>>(&method)) return use(*octree);
   if (const auto* sweep = std::get_if<SweepAndPrune<T>>(&method)) return use(*sweep);
   if (const auto* linear = std::get_if<LinearTree<T>>(&method)) return use(*linear);
   return use(std::get<BruteForce<T>>(method));

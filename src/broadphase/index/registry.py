@@ -114,4 +114,16 @@ METHODS: tuple[Method, ...] = (
         doi="https://www.vldb.org/conf/1994/P500.PDF",
         docs_page="docs/methods/bvh.md",
     ),
+    Method(
+        name="octree",
+        title="Octree",
+        summary="Cubes that halve, loosely; objects are re-filed as they move, and unmoved ones cost nothing.",
+        dimensions=_ALL_DIMENSIONS,
+        dtypes=_ALL_DTYPES,
+        capabilities=_ONE_SHOT | _CHANGE | _ASK,
+        index_class="Octree",
+        paper="D. Meagher, Geometric Modeling Using Octree Encoding, Computer Graphics and Image Processing 19, 1982",
+        doi="10.1016/0146-664X(82)90104-6",
+        docs_page="docs/methods/octree.md",
+    ),
 )

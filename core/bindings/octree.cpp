@@ -1,0 +1,226 @@
+// An octree, kept and asked from Python.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "block_index.hpp"
+#include "broadphase/octree_check.hpp"
+#include "broadphase/octree_pairs.hpp"
+#include "broadphase/sort_pairs.hpp"
+#include "pair_filter.hpp"
+
+namespace broadphase::python {
+
+namespace {
+
+template <class Use>
+auto with_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
+  return lower.dtype() == nb::dtype<float>() ? use(view<float>(lower, upper)) : use(view<double>(lower, upper));
+}
+
+nb::object as_corners(std::vector<double>&& values, std::size_t dimension) {
+  const std::size_t count = values.size() / dimension;
+  return as_array(std::move(values), 1).attr("reshape")(count, dimension);
+}
+
+class OctreeIndex : public BlockIndex {
+ public:
+  using Rows = Vector<std::int32_t>;
+
+  OctreeIndex(std::size_t dimension, double minimum, double looseness, std::size_t leaf_capacity,
+              std::vector<double> world_lower, std::vector<double> world_upper)
+      : octree_(tree, {minimum, looseness, leaf_capacity, std::move(world_lower), std::move(world_upper)}) {
+    tree.blocks = Blocks(dimension);
+  }
+
+  // These only take note; `settle` does the work.
+  void build(const AnyArray& lower, const AnyArray& /*upper*/, const Rows& rows) {
+    octree_.replace(lower.shape(0), rows.data(), rows.shape(0));
+  }
+  void put(const AnyArray& lower, const AnyArray& /*upper*/, const Rows& rows) {
+    octree_.put(lower.shape(0), rows.data(), rows.shape(0));
+  }
+  void remove(const Rows& rows) { octree_.remove(rows.data(), rows.shape(0)); }
+
+  void settle(const AnyArray& lower, const AnyArray& upper) {
+    const nb::gil_scoped_release release;
+    Interrupt interrupt(signal_pending);
+    with_boxes(lower, upper, [&](const auto& boxes) { octree_.settle(boxes, interrupt); });
+  }
+
+  nb::object pairs(const AnyArray& lower, const AnyArray& upper, bool touching, const PairFilter* filter,
+                   unsigned workers, bool sort, std::uint64_t limit) {
+    Pairs result;
+    {
+      const nb::gil_scoped_release release;
+      Interrupt interrupt(signal_pending);
+      with_pairs(lower, upper, touching, filter, interrupt, [&](const auto& method, const Filter* wanted) {
+        result = collect_pairs(method, wanted, workers, limit, interrupt);
+        note(method, result.size);
+      });
+      if (sort) sort_pairs(result, lower.shape(0), workers, interrupt);
+    }
+    return as_array(std::move(result));
+  }
+  std::uint64_t count(const AnyArray& lower, const AnyArray& upper, bool touching, const PairFilter* filter,
+                      unsigned workers) {
+    const nb::gil_scoped_release release;
+    Interrupt interrupt(signal_pending);
+    std::uint64_t result = 0;
+    with_pairs(lower, upper, touching, filter, interrupt, [&](const auto& method, const Filter* wanted) {
+      result = count_pairs(method, wanted, workers, interrupt);
+      note(method, result);
+    });
+    return result;
+  }
+
+  nb::dict stats() const {
+    std::vector<std::size_t> cells_by_level, rows_by_level;
+    std::vector<int> lives;
+    std::size_t cells = 0, leaves = 0;
+    for_each_cell(octree_, [&](std::int32_t number, std::int32_t depth) {
+      const OctreeCell& cell = octree_.cell(number);
+      ++cells;
+      leaves += cell.children == 0;
+      cells_by_level.resize(std::max(cells_by_level.size(), static_cast<std::size_t>(depth) + 1));
+      rows_by_level.resize(cells_by_level.size());
+      ++cells_by_level[static_cast<std::size_t>(depth)];
+      rows_by_level[static_cast<std::size_t>(depth)] += static_cast<std::size_t>(cell.rows);
+      if (cell.is_idle) lives.push_back(cell.life);
+    });
+    std::sort(lives.begin(), lives.end());
+    const auto n = static_cast<double>(octree_.alive());
+    const OctreePoolFigures& pool = octree_.figures();
+    nb::dict result;
+    result["method"] = "octree";
+    result["rows"] = octree_.alive();
+    result["cells"] = cells;
+    result["leaves"] = leaves;
+    result["depth"] = cells_by_level.empty() ? 0 : cells_by_level.size() - 1;
+    result["cells_by_level"] = cells_by_level;
+    result["rows_by_level"] = rows_by_level;
+    result["outside"] = octree_.limit() > 0 ? octree_.cell(OctreeCells::kTop).rows : 0;
+    result["root_edge"] = root_edge();
+    result["smallest_edge"] = octree_.lattice().edge(0) / tree.frame.scale;
+    result["tests"] = tests_.load();
+    result["cell_tests"] = cell_tests_.load();
+    result["pairs"] = found_.load();
+    result["brute_force_tests"] = static_cast<std::uint64_t>(n * (n - 1) / 2);
+    result["lives"] = lives;
+    result["pool"] = octree_.pooled();
+    result["cells_created"] = pool.created;
+    result["cells_reused"] = pool.reused;
+    result["cells_freed"] = pool.freed;
+    result["builds"] = octree_.builds();
+    result["updates"] = octree_.updates();
+    result["pending"] = octree_.pending();
+    result["bytes"] = octree_.bytes();
+    return result;
+  }
+
+  // Of the root, in given coordinates.
+  nb::tuple world() const {
+    std::vector<double> lower, upper;
+    add_cube(octree_.root(), lower, upper);
+    return nb::make_tuple(as_array(std::move(lower), 1), as_array(std::move(upper), 1));
+  }
+
+  nb::tuple outline() const {
+    std::vector<double> lower, upper;
+    std::vector<std::int32_t> level;
+    for_each_cell(octree_, [&](std::int32_t number, std::int32_t depth) {
+      add_cube(number, lower, upper);
+      level.push_back(depth);
+    });
+    return nb::make_tuple(as_corners(std::move(lower), tree.dimension()),
+                          as_corners(std::move(upper), tree.dimension()), as_array(std::move(level), 1));
+  }
+  // Which cell of the outline each row is in; -1 outside.
+  nb::object cells_of(const Rows& rows) const {
+    std::vector<std::int32_t> place(octree_.limit(), -1), result;
+    std::int32_t next = 0;
+    for_each_cell(octree_,
+                  [&](std::int32_t number, std::int32_t) { place[static_cast<std::size_t>(number)] = next++; });
+    result.reserve(rows.shape(0));
+    for (std::size_t k = 0; k < rows.shape(0); ++k)
+      result.push_back(place[static_cast<std::size_t>(octree_.cell_of(rows.data()[k]))]);
+    return as_array(std::move(result), 1);
+  }
+
+  std::string validate(const AnyArray& lower, const AnyArray& upper, const Rows& rows) const {
+    const nb::gil_scoped_release release;
+    return with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+      return OctreeCheck<T>(octree_, boxes).fault(rows.data(), rows.shape(0));
+    });
+  }
+
+  std::size_t pending() const { return octree_.pending(); }
+  bool is_settled() const { return octree_.is_settled(); }
+  bool needs_build() const { return octree_.needs_build(); }
+  std::size_t memory_bytes() const { return octree_.bytes(); }
+
+ private:
+  double root_edge() const { return octree_.lattice().edge(octree_.lattice().levels()) / tree.frame.scale; }
+
+  void add_cube(std::int32_t number, std::vector<double>& lower, std::vector<double>& upper) const {
+    const OctreeCell& cell = octree_.cell(number);
+    const OctreeLattice& lattice = octree_.lattice();
+    for (std::size_t k = 0; k < tree.dimension(); ++k) {
+      const auto corner = static_cast<double>(cell.corner[k]);
+      lower.push_back(tree.frame.given(lattice.local(corner, k), k));
+      upper.push_back(tree.frame.given(lattice.local(corner + std::ldexp(1.0, cell.level), k), k));
+    }
+  }
+  template <class Use>
+  void with_pairs(const AnyArray& lower, const AnyArray& upper, bool touching, const PairFilter* filter,
+                  Interrupt& interrupt, Use&& use) const {
+    const Filter* wanted = filter != nullptr ? filter->get() : nullptr;
+    const OctreeKinds kinds = OctreeKinds::of_static(wanted);
+    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+      use(OctreePairs<T>(octree_, boxes, touching, kinds, chosen_kernels(), interrupt), wanted);
+    });
+  }
+  template <class Method>
+  void note(const Method& method, std::uint64_t found) {
+    tests_ = method.tests();
+    cell_tests_ = method.cell_tests();
+    found_ = found;
+  }
+
+  PendingOctree octree_;
+  std::atomic<std::uint64_t> tests_{0}, cell_tests_{0}, found_{0};  // of the last search for pairs
+};
+
+}  // namespace
+
+void bind_octree(nb::module_& module) {
+  nb::class_<OctreeIndex, BlockIndex>(module, "Octree")
+      .def(nb::init<std::size_t, double, double, std::size_t, std::vector<double>, std::vector<double>>(),
+           nb::arg("dimension"), nb::arg("minimum"), nb::arg("looseness"), nb::arg("leaf_capacity"),
+           nb::arg("world_lower"), nb::arg("world_upper"))
+      .def("build", &OctreeIndex::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
+      .def("insert", &OctreeIndex::put, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
+      .def("update", &OctreeIndex::put, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
+      .def("remove", &OctreeIndex::remove, nb::arg("rows"))
+      .def("settle", &OctreeIndex::settle, nb::arg("lower"), nb::arg("upper"))
+      .def("pairs", &OctreeIndex::pairs, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"),
+           nb::arg("filter").none(), nb::arg("workers"), nb::arg("sort"), nb::arg("limit"))
+      .def("count", &OctreeIndex::count, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"),
+           nb::arg("filter").none(), nb::arg("workers"))
+      .def("stats", &OctreeIndex::stats)
+      .def("world", &OctreeIndex::world)
+      .def("outline", &OctreeIndex::outline)
+      .def("cells_of", &OctreeIndex::cells_of, nb::arg("rows"))
+      .def("validate", &OctreeIndex::validate, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
+      .def_prop_ro("pending", &OctreeIndex::pending)
+      .def_prop_ro("is_settled", &OctreeIndex::is_settled)
+      .def_prop_ro("needs_build", &OctreeIndex::needs_build)
+      .def_prop_ro("memory_bytes", &OctreeIndex::memory_bytes);
+}
+
+}  // namespace broadphase::python

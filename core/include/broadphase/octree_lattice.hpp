@@ -1,0 +1,210 @@
+// The cells of an octree before there are any: cubes that halve from level to level, and where a box belongs among
+// them.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "broadphase/blocks.hpp"
+
+namespace broadphase {
+
+struct OctreeOptions {
+  double minimum = 0;         // edge of the smallest cells, in given units; 0: from the boxes
+  double looseness = 2;       // a cell holds what its cube, so many times as large about its centre, contains
+  std::size_t capacity = 32;  // a leaf with more is split
+  // What the root is to enclose besides the boxes, in given coordinates; empty: nothing.
+  std::vector<double> world_lower, world_upper;
+};
+
+// The smallest cell that contains a box: any lattice point in it, and its level (0: the smallest cells).
+struct Spot {
+  std::int64_t at[4];
+  int level;
+};
+
+// Lattice coordinates count the smallest cells from `base_`. The root covers [low, low + 2^levels) along every axis,
+// where low is 0 at first and falls as the root grows downwards; cells keep their coordinates.
+//
+//        low            0                    2^levels_before
+//         |-------------|--------------------|            the root before, and twice as large
+//         |------------------ root ------------------|
+class OctreeLattice {
+ public:
+  // Levels below the root. The walks' stack holds one block a level and up to 15 lanes beside it: see kMostLevels.
+  static constexpr int kMostLevels = 40;
+  static_assert(kMostLevels * 17 < static_cast<int>(broadphase::kMostLevels * kLanes));
+  static constexpr int kOutside = 127;  // the level of what is not in the root
+
+  std::size_t dimension() const { return dimension_; }
+  double looseness() const { return looseness_; }
+  int levels() const { return levels_; }
+  // Of the root.
+  std::int64_t low(std::size_t axis) const { return low_[axis]; }
+  std::int64_t high(std::size_t axis) const { return low_[axis] + (std::int64_t{1} << levels_); }
+
+  // In local coordinates, as all numbers here are unless they are lattice points.
+  double local(double lattice, std::size_t axis) const { return base_[axis] + lattice / steps_; }
+  double edge(int level) const { return std::ldexp(1.0, level) / steps_; }
+
+  // Where a box belongs; false, and the level outside, if it is not wholly in the root.
+  template <std::size_t D>
+  bool place(const double* lower, const double* upper, Spot& spot) const {
+    double from[D], to[D], size = 0;
+    spot.level = kOutside;
+    for (std::size_t k = 0; k < D; ++k) {
+      from[k] = (lower[k] - base_[k]) * steps_;
+      to[k] = (upper[k] - base_[k]) * steps_;
+      // Not true of infinities, and of nothing that an int64 would not hold.
+      if (!(from[k] >= static_cast<double>(low_[k]) && to[k] <= static_cast<double>(high(k)))) return false;
+      size = std::max(size, to[k] - from[k]);
+      // A box that ends at the root's upper border is in the last cell.
+      spot.at[k] = std::min(static_cast<std::int64_t>(std::floor(from[k] / 2 + to[k] / 2)), high(k) - 1);
+    }
+    if (looseness_ > 1)
+      sink_loosely<D>(from, to, size, spot);
+    else
+      sink_strictly<D>(from, to, spot);
+    return true;
+  }
+
+  // The lower corner of the cell of `level` with a lattice point in it.
+  std::int64_t corner(std::int64_t at, int level, std::size_t axis) const {
+    return ((at - low_[axis]) >> level << level) + low_[axis];
+  }
+
+  // Twice as large, downwards along the axes in which the box lies below; false if there are no more levels.
+  bool grow(const double* lower) {
+    if (levels_ == kMostLevels) return false;
+    for (std::size_t k = 0; k < dimension_; ++k)
+      if ((lower[k] - base_[k]) * steps_ < static_cast<double>(low_[k])) low_[k] -= std::int64_t{1} << levels_;
+    ++levels_;
+    return true;
+  }
+
+  // For boxes of local coordinates between `low` and `high`, whose largest edges have `size` as a lower quartile.
+  void lay(std::size_t dimension, const double* low, const double* high, double size, double minimum,
+           double looseness) {
+    dimension_ = dimension;
+    looseness_ = looseness;
+    double extent = 0;
+    for (std::size_t k = 0; k < dimension; ++k) extent = std::max(extent, high[k] - low[k]);
+    if (!(minimum > 0)) minimum = smallest_cell(extent, size);
+    minimum = std::clamp(minimum, 0x1p-100, 0x1p100);
+    while (std::ldexp(minimum, kMostLevels - 1) < extent) minimum *= 2;
+    steps_ = 1 / minimum;
+    levels_ = 0;
+    while (levels_ < kMostLevels && std::ldexp(minimum, levels_) < extent) ++levels_;
+    // Cells begin at multiples of the smallest one: a border more, and the root may be too small by it.
+    for (;; ++levels_) {
+      bool encloses = true;
+      for (std::size_t k = 0; k < dimension; ++k) {
+        const double slack = (std::ldexp(minimum, levels_) - (high[k] - low[k])) / 2;
+        base_[k] = std::floor((low[k] - slack) * steps_) / steps_;
+        low_[k] = 0;
+        encloses =
+            encloses && (low[k] - base_[k]) * steps_ >= 0 && (high[k] - base_[k]) * steps_ <= std::ldexp(1.0, levels_);
+      }
+      if (encloses || levels_ == kMostLevels) return;
+    }
+  }
+
+ private:
+  // Far smaller than most boxes, and than what tells apart any but the most crowded points: splitting ends sooner.
+  static double smallest_cell(double extent, double size) {
+    const double least = std::max({size / 16, extent * 0x1p-20, 0x1p-60});
+    return std::ldexp(1.0, std::ilogb(least));
+  }
+
+  template <std::size_t D>
+  void sink_loosely(const double* from, const double* to, double size, Spot& spot) const {
+    int level = 0;
+    if (size > looseness_) level = std::max(0, std::ilogb(size / looseness_));
+    while (level < levels_ && !holds<D>(from, to, spot, level)) ++level;
+    spot.level = level;
+  }
+
+  // True if the box is within the cube of the cell, made looser.
+  template <std::size_t D>
+  bool holds(const double* from, const double* to, const Spot& spot, int level) const {
+    const double edge = static_cast<double>(std::int64_t{1} << level), beyond = (looseness_ - 1) / 2 * edge;
+    for (std::size_t k = 0; k < D; ++k) {
+      const auto begin = static_cast<double>(corner(spot.at[k], level, k));
+      if (!(from[k] >= begin - beyond && to[k] <= begin + edge + beyond)) return false;
+    }
+    return true;
+  }
+
+  // The first and the last of the smallest cells that the box is in: the highest bit in which their numbers differ is
+  // the level of the cell that has both.
+  template <std::size_t D>
+  void sink_strictly(const double* from, const double* to, Spot& spot) const {
+    std::uint64_t differ = 0;
+    for (std::size_t k = 0; k < D; ++k) {
+      const auto first = std::min(static_cast<std::int64_t>(std::floor(from[k])), high(k) - 1);
+      const auto last = std::max(static_cast<std::int64_t>(std::ceil(to[k])) - 1, first);
+      differ |= static_cast<std::uint64_t>((first - low_[k]) ^ (last - low_[k]));
+      spot.at[k] = first;
+    }
+    spot.level = static_cast<int>(std::bit_width(differ));
+  }
+
+  std::size_t dimension_ = 3;
+  double looseness_ = 2;
+  double base_[4] = {};
+  double steps_ = 1;  // smallest cells in a unit
+  std::int64_t low_[4] = {};
+  int levels_ = 0;
+};
+
+// The lattice for the given rows. Boxes with a corner at infinity, which no cell contains, have no say.
+template <class T>
+OctreeLattice lattice_of(const LocalFrame& frame, const BoxView<T>& boxes, std::size_t dimension,
+                         const std::int32_t* rows, std::size_t count, const OctreeOptions& options) {
+  constexpr std::size_t kLookedAt = 1024;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double low[4] = {kInfinity, kInfinity, kInfinity, kInfinity},
+         high[4] = {-kInfinity, -kInfinity, -kInfinity, -kInfinity};
+  std::vector<double> sizes;
+  const std::size_t step = count / kLookedAt + 1;
+  for (std::size_t at = 0; at < count; ++at) {
+    const auto row = static_cast<std::size_t>(rows[at]);
+    double lower[4], upper[4], size = 0;
+    for (std::size_t k = 0; k < dimension; ++k) {
+      lower[k] = frame.local(static_cast<double>(boxes.lower_of(row)[k]), k);
+      upper[k] = frame.local(static_cast<double>(boxes.upper_of(row)[k]), k);
+      size = std::max(size, upper[k] - lower[k]);
+    }
+    bool is_finite = true;
+    for (std::size_t k = 0; k < dimension; ++k)
+      is_finite = is_finite && std::isfinite(lower[k]) && std::isfinite(upper[k]);
+    if (!is_finite) continue;
+    for (std::size_t k = 0; k < dimension; ++k) {
+      low[k] = std::min(low[k], lower[k]);
+      high[k] = std::max(high[k], upper[k]);
+    }
+    if (at % step == 0) sizes.push_back(size);
+  }
+  for (std::size_t k = 0; k < options.world_lower.size(); ++k) {
+    low[k] = std::min(low[k], frame.local(options.world_lower[k], k));
+    high[k] = std::max(high[k], frame.local(options.world_upper[k], k));
+  }
+  for (std::size_t k = 0; k < dimension; ++k)
+    if (!(low[k] <= high[k])) low[k] = high[k] = 0;
+  double quartile = 0;
+  if (!sizes.empty()) {
+    const auto place = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 4);
+    std::nth_element(sizes.begin(), place, sizes.end());
+    quartile = *place;
+  }
+  OctreeLattice lattice;
+  lattice.lay(dimension, low, high, quartile, options.minimum * frame.scale, options.looseness);
+  return lattice;
+}
+
+}  // namespace broadphase
