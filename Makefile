@@ -40,8 +40,9 @@ docs: $(DONE)/package $(DONE)/test ## run the code of README and docs, and follo
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_readme.py
 
 .PHONY: bench
-bench: $(DONE)/package $(DONE)/bench ## compare with other libraries: benchmarks/results, and a plot
+bench: $(DONE)/package $(DONE)/bench ## compare with other libraries, pairs and queries: benchmarks/results, and plots
 	$(BIN)/python benchmarks/peers.py $(ARGS)
+	$(BIN)/python benchmarks/queries.py
 
 .PHONY: targets
 targets: $(DONE)/package $(DONE)/cli ## measure every speed target, and how far "auto" is from the best method

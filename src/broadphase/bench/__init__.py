@@ -1,15 +1,20 @@
 """Compare the methods of broadphase with one another and with the libraries that people use today.
 
-`compare` runs them on standard scenes and checks every answer; `PEERS` lists who is compared with; `median_times` is
-how everything is timed.
+`compare` runs them on standard scenes and checks every answer, and `compare_queries` asks indexes; `PEERS` and
+`QUERY_PEERS` list who is compared with; `median_times` is how everything is timed.
 """
 
 from broadphase.bench.compare import Comparison, Contestant, Outcome, compare, contestants, known_scenes, method_names
 from broadphase.bench.extras import load
-from broadphase.bench.json_form import as_json, from_json
+from broadphase.bench.json_form import as_json, from_json, queries_as_json, queries_from_json
 from broadphase.bench.peers import PEERS, Peer, installed_version, peer, unsuited
 from broadphase.bench.plot import plot_comparison
 from broadphase.bench.progress import progress_bar
+from broadphase.bench.query_contest import QueryComparison, QueryOutcome, compare_queries
+from broadphase.bench.query_peers import QUERY_PEERS, QueryPeer
+from broadphase.bench.query_plot import plot_queries
+from broadphase.bench.query_table import best_other, first_own, query_tables, ratio, show_queries, show_query_choices
+from broadphase.bench.query_tasks import TASKS, Task, task_named
 from broadphase.bench.table import (
     comparison_tables,
     duration,
@@ -24,18 +29,27 @@ from broadphase.bench.timing import Timing, argsort_call, median_times, one_core
 
 __all__ = [
     "PEERS",
+    "QUERY_PEERS",
+    "TASKS",
     "Comparison",
     "Contestant",
     "Outcome",
     "Peer",
+    "QueryComparison",
+    "QueryOutcome",
+    "QueryPeer",
+    "Task",
     "Timing",
     "argsort_call",
     "as_json",
+    "best_other",
     "compare",
+    "compare_queries",
     "comparison_tables",
     "contestants",
     "duration",
     "factor",
+    "first_own",
     "from_json",
     "grouped",
     "installed_version",
@@ -47,10 +61,18 @@ __all__ = [
     "peer",
     "plain_table",
     "plot_comparison",
+    "plot_queries",
     "progress_bar",
+    "queries_as_json",
+    "queries_from_json",
+    "query_tables",
+    "ratio",
     "show_choices",
     "show_comparison",
+    "show_queries",
+    "show_query_choices",
     "show_table",
+    "task_named",
     "timed",
     "unsuited",
 ]

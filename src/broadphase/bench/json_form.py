@@ -1,4 +1,4 @@
-"""A comparison as JSON, and back."""
+"""Comparisons as JSON, and back."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from broadphase.bench.compare import Comparison, Outcome
+from broadphase.bench.query_contest import QueryComparison, QueryOutcome
 
-__all__ = ["as_json", "from_json"]
+__all__ = ["as_json", "from_json", "queries_as_json", "queries_from_json"]
 
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
@@ -28,5 +29,20 @@ def from_json(told: dict[str, Any]) -> Comparison:
         told["versions"],
         [Outcome(**outcome) for outcome in told["outcomes"]],
         {int(n): value for n, value in told["argsort_milliseconds"].items()},
+        told["not_installed"],
+    )
+
+
+def queries_as_json(comparison: QueryComparison) -> dict[str, Any]:
+    """Give a comparison of queries as plain dictionaries and lists, ready for `json.dump`."""
+    return asdict(comparison)
+
+
+def queries_from_json(told: dict[str, Any]) -> QueryComparison:
+    """Give back the comparison that `queries_as_json` was made of."""
+    return QueryComparison(
+        told["machine"],
+        told["versions"],
+        [QueryOutcome(**outcome) for outcome in told["outcomes"]],
         told["not_installed"],
     )

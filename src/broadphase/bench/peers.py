@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     FindPairs = Callable[[NDArray[Any]], NDArray[Any]]
 
-__all__ = ["PEERS", "Peer", "installed_version", "peer", "unsuited"]
+__all__ = ["PEERS", "Peer", "installed_version", "peer", "unsuited", "version_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,13 @@ def peer(name: str) -> Peer:
 
 def installed_version(which: Peer) -> str | None:
     """Give the version of a peer's distribution, or None when it is not installed."""
+    return version_of(which.distribution)
+
+
+def version_of(distribution: str) -> str | None:
+    """Give the version of what ``pip install`` calls by that name, or None when it is not installed."""
     try:
-        return version(which.distribution)
+        return version(distribution)
     except PackageNotFoundError:
         return None
 

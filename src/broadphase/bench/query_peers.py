@@ -1,0 +1,206 @@
+"""The libraries that people ask for boxes, points and rays today: one row each for what they can be asked.
+
+An adapter gets a `Setting` and gives a call that does one round: build and ask, or, for boxes that move, take over one
+frame and ask. Making the library's own objects and turning its answer into arrays is part of the job and of the time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.bench import moving_peers, peer_trees
+from broadphase.bench.extras import load
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from broadphase.bench.query_tasks import Setting
+
+    Hits = tuple[NDArray[Any], NDArray[Any]]  # questions, rows
+
+__all__ = ["QUERY_PEERS", "QueryPeer"]
+
+# Corners of a box are numbered by bits: 1 for the upper one in x, 2 in y, 4 in z.
+CORNERS = np.array(list(itertools.product((0, 1), repeat=3)))[:, ::-1]
+TRIANGLES = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
+                      [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]])  # fmt: skip
+
+
+def shapely_str_tree(setting: Setting) -> Hits:
+    """STR-packed R-tree, asked for all rectangles in one call."""
+    shapely = load("shapely")
+    rectangles, asked = (
+        shapely.box(boxes[:, 0, 0], boxes[:, 0, 1], boxes[:, 1, 0], boxes[:, 1, 1])
+        for boxes in (setting.boxes, setting.asked[0])
+    )
+    questions, rows = shapely.STRtree(rectangles).query(asked)
+    return questions, rows
+
+
+def geoindex(setting: Setting) -> Hits:
+    """Join two packed Hilbert R-trees."""
+    rtree = load("geoindex_rs.rtree", "geoindex-rs")
+    trees = []
+    for boxes in (setting.asked[0], setting.boxes):
+        builder = rtree.RTreeBuilder(len(boxes), 16, boxes.dtype.name)
+        builder.add(*(np.ascontiguousarray(boxes[:, side, axis]) for side in (0, 1) for axis in (0, 1)))
+        trees.append(builder.finish("hilbert"))
+    joined = rtree.tree_join(*trees)
+    return joined["left"].to_numpy(), joined["right"].to_numpy()
+
+
+def fast_quad_tree(setting: Setting) -> Hits:
+    """Fill a quadtree from an array and ask for each rectangle; there is no call for all of them."""
+    module = load("fastquadtree")
+    flat, asked = (np.ascontiguousarray(boxes.reshape(len(boxes), 4)) for boxes in (setting.boxes, setting.asked[0]))
+    low, high = setting.boxes[:, 0].min(axis=0) - 1, setting.boxes[:, 1].max(axis=0) + 1
+    tree = module.RectQuadTree((*low.tolist(), *high.tolist()), 16, dtype="f32")
+    tree.insert_many_np(flat)
+    answers = [tree.query_np(tuple(rectangle))[0] for rectangle in asked.tolist()]
+    counts = [len(answer) for answer in answers]
+    return np.repeat(np.arange(len(asked)), counts), np.concatenate(answers)
+
+
+def rtree_bulk(setting: Setting) -> Hits:
+    """Load an R-tree from arrays and ask for all boxes in one call."""
+    index = load("rtree.index", "rtree")
+    lower, upper = (setting.boxes[:, side].astype(np.float64) for side in (0, 1))
+    properties = index.Property(dimension=setting.boxes.shape[2])
+    tree = index.Index((np.arange(len(lower)), lower, upper), properties=properties)
+    rows, counts = tree.intersection_v(*(setting.asked[0][:, side].astype(np.float64) for side in (0, 1)))
+    return np.repeat(np.arange(len(counts)), counts.astype(np.int64)), rows
+
+
+def pr_tree(setting: Setting) -> Hits:
+    """Build a priority R-tree from an array and ask for all boxes in one call."""
+    # As for all pairs: the class that the public one wraps gives arrays, and is twice as fast.
+    tree_class = getattr(load("python_prtree.PRTree", "python-prtree"), f"_PRTree{setting.boxes.shape[2]}D")
+    flat, asked = (np.ascontiguousarray(boxes.reshape(len(boxes), -1)) for boxes in (setting.boxes, setting.asked[0]))
+    counts, rows = tree_class(np.arange(len(flat)), flat).batch_query_array(asked)
+    return np.repeat(np.arange(len(asked)), counts), rows
+
+
+def scipy_balls(setting: Setting) -> Hits:
+    """`cKDTree.query_ball_point`, whose lists are chained into one array."""
+    centres, radii = setting.asked
+    answers = load("scipy.spatial", "scipy").cKDTree(setting.boxes[:, 0]).query_ball_point(centres, radii)
+    counts = np.fromiter(map(len, answers), np.int64, len(answers))
+    rows = np.fromiter(itertools.chain.from_iterable(answers), np.int64, int(counts.sum()))
+    return np.repeat(np.arange(len(answers)), counts), rows
+
+
+def scipy_equal_balls(setting: Setting) -> Hits:
+    """`cKDTree.sparse_distance_matrix`, which gives arrays where all radii are the same."""
+    tree = load("scipy.spatial", "scipy").cKDTree
+    centres, radii = setting.asked
+    near = tree(centres).sparse_distance_matrix(tree(setting.boxes[:, 0]), radii[0], output_type="ndarray")
+    return near["i"], near["j"]
+
+
+def scipy_nearest(count: int) -> Callable[[Setting], Hits]:
+    """`cKDTree.query` for the `count` nearest."""
+
+    def solve(setting: Setting) -> Hits:
+        tree = load("scipy.spatial", "scipy").cKDTree(setting.boxes[:, 0])
+        distances, rows = tree.query(setting.asked[0], count)
+        return rows, distances
+
+    return solve
+
+
+def embree(setting: Setting) -> tuple[NDArray[Any]]:
+    """Cast rays by Embree at boxes of twelve triangles each."""
+    scenes, meshes = load("embreex.rtcore_scene", "embreex"), load("embreex.mesh_construction", "embreex")
+    vertices = np.stack([setting.boxes[:, CORNERS[:, axis], axis] for axis in range(3)], axis=2)
+    triangles = TRIANGLES + 8 * np.arange(len(setting.boxes))[:, None, None]
+    scene = scenes.EmbreeScene()
+    mesh = meshes.TriangleMesh(
+        scene, vertices.reshape(-1, 3).astype(np.float32), triangles.reshape(-1, 3).astype(np.int32)
+    )
+    found = scene.run(*setting.asked)
+    del mesh
+    return (np.where(found >= 0, found // len(TRIANGLES), -1),)
+
+
+def numpy_planes(setting: Setting) -> Hits:
+    """Take the corner of each box that lies farthest inwards of each plane: six planes, and no more than that."""
+    lower, upper = (np.ascontiguousarray(setting.boxes[:, side].T) for side in (0, 1))
+    questions, found = [], []
+    for number, planes in enumerate(setting.asked[0].astype(np.float32)):
+        inside = np.ones(lower.shape[1], bool)
+        for normal, distance in zip(planes[:, :3], planes[:, 3], strict=True):
+            farthest = [(upper if part > 0 else lower)[axis] * part for axis, part in enumerate(normal)]
+            inside &= farthest[0] + farthest[1] + farthest[2] >= -distance
+        rows = np.flatnonzero(inside)
+        questions.append(np.full(len(rows), number))
+        found.append(rows)
+    return np.concatenate(questions), np.concatenate(found)
+
+
+def once(solve: Callable[[Setting], Any]) -> Callable[[Setting], Callable[[int], Any]]:
+    """Make a round of what builds and asks anew each time."""
+    return lambda setting: lambda _: solve(setting)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPeer:
+    """A library and one kind of question that it answers.
+
+    Attributes
+    ----------
+    name : str
+        Key on the command line; the same for all kinds of question.
+    title : str
+        Name in tables and plots.
+    distribution : str
+        What ``pip install`` calls it.
+    tasks : tuple of str
+        What it is asked: names of `TASKS`.
+    begin : callable
+        ``begin(setting)`` gives ``round(number)``, which is timed and gives the answer.
+    share : float
+        The part of the questions that it is asked, where all would take too long.
+    remark : str
+        What to know when reading its time.
+    """
+
+    name: str
+    title: str
+    distribution: str
+    tasks: tuple[str, ...]
+    begin: Callable[[Setting], Callable[[int], Any]]
+    share: float = 1.0
+    remark: str = ""
+
+
+PLANE, BOTH = ("boxes_2d",), ("boxes_2d", "boxes_3d")
+EQUAL = "equal cubes only"
+SCIPY_FEW, SCIPY_ALL = moving_peers.anew(peer_trees.scipy_kd_tree)
+_, RTREE_ALL = moving_peers.anew(peer_trees.rtree_bulk)
+QUERY_PEERS: tuple[QueryPeer, ...] = (
+    QueryPeer("shapely", "Shapely STRtree", "shapely", PLANE, once(shapely_str_tree)),
+    QueryPeer("geoindex", "geoindex-rs", "geoindex-rs", PLANE, once(geoindex)),
+    QueryPeer("fastquadtree", "fastquadtree", "fastquadtree", PLANE, once(fast_quad_tree)),
+    QueryPeer("rtree", "rtree, bulk", "rtree", BOTH, once(rtree_bulk)),
+    QueryPeer("prtree", "python-prtree", "python-prtree", BOTH, once(pr_tree), remark="threads of its own"),
+    QueryPeer("scipy_sparse", "SciPy sparse_distance_matrix", "scipy", ("balls",), once(scipy_equal_balls),
+              remark="equal radii only"),
+    QueryPeer("scipy", "SciPy query_ball_point", "scipy", ("balls",), once(scipy_balls)),
+    QueryPeer("scipy", "SciPy cKDTree", "scipy", ("nearest_1",), once(scipy_nearest(1))),
+    QueryPeer("scipy", "SciPy cKDTree", "scipy", ("nearest_8",), once(scipy_nearest(8))),
+    QueryPeer("embree", "Embree by embreex", "embreex", ("rays",), once(embree),
+              remark="12 triangles a box, float32"),
+    QueryPeer("numpy", "NumPy, six planes", "numpy", ("views",), once(numpy_planes),
+              remark="boxes beside an edge of the view are extra"),
+    QueryPeer("fcl", "python-fcl", "python-fcl", ("few_move",), moving_peers.fcl_few),
+    QueryPeer("rtree", "rtree, delete and insert", "rtree", ("few_move",), moving_peers.rtree_few),
+    QueryPeer("scipy", "SciPy cKDTree, anew", "scipy", ("few_move",), SCIPY_FEW, remark=EQUAL),
+    QueryPeer("fcl", "python-fcl", "python-fcl", ("all_move",), moving_peers.fcl_all),
+    QueryPeer("rtree", "rtree, bulk, anew", "rtree", ("all_move",), RTREE_ALL),
+    QueryPeer("scipy", "SciPy cKDTree, anew", "scipy", ("all_move",), SCIPY_ALL, remark=EQUAL),
+)  # fmt: skip

@@ -1,0 +1,232 @@
+"""Comparisons of queries: the same questions to indexes and installed libraries, and the same answers."""
+
+import importlib.util
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase import bench
+from broadphase.bench.peers import version_of
+from broadphase.bench.query_own import begin_one_shot, begin_own, capable, right_answer
+from broadphase.bench.query_peers import QUERY_PEERS, QueryPeer
+from broadphase.bench.query_tasks import FRAMES, TASKS, task_named
+from broadphase.bench.query_verdicts import judge_changes, judge_first, judge_nearest, judge_sets
+from broadphase.testing import oracle, query_oracle
+
+N = 300
+SETTINGS = {task.name: task.make(N) for task in TASKS}
+INSTALLED = [
+    pytest.param(task, row, id=f"{task}-{row.name}")
+    for row in QUERY_PEERS
+    for task in row.tasks
+    if version_of(row.distribution)
+]
+pytestmark = pytest.mark.filterwarnings("ignore")  # other people's
+
+
+def lies_about(tasks, name="liar", begin=lambda setting: lambda _: (np.zeros(0, int), np.zeros(0, int))):
+    return QueryPeer(name, name.title(), "numpy", tasks, begin)
+
+
+def hits(rows, offsets):
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), rows
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_right_answer_is_that_of_the_oracle(task):
+    setting = SETTINGS[task.name]
+    right = right_answer(task, setting, 1)
+    if task.name.startswith("boxes"):
+        assert judge_sets(setting, right, hits(*query_oracle.query(setting.boxes, setting.asked[0]))) == "exact"
+    elif task.name == "balls":
+        assert judge_sets(setting, right, hits(*query_oracle.query_ball(setting.boxes, *setting.asked))) == "exact"
+    elif task.name.startswith("nearest"):
+        expected = query_oracle.nearest(setting.boxes, setting.asked[0], right[0].shape[1])
+        assert judge_nearest(setting, right, expected) == "exact"
+    elif task.name == "rays":
+        assert judge_first(setting, right, query_oracle.raycast(setting.boxes, *setting.asked)) == "exact"
+    elif task.name.endswith("move"):
+        before, now = (oracle.pairs(setting.frames[number].scene) for number in (0, 1))
+        if task.name == "all_move":
+            assert judge_sets(setting, right, now.T) == "exact"
+        else:
+            now, before = (set(map(tuple, pairs.tolist())) for pairs in (now, before))
+            assert judge_changes(setting, right, (sorted(now - before), sorted(before - now))) == "exact"
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_own_indexes_answer_every_round_right(task):
+    setting = SETTINGS[task.name]
+    assert capable(task)[0] == "Index"
+    calls = {name: begin_own(name, task, setting) for name in capable(task)}
+    if one_shot := begin_one_shot(task, setting):
+        calls["pairs"] = one_shot
+    for number in range(3):
+        right = right_answer(task, setting, number)
+        for name, call in calls.items():
+            assert task.judge(setting, call(number), right) == "exact", (name, number)
+
+
+@pytest.mark.parametrize(("name", "row"), INSTALLED)
+def test_peer_answers_every_round_right(name, row):
+    task, setting = task_named(name), SETTINGS[name]
+    call = row.begin(setting)
+    for number in range(3):
+        verdict = task.judge(setting, call(number), right_answer(task, setting, number))
+        assert not verdict.startswith("wrong"), verdict
+
+
+@pytest.mark.parametrize("name", ["few_move", "all_move"])
+def test_moving_boxes_keep_their_sizes(name):
+    setting = SETTINGS[name]
+    edge = setting.boxes[0, 1, 0] - setting.boxes[0, 0, 0]
+    assert len(setting.frames) == FRAMES
+    for frame in setting.frames:
+        assert (frame.scene[:, 1] - frame.scene[:, 0] == edge).all()
+        assert np.array_equal(frame.scene[frame.rows], frame.boxes)
+    assert setting.count == (N if name == "all_move" else N // 100)
+
+
+def test_a_part_of_a_setting_asks_less_of_the_same_boxes():
+    setting = SETTINGS["rays"]
+    part = setting.part(0.01)
+    assert (part.count, setting.count) == (N // 10, 10 * N)
+    assert part.boxes is setting.boxes
+    assert setting.part(1.0) is setting
+
+
+def test_verdicts_name_every_kind_of_fault():
+    setting = SETTINGS["boxes_2d"]
+    right = right_answer(task_named("boxes_2d"), setting, 0)
+    questions, rows = (np.asarray(part) for part in right)
+    assert judge_sets(setting, (questions[::-1], rows[::-1]), right) == "exact"
+    assert judge_sets(setting, (questions[1:], rows[1:]), right) == "wrong: 1 missing"
+    doubled = np.append(questions, questions[0]), np.append(rows, rows[0])
+    assert judge_sets(setting, doubled, right) == "wrong: 1 twice"
+    assert "1 of" in judge_sets(setting, (np.append(questions, 0), np.append(rows, N)), right)
+    index, distance = right_answer(task_named("nearest_8"), SETTINGS["nearest_8"], 0)
+    assert judge_nearest(setting, (index, distance * 1.001), (index, distance)) == "wrong: other distances"
+    assert "in another order" in judge_nearest(setting, (index[:, ::-1], distance), (index, distance))
+    rays = SETTINGS["rays"]
+    hits = right_answer(task_named("rays"), rays, 0)
+    assert judge_first(rays, (np.full_like(hits[0], -1),), hits).startswith("wrong: ")
+    one_missed = np.where(np.arange(len(hits[0])) == np.argmax(hits[0] >= 0), -1, hits[0])
+    assert judge_first(rays, (one_missed,), hits).endswith("1 of them past an edge")
+    assert judge_changes(setting, (rows[:0], rows[:0]), ([[0, 1]], rows[:0])) == "wrong: 0 began where 1 did"
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return bench.compare_queries(["boxes_2d", "views", "few_move"], N, peers=["numpy", "scipy"], budget=0.5)
+
+
+def test_compare_queries_times_everybody_who_is_right(comparison):
+    tasks = [outcome.task for outcome in comparison.outcomes]
+    assert list(dict.fromkeys(tasks)) == ["boxes_2d", "views", "few_move"]
+    assert comparison.wrong == []
+    assert all(outcome.milliseconds > 0 and outcome.rounds > 0 for outcome in comparison.outcomes)
+    assert bench.first_own(comparison.of("views")).contestant == "Index"
+    assert bench.best_other(comparison.of("views")).contestant == "numpy"
+
+
+def test_compare_queries_wrong_or_failing_peer_is_not_timed(monkeypatch):
+    breaker = lies_about(("views",), "breaker", lambda setting: lambda _: 1 / 0)
+    monkeypatch.setattr("broadphase.bench.query_contest.QUERY_PEERS", (*QUERY_PEERS, lies_about(("views",)), breaker))
+    told = []
+    done = bench.compare_queries(
+        ["views"], 50, peers=["liar", "breaker"], budget=0.1, progress=lambda *step: told.append(step)
+    )
+    verdicts = {outcome.contestant: outcome for outcome in done.outcomes}
+    assert verdicts["liar"].verdict.startswith("wrong: ")
+    assert verdicts["breaker"].verdict == "failed: ZeroDivisionError"
+    assert verdicts["liar"].milliseconds is verdicts["breaker"].milliseconds is None
+    assert done.wrong == [verdicts["liar"]]
+    assert told[-1] == (1.0, "done")
+
+
+def test_compare_queries_too_slow_is_left_out():
+    done = bench.compare_queries(["views"], 50, peers=[], slowest=1e-9)
+    assert all(outcome.verdict.startswith("would take") for outcome in done.outcomes)
+
+
+def test_compare_queries_unknown_names_raise():
+    with pytest.raises(ValueError, match=r"no kind of question is named 'taste'.*rays"):
+        bench.compare_queries(["taste"], 10)
+    with pytest.raises(ValueError, match="no peer is named 'nobody'"):
+        bench.compare_queries(["rays"], 10, peers=["nobody"])
+
+
+def test_query_tables_and_json_hold_the_outcomes(comparison, capsys):
+    tables = bench.query_tables(comparison)
+    assert tables[0][0] == f"{N} rectangles asked of {N}"
+    assert tables[0][2][0][0] == "broadphase Index"
+    assert all(len(row) == len(columns) for _, columns, rows in tables for row in rows)
+    assert bench.queries_from_json(json.loads(json.dumps(bench.queries_as_json(comparison)))) == comparison
+    bench.show_queries(comparison)
+    bench.show_query_choices()
+    text = capsys.readouterr().out
+    assert "NumPy, six planes" in text
+    assert "embreex" in text or "Embree" in text
+
+
+def test_ratio_compares_for_as_many_questions(comparison):
+    ours = bench.first_own(comparison.of("boxes_2d"))
+    fewer = replace(ours, question_count=ours.question_count // 10)
+    assert bench.ratio(fewer, ours) == pytest.approx(10.0)
+
+
+def test_plot_queries_writes_a_picture(comparison, tmp_path):
+    pytest.importorskip("matplotlib")
+    untimed = [replace(outcome, milliseconds=None) for outcome in comparison.of("views")]
+    outcomes = [outcome for outcome in comparison.outcomes if outcome.task != "views"] + untimed
+    bench.plot_queries(replace(comparison, outcomes=outcomes), tmp_path / "queries.png")
+    assert (tmp_path / "queries.png").stat().st_size > 5_000
+
+
+def test_query_peers_and_tasks_go_together():
+    assert {name for row in QUERY_PEERS for name in row.tasks} == {task.name for task in TASKS}
+    assert len({(row.title, task) for row in QUERY_PEERS for task in row.tasks}) == len(
+        [task for row in QUERY_PEERS for task in row.tasks]
+    )
+    words = set().union(*(task.needs for task in TASKS))
+    assert words <= set().union(*(method.capabilities for method in bp.METHODS))
+
+
+def test_queries_script_writes_its_figures(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    path = Path(__file__).resolve().parents[1] / "benchmarks/queries.py"
+    specification = importlib.util.spec_from_file_location("benchmark_queries", path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    figures, plot = tmp_path / "q.json", tmp_path / "q.svg"
+    monkeypatch.setattr(
+        sys, "argv", ["queries.py", "--boxes", "50", "--budget", "0.1", "--json", str(figures), "--plot", str(plot)]
+    )
+    assert module.main() == 0
+    assert {o["task"] for o in json.loads(figures.read_text())["outcomes"]} == {task.name for task in TASKS}
+    assert plot.exists()
+
+
+def test_bench_command_asks_indexes(tmp_path):
+    typer, testing = pytest.importorskip("typer"), pytest.importorskip("typer.testing")
+    from broadphase.cli.bench import bench as command
+
+    application = typer.Typer()
+    application.command()(command)
+    small = ["--query", "boxes_2d", "--size", "50", "--budget", "0.1", "--no-peers"]
+    result = testing.CliRunner().invoke(application, [*small, "--json", str(tmp_path / "q.json")])
+    assert result.exit_code == 0, result.output
+    assert "broadphase Index" in result.output
+    assert json.loads((tmp_path / "q.json").read_text())["outcomes"][0]["task"] == "boxes_2d"
+    for options, message in (
+        (["--query", "taste"], "no kind of question is named"),
+        ([*small, "--scene", "rects"], "not with queries: --scene"),
+    ):
+        result = testing.CliRunner().invoke(application, options)
+        assert result.exit_code == 2
+        assert message in " ".join(result.output.split())
