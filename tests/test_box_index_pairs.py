@@ -129,6 +129,30 @@ def test_pairs_with_another_index_use_the_layers_of_both():
     assert np.array_equal(left.pairs(right, sort=True, layer=-1), every[bits[::-1][every[:, 1]] != 0])
 
 
+@EACH_INDEX
+@pytest.mark.parametrize("sort", [False, True])
+def test_few_boxes_against_many_are_found_as_many_are(kind, sort):
+    rng = np.random.default_rng(6)
+    boxes = make_scene("clusters", 2000)
+    index, few = kind(boxes, layer=rng.integers(0, 8, 2000)), bp.BVH(boxes[::40] * 1.0, mask=rng.integers(0, 8, 50))
+    index.remove([0, 100, 1999])
+    few.remove([7])
+    index.query(boxes[:1]) if kind is bp.Index else None  # which is when it gets its tree
+    for many, other in ((index, few), (few, index), (index, boxes[:30].astype(np.float64))):
+        every = many.pairs(other, sort=sort, max_pairs=10**9)  # counting them, it looks nothing up
+        assert len(every) > 50
+        found = many.pairs(other, sort=sort)
+        assert found.dtype == np.int32
+        if sort:
+            assert np.array_equal(found, every)
+        else:
+            assert_same_pairs(found, every)
+    with pytest.raises(bp.InvalidBoxError, match="other: row 1 has NaN"):
+        index.pairs(np.full((2, 2, boxes.shape[2]), [[[0.0]], [[np.nan]]]))
+    with pytest.raises(ValueError, match="dimensions"):
+        index.pairs(np.zeros((1, 2, 4)))
+
+
 def test_pairs_of_an_index_with_itself_are_those_of_two_sets():
     index = bp.BVH([[0, 0, 1, 1], [1, 1, 2, 2]])
     assert index.pairs(index, sort=True).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]

@@ -11,7 +11,7 @@ from broadphase import _native
 from broadphase.index.answers import Answers
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.bvh import BVH
-from broadphase.index.pair_questions import set_of
+from broadphase.index.one_shot import set_of
 from broadphase.pairs import count_pairs, pairs
 from broadphase.workers import worker_count
 
@@ -103,8 +103,7 @@ class Index(BoxIndex):
             here = set_of(self._rows)
             bits: dict[str, Any] = {}
             if not (layer is None and here.layer is None and mask is None and here.mask is None):
-                kept = slice(None) if here.rows is None else here.rows
-                of_rows = [None if part is None else part[kept] for part in (here.layer, here.mask)]
+                of_rows = here.bits()
                 bits = {"layer": (layer, of_rows[0]), "mask": (mask, of_rows[1])}
             found = pairs((lower, upper), here.corners, workers=workers, sort=True, **bits)
             offsets = np.zeros(count + 1, np.int64)

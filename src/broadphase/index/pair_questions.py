@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.boxes.forms import as_corners
 from broadphase.errors import TooManyPairsError
-from broadphase.filters import filters_of_rows, make_filter
+from broadphase.filters import make_filter
 from broadphase.index.answers import Changes
-from broadphase.index.kept_boxes import KeptBoxes
+from broadphase.index.one_shot import BoxSet, ask_at_once, set_of
+from broadphase.index.region_questions import RegionQuestions
 from broadphase.pairs import count_pairs, pair_limit, pairs
 from broadphase.workers import worker_count
 
@@ -21,14 +22,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from broadphase.index.rows import Rows
+__all__ = ["PairQuestions"]
 
-__all__ = ["BoxSet", "PairQuestions", "set_of"]
+# Up to one box for so many of an index, looking each up in its tree is quicker than going through all.
+_FEW = 16
 
-_FILTERS = ("layer", "mask", "group", "static", "ignore_pairs", "ignore_shared")
 
-
-class PairQuestions(KeptBoxes):
+class PairQuestions(RegionQuestions):
     """The questions about pairs; see `broadphase.BoxIndex` for the whole."""
 
     #: What `broadphase.pairs` is asked with where the core does not answer: margins, two sets.
@@ -78,7 +78,8 @@ class PairQuestions(KeptBoxes):
 
         Notes
         -----
-        With a margin, or with `other`, the work is that of the call `broadphase.pairs` on the boxes of the index.
+        With a margin, or with `other`, the work is that of the call `broadphase.pairs` on the boxes of the index; but a
+        few boxes against a tree of many are looked up in it, if nothing but layers filters the pairs.
 
         Examples
         --------
@@ -242,57 +243,50 @@ class PairQuestions(KeptBoxes):
         return kept_layer if layer is None else layer, kept_mask if mask is None else mask, *others
 
     def _at_once(self, function: Callable[..., Any], other: Any, filters: tuple[Any, ...], **options: Any) -> Any:
-        """Ask `broadphase.pairs` or `broadphase.count_pairs` about the boxes, and give the answer in their rows."""
-        if isinstance(other, PairQuestions):
-            with other._guard.reading:
-                return self._joined(function, set_of(other._rows), filters, options)
+        """Ask without the core, or with that of a tree if a few boxes are all that is asked about."""
+        options["method"] = self._one_shot_method or self.method
         if other is None:
-            return self._joined(function, None, filters, options)
-        corners = as_corners(other, name="other", empty_dimension=self.dimension)
-        return self._joined(function, BoxSet(corners, None, len(corners[0]), None, None), filters, options)
+            return ask_at_once(function, set_of(self._rows), None, filters, **options)
+        if not isinstance(other, PairQuestions):
+            corners = as_corners(other, name="other", empty_dimension=self.dimension)
+            return self._with_set(function, BoxSet(corners, None, len(corners[0]), None, None), None, filters, options)
+        with other._guard.reading:
+            return self._with_set(function, set_of(other._rows), other, filters, options)
 
-    def _joined(
-        self, function: Callable[..., Any], second: BoxSet | None, filters: tuple[Any, ...], options: dict[str, Any]
+    def _with_set(
+        self,
+        function: Callable[..., Any],
+        second: BoxSet,
+        other: PairQuestions | None,
+        filters: tuple[Any, ...],
+        options: dict[str, Any],
     ) -> Any:
-        first = set_of(self._rows)
-        layer, mask, *others = filters
-        if second is None:
-            layer, mask, *others = self._with_layers(filters)
-        else:
-            if layer is None and not (first.layer is None and second.layer is None):
-                layer = first.layer, second.layer
-            if mask is None and not (first.mask is None and second.mask is None):
-                mask = first.mask, second.mask
-        sets = [first] if second is None else [first, second]
-        filters = filters_of_rows((layer, mask, *others), [s.rows for s in sets], [s.slots for s in sets])
-        found = function(
-            first.corners,
-            None if second is None else second.corners,
-            method=self._one_shot_method or self.method,
-            **dict(zip(_FILTERS, filters, strict=True)),
-            **options,
-        )
-        if function is pairs:
-            for column, rows in enumerate((first.rows, sets[-1].rows)):
-                if rows is not None:
-                    found[:, column] = rows[found[:, column]]
-        return found
+        plain = options["touching"] and options["margin"] == 0.0 and options.get("max_pairs") is None
+        if function is pairs and plain and all(part is None for part in filters):
+            sort, workers = options["sort"], worker_count(options["workers"])
+            if self._is_tree_of_many_more(second):
+                return _sorted(self._looked_up(second, workers), sort)
+            first = set_of(self._rows)
+            if other is not None and other._is_tree_of_many_more(first):
+                return _sorted(other._looked_up(first, workers)[::-1], sort)
+        return ask_at_once(function, set_of(self._rows), second, filters, **options)
+
+    def _is_tree_of_many_more(self, others: BoxSet) -> bool:
+        lower, upper = others.corners
+        if self._stale or not isinstance(self._arrangement, _native.BlockIndex) or len(lower) * _FEW > len(self):
+            return False
+        return lower.shape[1] == self.dimension and _native.first_invalid(lower, upper) < 0
+
+    def _looked_up(self, others: BoxSet, workers: int) -> NDArray[np.int32]:
+        """Give the rows here, and under them those of the others."""
+        lower, upper = others.corners
+        rows, offsets = self._query_boxes(lower, upper, self._query_filter(len(lower), *others.bits()), workers)
+        numbers = np.arange(len(lower), dtype=np.int32) if others.rows is None else others.rows
+        return np.stack([rows, np.repeat(numbers, np.diff(offsets))])
 
 
-class BoxSet(NamedTuple):
-    """One side of a question: boxes without gaps, and what their numbers and filters are by slot."""
-
-    corners: tuple[NDArray[Any], NDArray[Any]]
-    rows: NDArray[np.int32] | None  # None: the numbers of the boxes are their rows
-    slots: int
-    layer: NDArray[np.uint64] | None
-    mask: NDArray[np.uint64] | None
-
-
-def set_of(kept: Rows) -> BoxSet:
-    """Give the living boxes of an index, and no copy where no slot is free."""
-    lower, upper, rows = kept.living_corners()
-    return BoxSet((lower, upper), rows, kept.slots, *kept.bits)
+def _sorted(columns: NDArray[np.int32], sort: bool) -> NDArray[np.int32]:
+    return (columns[:, np.lexsort(columns[::-1])] if sort else columns).T
 
 
 def _keys(found: NDArray[np.int32]) -> NDArray[np.int64]:
