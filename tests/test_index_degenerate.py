@@ -85,7 +85,7 @@ def test_degenerate_scenes_answer_as_the_oracle(name, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @each_class
 def test_degenerate_scenes_need_little_stack(name, kind):
-    boxes = degenerate(kind, 3000)
+    boxes = degenerate(kind, 2000)
     failures, counts = [], []
 
     def use():
@@ -98,7 +98,7 @@ def test_degenerate_scenes_need_little_stack(name, kind):
             for question in questions_of(index):
                 ask(index, question, QUESTIONS[question][2](asker, 5))
             index.update(boxes[:500], np.arange(500))
-            index.remove(np.arange(0, 3000, 3))
+            index.remove(np.arange(0, 2000, 3))
             index.insert(boxes[:1000])
             index.validate()
             counts.append(index.count_pairs())

@@ -16,11 +16,11 @@ each_class = pytest.mark.parametrize("name", CLASSES)
 KINDS = tuple(kind for kind in SCENES if kind not in ("huge", "tiny", "very_far"))
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(14))
 @each_class
 def test_random_histories_end_in_the_answers_of_a_fresh_build(name, seed):
     history = History(getattr(bp, name), seed, kind=KINDS[seed % len(KINDS)], dimension=1 + seed % 4)
-    for _ in range(40):
+    for _ in range(30):
         history.step()
         history.check()
     history.check_questions()
@@ -51,7 +51,7 @@ def test_histories_of_one_box_at_a_time_are_right(name):
 @pytest.mark.parametrize("dtype", DTYPES)
 @each_class
 def test_boxes_that_leave_the_world_and_come_back_are_found(name, dtype):
-    for dimension in (1, 2, 3, 4):
+    for dimension in (1, 3) if dtype == "float32" else (2, 4):
         rng = generator("far and back", dimension)
         boxes = scene("lattice", rng, 60, dimension, dtype)
         index = getattr(bp, name)(boxes)

@@ -37,7 +37,7 @@ def test_every_question_on_every_scene_has_the_answers_of_the_oracle(name, dimen
     for kind in SCENES:
         if dtype == "float32" and kind in FLOAT64_ONLY:
             continue
-        for n in (len(kind), 70, 300):
+        for n in (len(kind), 160):
             boxes, questions = questions_of_scene(kind, n, dimension, dtype)
             label = f"{name} {kind} n={n} d={dimension} {dtype}"
             index = getattr(bp, name)(boxes)
@@ -48,7 +48,7 @@ def test_every_question_on_every_scene_has_the_answers_of_the_oracle(name, dimen
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 @each_class
 def test_small_indexes_of_every_size_answer_as_the_oracle(name, dimension):
-    for n in (*range(18), 31, 32, 33, 63, 64, 65):
+    for n in (*range(1, 12), 16, 17, 64, 65):
         boxes, questions = questions_of_scene("lattice", n, dimension, DTYPES[n % 2])
         index = getattr(bp, name)(boxes)
         check_questions(index, questions, f"{name} n={n} d={dimension}")
@@ -114,7 +114,7 @@ def test_every_instruction_set_gives_the_answers_of_the_oracle(name, level):
 
 @cache
 def questions_of_standard_scene(kind):
-    boxes = make_scene(kind, 600, seed=11, dtype=DTYPES[len(kind) % 2])
+    boxes = make_scene(kind, 400, seed=11, dtype=DTYPES[len(kind) % 2])
     questions = make_questions(generator(kind), boxes, count=6)
     if kind == "huge_tiny":  # distances there are too far apart for one unit of their squares
         questions = [asked for asked in questions if asked[0] not in ("query_ball", "nearest")]
@@ -135,13 +135,13 @@ def test_standard_scenes_answer_as_the_oracle(name, kind):
 def test_many_boxes_asked_about_at_once_have_the_answers_of_the_oracle(name, dtype):
     # More than there are in the index: some kinds then join the two sets.
     for dimension in DIMENSIONS:
-        for kind in ("lattice", "infinite", "clustered"):
+        for kind in ("infinite", "clustered"):
             rng = generator("many", kind, dimension)
-            index = getattr(bp, name)(scene(kind, rng, 400, dimension, dtype))
-            index.remove(rng.choice(400, 30, replace=False))
+            index = getattr(bp, name)(scene(kind, rng, 250, dimension, dtype))
+            index.remove(rng.choice(250, 20, replace=False))
             if "query" not in questions_of(index):
                 continue
-            asked = scene(kind, rng, 1500, dimension, rng.choice(DTYPES))
+            asked = scene(kind, rng, 800, dimension, rng.choice(DTYPES))
             boxes, rows = index.boxes_of(), index.rows
             label = f"{name} {kind} d={dimension} {dtype}"
             assert_same_answers(index.query(asked, workers=2), query_oracle.query(boxes, asked, rows=rows), label)
