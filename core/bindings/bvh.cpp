@@ -8,10 +8,12 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bindings.hpp"
 #include "block_index.hpp"
+#include "broadphase/bvh_changes.hpp"
 #include "broadphase/sort_pairs.hpp"
 #include "pair_filter.hpp"
 
@@ -32,25 +34,46 @@ auto with_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
 
 class BvhIndex : public BlockIndex {
  public:
-  explicit BvhIndex(std::size_t dimension) : bvh_(tree) { tree.blocks = Blocks(dimension); }
+  explicit BvhIndex(std::size_t dimension) : bvh_(tree), changes_(std::in_place_type<BvhChanges<float>>, dimension) {
+    tree.blocks = Blocks(dimension);
+  }
 
   using Rows = Vector<std::int32_t>;
 
   void build(AnyArray lower, AnyArray upper, Rows rows, unsigned workers) {
-    change(lower, upper, workers,
-           [&](const auto& boxes, const Bvh::Work& work) { bvh_.build(boxes, rows.data(), rows.shape(0), work); });
+    change(lower, upper, workers, [&](const auto& boxes, auto& changes, const Bvh::Work& work) {
+      std::vector<std::int32_t> before;
+      bvh_.for_each_row([&](std::int32_t row) { before.push_back(row); });
+      changes.mark(before.data(), before.size(), boxes.count, false);
+      changes.mark(rows.data(), rows.shape(0), boxes.count, false);
+      bvh_.build(boxes, rows.data(), rows.shape(0), work);
+    });
   }
   void insert(AnyArray lower, AnyArray upper, Rows rows, unsigned workers) {
-    change(lower, upper, workers,
-           [&](const auto& boxes, const Bvh::Work& work) { bvh_.insert(boxes, rows.data(), rows.shape(0), work); });
+    change(lower, upper, workers, [&](const auto& boxes, auto& changes, const Bvh::Work& work) {
+      changes.mark(rows.data(), rows.shape(0), boxes.count, false);
+      bvh_.insert(boxes, rows.data(), rows.shape(0), work);
+    });
   }
   void update(AnyArray lower, AnyArray upper, Rows rows, unsigned workers) {
-    change(lower, upper, workers,
-           [&](const auto& boxes, const Bvh::Work& work) { bvh_.update(boxes, rows.data(), rows.shape(0), work); });
+    change(lower, upper, workers, [&](const auto& boxes, auto& changes, const Bvh::Work& work) {
+      changes.mark(rows.data(), rows.shape(0), boxes.count, false);
+      bvh_.update(boxes, rows.data(), rows.shape(0), work);
+    });
   }
   void remove(Rows rows) {
     const nb::gil_scoped_release release;
+    std::visit([&](auto& changes) { changes.mark(rows.data(), rows.shape(0), bvh_.limit(), true); }, changes_);
     bvh_.remove(rows.data(), rows.shape(0));
+  }
+
+  // Pairs that began, and those that ended, since the last call.
+  nb::tuple changes(AnyArray lower, AnyArray upper, bool touching, unsigned workers) {
+    PairChanges found;
+    change(lower, upper, workers, [&](const auto& boxes, auto& changes, const Bvh::Work& work) {
+      found = changes.find(bvh_, tree, boxes, touching, work);
+    });
+    return nb::make_tuple(as_array(std::move(found.began)), as_array(std::move(found.ended)));
   }
 
   nb::object pairs(AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter, unsigned workers, bool sort,
@@ -90,7 +113,7 @@ class BvhIndex : public BlockIndex {
     result["fill"] =
         report.lanes > 0 ? static_cast<double>(report.lanes) / static_cast<double>(tree.blocks.count() * kLanes) : 0.0;
     result["cost"] = report.cost;
-    result["bytes"] = bvh_.bytes();
+    result["bytes"] = memory_bytes();
     result["rebuilds"] = bvh_.rebuilds();
     result["tests"] = tests_.load();
     result["pairs"] = found_.load();
@@ -120,14 +143,20 @@ class BvhIndex : public BlockIndex {
                       [&](const auto& boxes) { return bvh_.validate(boxes, rows.data(), rows.shape(0)); });
   }
 
-  std::size_t memory_bytes() const { return bvh_.bytes(); }
+  std::size_t memory_bytes() const {
+    return bvh_.bytes() + std::visit([](const auto& changes) { return changes.bytes(); }, changes_);
+  }
 
  private:
   template <class Use>
   void change(const AnyArray& lower, const AnyArray& upper, unsigned workers, Use&& use) {
     const nb::gil_scoped_release release;
     Interrupt interrupt(signal_pending);
-    with_boxes(lower, upper, [&](const auto& boxes) { use(boxes, Bvh::Work{chosen_kernels(), workers, interrupt}); });
+    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+      // An index does not change its type: an empty one has none yet.
+      if (!std::holds_alternative<BvhChanges<T>>(changes_)) changes_.template emplace<BvhChanges<T>>(tree.dimension());
+      use(boxes, std::get<BvhChanges<T>>(changes_), Bvh::Work{chosen_kernels(), workers, interrupt});
+    });
   }
   template <class Use>
   void with_pairs(const AnyArray& lower, const AnyArray& upper, bool touching, const PairFilter* filter,
@@ -148,6 +177,7 @@ class BvhIndex : public BlockIndex {
   }
 
   Bvh bvh_;
+  std::variant<BvhChanges<float>, BvhChanges<double>> changes_;
   std::atomic<std::uint64_t> tests_{0}, found_{0};  // of the last search for pairs
 };
 
@@ -164,6 +194,7 @@ void bind_bvh(nb::module_& module) {
            nb::arg("workers"), nb::arg("sort"), nb::arg("limit"))
       .def("count", &BvhIndex::count, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("filter").none(),
            nb::arg("workers"))
+      .def("changes", &BvhIndex::changes, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("workers"))
       .def("stats", &BvhIndex::stats)
       .def("outline", &BvhIndex::outline)
       .def("validate", &BvhIndex::validate, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))

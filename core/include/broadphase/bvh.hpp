@@ -39,6 +39,7 @@ class Bvh {
 
   std::size_t rows() const { return rows_; }
   std::size_t rebuilds() const { return rebuilds_; }
+  std::size_t limit() const { return places_.size(); }  // all row numbers are below
   bool has(std::size_t row) const { return row < places_.size() && places_[row] != kNoPlace; }
   std::size_t bytes() const { return tree_.blocks.bytes() + places_.size() * sizeof(std::uint32_t); }
 
@@ -153,6 +154,14 @@ class Bvh {
     }
   }
 
+  // Calls use(row) for every row, as they hang: near rows follow each other.
+  template <class Use>
+  void for_each_row(Use&& use) const {
+    for_each_block([&](std::int32_t block, std::size_t) {
+      for_each_lane(tree_.blocks.rows(block), [&](std::size_t lane) { use(tree_.blocks.child(block)[lane]); });
+    });
+  }
+
   // What is wrong; nothing, if all is well.
   template <class T>
   std::string validate(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) const;
@@ -171,14 +180,10 @@ class Bvh {
     std::fill(places_.get() + before, places_.get() + places_.size(), kNoPlace);
   }
 
-  // As they hang: near rows follow each other.
   std::vector<std::int32_t> rows_in_order() const {
     std::vector<std::int32_t> rows;
     rows.reserve(rows_);
-    for_each_block([&](std::int32_t block, std::size_t) {
-      for_each_lane(tree_.blocks.rows(block),
-                    [&](std::size_t lane) { rows.push_back(tree_.blocks.child(block)[lane]); });
-    });
+    for_each_row([&](std::int32_t row) { rows.push_back(row); });
     return rows;
   }
 

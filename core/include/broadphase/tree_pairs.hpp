@@ -47,12 +47,21 @@ struct KeepOverlaps {
   const Problem<T>& problem;
   bool certain;  // the floats of the trees tell it already
 
-  bool operator()(std::int32_t i, std::int32_t j) const { return overlaps(problem, i, j); }
+  std::size_t operator()(std::int32_t* first, std::int32_t* second, std::size_t count) const {
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::int32_t i = first[k], j = second[k];
+      first[kept] = i;
+      second[kept] = j;
+      kept += static_cast<std::size_t>(overlaps(problem, i, j));
+    }
+    return kept;
+  }
 };
 
-// Satisfies Method. The lanes of both trees contain the boxes with what they are to grow by. `keep(i, j)` decides about
-// the candidates, unless `keep.certain`. Blocks meet blocks, from the roots down, 64 tests at a time; what is below two
-// blocks that do not meet is never looked at.
+// Satisfies Method. The lanes of both trees contain the boxes with what they are to grow by. `keep` is given the
+// candidates, some at a time, and leaves those that count, unless `keep.certain`. Blocks meet blocks, from the roots
+// down, 64 tests at a time; what is below two blocks that do not meet is never looked at.
 template <class Keep>
 class TreePairs {
  public:
@@ -63,9 +72,11 @@ class TreePairs {
   // Within one tree.
   TreePairs(const BlockTree& tree, const Keep& keep, const Kernels& kernels)
       : TreePairs(tree, tree, true, false, keep, kernels) {}
-  // Between two; `turned`: the first tree holds the second set of rows.
-  TreePairs(const BlockTree& first, const BlockTree& second, bool turned, const Keep& keep, const Kernels& kernels)
-      : TreePairs(first, second, false, turned, keep, kernels) {}
+  // Between two; `turned`: the first tree holds the second set of rows. `one_task`: there are so few pairs that
+  // counting the rows below the blocks, to cut tasks from, would take longer than finding them.
+  TreePairs(const BlockTree& first, const BlockTree& second, bool turned, const Keep& keep, const Kernels& kernels,
+            bool one_task = false)
+      : TreePairs(first, second, false, turned, keep, kernels, one_task) {}
 
   std::size_t task_count() const { return task_begin_.size() - 1; }
   std::uint64_t tests() const { return tests_.load(std::memory_order_relaxed); }
@@ -86,7 +97,7 @@ class TreePairs {
       walk.room = kRoom;
       walk.found = 0;
       more = step_(walk);
-      out.commit(keep_.certain ? walk.found : kept(out.first(), out.second(), walk.found));
+      out.commit(keep_.certain ? walk.found : keep_(out.first(), out.second(), walk.found));
     }
     out.add_count(walk.count);
     tests_.fetch_add(walk.tests, std::memory_order_relaxed);
@@ -94,20 +105,31 @@ class TreePairs {
 
  private:
   TreePairs(const BlockTree& first, const BlockTree& second, bool one, bool turned, const Keep& keep,
-            const Kernels& kernels)
+            const Kernels& kernels, bool one_task = false)
       : first_(first),
         second_(second),
         keep_(keep),
         one_(one),
         turned_(turned),
         step_(kernels.pair_blocks[first.dimension() - 1]) {
-    const BlockCounts counts(first);
-    std::optional<BlockCounts> other;
-    if (!one) other.emplace(second);
-    const BlockCounts* both[2] = {&counts, one ? &counts : &*other};
-    stack_size_ = (both[0]->depth + both[1]->depth + 1) * kPairsAStep;
-    if (first.root != kNoBlock && second.root != kNoBlock) make_tasks(both);
+    stack_size_ = (2 * kMostLevels + 1) * kPairsAStep;
+    const bool any = first.root != kNoBlock && second.root != kNoBlock;
+    if (any && one_task) {
+      entries_.push_back(roots());
+      task_begin_.push_back(0);
+    } else if (any) {
+      const BlockCounts counts(first);
+      std::optional<BlockCounts> other;
+      if (!one) other.emplace(second);
+      const BlockCounts* both[2] = {&counts, one ? &counts : &*other};
+      stack_size_ = (both[0]->depth + both[1]->depth + 1) * kPairsAStep;
+      make_tasks(both);
+    }
     task_begin_.push_back(entries_.size());
+  }
+
+  BlockPair roots() const {
+    return {first_.root, second_.root, BlockPair::kAllLanes, one_ ? BlockPair::kSelf : std::uint16_t{0}};
   }
 
   PairWalk start(BlockPair* stack) const {
@@ -121,8 +143,7 @@ class TreePairs {
 
   // Steps down from the roots until no entry has more candidates than a task may have; small ones share a task.
   void make_tasks(const BlockCounts* const* counts) {
-    std::vector<BlockPair> open = {
-        {first_.root, second_.root, BlockPair::kAllLanes, one_ ? BlockPair::kSelf : std::uint16_t{0}}};
+    std::vector<BlockPair> open = {roots()};
     std::vector<BlockPair> below(kPairsAStep);
     std::uint64_t sum = kTaskCandidates;
     while (!open.empty()) {
@@ -175,17 +196,6 @@ class TreePairs {
     return (entry.flags & BlockPair::kAlone) != 0 && entry.lanes != BlockPair::kAllLanes
                ? std::min<std::uint64_t>(a, kLanes) * b
                : a * b;
-  }
-
-  std::size_t kept(std::int32_t* first, std::int32_t* second, std::size_t count) const {
-    std::size_t kept = 0;
-    for (std::size_t k = 0; k < count; ++k) {
-      const std::int32_t i = first[k], j = second[k];
-      first[kept] = i;
-      second[kept] = j;
-      kept += static_cast<std::size_t>(keep_(i, j));
-    }
-    return kept;
   }
 
   const BlockTree &first_, &second_;
