@@ -58,7 +58,7 @@ def test_sweep_with_bad_input_says_what_is_wrong():
     with pytest.raises(ValueError, match="not all zero"):
         bp.SweepAndPrune([[0, 0, 1, 1]], axis=(0.0, 0.0))
     sweep = bp.SweepAndPrune([[0, 0, 1, 1]])
-    with pytest.raises(IndexError, match="row 1 of 1 boxes"):
+    with pytest.raises(bp.UnknownRowError, match="row 1 does not exist"):
         sweep.query_rows([1])
     with pytest.raises(bp.InvalidBoxError, match="row 0 has lower > upper"):
         sweep.query([[2, 0, 1, 1]])

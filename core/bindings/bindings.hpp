@@ -56,6 +56,12 @@ nb::object as_array(std::vector<T>&& values, std::size_t columns) {
   return nb::cast(nb::ndarray<nb::numpy, T>(data, columns > 1 ? 2 : 1, shape, owner));
 }
 
+// (n, dimension) values.
+inline nb::object as_corners(std::vector<double>&& values, std::size_t dimension) {
+  const std::size_t count = values.size() / dimension;
+  return as_array(std::move(values), 1).attr("reshape")(count, dimension);
+}
+
 inline nb::object as_tuple(Ragged&& answers) {
   nb::object rows = as_array(std::move(answers.rows), 1);
   return nb::make_tuple(rows, as_array(std::move(answers.offsets), 1));
@@ -75,5 +81,8 @@ void bind_tree_queries(nb::module_& module);
 void bind_bvh(nb::module_& module);
 void bind_octree(nb::module_& module);
 void bind_sweep_and_prune(nb::module_& module);
+void bind_brute_force(nb::module_& module);
+void bind_joining(nb::module_& module);
+void bind_grid(nb::module_& module);
 
 }  // namespace broadphase::python

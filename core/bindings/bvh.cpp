@@ -21,12 +21,6 @@ namespace broadphase::python {
 
 namespace {
 
-// (n, dimension) values.
-nb::object as_corners(std::vector<double>&& values, std::size_t dimension) {
-  const std::size_t count = values.size() / dimension;
-  return as_array(std::move(values), 1).attr("reshape")(count, dimension);
-}
-
 template <class Use>
 auto with_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
   return lower.dtype() == nb::dtype<float>() ? use(view<float>(lower, upper)) : use(view<double>(lower, upper));

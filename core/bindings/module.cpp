@@ -268,6 +268,9 @@ NB_MODULE(_core, m) {
   bind_bvh(m);
   bind_octree(m);
   bind_sweep_and_prune(m);
+  bind_brute_force(m);
+  bind_joining(m);
+  bind_grid(m);
   m.def("report", &report, nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
         nb::arg("other_upper").none());
   m.def("count", &count, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),

@@ -129,7 +129,13 @@ class SweepBoxes {
     nb::dict result;
     each([&](const auto& index) {
       const SortCounts& sorts = index.order().sorts();
-      result["rows"] = static_cast<std::uint64_t>(index.order().alive());
+      const std::uint64_t rows = index.order().alive();
+      std::uint64_t groups = 0;
+      index.order().for_each_group([&](const double*) { ++groups; });
+      result["rows"] = rows;
+      result["cells"] = groups;
+      result["depth"] = 1;
+      result["brute_force_tests"] = rows > 0 ? rows * (rows - 1) / 2 : 0;
       result["tests"] = index.tests();
       result["pairs"] = index.pairs_found();
       result["direction_changes"] = index.choice().times_changed();
@@ -140,6 +146,21 @@ class SweepBoxes {
       result["bytes"] = static_cast<std::uint64_t>(index.bytes());
     });
     return result;
+  }
+
+  // What lies between void borders. After arrange().
+  nb::tuple outline() const {
+    std::vector<double> lower, upper;
+    std::vector<std::int32_t> level;
+    each([&](const auto& index) {
+      index.order().for_each_group([&](const double* box) {
+        lower.insert(lower.end(), box, box + dimension_);
+        upper.insert(upper.end(), box + dimension_, box + 2 * dimension_);
+        level.push_back(0);
+      });
+    });
+    nb::object low = as_corners(std::move(lower), dimension_), high = as_corners(std::move(upper), dimension_);
+    return nb::make_tuple(low, high, python::as_array(std::move(level), 1));
   }
 
   // "" or what is wrong. `rows`: all that should be there.
@@ -230,6 +251,7 @@ void bind_sweep_and_prune(nb::module_& module) {
       .def("void_borders", &SweepBoxes::void_borders, lower, upper)
       .def("direction", &SweepBoxes::direction)
       .def("stats", &SweepBoxes::stats)
+      .def("outline", &SweepBoxes::outline)
       .def("validate", &SweepBoxes::validate, lower, upper, rows)
       .def_prop_ro("memory_bytes", &SweepBoxes::memory_bytes);
 }

@@ -9,29 +9,11 @@
 
 #include "block_index.hpp"
 #include "broadphase/question_order.hpp"
+#include "layer_filter.hpp"
 
 namespace broadphase::python {
 
 namespace {
-
-AnyBoxes any_boxes(const AnyArray& lower, const AnyArray& upper) {
-  if (lower.dtype() == nb::dtype<float>()) return {view<float>(lower, upper), lower.shape(1)};
-  return {view<double>(lower, upper), lower.shape(1)};
-}
-
-// Keeps its arrays alive.
-class LayerFilter {
- public:
-  using Words = Vector<std::uint64_t>;
-  LayerFilter(Words row_layer, Words row_mask, Words query_layer, Words query_mask)
-      : arrays_{row_layer, row_mask, query_layer, query_mask},
-        filter_{row_layer.data(), row_mask.data(), query_layer.data(), query_mask.data()} {}
-  const QueryFilter& get() const { return filter_; }
-
- private:
-  Words arrays_[4];
-  QueryFilter filter_;
-};
 
 // What all questions have in common: the tree, the rows as they were given, and who may answer.
 class Questions {

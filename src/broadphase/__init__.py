@@ -16,8 +16,10 @@ from broadphase.errors import (
 from broadphase.explaining import Explanation, explain
 from broadphase.index.answers import Answers, Changes, Nearest, Outline, RayHits, RayHitsAll, SweepHits
 from broadphase.index.box_index import BoxIndex
+from broadphase.index.brute_force import BruteForce
 from broadphase.index.bvh import BVH
 from broadphase.index.chosen import Index
+from broadphase.index.grid import Grid
 from broadphase.index.octree import Octree
 from broadphase.index.registry import METHODS
 from broadphase.index.stats import IndexStats
@@ -29,8 +31,10 @@ __all__ = [
     "METHODS",
     "Answers",
     "BoxIndex",
+    "BruteForce",
     "Changes",
     "Explanation",
+    "Grid",
     "Index",
     "IndexStats",
     "InvalidBoxError",

@@ -2,6 +2,7 @@
 
 from broadphase._core import (
     BlockIndex,
+    BruteForceIndex,
     Bvh,
     InvalidBoxes,
     Method,
@@ -12,8 +13,13 @@ from broadphase._core import (
     SweepIndex,
     TooManyPairs,
     count,
+    describe_grid,
     first_invalid,
+    join,
+    keep_allowed,
     keep_boxes,
+    keep_convex,
+    keep_near,
     nearest,
     pairs,
     query_balls,
@@ -30,6 +36,7 @@ from broadphase._core import (
 
 __all__ = [
     "BlockIndex",
+    "BruteForceIndex",
     "Bvh",
     "InvalidBoxes",
     "Method",
@@ -40,8 +47,13 @@ __all__ = [
     "SweepIndex",
     "TooManyPairs",
     "count",
+    "describe_grid",
     "first_invalid",
+    "join",
+    "keep_allowed",
     "keep_boxes",
+    "keep_convex",
+    "keep_near",
     "nearest",
     "pairs",
     "query_balls",

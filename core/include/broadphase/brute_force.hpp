@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "broadphase/box_columns.hpp"
@@ -24,8 +25,10 @@ struct BruteForceSet {
   std::vector<std::int32_t> rows;  // of each position; empty: row and position are the same
   std::size_t count = 0;
 
-  BruteForceSet(const BoxView<T>& boxes, std::size_t dimension, bool touching, T grow, Interrupt& interrupt)
-      : count(boxes.count) {
+  // `some`: the rows to take, ascending; empty: all.
+  BruteForceSet(const BoxView<T>& boxes, std::size_t dimension, bool touching, T grow, Interrupt& interrupt,
+                std::vector<std::int32_t> some = {})
+      : rows(std::move(some)), count(rows.empty() ? boxes.count : rows.size()) {
     if (!touching) leave_out_empty(boxes, dimension, grow);
     columns = BoxColumns<T>(count, dimension);
     for (std::size_t k = 0; k < dimension; ++k) {
@@ -46,13 +49,18 @@ struct BruteForceSet {
 
  private:
   void leave_out_empty(const BoxView<T>& boxes, std::size_t dimension, T grow) {
-    std::size_t row = 0;
-    const auto interior = [&] { return has_interior(boxes.lower_of(row), boxes.upper_of(row), dimension, grow); };
-    while (row < boxes.count && interior()) ++row;
-    if (row == boxes.count) return;
-    for (std::size_t kept = 0; kept < row; ++kept) rows.push_back(static_cast<std::int32_t>(kept));
-    for (; row < boxes.count; ++row)
-      if (interior()) rows.push_back(static_cast<std::int32_t>(row));
+    std::size_t position = 0;
+    const auto interior = [&] {
+      const std::size_t row = row_of(position);
+      return has_interior(boxes.lower_of(row), boxes.upper_of(row), dimension, grow);
+    };
+    while (position < count && interior()) ++position;
+    if (position == count) return;
+    std::vector<std::int32_t> kept;
+    for (std::size_t k = 0; k < position; ++k) kept.push_back(static_cast<std::int32_t>(row_of(k)));
+    for (; position < count; ++position)
+      if (interior()) kept.push_back(static_cast<std::int32_t>(row_of(position)));
+    rows = std::move(kept);
     count = rows.size();
   }
 };
@@ -72,12 +80,14 @@ class BruteForce {
  public:
   struct Scratch {};
 
-  BruteForce(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/, Interrupt interrupt = Interrupt())
+  // `some`: the rows to compare where there is one set, ascending; empty: all.
+  BruteForce(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/, Interrupt interrupt = Interrupt(),
+             std::vector<std::int32_t> some = {})
       : cross_(problem.cross),
         turned_(cross_ && problem.first.count > problem.second.count),
         overlap_(overlap_kernel<T>(kernels, problem.dimension, problem.touching)),
         large_(turned_ || !cross_ ? problem.first : problem.second, problem.dimension, problem.touching, problem.grow,
-               interrupt),
+               interrupt, std::move(some)),
         small_(cross_ ? (turned_ ? problem.second : problem.first) : BoxView<T>{}, problem.dimension, problem.touching,
                problem.grow, interrupt) {
     const std::size_t rows = cross_ ? small_.count : large_.count;

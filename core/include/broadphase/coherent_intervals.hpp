@@ -134,6 +134,27 @@ class CoherentIntervals : public SortedIntervals<T> {
     return nullptr;
   }
 
+  // Calls use(box) for the box around each group of boxes between two void borders: lower corner, then upper corner.
+  template <class Use>
+  void for_each_group(Use&& use) const {
+    double box[8];
+    const std::size_t d = this->dimension();
+    T furthest{};
+    for (std::size_t position = 0; position < this->count(); ++position) {
+      const bool begins = position == 0 || furthest < this->begins()[position];
+      if (begins && position > 0) use(box);
+      furthest = begins ? this->ends()[position] : std::max(furthest, this->ends()[position]);
+      for (std::size_t k = 0; k < d; ++k) {
+        const std::size_t axis = this->axis(k);
+        const auto low = static_cast<double>(columns_.lower(k)[position]);
+        const auto high = static_cast<double>(columns_.upper(k)[position]);
+        box[axis] = begins ? low : std::min(box[axis], low);
+        box[d + axis] = begins ? high : std::max(box[d + axis], high);
+      }
+    }
+    if (this->count() > 0) use(box);
+  }
+
   std::size_t bytes() const {
     return columns_.bytes() + sorter_.bytes() + (begin_.capacity() + end_.capacity()) * sizeof(T) + state_.capacity() +
            (rows_.capacity() + place_.capacity() + touched_.capacity()) * sizeof(std::int32_t);

@@ -65,9 +65,27 @@ class Grid {
     sweep(request, true, scratch, out);
   }
 
-  // The grid over all boxes, and how many grids there are with those of crowded cells.
-  const GridLevel<T>& top() const { return *levels_[0]; }
+  // The grids: over all boxes first, then those of crowded cells.
+  const GridLevel<T>& level(std::size_t number) const { return *levels_[number]; }
   std::size_t level_count() const { return levels_.size(); }
+
+  // Calls use(level, cell) for every cell that has pairs to look for.
+  template <class Use>
+  void for_each_cell(Use&& use) const {
+    for (const Task& task : tasks_)
+      if (task.part == 0) use(*levels_[task.level], std::size_t{task.cell});
+  }
+
+  // How many boxes a search compares with how many others, by a second look at every cell.
+  std::uint64_t count_tests(Interrupt& interrupt) const {
+    std::uint64_t tests = 0;
+    Scratch scratch;
+    for_each_cell([&](const GridLevel<T>& level, std::size_t cell) {
+      tests += tests_in(level, cell, scratch);
+      interrupt.check();
+    });
+    return tests;
+  }
 
  private:
   struct Task {
@@ -144,6 +162,21 @@ class Grid {
       }
     }
     return 8 * blocks;
+  }
+
+  std::uint64_t tests_in(const GridLevel<T>& level, std::size_t cell, Scratch& scratch) const {
+    level.prepare(cell, scratch);
+    const std::size_t axis = level.layout().sweep_axis;
+    std::uint64_t tests = 0;
+    for (std::size_t k = 0; k < (problem_.cross ? 2u : 1u); ++k) {
+      const CellArrays &a = scratch.room[k].arrays, &b = scratch.room[problem_.cross ? 1 - k : 0].arrays;
+      for (std::size_t i = 0; i < a.count; ++i) {
+        const std::size_t first = problem_.cross ? b.bucket_end[scratch.bucket(a.lower[axis][i])] : i + 1;
+        const std::size_t end = b.bucket_end[scratch.bucket(-a.negated_upper[axis][i])];
+        tests += end > first ? end - first : 0;
+      }
+    }
+    return tests;
   }
 
   void sweep(SweepRequest& request, bool swapped, Scratch& scratch, PairBuffer& out) const {

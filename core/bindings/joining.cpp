@@ -1,0 +1,140 @@
+// Many questions at once, as a join: candidates by boxes, and what becomes of them.
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "broadphase/find.hpp"
+#include "broadphase/pairs_by_question.hpp"
+#include "layer_filter.hpp"
+
+namespace broadphase::python {
+
+namespace {
+
+// Those of `boxes` that each of `asked`, in the same dtype, overlaps: rows ascending, and where each answer begins.
+nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper,
+                unsigned workers) {
+  Ragged answers;
+  const auto run = [&]<class T>(T) {
+    const nb::gil_scoped_release release;
+    Interrupt interrupt(signal_pending);
+    Problem<T> problem;
+    problem.first = view<T>(asked_lower, asked_upper);
+    problem.second = view<T>(lower, upper);
+    problem.dimension = lower.shape(1);
+    problem.cross = true;
+    AnyMethod<T> method;
+    prepare(method, name, problem, chosen_kernels(), workers, interrupt);
+    const Pairs pairs = with_method(
+        method, [&](const auto& made) { return collect_pairs(made, nullptr, workers, kNoLimit, interrupt); });
+    answers = by_question(pairs, problem.first.count, problem.second.count, workers, interrupt);
+  };
+  if (lower.dtype() == nb::dtype<float>())
+    run(float{});
+  else
+    run(double{});
+  return as_tuple(std::move(answers));
+}
+
+// Of candidates, in the form of answers, those that pass both filter and test(question, box).
+template <class Test>
+nb::object keep(const Vector<std::int32_t>& rows, const Vector<std::int64_t>& offsets, const AnyArray& lower,
+                const AnyArray& upper, const LayerFilter* filter, unsigned workers, const Test& test) {
+  const AnyBoxes boxes = any_boxes(lower, upper);
+  const QueryFilter layers = filter != nullptr ? filter->get() : QueryFilter();
+  const std::int32_t* candidates = rows.data();
+  const std::int64_t* at = offsets.data();
+  const std::size_t count = offsets.shape(0) - 1;
+  Ragged answers;
+  {
+    const nb::gil_scoped_release release;
+    Interrupt interrupt(signal_pending);
+    struct Nothing {};
+    answers = collect_ragged<Nothing>(count, rows.shape(0) / std::max<std::size_t>(count, 1), workers, interrupt,
+                                      [&](std::size_t question, Nothing&, std::vector<std::int32_t>& kept) {
+                                        double box[8];
+                                        for (std::int64_t k = at[question]; k < at[question + 1]; ++k) {
+                                          const auto row = static_cast<std::size_t>(candidates[k]);
+                                          if (!layers.allows(row, question)) continue;
+                                          boxes.read(row, box);
+                                          if (test(question, box)) kept.push_back(candidates[k]);
+                                        }
+                                      });
+  }
+  return as_tuple(std::move(answers));
+}
+
+nb::object keep_allowed(Vector<std::int32_t> rows, Vector<std::int64_t> offsets, AnyArray lower, AnyArray upper,
+                        const LayerFilter& filter, unsigned workers) {
+  return keep(rows, offsets, lower, upper, &filter, workers, [](std::size_t, const double*) { return true; });
+}
+
+// Radii of any size: beyond those whose squares are numbers of full precision, both sides are scaled by a power of two,
+// which rounds nothing.
+bool is_near(const double* center, double radius, const double* box, std::size_t dimension) {
+  const double squared = radius * radius;
+  if (squared > 1e-280 && squared < 1e280) return squared_distance(center, box, dimension) <= squared;
+  double gaps[4], largest = radius, sum = 0;
+  for (std::size_t k = 0; k < dimension; ++k) {
+    gaps[k] = std::max(std::max(box[k] - center[k], center[k] - box[dimension + k]), 0.0);
+    largest = std::max(largest, gaps[k]);
+  }
+  if (largest == 0) return true;
+  if (!std::isfinite(largest)) return false;
+  const int exponent = -std::ilogb(largest);
+  for (std::size_t k = 0; k < dimension; ++k) {
+    const double gap = std::ldexp(gaps[k], exponent);
+    sum = k == 0 ? gap * gap : sum + gap * gap;
+  }
+  const double reach = std::ldexp(radius, exponent);
+  return sum <= reach * reach;
+}
+
+nb::object keep_near(Vector<std::int32_t> rows, Vector<std::int64_t> offsets, AnyArray lower, AnyArray upper,
+                     Table<double> centers, Vector<double> radii, const LayerFilter* filter, unsigned workers) {
+  const std::size_t dimension = centers.shape(1);
+  const double *points = centers.data(), *radius = radii.data();
+  return keep(rows, offsets, lower, upper, filter, workers, [=](std::size_t question, const double* box) {
+    return is_near(points + question * dimension, radius[question], box, dimension);
+  });
+}
+
+// Region k has the slabs region_offsets[k] to region_offsets[k + 1].
+nb::object keep_convex(Vector<std::int32_t> rows, Vector<std::int64_t> offsets, AnyArray lower, AnyArray upper,
+                       Vector<std::int64_t> region_offsets, Table<double> axes, Vector<double> least,
+                       Vector<double> most, Table<double> around_lower, Table<double> around_upper,
+                       const LayerFilter* filter, unsigned workers) {
+  const std::size_t dimension = around_lower.shape(1);
+  return keep(rows, offsets, lower, upper, filter, workers,
+              [&, first = region_offsets.data(), low = around_lower.data(), high = around_upper.data()](
+                  std::size_t question, const double* box) {
+                double around[8];
+                std::copy_n(low + question * dimension, dimension, around);
+                std::copy_n(high + question * dimension, dimension, around + dimension);
+                const auto begin = static_cast<std::size_t>(first[question]),
+                           end = static_cast<std::size_t>(first[question + 1]);
+                return meets(
+                    {around, axes.data() + begin * dimension, least.data() + begin, most.data() + begin, end - begin},
+                    box, dimension);
+              });
+}
+
+}  // namespace
+
+void bind_joining(nb::module_& module) {
+  const auto rows = nb::arg("rows"), offsets = nb::arg("offsets"), lower = nb::arg("lower"), upper = nb::arg("upper"),
+             workers = nb::arg("workers");
+  const auto filter = nb::arg("filter").none();
+  module.def("join", &join, nb::arg("method"), lower, upper, nb::arg("asked_lower"), nb::arg("asked_upper"), workers);
+  module.def("keep_allowed", &keep_allowed, rows, offsets, lower, upper, nb::arg("filter"), workers);
+  module.def("keep_near", &keep_near, rows, offsets, lower, upper, nb::arg("centers"), nb::arg("radii"), filter,
+             workers);
+  module.def("keep_convex", &keep_convex, rows, offsets, lower, upper, nb::arg("region_offsets"), nb::arg("axes"),
+             nb::arg("least"), nb::arg("most"), nb::arg("around_lower"), nb::arg("around_upper"), filter, workers);
+}
+
+}  // namespace broadphase::python

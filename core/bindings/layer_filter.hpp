@@ -1,0 +1,29 @@
+// What questions to any index come with: boxes of either type, and layers.
+#pragma once
+
+#include "bindings.hpp"
+#include "broadphase/any_boxes.hpp"
+#include "broadphase/questions.hpp"
+
+namespace broadphase::python {
+
+inline AnyBoxes any_boxes(const AnyArray& lower, const AnyArray& upper) {
+  if (lower.dtype() == nb::dtype<float>()) return {view<float>(lower, upper), lower.shape(1)};
+  return {view<double>(lower, upper), lower.shape(1)};
+}
+
+// Keeps its arrays alive.
+class LayerFilter {
+ public:
+  using Words = Vector<std::uint64_t>;
+  LayerFilter(Words row_layer, Words row_mask, Words query_layer, Words query_mask)
+      : arrays_{row_layer, row_mask, query_layer, query_mask},
+        filter_{row_layer.data(), row_mask.data(), query_layer.data(), query_mask.data()} {}
+  const QueryFilter& get() const { return filter_; }
+
+ private:
+  Words arrays_[4];
+  QueryFilter filter_;
+};
+
+}  // namespace broadphase::python
