@@ -17,8 +17,19 @@ METHOD_NAMES = tuple(sorted({"auto", *(method.name for method in METHODS)}))
 DIMENSIONS = (1, 2, 3, 4)
 DTYPES = ("float32", "float64")
 INDEXES = (bp.Index, *(getattr(bp, method.index_class) for method in METHODS if method.index_class))
-EACH_INDEX = pytest.mark.parametrize("kind", INDEXES, ids=lambda kind: kind.__name__)
 LINEAR_SCENES = tuple(name for name, scene in SCENES.items() if not scene.quadratic)
+EACH_INDEX = pytest.mark.parametrize("kind", INDEXES, ids=lambda kind: kind.__name__)
+
+
+def capabilities_of(kind: type[bp.BoxIndex]) -> frozenset[str]:
+    """Give what the registry says of a kind of index; `bp.Index` can do what its tree can."""
+    return next(row.capabilities for row in METHODS if row.name == ("bvh" if kind is bp.Index else kind.method))
+
+
+def each_index_with(word: str) -> pytest.MarkDecorator:
+    """Try a test on every kind of index that has a capability."""
+    able = [kind for kind in INDEXES if word in capabilities_of(kind)]
+    return pytest.mark.parametrize("kind", able, ids=lambda kind: kind.__name__)
 
 
 @lru_cache(maxsize=64)

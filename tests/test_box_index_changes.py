@@ -5,28 +5,20 @@ import pickle
 import numpy as np
 import pytest
 
-import broadphase as bp
 from broadphase.testing import make_scene, moving
-from cases import EACH_INDEX
+from cases import each_index_with
 
 UNIT = [[0.0, 0, 1, 1]]
-
-
-def able(kind):
-    row = next(row for row in bp.METHODS if row.name == ("bvh" if kind is bp.Index else kind.method))
-    if "changes" not in row.capabilities:
-        pytest.skip("this kind has no changes")
-    return kind
 
 
 def as_set(pairs):
     return {tuple(pair) for pair in pairs.tolist()}
 
 
-@EACH_INDEX
+@each_index_with("changes")
 def test_changes_of_a_moving_scene_balance_with_its_pairs(kind):
     steps = moving("rects", 300, speed=0.5)
-    index, known = able(kind)(steps.boxes), set()
+    index, known = kind(steps.boxes), set()
     rng = np.random.default_rng(0)
     for step in range(12):
         began, ended = (as_set(part) for part in index.changes())
@@ -42,11 +34,11 @@ def test_changes_of_a_moving_scene_balance_with_its_pairs(kind):
             index.update(steps.boxes[some], rows=some)
 
 
-@EACH_INDEX
+@each_index_with("changes")
 def test_changes_over_random_removal_and_insertion_balance_by_handle(kind):
     rng = np.random.default_rng(1)
     scene = make_scene("clusters", 400)
-    index, known = able(kind)(scene[:100]), set()
+    index, known = kind(scene[:100]), set()
     for _ in range(30):
         began, ended = index.changes()
         # A pair that ended is one that was known, and one that began was not: also where rows were used again.
@@ -59,9 +51,73 @@ def test_changes_over_random_removal_and_insertion_balance_by_handle(kind):
         index.insert(scene[rng.choice(400, rng.integers(0, 20))])
 
 
-@EACH_INDEX
+def named(index, pairs):
+    """Give pairs by handle: a box that took the row of another is not the same."""
+    handles = dict(zip(index.rows.tolist(), index.handles().tolist(), strict=True))
+    return {(handles[i], handles[j]) for i, j in pairs.tolist()}
+
+
+def by_row(pairs):
+    return sorted([i & 0xFFFF_FFFF, j & 0xFFFF_FFFF] for i, j in pairs)
+
+
+@each_index_with("changes")
+@pytest.mark.parametrize("seed", range(6))
+def test_changes_over_any_history_are_the_difference_of_two_states(kind, seed):
+    rng = np.random.default_rng(seed)
+    scene = make_scene("lattice_2d", 4000, seed=seed)
+    index, known = kind(scene[:60]), set()
+    filters = {}
+    for _ in range(60):
+        for _ in range(rng.integers(0, 4)):
+            action = rng.integers(0, 7)
+            some = rng.choice(index.rows, rng.integers(0, len(index) // 4 + 1), replace=False)
+            if action == 0:
+                index.remove(some)
+            elif action == 1:
+                index.insert(scene[rng.choice(4000, rng.integers(0, 15))], layer=int(rng.integers(1, 4)))
+            elif action == 2:
+                index.update(scene[rng.choice(4000, len(some))], rows=some)
+            elif action == 3:
+                index.update(scene[rng.choice(4000, len(index))])
+            elif action == 4:
+                index.update_filters(some, layer=1, mask=int(rng.integers(1, 4)))
+            elif action == 5:
+                index = pickle.loads(pickle.dumps(index))
+            else:
+                pickle.dumps(index)
+        if rng.random() < 0.2:
+            filters = {"touching": bool(rng.integers(2))}
+            if rng.random() < 0.5:
+                filters["group"] = rng.integers(0, 3, 200)
+            if rng.random() < 0.3:
+                filters["ignore_shared"] = rng.integers(0, 40, (200, 2))
+            if rng.random() < 0.3:
+                filters["ignore_pairs"] = rng.integers(0, 30, (20, 2))
+        now_filters = {name: value[: index.slots] if np.ndim(value) and name != "ignore_pairs" else value
+                       for name, value in filters.items()}  # fmt: skip
+        now = named(index, index.pairs(**now_filters))
+        began, ended = index.changes(**now_filters)
+        assert began.dtype == ended.dtype == np.int32
+        assert began.tolist() == by_row(now - known)
+        assert ended.tolist() == by_row(known - now)
+        known = now
+        index.validate()
+
+
+@each_index_with("changes")
+def test_filters_may_be_edited_after_the_call(kind):
+    index = kind(UNIT * 3)
+    group = np.zeros(3, np.int64)
+    assert len(index.changes(group=group).began) == 3
+    group[:] = -1
+    began, ended = index.changes(group=group)
+    assert (len(began), len(ended)) == (0, 3)
+
+
+@each_index_with("changes")
 def test_pair_of_a_box_that_took_the_row_of_another_ends_and_begins(kind):
-    index = able(kind)(UNIT * 3)
+    index = kind(UNIT * 3)
     assert index.changes().began.tolist() == [[0, 1], [0, 2], [1, 2]]
     index.remove(1)
     index.insert(UNIT)
@@ -70,9 +126,9 @@ def test_pair_of_a_box_that_took_the_row_of_another_ends_and_begins(kind):
     assert [len(part) for part in index.changes()] == [0, 0]
 
 
-@EACH_INDEX
+@each_index_with("changes")
 def test_changes_go_on_through_pickling(kind):
-    index = able(kind)(UNIT * 2)
+    index = kind(UNIT * 2)
     index.changes()
     twin = pickle.loads(pickle.dumps(index))
     twin.remove(0)
@@ -80,17 +136,17 @@ def test_changes_go_on_through_pickling(kind):
     assert [len(part) for part in index.changes()] == [0, 0]
 
 
-@EACH_INDEX
+@each_index_with("changes")
 def test_changes_that_raise_are_not_lost(kind):
-    index = able(kind)(UNIT * 2)
+    index = kind(UNIT * 2)
     with pytest.raises(ValueError, match="layer has shape"):
         index.changes(layer=[1, 2, 3])
     assert index.changes().began.tolist() == [[0, 1]]
 
 
-@EACH_INDEX
+@each_index_with("changes")
 def test_filters_of_changes_are_those_of_pairs(kind):
-    index = able(kind)(UNIT * 3, layer=[1, 2, 2], mask=[1, 2, 2])
+    index = kind(UNIT * 3, layer=[1, 2, 2], mask=[1, 2, 2])
     assert index.changes().began.tolist() == [[1, 2]]
     index.update_filters([0], layer=2, mask=2)
     assert index.changes().began.tolist() == [[0, 1], [0, 2]]

@@ -5,17 +5,10 @@ import pytest
 
 import broadphase as bp
 from broadphase.testing import assert_same_answers, make_scene, query_oracle
-from cases import EACH_INDEX
+from cases import EACH_INDEX, capabilities_of, each_index_with
 
 N, Q = 400, 60
 ALL = 2**64 - 1
-
-
-def able(kind, word):
-    row = next(row for row in bp.METHODS if row.name == ("bvh" if kind is bp.Index else kind.method))
-    if word not in row.capabilities:
-        pytest.skip(f"this kind has no {word}")
-    return kind
 
 
 def questions(dimension, seed=11):
@@ -57,9 +50,7 @@ def test_every_question_equals_the_oracle(kind, dtypes, bits):
         "shapecast": [("shapecast", (ends, motion))],
     }
     calls["query"].append(("query_points", (points,)))
-    able_words = next(
-        row for row in bp.METHODS if row.name == ("bvh" if kind is bp.Index else kind.method)
-    ).capabilities
+    able_words = capabilities_of(kind)
     for word, named in calls.items():
         for name, arguments in named if word in able_words else []:
             for workers in (1, 3):
@@ -71,11 +62,11 @@ def test_every_question_equals_the_oracle(kind, dtypes, bits):
                     assert_same_answers(tuple(actual), expected, name)
 
 
-@EACH_INDEX
+@each_index_with("query")
 @pytest.mark.parametrize("count", [0, 1, 63, 64, 250, 2000])
 @pytest.mark.parametrize("warm", [False, True])
 def test_query_of_few_or_many_boxes_is_the_same(kind, count, warm):
-    index = able(kind, "query")(make_scene("rects", 500), layer=np.arange(500) % 3)
+    index = kind(make_scene("rects", 500), layer=np.arange(500) % 3)
     index.remove([1, 2, 499])
     asked = make_scene("rects", count, seed=3, dtype=np.float64)
     if warm:

@@ -42,6 +42,14 @@ void set_simd_level(const std::string& name) {
   throw nb::value_error(("SIMD level '" + name + "' is not one of: " + known).c_str());
 }
 
+nb::object allowed_pairs(const PairFilter& filter, Vector<std::int32_t> first, Vector<std::int32_t> second) {
+  std::vector<std::uint8_t> allowed(first.shape(0));
+  for (std::size_t k = 0; k < allowed.size(); ++k)
+    allowed[k] =
+        filter.get()->allows(static_cast<std::size_t>(first.data()[k]), static_cast<std::size_t>(second.data()[k]));
+  return as_array(std::move(allowed), 1);
+}
+
 // The boxes of one question, and what is asked of them.
 struct Question {
   AnyArray lower, upper;
@@ -252,7 +260,8 @@ NB_MODULE(_core, m) {
                     std::pair<PairFilter::Bytes, PairFilter::Bytes>, std::pair<PairFilter::Rows, PairFilter::Rows>,
                     PairFilter::Words>(),
            nb::arg("layer"), nb::arg("mask"), nb::arg("group"), nb::arg("static"), nb::arg("shared"),
-           nb::arg("ignored").none());
+           nb::arg("ignored").none())
+      .def("allows", &allowed_pairs, nb::arg("first"), nb::arg("second"), "Tell for each pair whether it passes.");
   nb::class_<PairStream>(m, "PairStream")
       .def(nb::init<MethodName, AnyArray, AnyArray, std::optional<AnyArray>, std::optional<AnyArray>, bool, double,
                     nb::object, unsigned>(),

@@ -26,9 +26,6 @@ __all__ = ["Index"]
 _JOINED_SHARE = 0.5
 _JOINED_SHARE_WITHOUT_TREE = 0.1
 _FEWEST_JOINED = 64
-# A tree of which less than this share was moved since it was last asked is kept up to date; otherwise it is built again
-# when it is asked. Moving a box costs about as much as building costs for four.
-_KEPT_UP_SHARE = 0.25
 
 
 class Index(BoxIndex):
@@ -72,8 +69,9 @@ class Index(BoxIndex):
         pass
 
     def _keeps_up(self, changed: int) -> bool:
+        # Building is cheaper than moving most boxes, and cheaper than moving a few on and on while nobody asks.
         self._changed_since_asked += changed
-        return self._changed_since_asked < _KEPT_UP_SHARE * len(self)
+        return self._changed_since_asked <= len(self) // 2
 
     def _arranged(self) -> Any:
         self._changed_since_asked = 0

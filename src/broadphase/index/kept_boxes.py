@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KeptBoxes"]
 
-_FLEETING = ("_arrangement", "_guard", "_arranging", "_is_arranging", "_stale", "_seconds")
+_FLEETING = ("_arrangement", "_guard", "_arranging", "_is_arranging", "_stale", "_seconds", "_builds")
 
 
 class KeptBoxes:
@@ -73,6 +73,7 @@ class KeptBoxes:
         self._arranging = threading.RLock()
         self._is_arranging = False
         self._stale = True
+        self._builds = 0
         self._seconds: dict[str, float | None] = {"build": None, "update": None, "query": None}
 
     def __len__(self) -> int:
@@ -197,6 +198,7 @@ class KeptBoxes:
         with self._guard.changing:
             numbers = self._rows.distinct(rows)
             self._rows.remove(numbers)
+            self._note_removed(numbers)
             self._tell_core("remove", numbers)
         self._seconds["update"] = perf_counter() - began
 
@@ -316,6 +318,10 @@ class KeptBoxes:
         with self._guard.reading:
             return self._rows.rows_of(handles)
 
+    # For what remembers rows.
+    def _note_removed(self, rows: NDArray[np.int32]) -> None:
+        pass
+
     def _tell_core(self, change: str, rows: NDArray[np.int32]) -> None:
         if not len(rows):
             return
@@ -353,6 +359,7 @@ class KeptBoxes:
             self._arrangement = self._make_core()
         self._arrangement.build(*self._rows.views, self._rows.numbers, **self._core_options)
         self._stale = False
+        self._builds += 1
         self._seconds["build"] = perf_counter() - began
 
     def _require(self, question: str) -> None:

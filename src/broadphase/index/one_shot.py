@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from broadphase.index.rows import Rows
 
-__all__ = ["BoxSet", "ask_at_once", "set_of"]
+__all__ = ["FILTERS", "BoxSet", "ask_at_once", "set_of"]
 
-_FILTERS = ("layer", "mask", "group", "static", "ignore_pairs", "ignore_shared")
+FILTERS = ("layer", "mask", "group", "static", "ignore_pairs", "ignore_shared")
 
 
 class BoxSet(NamedTuple):
@@ -74,7 +74,7 @@ def ask_at_once(
     found = function(
         first.corners,
         None if second is None else second.corners,
-        **dict(zip(_FILTERS, shares, strict=True)),
+        **dict(zip(FILTERS, shares, strict=True)),
         **options,
     )
     if function is pairs:

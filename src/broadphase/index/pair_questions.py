@@ -12,7 +12,8 @@ from broadphase.boxes.forms import as_corners
 from broadphase.errors import TooManyPairsError
 from broadphase.filters import make_filter
 from broadphase.index.answers import Changes
-from broadphase.index.one_shot import BoxSet, ask_at_once, set_of
+from broadphase.index.one_shot import FILTERS, BoxSet, ask_at_once, set_of
+from broadphase.index.pair_watch import PairWatch
 from broadphase.index.region_questions import RegionQuestions
 from broadphase.pairs import count_pairs, pair_limit, pairs
 from broadphase.workers import worker_count
@@ -33,8 +34,8 @@ class PairQuestions(RegionQuestions):
 
     #: What `broadphase.pairs` is asked with where the core does not answer: margins, two sets.
     _one_shot_method: str | None = None
-    # Keys of the pairs that `changes` found last, and the generation that each slot was in.
-    _last_pairs: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    # What `changes` remembers, once it has been called.
+    _watch: PairWatch | None = None
 
     def pairs(
         self,
@@ -193,7 +194,16 @@ class PairQuestions(RegionQuestions):
         filters = (layer, mask, group, static, ignore_pairs, ignore_shared)
         with self._guard.changing:
             began = perf_counter()
-            changes = self._changes(filters, bool(touching), worker_count(workers))
+            if self._watch is None:
+                self._watch = PairWatch(bool(touching))
+            changes = self._watch.changes(
+                self._arranged(),
+                self._builds,
+                self._rows,
+                dict(zip(FILTERS, self._with_layers(filters), strict=True)),
+                bool(touching),
+                worker_count(workers),
+            )
             self._seconds["query"] = perf_counter() - began
         return changes
 
@@ -217,25 +227,16 @@ class PairQuestions(RegionQuestions):
         count: int = core.count(*self._rows.views, touching, pair_filter, workers)
         return count
 
-    # For subclasses whose core knows what has changed.
-    def _changes(self, filters: tuple[Any, ...], touching: bool, workers: int) -> Changes:
-        now = _keys(self._pairs(filters, touching, workers, True, None))
-        generation = self._rows.generation[: self._rows.slots].copy()
-        before, known = self._last_pairs or (now[:0], generation[:0])
-        # A box in a row that another had is not the one that overlapped.
-        renewed = np.flatnonzero(generation[: len(known)] != known)
-        if len(renewed):
-            is_renewed = np.zeros(len(generation), np.bool_)
-            is_renewed[renewed] = True
-            lasting_before, lasting_now = (
-                keys[~(is_renewed[keys >> 32] | is_renewed[keys & 0xFFFF_FFFF])] for keys in (before, now)
-            )
-        else:
-            lasting_before, lasting_now = before, now
-        began = np.setdiff1d(now, lasting_before, assume_unique=True)
-        ended = np.setdiff1d(before, lasting_now, assume_unique=True)
-        self._last_pairs = now, generation
-        return Changes(_pairs_of(began), _pairs_of(ended))
+    def __getstate__(self) -> dict[str, Any]:
+        with self._guard.reading, self._arranging:
+            state = super().__getstate__()
+            if self._watch is not None:
+                state["_watch"] = self._watch.without_core(self._arranged(), self._builds, self._rows)
+            return state
+
+    def _note_removed(self, rows: NDArray[np.int32]) -> None:
+        if self._watch is not None:
+            self._watch.note_removed(rows, self._rows.slots)
 
     def _with_layers(self, filters: tuple[Any, ...]) -> tuple[Any, ...]:
         layer, mask, *others = filters
@@ -287,12 +288,3 @@ class PairQuestions(RegionQuestions):
 
 def _sorted(columns: NDArray[np.int32], sort: bool) -> NDArray[np.int32]:
     return (columns[:, np.lexsort(columns[::-1])] if sort else columns).T
-
-
-def _keys(found: NDArray[np.int32]) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = (found[:, 0].astype(np.int64) << 32) | found[:, 1]
-    return keys
-
-
-def _pairs_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:
-    return np.stack([keys >> 32, keys & 0xFFFF_FFFF], axis=1).astype(np.int32)
