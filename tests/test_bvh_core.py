@@ -8,6 +8,7 @@ from broadphase import _native
 from broadphase.testing import assert_same_pairs, make_scene
 
 KNOWN = 2**63
+QUALITIES = [_native.BvhQuality.fast, _native.BvhQuality.sah]
 
 
 def built(boxes, rows=None, **options):
@@ -21,9 +22,10 @@ def built(boxes, rows=None, **options):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 9, 63, 64, 65, 511, 513, 3000])
 @pytest.mark.parametrize("scene", ["uniform_1d", "uniform_2d", "uniform", "uniform_4d", "lognormal"])
-def test_built_tree_of_a_scene_is_sound_and_finds_all_pairs(scene, count, dtype):
+@pytest.mark.parametrize("quality", QUALITIES)
+def test_built_tree_of_a_scene_is_sound_and_finds_all_pairs(quality, scene, count, dtype):
     boxes = make_scene(scene, count, dtype=dtype)
-    tree, lower, upper, rows = built(boxes)
+    tree, lower, upper, rows = built(boxes, quality=quality)
     assert tree.validate(lower, upper, rows) == ""
     expected = bp.pairs(boxes, method="brute_force", sort=True)
     assert_same_pairs(tree.pairs(lower, upper, True, None, 1, False, KNOWN), expected)
@@ -73,7 +75,7 @@ def test_random_history_leaves_a_sound_tree_with_the_pairs_of_a_fresh_one(seed, 
         store[rng.random(store.shape) < 0.01] *= np.inf
         store = np.nan_to_num(np.sort(store, axis=1), nan=0.0, posinf=np.inf, neginf=-np.inf)
     alive = rng.random(capacity) < 0.3
-    tree = _native.Bvh(dimension)
+    tree = _native.Bvh(dimension, QUALITIES[seed % 2])
     first = np.flatnonzero(alive).astype(np.int32)
     tree.build(store[:, 0], store[:, 1], first)
     for step in range(60):
@@ -113,3 +115,18 @@ def test_rows_that_come_one_by_one_and_go_leave_nothing_behind(count):
         tree.remove(np.array([row], np.int32))
     assert tree.validate(lower, upper, rows[:0]) == ""
     assert tree.stats()["nodes"] == 0
+
+
+@pytest.mark.parametrize("quality", QUALITIES)
+@pytest.mark.parametrize("dimension", [1, 2, 3, 4])
+def test_degenerate_scenes_give_shallow_trees(quality, dimension):
+    count = 5000
+    equal = np.full((count, 2, dimension), 3.0)
+    halving = np.repeat((2.0 ** -np.arange(count / 5))[:, None, None], 5, axis=0) * np.ones((1, 2, dimension))
+    nested = np.arange(1, count + 1)[:, None, None] * np.array([-1.0, 1.0])[None, :, None] * np.ones((1, 1, dimension))
+    everywhere = np.array([-np.inf, np.inf])[None, :, None] * np.ones((count, 1, dimension))
+    for boxes in (equal, halving, nested, everywhere):
+        tree, lower, upper, rows = built(boxes, quality=quality)
+        assert tree.validate(lower, upper, rows) == ""
+        assert tree.stats()["depth"] <= 60
+        assert tree.count(lower, upper, True, None, 1) == bp.count_pairs(boxes)

@@ -28,7 +28,8 @@ auto with_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
 
 class BvhIndex : public BlockIndex {
  public:
-  explicit BvhIndex(std::size_t dimension) : bvh_(tree), changes_(std::in_place_type<BvhChanges<float>>, dimension) {
+  BvhIndex(std::size_t dimension, BvhQuality quality)
+      : bvh_(tree, quality), changes_(std::in_place_type<BvhChanges<float>>, dimension) {
     tree.blocks = Blocks(dimension);
   }
 
@@ -178,8 +179,9 @@ class BvhIndex : public BlockIndex {
 }  // namespace
 
 void bind_bvh(nb::module_& module) {
+  nb::enum_<BvhQuality>(module, "BvhQuality").value("fast", BvhQuality::fast).value("sah", BvhQuality::sah);
   nb::class_<BvhIndex, BlockIndex>(module, "Bvh")
-      .def(nb::init<std::size_t>(), nb::arg("dimension"))
+      .def(nb::init<std::size_t, BvhQuality>(), nb::arg("dimension"), nb::arg("quality") = BvhQuality::fast)
       .def("build", &BvhIndex::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
       .def("insert", &BvhIndex::insert, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
       .def("update", &BvhIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)

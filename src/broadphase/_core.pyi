@@ -79,8 +79,13 @@ def sweep_all(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', wr
 
 def query_convex(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], region_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], most: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], around_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], around_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], filter: QueryFilter | None, workers: int) -> object: ...
 
+class BvhQuality(enum.Enum):
+    fast = 0
+
+    sah = 1
+
 class Bvh(BlockIndex):
-    def __init__(self, dimension: int) -> None: ...
+    def __init__(self, dimension: int, quality: BvhQuality = BvhQuality.fast) -> None: ...
 
     def build(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int = 1) -> None: ...
 

@@ -11,9 +11,13 @@
 #include "broadphase/bvh_bounds.hpp"
 #include "broadphase/bvh_edit.hpp"
 #include "broadphase/bvh_pairs.hpp"
+#include "broadphase/bvh_sah.hpp"
 #include "broadphase/plain_array.hpp"
 
 namespace broadphase {
+
+// How builds go about it: packed along a curve, or cut by the surface-area heuristic.
+enum class BvhQuality { fast, sah };
 
 // How a tree is, in plain numbers.
 struct BvhReport {
@@ -26,7 +30,7 @@ struct BvhReport {
 // Arranges rows in the blocks of a tree that its owner shows to everybody's queries.
 class Bvh {
  public:
-  explicit Bvh(BlockTree& tree) : tree_(tree) {}
+  explicit Bvh(BlockTree& tree, BvhQuality quality = BvhQuality::fast) : tree_(tree), quality_(quality) {}
   Bvh(const Bvh&) = delete;
   Bvh& operator=(const Bvh&) = delete;
 
@@ -49,9 +53,13 @@ class Bvh {
     PlainArray<std::uint32_t> places;
     places.grow(boxes.count);
     std::fill_n(places.get(), boxes.count, kNoPlace);
-    TreePacker<T> packer;
-    packer.pack(tree_, {boxes, tree_.dimension()}, rows, count, places.get(), work.kernels, work.workers,
-                work.interrupt);
+    const GrownBoxes<T> given{boxes, tree_.dimension()};
+    if (quality_ == BvhQuality::sah) {
+      build_by_area(tree_, given, rows, count, places.get(), work.workers, work.interrupt);
+    } else {
+      TreePacker<T> packer;
+      packer.pack(tree_, given, rows, count, places.get(), work.kernels, work.workers, work.interrupt);
+    }
     places_ = std::move(places);
     rows_ = count;
     area_a_row_ = area_of_blocks() / static_cast<double>(std::max<std::size_t>(rows_, 1));
@@ -231,6 +239,7 @@ class Bvh {
   }
 
   BlockTree& tree_;
+  BvhQuality quality_;
   PlainArray<std::uint32_t> places_;  // of each row; kNoPlace: it is not there
   std::size_t rows_ = 0;
   std::size_t changes_ = 0, rebuilds_ = 0;  // since the last build or look at the tree; on its own
