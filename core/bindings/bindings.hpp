@@ -80,6 +80,7 @@ void bind_keep_boxes(nb::module_& module);
 void bind_tree_queries(nb::module_& module);
 void bind_bvh(nb::module_& module);
 void bind_octree(nb::module_& module);
+void bind_linear_tree(nb::module_& module);
 void bind_sweep_and_prune(nb::module_& module);
 void bind_brute_force(nb::module_& module);
 void bind_joining(nb::module_& module);

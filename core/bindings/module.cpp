@@ -276,6 +276,7 @@ NB_MODULE(_core, m) {
   bind_tree_queries(m);
   bind_bvh(m);
   bind_octree(m);
+  bind_linear_tree(m);
   bind_sweep_and_prune(m);
   bind_brute_force(m);
   bind_joining(m);

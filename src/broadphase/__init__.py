@@ -3,7 +3,7 @@
 Start with `pairs`. Boxes are NumPy arrays of shape (n, 2, d): lower corner, upper corner.
 """
 
-from broadphase import boxes
+from broadphase import boxes, morton
 from broadphase.cameras import look_at, orthographic, perspective, selection_matrix
 from broadphase.errors import (
     InvalidBoxError,
@@ -20,6 +20,7 @@ from broadphase.index.brute_force import BruteForce
 from broadphase.index.bvh import BVH
 from broadphase.index.chosen import Index
 from broadphase.index.grid import Grid
+from broadphase.index.linear_tree import Cells, LinearTree
 from broadphase.index.octree import Octree
 from broadphase.index.registry import METHODS
 from broadphase.index.stats import IndexStats
@@ -32,6 +33,7 @@ __all__ = [
     "Answers",
     "BoxIndex",
     "BruteForce",
+    "Cells",
     "Changes",
     "Explanation",
     "Grid",
@@ -39,6 +41,7 @@ __all__ = [
     "IndexStats",
     "InvalidBoxError",
     "InvalidBoxWarning",
+    "LinearTree",
     "MissingExtraError",
     "Nearest",
     "Octree",
@@ -55,6 +58,7 @@ __all__ = [
     "explain",
     "iter_pairs",
     "look_at",
+    "morton",
     "orthographic",
     "pairs",
     "perspective",

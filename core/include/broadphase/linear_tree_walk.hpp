@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "broadphase/linear_tree_boxes.hpp"
 #include "broadphase/linear_tree_lists.hpp"
 #include "broadphase/linear_tree_nodes.hpp"
 #include "broadphase/method.hpp"
@@ -35,9 +36,9 @@ class LinearWalk {
         dimension_(source.dimension),
         cross_(cross),
         overlap_(overlap_kernel<T>(kernels, source.dimension, touching)),
-        overlaps_(overlaps_kernel<T>(kernels, source.dimension, touching)) {
+        overlaps_(overlaps_kernel<T>(kernels, source.dimension, touching)),
+        boxes_(order, source, cross, touching, interrupt) {
     if (nodes.count() == 0) return;
-    gather(order, source, touching, interrupt);
     bound();
     plan(interrupt);
   }
@@ -69,57 +70,8 @@ class LinearWalk {
   std::size_t sides() const { return cross_ ? 2 : 1; }
   // The set that a list's boxes are tested against.
   std::size_t partner(std::size_t side) const { return cross_ ? 1 - side : 0; }
-  // Where in the columns of a set an entry's boxes begin.
-  std::size_t place(std::size_t set, std::size_t entry) const {
-    if (!cross_) return entry;
-    return set == 0 ? rank_[entry] : entry - rank_[entry];
-  }
+  std::size_t place(std::size_t set, std::size_t entry) const { return boxes_.place(set, entry); }
   const T* box_of(std::size_t set, std::size_t node) const { return bounds_[set].data() + node * 2 * dimension_; }
-
-  void gather(const LinearOrder& order, const LinearSource<T>& source, bool touching, Interrupt& interrupt) {
-    std::size_t count[2] = {order.size(), 0};
-    if (cross_) {
-      rank_.resize(order.size() + 1);
-      std::uint32_t rank = 0;
-      for (std::size_t entry = 0; entry < order.size(); ++entry) {
-        rank_[entry] = rank;
-        rank += order.item[entry] < source.first_count;
-      }
-      rank_[order.size()] = rank;
-      count[0] = rank;
-      count[1] = order.size() - rank;
-    }
-    for (std::size_t set = 0; set < sides(); ++set) {
-      columns_[set] = BoxColumns<T>(count[set], dimension_);
-      rows_[set].resize(count[set]);
-    }
-    in_dimension(dimension_, [&]<std::size_t D>() {
-      T* column[2][2 * D] = {};
-      for (std::size_t set = 0; set < sides(); ++set)
-        for (std::size_t k = 0; k < D; ++k) {
-          column[set][k] = columns_[set].lower(k);
-          column[set][D + k] = columns_[set].upper(k);
-        }
-      in_stretches(order.size(), interrupt, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t entry = begin; entry < end; ++entry) {
-          const std::uint32_t item = order.item[entry];
-          const std::size_t set = cross_ && item >= source.first_count ? 1 : 0, at = place(set, entry);
-          const T *lower = source.lower(item), *upper = source.upper(item);
-          bool interior = true;
-          for (std::size_t k = 0; k < D; ++k) {
-            const T l = lower[k] - source.grow, u = upper[k] + source.grow;
-            column[set][k][at] = l;
-            column[set][D + k][at] = u;
-            interior &= l < u;
-          }
-          // Where boxes are open, one without an interior must meet nothing.
-          if (!touching && !interior)
-            for (std::size_t k = 0; k < D; ++k) column[set][D + k][at] = -std::numeric_limits<T>::infinity();
-          rows_[set][at] = static_cast<std::int32_t>(set == 1 ? item - source.first_count : item);
-        }
-      });
-    });
-  }
 
   // The box around all boxes of a node, for each set.
   void bound() {
@@ -134,7 +86,7 @@ class LinearWalk {
           if (nodes_.is_leaf(node)) {
             const std::size_t begin = place(set, nodes_[node].begin), end = place(set, nodes_[node].end);
             for (std::size_t k = 0; k < D; ++k) {
-              const T *lower = columns_[set].lower(k), *upper = columns_[set].upper(k);
+              const T *lower = boxes_.columns[set].lower(k), *upper = boxes_.columns[set].upper(k);
               T low = box[k], high = box[D + k];
               for (std::size_t at = begin; at < end; ++at) {
                 low = lower[at] < low ? lower[at] : low;
@@ -222,7 +174,7 @@ class LinearWalk {
         const std::size_t own_end = place(side, std::min(nodes_[node].begin, from.own_end));
         take_over(list.columns(), above.begin[side], above.end[side], box, list, scratch,
                   [&](std::uint32_t position) { return list.places()[position]; });
-        take_over(columns_[side].pointers(), own_begin, own_end, box, list, scratch,
+        take_over(boxes_.columns[side].pointers(), own_begin, own_end, box, list, scratch,
                   [](std::uint32_t position) { return position; });
         step.end[side] = list.size();
       }
@@ -247,7 +199,7 @@ class LinearWalk {
     ReachingBoxes<T>& list = scratch.reaching[0];
     const std::size_t begin = place(0, leaf.begin), count = place(0, leaf.end) - begin;
     list.room(count);
-    list.push_run(columns_[0], begin, begin + count);
+    list.push_run(boxes_.columns[0], begin, begin + count);
     const std::size_t first = std::min(part.query_begin, count), last = std::min(part.query_end, count);
     if (!cross_) {
       // The boxes of the leaf are behind the others in the list: each is tested against all before it.
@@ -271,9 +223,10 @@ class LinearWalk {
     constexpr std::size_t kStretch = 512;
     scratch.hits.resize(kLeafBoxes * (kStretch + kLeafBoxes) + 1);
     for (; end - begin > kStretch; begin += kStretch)
-      test_stretch(set, {columns_[set].pointers(), first, last, list.columns(), begin, begin + kStretch, 0}, side,
+      test_stretch(set, {boxes_.columns[set].pointers(), first, last, list.columns(), begin, begin + kStretch, 0}, side,
                    scratch, out);
-    test_stretch(set, {columns_[set].pointers(), first, last, list.columns(), begin, end, growth}, side, scratch, out);
+    test_stretch(set, {boxes_.columns[set].pointers(), first, last, list.columns(), begin, end, growth}, side, scratch,
+                 out);
   }
   void test_stretch(std::size_t set, const RunsQuery<T>& query, std::size_t side, Scratch& scratch,
                     PairBuffer& out) const {
@@ -290,7 +243,7 @@ class LinearWalk {
     }
     out.room(found);
     std::int32_t *first = out.first(), *second = out.second();
-    const std::int32_t *rows = rows_[set].data(), *others = rows_[side].data();
+    const std::int32_t *rows = boxes_.rows[set].data(), *others = boxes_.rows[side].data();
     const std::uint32_t* places = scratch.reaching[side].places();
     for (; hits < last; ++hits) {
       const std::int32_t row = rows[hits->box];
@@ -320,9 +273,7 @@ class LinearWalk {
   bool cross_;
   OverlapRun<T> overlap_;
   OverlapRuns<T> overlaps_;
-  BoxColumns<T> columns_[2];
-  std::vector<std::int32_t> rows_[2];
-  std::vector<std::uint32_t> rank_;  // of each entry among those of the first set
+  LinearBoxes<T> boxes_;
   std::vector<T> bounds_[2];
   std::vector<Task> tasks_;
   mutable std::atomic<std::uint64_t> tests_{0};

@@ -17,11 +17,6 @@
 
 namespace broadphase {
 
-// What one number of 64 bits can tell apart: levels of D bits each.
-inline constexpr std::size_t most_morton_levels(std::size_t dimension) {
-  return (dimension == 1 ? 63 : 64) / dimension;
-}
-
 namespace detail {
 
 // The bits of x, D - 1 zeros between any two. x has at most 64 / D bits.

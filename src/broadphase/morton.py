@@ -1,0 +1,188 @@
+"""Morton numbers: cells of a grid that is halved along every axis at every level, numbered in Z order.
+
+What `broadphase.LinearTree` files its boxes by.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broadphase import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["ancestors", "cell_of", "common_ancestor", "level_start", "number_of"]
+
+_MOST_BITS = 64
+
+
+def number_of(cell: Sequence[int]) -> int:
+    """Interleave the bits of a cell's coordinates, axis 0 lowest.
+
+    Parameters
+    ----------
+    cell : sequence of int
+        One coordinate for each of 1 to 4 axes, of at most 64 // d bits.
+
+    Returns
+    -------
+    int
+        The number of the cell in its level.
+
+    Raises
+    ------
+    ValueError
+        No axis, more than four, or a coordinate that does not fit.
+
+    References
+    ----------
+    .. [1] G. M. Morton, "A Computer Oriented Geodetic Data Base and a New Technique in File Sequencing", IBM, 1966.
+
+    Examples
+    --------
+    >>> number_of((1, 2))
+    9
+    """
+    _check_dimension(len(cell))
+    bits = _MOST_BITS // len(cell)
+    for coordinate in cell:
+        if not 0 <= coordinate < 1 << bits:
+            raise ValueError(f"a coordinate must be from 0 to 2^{bits} - 1, not {coordinate}")
+    return _native.morton_number([int(coordinate) for coordinate in cell])
+
+
+def cell_of(number: int, dimension: int) -> tuple[int, ...]:
+    """Take a number apart into the coordinates of its cell.
+
+    Parameters
+    ----------
+    number : int
+        From 0 to 2^64 - 1.
+    dimension : int
+        1 to 4.
+
+    Returns
+    -------
+    tuple of int
+        One coordinate an axis.
+
+    Raises
+    ------
+    ValueError
+        A dimension or a number out of range.
+
+    Examples
+    --------
+    >>> cell_of(9, 2)
+    (1, 2)
+    """
+    _check_dimension(dimension)
+    _check_number(number)
+    return tuple(_native.morton_cell(number, dimension))
+
+
+def ancestors(number: int, level: int, dimension: int) -> tuple[int, ...]:
+    """List the way from the root to a cell: which child it is to take at each level.
+
+    Parameters
+    ----------
+    number, level : int
+        The cell, in its level.
+    dimension : int
+        1 to 4.
+
+    Returns
+    -------
+    tuple of int, of length level
+        Digits of `dimension` bits.
+
+    Raises
+    ------
+    ValueError
+        A dimension or a number out of range.
+
+    Examples
+    --------
+    >>> ancestors(9, 3, 2)
+    (0, 2, 1)
+    """
+    _check_dimension(dimension)
+    _check_number(number)
+    mask = (1 << dimension) - 1
+    return tuple(number >> dimension * (level - 1 - at) & mask for at in range(level))
+
+
+def common_ancestor(a: int, b: int, level: int, dimension: int) -> tuple[int, int]:
+    """Find the smallest cell around two: what their numbers' XOR tells.
+
+    Parameters
+    ----------
+    a, b, level : int
+        Two cells of one level.
+    dimension : int
+        1 to 4.
+
+    Returns
+    -------
+    level, number : int
+        The cell.
+
+    Raises
+    ------
+    ValueError
+        A dimension or a number out of range.
+
+    Examples
+    --------
+    >>> common_ancestor(4, 7, 2, 2)
+    (1, 1)
+    """
+    _check_dimension(dimension)
+    _check_number(a)
+    _check_number(b)
+    up = _native.levels_to_common(a, b, dimension)
+    if up > level:
+        raise ValueError(f"level {level} has no cells {a} and {b}")
+    return level - up, a >> dimension * up
+
+
+def level_start(level: int, dimension: int) -> int:
+    """Count the cells of all coarser levels: where a level starts when cells of all levels are in one row.
+
+    Parameters
+    ----------
+    level : int
+        From 0 to 62 // dimension.
+    dimension : int
+        1 to 4.
+
+    Returns
+    -------
+    int
+        ``(2**(dimension * level) - 1) // (2**dimension - 1)``.
+
+    Raises
+    ------
+    ValueError
+        A dimension or a level out of range.
+
+    Examples
+    --------
+    >>> [level_start(level, 2) for level in range(4)]
+    [0, 1, 5, 21]
+    """
+    _check_dimension(dimension)
+    if not 0 <= level <= (_MOST_BITS - 2) // dimension:
+        raise ValueError(f"a level must be from 0 to {(_MOST_BITS - 2) // dimension}, not {level}")
+    return _native.level_start(level, dimension)
+
+
+def _check_dimension(dimension: int) -> None:
+    if not 1 <= dimension <= 4:
+        raise ValueError(f"there are 1 to 4 axes, not {dimension}")
+
+
+def _check_number(number: int) -> None:
+    if not 0 <= number < 1 << _MOST_BITS:
+        raise ValueError(f"a number must be from 0 to 2^{_MOST_BITS} - 1, not {number}")
