@@ -251,9 +251,9 @@ def test_origin_tuning_goes_shallower_where_leaves_are_few():
     lower = np.random.default_rng(1).random((300, 2))
     boxes = np.stack([lower, lower + 0.3], axis=1)
     tree = bp.LinearTree(boxes, tuning="origin")
-    moved(tree, boxes, 200)
-    assert tree.stats()["depth"] == 2
-    assert tree.stats()["tuned_shallower"] == 1
+    moved(tree, boxes, 130)
+    assert tree.stats()["depth"] == 1
+    assert tree.stats()["tuned_shallower"] == 2
 
 
 def test_origin_tuning_counts_updates_of_some_rows_too():
