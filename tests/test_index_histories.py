@@ -86,6 +86,16 @@ def test_numbers_that_come_late_and_are_far_smaller_are_kept(name):
 
 
 @each_class
+def test_a_number_too_small_beside_numbers_of_one_is_kept(name):
+    # Lanes filed before it came are exact, those after it are not.
+    corners = [[-1, 1, -1, 1], [4 * 2.0**-100, -1, 5 * 2.0**-100, -1], [1, 1, 1, 1], [1, -1, 1, -1], [-1, -1, -1, -1]]
+    index = getattr(bp, name)(np.array(corners, np.float32))
+    index.insert(np.array([[2.0**-100, 3 * 2.0**-100, 2.0**-100, 4 * 2.0**-100]], np.float32))
+    index.validate()
+    check_with_the_oracle(index, generator("too small"), name)
+
+
+@each_class
 def test_an_index_built_from_nothing_on_any_scale_grows_with_its_boxes(name):
     for exponent in (-900, 0, 900):
         index = getattr(bp, name)(np.empty((0, 2, 2)))

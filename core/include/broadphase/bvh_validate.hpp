@@ -23,7 +23,7 @@ std::string Bvh::validate(const BoxView<T>& boxes, const std::int32_t* rows, std
   check(count == rows_, std::to_string(rows_) + " rows instead of " + std::to_string(count));
   check(blocks.parent(tree_.root) == static_cast<std::int32_t>(kNoPlace), "the root has a parent");
   std::size_t seen_blocks = 0, seen_rows = 0;
-  float box[8], given[8];
+  float box[8];
   const std::size_t dimension = tree_.dimension();
   const auto inside = [&](const float* inner, const float* outer) {
     bool holds = true;
@@ -52,8 +52,13 @@ std::string Bvh::validate(const BoxView<T>& boxes, const std::int32_t* rows, std
       const std::string row_name = "row " + std::to_string(what);
       if (!check(has(row) && row < boxes.count, row_name + " is not to be there")) return;
       check(places_[row] == place_of(block, lane), row_name + " is not where it is said to be");
-      local_box(tree_.frame, boxes, row, dimension, given);
-      check(inside(given, box), row_name + " sticks out of its lane");
+      // Lanes from when the frame was exact stay so, and are narrower than the same box would be filed as now: what
+      // counts is that they hold the numbers given.
+      bool holds = true;
+      for (std::size_t k = 0; k < dimension; ++k)
+        holds &= box[k] <= tree_.frame.local(static_cast<double>(boxes.lower_of(row)[k]), k) &&
+                 tree_.frame.local(static_cast<double>(boxes.upper_of(row)[k]), k) <= box[dimension + k];
+      check(holds, row_name + " sticks out of its lane");
     });
   });
   check(seen_blocks == blocks.count(), "blocks are lost");
