@@ -1,0 +1,40 @@
+"""The public BVH in both qualities."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.testing import assert_same_pairs, make_scene
+
+
+@pytest.mark.parametrize("quality", ["fast", "sah"])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_bvh_of_either_quality_is_sound_and_finds_the_pairs(quality, workers):
+    boxes = make_scene("lognormal", 30_000)
+    index = bp.BVH(boxes, quality=quality, workers=workers)
+    index.validate()
+    assert_same_pairs(index.pairs(workers=workers), bp.pairs(boxes))
+    again = pickle.loads(pickle.dumps(index))
+    again.validate()
+    assert again.stats()["nodes"] == index.stats()["nodes"]
+
+
+def test_bvh_of_a_quality_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="quality must be one of 'fast', 'sah', not 'best'"):
+        bp.BVH([[0, 0, 1, 1]], quality="best")
+
+
+@pytest.mark.parametrize("quality", ["fast", "sah"])
+def test_worn_tree_is_built_anew(quality):
+    rng = np.random.default_rng(5)
+    boxes = make_scene("uniform", 3000)
+    index = bp.BVH(boxes, quality=quality)
+    cost = index.stats()["cost"]
+    moved = boxes + (rng.random((3000, 1, 3)) - boxes[:, :1]).astype(boxes.dtype)
+    index.update(moved)
+    index.validate()
+    assert index.stats()["rebuilds"] == 1
+    assert index.stats()["cost"] < 1.3 * cost
+    assert_same_pairs(index.pairs(), bp.pairs(moved))
