@@ -38,3 +38,20 @@ def test_worn_tree_is_built_anew(quality):
     assert index.stats()["rebuilds"] == 1
     assert index.stats()["cost"] < 1.3 * cost
     assert_same_pairs(index.pairs(), bp.pairs(moved))
+
+
+@pytest.mark.parametrize("scene", ["uniform", "lognormal", "clusters", "uniform_2d"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_optimized_tree_is_sound_cheaper_and_answers_the_same(scene, dtype):
+    boxes = make_scene(scene, 5000, dtype=dtype)
+    index = bp.BVH(boxes)
+    before = index.stats()
+    assert index.optimize(rounds=4) > 0
+    index.validate()
+    assert index.stats()["cost"] < before["cost"]
+    assert index.stats()["depth"] == before["depth"]
+    assert_same_pairs(index.pairs(), bp.pairs(boxes))
+    index.update(boxes[:50] + dtype(0.01), rows=np.arange(50))
+    index.remove(np.arange(100, 900))
+    index.optimize()
+    index.validate()

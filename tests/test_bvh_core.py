@@ -94,6 +94,8 @@ def test_random_history_leaves_a_sound_tree_with_the_pairs_of_a_fresh_one(seed, 
             rows = rng.choice(living, min(len(living), rng.integers(1, most + 1)), replace=False).astype(np.int32)
             store[rows] = moved(rng, store[rows], far=action == 2)
             tree.update(store[:, 0], store[:, 1], rows)
+        if rng.random() < 0.2:
+            tree.optimize()
         living = np.flatnonzero(alive).astype(np.int32)
         assert tree.validate(store[:, 0], store[:, 1], living) == "", (seed, step)
         found = tree.pairs(store[:, 0], store[:, 1], True, None, 1, True, KNOWN)

@@ -62,6 +62,12 @@ class BvhIndex : public BlockIndex {
     bvh_.remove(rows.data(), rows.shape(0));
   }
 
+  std::size_t optimize() {
+    const nb::gil_scoped_release release;
+    Interrupt interrupt(signal_pending);
+    return bvh_.optimize(interrupt);
+  }
+
   // Pairs that began, and those that ended, since the last call.
   nb::tuple changes(AnyArray lower, AnyArray upper, bool touching, unsigned workers) {
     PairChanges found;
@@ -109,6 +115,7 @@ class BvhIndex : public BlockIndex {
         report.lanes > 0 ? static_cast<double>(report.lanes) / static_cast<double>(tree.blocks.count() * kLanes) : 0.0;
     result["cost"] = report.cost;
     result["bytes"] = memory_bytes();
+    result["regroupings"] = bvh_.regroupings();
     result["rebuilds"] = bvh_.rebuilds();
     result["tests"] = tests_.load();
     result["pairs"] = found_.load();
@@ -186,6 +193,7 @@ void bind_bvh(nb::module_& module) {
       .def("insert", &BvhIndex::insert, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
       .def("update", &BvhIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
       .def("remove", &BvhIndex::remove, nb::arg("rows"))
+      .def("optimize", &BvhIndex::optimize)
       .def("pairs", &BvhIndex::pairs, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("filter").none(),
            nb::arg("workers"), nb::arg("sort"), nb::arg("limit"))
       .def("count", &BvhIndex::count, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("filter").none(),

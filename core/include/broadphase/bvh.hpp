@@ -11,6 +11,7 @@
 #include "broadphase/bvh_bounds.hpp"
 #include "broadphase/bvh_edit.hpp"
 #include "broadphase/bvh_pairs.hpp"
+#include "broadphase/bvh_regroup.hpp"
 #include "broadphase/bvh_sah.hpp"
 #include "broadphase/plain_array.hpp"
 
@@ -126,6 +127,27 @@ class Bvh {
     changes_ += count;
     improve(boxes, work);
   }
+
+  // Goes once through the blocks, from the root down, and regroups what is below each where that leaves less surface.
+  // Returns how many gained. Throws bad_alloc or Interrupted, and then the tree is sound.
+  std::size_t optimize(Interrupt& interrupt) {
+    std::vector<std::int32_t> open;
+    if (tree_.root != kNoBlock) open.push_back(tree_.root);
+    BvhRegroup regroup(tree_, places_.get());
+    std::size_t gained = 0;
+    while (!open.empty()) {
+      const std::int32_t block = open.back();
+      open.pop_back();
+      open.reserve(open.size() + kLanes);
+      gained += static_cast<std::size_t>(regroup.run(block));
+      for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block),
+                    [&](std::size_t lane) { open.push_back(tree_.blocks.child(block)[lane]); });
+      interrupt.check();
+    }
+    regroupings_ += gained;
+    return gained;
+  }
+  std::size_t regroupings() const { return regroupings_; }
 
   BvhReport report() const {
     BvhReport result;
@@ -243,7 +265,8 @@ class Bvh {
   PlainArray<std::uint32_t> places_;  // of each row; kNoPlace: it is not there
   std::size_t rows_ = 0;
   std::size_t changes_ = 0, rebuilds_ = 0;  // since the last build or look at the tree; on its own
-  double area_a_row_ = 0;                   // half-areas of all blocks after the last build
+  std::size_t regroupings_ = 0;
+  double area_a_row_ = 0;  // half-areas of all blocks after the last build
 };
 
 }  // namespace broadphase

@@ -68,3 +68,49 @@ class BVH(BoxIndex):
 
     def _make_core(self) -> Any:
         return _native.Bvh(self.dimension, _QUALITIES[self._quality])
+
+    def optimize(self, rounds: int = 1) -> int:
+        """Regroup the nodes where that makes questions cheaper: for idle moments.
+
+        Parameters
+        ----------
+        rounds : int
+            How often to go through the tree, at most; ends where nothing is gained any more.
+
+        Returns
+        -------
+        int
+            How many nodes gained.
+
+        Raises
+        ------
+        ValueError
+            Fewer than 0 rounds.
+        RuntimeError
+            Another thread asks or changes the index.
+
+        Notes
+        -----
+        A round takes time O(n), about as long as a build of quality "sah". The answers stay the same.
+
+        References
+        ----------
+        .. [1] T. Karras, T. Aila, "Fast Parallel Construction of High-Quality Bounding Volume Hierarchies", HPG 2013.
+           https://doi.org/10.1145/2492045.2492055
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]]).optimize()
+        0
+        """
+        if rounds < 0:
+            raise ValueError(f"rounds must be 0 or more, not {rounds}")
+        gained = 0
+        with self._guard.changing:
+            for _ in range(rounds):
+                now: int = self._arranged().optimize()
+                gained += now
+                if not now:
+                    break
+        return gained
