@@ -64,7 +64,7 @@ class OctreeLattice {
       if (!(from[k] >= static_cast<double>(low_[k]) && to[k] <= static_cast<double>(high(k)))) return false;
       size = std::max(size, to[k] - from[k]);
       // A box that ends at the root's upper border is in the last cell.
-      spot.at[k] = std::min(static_cast<std::int64_t>(std::floor(from[k] / 2 + to[k] / 2)), high(k) - 1);
+      spot.at[k] = std::min(floor_of(from[k] / 2 + to[k] / 2), high(k) - 1);
     }
     if (looseness_ > 1)
       sink_loosely<D>(from, to, size, spot);
@@ -87,28 +87,34 @@ class OctreeLattice {
     return true;
   }
 
-  // For boxes of local coordinates between `low` and `high`, whose largest edges have `size` as a lower quartile.
-  void lay(std::size_t dimension, const double* low, const double* high, double size, double minimum,
-           double looseness) {
+  // For boxes between `low` and `high`, whose largest edges have `size` as a lower quartile. Cells begin at multiples
+  // of `minimum`, as it was given; if it was not, it is 0.
+  void lay(const LocalFrame& frame, std::size_t dimension, const double* low, const double* high, double size,
+           double minimum, double looseness) {
     dimension_ = dimension;
     looseness_ = looseness;
-    double extent = 0;
+    double extent = 0, begin[4] = {};
     for (std::size_t k = 0; k < dimension; ++k) extent = std::max(extent, high[k] - low[k]);
+    const double given = minimum;
+    minimum *= frame.scale;
     if (!(minimum > 0)) minimum = smallest_cell(extent, size);
     minimum = std::clamp(minimum, 0x1p-100, 0x1p100);
     while (std::ldexp(minimum, kMostLevels - 1) < extent) minimum *= 2;
     steps_ = 1 / minimum;
-    levels_ = 0;
-    while (levels_ < kMostLevels && std::ldexp(minimum, levels_) < extent) ++levels_;
-    // Cells begin at multiples of the smallest one: a border more, and the root may be too small by it.
-    for (;; ++levels_) {
+    for (std::size_t k = 0; k < dimension; ++k) {
+      begin[k] = std::floor(low[k] * steps_) * minimum;
+      if (given > 0) begin[k] = frame.local(std::floor(frame.given(low[k], k) / given) * given, k);
+      if (!(begin[k] <= low[k])) begin[k] = low[k];  // far from the origin multiples are rounded
+    }
+    // The boxes in its middle, to the nearest cell.
+    for (levels_ = 0;; ++levels_) {
+      const double cells = std::ldexp(1.0, levels_);
       bool encloses = true;
       for (std::size_t k = 0; k < dimension; ++k) {
-        const double slack = (std::ldexp(minimum, levels_) - (high[k] - low[k])) / 2;
-        base_[k] = std::floor((low[k] - slack) * steps_) / steps_;
+        const double spare = std::floor((cells - (high[k] - begin[k]) * steps_) / 2);
+        base_[k] = begin[k] - std::max(spare, 0.0) * minimum;
         low_[k] = 0;
-        encloses =
-            encloses && (low[k] - base_[k]) * steps_ >= 0 && (high[k] - base_[k]) * steps_ <= std::ldexp(1.0, levels_);
+        encloses = encloses && (low[k] - base_[k]) * steps_ >= 0 && (high[k] - base_[k]) * steps_ <= cells;
       }
       if (encloses || levels_ == kMostLevels) return;
     }
@@ -121,10 +127,18 @@ class OctreeLattice {
     return std::ldexp(1.0, std::ilogb(least));
   }
 
+  // As std::floor and std::ilogb, which are calls where the processor is not known; of what an int64 holds, and of
+  // numbers of 1 and more.
+  static std::int64_t floor_of(double x) {
+    const auto whole = static_cast<std::int64_t>(x);
+    return whole - (static_cast<double>(whole) > x);
+  }
+  static int exponent_of(double x) { return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52) - 1023; }
+
   template <std::size_t D>
   void sink_loosely(const double* from, const double* to, double size, Spot& spot) const {
     int level = 0;
-    if (size > looseness_) level = std::max(0, std::ilogb(size / looseness_));
+    if (size > looseness_) level = exponent_of(size / looseness_);
     while (level < levels_ && !holds<D>(from, to, spot, level)) ++level;
     spot.level = level;
   }
@@ -146,7 +160,7 @@ class OctreeLattice {
   void sink_strictly(const double* from, const double* to, Spot& spot) const {
     std::uint64_t differ = 0;
     for (std::size_t k = 0; k < D; ++k) {
-      const auto first = std::min(static_cast<std::int64_t>(std::floor(from[k])), high(k) - 1);
+      const auto first = std::min(floor_of(from[k]), high(k) - 1);
       const auto last = std::max(static_cast<std::int64_t>(std::ceil(to[k])) - 1, first);
       differ |= static_cast<std::uint64_t>((first - low_[k]) ^ (last - low_[k]));
       spot.at[k] = first;
@@ -162,40 +176,40 @@ class OctreeLattice {
   int levels_ = 0;
 };
 
-// The lattice for the given rows. Boxes with a corner at infinity, which no cell contains, have no say.
+// The lattice for the given rows. Corners at infinity, which no cell contains, have no say.
 template <class T>
 OctreeLattice lattice_of(const LocalFrame& frame, const BoxView<T>& boxes, std::size_t dimension,
                          const std::int32_t* rows, std::size_t count, const OctreeOptions& options) {
   constexpr std::size_t kLookedAt = 1024;
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  double low[4] = {kInfinity, kInfinity, kInfinity, kInfinity},
-         high[4] = {-kInfinity, -kInfinity, -kInfinity, -kInfinity};
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  T least[4] = {kInfinity, kInfinity, kInfinity, kInfinity}, most[4] = {-kInfinity, -kInfinity, -kInfinity, -kInfinity};
   std::vector<double> sizes;
   const std::size_t step = count / kLookedAt + 1;
   for (std::size_t at = 0; at < count; ++at) {
-    const auto row = static_cast<std::size_t>(rows[at]);
-    double lower[4], upper[4], size = 0;
+    const T* lower = boxes.lower_of(static_cast<std::size_t>(rows[at]));
+    const T* upper = boxes.upper_of(static_cast<std::size_t>(rows[at]));
     for (std::size_t k = 0; k < dimension; ++k) {
-      lower[k] = frame.local(static_cast<double>(boxes.lower_of(row)[k]), k);
-      upper[k] = frame.local(static_cast<double>(boxes.upper_of(row)[k]), k);
-      size = std::max(size, upper[k] - lower[k]);
+      least[k] = lower[k] < least[k] && lower[k] > -kInfinity ? lower[k] : least[k];
+      most[k] = upper[k] > most[k] && upper[k] < kInfinity ? upper[k] : most[k];
     }
-    bool is_finite = true;
+    if (at % step != 0) continue;
+    double size = 0;
     for (std::size_t k = 0; k < dimension; ++k)
-      is_finite = is_finite && std::isfinite(lower[k]) && std::isfinite(upper[k]);
-    if (!is_finite) continue;
-    for (std::size_t k = 0; k < dimension; ++k) {
-      low[k] = std::min(low[k], lower[k]);
-      high[k] = std::max(high[k], upper[k]);
-    }
-    if (at % step == 0) sizes.push_back(size);
+      size =
+          std::max(size, frame.local(static_cast<double>(upper[k]), k) - frame.local(static_cast<double>(lower[k]), k));
+    if (std::isfinite(size)) sizes.push_back(size);
+  }
+  double low[4], high[4];
+  for (std::size_t k = 0; k < dimension; ++k) {
+    low[k] = frame.local(static_cast<double>(least[k]), k);
+    high[k] = frame.local(static_cast<double>(most[k]), k);
   }
   for (std::size_t k = 0; k < options.world_lower.size(); ++k) {
     low[k] = std::min(low[k], frame.local(options.world_lower[k], k));
     high[k] = std::max(high[k], frame.local(options.world_upper[k], k));
   }
   for (std::size_t k = 0; k < dimension; ++k)
-    if (!(low[k] <= high[k])) low[k] = high[k] = 0;
+    if (!(low[k] <= high[k]) || !std::isfinite(low[k]) || !std::isfinite(high[k])) low[k] = high[k] = 0;
   double quartile = 0;
   if (!sizes.empty()) {
     const auto place = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 4);
@@ -203,7 +217,7 @@ OctreeLattice lattice_of(const LocalFrame& frame, const BoxView<T>& boxes, std::
     quartile = *place;
   }
   OctreeLattice lattice;
-  lattice.lay(dimension, low, high, quartile, options.minimum * frame.scale, options.looseness);
+  lattice.lay(frame, dimension, low, high, quartile, options.minimum, options.looseness);
   return lattice;
 }
 

@@ -102,6 +102,7 @@ class OctreePairs {
     if (tree.limit() == 0) return;
     if (!kinds.is_plain()) kinds_below_.assign(tree.limit(), 0);
     count_below(OctreeCells::kTop);
+    if (!kinds_below_.empty() && !kinds.pair_among(kinds_below_[OctreeCells::kTop])) return;
     const std::size_t all = below_[OctreeCells::kTop];
     most_ = std::clamp(all / kParts, kFewRows, kManyRows);
     plan(OctreeCells::kTop, interrupt);

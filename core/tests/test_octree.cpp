@@ -1,0 +1,120 @@
+// Random histories of an octree: after every update all is in its place, and the pairs are those of a double loop.
+#include <limits>
+#include <vector>
+
+#include "broadphase/octree_check.hpp"
+#include "broadphase/octree_pairs.hpp"
+#include "methods.hpp"
+
+namespace broadphase::tests {
+namespace {
+
+// A store whose boxes can be given other corners; rows not alive may hold anything.
+template <class T>
+struct Store {
+  std::size_t dimension;
+  std::vector<T> corners;
+  std::vector<bool> alive;
+
+  BoxView<T> view() const {
+    const auto stride = static_cast<std::ptrdiff_t>(2 * dimension);
+    return {corners.data(), corners.data() + dimension, stride, stride, alive.size()};
+  }
+  void set(std::size_t row, Random& random, std::size_t reach) {
+    for (std::size_t k = 0; k < dimension; ++k) {
+      T low = static_cast<T>(random.below(reach)) - static_cast<T>(reach / 2);
+      T high = low + static_cast<T>(random.below(3));
+      if (random.chance(0.01)) low = -std::numeric_limits<T>::infinity();
+      if (random.chance(0.01)) high = std::numeric_limits<T>::infinity();
+      corners[2 * dimension * row + k] = low;
+      corners[2 * dimension * row + dimension + k] = high;
+    }
+  }
+  std::vector<std::int32_t> rows() const {
+    std::vector<std::int32_t> result;
+    for (std::size_t row = 0; row < alive.size(); ++row)
+      if (alive[row]) result.push_back(static_cast<std::int32_t>(row));
+    return result;
+  }
+};
+
+template <class T>
+PairList plain_pairs_of(const Store<T>& store, const std::vector<std::uint8_t>& is_static) {
+  PairList result;
+  const BoxView<T> boxes = store.view();
+  for (std::size_t i = 0; i < boxes.count; ++i)
+    for (std::size_t j = i + 1; j < boxes.count; ++j)
+      if (store.alive[i] && store.alive[j] && (is_static[i] & is_static[j]) == 0 &&
+          overlaps(boxes.lower_of(i), boxes.upper_of(i), boxes.lower_of(j), boxes.upper_of(j), store.dimension, true,
+                   T(0)))
+        result.emplace_back(static_cast<std::int32_t>(i), static_cast<std::int32_t>(j));
+  return result;
+}
+
+template <class T>
+void compare(const PendingOctree& octree, const Store<T>& store, Random& random) {
+  const BoxView<T> boxes = store.view();
+  const std::vector<std::int32_t> rows = store.rows();
+  const std::string fault = OctreeCheck<T>(octree, boxes).fault(rows.data(), rows.size());
+  if (!fault.empty()) current_case() += ": " + fault;
+  CHECK(fault.empty());
+  std::vector<std::uint8_t> is_static(boxes.count);
+  for (auto& each : is_static) each = random.chance(0.3);
+  Filter filter;
+  filter.first.is_static = filter.second.is_static = is_static.data();
+  const PairList expected = plain_pairs_of(store, is_static);
+  Interrupt never;
+  for_each_level([&](const Kernels& kernels) {
+    const OctreePairs<T> pairs(octree, boxes, true, OctreeKinds::of_static(&filter), kernels, never);
+    CHECK(pairs_of(pairs, &filter, 2) == expected);
+  });
+}
+
+template <class T>
+void try_history(std::uint64_t seed) {
+  Random random(seed);
+  Store<T> store{1 + random.below(4), {}, {}};
+  OctreeOptions options;
+  options.minimum = random.chance(0.5) ? 0 : 0.5;
+  options.looseness = random.chance(0.3) ? 1 : random.chance(0.5) ? 1.5 : 2;
+  options.capacity = 1 + random.below(random.chance(0.5) ? 3 : 32);
+  BlockTree tree{Blocks(store.dimension), kNoBlock, {}};
+  PendingOctree octree(tree, options);
+  octree.replace(0, nullptr, 0);
+  Interrupt never;
+  for (std::size_t step = 0; step < 40; ++step) {
+    current_case() = "seed " + std::to_string(seed) + ", step " + std::to_string(step);
+    const std::size_t reach = random.chance(0.1) ? 1'000'000 : random.chance(0.5) ? 6 : 60;
+    for (std::size_t change = random.below(20); change > 0; --change) {
+      std::size_t row = random.below(store.alive.size() + 1);
+      if (row == store.alive.size()) {
+        store.alive.push_back(false);
+        store.corners.resize(2 * store.dimension * store.alive.size());
+      }
+      const auto number = static_cast<std::int32_t>(row);
+      if (store.alive[row] && random.chance(0.4)) {
+        store.alive[row] = false;
+        octree.remove(&number, 1);
+      } else {
+        store.alive[row] = true;
+        store.set(row, random, reach);
+        octree.put(store.alive.size(), &number, 1);
+      }
+    }
+    if (random.chance(0.3)) continue;  // several changes of a row are one
+    octree.settle(store.view(), never);
+    compare(octree, store, random);
+  }
+}
+
+}  // namespace
+}  // namespace broadphase::tests
+
+int main(int argc, char** argv) {
+  using namespace broadphase::tests;
+  const std::size_t histories = rounds(argc, argv, 60);
+  for (std::uint64_t seed = 0; seed < histories; ++seed) {
+    try_history<float>(seed);
+    try_history<double>(seed + 1'000'000'000);
+  }
+}
