@@ -10,7 +10,7 @@
 
 namespace broadphase {
 
-inline constexpr std::uint32_t kNoCell = 0xFFFFFFFF;
+inline constexpr std::uint32_t kNotOccupied = 0xFFFFFFFF;
 
 // Cells in the order of their keys: a cell's ancestors are before it, and all that is within it follows at once.
 // Sparse storage has nothing but these, and finds a cell by halving. Flat storage has a table besides, an entry for
@@ -30,15 +30,15 @@ class LinearCells {
       }
       key_.push_back(key);
       begin_.push_back(static_cast<std::uint32_t>(entry));
-      parent_.push_back(open.empty() ? kNoCell : open.back());
-      behind_.push_back(kNoCell);
+      parent_.push_back(open.empty() ? kNotOccupied : open.back());
+      behind_.push_back(kNotOccupied);
       open.push_back(cell);
       ++by_level_[keys_.level(key)];
     }
     for (const std::uint32_t cell : open) behind_[cell] = static_cast<std::uint32_t>(key_.size());
     begin_.push_back(static_cast<std::uint32_t>(order.size()));
     if (!flat) return;
-    table_.assign(level_start(keys_.depth + 1, keys_.dimension), kNoCell);
+    table_.assign(level_start(keys_.depth + 1, keys_.dimension), kNotOccupied);
     for (std::size_t cell = 0; cell < count(); ++cell)
       table_[place(keys_.level(key_[cell]), number(cell))] = cast(cell);
   }
@@ -50,22 +50,22 @@ class LinearCells {
   std::uint64_t number(std::size_t cell) const { return keys_.number(key_[cell]); }
   // Its entries of the order are [begin(cell), begin(cell + 1)).
   std::size_t begin(std::size_t cell) const { return begin_[cell]; }
-  // The smallest occupied cell around it, or kNoCell.
+  // The smallest occupied cell around it, or kNotOccupied.
   std::uint32_t parent(std::size_t cell) const { return parent_[cell]; }
   // The first cell behind those within it.
   std::size_t behind(std::size_t cell) const { return behind_[cell]; }
 
-  // The smallest occupied cell around one of the deepest level, or kNoCell.
+  // The smallest occupied cell around one of the deepest level, or kNotOccupied.
   std::uint32_t around(std::uint64_t first) const {
     if (!table_.empty()) {
       for (std::size_t level = keys_.depth + 1; level-- > 0; first >>= keys_.dimension)
-        if (table_[place(level, first)] != kNoCell) return table_[place(level, first)];
-      return kNoCell;
+        if (table_[place(level, first)] != kNotOccupied) return table_[place(level, first)];
+      return kNotOccupied;
     }
     const std::uint64_t key = keys_.key(first, keys_.depth);
     std::uint32_t cell = cast(static_cast<std::size_t>(std::upper_bound(key_.begin(), key_.end(), key) - key_.begin()));
-    if (cell == 0) return kNoCell;
-    for (--cell; cell != kNoCell && !keys_.contains(key_[cell], key);) cell = parent_[cell];
+    if (cell == 0) return kNotOccupied;
+    for (--cell; cell != kNotOccupied && !keys_.contains(key_[cell], key);) cell = parent_[cell];
     return cell;
   }
 

@@ -43,7 +43,7 @@ class CoveredLeaves {
   std::uint64_t test_count() const { return tests_.load(std::memory_order_relaxed); }
 
   void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
-    scratch.visited.resize(cells_.count(), kNoCell);
+    scratch.visited.resize(cells_.count(), kNotOccupied);
     scratch.tests = 0;
     in_dimension(dimension_, [&]<std::size_t D>() {
       const CellMap<D> map(world_, cells_.keys().depth);

@@ -57,8 +57,8 @@ class LinearValidation {
       for (std::size_t entry = cells.begin(cell); entry < cells.begin(cell + 1); ++entry)
         if (order.key[entry] != cells.key(cell)) return name + " has entries of others";
       const std::uint32_t parent = cells.parent(cell);
-      if (parent != kNoCell && !(parent < cell && cells.behind(parent) >= cells.behind(cell) &&
-                                 cells.keys().contains(cells.key(parent), cells.key(cell))))
+      if (parent != kNotOccupied && !(parent < cell && cells.behind(parent) >= cells.behind(cell) &&
+                                      cells.keys().contains(cells.key(parent), cells.key(cell))))
         return name + " is not within its parent";
       if (cells.around(cells.keys().first(cells.key(cell))) < cell) return name + " is not found";
     }

@@ -1,0 +1,130 @@
+// Morton numbers and keys; a kept linear tree through changes; both ways to its pairs, and the tasks they are cut into.
+#include "broadphase/linear_tree_covered.hpp"
+#include "broadphase/linear_tree_validate.hpp"
+#include "methods.hpp"
+
+namespace broadphase::tests {
+namespace {
+
+void check_numbers() {
+  current_case() = "numbers";
+  const std::uint64_t cell[] = {1, 2};
+  CHECK(morton_number(cell, 2) == 9);
+  CHECK(levels_to_common(4, 7, 2) == 1);
+  CHECK(level_start(2, 2) == 5 && level_start(3, 3) == 73);
+  Random random(1);
+  for (std::size_t dimension = 1; dimension <= 4; ++dimension)
+    for (std::size_t round = 0; round < 200; ++round) {
+      std::uint64_t at[4] = {};
+      for (std::size_t k = 0; k < dimension; ++k) at[k] = random.below(std::size_t{1} << 15);
+      const auto back = morton_cell(morton_number(at, dimension), dimension);
+      for (std::size_t k = 0; k < dimension; ++k) CHECK(back[k] == at[k]);
+    }
+}
+
+// Keys order cells as a walk does: ancestors first, then all within.
+void check_keys() {
+  Random random(2);
+  for (std::size_t dimension = 1; dimension <= 4; ++dimension) {
+    current_case() = "keys, dimension " + std::to_string(dimension);
+    const CellKeys keys(dimension, kMostDepth[dimension - 1]);
+    CHECK(keys.bits() <= 63);
+    for (std::size_t round = 0; round < 500; ++round) {
+      std::uint64_t key[2];
+      for (std::uint64_t& one : key) {
+        const std::size_t level = random.below(keys.depth + 1);
+        const std::uint64_t number = random.below(std::size_t{1} << std::min<std::size_t>(dimension * level, 40));
+        one = keys.key(number << keys.shift(level), level);
+        CHECK(keys.level(one) == level && keys.number(one) == number);
+      }
+      const std::uint64_t around = keys.common(key[0], key[1]);
+      CHECK(keys.contains(around, key[0]) && keys.contains(around, key[1]));
+      CHECK(around <= std::min(key[0], key[1]));
+      CHECK(std::max(key[0], key[1]) < keys.behind(keys.first(around), keys.level(around)));
+    }
+  }
+}
+
+template <class T>
+void check_history(std::uint64_t seed) {
+  Random random(seed);
+  SceneOptions options;
+  options.dimension = 1 + random.below(4);
+  options.count = 1 + random.below(300);
+  options.cells = 1 + random.below(40);
+  options.infinite = random.chance(0.2) ? 0.05 : 0;
+  const Boxes<T> before = lattice_boxes<T>(random, options), after = lattice_boxes<T>(random, options);
+  std::vector<std::int32_t> rows(options.count), some;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    rows[row] = static_cast<std::int32_t>(row);
+    if (random.chance(0.1)) some.push_back(rows[row]);
+  }
+  current_case() = "history, seed " + std::to_string(seed);
+  BlockTree tree;
+  tree.blocks = Blocks(options.dimension);
+  LinearOptions wanted;
+  wanted.flat = random.chance(0.5);
+  wanted.fixed = true;
+  wanted.depth = random.below(6);
+  LinearIndex index(tree, wanted);
+  Interrupt never;
+  const auto compare = [&](const BoxView<T>& view, const std::vector<std::int32_t>& living) {
+    CHECK(LinearValidation<T>(index, tree, view, living.data(), living.size()).fault().empty());
+    if (living.size() < rows.size()) return;
+    Problem<T> problem;
+    problem.first = view;
+    problem.dimension = options.dimension;
+    const PairList expected = plain_pairs(problem);
+    for_each_level([&](const Kernels& kernels) {
+      const LinearSource<T> source = index.source_of(view);
+      const LinearWalk<T> walk(index.order(), index.nodes(), source, false, true, kernels, never);
+      CHECK(pairs_of(walk, nullptr, 2) == expected);
+      const CoveredLeaves<T> leaves(index.order(), index.cells(), index.world(), source, true, kernels, never);
+      CHECK(pairs_of(leaves, nullptr, 2) == expected);
+      CHECK(count_of(leaves, nullptr, 1) == expected.size());
+    });
+  };
+  index.build(before.view, rows.data(), rows.size(), never);
+  compare(before.view, rows);
+  // All boxes move, some of them are told: those must be where they are now, so try with all and then without some.
+  index.refile(after.view, rows.data(), rows.size(), never);
+  compare(after.view, rows);
+  index.remove(some.data(), some.size());
+  std::vector<std::int32_t> left;
+  for (const std::int32_t row : rows)
+    if (std::find(some.begin(), some.end(), row) == some.end()) left.push_back(row);
+  compare(after.view, left);
+  index.refile(after.view, some.data(), some.size(), never);
+  compare(after.view, rows);
+}
+
+// One cell with more candidates than a task may have: cut by rows, each pair once.
+void check_long_tasks() {
+  constexpr std::size_t kCount = 5000;
+  const std::vector<float> zeros(2 * kCount, 0.0f);
+  const Boxes<float> equal(zeros, zeros, 2, 0);
+  Problem<float> problem;
+  problem.first = equal.view;
+  problem.dimension = 2;
+  for_each_level([&](const Kernels& kernels) {
+    current_case() = std::string("equal boxes, ") + kernels.level;
+    const LinearTree<float> method(problem, kernels, 1);
+    CHECK(method.task_count() > 2);
+    CHECK(count_of(method, nullptr, 2) == kCount * (kCount - 1) / 2);
+  });
+}
+
+}  // namespace
+}  // namespace broadphase::tests
+
+int main(int argc, char** argv) {
+  using namespace broadphase::tests;
+  const std::size_t scenes = rounds(argc, argv, 40);
+  check_numbers();
+  check_keys();
+  check_long_tasks();
+  for (std::uint64_t seed = 0; seed < scenes; ++seed) {
+    check_history<float>(seed);
+    check_history<double>(seed);
+  }
+}
