@@ -136,3 +136,27 @@ def test_answers_outlive_the_index():
     del index
     bp.BVH(make_scene("rects", 3000)).pairs()
     assert all(np.array_equal(a, b) for a, b in zip((*answers, found, *near), expected, strict=True))
+
+
+@EACH_INDEX
+def test_stats_say_what_all_kinds_say(kind):
+    boxes = make_scene("rects", 800)
+    index = kind(boxes)
+    index.query(boxes[:3]) if "query" in capabilities_of(kind) else None
+    found = index.pairs()
+    index.update(boxes[:1], rows=[0])
+    index.pairs()
+    stats = index.stats()
+    assert stats["method"] == kind.method
+    assert stats["rows"] == 800
+    assert stats["bytes"] == index.memory_bytes > boxes.nbytes
+    assert stats["seconds_of_query"] > 0
+    assert stats["seconds_of_update"] > 0
+    if "tests" in stats and kind is not bp.Index:
+        assert stats["pairs"] == len(found)
+        assert stats["brute_force_tests"] == 800 * 799 // 2
+        assert stats["tests_saved"] == stats["brute_force_tests"] - stats["tests"]
+    lines = str(stats).splitlines()
+    assert lines[0] == kind.method
+    assert len(lines) == len(stats)
+    assert dict(stats) == {name: stats[name] for name in stats}

@@ -84,7 +84,7 @@ class BoxIndex(PairQuestions, RayQuestions):
                 values["tests_saved"] = most - tests
             values["bytes"] = self._weight()
             values.update({f"seconds_of_{name}": seconds for name, seconds in self._seconds.items()})
-        return IndexStats({"method": self.method, **values})
+        return IndexStats({"method": self.method, **{name: values[name] for name in values if name != "method"}})
 
     def outline(self) -> Outline:
         """Get the cells or nodes of the index, to be drawn.
