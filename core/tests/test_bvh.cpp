@@ -1,0 +1,101 @@
+// Random histories of a Bvh: sound after every step, with the pairs of a plain search.
+#include "broadphase/bvh.hpp"
+
+#include <numeric>
+
+#include "broadphase/bvh_changes.hpp"
+#include "methods.hpp"
+
+namespace broadphase::tests {
+namespace {
+
+template <class T>
+PairList pairs_of_rows(const Problem<T>& problem, const Bvh& bvh) {
+  PairList result;
+  for (const auto& pair : plain_pairs(problem))
+    if (bvh.has(static_cast<std::size_t>(pair.first)) && bvh.has(static_cast<std::size_t>(pair.second)))
+      result.push_back(pair);
+  return result;
+}
+
+PairList without(const PairList& all, const PairList& less) {
+  PairList result;
+  std::set_difference(all.begin(), all.end(), less.begin(), less.end(), std::back_inserter(result));
+  return result;
+}
+
+template <class T>
+void check_history(std::uint64_t seed, const Kernels& kernels) {
+  Random random(seed);
+  SceneOptions options;
+  options.dimension = 1 + random.below(4);
+  options.count = 1 + random.below(150);
+  options.layout = 1;
+  options.cells = 1 + random.below(40);
+  options.infinite = random.chance(0.2) ? 0.05 : 0;
+  options.step = random.chance(0.3) ? 0.1 : 1;
+  Boxes<T> boxes = lattice_boxes<T>(random, options);
+  const Boxes<T> other = lattice_boxes<T>(random, options);
+  Problem<T> problem;
+  problem.first = boxes.view;
+  problem.dimension = options.dimension;
+  BlockTree tree;
+  tree.blocks = Blocks(options.dimension);
+  Bvh bvh(tree, random.chance(0.5) ? BvhQuality::sah : BvhQuality::fast);
+  BvhChanges<T> changes(options.dimension);
+  Interrupt never;
+  const Bvh::Work work{kernels, 1 + static_cast<unsigned>(random.below(2)), never};
+  PairList before;
+  for (std::size_t step = 0; step < 20; ++step) {
+    current_case() =
+        describe(problem) + ", " + kernels.level + ", seed " + std::to_string(seed) + ", step " + std::to_string(step);
+    const std::size_t action = random.below(4);
+    const double share = random.chance(0.5) ? 0.03 : 0.5;
+    std::vector<std::int32_t> rows;
+    for (std::size_t row = 0; row < options.count; ++row)
+      if (random.chance(share) && bvh.has(row) == (action > 0)) rows.push_back(static_cast<std::int32_t>(row));
+    // A row that went has come again as another one: here, that is told apart by asking in between.
+    if (action == 1) {
+      changes.mark(rows.data(), rows.size(), options.count, true);
+      bvh.remove(rows.data(), rows.size());
+    } else {
+      changes.mark(rows.data(), rows.size(), options.count, false);
+      if (action == 0) bvh.insert(boxes.view, rows.data(), rows.size(), work);
+      for (std::size_t at = 0; action > 1 && at < rows.size(); ++at)
+        for (std::size_t k = 0; k < options.dimension; ++k) {
+          const std::size_t to = static_cast<std::size_t>(rows[at]) * options.dimension + k;
+          const std::size_t from = random.below(options.count) * options.dimension + k;
+          boxes.numbers[to] = other.view.lower[from];
+          boxes.numbers[options.count * options.dimension + to] = other.view.upper[from];
+        }
+      if (action > 1) bvh.update(boxes.view, rows.data(), rows.size(), work);
+    }
+    if (random.chance(0.2)) bvh.optimize(never);
+    std::vector<std::int32_t> living;
+    for (std::size_t row = 0; row < options.count; ++row)
+      if (bvh.has(row)) living.push_back(static_cast<std::int32_t>(row));
+    const std::string wrong = bvh.validate(boxes.view, living.data(), living.size());
+    if (!wrong.empty()) current_case() += ": " + wrong;
+    CHECK(wrong.empty());
+    const PairList now = pairs_of_rows(problem, bvh);
+    const KeepOverlaps<T> keep{problem, tree.frame.exact};
+    CHECK(pairs_of(TreePairs<KeepOverlaps<T>>(tree, keep, kernels), nullptr, work.workers) == now);
+    const PairChanges found = changes.find(bvh, tree, boxes.view, true, work);
+    CHECK(in_order(found.began) == without(now, before));
+    CHECK(in_order(found.ended) == without(before, now));
+    before = now;
+  }
+}
+
+}  // namespace
+}  // namespace broadphase::tests
+
+int main(int argc, char** argv) {
+  using namespace broadphase::tests;
+  const std::size_t scenes = rounds(argc, argv, 60);
+  for (std::uint64_t seed = 0; seed < scenes; ++seed)
+    for_each_level([&](const broadphase::Kernels& kernels) {
+      check_history<float>(seed, kernels);
+      check_history<double>(seed, kernels);
+    });
+}
