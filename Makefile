@@ -45,7 +45,7 @@ bench: $(DONE)/package $(DONE)/bench ## compare with other libraries, pairs and 
 	$(BIN)/python benchmarks/queries.py
 
 .PHONY: targets
-targets: $(DONE)/package $(DONE)/cli ## measure every speed target, and how far "auto" is from the best method
+targets: $(DONE)/package $(DONE)/bench ## measure every speed target, and how far "auto" is from the best method
 	$(BIN)/python benchmarks/targets.py $(ARGS)
 	$(BIN)/python benchmarks/auto_regret.py
 

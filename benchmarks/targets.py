@@ -3,8 +3,8 @@
 Times are medians of interleaved runs of the public calls, NumPy in to NumPy out, one thread. T is the time of
 ``np.argsort`` of as many random float32, taken in between, so that the figures travel from machine to machine.
 
-    python benchmarks/targets.py              # about two minutes
-    python benchmarks/targets.py --quick      # about half a minute
+    python benchmarks/targets.py              # about five minutes
+    python benchmarks/targets.py --quick      # about a minute
     python benchmarks/targets.py --json results.json --data FOLDER_WITH_sccd_cloth-ball.npz
 """
 
@@ -26,7 +26,19 @@ from typing import Any
 import numpy as np
 
 import broadphase as bp
-from broadphase.bench import Timing, argsort_call, duration, grouped, median_times, show_table, timed
+from broadphase.bench import (
+    Timing,
+    argsort_call,
+    best_other,
+    compare_queries,
+    duration,
+    first_own,
+    grouped,
+    median_times,
+    show_table,
+    timed,
+)
+from broadphase.bench import ratio as query_ratio
 from broadphase.bench.machine import describe_machine
 from broadphase.data import describe, load
 from broadphase.testing import SCENES, checksum, make_scene
@@ -42,6 +54,9 @@ MULTIPLES = {
     "sticks": 6.0,
     "lognormal": 4.5,
 }
+PEER = 3.0  # an index and its questions are to be so many times faster than the quickest other library
+REBUILD = 10.0  # following a hundredth of the boxes, than building anew
+ANEW = 1.2  # following all boxes may take so many times the one-shot call
 DEAREST = 4.0  # no scene may cost more than this many times what the uniform one does, per box and pair
 TOO_SLOW = 0.1  # seconds for 10 000 boxes; a scene that takes more is not tried at ten times as many
 TARGET_DATA = {"EE": 5_197_332, "VF": 1_655_541}  # published counts of the cloth-ball set
@@ -215,6 +230,28 @@ def swept_cloth(path: Path) -> dict[str, tuple[list[Any], Any]]:
     return {"EE": ([edge_boxes], edges), "VF": ([(lower, upper), face_boxes], (vertices, faces))}
 
 
+def index_rows(pace: float) -> Iterator[Row]:
+    """Compare the indexes with the quickest other library of each kind, and what moves with starting anew."""
+    comparison = compare_queries(budget=100 * pace)
+    if absent := comparison.not_installed:
+        yield Row("libraries that are not installed", len(absent), "", note=", ".join(absent))
+    for task in dict.fromkeys(outcome.task for outcome in comparison.outcomes):
+        outcomes = {outcome.contestant: outcome for outcome in comparison.of(task)}
+        ours, other = first_own(comparison.of(task)), best_other(comparison.of(task))
+        if ours is None or other is None:
+            continue
+        note = f"{ours.title}; {other.verdict}"
+        times = {name: outcome.milliseconds or float("nan") for name, outcome in outcomes.items()}
+        mine = times[ours.contestant]
+        yield Row(f"{task}: {other.title}", query_ratio(other, ours), "×", PEER, True, mine, other.milliseconds, note)
+        if task == "few_move":
+            again = times["BVH_anew"]
+            yield Row("  a BVH built anew", again / mine, "×", REBUILD, True, mine, again)
+            yield Row("  pairs, anew", times["pairs"] / mine, "×", None, True, mine, times["pairs"])
+        if task == "all_move":
+            yield Row("  against pairs, anew", mine / times["pairs"], "×", ANEW, False, mine, times["pairs"])
+
+
 IMPORT = (
     "import numpy, time; start = time.perf_counter(); import broadphase; print((time.perf_counter() - start) * 1e3)"
 )
@@ -281,6 +318,7 @@ def main() -> int:
         density_rows(pace),
         real_rows(pace, chosen.data),
         process_rows(),
+        index_rows(pace),
     ]
     for part in parts:
         for row in part:

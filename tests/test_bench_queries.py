@@ -12,7 +12,7 @@ import pytest
 import broadphase as bp
 from broadphase import bench
 from broadphase.bench.peers import version_of
-from broadphase.bench.query_own import begin_one_shot, begin_own, capable, right_answer
+from broadphase.bench.query_own import begin_own, capable, right_answer, without_index
 from broadphase.bench.query_peers import QUERY_PEERS, QueryPeer
 from broadphase.bench.query_tasks import FRAMES, TASKS, task_named
 from broadphase.bench.query_verdicts import judge_changes, judge_first, judge_nearest, judge_sets
@@ -64,8 +64,7 @@ def test_own_indexes_answer_every_round_right(task):
     setting = SETTINGS[task.name]
     assert capable(task)[0] == "Index"
     calls = {name: begin_own(name, task, setting) for name in capable(task)}
-    if one_shot := begin_one_shot(task, setting):
-        calls["pairs"] = one_shot
+    calls.update((name, begin(setting)) for name, _, begin in without_index(task))
     for number in range(3):
         right = right_answer(task, setting, number)
         for name, call in calls.items():

@@ -29,6 +29,13 @@ def sorted_pair_keys(first: Any, second: Any) -> NDArray[np.int64]:
     return np.unique(keys[first != second])
 
 
+def keys_of(pairs: Pairs) -> NDArray[np.int64]:
+    """Pack pairs that are there once, the smaller row first, into one integer each, in order."""
+    keys = (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1]
+    keys.sort()
+    return keys
+
+
 def changed(before: NDArray[np.int64], now: NDArray[np.int64]) -> tuple[Pairs, Pairs]:
     """Give the pairs that began and those that ended, of sorted distinct keys."""
     began, ended = np.setdiff1d(now, before, assume_unique=True), np.setdiff1d(before, now, assume_unique=True)
@@ -139,11 +146,11 @@ def anew(find: Callable[[NDArray[Any]], Pairs]) -> tuple[Callable[[Setting], Rou
     """Make rounds of what finds all pairs of a frame from scratch: one that gives what changed, one that gives them."""
 
     def few(setting: Setting) -> Round:
-        last = sorted_pair_keys(*find(setting.boxes).T)
+        last = keys_of(find(setting.boxes))
 
         def step(number: int) -> tuple[Pairs, Pairs]:
             nonlocal last
-            before, last = last, sorted_pair_keys(*find(setting.frames[number].scene).T)
+            before, last = last, keys_of(find(setting.frames[number].scene))
             return changed(before, last)
 
         return step

@@ -11,7 +11,7 @@ from typing import Any
 
 from broadphase.bench.machine import describe_machine
 from broadphase.bench.peers import version_of
-from broadphase.bench.query_own import ONE_SHOT, begin_one_shot, begin_own, capable, right_answer
+from broadphase.bench.query_own import begin_own, capable, right_answer, without_index
 from broadphase.bench.query_peers import QUERY_PEERS, QueryPeer
 from broadphase.bench.query_tasks import FRAMES, TASKS, Setting, Task, task_named
 from broadphase.bench.timing import one_core, timed
@@ -94,21 +94,12 @@ class Entrant:
 def entrants(task: Task, peers: Iterable[str] | None) -> list[Entrant]:
     """List the indexes of broadphase, its one-shot call, and the peers (None: all that are installed)."""
     found = [Entrant(name, f"broadphase {name}", partial(begin_own, name, task)) for name in capable(task)]
-    if task.name in ONE_SHOT:
-        found.append(Entrant("pairs", ONE_SHOT[task.name], partial(begin_one_shot_of, task)))
+    found += [Entrant(*row) for row in without_index(task)]
     wanted = None if peers is None else set(peers)
     for row in QUERY_PEERS:
         if task.name in row.tasks and version_of(row.distribution) and (wanted is None or row.name in wanted):
             found.append(Entrant(row.name, row.title, row.begin, row))
     return found
-
-
-def begin_one_shot_of(task: Task, setting: Setting) -> Callable[[int], Any]:
-    """Give the rounds of the one-shot call, which the task is known to have."""
-    begun = begin_one_shot(task, setting)
-    if begun is None:
-        raise ValueError(f"there is no one-shot call for {task.name}")
-    return begun
 
 
 def compare_queries(

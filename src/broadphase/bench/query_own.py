@@ -5,23 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import broadphase as bp
-from broadphase.bench.moving_peers import changed, sorted_pair_keys
+from broadphase.bench.moving_peers import anew, changed, sorted_pair_keys
 from broadphase.bench.query_tasks import Setting, Task
 
 if TYPE_CHECKING:
     Round = Callable[[int], Any]
 
-__all__ = ["begin_one_shot", "begin_own", "capable", "right_answer"]
-
-ONE_SHOT = {  # who the one-shot call stands for, where it answers the same
-    "boxes_2d": "broadphase.pairs(a, b)",
-    "boxes_3d": "broadphase.pairs(a, b)",
-    "few_move": "broadphase.pairs, anew",
-    "all_move": "broadphase.pairs, anew",
-}
+__all__ = ["begin_own", "capable", "right_answer", "without_index"]
 
 
 def capable(task: Task) -> list[str]:
@@ -58,33 +49,24 @@ def follow(index: Any, task: Task, setting: Setting) -> Round:
     return every
 
 
-def begin_one_shot(task: Task, setting: Setting) -> Round | None:
-    """Give the call that answers without an index, where there is one."""
+def without_index(task: Task) -> list[tuple[str, str, Callable[[Setting], Round]]]:
+    """Give name, title and beginning of what broadphase does without an index that is kept, where it can."""
     if task.name.startswith("boxes"):
-
-        def cross(_: int) -> Any:
-            found = bp.pairs(setting.boxes, setting.asked[0])
-            return found[:, 1], found[:, 0]
-
-        return cross
+        return [("pairs", "broadphase.pairs(a, b)", lambda setting: lambda _: cross(setting))]
     if task.name == "all_move":
-
-        def anew(number: int) -> Any:
-            found = bp.pairs(setting.frames[number].scene)
-            return found[:, 0], found[:, 1]
-
-        return anew
+        return [("pairs", "broadphase.pairs, anew", anew(bp.pairs)[1])]
     if task.name == "few_move":
-        last = sorted_pair_keys(*bp.pairs(setting.boxes).T)
+        return [
+            ("pairs", "broadphase.pairs, anew", anew(bp.pairs)[0]),
+            ("BVH_anew", "broadphase BVH, anew", anew(lambda boxes: bp.BVH(boxes).pairs())[0]),
+        ]
+    return []
 
-        def differ(number: int) -> Any:
-            nonlocal last
-            found = bp.pairs(setting.frames[number].scene, sort=True).astype(np.int64)
-            before, last = last, (found[:, 0] << 32) | found[:, 1]
-            return changed(before, last)
 
-        return differ
-    return None
+def cross(setting: Setting) -> Any:
+    """Ask about boxes by joining two sets."""
+    found = bp.pairs(setting.boxes, setting.asked[0])
+    return found[:, 1], found[:, 0]
 
 
 def right_answer(task: Task, setting: Setting, number: int) -> Any:
