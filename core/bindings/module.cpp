@@ -127,7 +127,8 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
     Interrupt interrupt(signal_pending);
     check(problem, interrupt);
     SceneReport result = report_scene(problem, looked_at(problem));
-    if (result.pair_count < kPairsWorthALook) result.choice = MethodName::brute_force;
+    using T = std::remove_cvref_t<decltype(problem.grow)>;
+    if (result.pair_count < kPairsWorthALook<T>) result.choice = MethodName::brute_force;
     return result;
   });
   const auto axes = [&](const auto* values) {

@@ -31,7 +31,7 @@ void check(const Problem<T>& problem, Interrupt& interrupt) {
 template <class T>
 void prepare(AnyMethod<T>& method, MethodName name, const Problem<T>& problem, const Kernels& kernels, unsigned workers,
              Interrupt& interrupt) {
-  if (name == MethodName::automatic && all_pairs(problem) < kPairsWorthALook) name = MethodName::brute_force;
+  if (name == MethodName::automatic && all_pairs(problem) < kPairsWorthALook<T>) name = MethodName::brute_force;
   if (name == MethodName::automatic || name == MethodName::grid) {
     const SceneReport report = report_scene(problem, looked_at(problem));
     if (name == MethodName::automatic) name = report.choice;

@@ -91,8 +91,6 @@ class Grid {
   struct Task {
     std::uint32_t level, cell, part, parts;
   };
-  // Fewer boxes in a cell than this are swept as they are, however they lie.
-  static constexpr std::size_t kCrowd = 3000;
   // Where a box is expected to be tested against so many of them or more.
   static constexpr double kRunsWorthALook = 100;
 

@@ -108,6 +108,9 @@ struct GridCosts {
   static constexpr double kRefile = 40;  // a record taken to another grid
 };
 
+// Fewer boxes in a cell than this are swept as they are, however they lie; more may get a grid of their own.
+inline constexpr std::size_t kCrowd = 3000;
+
 // Where the boxes lie and how large they are, along each axis.
 struct SceneShape {
   double low[4] = {0, 0, 0, 0}, width[4] = {0, 0, 0, 0};
