@@ -26,7 +26,10 @@ HOPELESS = 5.0  # a method this many times slower than the best so far, on a ten
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What each method took on one scene, in milliseconds; `regret` is auto's time over the best."""
+    """What each method took on one scene at least, in milliseconds; `regret` is auto's time over the best.
+
+    The least of many interleaved runs: whatever else a machine does only adds to a time.
+    """
 
     scene: str
     box_count: int
@@ -54,7 +57,7 @@ def measure(scene: str, n: int, budget: float) -> Row | None:
     hopeful = [name for name in methods if n < 3_000 or firsts[name] <= HOPELESS * min(firsts.values())]
     calls = {name: partial(bp.pairs, boxes, method=name) for name in ("auto", *hopeful)}
     times = median_times(calls, budget=budget, least=5, most=1000)
-    milliseconds = {name: timing.milliseconds for name, timing in times.items()}
+    milliseconds = {name: timing.quickest for name, timing in times.items()}
     return Row(scene, n, bp.explain(boxes).method, milliseconds)
 
 
