@@ -93,7 +93,7 @@ nb::object query_balls(const BlockIndex& index, AnyArray lower, AnyArray upper, 
       .ragged<BallWalk>(
           centers.shape(0), workers, place_at(points, dimension),
           [&](const TreeQueries& queries, std::size_t question, BallWalk& walk, std::vector<std::int32_t>& rows) {
-            queries.by_ball(question, points + question * dimension, radius[question] * radius[question], walk, rows);
+            queries.by_ball(question, points + question * dimension, radius[question], walk, rows);
           });
 }
 
@@ -110,12 +110,12 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
   Questions(index, lower, upper, filter)
       .each<Scratch>(count, workers, place_at(points, dimension),
                      [&](const TreeQueries& queries, std::size_t question, Scratch& scratch) {
-                       queries.nearest(question, points + question * dimension, wanted,
-                                       limit[question] * limit[question], scratch.walk, scratch.found);
+                       const double scale = queries.nearest(question, points + question * dimension, wanted,
+                                                            limit[question], scratch.walk, scratch.found);
                        std::size_t at = question * wanted;
                        for (const KeyedRow& row : scratch.found) {
                          rows[at] = row.second;
-                         distances[at++] = std::sqrt(row.first);
+                         distances[at++] = std::sqrt(row.first) / scale;
                        }
                      });
   // Reshaped by the caller: with no questions, or none wanted, there is no telling the shape.

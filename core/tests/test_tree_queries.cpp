@@ -170,32 +170,38 @@ class Case {
   }
 
   void check_balls(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Question& question) {
-    const double squared = question.radius * question.radius;
     BallWalk walk;
     std::vector<std::int32_t> found;
-    const auto distance = [&](const double* box) {
+    // In squares of lengths times `scale`.
+    const auto distance = [&](const double* box, double scale) {
       double sum = 0;
       for (std::size_t k = 0; k < options_.dimension; ++k) {
         const double below = box[k] - question.box[k], above = question.box[k] - box[options_.dimension + k];
-        const double gap = below > 0 ? below : above > 0 ? above : 0;
+        const double gap = (below > 0 ? below : above > 0 ? above : 0) * scale;
         sum += gap * gap;
       }
       return sum;
     };
-    queries.by_ball(query, question.box, squared, walk, found);
-    CHECK(found == plain(given, query, [&](const double* box) { return distance(box) <= squared; }));
+    const auto reaches = [&](const double* box, double radius, double scale) {
+      const double found_at = distance(box, scale);
+      return found_at <= radius * scale * (radius * scale) && found_at < kNever;
+    };
+    const double scale = square_scale(question.radius);
+    queries.by_ball(query, question.box, question.radius, walk, found);
+    CHECK(found == plain(given, query, [&](const double* box) { return reaches(box, question.radius, scale); }));
 
-    for (const double limit : {squared, kNever}) {
+    for (const double farthest : {question.radius, kNever}) {
       std::vector<KeyedRow> expected, nearest;
-      for (const std::int32_t row : plain(given, query, [&](const double* box) { return distance(box) <= limit; })) {
+      const std::size_t wanted = random_.below(6);
+      const double unit = queries.nearest(query, question.box, wanted, farthest, walk, nearest);
+      for (const std::int32_t row :
+           plain(given, query, [&](const double* box) { return reaches(box, farthest, unit); })) {
         double box[8];
         given.read(static_cast<std::size_t>(row), box);
-        expected.emplace_back(distance(box), row);
+        expected.emplace_back(distance(box, unit), row);
       }
       std::sort(expected.begin(), expected.end());
-      const std::size_t wanted = random_.below(6);
       expected.resize(std::min(wanted, expected.size()));
-      queries.nearest(query, question.box, wanted, limit, walk, nearest);
       CHECK(nearest == expected);
     }
   }

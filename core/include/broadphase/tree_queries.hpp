@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -45,33 +46,39 @@ class TreeQueries {
     sort_from(found, begin);
   }
 
-  // Appends the rows at most the root of `squared` from `center`, ascending.
-  void by_ball(std::size_t query, const double* center, double squared, BallWalk& walk,
+  // Appends the rows at most `radius` from `center`, ascending.
+  void by_ball(std::size_t query, const double* center, double radius, BallWalk& walk,
                std::vector<std::int32_t>& found) const {
     const std::size_t begin = found.size();
-    start(walk, tree_, center, squared, false);
+    const double scale = square_scale(radius), squared = radius * scale * (radius * scale);
+    start(walk, tree_, center, squared, scale, false);
     const auto next = kernels_.next_by_distance[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk))
       for (std::size_t at = 0; at < walk.found; ++at)
-        if (allows(query, walk.rows[at]) && squared_distance(center, read(walk.rows[at]).box, dimension_) <= squared)
+        if (allows(query, walk.rows[at]) &&
+            squared_distance(center, read(walk.rows[at]).box, dimension_, scale) <= squared)
           found.push_back(walk.rows[at]);
     sort_from(found, begin);
   }
 
-  // The `wanted` nearest rows within the root of `squared`, as squares of distances, nearest first.
-  void nearest(std::size_t query, const double* center, std::size_t wanted, double squared, BallWalk& walk,
-               std::vector<KeyedRow>& found) const {
+  // The `wanted` nearest rows at most `farthest` away, nearest first, with the squares of their distances times that of
+  // the scale that is returned. What lies at infinity is near nothing.
+  double nearest(std::size_t query, const double* center, std::size_t wanted, double farthest, BallWalk& walk,
+                 std::vector<KeyedRow>& found) const {
     found.clear();
-    if (wanted == 0) return;
-    start(walk, tree_, center, squared, true);
+    if (wanted == 0) return 1;
+    double reach = 1 / tree_.frame.scale;
+    for (std::size_t k = 0; k < dimension_; ++k) reach = std::max(reach, std::fabs(center[k]));
+    const double scale = square_scale(reach), squared = farthest * scale * (farthest * scale);
+    start(walk, tree_, center, squared, scale, true);
     const auto next = kernels_.next_by_distance[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk)) {
       least_keys_first(walk);
       for (std::size_t at = 0; at < walk.found && walk.row_key[at] <= walk.limit; ++at) {
         const std::int32_t row = walk.rows[at];
         if (!allows(query, row)) continue;
-        const KeyedRow candidate(squared_distance(center, read(row).box, dimension_), row);
-        if (candidate.first > squared) continue;
+        const KeyedRow candidate(squared_distance(center, read(row).box, dimension_, scale), row);
+        if (candidate.first > squared || candidate.first == kNever) continue;
         if (found.size() < wanted) {
           found.push_back(candidate);
           std::push_heap(found.begin(), found.end());
@@ -82,10 +89,11 @@ class TreeQueries {
         } else {
           continue;
         }
-        if (found.size() == wanted) walk.limit = std::min(walk.limit, ball_limit(tree_, found.front().first));
+        if (found.size() == wanted) walk.limit = std::min(walk.limit, ball_limit(tree_, found.front().first, scale));
       }
     }
     std::sort_heap(found.begin(), found.end());
+    return scale;
   }
 
   // The row touched first, at a time for which length * time <= farthest; (kNever, -1) if there is none.

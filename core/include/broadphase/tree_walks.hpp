@@ -41,10 +41,12 @@ inline float rounded_up(double value) {
 }
 
 // Rows that may lie as near as `squared` (a square of a distance).
-inline float ball_limit(const BlockTree& tree, double squared) {
-  return rounded_up(squared * tree.frame.scale * tree.frame.scale);
+inline float ball_limit(const BlockTree& tree, double squared, double scale) {
+  const double local = tree.frame.scale / scale;
+  return rounded_up(squared > 0 ? squared * local * local : 0.0);
 }
-inline void start(BallWalk& walk, const BlockTree& tree, const double* center, double squared, bool ordered) {
+inline void start(BallWalk& walk, const BlockTree& tree, const double* center, double squared, double scale,
+                  bool ordered) {
   start(static_cast<Walk&>(walk), tree);
   const std::size_t dimension = tree.dimension();
   for (std::size_t k = 0; k < dimension; ++k) {
@@ -52,7 +54,7 @@ inline void start(BallWalk& walk, const BlockTree& tree, const double* center, d
     walk.center[dimension + k] = tree.frame.above(center[k], k);
   }
   walk.key[0] = 0;
-  walk.limit = ball_limit(tree, squared);
+  walk.limit = ball_limit(tree, squared, scale);
   walk.ordered = ordered;
 }
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["limits", "motions", "places", "point_boxes", "radii"]
 
-# Directions within these need no scaling: the square of their length, and a product with a time, stay in range.
-_LARGEST, _SMALLEST = 2.0**400, 2.0**-400
+# Directions within these need no scaling: the time in which one of them crosses a scene of any size is in range.
+_LARGEST, _SMALLEST = 2.0**10, 2.0**-10
 
 
 def places(values: Any, name: str, dimension: int) -> NDArray[np.float64]:
