@@ -103,19 +103,15 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
   const std::size_t count = centers.shape(0), dimension = centers.shape(1);
   std::vector<std::int32_t> rows(count * wanted, -1);
   std::vector<double> distances(count * wanted, kNever);
-  struct Scratch {
-    BallWalk walk;
-    std::vector<KeyedRow> found;
-  };
+  using Scratch = TreeQueries::NearestScratch;
   Questions(index, lower, upper, filter)
       .each<Scratch>(count, workers, place_at(points, dimension),
                      [&](const TreeQueries& queries, std::size_t question, Scratch& scratch) {
-                       const double scale = queries.nearest(question, points + question * dimension, wanted,
-                                                            limit[question], scratch.walk, scratch.found);
+                       queries.nearest(question, points + question * dimension, wanted, limit[question], scratch);
                        std::size_t at = question * wanted;
                        for (const KeyedRow& row : scratch.found) {
                          rows[at] = row.second;
-                         distances[at++] = std::sqrt(row.first) / scale;
+                         distances[at++] = std::sqrt(row.first) / scratch.scale;
                        }
                      });
   // Reshaped by the caller: with no questions, or none wanted, there is no telling the shape.

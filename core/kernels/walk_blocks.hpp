@@ -68,15 +68,22 @@ void next_by_box(BoxWalk& walk) {
 // One step of an ordered walk, once the keys of a block's lanes are known: what is within the limit goes to the stack,
 // if wanted with the least key uppermost, or is handed out.
 template <std::size_t D>
-void sort_out(OrderedWalk& walk, const BlockReader<D>& block, Eight keys, std::uint32_t hits, float own_key) {
+void sort_out(OrderedWalk& walk, std::int32_t at, const BlockReader<D>& block, Eight keys, std::uint32_t hits,
+              float own_key) {
   hits &= block.occupied();
   const std::uint32_t rows = hits & block.rows(), inner = hits ^ rows;
   if (block.next() != kNoBlock) {
     walk.key[walk.depth] = own_key;
     walk.stack[walk.depth++] = block.next();
   }
-  keep(keys, rows, walk.row_key + walk.found);
-  walk.found += keep(block.child(), rows, walk.rows + walk.found);
+  if (walk.ordered) {
+    keys.store(walk.lane_key);
+    walk.block = at;
+    walk.lanes = rows;
+    walk.found = rows != 0 ? 1 : 0;
+  } else {
+    walk.found += keep(block.child(), rows, walk.rows + walk.found);
+  }
   const std::size_t bottom = walk.depth;
   keep(keys, inner, walk.key + bottom);
   walk.depth += keep(block.child(), inner, walk.stack + bottom);
@@ -119,7 +126,7 @@ void next_by_distance(BallWalk& walk) {
       const Eight gap = larger(larger(block.lower(k) - high[k], low[k] - block.upper(k)), zero);
       square = k == 0 ? gap * gap : square + gap * gap;
     }
-    sort_out<D>(walk, block, square, at_most(square, limit), own_key);
+    sort_out<D>(walk, at, block, square, at_most(square, limit), own_key);
   }
 }
 
@@ -146,7 +153,7 @@ void next_by_time(SweepWalk& walk) {
       enter = larger(smaller(one, other), enter);
       leave = smaller(larger(one, other), leave);
     }
-    sort_out<D>(walk, block, enter, at_most(enter, leave * Eight::splat(kLonger)), own_key);
+    sort_out<D>(walk, at, block, enter, at_most(enter, leave * Eight::splat(kLonger)), own_key);
   }
 }
 

@@ -170,39 +170,36 @@ class Case {
   }
 
   void check_balls(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Question& question) {
-    BallWalk walk;
-    std::vector<std::int32_t> found;
-    // In squares of lengths times `scale`.
-    const auto distance = [&](const double* box, double scale) {
+    const auto distance = [&](const double* box) {
       double sum = 0;
       for (std::size_t k = 0; k < options_.dimension; ++k) {
         const double below = box[k] - question.box[k], above = question.box[k] - box[options_.dimension + k];
-        const double gap = (below > 0 ? below : above > 0 ? above : 0) * scale;
+        const double gap = below > 0 ? below : above > 0 ? above : 0;
         sum += gap * gap;
       }
       return sum;
     };
-    const auto reaches = [&](const double* box, double radius, double scale) {
-      const double found_at = distance(box, scale);
-      return found_at <= radius * scale * (radius * scale) && found_at < kNever;
-    };
-    const double scale = square_scale(question.radius);
+    const double squared = question.radius * question.radius;
+    BallWalk walk;
+    std::vector<std::int32_t> found;
     queries.by_ball(query, question.box, question.radius, walk, found);
-    CHECK(found == plain(given, query, [&](const double* box) { return reaches(box, question.radius, scale); }));
+    CHECK(found == plain(given, query, [&](const double* box) { return distance(box) <= squared; }));
 
-    for (const double farthest : {question.radius, kNever}) {
-      std::vector<KeyedRow> expected, nearest;
-      const std::size_t wanted = random_.below(6);
-      const double unit = queries.nearest(query, question.box, wanted, farthest, walk, nearest);
-      for (const std::int32_t row :
-           plain(given, query, [&](const double* box) { return reaches(box, farthest, unit); })) {
+    for (const double limit : {question.radius, kNever}) {
+      std::vector<KeyedRow> expected;
+      const auto near = [&](const double* box) { return distance(box) <= limit * limit && distance(box) < kNever; };
+      for (const std::int32_t row : plain(given, query, near)) {
         double box[8];
         given.read(static_cast<std::size_t>(row), box);
-        expected.emplace_back(distance(box, unit), row);
+        expected.emplace_back(distance(box), row);
       }
       std::sort(expected.begin(), expected.end());
+      const std::size_t wanted = random_.chance(0.5) ? 3 : random_.below(40);
       expected.resize(std::min(wanted, expected.size()));
-      CHECK(nearest == expected);
+      queries.nearest(query, question.box, wanted, limit, nearest_);
+      for (KeyedRow& row : nearest_.found) row.first /= nearest_.scale * nearest_.scale;
+      CHECK(nearest_.found == expected);
+      for (KeyedRow& row : nearest_.found) row.first *= nearest_.scale * nearest_.scale;
     }
   }
 
@@ -272,6 +269,7 @@ class Case {
   std::vector<std::int32_t> rows_;
   std::vector<std::uint64_t> layer_, mask_;
   QueryFilter filter_;
+  TreeQueries::NearestScratch nearest_;  // carries over from question to question
 };
 
 template <class T>

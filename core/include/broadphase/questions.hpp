@@ -26,24 +26,21 @@ struct QueryFilter {
   }
 };
 
-// What lengths are multiplied by before they are squared: a power of two, which rounds nothing, and 1 unless squares of
-// about `length` would be too large or too small for doubles of full precision.
-inline double square_scale(double length) {
-  constexpr double kSmall = 0x1p-400, kLarge = 0x1p500;
-  if (length >= kSmall && length <= kLarge) return 1;
-  // What is compared with 0 must not become 0.
-  if (!(length > 0)) return 0x1p1000;
-  return std::ldexp(1.0, std::isfinite(length) ? -std::clamp(std::ilogb(length), -1000, 1000) : 0);
-}
-
-// The square of the distance of a point to a box, all lengths multiplied by `scale`; 0 inside.
-inline double squared_distance(const double* point, const double* box, std::size_t dimension, double scale = 1) {
+// The square of the distance of a point to a box, 0 inside; lengths are multiplied by `scale`, a power of two, first,
+// so that the squares of very long and very short ones are numbers yet. kNever for a box at infinity.
+inline double squared_distance(const double* point, const double* box, std::size_t dimension, double scale) {
   double sum = 0;
   for (std::size_t k = 0; k < dimension; ++k) {
     const double gap = std::max(std::max(box[k] - point[k], point[k] - box[dimension + k]), 0.0) * scale;
     sum = k == 0 ? gap * gap : sum + gap * gap;
   }
   return sum;
+}
+
+// The power of two that takes `length` to [1, 2): in the range of its squares, nothing is lost. 0 is taken for tiny.
+inline double unit_scale(double length) {
+  constexpr int kMost = 1000;
+  return std::ldexp(1.0, length > 0 ? -std::clamp(std::ilogb(length), -kMost, kMost) : kMost);
 }
 
 // A box [a, b] moved by `motion`; a point for a ray.

@@ -50,8 +50,8 @@ class TreeQueries {
   void by_ball(std::size_t query, const double* center, double radius, BallWalk& walk,
                std::vector<std::int32_t>& found) const {
     const std::size_t begin = found.size();
-    const double scale = square_scale(radius), squared = radius * scale * (radius * scale);
-    start(walk, tree_, center, squared, scale, false);
+    const double scale = unit_scale(radius), squared = radius * scale * (radius * scale);
+    start(walk, tree_, center, ball_limit(tree_, squared, scale), false);
     const auto next = kernels_.next_by_distance[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk))
       for (std::size_t at = 0; at < walk.found; ++at)
@@ -61,39 +61,48 @@ class TreeQueries {
     sort_from(found, begin);
   }
 
-  // The `wanted` nearest rows at most `farthest` away, nearest first, with the squares of their distances times that of
-  // the scale that is returned. What lies at infinity is near nothing.
-  double nearest(std::size_t query, const double* center, std::size_t wanted, double farthest, BallWalk& walk,
-                 std::vector<KeyedRow>& found) const {
-    found.clear();
-    if (wanted == 0) return 1;
-    double reach = 1 / tree_.frame.scale;
-    for (std::size_t k = 0; k < dimension_; ++k) reach = std::max(reach, std::fabs(center[k]));
-    const double scale = square_scale(reach), squared = farthest * scale * (farthest * scale);
-    start(walk, tree_, center, squared, scale, true);
-    const auto next = kernels_.next_by_distance[dimension_ - 1];
-    for (next(walk); walk.found > 0; next(walk)) {
-      least_keys_first(walk);
-      for (std::size_t at = 0; at < walk.found && walk.row_key[at] <= walk.limit; ++at) {
-        const std::int32_t row = walk.rows[at];
-        if (!allows(query, row)) continue;
-        const KeyedRow candidate(squared_distance(center, read(row).box, dimension_, scale), row);
-        if (candidate.first > squared || candidate.first == kNever) continue;
-        if (found.size() < wanted) {
-          found.push_back(candidate);
-          std::push_heap(found.begin(), found.end());
-        } else if (candidate < found.front()) {
-          std::pop_heap(found.begin(), found.end());
-          found.back() = candidate;
-          std::push_heap(found.begin(), found.end());
-        } else {
-          continue;
-        }
-        if (found.size() == wanted) walk.limit = std::min(walk.limit, ball_limit(tree_, found.front().first, scale));
-      }
+  // What one question tells the next: neither is further from a box than the other by more than they lie apart.
+  struct NearestScratch {
+    BallWalk walk;
+    std::vector<KeyedRow> found;  // the answer, nearest first: squares of distances, multiplied by `scale` first
+    double scale = 1;
+    double point[4];         // of the last question
+    std::size_t wanted = 0;  // in the last question; 0 if it found fewer, or if there was none
+  };
+
+  // The `wanted` nearest rows that are at most `farthest` away.
+  void nearest(std::size_t query, const double* center, std::size_t wanted, double farthest,
+               NearestScratch& scratch) const {
+    BallWalk& walk = scratch.walk;
+    std::vector<KeyedRow>& found = scratch.found;
+    const double last_scale = std::exchange(scratch.scale, scale_near(center)), scale = scratch.scale;
+    const double squared = farthest * scale * (farthest * scale);
+    float limit = ball_limit(tree_, squared, scale);
+    if (wanted > 0 && scratch.wanted == wanted && last_scale == scale) {
+      // More than all roundings of these few sums and roots.
+      constexpr double kMore = 1 + 1e-12;
+      double step = 0;
+      for (std::size_t k = 0; k < dimension_; ++k) step += std::fabs(center[k] - scratch.point[k]);
+      const double reach = (std::sqrt(found.back().first) + step * scale) * kMore;
+      limit = std::min(limit, ball_limit(tree_, reach * reach, scale));
     }
-    std::sort_heap(found.begin(), found.end());
-    return scale;
+    start(walk, tree_, center, limit, true);
+    found.clear();
+    const auto next = kernels_.next_by_distance[dimension_ - 1];
+    if (wanted > 0)
+      for (next(walk); walk.found > 0; next(walk))
+        while (walk.lanes != 0) {
+          const std::size_t lane = take_least(walk);
+          if (walk.lane_key[lane] > walk.limit) break;
+          const std::int32_t row = tree_.blocks.child(walk.block)[lane];
+          if (!allows(query, row)) continue;
+          const KeyedRow candidate(squared_distance(center, read(walk.block, lane).box, dimension_, scale), row);
+          if (candidate.first > squared || candidate.first == kNever) continue;
+          if (!put_in_order(found, wanted, candidate)) continue;
+          if (found.size() == wanted) walk.limit = std::min(walk.limit, ball_limit(tree_, found.back().first, scale));
+        }
+    scratch.wanted = found.size() == wanted && filter_.row_layer == nullptr ? wanted : 0;
+    std::copy_n(center, dimension_, scratch.point);
   }
 
   // The row touched first, at a time for which length * time <= farthest; (kNever, -1) if there is none.
@@ -102,10 +111,12 @@ class TreeQueries {
     const double unit = start(walk, tree_, sweep, farthest / length, true);
     const auto next = kernels_.next_by_time[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk)) {
-      least_keys_first(walk);
-      for (std::size_t at = 0; at < walk.found && walk.row_key[at] <= walk.limit; ++at) {
-        if (!allows(query, walk.rows[at])) continue;
-        const KeyedRow candidate(touch_time(sweep, read(walk.rows[at]).box, dimension_, kNever), walk.rows[at]);
+      while (walk.lanes != 0) {
+        const std::size_t lane = take_least(walk);
+        if (walk.lane_key[lane] > walk.limit) break;
+        const std::int32_t row = tree_.blocks.child(walk.block)[lane];
+        if (!allows(query, row)) continue;
+        const KeyedRow candidate(touch_time(sweep, read(walk.block, lane).box, dimension_, kNever), row);
         if (candidate.first == kNever || !(candidate.first * length <= farthest)) continue;
         if (best.second >= 0 && !(candidate < best)) continue;
         best = candidate;
@@ -134,9 +145,10 @@ class TreeQueries {
     start(walk, tree_, sweep, farthest / length, true);
     const auto next = kernels_.next_by_time[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk))
-      for (std::size_t at = 0; at < walk.found; ++at) {
-        if (!allows(query, walk.rows[at])) continue;
-        const double time = touch_time(sweep, read(walk.rows[at]).box, dimension_, kNever);
+      while (walk.lanes != 0) {
+        const std::size_t lane = take_least(walk);
+        if (!allows(query, tree_.blocks.child(walk.block)[lane])) continue;
+        const double time = touch_time(sweep, read(walk.block, lane).box, dimension_, kNever);
         if (time != kNever && time * length <= farthest) return true;
       }
     return false;
@@ -175,19 +187,57 @@ class TreeQueries {
     return filter_.allows(static_cast<std::size_t>(row), query);
   }
 
-  // Of the few rows of one block: the best one often makes the others needless.
-  static void least_keys_first(OrderedWalk& walk) {
-    for (std::size_t at = 1; at < walk.found; ++at) {
-      const float key = walk.row_key[at];
-      const std::int32_t row = walk.rows[at];
-      std::size_t place = at;
-      for (; place > 0 && walk.row_key[place - 1] > key; --place) {
-        walk.row_key[place] = walk.row_key[place - 1];
-        walk.rows[place] = walk.rows[place - 1];
-      }
-      walk.row_key[place] = key;
-      walk.rows[place] = row;
+  // 1 wherever the squares of distances in this tree and around this point are numbers.
+  double scale_near(const double* center) const {
+    constexpr double kLong = 0x1p500, kShort = 0x1p-400;
+    double length = 1 / tree_.frame.scale;
+    for (std::size_t k = 0; k < dimension_; ++k) length = std::max(length, std::fabs(center[k]));
+    return length > kLong || length < kShort ? unit_scale(length) : 1;
+  }
+
+  // Keeps the least `wanted`, in order. False if this one is not among them.
+  static bool put_in_order(std::vector<KeyedRow>& found, std::size_t wanted, const KeyedRow& candidate) {
+    if (found.size() == wanted) {
+      if (!(candidate < found.back())) return false;
+      found.back() = candidate;
+    } else {
+      found.push_back(candidate);
     }
+    // Of many, the place is looked up first; of few, that would take longer than to move them.
+    constexpr std::size_t kFew = 16;
+    auto place = found.end() - 1;
+    if (found.size() > kFew) {
+      const auto to = std::lower_bound(found.begin(), place, candidate);
+      std::move_backward(to, place, found.end());
+      *to = candidate;
+      return true;
+    }
+    for (; place != found.begin() && candidate < *(place - 1); --place) *place = *(place - 1);
+    *place = candidate;
+    return true;
+  }
+
+  // A lane's row as it was given. Where nothing was rounded, the block tells, which has been read anyway.
+  Box read(std::int32_t block, std::size_t lane) const {
+    if (!tree_.frame.exact) return read(tree_.blocks.child(block)[lane]);
+    Box result;
+    const double scale = 1 / tree_.frame.scale;  // a power of two, like its inverse
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      result.box[k] = static_cast<double>(tree_.blocks.lower(block, k)[lane]) * scale;
+      result.box[dimension_ + k] = static_cast<double>(tree_.blocks.upper(block, k)[lane]) * scale;
+    }
+    return result;
+  }
+
+  // Takes the lane with the least key from those left: the best one often makes the others needless.
+  static std::size_t take_least(OrderedWalk& walk) {
+    auto least = static_cast<std::size_t>(std::countr_zero(walk.lanes));
+    for (std::uint32_t lanes = walk.lanes & (walk.lanes - 1); lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+      least = walk.lane_key[lane] < walk.lane_key[least] ? lane : least;
+    }
+    walk.lanes &= ~(1u << least);
+    return least;
   }
 
   static void sort_from(std::vector<std::int32_t>& rows, std::size_t begin) {

@@ -40,13 +40,12 @@ inline float rounded_up(double value) {
                                                                         : std::numeric_limits<float>::infinity();
 }
 
-// Rows that may lie as near as `squared` (a square of a distance).
+// Rows whose distance may be the root of `squared`, a square of lengths multiplied by `scale` (see squared_distance).
 inline float ball_limit(const BlockTree& tree, double squared, double scale) {
-  const double local = tree.frame.scale / scale;
-  return rounded_up(squared > 0 ? squared * local * local : 0.0);
+  const double units = tree.frame.scale / scale;
+  return rounded_up(squared * units * units);
 }
-inline void start(BallWalk& walk, const BlockTree& tree, const double* center, double squared, double scale,
-                  bool ordered) {
+inline void start(BallWalk& walk, const BlockTree& tree, const double* center, float limit, bool ordered) {
   start(static_cast<Walk&>(walk), tree);
   const std::size_t dimension = tree.dimension();
   for (std::size_t k = 0; k < dimension; ++k) {
@@ -54,7 +53,7 @@ inline void start(BallWalk& walk, const BlockTree& tree, const double* center, d
     walk.center[dimension + k] = tree.frame.above(center[k], k);
   }
   walk.key[0] = 0;
-  walk.limit = ball_limit(tree, squared, scale);
+  walk.limit = limit;
   walk.ordered = ordered;
 }
 

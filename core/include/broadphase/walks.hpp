@@ -36,14 +36,16 @@ struct BoxWalk : Walk {
   float box[8] = {};  // D lower, then D upper; closed
 };
 
-// Walks that look at what is near before what is far. `key` is of each block on the stack, `row_key` of each row: the
-// least that it, or a row below it, can have. What has more than `limit` is passed over.
+// Walks that look at what is near before what is far. `key` is of each block on the stack: the least that a row below
+// can have. What has more than `limit` is passed over.
 struct OrderedWalk : Walk {
   float limit = 0;
-  // The blocks with the least keys first, and rows handed out a block at a time, for the limit to shrink in between;
-  // otherwise as it comes.
+  // The blocks with the least keys first, and one block's rows at a time, for the limit to shrink in between: those of
+  // the lanes whose bits are set in `lanes`, with a key each. `rows` is not used. Otherwise as it comes.
   bool ordered = false;
-  float row_key[kMostRows + kLanes];
+  std::int32_t block = kNoBlock;
+  std::uint32_t lanes = 0;
+  float lane_key[kLanes];
   float key[kStackSize + kLanes];
 };
 
