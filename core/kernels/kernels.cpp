@@ -7,6 +7,7 @@
 #include "overlap_runs.hpp"
 #include "pack_boxes.hpp"
 #include "pair_blocks.hpp"
+#include "rank_keys.hpp"
 #include "sweep_cell.hpp"
 #include "walk_blocks.hpp"
 
@@ -42,6 +43,7 @@ const Kernels kKernels = {
     count_hits,
     list_hits,
     name_rows,
+    rank_keys,
     {next_by_box<1>, next_by_box<2>, next_by_box<3>, next_by_box<4>},
     {next_by_distance<1>, next_by_distance<2>, next_by_distance<3>, next_by_distance<4>},
     {next_by_time<1>, next_by_time<2>, next_by_time<3>, next_by_time<4>},

@@ -60,6 +60,9 @@ struct Kernels {
   void (*name_rows)(const std::uint64_t* hits, std::size_t count, const std::uint32_t* a, const std::uint32_t* b,
                     bool ordered, std::int32_t* first, std::int32_t* second);
 
+  // See the kernel of this name.
+  void (*rank_keys)(const std::int32_t* key, std::size_t count, std::int32_t* rank);
+
   // Trees of blocks: see walks.hpp.
   void (*next_by_box[4])(BoxWalk&);
   void (*next_by_distance[4])(BallWalk&);
