@@ -186,9 +186,12 @@ class BvhIndex : public BlockIndex {
 }  // namespace
 
 void bind_bvh(nb::module_& module) {
-  nb::enum_<BvhQuality>(module, "BvhQuality").value("fast", BvhQuality::fast).value("sah", BvhQuality::sah);
+  nb::enum_<BvhQuality>(module, "BvhQuality")
+      .value("fast", BvhQuality::fast)
+      .value("balanced", BvhQuality::balanced)
+      .value("sah", BvhQuality::sah);
   nb::class_<BvhIndex, BlockIndex>(module, "Bvh")
-      .def(nb::init<std::size_t, BvhQuality>(), nb::arg("dimension"), nb::arg("quality") = BvhQuality::fast)
+      .def(nb::init<std::size_t, BvhQuality>(), nb::arg("dimension"), nb::arg("quality") = BvhQuality::balanced)
       .def("build", &BvhIndex::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
       .def("insert", &BvhIndex::insert, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
       .def("update", &BvhIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)

@@ -41,7 +41,7 @@ void check_history(std::uint64_t seed, const Kernels& kernels) {
   problem.dimension = options.dimension;
   BlockTree tree;
   tree.blocks = Blocks(options.dimension);
-  Bvh bvh(tree, random.chance(0.5) ? BvhQuality::sah : BvhQuality::fast);
+  Bvh bvh(tree, static_cast<BvhQuality>(random.below(3)));
   BvhChanges<T> changes(options.dimension);
   Interrupt never;
   const Bvh::Work work{kernels, 1 + static_cast<unsigned>(random.below(2)), never};

@@ -13,12 +13,13 @@
 #include "broadphase/bvh_pairs.hpp"
 #include "broadphase/bvh_regroup.hpp"
 #include "broadphase/bvh_sah.hpp"
+#include "broadphase/median_order.hpp"
 #include "broadphase/plain_array.hpp"
 
 namespace broadphase {
 
 // How builds go about it: packed along a curve, or cut by the surface-area heuristic.
-enum class BvhQuality { fast, sah };
+enum class BvhQuality { fast, balanced, sah };
 
 // How a tree is, in plain numbers.
 struct BvhReport {
@@ -31,7 +32,7 @@ struct BvhReport {
 // Arranges rows in the blocks of a tree that its owner shows to everybody's queries.
 class Bvh {
  public:
-  explicit Bvh(BlockTree& tree, BvhQuality quality = BvhQuality::fast) : tree_(tree), quality_(quality) {}
+  explicit Bvh(BlockTree& tree, BvhQuality quality = BvhQuality::balanced) : tree_(tree), quality_(quality) {}
   Bvh(const Bvh&) = delete;
   Bvh& operator=(const Bvh&) = delete;
 
@@ -55,12 +56,12 @@ class Bvh {
     places.grow(boxes.count);
     std::fill_n(places.get(), boxes.count, kNoPlace);
     const GrownBoxes<T> given{boxes, tree_.dimension()};
-    if (quality_ == BvhQuality::sah) {
+    if (quality_ == BvhQuality::sah)
       build_by_area(tree_, given, rows, count, places.get(), work.workers, work.interrupt);
-    } else {
-      TreePacker<T> packer;
-      packer.pack(tree_, given, rows, count, places.get(), work.kernels, work.workers, work.interrupt);
-    }
+    else if (quality_ == BvhQuality::balanced)
+      pack<MedianOrder<T>>(given, rows, count, places.get(), work);
+    else
+      pack<CurveOrder<T>>(given, rows, count, places.get(), work);
     places_ = std::move(places);
     rows_ = count;
     area_a_row_ = area_of_blocks() / static_cast<double>(std::max<std::size_t>(rows_, 1));
@@ -197,6 +198,13 @@ class Bvh {
   std::string validate(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) const;
 
  private:
+  template <class Order, class T>
+  void pack(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, std::uint32_t* places,
+            const Work& work) {
+    TreePacker<T, Order> packer;
+    packer.pack(tree_, boxes, rows, count, places, work.kernels, work.workers, work.interrupt);
+  }
+
   // Above these shares of all rows, one by one is slower than all at once.
   static constexpr std::size_t kManyInserts = 4, kManyMoves = 4;
   // The tree is built anew when its blocks have grown by this factor: then questions take about so much longer, and a

@@ -105,8 +105,8 @@ inline void hang(Blocks& blocks, const PackedLevels& packed, std::size_t level, 
 }
 
 // Fills the rows' blocks [begin, end). False if the frame turned out not to be exact.
-template <class T>
-bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, const CurveOrder<T>& order,
+template <class T, class Order>
+bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, const Order& order,
                  std::uint32_t* places, std::size_t begin, std::size_t end, const Kernels& kernels) {
   constexpr std::size_t kAtATime = 64;
   float bounds[kAtATime][8];
@@ -137,8 +137,8 @@ bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T
 
 // Replaces the tree by one of the rows in this order. The frame stays; its claim to be exact only if it is true.
 // `places`, if not null, receives where each row hangs. Room for all blocks is a precondition: nothing is allocated.
-template <class T>
-void pack_rows(BlockTree& tree, const GrownBoxes<T>& boxes, const CurveOrder<T>& order, std::uint32_t* places,
+template <class T, class Order>
+void pack_rows(BlockTree& tree, const GrownBoxes<T>& boxes, const Order& order, std::uint32_t* places,
                const Kernels& kernels, unsigned workers) {
   constexpr std::size_t kPartBlocks = 512;  // a multiple of the lanes: no two parts write to one parent
   const PackedLevels packed(order.count());

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -23,9 +24,9 @@ namespace broadphase {
 
 namespace detail {
 
-// A row by K coordinates.
+// A row by K coordinates; aligned so that it is moved in one piece.
 template <std::size_t K>
-struct Place {
+struct alignas(K == 1 ? 8 : 16) Place {
   float at[K];
   std::uint32_t row;
 };
@@ -61,7 +62,7 @@ struct Spread {
 template <std::size_t K>
 class MedianSorter {
  public:
-  MedianSorter(Place<K>* items, Place<K>* spare, std::uint32_t* rows, const Kernels& kernels)
+  MedianSorter(Place<K>* items, Place<K>* spare, RowKey* rows, const Kernels& kernels)
       : items_(items), spare_(spare), rows_(rows), kernels_(kernels) {}
 
   struct Part {
@@ -165,19 +166,18 @@ class MedianSorter {
                           float pivot) {
     std::size_t front = begin, back = end;
     for (std::size_t i = begin; i < end; ++i) {
-      const Place<K> item = from[i];
-      const auto before = static_cast<std::size_t>(item.at[axis] < pivot);
-      to[front] = item;
-      to[back - 1] = item;
+      const auto before = static_cast<std::size_t>(from[i].at[axis] < pivot);
+      std::memcpy(to + front, from + i, sizeof(Place<K>));
+      std::memcpy(to + back - 1, from + i, sizeof(Place<K>));
       front += before;
       back -= 1 - before;
     }
     return front;
   }
 
-  void sort_few(const Place<K>* items, std::size_t count, const Spread<K>& spread, std::uint32_t* rows) const {
+  void sort_few(const Place<K>* items, std::size_t count, const Spread<K>& spread, RowKey* rows) const {
     if (count <= 8) {
-      for (std::size_t i = 0; i < count; ++i) rows[i] = items[i].row;
+      for (std::size_t i = 0; i < count; ++i) rows[i].row = items[i].row;
       return;
     }
     const std::size_t axis = spread.widest(), middle = first_half(count);
@@ -193,7 +193,7 @@ class MedianSorter {
   }
 
   Place<K>*items_, *spare_;
-  std::uint32_t* rows_;
+  RowKey* rows_;
   const Kernels& kernels_;
 };
 
@@ -203,38 +203,47 @@ template <class T>
 class MedianOrder {
  public:
   // `rows` null: all of them. Throws bad_alloc or Interrupted.
-  void sort(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Extent<T>& extent,
-            const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
-    rows_.grow(count);
+  void sort(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
+            unsigned workers, Interrupt& interrupt) {
+    items_.grow(count);
     count_ = count;
-    switch (boxes.dimension) {
-      case 1: return sort_in<1>(boxes, rows, extent, kernels, workers, interrupt);
-      case 2: return sort_in<2>(boxes, rows, extent, kernels, workers, interrupt);
-      case 3: return sort_in<3>(boxes, rows, extent, kernels, workers, interrupt);
-      default: return sort_in<4>(boxes, rows, extent, kernels, workers, interrupt);
-    }
+    std::vector<Extent<T>> parts((count + kStretch - 1) / kStretch);
+    for_each_task(parts.size(), workers, interrupt, [&](unsigned, std::size_t part) {
+      parts[part] = extent_of(boxes, part * kStretch, std::min(count, (part + 1) * kStretch),
+                              [&](std::size_t at) { return row_at(rows, at); });
+    });
+    extent_ = Extent<T>();
+    for (const Extent<T>& part : parts) extent_.add(part);
+    with_dimension(boxes.dimension, [&](auto dimension) {
+      sort_in<decltype(dimension)::value>(boxes, rows, kernels, workers, interrupt);
+    });
   }
 
   std::size_t count() const { return count_; }
-  std::uint32_t row(std::size_t at) const { return rows_[at]; }
+  const RowKey* items() const { return items_.get(); }  // in order; their keys have no meaning
+  const Extent<T>& extent() const { return extent_; }
 
  private:
-  // What one task sorts: a few milliseconds.
-  static constexpr std::size_t kTaskRows = std::size_t{1} << 14;
+  // What one task sorts, and what one reads: a few milliseconds.
+  static constexpr std::size_t kTaskRows = std::size_t{1} << 14, kStretch = std::size_t{1} << 15;
+
+  static std::size_t row_at(const std::int32_t* rows, std::size_t at) {
+    return rows != nullptr ? static_cast<std::size_t>(rows[at]) : at;
+  }
 
   template <std::size_t D>
-  void sort_in(const GrownBoxes<T>& boxes, const std::int32_t* rows, const Extent<T>& extent, const Kernels& kernels,
-               unsigned workers, Interrupt& interrupt) {
+  void sort_in(const GrownBoxes<T>& boxes, const std::int32_t* rows, const Kernels& kernels, unsigned workers,
+               Interrupt& interrupt) {
     PlainArray<detail::Place<D>> items, spare;
     items.grow(count_);
     spare.grow(count_);
+    const Extent<T>& extent = extent_;
     T width = 0;
     for (std::size_t k = 0; k < D; ++k) width = std::max(width, extent.high[k] / 2 - extent.low[k] / 2);
     const T scale = width > 0 ? 1 / width : T(0);
-    constexpr std::size_t kStretch = std::size_t{1} << 15;
     for_each_task((count_ + kStretch - 1) / kStretch, workers, interrupt, [&](unsigned, std::size_t task) {
       for (std::size_t i = task * kStretch; i < std::min(count_, (task + 1) * kStretch); ++i) {
-        const std::size_t row = rows != nullptr ? static_cast<std::size_t>(rows[i]) : i;
+        const std::size_t row = row_at(rows, i);
         items[i].row = static_cast<std::uint32_t>(row);
         for (std::size_t k = 0; k < D; ++k) {
           const T low = extent.low[k], high = extent.high[k];
@@ -244,7 +253,7 @@ class MedianOrder {
         }
       }
     });
-    const detail::MedianSorter<D> sorter(items.get(), spare.get(), rows_.get(), kernels);
+    const detail::MedianSorter<D> sorter(items.get(), spare.get(), items_.get(), kernels);
     using Part = typename detail::MedianSorter<D>::Part;
     std::vector<Part> open = {{0, count_, false}}, small;
     // The same cuts for any number of workers: the order does not depend on it.
@@ -266,8 +275,9 @@ class MedianOrder {
     for_each_task(small.size(), workers, interrupt, [&](unsigned, std::size_t task) { sorter.sort(small[task]); });
   }
 
-  PlainArray<std::uint32_t> rows_;
+  PlainArray<RowKey> items_;
   std::size_t count_ = 0;
+  Extent<T> extent_;
 };
 
 }  // namespace broadphase
