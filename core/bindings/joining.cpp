@@ -73,33 +73,13 @@ nb::object keep_allowed(Vector<std::int32_t> rows, Vector<std::int64_t> offsets,
   return keep(rows, offsets, lower, upper, &filter, workers, [](std::size_t, const double*) { return true; });
 }
 
-// Radii of any size: beyond those whose squares are numbers of full precision, both sides are scaled by a power of two,
-// which rounds nothing.
-bool is_near(const double* center, double radius, const double* box, std::size_t dimension) {
-  const double squared = radius * radius;
-  if (squared > 1e-280 && squared < 1e280) return squared_distance(center, box, dimension) <= squared;
-  double gaps[4], largest = radius, sum = 0;
-  for (std::size_t k = 0; k < dimension; ++k) {
-    gaps[k] = std::max(std::max(box[k] - center[k], center[k] - box[dimension + k]), 0.0);
-    largest = std::max(largest, gaps[k]);
-  }
-  if (largest == 0) return true;
-  if (!std::isfinite(largest)) return false;
-  const int exponent = -std::ilogb(largest);
-  for (std::size_t k = 0; k < dimension; ++k) {
-    const double gap = std::ldexp(gaps[k], exponent);
-    sum = k == 0 ? gap * gap : sum + gap * gap;
-  }
-  const double reach = std::ldexp(radius, exponent);
-  return sum <= reach * reach;
-}
-
 nb::object keep_near(Vector<std::int32_t> rows, Vector<std::int64_t> offsets, AnyArray lower, AnyArray upper,
                      Table<double> centers, Vector<double> radii, const LayerFilter* filter, unsigned workers) {
   const std::size_t dimension = centers.shape(1);
   const double *points = centers.data(), *radius = radii.data();
   return keep(rows, offsets, lower, upper, filter, workers, [=](std::size_t question, const double* box) {
-    return is_near(points + question * dimension, radius[question], box, dimension);
+    const double scale = unit_scale(radius[question]), reach = radius[question] * scale;
+    return squared_distance(points + question * dimension, box, dimension, scale) <= reach * reach;
   });
 }
 
