@@ -214,6 +214,7 @@ class MedianOrder {
     });
     extent_ = Extent<T>();
     for (const Extent<T>& part : parts) extent_.add(part);
+    if (count == 0) return;
     with_dimension(boxes.dimension, [&](auto dimension) {
       sort_in<decltype(dimension)::value>(boxes, rows, kernels, workers, interrupt);
     });
