@@ -129,7 +129,11 @@ struct BlockTree {
   Blocks blocks;
   std::int32_t root = kNoBlock;
   LocalFrame frame;
+  // Numbers came in after the build that this frame rounds, though it is exact for those there were.
+  bool lossy = false;
 
+  // True if every row's lane holds the very numbers that were given, moved by a power of two.
+  bool is_exact() const { return frame.exact && !lossy; }
   std::size_t dimension() const { return blocks.dimension(); }
 };
 
@@ -140,6 +144,16 @@ void local_box(const LocalFrame& frame, const BoxView<T>& boxes, std::size_t row
     box[k] = frame.below(static_cast<double>(boxes.lower_of(row)[k]), k);
     box[dimension + k] = frame.above(static_cast<double>(boxes.upper_of(row)[k]), k);
   }
+}
+
+// True if that rounded nothing.
+template <class T>
+bool keeps_box(const LocalFrame& frame, const BoxView<T>& boxes, std::size_t row, std::size_t dimension) {
+  bool kept = true;
+  for (std::size_t k = 0; k < dimension; ++k)
+    kept = kept && frame.keeps(static_cast<double>(boxes.lower_of(row)[k]), k) &&
+           frame.keeps(static_cast<double>(boxes.upper_of(row)[k]), k);
+  return kept;
 }
 
 }  // namespace broadphase

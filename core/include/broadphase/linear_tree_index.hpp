@@ -69,6 +69,7 @@ class LinearIndex {
       depth_ = std::min(measured_depth(source, items, world_, interrupt), options_.most_depth);
     order_ = make_order(source, items, world_, depth_, interrupt);
     tree_.frame = frame_of(boxes, tree_.dimension(), rows, count);
+    tree_.lossy = false;
     arrange(boxes, interrupt);
   }
 
@@ -77,6 +78,8 @@ class LinearIndex {
   void refile(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
     const std::size_t before = depth_;
     tune();
+    for (std::size_t at = 0; at < count && !tree_.lossy; ++at)
+      tree_.lossy = !keeps_box(tree_.frame, boxes, static_cast<std::size_t>(rows[at]), tree_.dimension());
     const std::vector<std::uint32_t> items(rows, rows + count);
     drop(items);
     LinearOrder changed = make_order(source_of(boxes), items, world_, order_.keys.depth, interrupt);

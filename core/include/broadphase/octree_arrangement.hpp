@@ -21,7 +21,7 @@ class OctreeArrangement : public OctreeCells {
   const OctreeLattice& lattice() const { return lattice_; }
   const OctreeOptions& options() const { return options_; }
   // True if the lanes of rows hold the very numbers that were given, moved by a power of two.
-  bool is_exact() const { return is_exact_; }
+  bool is_exact() const { return tree().is_exact(); }
 
   // Files these rows and no others.
   template <class T>
@@ -29,7 +29,7 @@ class OctreeArrangement : public OctreeCells {
     const std::size_t dimension = blocks().dimension();
     tree().frame = frame_of(boxes, dimension, rows, count);
     lattice_ = lattice_of(tree().frame, boxes, dimension, rows, count, options_);
-    is_exact_ = true;
+    tree().lossy = false;
     start(boxes.count);
     add_root();
     with_dimension([&]<std::size_t D>() { build_all<D>(boxes, rows, count, interrupt); });
@@ -114,7 +114,7 @@ class OctreeArrangement : public OctreeCells {
                  static_cast<double>(box[D + k]) == corners.upper[k];
     }
     if (is_exact) return;
-    is_exact_ = false;
+    tree().lossy = true;
     for (std::size_t k = 0; k < D; ++k) {
       box[k] = it.below(corners.lower[k]);
       box[D + k] = it.above(corners.upper[k]);
@@ -315,7 +315,6 @@ class OctreeArrangement : public OctreeCells {
 
   OctreeOptions options_;
   OctreeLattice lattice_;
-  bool is_exact_ = true;
 };
 
 }  // namespace broadphase

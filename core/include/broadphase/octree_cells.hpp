@@ -105,6 +105,7 @@ class OctreeCells {
 
  protected:
   BlockTree& tree() { return *tree_; }
+  const BlockTree& tree() const { return *tree_; }
   OctreeCell& at(std::int32_t number) { return cells_[static_cast<std::size_t>(number)]; }
 
   // All cells set free, and a top without a root. Rows up to `row_limit` may come.

@@ -219,7 +219,7 @@ class TreeQueries {
 
   // A lane's row as it was given. Where nothing was rounded, the block tells, which has been read anyway.
   Box read(std::int32_t block, std::size_t lane) const {
-    if (!tree_.frame.exact) return read(tree_.blocks.child(block)[lane]);
+    if (!tree_.is_exact()) return read(tree_.blocks.child(block)[lane]);
     Box result;
     const double scale = 1 / tree_.frame.scale;  // a power of two, like its inverse
     for (std::size_t k = 0; k < dimension_; ++k) {

@@ -23,7 +23,7 @@ inline void start(Walk& walk, const BlockTree& tree) {
 inline bool start(BoxWalk& walk, const BlockTree& tree, const double* box) {
   start(static_cast<Walk&>(walk), tree);
   const std::size_t dimension = tree.dimension();
-  bool exact = tree.frame.exact;
+  bool exact = tree.is_exact();
   for (std::size_t k = 0; k < dimension; ++k) {
     walk.box[k] = tree.frame.below(box[k], k);
     walk.box[dimension + k] = tree.frame.above(box[dimension + k], k);
