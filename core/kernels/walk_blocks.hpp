@@ -159,40 +159,46 @@ void next_by_time(SweepWalk& walk) {
 
 template <std::size_t D>
 void next_by_region(ConvexWalk& walk) {
-  // Of the sum of the terms' magnitudes: more than all roundings of a sum of four products.
-  constexpr float kRounding = 1e-6F;
-  for (walk.found = 0; walk.depth > 0 && walk.found < kMostRows;) {
+  // Of the sum of the terms' magnitudes: more than all roundings of a sum of four products, and of the boxes.
+  constexpr float kRounding = 1e-6F, kLeast = 1e-30F;
+  walk.found = walk.sure_found = 0;
+  while (walk.depth > 0 && walk.found < kMostRows && walk.sure_found < kMostRows) {
     const BlockReader<D> block(walk.memory, walk.stack[--walk.depth]);
     ++walk.visited;
-    EightTests meet;
+    EightTests meet, inside;
     Eight lower[D], upper[D], reach[D];
     for (std::size_t k = 0; k < D; ++k) {
       lower[k] = block.lower(k);
       upper[k] = block.upper(k);
+      reach[k] = larger(absolute(lower[k]), absolute(upper[k]));
       meet.at_most(Eight::splat(walk.box[k]), upper[k]);
       meet.at_most(lower[k], Eight::splat(walk.box[D + k]));
-      reach[k] = larger(absolute(lower[k]), absolute(upper[k]));
+      const Eight error = reach[k] * Eight::splat(kRounding) + Eight::splat(kLeast);
+      inside.at_most(Eight::splat(walk.inner_box[k]), upper[k] - error);
+      inside.at_most(lower[k] + error, Eight::splat(walk.inner_box[D + k]));
     }
-    std::uint32_t hits = meet.bits() & block.occupied();
+    std::uint32_t hits = meet.bits() & block.occupied(), sure = hits & inside.bits() & block.rows();
     for (std::size_t slab = 0; slab < walk.count && hits != 0; ++slab) {
-      Eight least = Eight::splat(0.0F), most = least, error = least;
+      Eight least = Eight::splat(0.0F), most = least, error = Eight::splat(kLeast);
       for (std::size_t k = 0; k < D; ++k) {
         const float a = walk.axes[slab * D + k];
         if (a == 0.0F) continue;  // infinite corners do not count here
         const Eight axis = Eight::splat(a);
         least = least + axis * (a > 0.0F ? lower[k] : upper[k]);
         most = most + axis * (a > 0.0F ? upper[k] : lower[k]);
-        error = error + absolute(axis) * reach[k];
+        error = error + absolute(axis) * reach[k] * Eight::splat(kRounding);
       }
-      error = error * Eight::splat(kRounding);
-      // Not "at most": what is NaN stays in.
+      // Not "at most": what is NaN stays in, but is not sure.
       hits &= ~below(most + error, Eight::splat(walk.least[slab]));
       hits &= ~below(Eight::splat(walk.most[slab]), least - error);
+      sure &= at_most(Eight::splat(walk.inner_least[slab]), most - error);
+      sure &= at_most(least + error, Eight::splat(walk.inner_most[slab]));
     }
     const std::uint32_t rows = hits & block.rows();
     if (block.next() != kNoBlock) walk.stack[walk.depth++] = block.next();
     walk.depth += keep(block.child(), hits ^ rows, walk.stack + walk.depth);
-    walk.found += keep(block.child(), rows, walk.rows + walk.found);
+    walk.found += keep(block.child(), rows & ~sure, walk.rows + walk.found);
+    walk.sure_found += keep(block.child(), sure, walk.sure + walk.sure_found);
   }
 }
 

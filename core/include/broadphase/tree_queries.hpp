@@ -166,10 +166,17 @@ class TreeQueries {
     ConvexWalk& walk = scratch.walk;
     scratch.local.start(walk, tree_, region);
     const auto next = kernels_.next_by_region[dimension_ - 1];
-    for (next(walk); walk.found > 0; next(walk))
+    for (next(walk); walk.found > 0 || walk.sure_found > 0; next(walk)) {
       for (std::size_t at = 0; at < walk.found; ++at)
         if (allows(query, walk.rows[at]) && meets(region, read(walk.rows[at]).box, dimension_))
           found.push_back(walk.rows[at]);
+      if (filter_.row_layer == nullptr) {
+        found.insert(found.end(), walk.sure, walk.sure + walk.sure_found);
+      } else {
+        for (std::size_t at = 0; at < walk.sure_found; ++at)
+          if (allows(query, walk.sure[at])) found.push_back(walk.sure[at]);
+      }
+    }
     sort_from(found, begin);
   }
 

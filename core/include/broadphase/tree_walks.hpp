@@ -107,15 +107,18 @@ class LocalRegion {
     for (std::size_t k = 0; k < dimension; ++k) {
       walk.box[k] = tree.frame.below(region.around[k], k);
       walk.box[dimension + k] = tree.frame.above(region.around[dimension + k], k);
+      walk.inner_box[k] = tree.frame.above(region.around[k], k);
+      walk.inner_box[dimension + k] = tree.frame.below(region.around[dimension + k], k);
     }
-    axes_.clear();
-    least_.clear();
-    most_.clear();
+    for (std::vector<float>* list : {&axes_, &least_, &most_, &inner_least_, &inner_most_}) list->clear();
     for (std::size_t slab = 0; slab < region.count; ++slab) {
       const double* axis = region.axes + slab * dimension;
       double offset = 0, size = 0, length = 0;
       for (std::size_t k = 0; k < dimension; ++k) length = std::max(length, std::fabs(axis[k]));
-      if (!(length > 0)) continue;
+      if (!(length > 0)) {  // no axis: left to the exact test
+        walk.inner_box[0] = std::numeric_limits<float>::quiet_NaN();
+        continue;
+      }
       for (std::size_t k = 0; k < dimension; ++k) {
         // A component is 0 only if it is so in the exact test, where infinite corners then do not count.
         const auto component = static_cast<float>(axis[k] / length);
@@ -125,17 +128,23 @@ class LocalRegion {
       }
       least_.push_back(limit(region.least[slab] / length, offset, size, tree.frame.scale, -1));
       most_.push_back(limit(region.most[slab] / length, offset, size, tree.frame.scale, 1));
+      inner_least_.push_back(inner(region.least[slab] / length, offset, size, tree.frame.scale, 1));
+      inner_most_.push_back(inner(region.most[slab] / length, offset, size, tree.frame.scale, -1));
     }
     walk.count = least_.size();
     walk.axes = axes_.data();
     walk.least = least_.data();
     walk.most = most_.data();
+    walk.inner_least = inner_least_.data();
+    walk.inner_most = inner_most_.data();
   }
 
  private:
+  static constexpr double kDoubleRounding = 1e-14, kFloatRounding = 1e-6;
+
   // Further out by all that rounding can have done to it and to the sums that the exact test compares it with.
   static float limit(double value, double offset, double size, double scale, double sign) {
-    constexpr double kDoubleRounding = 1e-14, kFloatRounding = 1e-6, kFarthest = 1e38;
+    constexpr double kFarthest = 1e38;
     const double local = (value - offset) * scale;
     const double error =
         (std::fabs(value) + size) * scale * kDoubleRounding + std::fabs(local) * kFloatRounding + 1e-30;
@@ -146,7 +155,16 @@ class LocalRegion {
     return static_cast<float>(std::clamp(result, -kFarthest, kFarthest));
   }
 
-  std::vector<float> axes_, least_, most_;
+  // Further in by as much; a limit at infinity stays there, and what is not a number lets nothing be sure.
+  static float inner(double value, double offset, double size, double scale, double sign) {
+    if (std::isinf(value) && std::isfinite(offset) && (value > 0) != (sign > 0)) return static_cast<float>(value);
+    const double local = (value - offset) * scale;
+    if (!(std::fabs(local) <= 1e30)) return std::numeric_limits<float>::quiet_NaN();
+    const double error = (std::fabs(value) + size) * scale * kDoubleRounding + std::fabs(local) * kFloatRounding;
+    return static_cast<float>(local + sign * (error + 1e-30));
+  }
+
+  std::vector<float> axes_, least_, most_, inner_least_, inner_most_;
 };
 
 }  // namespace broadphase

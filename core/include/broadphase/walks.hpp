@@ -67,6 +67,12 @@ struct ConvexWalk : Walk {
   const float* axes = nullptr;   // D numbers a slab
   const float* least = nullptr;  // a point x of the region has least <= axis . x <= most
   const float* most = nullptr;
+  // The same a little inside: what meets all of these needs no other test, and goes to `sure`.
+  float inner_box[8] = {};
+  const float* inner_least = nullptr;
+  const float* inner_most = nullptr;
+  std::size_t sure_found = 0;
+  std::int32_t sure[kMostRows + kLanes];
 };
 
 }  // namespace broadphase
