@@ -29,7 +29,7 @@ run: $(DONE)/package $(DONE)/cli ## find the pairs of real and of moving boxes, 
 
 .PHONY: test
 test: $(DONE)/package $(DONE)/test ## the tests of the package, its docstrings and the documentation (ARGS= goes to pytest)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 .PHONY: soak
 soak: $(DONE)/package $(DONE)/test ## the same with full numbers: minutes to hours

@@ -9,9 +9,9 @@ import broadphase as bp
 from broadphase.testing import assert_same_pairs, make_scene
 
 
-@pytest.mark.parametrize("quality", ["fast", "sah"])
+@pytest.mark.parametrize("quality", ["fast", "balanced", "sah"])
 @pytest.mark.parametrize("workers", [1, 3])
-def test_bvh_of_either_quality_is_sound_and_finds_the_pairs(quality, workers):
+def test_bvh_of_any_quality_is_sound_and_finds_the_pairs(quality, workers):
     boxes = make_scene("lognormal", 30_000)
     index = bp.BVH(boxes, quality=quality, workers=workers)
     index.validate()
@@ -22,11 +22,11 @@ def test_bvh_of_either_quality_is_sound_and_finds_the_pairs(quality, workers):
 
 
 def test_bvh_of_a_quality_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match="quality must be one of 'fast', 'sah', not 'best'"):
+    with pytest.raises(ValueError, match="quality must be one of 'fast', 'balanced', 'sah', not 'best'"):
         bp.BVH([[0, 0, 1, 1]], quality="best")
 
 
-@pytest.mark.parametrize("quality", ["fast", "sah"])
+@pytest.mark.parametrize("quality", ["fast", "balanced", "sah"])
 def test_worn_tree_is_built_anew(quality):
     rng = np.random.default_rng(5)
     boxes = make_scene("uniform", 3000)

@@ -36,8 +36,9 @@ class Explanation:
     cells : tuple of int
         How the grid would cut the scene, along each axis.
     costs : dict of str to float
-        What each method is expected to take, in milliseconds on one core of the machine the estimate was fitted on.
-        Their order matters, not their size.
+        What each method that "auto" weighs is expected to take, in milliseconds on one core of the machine the estimate
+        was fitted on. Their order matters, not their size. Trees are not weighed: for the pairs of one call, one of
+        these is always quicker.
     """
 
     method: str

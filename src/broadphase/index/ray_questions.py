@@ -156,7 +156,7 @@ class RayQuestions(RegionQuestions):
         Parameters
         ----------
         boxes : array_like, shape (q, 2, d) or (q, 2*d), or tuple of two (q, d)
-            Where they begin.
+            Where they begin. Finite.
         motion : array_like, shape (q, d), or (d,) for all
             How far each goes, along a straight line. Finite.
         workers, layer, mask
@@ -184,6 +184,9 @@ class RayQuestions(RegionQuestions):
         lower, upper = (
             np.ascontiguousarray(corner, dtype=np.float64) for corner in checked_corners(boxes, "boxes", self.dimension)
         )
+        endless = ~(np.isfinite(lower) & np.isfinite(upper)).all(axis=1)
+        if endless.any():
+            raise ValueError(f"boxes: row {endless.argmax()} reaches to infinity, and cannot move")
         moved = asked.motions(motion, "motion", len(lower), self.dimension)
         found = self._sweep(_native.sweep_first, lower, upper, moved, np.ones(len(lower)), False, workers, layer, mask)
         return SweepHits(*found)
