@@ -35,6 +35,12 @@ BoxView<T> view(const AnyArray& lower, const AnyArray& upper) {
           lower.shape(0)};
 }
 
+// Calls use(view) with them in their own type.
+template <class Use>
+auto with_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
+  return lower.dtype() == nb::dtype<float>() ? use(view<float>(lower, upper)) : use(view<double>(lower, upper));
+}
+
 // An (m, 2) array that owns the block: two contiguous columns, seen as rows.
 inline nb::object as_array(Pairs&& pairs) {
   std::int32_t* data = pairs.block.get();

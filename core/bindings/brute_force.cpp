@@ -26,12 +26,15 @@ class BruteForceIndex : public BlockIndex {
   using Rows = Vector<std::int32_t>;
 
   void build(AnyArray lower, AnyArray upper, Rows rows) {
+    const nb::gil_scoped_release release;
     with_boxes(lower, upper, [&](const auto& boxes) { chain_.build(boxes, rows.data(), rows.shape(0)); });
   }
   void insert(AnyArray lower, AnyArray upper, Rows rows) {
+    const nb::gil_scoped_release release;
     with_boxes(lower, upper, [&](const auto& boxes) { chain_.insert(boxes, rows.data(), rows.shape(0)); });
   }
   void update(AnyArray lower, AnyArray upper, Rows rows) {
+    const nb::gil_scoped_release release;
     with_boxes(lower, upper, [&](const auto& boxes) { chain_.update(boxes, rows.data(), rows.shape(0)); });
   }
   void remove(Rows rows) { chain_.remove(rows.data(), rows.shape(0)); }
@@ -71,8 +74,9 @@ class BruteForceIndex : public BlockIndex {
   }
 
   std::string validate(AnyArray lower, AnyArray upper, Rows rows) const {
-    const char* fault = nullptr;
-    with_boxes(lower, upper, [&](const auto& boxes) { fault = chain_.fault(boxes, rows.data(), rows.shape(0)); });
+    const nb::gil_scoped_release release;
+    const char* fault =
+        with_boxes(lower, upper, [&](const auto& boxes) { return chain_.fault(boxes, rows.data(), rows.shape(0)); });
     return fault != nullptr ? fault : "";
   }
 
@@ -80,20 +84,12 @@ class BruteForceIndex : public BlockIndex {
 
  private:
   template <class Use>
-  static void with_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
-    const nb::gil_scoped_release release;
-    if (lower.dtype() == nb::dtype<float>())
-      use(view<float>(lower, upper));
-    else
-      use(view<double>(lower, upper));
-  }
-
-  template <class Use>
   void with_method(const AnyArray& lower, const AnyArray& upper, bool touching, const PairFilter* filter,
                    unsigned workers, Use&& use) {
     const std::uint64_t n = chain_.count();
     tests_ = n > 0 ? n * (n - 1) / 2 : 0;
     if (n == 0) return;
+    const nb::gil_scoped_release release;
     with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
       Problem<T> problem;
       problem.first = boxes;

@@ -21,11 +21,6 @@ namespace broadphase::python {
 
 namespace {
 
-template <class Use>
-auto with_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
-  return lower.dtype() == nb::dtype<float>() ? use(view<float>(lower, upper)) : use(view<double>(lower, upper));
-}
-
 class BvhIndex : public BlockIndex {
  public:
   BvhIndex(std::size_t dimension, BvhQuality quality)

@@ -58,8 +58,7 @@ nb::dict describe_grid(AnyArray lower, AnyArray upper, bool closely) {
   Seen seen;
   {
     const nb::gil_scoped_release release;
-    seen = lower.dtype() == nb::dtype<float>() ? look(view<float>(lower, upper), dimension, closely)
-                                               : look(view<double>(lower, upper), dimension, closely);
+    seen = with_boxes(lower, upper, [&](const auto& boxes) { return look(boxes, dimension, closely); });
   }
   nb::dict result;
   result["cells_by_axis"] = seen.cells;

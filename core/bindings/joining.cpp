@@ -19,12 +19,12 @@ namespace {
 nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper,
                 unsigned workers) {
   Ragged answers;
-  const auto run = [&]<class T>(T) {
+  with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
     const nb::gil_scoped_release release;
     Interrupt interrupt(signal_pending);
     Problem<T> problem;
     problem.first = view<T>(asked_lower, asked_upper);
-    problem.second = view<T>(lower, upper);
+    problem.second = boxes;
     problem.dimension = lower.shape(1);
     problem.cross = true;
     AnyMethod<T> method;
@@ -32,11 +32,7 @@ nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_
     const Pairs pairs = with_method(
         method, [&](const auto& made) { return collect_pairs(made, nullptr, workers, kNoLimit, interrupt); });
     answers = by_question(pairs, problem.first.count, problem.second.count, workers, interrupt);
-  };
-  if (lower.dtype() == nb::dtype<float>())
-    run(float{});
-  else
-    run(double{});
+  });
   return as_tuple(std::move(answers));
 }
 

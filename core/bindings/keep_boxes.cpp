@@ -28,20 +28,17 @@ std::int64_t first_invalid_row(AnyArray lower, AnyArray upper) {
         boxes.count, [&] { return with_dimension(lower.shape(1), [&](auto d) { return first_invalid<d()>(boxes); }); });
     return row < boxes.count ? static_cast<std::int64_t>(row) : -1;
   };
-  return lower.dtype() == nb::dtype<float>() ? find(view<float>(lower, upper)) : find(view<double>(lower, upper));
+  return with_boxes(lower, upper, find);
 }
 
 void keep(AnyArray lower, AnyArray upper, std::optional<Vector<std::int32_t>> rows,
           nb::ndarray<nb::ndim<3>, nb::c_contig, nb::device::cpu> corners) {
   const std::int32_t* to = rows ? rows->data() : nullptr;
-  const auto copy = [&](const auto& boxes, auto* kept) {
+  with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+    T* kept = static_cast<T*>(corners.data());
     without_gil(boxes.count,
                 [&] { with_dimension(lower.shape(1), [&](auto d) { keep_boxes<d()>(boxes, to, kept); }); });
-  };
-  if (lower.dtype() == nb::dtype<float>())
-    copy(view<float>(lower, upper), static_cast<float*>(corners.data()));
-  else
-    copy(view<double>(lower, upper), static_cast<double*>(corners.data()));
+  });
 }
 
 }  // namespace

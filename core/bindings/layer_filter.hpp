@@ -8,8 +8,7 @@
 namespace broadphase::python {
 
 inline AnyBoxes any_boxes(const AnyArray& lower, const AnyArray& upper) {
-  if (lower.dtype() == nb::dtype<float>()) return {view<float>(lower, upper), lower.shape(1)};
-  return {view<double>(lower, upper), lower.shape(1)};
+  return with_boxes(lower, upper, [&](const auto& boxes) { return AnyBoxes(boxes, lower.shape(1)); });
 }
 
 // Keeps its arrays alive.

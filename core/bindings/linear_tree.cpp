@@ -25,16 +25,6 @@ namespace {
 
 using Corner = std::array<double, 4>;
 
-nb::object as_corners(std::vector<double>&& values, std::size_t dimension) {
-  const std::size_t count = values.size() / dimension;
-  return as_array(std::move(values), 1).attr("reshape")(count, dimension);
-}
-
-template <class Use>
-auto with_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
-  return lower.dtype() == nb::dtype<float>() ? use(view<float>(lower, upper)) : use(view<double>(lower, upper));
-}
-
 LinearWorld world_of(const Corner& low, const Corner& high) {
   LinearWorld world;
   std::copy(low.begin(), low.end(), world.low);

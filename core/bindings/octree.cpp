@@ -18,16 +18,6 @@ namespace broadphase::python {
 
 namespace {
 
-template <class Use>
-auto with_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
-  return lower.dtype() == nb::dtype<float>() ? use(view<float>(lower, upper)) : use(view<double>(lower, upper));
-}
-
-nb::object as_corners(std::vector<double>&& values, std::size_t dimension) {
-  const std::size_t count = values.size() / dimension;
-  return as_array(std::move(values), 1).attr("reshape")(count, dimension);
-}
-
 class OctreeIndex : public BlockIndex {
  public:
   using Rows = Vector<std::int32_t>;
