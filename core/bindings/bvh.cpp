@@ -14,8 +14,7 @@
 #include "bindings.hpp"
 #include "block_index.hpp"
 #include "broadphase/bvh_changes.hpp"
-#include "broadphase/sort_pairs.hpp"
-#include "pair_filter.hpp"
+#include "index_pairs.hpp"
 
 namespace broadphase::python {
 
@@ -72,29 +71,20 @@ class BvhIndex : public BlockIndex {
     return nb::make_tuple(as_array(std::move(found.began)), as_array(std::move(found.ended)));
   }
 
-  nb::object pairs(AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter, unsigned workers, bool sort,
-                   std::uint64_t limit) {
-    Pairs result;
-    {
-      const nb::gil_scoped_release release;
-      Interrupt interrupt(signal_pending);
-      with_pairs(lower, upper, touching, filter, [&](const auto& method, const Filter* wanted) {
-        result = collect_pairs(method, wanted, workers, limit, interrupt);
-        note(method.tests(), result.size);
-      });
-      if (sort) sort_pairs(result, lower.shape(0), workers, interrupt);
-    }
-    return as_array(std::move(result));
-  }
-  std::uint64_t count(AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter, unsigned workers) {
-    const nb::gil_scoped_release release;
-    Interrupt interrupt(signal_pending);
-    std::uint64_t result = 0;
-    with_pairs(lower, upper, touching, filter, [&](const auto& method, const Filter* wanted) {
-      result = count_pairs(method, wanted, workers, interrupt);
-      note(method.tests(), result);
+  template <class Use>
+  void with_pairs(const AnyArray& lower, const AnyArray& upper, const PairSearch& search, Use&& use) const {
+    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+      Problem<T> problem;
+      problem.first = boxes;
+      problem.dimension = tree.dimension();
+      problem.touching = search.touching;
+      const KeepOverlaps<T> keep{problem, search.touching && tree.frame.exact && std::is_same_v<T, float>};
+      use(TreePairs<KeepOverlaps<T>>(tree, keep, chosen_kernels()));
     });
-    return result;
+  }
+  void note(const auto& method, std::uint64_t found) {
+    tests_ = method.tests();
+    found_ = found;
   }
 
   nb::dict stats() const {
@@ -155,23 +145,6 @@ class BvhIndex : public BlockIndex {
       use(boxes, std::get<BvhChanges<T>>(changes_), Bvh::Work{chosen_kernels(), workers, interrupt});
     });
   }
-  template <class Use>
-  void with_pairs(const AnyArray& lower, const AnyArray& upper, bool touching, const PairFilter* filter,
-                  Use&& use) const {
-    const Filter* wanted = filter != nullptr ? filter->get() : nullptr;
-    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
-      Problem<T> problem;
-      problem.first = boxes;
-      problem.dimension = tree.dimension();
-      problem.touching = touching;
-      const KeepOverlaps<T> keep{problem, touching && tree.frame.exact && std::is_same_v<T, float>};
-      use(TreePairs<KeepOverlaps<T>>(tree, keep, chosen_kernels()), wanted);
-    });
-  }
-  void note(std::uint64_t tests, std::uint64_t found) {
-    tests_ = tests;
-    found_ = found;
-  }
 
   Bvh bvh_;
   std::variant<BvhChanges<float>, BvhChanges<double>> changes_;
@@ -185,17 +158,14 @@ void bind_bvh(nb::module_& module) {
       .value("fast", BvhQuality::fast)
       .value("balanced", BvhQuality::balanced)
       .value("sah", BvhQuality::sah);
-  nb::class_<BvhIndex, BlockIndex>(module, "Bvh")
-      .def(nb::init<std::size_t, BvhQuality>(), nb::arg("dimension"), nb::arg("quality") = BvhQuality::balanced)
+  nb::class_<BvhIndex, BlockIndex> bound(module, "Bvh");
+  bind_index_pairs(bound);
+  bound.def(nb::init<std::size_t, BvhQuality>(), nb::arg("dimension"), nb::arg("quality") = BvhQuality::balanced)
       .def("build", &BvhIndex::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
       .def("insert", &BvhIndex::insert, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
       .def("update", &BvhIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
       .def("remove", &BvhIndex::remove, nb::arg("rows"))
       .def("optimize", &BvhIndex::optimize)
-      .def("pairs", &BvhIndex::pairs, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("filter").none(),
-           nb::arg("workers"), nb::arg("sort"), nb::arg("limit"))
-      .def("count", &BvhIndex::count, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("filter").none(),
-           nb::arg("workers"))
       .def("changes", &BvhIndex::changes, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("workers"))
       .def("stats", &BvhIndex::stats)
       .def("outline", &BvhIndex::outline)

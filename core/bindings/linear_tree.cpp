@@ -16,8 +16,7 @@
 #include "broadphase/linear_tree_index.hpp"
 #include "broadphase/linear_tree_validate.hpp"
 #include "broadphase/linear_tree_walk.hpp"
-#include "broadphase/sort_pairs.hpp"
-#include "pair_filter.hpp"
+#include "index_pairs.hpp"
 
 namespace broadphase::python {
 
@@ -60,29 +59,21 @@ class LinearTreeIndex : public BlockIndex {
   }
   void set_bounds(const Corner& low, const Corner& high) { index_.set_bounds(world_of(low, high)); }
 
-  nb::object pairs(AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter, unsigned workers, bool sort,
-                   std::uint64_t limit) {
-    Pairs result;
-    {
-      const nb::gil_scoped_release release;
-      Interrupt interrupt(signal_pending);
-      with_pairs(lower, upper, touching, interrupt, [&](const auto& method) {
-        result = collect_pairs(method, filter != nullptr ? filter->get() : nullptr, workers, limit, interrupt);
-        note(method.test_count(), result.size);
-      });
-      if (sort) sort_pairs(result, lower.shape(0), workers, interrupt);
-    }
-    return as_array(std::move(result));
-  }
-  std::uint64_t count(AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter, unsigned workers) {
-    const nb::gil_scoped_release release;
-    Interrupt interrupt(signal_pending);
-    std::uint64_t found = 0;
-    with_pairs(lower, upper, touching, interrupt, [&](const auto& method) {
-      found = count_pairs(method, filter != nullptr ? filter->get() : nullptr, workers, interrupt);
-      note(method.test_count(), found);
+  template <class Use>
+  void with_pairs(const AnyArray& lower, const AnyArray& upper, const PairSearch& search, Use&& use) const {
+    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+      const LinearSource<T> source = index_.source_of(boxes);
+      if (covered_)
+        use(CoveredLeaves<T>(index_.order(), index_.cells(), index_.world(), source, search.touching, chosen_kernels(),
+                             search.interrupt));
+      else
+        use(LinearWalk<T>(index_.order(), index_.nodes(), source, false, search.touching, chosen_kernels(),
+                          search.interrupt));
     });
-    return found;
+  }
+  void note(const auto& method, std::uint64_t found) {
+    tests_ = method.test_count();
+    found_ = found;
   }
 
   nb::dict stats() const {
@@ -165,21 +156,6 @@ class LinearTreeIndex : public BlockIndex {
     Interrupt interrupt(signal_pending);
     with_boxes(lower, upper, [&](const auto& boxes) { use(boxes, interrupt); });
   }
-  template <class Use>
-  void with_pairs(const AnyArray& lower, const AnyArray& upper, bool touching, Interrupt& interrupt, Use&& use) const {
-    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
-      const LinearSource<T> source = index_.source_of(boxes);
-      if (covered_)
-        use(CoveredLeaves<T>(index_.order(), index_.cells(), index_.world(), source, touching, chosen_kernels(),
-                             interrupt));
-      else
-        use(LinearWalk<T>(index_.order(), index_.nodes(), source, false, touching, chosen_kernels(), interrupt));
-    });
-  }
-  void note(std::uint64_t tests, std::uint64_t found) {
-    tests_ = tests;
-    found_ = found;
-  }
 
   bool covered_;
   LinearIndex index_;
@@ -189,7 +165,9 @@ class LinearTreeIndex : public BlockIndex {
 }  // namespace
 
 void bind_linear_tree(nb::module_& module) {
-  nb::class_<LinearTreeIndex, BlockIndex>(module, "LinearTree")
+  nb::class_<LinearTreeIndex, BlockIndex> bound(module, "LinearTree");
+  bind_index_pairs(bound);
+  bound
       .def(nb::init<std::size_t, bool, bool, bool, int, std::size_t, const Corner&, const Corner&>(),
            nb::arg("dimension"), nb::arg("flat"), nb::arg("covered"), nb::arg("tuned"), nb::arg("depth"),
            nb::arg("most_depth"), nb::arg("low"), nb::arg("high"))
@@ -198,10 +176,6 @@ void bind_linear_tree(nb::module_& module) {
       .def("update", &LinearTreeIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
       .def("remove", &LinearTreeIndex::remove, nb::arg("rows"))
       .def("set_bounds", &LinearTreeIndex::set_bounds, nb::arg("low"), nb::arg("high"))
-      .def("pairs", &LinearTreeIndex::pairs, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"),
-           nb::arg("filter").none(), nb::arg("workers"), nb::arg("sort"), nb::arg("limit"))
-      .def("count", &LinearTreeIndex::count, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"),
-           nb::arg("filter").none(), nb::arg("workers"))
       .def("stats", &LinearTreeIndex::stats)
       .def("cells_of", &LinearTreeIndex::cells_of, nb::arg("lower"), nb::arg("upper"))
       .def("outline", &LinearTreeIndex::outline)

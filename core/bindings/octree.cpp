@@ -11,8 +11,7 @@
 #include "block_index.hpp"
 #include "broadphase/octree_check.hpp"
 #include "broadphase/octree_pairs.hpp"
-#include "broadphase/sort_pairs.hpp"
-#include "pair_filter.hpp"
+#include "index_pairs.hpp"
 
 namespace broadphase::python {
 
@@ -43,30 +42,17 @@ class OctreeIndex : public BlockIndex {
     with_boxes(lower, upper, [&](const auto& boxes) { octree_.settle(boxes, interrupt); });
   }
 
-  nb::object pairs(const AnyArray& lower, const AnyArray& upper, bool touching, const PairFilter* filter,
-                   unsigned workers, bool sort, std::uint64_t limit) {
-    Pairs result;
-    {
-      const nb::gil_scoped_release release;
-      Interrupt interrupt(signal_pending);
-      with_pairs(lower, upper, touching, filter, interrupt, [&](const auto& method, const Filter* wanted) {
-        result = collect_pairs(method, wanted, workers, limit, interrupt);
-        note(method, result.size);
-      });
-      if (sort) sort_pairs(result, lower.shape(0), workers, interrupt);
-    }
-    return as_array(std::move(result));
-  }
-  std::uint64_t count(const AnyArray& lower, const AnyArray& upper, bool touching, const PairFilter* filter,
-                      unsigned workers) {
-    const nb::gil_scoped_release release;
-    Interrupt interrupt(signal_pending);
-    std::uint64_t result = 0;
-    with_pairs(lower, upper, touching, filter, interrupt, [&](const auto& method, const Filter* wanted) {
-      result = count_pairs(method, wanted, workers, interrupt);
-      note(method, result);
+  template <class Use>
+  void with_pairs(const AnyArray& lower, const AnyArray& upper, const PairSearch& search, Use&& use) const {
+    const OctreeKinds kinds = OctreeKinds::of_static(search.filter);
+    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+      use(OctreePairs<T>(octree_, boxes, search.touching, kinds, chosen_kernels(), search.interrupt));
     });
-    return result;
+  }
+  void note(const auto& method, std::uint64_t found) {
+    tests_ = method.tests();
+    cell_tests_ = method.cell_tests();
+    found_ = found;
   }
 
   nb::dict stats() const {
@@ -166,21 +152,6 @@ class OctreeIndex : public BlockIndex {
       upper.push_back(tree.frame.given(lattice.local(corner + std::ldexp(1.0, cell.level), k), k));
     }
   }
-  template <class Use>
-  void with_pairs(const AnyArray& lower, const AnyArray& upper, bool touching, const PairFilter* filter,
-                  Interrupt& interrupt, Use&& use) const {
-    const Filter* wanted = filter != nullptr ? filter->get() : nullptr;
-    const OctreeKinds kinds = OctreeKinds::of_static(wanted);
-    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
-      use(OctreePairs<T>(octree_, boxes, touching, kinds, chosen_kernels(), interrupt), wanted);
-    });
-  }
-  template <class Method>
-  void note(const Method& method, std::uint64_t found) {
-    tests_ = method.tests();
-    cell_tests_ = method.cell_tests();
-    found_ = found;
-  }
 
   PendingOctree octree_;
   std::atomic<std::uint64_t> tests_{0}, cell_tests_{0}, found_{0};  // of the last search for pairs
@@ -189,7 +160,9 @@ class OctreeIndex : public BlockIndex {
 }  // namespace
 
 void bind_octree(nb::module_& module) {
-  nb::class_<OctreeIndex, BlockIndex>(module, "Octree")
+  nb::class_<OctreeIndex, BlockIndex> bound(module, "Octree");
+  bind_index_pairs(bound);
+  bound
       .def(nb::init<std::size_t, double, double, std::size_t, std::vector<double>, std::vector<double>>(),
            nb::arg("dimension"), nb::arg("minimum"), nb::arg("looseness"), nb::arg("leaf_capacity"),
            nb::arg("world_lower"), nb::arg("world_upper"))
@@ -198,10 +171,6 @@ void bind_octree(nb::module_& module) {
       .def("update", &OctreeIndex::put, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
       .def("remove", &OctreeIndex::remove, nb::arg("rows"))
       .def("settle", &OctreeIndex::settle, nb::arg("lower"), nb::arg("upper"))
-      .def("pairs", &OctreeIndex::pairs, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"),
-           nb::arg("filter").none(), nb::arg("workers"), nb::arg("sort"), nb::arg("limit"))
-      .def("count", &OctreeIndex::count, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"),
-           nb::arg("filter").none(), nb::arg("workers"))
       .def("stats", &OctreeIndex::stats)
       .def("world", &OctreeIndex::world)
       .def("outline", &OctreeIndex::outline)
