@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from broadphase.index.answers import Answers
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.bvh import BVH
 from broadphase.index.one_shot import set_of
+from broadphase.index.timed import Timed
 from broadphase.pairs import count_pairs, pairs
 from broadphase.workers import worker_count
 
@@ -97,8 +97,7 @@ class Index(BoxIndex):
         count, share = len(lower), _JOINED_SHARE_WITHOUT_TREE if self._stale else _JOINED_SHARE
         if count < max(_FEWEST_JOINED, share * len(self)):
             return super()._answer_boxes(lower, upper, workers, layer, mask)
-        with self._guard.reading:
-            began = perf_counter()
+        with self._guard.reading, Timed(self._seconds, "query"):
             here = set_of(self._rows)
             bits: dict[str, Any] = {}
             if not (layer is None and here.layer is None and mask is None and here.mask is None):
@@ -108,5 +107,4 @@ class Index(BoxIndex):
             offsets = np.zeros(count + 1, np.int64)
             np.cumsum(np.bincount(found[:, 0], minlength=count), out=offsets[1:])
             rows = found[:, 1] if here.rows is None else here.rows[found[:, 1]]
-            self._seconds["query"] = perf_counter() - began
         return Answers(rows, offsets)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import threading
-from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -14,6 +13,7 @@ from broadphase.errors import UnsupportedQueryError
 from broadphase.index.guard import Guard
 from broadphase.index.registry import METHODS
 from broadphase.index.rows import Rows
+from broadphase.index.timed import Timed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -166,15 +166,13 @@ class KeptBoxes:
         >>> index.insert([[5, 5, 7, 7], [8, 8, 9, 9]])
         array([0, 2], dtype=int32)
         """
-        began = perf_counter()
-        with self._guard.changing:
+        with self._guard.changing, Timed(self._seconds, "update"):
             rows = self._rows.insert(boxes, layer, mask)
             if len(rows) == self._rows.living:
                 self._stale = True
                 self._build_first()
             else:
                 self._tell_core("insert", rows)
-        self._seconds["update"] = perf_counter() - began
         return rows
 
     def remove(self, rows: ArrayLike) -> None:
@@ -194,13 +192,11 @@ class KeptBoxes:
         RuntimeError
             Another thread asks or changes the index.
         """
-        began = perf_counter()
-        with self._guard.changing:
+        with self._guard.changing, Timed(self._seconds, "update"):
             numbers = self._rows.distinct(rows)
             self._rows.remove(numbers)
             self._note_removed(numbers)
             self._tell_core("remove", numbers)
-        self._seconds["update"] = perf_counter() - began
 
     def update(self, boxes: Any, rows: ArrayLike | None = None) -> None:
         """Move boxes: give them other corners.
@@ -230,12 +226,10 @@ class KeptBoxes:
         >>> index.pairs()
         array([[0, 1]], dtype=int32)
         """
-        began = perf_counter()
-        with self._guard.changing:
+        with self._guard.changing, Timed(self._seconds, "update"):
             numbers = None if rows is None else self._rows.distinct(rows)
             self._rows.move(numbers, boxes)
             self._tell_core("update", self._rows.numbers if numbers is None else numbers)
-        self._seconds["update"] = perf_counter() - began
 
     def update_filters(self, rows: ArrayLike, *, layer: Any = None, mask: Any = None) -> None:
         """Give boxes other layers, or other masks.
@@ -354,13 +348,12 @@ class KeptBoxes:
         return self._arrangement
 
     def _build(self) -> None:
-        began = perf_counter()
-        if self._arrangement is None:
-            self._arrangement = self._make_core()
-        self._arrangement.build(*self._rows.views, self._rows.numbers, **self._core_options)
-        self._stale = False
-        self._builds += 1
-        self._seconds["build"] = perf_counter() - began
+        with Timed(self._seconds, "build"):
+            if self._arrangement is None:
+                self._arrangement = self._make_core()
+            self._arrangement.build(*self._rows.views, self._rows.numbers, **self._core_options)
+            self._stale = False
+            self._builds += 1
 
     def _require(self, question: str) -> None:
         if question not in self._capabilities:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,6 +10,7 @@ from broadphase import _native
 from broadphase.boxes.forms import as_corners
 from broadphase.index.octree_records import OctreeRecords
 from broadphase.index.octree_spheres import SphereBounds, boxes_with_spheres
+from broadphase.index.timed import Timed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -271,10 +271,8 @@ class Octree(OctreeRecords):
         return core
 
     def _settle(self, core: Any) -> None:
-        work = "build" if core.needs_build else "update"
-        began = perf_counter()
-        core.settle(*self._rows.views)
-        self._seconds[work] = perf_counter() - began
+        with Timed(self._seconds, "build" if core.needs_build else "update"):
+            core.settle(*self._rows.views)
 
     def _leaves_given_world(self, boxes: Any) -> NDArray[np.bool_]:
         if self._given_world is None or boxes is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from broadphase.index.answers import Changes
 from broadphase.index.one_shot import FILTERS, BoxSet, ask_at_once, set_of
 from broadphase.index.pair_watch import PairWatch
 from broadphase.index.region_questions import RegionQuestions
+from broadphase.index.timed import Timed
 from broadphase.pairs import count_pairs, pair_limit, pairs
 from broadphase.workers import worker_count
 
@@ -92,14 +92,12 @@ class PairQuestions(RegionQuestions):
         array([[0, 0], [1, 0], [2, 0]], dtype=int32)
         """
         filters = (layer, mask, group, static, ignore_pairs, ignore_shared)
-        with self._guard.reading:
-            began = perf_counter()
+        with self._guard.reading, Timed(self._seconds, "query"):
             if other is None and margin == 0.0:
                 found = self._pairs(filters, bool(touching), worker_count(workers), sort, max_pairs)
             else:
                 options = {"workers": workers, "touching": touching, "margin": margin}
                 found = self._at_once(pairs, other, filters, sort=sort, max_pairs=max_pairs, **options)
-            self._seconds["query"] = perf_counter() - began
         return found
 
     def count_pairs(
@@ -134,13 +132,11 @@ class PairQuestions(RegionQuestions):
             As `pairs`.
         """
         filters = (layer, mask, group, static, ignore_pairs, ignore_shared)
-        with self._guard.reading:
-            began = perf_counter()
+        with self._guard.reading, Timed(self._seconds, "query"):
             if other is None and margin == 0.0:
                 count = self._count_pairs(filters, bool(touching), worker_count(workers))
             else:
                 count = self._at_once(count_pairs, other, filters, workers=workers, touching=touching, margin=margin)
-            self._seconds["query"] = perf_counter() - began
         return count
 
     def changes(
@@ -192,8 +188,7 @@ class PairQuestions(RegionQuestions):
         """
         self._require("changes")
         filters = (layer, mask, group, static, ignore_pairs, ignore_shared)
-        with self._guard.changing:
-            began = perf_counter()
+        with self._guard.changing, Timed(self._seconds, "query"):
             if self._watch is None:
                 self._watch = PairWatch(bool(touching))
             changes = self._watch.changes(
@@ -204,7 +199,6 @@ class PairQuestions(RegionQuestions):
                 bool(touching),
                 worker_count(workers),
             )
-            self._seconds["query"] = perf_counter() - began
         return changes
 
     # For subclasses: the pairs without margin. `filters` are as the caller gave them, in the order of `make_filter`.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from broadphase.index import asked
 from broadphase.index.answers import RayHits, RayHitsAll, SweepHits
 from broadphase.index.region_questions import RegionQuestions
 from broadphase.index.rows import checked_corners
+from broadphase.index.timed import Timed
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -219,10 +219,8 @@ class RayQuestions(RegionQuestions):
         layer: Any,
         mask: Any,
     ) -> Any:
-        with self._guard.reading:
-            began = perf_counter()
+        with self._guard.reading, Timed(self._seconds, "query"):
             query_filter = self._query_filter(len(lower), layer, mask)
             core, corners, threads = self._arranged(), self._rows.views, worker_count(workers)
             found = ask(core, *corners, lower, upper, motion, limit, is_ray, query_filter, threads)
-            self._seconds["query"] = perf_counter() - began
         return found

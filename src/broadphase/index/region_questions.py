@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from broadphase.index import asked
 from broadphase.index.answers import Answers, Nearest
 from broadphase.index.kept_boxes import KeptBoxes
 from broadphase.index.rows import checked_corners
+from broadphase.index.timed import Timed
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -134,12 +134,10 @@ class RegionQuestions(KeptBoxes):
         self._require("query_ball")
         points = asked.places(centers, "centers", self.dimension)
         radius = asked.radii(radii, "radii", len(points))
-        with self._guard.reading:
-            began = perf_counter()
+        with self._guard.reading, Timed(self._seconds, "query"):
             found = self._query_balls(
                 points, radius, self._query_filter(len(points), layer, mask), worker_count(workers)
             )
-            self._seconds["query"] = perf_counter() - began
         return Answers(*found)
 
     def query_obb(
@@ -299,13 +297,11 @@ class RegionQuestions(KeptBoxes):
             raise ValueError(f"k must be a positive number, not {k!r}")
         at = asked.places(points, "points", self.dimension)
         limit = asked.limits(max_distance, "max_distance", len(at))
-        with self._guard.reading:
-            began = perf_counter()
+        with self._guard.reading, Timed(self._seconds, "query"):
             query_filter = self._query_filter(len(at), layer, mask)
             found: Any = _native.nearest(
                 self._arranged(), *self._rows.views, at, int(k), limit, query_filter, worker_count(workers)
             )
-            self._seconds["query"] = perf_counter() - began
         return Nearest(*(part.reshape(len(at), int(k)) for part in found))
 
     # For subclasses that are no trees of blocks: the answers to checked boxes, of either dtype.
@@ -331,20 +327,16 @@ class RegionQuestions(KeptBoxes):
         return _native.query_convex(core, *corners, offsets, axes, least, most, lower, upper, query_filter, workers)
 
     def _answer_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> Answers:
-        with self._guard.reading:
-            began = perf_counter()
+        with self._guard.reading, Timed(self._seconds, "query"):
             found = self._query_boxes(lower, upper, self._query_filter(len(lower), layer, mask), worker_count(workers))
-            self._seconds["query"] = perf_counter() - began
         return Answers(*found)
 
     def _answer_convex(self, regions: Regions, workers: int, layer: Any, mask: Any) -> Answers:
         count, dimension = regions.around_lower.shape
         if dimension != self.dimension:
             raise ValueError(f"a region of {dimension} dimensions, and the index has {self.dimension}")
-        with self._guard.reading:
-            began = perf_counter()
+        with self._guard.reading, Timed(self._seconds, "query"):
             found = self._query_convex(regions, self._query_filter(count, layer, mask), worker_count(workers))
-            self._seconds["query"] = perf_counter() - began
         return Answers(*found)
 
     def _query_filter(self, count: int, layer: Any, mask: Any) -> _native.QueryFilter | None:
