@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase.bench.extras import load
+from broadphase.bench.machine import footnote
 from broadphase.bench.table import duration, factor, grouped
 
 if TYPE_CHECKING:
@@ -60,15 +61,9 @@ def plot_comparison(comparison: Comparison, path: str | Path) -> None:
     panels = figure.subplots(1, len(scenes), squeeze=False)[0]
     for panel, scene in zip(panels, scenes, strict=True):
         draw_scene(panel, comparison, scene)
-    figure.text(0.995, 0.002, footnote(comparison), ha="right", va="bottom", fontsize=7, color="0.35")
+    figure.text(0.995, 0.002, footnote(comparison.machine), ha="right", va="bottom", fontsize=7, color="0.35")
     figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))
     figure.savefig(path, dpi=200)
-
-
-def footnote(comparison: Comparison) -> str:
-    """Name the machine."""
-    machine = comparison.machine
-    return f"{machine['processor']}, Python {machine['python']}, NumPy {machine['numpy']}; medians, one thread"
 
 
 def draw_scene(panel: Any, comparison: Comparison, scene: str) -> None:

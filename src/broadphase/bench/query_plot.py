@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from broadphase.bench.extras import load
+from broadphase.bench.machine import footnote
 from broadphase.bench.query_table import first_own, ratio, task_title
 from broadphase.bench.table import duration, factor
 
@@ -48,9 +49,7 @@ def plot_queries(comparison: QueryComparison, path: str | Path) -> None:
         draw_task(panel, comparison.of(task))
     for panel in panels[len(tasks) :]:
         panel.set_axis_off()
-    machine = comparison.machine
-    note = f"{machine['processor']}, Python {machine['python']}, NumPy {machine['numpy']}; medians, one thread"
-    figure.text(0.995, 0.002, note, ha="right", va="bottom", fontsize=7, color="0.35")
+    figure.text(0.995, 0.002, footnote(comparison.machine), ha="right", va="bottom", fontsize=7, color="0.35")
     figure.get_layout_engine().set(rect=(0, 0.025, 1, 0.975), h_pad=0.12)
     figure.savefig(path, dpi=200)
 
