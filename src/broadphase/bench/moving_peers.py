@@ -36,10 +36,15 @@ def keys_of(pairs: Pairs) -> NDArray[np.int64]:
     return keys
 
 
+def pairs_of(keys: NDArray[np.int64]) -> Pairs:
+    """Take the integers apart again."""
+    return np.stack([keys >> 32, keys & 0xFFFF_FFFF], axis=1)
+
+
 def changed(before: NDArray[np.int64], now: NDArray[np.int64]) -> tuple[Pairs, Pairs]:
     """Give the pairs that began and those that ended, of sorted distinct keys."""
     began, ended = np.setdiff1d(now, before, assume_unique=True), np.setdiff1d(before, now, assume_unique=True)
-    return tuple(np.stack([keys >> 32, keys & 0xFFFF_FFFF], axis=1) for keys in (began, ended))  # type: ignore[return-value]
+    return pairs_of(began), pairs_of(ended)
 
 
 class FclScene:
