@@ -1,0 +1,225 @@
+// Shapes: where they are kept, and what the narrow phase says of pairs of them.
+#include <nanobind/stl/optional.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "broadphase/narrow_batch.hpp"
+#include "broadphase/noticing.hpp"
+#include "broadphase/shape_records.hpp"
+
+namespace broadphase::python {
+
+namespace {
+
+using Rows = Vector<std::int32_t>;
+using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using Written = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+using MaybeNumbers = std::optional<Numbers>;
+
+// Of two or three dimensions; Python hands over arrays of the right shape only.
+struct PlacedShapes {
+  std::size_t dimension;
+  ShapeStore store;
+
+  void set(const Rows& rows, const Vector<std::uint8_t>& kinds, const Rows& sizes, const Vector<double>& numbers) {
+    const std::size_t count = rows.shape(0);
+    if (kinds.shape(0) != count || sizes.shape(0) != count) throw nb::value_error("not one kind and one size a row");
+    std::size_t at = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::int32_t size = sizes.data()[k];
+      if (rows.data()[k] < 0 || size < 0 || static_cast<std::size_t>(size) > numbers.shape(0) - at ||
+          !is_well_formed(kinds.data()[k], {numbers.data() + at, static_cast<std::size_t>(size)}, dimension))
+        throw nb::value_error(("malformed record of shape " + std::to_string(k)).c_str());
+      at += static_cast<std::size_t>(size);
+    }
+    if (at != numbers.shape(0)) throw nb::value_error("more numbers than the records have");
+    const double* record = numbers.data();
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto size = static_cast<std::size_t>(sizes.data()[k]);
+      store.set(static_cast<std::size_t>(rows.data()[k]), static_cast<ShapeKind>(kinds.data()[k]), {record, size});
+      record += size;
+    }
+  }
+  // What `set` takes.
+  nb::object records(const Rows& rows) const {
+    std::vector<std::uint8_t> kinds;
+    std::vector<std::int32_t> sizes;
+    std::vector<double> numbers;
+    for (std::size_t k = 0; k < rows.shape(0); ++k) {
+      const auto row = static_cast<std::size_t>(rows.data()[k]);
+      require(row);
+      const std::span<const double> record = store.local(row);
+      kinds.push_back(static_cast<std::uint8_t>(store.kind(row)));
+      sizes.push_back(static_cast<std::int32_t>(record.size()));
+      numbers.insert(numbers.end(), record.begin(), record.end());
+    }
+    nb::object of_kinds = as_array(std::move(kinds), 1), of_sizes = as_array(std::move(sizes), 1);
+    return nb::make_tuple(of_kinds, of_sizes, as_array(std::move(numbers), 1));
+  }
+  void clear(const Rows& rows) {
+    for (std::size_t k = 0; k < rows.shape(0); ++k) store.clear(static_cast<std::size_t>(rows.data()[k]));
+  }
+  int kind(std::size_t row) const {
+    require(row);
+    return static_cast<int>(store.kind(row));
+  }
+  nb::object placed(std::size_t row) const {
+    require(row);
+    const std::span<const double> record = store.placed<2>(row).record;
+    return as_array(std::vector<double>(record.begin(), record.end()), 1);
+  }
+
+ private:
+  void require(std::size_t row) const {
+    if (!store.has(row)) throw nb::index_error("no shape in this row");
+  }
+};
+
+// Calls use(std::integral_constant<std::size_t, D>()) without the GIL.
+template <class Use>
+void in_dimension(std::size_t dimension, Use&& use) {
+  const nb::gil_scoped_release release;
+  if (dimension == 2)
+    use(std::integral_constant<std::size_t, 2>());
+  else
+    use(std::integral_constant<std::size_t, 3>());
+}
+
+template <std::size_t D>
+Poses<D> poses_of(const Numbers& positions, const MaybeNumbers& rotations, Written& seen_positions,
+                  std::optional<Written>& seen_rotations, Written& boxes) {
+  return {positions.data(), rotations ? rotations->data() : nullptr, seen_positions.data(),
+          seen_rotations ? seen_rotations->data() : nullptr, boxes.data()};
+}
+
+// Rows that have moved since they were seen last, of those with a flag: placed, with boxes.
+nb::object notice(PlacedShapes& shapes, Numbers positions, MaybeNumbers rotations, Written seen_positions,
+                  std::optional<Written> seen_rotations, Written boxes, Vector<std::uint8_t> look) {
+  std::vector<std::int32_t> moved(look.shape(0));
+  in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    moved.resize(notice_moved<D>(shapes.store, poses_of<D>(positions, rotations, seen_positions, seen_rotations, boxes),
+                                 look.data(), look.shape(0), moved.data()));
+  });
+  return as_array(std::move(moved), 1);
+}
+
+// The same for rows that are known to have changed.
+void place(PlacedShapes& shapes, Rows rows, Numbers positions, MaybeNumbers rotations, Written seen_positions,
+           std::optional<Written> seen_rotations, Written boxes) {
+  in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    const Poses<D> poses = poses_of<D>(positions, rotations, seen_positions, seen_rotations, boxes);
+    for (std::size_t k = 0; k < rows.shape(0); ++k)
+      look_at_row<D>(shapes.store, poses, static_cast<std::size_t>(rows.data()[k]));
+  });
+}
+
+ShapePairs pairs_of(const Rows& first, const Rows& second, const MaybeNumbers& offsets) {
+  return {first.data(), second.data(), offsets ? offsets->data() : nullptr, first.shape(0)};
+}
+
+nb::object overlap_flags(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, MaybeNumbers offsets) {
+  std::vector<std::uint8_t> answers(first.shape(0));
+  in_dimension(a.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    overlaps_of<D>(a.store, b.store, pairs_of(first, second, offsets), answers.data());
+  });
+  return as_array(std::move(answers), 1);
+}
+
+// (those that overlap, those that the core does not know), each (m, 2).
+nb::object touching(const PlacedShapes& shapes, Rows first, Rows second) {
+  PairBuffer found(nullptr, false);
+  PairBuffer unknown(nullptr, false);
+  in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    keep_touching<D>(shapes.store, pairs_of(first, second, {}), found, unknown);
+  });
+  const auto as_pairs = [](PairBuffer& buffer) {
+    Pairs pairs;
+    pairs.size = buffer.size();
+    pairs.stride = buffer.capacity();
+    pairs.block = buffer.release();
+    if (pairs.block == nullptr) pairs.block = allocate_pairs(1);
+    return as_array(std::move(pairs));
+  };
+  nb::object kept = as_pairs(found);
+  return nb::make_tuple(kept, as_pairs(unknown));
+}
+
+nb::object distances(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, MaybeNumbers offsets) {
+  const std::size_t count = first.shape(0), dimension = a.dimension;
+  std::vector<double> values(count), normals(count * dimension);
+  in_dimension(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    distances_of<D>(a.store, b.store, pairs_of(first, second, offsets), values.data(), normals.data());
+  });
+  nb::object gaps = as_array(std::move(values), 1);
+  return nb::make_tuple(gaps, as_corners(std::move(normals), dimension));
+}
+
+nb::object contacts(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, MaybeNumbers offsets) {
+  const std::size_t count = first.shape(0), dimension = a.dimension, most = dimension == 2 ? 2 : 4;
+  std::vector<double> normals(count * dimension), depths(count), points(count * most * dimension);
+  std::vector<std::int8_t> counts(count);
+  in_dimension(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    contacts_of<D>(a.store, b.store, pairs_of(first, second, offsets),
+                   {normals.data(), depths.data(), counts.data(), points.data()});
+  });
+  nb::object of_normals = as_corners(std::move(normals), dimension), of_depths = as_array(std::move(depths), 1),
+             of_counts = as_array(std::move(counts), 1);
+  return nb::make_tuple(of_normals, of_depths, of_counts,
+                        as_array(std::move(points), 1).attr("reshape")(count, most, dimension));
+}
+
+nb::object impacts(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, Numbers motions) {
+  const std::size_t count = first.shape(0), dimension = a.dimension;
+  std::vector<double> times(count), normals(count * dimension);
+  in_dimension(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    impacts_of<D>(a.store, b.store, pairs_of(first, second, {}), motions.data(), times.data(), normals.data());
+  });
+  nb::object of_times = as_array(std::move(times), 1);
+  return nb::make_tuple(of_times, as_corners(std::move(normals), dimension));
+}
+
+nb::object rays(const PlacedShapes& shapes, Rows rows, Numbers origins, Numbers directions) {
+  const std::size_t count = rows.shape(0), dimension = shapes.dimension;
+  std::vector<double> times(count), normals(count * dimension);
+  in_dimension(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    ray_hits_of<D>(shapes.store, rows.data(), count, origins.data(), directions.data(), times.data(), normals.data());
+  });
+  nb::object of_times = as_array(std::move(times), 1);
+  return nb::make_tuple(of_times, as_corners(std::move(normals), dimension));
+}
+
+}  // namespace
+
+void bind_shapes(nb::module_& module) {
+  const auto positions = nb::arg("positions"), seen_positions = nb::arg("seen_positions"), boxes = nb::arg("boxes"),
+             rows = nb::arg("rows"), a = nb::arg("a"), b = nb::arg("b"), first = nb::arg("first"),
+             second = nb::arg("second");
+  const auto rotations = nb::arg("rotations").none(), seen_rotations = nb::arg("seen_rotations").none(),
+             offsets = nb::arg("offsets").none();
+  nb::class_<PlacedShapes>(module, "ShapeStore")
+      .def(
+          "__init__", [](PlacedShapes* self, std::size_t dimension) { new (self) PlacedShapes{dimension, {}}; },
+          nb::arg("dimension"))
+      .def_ro("dimension", &PlacedShapes::dimension)
+      .def("set", &PlacedShapes::set, rows, nb::arg("kinds"), nb::arg("sizes"), nb::arg("numbers"))
+      .def("clear", &PlacedShapes::clear, rows)
+      .def("kind", &PlacedShapes::kind, nb::arg("row"))
+      .def("placed", &PlacedShapes::placed, nb::arg("row"))
+      .def("records", &PlacedShapes::records, rows)
+      .def("place", &place, rows, positions, rotations, seen_positions, seen_rotations, boxes)
+      .def("notice", &notice, positions, rotations, seen_positions, seen_rotations, boxes, nb::arg("look"))
+      .def_prop_ro("memory_bytes", [](const PlacedShapes& self) { return self.store.memory_bytes(); });
+  module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets);
+  module.def("shape_touching", &touching, nb::arg("shapes"), first, second);
+  module.def("shape_distances", &distances, a, b, first, second, offsets);
+  module.def("shape_contacts", &contacts, a, b, first, second, offsets);
+  module.def("shape_impacts", &impacts, a, b, first, second, nb::arg("motions"));
+  module.def("shape_rays", &rays, nb::arg("shapes"), rows, nb::arg("origins"), nb::arg("directions"));
+}
+
+}  // namespace broadphase::python

@@ -1,0 +1,99 @@
+// The shapes of many rows, local and placed.
+#pragma once
+
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "broadphase/shape.hpp"
+#include "broadphase/shape_place.hpp"
+
+namespace broadphase {
+
+// Records lie one after the other, in the order in which rows got them; a row whose shape is exchanged for one that
+// needs no more room keeps its place. When more than half is waste, all is moved together.
+class ShapeStore {
+ public:
+  std::size_t row_count() const { return slots_.size(); }
+  bool has(std::size_t row) const { return row < slots_.size() && slots_[row].length != 0; }
+  ShapeKind kind(std::size_t row) const { return slots_[row].kind; }
+  std::span<const double> local(std::size_t row) const { return {local_.data() + slots_[row].at, slots_[row].length}; }
+
+  template <std::size_t D>
+  ShapeView<D> placed(std::size_t row) const {
+    const Slot& slot = slots_[row];
+    return {slot.kind, {placed_.data() + slot.at, slot.length}};
+  }
+
+  // Gives a row a shape; it is placed by the next `place`. All or nothing where memory runs out.
+  void set(std::size_t row, ShapeKind kind, std::span<const double> record) {
+    if (row >= slots_.size()) slots_.resize(row + 1);
+    Slot& slot = slots_[row];
+    const auto length = static_cast<std::uint32_t>(record.size());
+    if (length > slot.room) {
+      const std::size_t at = local_.size();
+      local_.resize(at + length);
+      placed_.resize(at + length);
+      waste_ += slot.room;
+      slot.at = at;
+      slot.room = length;
+    }
+    slot.kind = kind;
+    slot.length = length;
+    std::copy(record.begin(), record.end(), local_.begin() + static_cast<std::ptrdiff_t>(slot.at));
+    if (waste_ > local_.size() / 2) compact();
+  }
+
+  // The room of the row waits for the next shape there.
+  void clear(std::size_t row) { slots_[row].length = 0; }
+
+  // Places the shape of a row, and writes its box.
+  template <std::size_t D>
+  void place(std::size_t row, const double* position, const double* rotation, double* lower, double* upper) {
+    const Slot& slot = slots_[row];
+    const Pose<D> pose(position, rotation);
+    place_shape<D>(slot.kind, local(row), pose, placed_.data() + slot.at);
+    Bounds<D> bounds;
+    add_bounds<D>(placed<D>(row), bounds);
+    std::copy_n(bounds.lower.begin(), D, lower);
+    std::copy_n(bounds.upper.begin(), D, upper);
+  }
+
+  std::size_t memory_bytes() const {
+    return slots_.capacity() * sizeof(Slot) + (local_.capacity() + placed_.capacity()) * sizeof(double);
+  }
+
+ private:
+  struct Slot {
+    std::size_t at = 0;
+    std::uint32_t room = 0;
+    std::uint32_t length = 0;  // 0: no shape
+    ShapeKind kind = ShapeKind::kPoint;
+  };
+
+  void compact() {
+    std::vector<double> local, placed;
+    local.reserve(local_.size() - waste_);
+    placed.reserve(local_.size() - waste_);
+    for (Slot& slot : slots_) {
+      const std::size_t at = std::exchange(slot.at, local.size());
+      local.insert(local.end(), local_.begin() + static_cast<std::ptrdiff_t>(at),
+                   local_.begin() + static_cast<std::ptrdiff_t>(at + slot.room));
+      placed.insert(placed.end(), placed_.begin() + static_cast<std::ptrdiff_t>(at),
+                    placed_.begin() + static_cast<std::ptrdiff_t>(at + slot.room));
+    }
+    local_ = std::move(local);
+    placed_ = std::move(placed);
+    waste_ = 0;
+  }
+
+  std::vector<Slot> slots_;
+  std::vector<double> local_, placed_;
+  std::size_t waste_ = 0;  // numbers that belong to no row
+};
+
+}  // namespace broadphase
