@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from broadphase.io import PAIR_FORMATS, write_pairs, writing
+from broadphase.io import PAIR_FORMATS, tables, write_pairs
 
 PAIRS = np.array([[0, 1], [0, 2], [2**31 - 65, 5]], np.int32)
 NAMES = ["red", "", 'a "quoted", name', "ünï", None]
@@ -23,7 +23,7 @@ def read(path):
 @pytest.fixture(params=["pyarrow", "plain"])
 def writer(request, monkeypatch):
     if request.param == "plain":
-        monkeypatch.setattr(writing, "has_library", lambda name: False)
+        monkeypatch.setattr(tables, "has_library", lambda name: False)
     else:
         pytest.importorskip("pyarrow")
 

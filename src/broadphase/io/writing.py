@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.io.extras import has_library, import_extra
+from broadphase.io.tables import replacing, write_csv, write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,13 +80,8 @@ def write_pairs(
         both = np.asarray(first, dtype=object), np.asarray(second, dtype=object)
     is_whole = isinstance(pairs, list | tuple) or hasattr(pairs, "__array__") or not isinstance(pairs, Iterable)
     portions: Any = [pairs] if is_whole else pairs
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        count = write(unfinished, (_check(portion, path) for portion in portions), both)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return count
+    with replacing(path) as unfinished:
+        return write(unfinished, (_check(portion, path) for portion in portions), both)
 
 
 def _check(portion: Any, path: Path) -> NDArray[Any]:
@@ -130,47 +125,16 @@ def _write_npz(path: Path, portions: Iterator[NDArray[Any]], names: Names) -> in
 
 
 def _write_csv(path: Path, portions: Iterator[NDArray[Any]], names: Names) -> int:
-    count = 0
-    header = b"first,second\n" if names is None else b"first,second,first_name,second_name\n"
-    write = _csv_with_pyarrow if has_library("pyarrow") else _csv_plainly
-    with path.open("wb") as stream:
-        stream.write(header)
-        for portion in portions:
-            write(stream, _columns(portion, names))
-            count += len(portion)
-    return count
-
-
-def _csv_with_pyarrow(stream: Any, columns: dict[str, Any]) -> None:
-    arrow_csv = import_extra("pyarrow.csv", purpose="writing .csv files")
-    table = import_extra("pyarrow", purpose="writing .csv files").table(columns)
-    arrow_csv.write_csv(table, stream, arrow_csv.WriteOptions(include_header=False))
-
-
-def _csv_plainly(stream: Any, columns: dict[str, Any]) -> None:
-    cells = [[_quoted(cell) for cell in column.tolist()] for column in columns.values()]
-    stream.writelines(f"{','.join(row)}\n".encode() for row in zip(*cells, strict=True))
-
-
-def _quoted(cell: int | str | None) -> str:
-    if isinstance(cell, int):
-        return str(cell)
-    return "" if cell is None else '"' + str(cell).replace('"', '""') + '"'
+    return write_csv(path, (_columns(portion, names) for portion in portions), _types(names))
 
 
 def _write_parquet(path: Path, portions: Iterator[NDArray[Any]], names: Names) -> int:
-    pyarrow = import_extra("pyarrow", purpose="writing .parquet files")
-    parquet = import_extra("pyarrow.parquet", purpose="writing .parquet files")
-    fields = [("first", pyarrow.int32()), ("second", pyarrow.int32())]
-    if names is not None:
-        fields += [("first_name", pyarrow.string()), ("second_name", pyarrow.string())]
-    schema = pyarrow.schema(fields)
-    count = 0
-    with path.open("wb") as stream, parquet.ParquetWriter(stream, schema) as writer:
-        for portion in portions:
-            writer.write_table(pyarrow.table(_columns(portion, names), schema=schema))
-            count += len(portion)
-    return count
+    return write_parquet(path, (_columns(portion, names) for portion in portions), _types(names))
+
+
+def _types(names: Names) -> dict[str, str]:
+    numbers = {"first": "int32", "second": "int32"}
+    return numbers if names is None else {**numbers, "first_name": "string", "second_name": "string"}
 
 
 def _columns(portion: NDArray[Any], names: Names) -> dict[str, Any]:
