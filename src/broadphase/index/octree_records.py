@@ -60,7 +60,7 @@ class OctreeRecords(BoxIndex):
         records["position"] = _middle(np.maximum(first[:, 0], second[:, 0]), np.minimum(first[:, 1], second[:, 1]))
         axis, sign, records["depth"] = _least_penetration(first, second)
         records["normal"][np.arange(len(found)), axis] = np.where(is_swapped, -sign, sign)
-        cells, levels = self._cells_of(ordered)
+        cells, levels = self.cells_of_rows(ordered)
         deeper = (levels[:, 1] > levels[:, 0]).astype(np.intp)
         records["cell"] = cells[np.arange(len(found)), deeper]
         return records
@@ -114,7 +114,7 @@ class OctreeRecords(BoxIndex):
         records["ray"], records["row"], records["distance"] = ray, row, distance
         records["position"] = begin + along / np.where(length > 0, length, 1) * distance[:, np.newaxis]
         records["normal"] = _normal_of_face(begin, along, self.boxes_of(row).astype(np.float64))
-        records["cell"] = self._cells_of(row)[0]
+        records["cell"] = self.cells_of_rows(row)[0]
         return records
 
     def each_record(self, handlers: _Handler | Mapping[int, _Handler], records: NDArray[np.void] | None = None) -> int:
@@ -164,8 +164,8 @@ class OctreeRecords(BoxIndex):
             raise ValueError(f"pairs must be integers of shape (m, 2), not {named.dtype} of shape {named.shape}")
         return named.astype(np.int32)
 
-    def _cells_of(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Of each row its cell, as a row of the outline, and that cell's level; both -1 outside the root."""
+    def cells_of_rows(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Give the cell of each row, as a row of `outline`, and that cell's level; both -1 outside the root."""
         with self._guard.reading:
             core = self._arranged()
             cells = core.cells_of(np.ascontiguousarray(rows, dtype=np.int32).ravel()).reshape(rows.shape)

@@ -1,0 +1,5 @@
+"""How rows move, by number."""
+
+__all__ = ["KINDS"]
+
+KINDS = ("dynamic", "static", "kinematic")

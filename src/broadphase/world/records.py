@@ -1,0 +1,230 @@
+"""What is known of one touch, or of one hit of a ray."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from broadphase.index.linear_tree import LinearTree
+from broadphase.index.octree import Octree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from broadphase.world.actor import Actor
+    from broadphase.world.frame import Frame
+    from broadphase.world.world import World
+
+__all__ = ["Contact", "Event", "FrameRecords", "Hit", "StepInfo", "cell_of"]
+
+
+class StepInfo(NamedTuple):
+    """What an actor's `update` is told of the step that is about to begin.
+
+    Attributes
+    ----------
+    dt : float
+        How long the step is.
+    time : float
+        The world's time before it.
+    number : int
+        The number that its frame will have.
+    world : World
+        The world that is stepped.
+    """
+
+    dt: float
+    time: float
+    number: int
+    world: World
+
+
+class Contact:
+    """Where two shapes touch.
+
+    Attributes
+    ----------
+    normal : ndarray, shape (d,), float64
+        Unit vector, from the event's actor to the other.
+    depth : float
+        How far to move one of them along it until they only touch.
+    points : ndarray, shape (k, d), float64
+        The deepest first, midway between the two surfaces; at most 2 in the plane, 4 in space.
+    """
+
+    __slots__ = ("depth", "normal", "points")
+
+    def __init__(self, normal: NDArray[np.float64], depth: float, points: NDArray[np.float64]) -> None:
+        self.normal, self.depth, self.points = normal, depth, points
+
+    def __repr__(self) -> str:
+        return f"Contact(normal={self.normal.tolist()}, depth={self.depth}, points={self.points.tolist()})"
+
+    @property
+    def position(self) -> NDArray[np.float64]:
+        """The deepest point, shape (d,)."""
+        return self.points[0]
+
+
+class FrameRecords:
+    """What the events of one frame have in common, and the contacts of its pairs when one is asked for."""
+
+    __slots__ = ("_keys", "frame", "world")
+
+    def __init__(self, world: World, frame: Frame) -> None:
+        self.world, self.frame = world, frame
+        self._keys: NDArray[np.int64] | None = None
+
+    def contact(self, first: int, second: int) -> Contact | None:
+        """Get the contact of two rows, with its normal from the first to the second; None where none was made."""
+        contacts = self.frame.contacts
+        if self._keys is None:
+            pairs = contacts.pairs.astype(np.int64)
+            self._keys = pairs[:, 0] << 32 | pairs[:, 1]
+        key = min(first, second) << 32 | max(first, second)
+        place = int(np.searchsorted(self._keys, key))
+        if place == len(self._keys) or self._keys[place] != key:
+            return None
+        normal = contacts.normals[place] * (1.0 if first < second else -1.0) + 0.0
+        return Contact(normal, float(contacts.depths[place]), contacts.points[place, : contacts.counts[place]].copy())
+
+
+class Event:
+    """One touch that began, went on or ended, as a handler is told of it.
+
+    Two events are equal if they are of the same touch at the same step, whichever of the two is named first.
+
+    Attributes
+    ----------
+    kind : {"enter", "stay", "exit"}
+        What happened.
+    actor, other : Actor
+        The two. `actor` is the one that matched the first name that the handler was registered with. An earlier
+        handler may have removed one: see `Actor.alive`.
+    """
+
+    __slots__ = ("_contact", "_records", "actor", "kind", "other")
+
+    def __init__(self, kind: str, actor: Actor, other: Actor, records: FrameRecords) -> None:
+        self.kind, self.actor, self.other, self._records = kind, actor, other, records
+        self._contact: Contact | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Event):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} of {self.actor!r} and {self.other!r} in frame {self.number}>"
+
+    @property
+    def number(self) -> int:
+        """Number of the frame."""
+        return self._records.frame.number
+
+    @property
+    def time(self) -> float:
+        """The world's time after the step."""
+        return self._records.frame.time
+
+    @property
+    def contact(self) -> Contact | None:
+        """Where they touch; None where a sensor is one of the two, and at the end of a touch.
+
+        To be asked in the handler: with the next step, contacts that nobody asked for are gone.
+        """
+        if self._contact is None and self.kind != "exit":
+            mask = 0xFFFF_FFFF
+            self._contact = self._records.contact(self.actor.handle & mask, self.other.handle & mask)
+        return self._contact
+
+    @property
+    def cell(self) -> tuple[int, int] | None:
+        """The cell of the index that the pair is found in, as level and number; None where there are no such cells.
+
+        In an octree the number is a row of ``world.index.outline()``, in a linear tree it is a Morton number. It is the
+        cell for where the two are now.
+        """
+        if not (self.actor.alive and self.other.alive):
+            return None
+        return cell_of(self._records.world, [self.actor.row, self.other.row])
+
+    def flipped(self) -> Event:
+        """Give the same event with the two the other way round."""
+        event = Event(self.kind, self.other, self.actor, self._records)
+        if (contact := self._contact) is not None:
+            event._contact = Contact(-contact.normal + 0.0, contact.depth, contact.points)
+        return event
+
+    def _identity(self) -> tuple[object, ...]:
+        return self.kind, self.number, id(self._records.world), frozenset((self.actor.handle, self.other.handle))
+
+
+class Hit:
+    """Where a ray meets an actor.
+
+    Attributes
+    ----------
+    actor : Actor
+        What is hit.
+    distance : float
+        From the origin; 0 where the ray begins in it.
+    position : ndarray, shape (d,)
+        The point that is hit.
+    normal : ndarray, shape (d,)
+        Unit vector out of the surface there; zero where the ray begins in the shape.
+    origin, direction : ndarray, shape (d,)
+        The ray.
+    cell : (int, int) or None
+        As `Event.cell`.
+    """
+
+    __slots__ = ("actor", "cell", "direction", "distance", "normal", "origin", "position")
+
+    def __init__(
+        self,
+        actor: Actor,
+        distance: float,
+        position: NDArray[np.float64],
+        normal: NDArray[np.float64],
+        ray: tuple[NDArray[np.float64], NDArray[np.float64]],
+        cell: tuple[int, int] | None,
+    ) -> None:
+        self.actor, self.distance, self.position, self.normal = actor, distance, position, normal
+        self.origin, self.direction = ray
+        self.cell = cell
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hit):
+            return NotImplemented
+        return self.actor == other.actor and self._numbers() == other._numbers()
+
+    def __hash__(self) -> int:
+        return hash((self.actor, *self._numbers()))
+
+    def __repr__(self) -> str:
+        return f"Hit(actor={self.actor!r}, distance={self.distance}, position={self.position.tolist()})"
+
+    def _numbers(self) -> tuple[tuple[float, ...], ...]:
+        vectors = (self.position, self.normal, self.origin, self.direction)
+        return tuple(tuple(vector.tolist()) for vector in vectors)
+
+
+def cell_of(world: World, rows: list[int]) -> tuple[int, int] | None:
+    """Find the cell of the index that a row is in, or that a pair of rows is found in: the deeper of their two.
+
+    As level and number, an octree's number being the row of `outline`; None where the index keeps no account of cells.
+    """
+    index = world.index
+    if isinstance(index, Octree):
+        cells, levels = index.cells_of_rows(np.array(rows, np.int32))
+    elif isinstance(index, LinearTree):
+        levels, cells = index.cells_of(index.boxes_of(rows))
+    else:
+        return None
+    deepest = int(np.argmax(levels))
+    return int(levels[deepest]), int(cells[deepest])
