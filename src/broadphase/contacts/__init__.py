@@ -1,0 +1,1 @@
+"""The narrow phase: which shapes touch, where, how far apart they are, and when they meet."""

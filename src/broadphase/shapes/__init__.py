@@ -1,0 +1,34 @@
+"""Shapes: what actors look like to each other, one or many of a kind at a time."""
+
+from broadphase.shapes.compound import Compound
+from broadphase.shapes.convex_polygon import ConvexPolygon
+from broadphase.shapes.kinds import ShapeKind
+from broadphase.shapes.records import Geometries, Records, dimension_of, records_of, shape_from_record
+from broadphase.shapes.round import Capsule, Circle, Point, Segment, Sphere
+from broadphase.shapes.shape import Shape
+from broadphase.shapes.solids import ConvexHull, Geometry, Mesh
+from broadphase.shapes.straight import Box, OrientedBox, Rectangle, Triangle
+
+__all__ = [
+    "Box",
+    "Capsule",
+    "Circle",
+    "Compound",
+    "ConvexHull",
+    "ConvexPolygon",
+    "Geometries",
+    "Geometry",
+    "Mesh",
+    "OrientedBox",
+    "Point",
+    "Records",
+    "Rectangle",
+    "Segment",
+    "Shape",
+    "ShapeKind",
+    "Sphere",
+    "Triangle",
+    "dimension_of",
+    "records_of",
+    "shape_from_record",
+]

@@ -1,0 +1,146 @@
+"""Several shapes that move as one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.shapes.kinds import ShapeKind, moved
+from broadphase.shapes.parameters import Parameter, as_vectors, common_count
+from broadphase.shapes.shape import Shape
+from broadphase.shapes.turning import as_matrices, as_rotations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Compound"]
+
+
+class Compound(Shape):
+    """Several shapes that move as one: it touches what one of its parts touches.
+
+    Parameters
+    ----------
+    parts : iterable of Shape
+        At least one, all of one dimension; each for one compound, or with n rows for n compounds. Compounds among them
+        give their parts. Hulls and meshes cannot be parts.
+    offset : array_like, shape (d,) or (n, d), optional
+        Moves the whole relative to its actor.
+    rotation : array_like, optional
+        Turns the whole about the origin of the parts, before it is moved: radians, one or (n,), in the plane;
+        quaternions (w, x, y, z), (4,) or (n, 4), in space.
+
+    Raises
+    ------
+    ValueError, TypeError
+        No parts, parts that do not fit together, or something else than a shape; offset or rotation as for every shape.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> hammer = bp.Compound([bp.Segment((0, 0), (0, 3)), bp.Rectangle(2, 1, offset=(0, 3))])
+    >>> hammer.parts[1]
+    Rectangle(width=2.0, height=1.0, offset=[0.0, 3.0])
+    """
+
+    __slots__ = ("_layout", "_parts")
+    kind = ShapeKind.COMPOUND
+
+    _layout: tuple[tuple[ShapeKind, int], ...]
+    _parts: tuple[Shape, ...]
+
+    def __init__(self, parts: Iterable[Shape], *, offset: Any = None, rotation: Any = None) -> None:
+        given = (parts,) if isinstance(parts, Shape) else tuple(parts)
+        dimension = _require_parts(given)
+        own: dict[str, Parameter] = {}
+        shift = turn = None
+        if offset is not None:
+            own["offset"] = as_vectors(offset, "offset", dimension)
+            shift = own["offset"].rows
+        if rotation is not None:
+            own["rotation"] = as_rotations(rotation, dimension)
+            turn = as_matrices(own["rotation"].rows, dimension)
+        columns = {f"parts[{number}]": part.as_parameter(dimension) for number, part in enumerate(given)}
+        count = common_count([*columns.items(), *own.items()])
+        flat = [each for part in given for each in _flattened(part, dimension)]
+        records = [_with_heading(*each, dimension, shift, turn) for each in flat]
+        whole = np.concatenate([np.broadcast_to(rows, (count, rows.shape[1])) for rows in records], axis=1) + 0.0
+        object.__setattr__(self, "_parts", given)
+        object.__setattr__(self, "_layout", tuple((kind, rows.shape[1]) for kind, rows in flat))
+        single = all(value.single for value in (*columns.values(), *own.values()))
+        self._set(dimension, whole, {name: value.rows for name, value in own.items()}, single)
+
+    @property
+    def parts(self) -> tuple[Shape, ...]:
+        """The parts as given."""
+        return self._parts
+
+    @property
+    def layout(self) -> tuple[tuple[ShapeKind, int], ...]:
+        """The kind of each part in the record, and how many numbers it has there; none is a compound."""
+        return self._layout
+
+    def _rows(self, rows: Any, single: bool) -> Self:
+        some = super()._rows(rows, single)
+        kept = (part[rows] if len(part) == len(self) != 1 else part for part in self._parts)
+        object.__setattr__(some, "_parts", tuple(part[0] if single else part for part in kept))
+        object.__setattr__(some, "_layout", self._layout)
+        return some
+
+    def __repr__(self) -> str:
+        own = "".join(f", {text}" for text in self._texts())
+        return f"Compound([{', '.join(map(repr, self._parts))}]{own})"
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._parts, self._layout, super().__getstate__()
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        parts, layout, others = state
+        object.__setattr__(self, "_parts", parts)
+        object.__setattr__(self, "_layout", layout)
+        super().__setstate__(others)
+
+
+def _require_parts(parts: tuple[Shape, ...]) -> int:
+    """Check that shapes can be parts of one, and say of what dimension they are."""
+    if not parts:
+        raise ValueError("a compound has at least one part")
+    for number, part in enumerate(parts):
+        if not isinstance(part, Shape):
+            raise TypeError(f"parts[{number}] is not a shape but a {type(part).__name__}")
+        if part.kind >= ShapeKind.HULL:
+            raise ValueError(f"parts[{number}] is a {type(part).__name__}, which cannot be part of a compound")
+    known = {part.dimension for part in parts} - {None}
+    if len(known) != 1:
+        raise ValueError(
+            "the parts of a compound are of one dimension, not of 2 and 3"
+            if known
+            else "give one of the points an offset"
+        )
+    return int(known.pop() or 0)
+
+
+def _with_heading(
+    kind: ShapeKind, records: Floats, dimension: int, shift: Floats | None, turn: Floats | None
+) -> Floats:
+    """Place the records of a part in its compound, each after its kind and its length."""
+    placed = moved(kind, records, dimension, shift, turn)
+    heading = np.broadcast_to([float(kind), float(records.shape[1])], (len(placed), 2))
+    return np.concatenate([heading, placed], axis=1)
+
+
+def _flattened(part: Shape, dimension: int) -> Iterable[tuple[ShapeKind, Floats]]:
+    rows = part.records(dimension)
+    if not isinstance(part, Compound):
+        yield part.kind, rows
+        return
+    at = 0
+    for kind, length in part.layout:
+        yield kind, rows[:, at + 2 : at + 2 + length]
+        at += 2 + length

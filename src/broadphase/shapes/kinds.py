@@ -1,0 +1,125 @@
+"""The kinds of shapes, by the numbers that the core knows them by, and how the numbers of each are laid out."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from broadphase.shapes.turning import turned
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Layout", "ShapeKind", "layout_of", "moved"]
+
+
+class ShapeKind(IntEnum):
+    """What a record describes; `core/include/broadphase/shape.hpp` says with which numbers."""
+
+    POINT = 0
+    BALL = 1
+    SEGMENT = 2
+    CAPSULE = 3
+    BOX = 4
+    ORIENTED_BOX = 5
+    TRIANGLE = 6
+    POLYGON = 7
+    COMPOUND = 8
+    HULL = 9
+    MESH = 10
+
+
+class Layout(NamedTuple):
+    """Which numbers of a record turn and move with the actor; the others are lengths, and stay.
+
+    Attributes
+    ----------
+    points : slice
+        Places, one after the other: they turn and move.
+    directions : slice
+        Unit vectors, one after the other: they turn.
+    """
+
+    points: slice
+    directions: slice
+
+
+def layout_of(kind: ShapeKind, dimension: int, length: int) -> Layout:
+    """Lay out the local record of a kind, which is not a compound.
+
+    Parameters
+    ----------
+    kind : ShapeKind
+        What the record describes.
+    dimension : int
+        2 or 3.
+    length : int
+        How many numbers the record has; it matters for polygons.
+
+    Returns
+    -------
+    Layout
+
+    Examples
+    --------
+    >>> layout_of(ShapeKind.ORIENTED_BOX, 2, 8)
+    Layout(points=slice(0, 2, None), directions=slice(4, 8, None))
+    """
+    none = slice(0, 0)
+    if kind in (ShapeKind.POINT, ShapeKind.BALL, ShapeKind.BOX):
+        return Layout(slice(0, dimension), none)
+    if kind in (ShapeKind.SEGMENT, ShapeKind.CAPSULE):
+        return Layout(slice(0, 2 * dimension), none)
+    if kind == ShapeKind.ORIENTED_BOX:
+        return Layout(slice(0, dimension), slice(2 * dimension, 2 * dimension + dimension**2))
+    if kind in (ShapeKind.TRIANGLE, ShapeKind.POLYGON):
+        return Layout(slice(0, length), none)
+    return Layout(slice(1, 1 + dimension), slice(1 + dimension, 1 + dimension + dimension**2))
+
+
+def moved(kind: ShapeKind, records: Floats, dimension: int, shift: Floats | None, turn: Floats | None) -> Floats:
+    """Turn and move local records of a kind, which is not a compound.
+
+    Parameters
+    ----------
+    kind : ShapeKind
+        What the records describe.
+    records : ndarray, shape (n, length), float64
+        Not modified.
+    dimension : int
+        2 or 3.
+    shift : ndarray, shape (n, dimension), or None
+        How far to move them, after they are turned.
+    turn : ndarray, shape (n, dimension, dimension), or None
+        Rotation matrices, about the origin.
+
+    Returns
+    -------
+    ndarray, shape (n, length), float64
+        Each n may be 1, which goes with all. A new array if there is anything to do.
+
+    Examples
+    --------
+    >>> moved(ShapeKind.BALL, np.array([[1.0, 0.0, 5.0]]), 2, np.array([[10.0, 20.0]]), None)
+    array([[11., 20.,  5.]])
+    """
+    if shift is None and turn is None:
+        return records
+    counts = {len(rows) for rows in (records, shift, turn) if rows is not None}
+    result = np.repeat(records, counts.difference({1}).pop() if len(records) == 1 and counts != {1} else 1, axis=0)
+    layout = layout_of(kind, dimension, records.shape[1])
+    points = turned(_vectors(records[:, layout.points], dimension), turn)
+    if shift is not None:
+        points = points + shift[:, np.newaxis]
+    result[:, layout.points] = points.reshape(len(points), -1)
+    directions = turned(_vectors(records[:, layout.directions], dimension), turn)
+    result[:, layout.directions] = directions.reshape(len(directions), -1)
+    return result
+
+
+def _vectors(numbers: Floats, dimension: int) -> Floats:
+    return numbers.reshape(len(numbers), numbers.shape[1] // dimension, dimension)

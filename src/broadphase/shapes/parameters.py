@@ -1,0 +1,129 @@
+"""What shapes are made from: numbers for one shape, or rows of them for many, checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from broadphase.boxes import as_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Parameter", "as_rows", "as_sizes", "as_vectors", "common_count", "require_rows", "side_by_side"]
+
+
+class Parameter(NamedTuple):
+    """One parameter of a shape.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (n, ...), float64
+        One row for each shape, or one for all. Nobody else's.
+    single : bool
+        It was given without an axis for rows: for one shape.
+    """
+
+    rows: Floats
+    single: bool
+
+
+def as_rows(values: Any, name: str, item: tuple[int | None, ...], form: str) -> Parameter:
+    """Bring finite numbers to rows of items.
+
+    Parameters
+    ----------
+    values : array_like
+        One item, or any number of them along a first axis.
+    name : str
+        What error messages call them.
+    item : tuple
+        The shape of an item; None for any length but 0.
+    form : str
+        The shapes in words, for error messages.
+
+    Returns
+    -------
+    Parameter
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite: names the row.
+
+    Examples
+    --------
+    >>> as_rows([1, 2], "radius", (), "one number or (n,)")
+    Parameter(rows=array([1., 2.]), single=False)
+    >>> as_rows(1, "radius", (), "one number or (n,)")
+    Parameter(rows=array([1.]), single=True)
+    """
+    array: Floats = as_numbers(values, name=name).astype(np.float64, order="C")  # always a copy
+    single = array.ndim == len(item)
+    rows = array[np.newaxis] if single else array
+    if rows.ndim != len(item) + 1 or any(
+        size != wanted and (wanted is not None or size == 0) for size, wanted in zip(rows.shape[1:], item, strict=True)
+    ):
+        raise ValueError(f"{name} must be {form}, not an array of shape {array.shape}")
+    given = Parameter(rows, single)
+    finite = np.isfinite(rows)
+    if not finite.all():
+        row = int(np.argwhere(~finite)[0, 0])
+        require_rows(finite.reshape(len(rows), -1).all(axis=1), name, given,
+                     f"has {rows[row][~finite[row]].flat[0]}, which is not finite")  # fmt: skip
+    return given
+
+
+def as_sizes(values: Any, name: str) -> Parameter:
+    """Bring lengths to rows of one number, each at least 0; see `as_rows`."""
+    given = as_rows(values, name, (), "one number or (n,) numbers")
+    if (given.rows < 0).any():
+        row = int(np.argmax(given.rows < 0))
+        require_rows(given.rows >= 0, name, given, f"is {given.rows[row]}, which is negative")
+    return given
+
+
+def as_vectors(values: Any, name: str, dimension: int | None = None) -> Parameter:
+    """Bring places to rows of `dimension` numbers, or of 2 or 3 if that is not known; see `as_rows`."""
+    sizes = "d" if dimension is None else str(dimension)
+    given = as_rows(values, name, (dimension,), f"({sizes},) or (n, {sizes})")
+    if given.rows.shape[1] not in (2, 3):
+        raise ValueError(f"{name} must have 2 or 3 numbers for each shape, not {given.rows.shape[1]}")
+    return given
+
+
+def require_rows(good: Any, name: str, given: Parameter, fault: str) -> None:
+    """Raise ValueError with the fault of the first row that is not good, shape (n,), if any."""
+    if not good.all():
+        raise ValueError(f"{name}{'' if given.single else f': row {int(np.argmin(good))}'} {fault}")
+
+
+def common_count(parameters: Iterable[tuple[str, Parameter]]) -> int:
+    """Say for how many shapes the parameters are: one row of one stands for any number.
+
+    Raises
+    ------
+    ValueError
+        They do not fit; names two of them.
+    """
+    count, decided_by = 1, ""
+    for name, given in parameters:
+        rows = len(given.rows)
+        if rows == 1:
+            continue
+        if decided_by and rows != count:
+            raise ValueError(f"{decided_by} has {count} rows and {name} has {rows}")
+        count, decided_by = rows, name
+    return count
+
+
+def side_by_side(parameters: dict[str, Parameter]) -> Floats:
+    """Put the numbers of several parameters into one row for each shape, shape (n, length)."""
+    count = common_count(parameters.items())
+    flat = [given.rows.reshape(len(given.rows), int(np.prod(given.rows.shape[1:]))) for given in parameters.values()]
+    return np.concatenate([np.broadcast_to(rows, (count, rows.shape[1])) for rows in flat], axis=1)

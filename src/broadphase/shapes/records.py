@@ -1,0 +1,298 @@
+"""Shapes as the core takes them, many at once, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from broadphase.shapes.compound import Compound
+from broadphase.shapes.convex_polygon import ConvexPolygon
+from broadphase.shapes.kinds import ShapeKind
+from broadphase.shapes.round import Capsule, Circle, Point, Segment, Sphere
+from broadphase.shapes.shape import Shape
+from broadphase.shapes.solids import Geometry
+from broadphase.shapes.straight import Box, OrientedBox, Rectangle, Triangle
+from broadphase.shapes.turning import quaternions_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Geometries", "Records", "ShapesLike", "dimension_of", "records_of", "shape_from_record"]
+
+ShapesLike: TypeAlias = Shape | Iterable[Shape]
+
+
+class Records(NamedTuple):
+    """Local records of shapes, one after the other.
+
+    Attributes
+    ----------
+    kinds : ndarray, shape (n,), uint8
+        The kind of each; see `ShapeKind`.
+    sizes : ndarray, shape (n,), int32
+        How many numbers each has.
+    numbers : ndarray, shape (sum of sizes,), float64
+        The numbers of one after those of another.
+    """
+
+    kinds: NDArray[np.uint8]
+    sizes: NDArray[np.int32]
+    numbers: Floats
+
+
+class Geometries(list[Geometry]):
+    """Hulls and meshes by the numbers under which records name them. `number_of` alone adds to it.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> known = Geometries()
+    >>> [known.number_of(bp.ConvexHull(np.eye(4, 3) * size)) for size in (1, 2, 1)]
+    [0, 1, 0]
+    """
+
+    def __init__(self, geometries: Iterable[Geometry] = ()) -> None:
+        super().__init__(geometries)
+        self._numbers: dict[Any, int] = {}
+        for number, geometry in enumerate(self):
+            self._remember(geometry, number)
+
+    def number_of(self, geometry: Geometry) -> int:
+        """Give the number of a geometry, the next one if it is not known. Offset and rotation do not count."""
+        number = self._numbers.get(id(geometry.vertices))  # alive in the list, so that nothing else has this id
+        if number is not None and self[number].vertices is geometry.vertices:
+            return number
+        number = self._numbers.get(geometry.content)
+        if number is None:
+            number = len(self)
+            self.append(geometry)
+            self._remember(geometry, number)
+        return number
+
+    def _remember(self, geometry: Geometry, number: int) -> None:
+        self._numbers[id(geometry.vertices)] = number
+        self._numbers[geometry.content] = number
+
+    def __reduce__(self) -> tuple[type[Self], tuple[list[Geometry]]]:
+        return type(self), (list(self),)
+
+
+def dimension_of(shapes: Shape | Sequence[Shape], wanted: int | None = None) -> int | None:
+    """Say of what dimension shapes are; None for points without an offset, which fit anywhere.
+
+    Raises
+    ------
+    ValueError
+        They differ, or are not of the wanted dimension; names the row.
+    """
+    for row, shape in enumerate((shapes,) if isinstance(shapes, Shape) else shapes):
+        if shape.dimension is None:
+            continue
+        if wanted is None:
+            wanted = shape.dimension
+        elif shape.dimension != wanted:
+            which = "" if isinstance(shapes, Shape) else f"row {row}, "
+            raise ValueError(
+                f"shapes: {which}a {type(shape).__name__} of {shape.dimension} dimensions, where {wanted} are needed"
+            )
+    return wanted
+
+
+def as_shapes(shapes: ShapesLike) -> Shape | list[Shape]:
+    """Check that these are shapes, and make a list of all but a single object."""
+    if isinstance(shapes, Shape):
+        return shapes
+    if not isinstance(shapes, Iterable):
+        raise TypeError(f"shapes are a Shape or a list of them, not a {type(shapes).__name__}")
+    given = list(shapes)
+    for row, shape in enumerate(given):
+        if not isinstance(shape, Shape):
+            raise TypeError(f"shapes: row {row} is not a shape but a {type(shape).__name__}")
+    return given
+
+
+def records_of(shapes: ShapesLike, count: int, dimension: int, geometries: Geometries) -> Records:
+    """Give the local records of so many shapes.
+
+    Parameters
+    ----------
+    shapes : Shape or iterable of Shape
+        One for all, or `count` rows; of a list the rows of one after those of another.
+    count : int
+        How many are needed.
+    dimension : int
+        2 or 3: of the world that they are for.
+    geometries : Geometries
+        What hulls and meshes are found in, or added to.
+
+    Returns
+    -------
+    Records
+        May be views of what the shapes hold: not to be written to.
+
+    Raises
+    ------
+    ValueError
+        Another number of shapes; a shape of another dimension: names the row.
+    TypeError
+        Something that is not a shape: names the row.
+
+    Notes
+    -----
+    Rows of one shape are taken together, and so are shapes of one kind in a list.
+
+    Examples
+    --------
+    >>> records_of([Circle(2), Segment((0, 0), (1, 0))], 2, 2, Geometries())
+    Records(kinds=array([1, 2], dtype=uint8), sizes=array([3, 4], dtype=int32),
+            numbers=array([0., 0., 2., 0., 0., 1., 0.]))
+    """
+    given = as_shapes(shapes)
+    dimension_of(given, dimension)
+    if isinstance(given, Shape):
+        _require_count(len(given), count)
+        rows = _rows_of(given, dimension, geometries)
+        if len(rows) != count:
+            rows = np.repeat(rows, count, axis=0)
+        kinds = np.full(count, given.kind, np.uint8)
+        return Records(kinds, np.full(count, rows.shape[1], np.int32), rows.reshape(-1))
+    return _records_of_many(given, count, dimension, geometries)
+
+
+def _records_of_many(shapes: list[Shape], count: int, dimension: int, geometries: Geometries) -> Records:
+    blocks = [_rows_of(shape, dimension, geometries) for shape in shapes]
+    total = sum(len(rows) for rows in blocks)
+    _require_count(total, count)
+    if total != count:
+        return records_of(next(shape for shape in shapes if len(shape)), count, dimension, geometries)
+    counts = np.array([len(rows) for rows in blocks], np.int64)
+    kinds = np.repeat(np.array([shape.kind for shape in shapes], np.uint8), counts)
+    sizes = np.repeat(np.array([rows.shape[1] for rows in blocks], np.int32), counts)
+    flat = [rows.reshape(-1) for rows in blocks]
+    return Records(kinds, sizes, np.concatenate(flat) if flat else np.empty(0))
+
+
+def _require_count(rows: int, count: int) -> None:
+    if rows not in (1, count):
+        raise ValueError(f"{rows} shapes for {count} places; one serves them all, otherwise as many are needed")
+
+
+def _rows_of(shape: Shape, dimension: int, geometries: Geometries) -> Floats:
+    rows = shape.records(dimension)
+    if not isinstance(shape, Geometry):
+        return rows
+    rows = rows.copy()
+    rows[:, 0] = geometries.number_of(shape)
+    return rows
+
+
+def shape_from_record(kind: int, record: Floats, dimension: int, geometries: Geometries) -> Shape:
+    """Make the shape that a local record describes.
+
+    Parameters
+    ----------
+    kind : int
+        As in `ShapeKind`.
+    record : ndarray, shape (length,), float64
+        Its numbers.
+    dimension : int
+        2 or 3.
+    geometries : Geometries
+        What hulls and meshes are found in.
+
+    Returns
+    -------
+    Shape
+        Equal to the one that the record was made from, up to rounding of an angle.
+
+    Examples
+    --------
+    >>> shape_from_record(1, np.array([0.0, 5.0, 2.0]), 2, Geometries())
+    Circle(radius=2.0, offset=[0.0, 5.0])
+    """
+    numbers = np.asarray(record, dtype=np.float64)
+    return _MAKERS[ShapeKind(kind)](numbers, dimension, geometries)
+
+
+def _point(numbers: Floats, dimension: int, _: Geometries) -> Shape:
+    return Point(offset=_unless_zero(numbers))
+
+
+def _ball(numbers: Floats, dimension: int, _: Geometries) -> Shape:
+    kind = Circle if dimension == 2 else Sphere
+    return kind(numbers[dimension], offset=_unless_zero(numbers[:dimension]))
+
+
+def _segment(numbers: Floats, dimension: int, _: Geometries) -> Shape:
+    return Segment(numbers[:dimension], numbers[dimension:])
+
+
+def _capsule(numbers: Floats, dimension: int, _: Geometries) -> Shape:
+    return Capsule(numbers[:dimension], numbers[dimension:-1], numbers[-1])
+
+
+def _box(numbers: Floats, dimension: int, _: Geometries) -> Shape:
+    kind: Any = Rectangle if dimension == 2 else Box
+    shape: Shape = kind(*(2 * numbers[dimension:]), offset=_unless_zero(numbers[:dimension]))
+    return shape
+
+
+def _oriented_box(numbers: Floats, dimension: int, _: Geometries) -> Shape:
+    rotation = _rotation(numbers[2 * dimension :], dimension)
+    size = 2 * numbers[dimension : 2 * dimension]
+    return OrientedBox(size, offset=_unless_zero(numbers[:dimension]), rotation=rotation)
+
+
+def _triangle(numbers: Floats, dimension: int, _: Geometries) -> Shape:
+    return Triangle(numbers.reshape(3, dimension))
+
+
+def _polygon(numbers: Floats, dimension: int, _: Geometries) -> Shape:
+    return ConvexPolygon(numbers.reshape(-1, dimension))
+
+
+def _compound(numbers: Floats, dimension: int, geometries: Geometries) -> Shape:
+    parts = []
+    at = 0
+    while at < len(numbers):
+        length = int(numbers[at + 1])
+        parts.append(shape_from_record(int(numbers[at]), numbers[at + 2 : at + 2 + length], dimension, geometries))
+        at += 2 + length
+    return Compound(parts)
+
+
+def _geometry(numbers: Floats, dimension: int, geometries: Geometries) -> Shape:
+    return geometries[int(numbers[0])].placed(_unless_zero(numbers[1:4]), _rotation(numbers[4:13], dimension))
+
+
+def _unless_zero(offset: Floats) -> Floats | None:
+    return offset if offset.any() else None
+
+
+def _rotation(axes: Floats, dimension: int) -> Any:
+    """Give the rotation that turned the coordinate axes into these; None if they are the same."""
+    turn = axes.reshape(dimension, dimension).T
+    if np.array_equal(turn, np.eye(dimension)):
+        return None
+    return np.arctan2(turn[1, 0], turn[0, 0]) if dimension == 2 else quaternions_of(turn[np.newaxis])[0]
+
+
+_MAKERS: dict[ShapeKind, Callable[[Floats, int, Geometries], Shape]] = {
+    ShapeKind.POINT: _point,
+    ShapeKind.BALL: _ball,
+    ShapeKind.SEGMENT: _segment,
+    ShapeKind.CAPSULE: _capsule,
+    ShapeKind.BOX: _box,
+    ShapeKind.ORIENTED_BOX: _oriented_box,
+    ShapeKind.TRIANGLE: _triangle,
+    ShapeKind.POLYGON: _polygon,
+    ShapeKind.COMPOUND: _compound,
+    ShapeKind.HULL: _geometry,
+    ShapeKind.MESH: _geometry,
+}

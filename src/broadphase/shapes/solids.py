@@ -1,0 +1,217 @@
+"""Shapes of which the core knows no more than where they are: convex hulls and meshes in space."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.boxes import as_numbers
+from broadphase.shapes.kinds import ShapeKind
+from broadphase.shapes.parameters import as_rows
+from broadphase.shapes.shape import Shape
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["ConvexHull", "Geometry", "Mesh"]
+
+
+class Geometry(Shape):
+    """A shape that is described by more than its record: vertices, kept here, and placed by the record.
+
+    Attributes
+    ----------
+    vertices : ndarray, shape (k, 3), float64
+        In the frame of the geometry: not turned by `rotation`, not moved by `offset`. Read-only.
+    """
+
+    __slots__ = ("_vertices",)
+
+    _vertices: Floats
+
+    def _keep_geometry(self, vertices: Floats, offset: Any, rotation: Any) -> None:
+        vertices.flags.writeable = False
+        object.__setattr__(self, "_vertices", vertices)
+        bounds = [vertices.min(axis=0), vertices.max(axis=0)]
+        record = np.concatenate([np.zeros(4), np.eye(3).ravel(), *bounds])[np.newaxis]
+        self._place(3, record, {}, offset, rotation)
+
+    @property
+    def vertices(self) -> Floats:
+        """Its vertices in its own frame, shape (k, 3). Read-only."""
+        return self._vertices
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What tells it from other geometries, but for offset and rotation; to be hashed and compared."""
+        return type(self), self._vertices.tobytes()
+
+    def placed(self, offset: Any, rotation: Any) -> Self:
+        """Give the same geometry with another offset and rotation."""
+        other = object.__new__(type(self))
+        for slot in ("_vertices", "_faces"):
+            if hasattr(self, slot):
+                object.__setattr__(other, slot, getattr(self, slot))
+        other._keep_geometry(self._vertices, offset, rotation)
+        return other
+
+    def _rows(self, rows: Any, single: bool) -> Self:
+        some = super()._rows(rows, single)
+        object.__setattr__(some, "_vertices", self._vertices)
+        return some
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Geometry):
+            return NotImplemented
+        return super().__eq__(other) is True and self.content == other.content
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+    def _texts(self) -> list[str]:
+        return [f"<{len(self._vertices)} vertices>", *super()._texts()]
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._vertices, super().__getstate__()
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        vertices, others = state
+        vertices.flags.writeable = False
+        object.__setattr__(self, "_vertices", vertices)
+        super().__setstate__(others)
+
+
+class ConvexHull(Geometry):
+    """The convex hull of points in space, with its inside.
+
+    Needs ``pip install "broadphase[coal]"`` for everything but its box.
+
+    Parameters
+    ----------
+    points : array_like, shape (k, 3)
+        Relative to the actor, in any order; inner ones do no harm. They must not all lie in one plane.
+    offset : array_like, shape (3,) or (n, 3), optional
+        Moves it relative to its actor.
+    rotation : array_like, shape (4,) or (n, 4), optional
+        A quaternion (w, x, y, z) that turns it about the origin of `points`, before it is moved.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite, a quaternion of length 0: names the row. Points in a plane.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.ConvexHull([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    ConvexHull(<4 vertices>)
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.HULL
+
+    def __init__(self, points: Any, *, offset: Any = None, rotation: Any = None) -> None:
+        vertices = _vertices(points, "points")
+        scaled = np.ldexp(vertices, -int(np.frexp(np.abs(vertices).max())[1]))
+        sizes = np.linalg.svd(scaled - scaled.mean(axis=0), compute_uv=False)
+        if len(sizes) < 3 or sizes[2] <= 1e-12 * max(sizes[0], 1e-3):
+            raise ValueError("points lie in one plane: their hull has no inside")
+        self._keep_geometry(vertices, offset, rotation)
+
+    @property
+    def points(self) -> Floats:
+        """The points as given, shape (k, 3). Read-only."""
+        return self._vertices
+
+
+class Mesh(Geometry):
+    """A surface of triangles in space. What lies within it is not part of it.
+
+    Needs ``pip install "broadphase[coal]"`` for everything but its box.
+
+    Parameters
+    ----------
+    vertices : array_like, shape (k, 3)
+        Relative to the actor.
+    faces : array_like of int, shape (m, 3)
+        Three rows of `vertices` for each triangle; at least one triangle.
+    offset : array_like, shape (3,) or (n, 3), optional
+        Moves it relative to its actor.
+    rotation : array_like, shape (4,) or (n, 4), optional
+        A quaternion (w, x, y, z) that turns it about the origin of `vertices`, before it is moved.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite, a quaternion of length 0, a vertex that there is not: names
+        the row.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    Mesh(<3 vertices>, <1 faces>)
+    """
+
+    __slots__ = ("_faces",)
+    kind = ShapeKind.MESH
+
+    _faces: NDArray[np.int32]
+
+    def __init__(self, vertices: Any, faces: Any, *, offset: Any = None, rotation: Any = None) -> None:
+        corners = _vertices(vertices, "vertices")
+        numbers = np.asarray(faces)
+        if numbers.ndim != 2 or numbers.shape[1] != 3 or not len(numbers):
+            raise ValueError(f"faces must have shape (m, 3), m at least 1, not {numbers.shape}")
+        if numbers.dtype.kind not in "iu":
+            raise TypeError(f"faces must be integers, not {numbers.dtype}")
+        wrong = (numbers < 0) | (numbers >= len(corners))
+        if wrong.any():
+            row = int(wrong.any(axis=1).argmax())
+            raise ValueError(
+                f"faces: row {row} uses vertex {numbers[row][wrong[row]][0]}, but there are {len(corners)} vertices"
+            )
+        kept = numbers.astype(np.int32)
+        kept.flags.writeable = False
+        object.__setattr__(self, "_faces", kept)
+        self._keep_geometry(corners, offset, rotation)
+
+    @property
+    def faces(self) -> NDArray[np.int32]:
+        """Rows of the vertices of each triangle, shape (m, 3). Read-only."""
+        return self._faces
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What tells it from other geometries, but for offset and rotation; to be hashed and compared."""
+        return *super().content, self._faces.tobytes()
+
+    def _rows(self, rows: Any, single: bool) -> Self:
+        some = super()._rows(rows, single)
+        object.__setattr__(some, "_faces", self._faces)
+        return some
+
+    def _texts(self) -> list[str]:
+        vertices, *others = super()._texts()
+        return [vertices, f"<{len(self._faces)} faces>", *others]
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._faces, super().__getstate__()
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        faces, others = state
+        faces.flags.writeable = False
+        object.__setattr__(self, "_faces", faces)
+        super().__setstate__(others)
+
+
+def _vertices(values: Any, name: str) -> Floats:
+    array = as_numbers(values, name=name)
+    if array.ndim != 2 or array.shape[1] != 3 or not len(array):
+        raise ValueError(f"{name} must have shape (k, 3), k at least 1, not {array.shape}")
+    return as_rows(array, name, (3,), "(k, 3)").rows

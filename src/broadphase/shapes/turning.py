@@ -1,0 +1,128 @@
+"""Rotations: angles in the plane, quaternions (w, x, y, z) in space, and the matrices that they stand for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.shapes.parameters import Parameter, as_rows, require_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["as_matrices", "as_rotations", "quaternions_of", "turned"]
+
+
+def as_rotations(values: Any, dimension: int, name: str = "rotation") -> Parameter:
+    """Check rotations.
+
+    Parameters
+    ----------
+    values : array_like
+        In the plane angles, one or (n,), in radians, counterclockwise; in space quaternions (w, x, y, z), (4,) or
+        (n, 4), of any length but 0.
+    dimension : int
+        2 or 3.
+    name : str
+        What error messages call them.
+
+    Returns
+    -------
+    Parameter
+        As given, not normalised.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; not finite, or a quaternion of length 0: names the row.
+    """
+    if dimension == 2:
+        return as_rows(values, name, (), "one angle or (n,) angles, in radians")
+    given = as_rows(values, name, (4,), "a quaternion (w, x, y, z) or (n, 4) of them")
+    require_rows(given.rows.any(axis=1), name, given, "is a quaternion of length 0")
+    return given
+
+
+def as_matrices(rotations: Floats, dimension: int) -> Floats:
+    """Make matrices of checked rotations.
+
+    Parameters
+    ----------
+    rotations : ndarray, shape (n,) or (n, 4), float64
+        Angles or quaternions.
+    dimension : int
+        2 or 3.
+
+    Returns
+    -------
+    ndarray, shape (n, dimension, dimension), float64
+        They turn column vectors.
+
+    Examples
+    --------
+    >>> as_matrices(np.array([[0.0, 0.0, 0.0, 2.0]]), 3) + 0.0  # half a turn about z
+    array([[[-1.,  0.,  0.],
+            [ 0., -1.,  0.],
+            [ 0.,  0.,  1.]]])
+    """
+    if dimension == 2:
+        cosine, sine = np.cos(rotations), np.sin(rotations)
+        return np.stack([cosine, -sine, sine, cosine], axis=-1).reshape(-1, 2, 2)
+    exponents = np.frexp(np.abs(rotations).max(axis=1, initial=0.0))[1][:, np.newaxis]
+    scaled = np.ldexp(rotations, -exponents)  # so that no square is out of range
+    w, x, y, z = (scaled / np.linalg.norm(scaled, axis=1, keepdims=True)).T
+    rows = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def quaternions_of(matrices: Floats) -> Floats:
+    """Give the unit quaternions of rotation matrices.
+
+    Parameters
+    ----------
+    matrices : ndarray, shape (n, 3, 3), float64
+        Rotations.
+
+    Returns
+    -------
+    ndarray, shape (n, 4), float64
+        In the order w, x, y, z; the largest number of each is positive.
+
+    References
+    ----------
+    .. [1] S. W. Shepperd, "Quaternion from Rotation Matrix", Journal of Guidance and Control 1 (3), 1978.
+       10.2514/3.55767b
+
+    Examples
+    --------
+    >>> quaternions_of(np.diag([-1.0, -1.0, 1.0])[np.newaxis])
+    array([[0., 0., 0., 1.]])
+    """
+    m = matrices
+    # Four times the products of each number of the quaternion with the others; the row of the largest is the safest.
+    ww, xx, yy, zz = (
+        1 + sign_x * m[:, 0, 0] + sign_y * m[:, 1, 1] + sign_z * m[:, 2, 2]
+        for sign_x, sign_y, sign_z in ((1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1))
+    )
+    wx, wy, wz = m[:, 2, 1] - m[:, 1, 2], m[:, 0, 2] - m[:, 2, 0], m[:, 1, 0] - m[:, 0, 1]
+    xy, xz, yz = m[:, 0, 1] + m[:, 1, 0], m[:, 0, 2] + m[:, 2, 0], m[:, 1, 2] + m[:, 2, 1]
+    products = np.array([[ww, wx, wy, wz], [wx, xx, xy, xz], [wy, xy, yy, yz], [wz, xz, yz, zz]])
+    largest = np.argmax(np.stack([ww, xx, yy, zz]), axis=0)
+    chosen = products[largest, :, np.arange(len(m))]
+    result: Floats = chosen / np.linalg.norm(chosen, axis=1, keepdims=True)
+    return result
+
+
+def turned(vectors: Floats, matrices: Floats | None) -> Floats:
+    """Turn vectors (n, k, d) by matrices (n, d, d), if any; either n may be 1."""
+    if matrices is None:
+        return vectors
+    result: Floats = np.einsum("nij,nkj->nki", matrices, vectors)
+    return result
