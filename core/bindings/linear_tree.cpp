@@ -104,7 +104,7 @@ class LinearTreeIndex : public BlockIndex {
     std::vector<std::uint64_t> number;
     const CellKeys keys = index_.cells().keys();
     with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
-      in_dimension(tree.dimension(), [&]<std::size_t D>() {
+      with_dimension(tree.dimension(), [&]<std::size_t D>(Dimension<D>) {
         const CellMap<D> map(index_.world(), keys.depth);
         for (std::size_t row = 0; row < boxes.count; ++row) {
           const std::uint64_t key = map.key(boxes.lower_of(row), boxes.upper_of(row), T(0));

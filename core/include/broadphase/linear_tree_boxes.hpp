@@ -38,7 +38,7 @@ struct LinearBoxes {
       columns[set] = BoxColumns<T>(count[set], source.dimension);
       rows[set].resize(count[set]);
     }
-    in_dimension(source.dimension, [&]<std::size_t D>() { fill<D>(order, source, touching, interrupt); });
+    with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) { fill<D>(order, source, touching, interrupt); });
   }
 
   // Where in the columns of a set an entry's boxes begin.

@@ -45,7 +45,7 @@ class CoveredLeaves {
   void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
     scratch.visited.resize(cells_.count(), kNotOccupied);
     scratch.tests = 0;
-    in_dimension(dimension_, [&]<std::size_t D>() {
+    with_dimension(dimension_, [&]<std::size_t D>(Dimension<D>) {
       const CellMap<D> map(world_, cells_.keys().depth);
       const Task& part = tasks_[task];
       for (std::size_t cell = part.cell; cell < part.cell_end; ++cell) {

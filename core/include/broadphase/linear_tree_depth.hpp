@@ -25,7 +25,7 @@ std::size_t measured_depth(const LinearSource<T>& source, const std::vector<std:
   std::vector<std::size_t> apart(looked_at), sinks(looked_at);
   const std::size_t most = kMostDepth[dimension - 1];
   RowSorter<std::uint64_t> sorter(looked_at);
-  in_dimension(dimension, [&]<std::size_t D>() {
+  with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) {
     const CellMap<D> map(world, most);
     for (std::size_t at = 0; at < looked_at; ++at) {
       const std::uint32_t item = items[at * count / looked_at];

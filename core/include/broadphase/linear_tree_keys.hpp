@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "broadphase/morton.hpp"
+#include "broadphase/with_dimension.hpp"
 
 namespace broadphase {
 
@@ -94,16 +95,5 @@ class CellMap {
   CellKeys keys_;
   double low_[D], scale_[D], last_;
 };
-
-// Calls use.operator()<D>() for the dimension.
-template <class Use>
-auto in_dimension(std::size_t dimension, Use&& use) {
-  switch (dimension) {
-    case 1: return use.template operator()<1>();
-    case 2: return use.template operator()<2>();
-    case 3: return use.template operator()<3>();
-    default: return use.template operator()<4>();
-  }
-}
 
 }  // namespace broadphase

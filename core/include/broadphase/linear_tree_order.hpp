@@ -73,7 +73,7 @@ void extend_over(const LinearSource<T>& source, const std::uint32_t* items, std:
 // The box around all boxes, infinite corners left out.
 template <class T>
 LinearWorld world_around(const LinearSource<T>& source, const std::uint32_t* items, std::size_t count) {
-  return in_dimension(source.dimension, [&]<std::size_t D>() {
+  return with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) {
     T low[D], high[D];
     LinearWorld world;
     detail::extend_over<D, false>(source, items, count, low, high);
@@ -131,7 +131,7 @@ void sort_by_key(const std::vector<std::uint32_t>& items, LinearOrder& order, Ke
 // Puts the runs of equal keys that are longer than `few` in an order.
 template <class T>
 void order_crowds(const LinearSource<T>& source, LinearOrder& order, std::size_t few, Interrupt& interrupt) {
-  in_dimension(source.dimension, [&]<std::size_t D>() {
+  with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) {
     for (std::size_t begin = 0; begin < order.size();) {
       std::size_t end = begin + 1;
       while (end < order.size() && order.key[end] == order.key[begin]) ++end;
@@ -146,7 +146,7 @@ template <class T>
 LinearOrder make_order(const LinearSource<T>& source, const std::vector<std::uint32_t>& items, const LinearWorld& world,
                        std::size_t depth, Interrupt& interrupt) {
   LinearOrder order;
-  in_dimension(source.dimension, [&]<std::size_t D>() {
+  with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) {
     const CellMap<D> map(world, depth);
     order.keys = map.keys();
     const auto key_of = [&](std::uint32_t item) {

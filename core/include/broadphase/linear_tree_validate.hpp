@@ -36,7 +36,7 @@ class LinearValidation {
     for (std::size_t entry = 1; entry < order.size(); ++entry)
       if (order.key[entry - 1] > order.key[entry]) return "keys descend at entry " + std::to_string(entry);
     const LinearSource<T> source = index_.source_of(boxes_);
-    return in_dimension(tree_.dimension(), [&]<std::size_t D>() -> std::string {
+    return with_dimension(tree_.dimension(), [&]<std::size_t D>(Dimension<D>) -> std::string {
       const CellMap<D> map(index_.world(), order.keys.depth);
       for (std::size_t entry = 0; entry < order.size(); ++entry)
         if (map.key(source.lower(order.item[entry]), source.upper(order.item[entry]), T(0)) != order.key[entry])

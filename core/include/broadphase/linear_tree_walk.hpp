@@ -75,7 +75,7 @@ class LinearWalk {
 
   // The box around all boxes of a node, for each set.
   void bound() {
-    in_dimension(dimension_, [&]<std::size_t D>() {
+    with_dimension(dimension_, [&]<std::size_t D>(Dimension<D>) {
       for (std::size_t set = 0; set < sides(); ++set) {
         std::vector<T>& bounds = bounds_[set];
         bounds.resize(nodes_.count() * 2 * D);

@@ -19,6 +19,7 @@
 #include "broadphase/kernels.hpp"
 #include "broadphase/parallel.hpp"
 #include "broadphase/plain_array.hpp"
+#include "broadphase/with_dimension.hpp"
 
 namespace broadphase {
 

@@ -9,6 +9,7 @@
 
 #include "broadphase/octree_cells.hpp"
 #include "broadphase/parallel.hpp"
+#include "broadphase/with_dimension.hpp"
 
 namespace broadphase {
 
@@ -32,22 +33,11 @@ class OctreeArrangement : public OctreeCells {
     tree().lossy = false;
     start(boxes.count);
     add_root();
-    with_dimension([&]<std::size_t D>() { build_all<D>(boxes, rows, count, interrupt); });
+    with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { build_all<D>(boxes, rows, count, interrupt); });
     clean();
   }
 
  protected:
-  // Calls use.operator()<D>() for the dimension.
-  template <class Use>
-  void with_dimension(Use&& use) const {
-    switch (blocks().dimension()) {
-      case 1: return use.template operator()<1>();
-      case 2: return use.template operator()<2>();
-      case 3: return use.template operator()<3>();
-      default: return use.template operator()<4>();
-    }
-  }
-
   template <std::size_t D, class T>
   void insert(const BoxView<T>& boxes, std::int32_t row) {
     const Entry<D> entry = enclosed<D>(boxes, row);

@@ -42,7 +42,8 @@ class PendingOctree : public OctreeArrangement {
   template <class T>
   void settle(const BoxView<T>& boxes, Interrupt& interrupt) {
     if (is_settled()) return;
-    if (!needs_build_) with_dimension([&]<std::size_t D>() { update<D>(boxes, interrupt); });
+    if (!needs_build_)
+      with_dimension(blocks().dimension(), [&]<std::size_t D>(Dimension<D>) { update<D>(boxes, interrupt); });
     if (needs_build_) build_all(boxes, interrupt);
     queue_.clear();
   }

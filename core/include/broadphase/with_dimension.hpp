@@ -6,14 +6,17 @@
 
 namespace broadphase {
 
-// Calls use(std::integral_constant<std::size_t, D>()) for the dimension, 1 to 4: loops over axes are then unrolled.
+template <std::size_t D>
+using Dimension = std::integral_constant<std::size_t, D>;
+
+// Calls use(Dimension<D>()) for the dimension, 1 to 4: loops over axes are then unrolled.
 template <class Use>
 auto with_dimension(std::size_t dimension, Use&& use) {
   switch (dimension) {
-    case 1: return use(std::integral_constant<std::size_t, 1>());
-    case 2: return use(std::integral_constant<std::size_t, 2>());
-    case 3: return use(std::integral_constant<std::size_t, 3>());
-    default: return use(std::integral_constant<std::size_t, 4>());
+    case 1: return use(Dimension<1>());
+    case 2: return use(Dimension<2>());
+    case 3: return use(Dimension<3>());
+    default: return use(Dimension<4>());
   }
 }
 
