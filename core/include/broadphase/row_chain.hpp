@@ -28,6 +28,7 @@ class RowChain {
     tree_.root = kNoBlock;
     rows_.clear();
     tree_.frame = frame_of(boxes, tree_.dimension(), rows, count);
+    tree_.lossy = false;
     insert(boxes, rows, count);
   }
 
@@ -114,10 +115,7 @@ class RowChain {
   template <class T>
   void set(std::size_t place, const BoxView<T>& boxes, std::int32_t row) {
     const auto at = static_cast<std::size_t>(row);
-    // A box on another scale than those the frame was made for: no coordinate is taken for exact any more.
-    for (std::size_t k = 0; tree_.frame.exact && k < tree_.dimension(); ++k)
-      tree_.frame.exact = tree_.frame.keeps(static_cast<double>(boxes.lower_of(at)[k]), k) &&
-                          tree_.frame.keeps(static_cast<double>(boxes.upper_of(at)[k]), k);
+    tree_.lossy = tree_.lossy || !keeps_box(tree_.frame, boxes, at, tree_.dimension());
     float box[8];
     local_box(tree_.frame, boxes, at, tree_.dimension(), box);
     tree_.blocks.set_lane(block_of(place), place % kLanes, box, row, true);
