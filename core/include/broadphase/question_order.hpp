@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "broadphase/blocks.hpp"
+#include "broadphase/morton.hpp"
 
 namespace broadphase {
 
@@ -30,15 +31,13 @@ std::vector<std::uint32_t> near_each_other(std::size_t count, const BlockTree& t
   for (std::size_t k = 0; k < count; ++k) {
     double point[4];
     place(k, point);
-    std::uint32_t cell[4] = {}, key = 0;
+    std::uint64_t cell[4] = {};
     for (std::size_t axis = 0; axis < dimension; ++axis) {
       // The tree's boxes were in [-1, 1] when it was built.
       const double at = (tree.frame.local(point[axis], axis) + 1) / 2 * cells;
-      cell[axis] = static_cast<std::uint32_t>(at > 0 ? std::min(at, cells - 1) : 0.0);
+      cell[axis] = static_cast<std::uint64_t>(at > 0 ? std::min(at, cells - 1) : 0.0);
     }
-    for (int bit = bits - 1; bit >= 0; --bit)
-      for (std::size_t axis = 0; axis < dimension; ++axis) key = key << 1 | (cell[axis] >> bit & 1u);
-    items[k] = {key, static_cast<std::uint32_t>(k)};
+    items[k] = {static_cast<std::uint32_t>(morton_number(cell, dimension)), static_cast<std::uint32_t>(k)};
   }
   constexpr int kDigit = 11;
   for (int shift = 0; shift < bits * static_cast<int>(dimension); shift += kDigit) {
