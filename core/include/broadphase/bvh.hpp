@@ -13,6 +13,7 @@
 #include "broadphase/bvh_pairs.hpp"
 #include "broadphase/bvh_regroup.hpp"
 #include "broadphase/bvh_sah.hpp"
+#include "broadphase/curve_order.hpp"
 #include "broadphase/median_order.hpp"
 #include "broadphase/plain_array.hpp"
 

@@ -19,6 +19,13 @@ inline std::uint32_t place_of(std::int32_t block, std::size_t lane) {
 inline std::int32_t block_of(std::uint32_t place) { return static_cast<std::int32_t>(place / kLanes); }
 inline std::size_t lane_of(std::uint32_t place) { return place % kLanes; }
 
+// Calls use(lane) for every set bit, ascending.
+template <class Use>
+void for_each_lane(std::int32_t bits, Use&& use) {
+  for (auto rest = static_cast<std::uint32_t>(bits); rest != 0; rest &= rest - 1)
+    use(static_cast<std::size_t>(std::countr_zero(rest)));
+}
+
 // The union of local boxes: lower corner, then upper corner.
 struct Bounds {
   float box[8];
@@ -39,10 +46,10 @@ struct Bounds {
 inline Bounds bounds_of(const Blocks& blocks, std::int32_t block) {
   Bounds bounds(blocks.dimension());
   float box[8];
-  for (auto lanes = static_cast<std::uint32_t>(blocks.occupied(block)); lanes != 0; lanes &= lanes - 1) {
-    blocks.get_box(block, static_cast<std::size_t>(std::countr_zero(lanes)), box);
+  for_each_lane(blocks.occupied(block), [&](std::size_t lane) {
+    blocks.get_box(block, lane, box);
     bounds.add(box);
-  }
+  });
   return bounds;
 }
 
@@ -58,13 +65,6 @@ inline float half_area(const float* box, std::size_t dimension) {
     case 3: return extent[0] * extent[1] + (extent[0] + extent[1]) * extent[2];
     default: return extent[0] * extent[1] * (extent[2] + extent[3]) + (extent[0] + extent[1]) * extent[2] * extent[3];
   }
-}
-
-// Calls use(lane) for every set bit, ascending.
-template <class Use>
-void for_each_lane(std::int32_t bits, Use&& use) {
-  for (auto rest = static_cast<std::uint32_t>(bits); rest != 0; rest &= rest - 1)
-    use(static_cast<std::size_t>(std::countr_zero(rest)));
 }
 
 }  // namespace broadphase

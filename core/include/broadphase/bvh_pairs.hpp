@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "broadphase/bvh_packed.hpp"
+#include "broadphase/curve_order.hpp"
 #include "broadphase/problem.hpp"
 #include "broadphase/tree_pairs.hpp"
 

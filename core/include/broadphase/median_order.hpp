@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "broadphase/curve_order.hpp"
+#include "broadphase/grown_boxes.hpp"
 #include "broadphase/kernels.hpp"
 #include "broadphase/parallel.hpp"
 #include "broadphase/plain_array.hpp"
