@@ -61,34 +61,41 @@ struct LocalFrame {
   }
 };
 
-// The frame of the given rows: their finite coordinates fall into [-1, 1]. float32 keeps its origin, so that all that
-// changes is the exponent.
+// The frame in which numbers between these corners fall into [-1, 1]; low > high along an axis that has none. A frame
+// that is to be exact keeps its origin, so that all that changes is the exponent.
+inline LocalFrame frame_between(const double* low, const double* high, std::size_t dimension, bool exact) {
+  LocalFrame frame;
+  frame.exact = exact;
+  double reach = 0;
+  for (std::size_t k = 0; k < dimension; ++k) {
+    if (!(low[k] <= high[k])) continue;
+    if (!exact) frame.origin[k] = low[k] / 2 + high[k] / 2;
+    reach = std::max(reach, exact ? std::max(std::fabs(low[k]), std::fabs(high[k])) : high[k] / 2 - low[k] / 2);
+  }
+  if (reach > 0) frame.scale = std::ldexp(1.0, -std::clamp(std::ilogb(reach) + 1, -1000, 1000));
+  return frame;
+}
+
+// The frame of the given rows, for their finite coordinates; that of float32 is exact if it can be.
 template <class T>
 LocalFrame frame_of(const BoxView<T>& boxes, std::size_t dimension, const std::int32_t* rows, std::size_t count) {
-  LocalFrame frame;
-  frame.exact = std::is_same_v<T, float>;
-  double reach = 0, least = std::numeric_limits<double>::infinity();
+  double low[4], high[4], least = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < dimension; ++k) {
-    double low = std::numeric_limits<double>::infinity(), high = -low;
+    low[k] = std::numeric_limits<double>::infinity();
+    high[k] = -low[k];
     for (std::size_t at = 0; at < count; ++at) {
       const auto row = static_cast<std::size_t>(rows[at]);
       for (const double x : {static_cast<double>(boxes.lower_of(row)[k]), static_cast<double>(boxes.upper_of(row)[k])})
         if (std::isfinite(x)) {
-          low = std::min(low, x);
-          high = std::max(high, x);
+          low[k] = std::min(low[k], x);
+          high[k] = std::max(high[k], x);
           if (x != 0) least = std::min(least, std::fabs(x));
         }
     }
-    if (!(low <= high)) continue;
-    if (!frame.exact) frame.origin[k] = low / 2 + high / 2;
-    reach = std::max(reach, frame.exact ? std::max(std::fabs(low), std::fabs(high)) : high / 2 - low / 2);
   }
-  if (reach > 0) {
-    const int exponent = std::clamp(std::ilogb(reach) + 1, -1000, 1000);
-    frame.scale = std::ldexp(1.0, -exponent);
-    // Local numbers below this would lose bits as denormals.
-    if (least * frame.scale < 0x1p-100) frame.exact = false;
-  }
+  LocalFrame frame = frame_between(low, high, dimension, std::is_same_v<T, float>);
+  // Local numbers below this would lose bits as denormals.
+  if (least * frame.scale < 0x1p-100) frame.exact = false;
   return frame;
 }
 
