@@ -61,6 +61,12 @@ struct PlacedShapes {
     nb::object of_kinds = as_array(std::move(kinds), 1), of_sizes = as_array(std::move(sizes), 1);
     return nb::make_tuple(of_kinds, of_sizes, as_array(std::move(numbers), 1));
   }
+  // Makes row k the axis-aligned box k of (n, 2, d), placed as it is given, corner for corner.
+  void set_boxes(const Numbers& boxes) {
+    const std::size_t length = 2 * dimension;
+    for (std::size_t row = 0; row < boxes.shape(0); ++row)
+      store.set_placed(row, ShapeKind::kBox, {boxes.data() + row * length, length});
+  }
   void clear(const Rows& rows) {
     for (std::size_t k = 0; k < rows.shape(0); ++k) store.clear(static_cast<std::size_t>(rows.data()[k]));
   }
@@ -97,18 +103,20 @@ Poses<D> poses_of(const Numbers& positions, const MaybeNumbers& rotations, Writt
           seen_rotations ? seen_rotations->data() : nullptr, boxes.data()};
 }
 
-// Rows that have moved since they were seen last, of those with a flag: placed, with boxes.
-nb::object notice(PlacedShapes& shapes, Numbers positions, MaybeNumbers rotations, Written seen_positions,
-                  std::optional<Written> seen_rotations, Written boxes, Vector<std::uint8_t> look) {
-  std::vector<std::int32_t> moved(look.shape(0));
+// Looks at the rows with a flag: those that have moved are placed and flagged as changed. Gives their number, or, where
+// a row has no place or no rotation, -1 less the row.
+std::ptrdiff_t notice(PlacedShapes& shapes, Numbers positions, MaybeNumbers rotations, Written seen_positions,
+                      std::optional<Written> seen_rotations, Written boxes, Vector<std::uint8_t> look,
+                      nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> changed) {
+  Noticed noticed;
   in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    moved.resize(notice_moved<D>(shapes.store, poses_of<D>(positions, rotations, seen_positions, seen_rotations, boxes),
-                                 look.data(), look.shape(0), moved.data()));
+    noticed = notice_moved<D>(shapes.store, poses_of<D>(positions, rotations, seen_positions, seen_rotations, boxes),
+                              look.data(), look.shape(0), changed.data());
   });
-  return as_array(std::move(moved), 1);
+  return noticed.nowhere >= 0 ? -1 - noticed.nowhere : static_cast<std::ptrdiff_t>(noticed.moved);
 }
 
-// The same for rows that are known to have changed.
+// Places rows that are known to have changed.
 void place(PlacedShapes& shapes, Rows rows, Numbers positions, MaybeNumbers rotations, Written seen_positions,
            std::optional<Written> seen_rotations, Written boxes) {
   in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
@@ -116,6 +124,22 @@ void place(PlacedShapes& shapes, Rows rows, Numbers positions, MaybeNumbers rota
     for (std::size_t k = 0; k < rows.shape(0); ++k)
       look_at_row<D>(shapes.store, poses, static_cast<std::size_t>(rows.data()[k]));
   });
+}
+
+// The boxes that shapes would have at the origin, (k, 2, d), turned as their rows are.
+nb::object relative_boxes(const PlacedShapes& shapes, Rows rows, MaybeNumbers rotations) {
+  const std::size_t count = rows.shape(0), dimension = shapes.dimension;
+  std::vector<double> boxes(count * 2 * dimension);
+  in_dimension(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto row = static_cast<std::size_t>(rows.data()[k]);
+      const Bounds<D> bounds =
+          shapes.store.relative_bounds<D>(row, rotations ? rotations->data() + row * kRotationNumbers<D> : nullptr);
+      std::copy_n(bounds.lower.begin(), D, boxes.data() + 2 * k * D);
+      std::copy_n(bounds.upper.begin(), D, boxes.data() + (2 * k + 1) * D);
+    }
+  });
+  return as_array(std::move(boxes), 1).attr("reshape")(count, 2, dimension);
 }
 
 ShapePairs pairs_of(const Rows& first, const Rows& second, const MaybeNumbers& offsets) {
@@ -173,11 +197,12 @@ nb::object contacts(const PlacedShapes& a, const PlacedShapes& b, Rows first, Ro
                         as_array(std::move(points), 1).attr("reshape")(count, most, dimension));
 }
 
-nb::object impacts(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, Numbers motions) {
+nb::object impacts(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, Numbers motions,
+                   MaybeNumbers offsets) {
   const std::size_t count = first.shape(0), dimension = a.dimension;
   std::vector<double> times(count), normals(count * dimension);
   in_dimension(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    impacts_of<D>(a.store, b.store, pairs_of(first, second, {}), motions.data(), times.data(), normals.data());
+    impacts_of<D>(a.store, b.store, pairs_of(first, second, offsets), motions.data(), times.data(), normals.data());
   });
   nb::object of_times = as_array(std::move(times), 1);
   return nb::make_tuple(of_times, as_corners(std::move(normals), dimension));
@@ -207,18 +232,21 @@ void bind_shapes(nb::module_& module) {
           nb::arg("dimension"))
       .def_ro("dimension", &PlacedShapes::dimension)
       .def("set", &PlacedShapes::set, rows, nb::arg("kinds"), nb::arg("sizes"), nb::arg("numbers"))
+      .def("set_boxes", &PlacedShapes::set_boxes, boxes)
+      .def("relative_boxes", &relative_boxes, rows, rotations)
       .def("clear", &PlacedShapes::clear, rows)
       .def("kind", &PlacedShapes::kind, nb::arg("row"))
       .def("placed", &PlacedShapes::placed, nb::arg("row"))
       .def("records", &PlacedShapes::records, rows)
       .def("place", &place, rows, positions, rotations, seen_positions, seen_rotations, boxes)
-      .def("notice", &notice, positions, rotations, seen_positions, seen_rotations, boxes, nb::arg("look"))
+      .def("notice", &notice, positions, rotations, seen_positions, seen_rotations, boxes, nb::arg("look"),
+           nb::arg("changed"))
       .def_prop_ro("memory_bytes", [](const PlacedShapes& self) { return self.store.memory_bytes(); });
   module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets);
   module.def("shape_touching", &touching, nb::arg("shapes"), first, second);
   module.def("shape_distances", &distances, a, b, first, second, offsets);
   module.def("shape_contacts", &contacts, a, b, first, second, offsets);
-  module.def("shape_impacts", &impacts, a, b, first, second, nb::arg("motions"));
+  module.def("shape_impacts", &impacts, a, b, first, second, nb::arg("motions"), offsets);
   module.def("shape_rays", &rays, nb::arg("shapes"), rows, nb::arg("origins"), nb::arg("directions"));
 }
 

@@ -42,14 +42,20 @@ from broadphase.shapes import (
     Sphere,
     Triangle,
 )
+from broadphase.world.actor import Actor
+from broadphase.world.budgets import Budget
+from broadphase.world.frame import Frame, Impacts
+from broadphase.world.world import World
 
 __all__ = [
     "BVH",
     "METHODS",
+    "Actor",
     "Answers",
     "Box",
     "BoxIndex",
     "BruteForce",
+    "Budget",
     "Capsule",
     "Cells",
     "Changes",
@@ -58,7 +64,9 @@ __all__ = [
     "ConvexHull",
     "ConvexPolygon",
     "Explanation",
+    "Frame",
     "Grid",
+    "Impacts",
     "Index",
     "IndexStats",
     "InvalidBoxError",
@@ -83,6 +91,7 @@ __all__ = [
     "Triangle",
     "UnknownRowError",
     "UnsupportedQueryError",
+    "World",
     "boxes",
     "count_pairs",
     "explain",

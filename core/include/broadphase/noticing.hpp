@@ -33,23 +33,49 @@ void look_at_row(ShapeStore& shapes, const Poses<D>& poses, std::size_t row) {
   shapes.place<D>(row, poses.positions + row * D, rotation, lower, lower + D);
 }
 
-// Looks at the rows whose flag is set, writes those that have moved to `moved`, ascending, and says how many.
+inline bool has_no_length(const double* quaternion) {
+  return std::all_of(quaternion, quaternion + 4, [](double number) { return number == 0.0; });
+}
+
+// What a look at all rows found.
+struct Noticed {
+  std::size_t moved = 0;
+  std::ptrdiff_t nowhere =
+      -1;  // a row with NaN, an infinite number, or a quaternion of no length: there the look ended
+};
+
+// Looks at the rows whose flag is set, and sets the flag in `changed` of those that have moved.
 template <std::size_t D>
-std::size_t notice_moved(ShapeStore& shapes, const Poses<D>& poses, const std::uint8_t* look, std::size_t count,
-                         std::int32_t* moved) {
+Noticed notice_moved(ShapeStore& shapes, const Poses<D>& poses, const std::uint8_t* look, std::size_t count,
+                     std::uint8_t* changed) {
   constexpr std::size_t R = kRotationNumbers<D>;
-  std::size_t moved_count = 0;
+  Noticed noticed;
   for (std::size_t row = 0; row < count; ++row) {
     if (look[row] == 0) continue;
     bool differs = false;
-    for (std::size_t k = row * D; k < (row + 1) * D; ++k) differs |= poses.positions[k] != poses.seen_positions[k];
-    if (poses.rotations != nullptr)
-      for (std::size_t k = row * R; k < (row + 1) * R; ++k) differs |= poses.rotations[k] != poses.seen_rotations[k];
+    double sum = 0;  // is finite times zero
+    for (std::size_t k = row * D; k < (row + 1) * D; ++k) {
+      differs |= poses.positions[k] != poses.seen_positions[k];
+      sum += poses.positions[k] * 0.0;
+    }
+    if (poses.rotations != nullptr) {
+      for (std::size_t k = row * R; k < (row + 1) * R; ++k) {
+        differs |= poses.rotations[k] != poses.seen_rotations[k];
+        sum += poses.rotations[k] * 0.0;
+      }
+    }
     if (!differs) continue;
+    if constexpr (D == 3)
+      if (poses.rotations != nullptr && has_no_length(poses.rotations + row * R)) sum = 1.0;
+    if (sum != 0.0) {
+      noticed.nowhere = static_cast<std::ptrdiff_t>(row);
+      return noticed;
+    }
     look_at_row(shapes, poses, row);
-    moved[moved_count++] = static_cast<std::int32_t>(row);
+    changed[row] = 1;
+    ++noticed.moved;
   }
-  return moved_count;
+  return noticed;
 }
 
 }  // namespace broadphase

@@ -48,6 +48,12 @@ class ShapeStore {
     if (waste_ > local_.size() / 2) compact();
   }
 
+  // Gives a row a shape that is placed already, and is not going to be placed again.
+  void set_placed(std::size_t row, ShapeKind kind, std::span<const double> record) {
+    set(row, kind, record);
+    std::copy(record.begin(), record.end(), placed_.begin() + static_cast<std::ptrdiff_t>(slots_[row].at));
+  }
+
   // The room of the row waits for the next shape there.
   void clear(std::size_t row) { slots_[row].length = 0; }
 
@@ -61,6 +67,17 @@ class ShapeStore {
     add_bounds<D>(placed<D>(row), bounds);
     std::copy_n(bounds.lower.begin(), D, lower);
     std::copy_n(bounds.upper.begin(), D, upper);
+  }
+
+  // The box that the shape of a row has at the origin.
+  template <std::size_t D>
+  Bounds<D> relative_bounds(std::size_t row, const double* rotation) const {
+    const Vec<D> origin{};
+    std::vector<double> record(slots_[row].length);
+    place_shape<D>(slots_[row].kind, local(row), Pose<D>(origin.data(), rotation), record.data());
+    Bounds<D> bounds;
+    add_bounds<D>({slots_[row].kind, record}, bounds);
+    return bounds;
   }
 
   std::size_t memory_bytes() const {

@@ -1,1 +1,0 @@
-"""The narrow phase: which shapes touch, where, how far apart they are, and when they meet."""

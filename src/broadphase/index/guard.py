@@ -13,6 +13,11 @@ class Guard:
     Refusing is the point: a lock that waits would answer from a scene that is half of one moment and half of another,
     or deadlock where a signal handler changes what it interrupted.
 
+    Parameters
+    ----------
+    guarded : str
+        What to call it in messages.
+
     Attributes
     ----------
     reading, changing : context manager
@@ -29,9 +34,10 @@ class Guard:
     RuntimeError: the index was to be changed while 2 questions to it run
     """
 
-    __slots__ = ("_lock", "_readers", "_writing", "changing", "reading")
+    __slots__ = ("_guarded", "_lock", "_readers", "_writing", "changing", "reading")
 
-    def __init__(self) -> None:
+    def __init__(self, guarded: str = "index") -> None:
+        self._guarded = guarded
         self._lock = threading.Lock()
         self._readers = 0
         self._writing = False
@@ -42,7 +48,7 @@ class Guard:
         """Count a reader, unless somebody changes the index."""
         with self._lock:
             if self._writing:
-                raise RuntimeError("the index was asked while it is being changed")
+                raise RuntimeError(f"the {self._guarded} was asked while it is being changed")
             self._readers += 1
 
     def leave_reading(self) -> None:
@@ -54,10 +60,10 @@ class Guard:
         """Let nobody else in, unless somebody is in."""
         with self._lock:
             if self._writing:
-                raise RuntimeError("the index was to be changed while it is being changed")
+                raise RuntimeError(f"the {self._guarded} was to be changed while it is being changed")
             if self._readers:
                 questions = "a question to it runs" if self._readers == 1 else f"{self._readers} questions to it run"
-                raise RuntimeError(f"the index was to be changed while {questions}")
+                raise RuntimeError(f"the {self._guarded} was to be changed while {questions}")
             self._writing = True
 
     def leave_changing(self) -> None:

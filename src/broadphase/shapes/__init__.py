@@ -6,6 +6,7 @@ from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.records import Geometries, Records, dimension_of, records_of, shape_from_record
 from broadphase.shapes.round import Capsule, Circle, Point, Segment, Sphere
 from broadphase.shapes.shape import Shape
+from broadphase.shapes.placed_stub import Shapes
 from broadphase.shapes.solids import ConvexHull, Geometry, Mesh
 from broadphase.shapes.straight import Box, OrientedBox, Rectangle, Triangle
 

@@ -1,0 +1,199 @@
+"""What a step found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from broadphase.contacts.narrow import contacts_of
+from broadphase.world.memory import NO_PAIRS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from broadphase.contacts import Contacts
+    from broadphase.shapes import Shapes
+
+    Pairs = NDArray[np.int32]
+
+__all__ = ["Frame", "Impacts", "Seams"]
+
+
+class Impacts(NamedTuple):
+    """Where fast things met others on their way.
+
+    Attributes
+    ----------
+    pairs : ndarray, shape (k, 2), int32
+        Rows, first < second, in lexicographic order.
+    times : ndarray, shape (k,), float64
+        When they first touched, as a part of the step: 0 at its beginning, 1 at its end.
+    normals : ndarray, shape (k, d), float64
+        Unit vectors from the first to the second, then.
+    """
+
+    pairs: Pairs
+    times: NDArray[np.float64]
+    normals: NDArray[np.float64]
+
+
+class Seams(NamedTuple):
+    """Pairs that touch across a border that wraps.
+
+    Attributes
+    ----------
+    pairs : ndarray, shape (k, 2), int32
+        Rows.
+    offsets : ndarray, shape (k, d), float64
+        What is added to the position of the second to make them touch.
+    """
+
+    pairs: Pairs
+    offsets: NDArray[np.float64]
+
+
+class Frame:
+    """What one step of a world found: events as arrays of pairs of rows.
+
+    Pairs are in lexicographic order, first < second, each once, as (m, 2) arrays of int32. They remain as they are
+    whatever becomes of the world; `contacts` must be asked for before the next step.
+
+    Attributes
+    ----------
+    number : int
+        Of the step, from 1.
+    time : float
+        Of the world, after the step.
+    enter : ndarray, shape (m, 2), int32
+        Pairs that touch, and did not after the step before.
+    exit : ndarray, shape (m, 2), int32
+        Pairs that touched after the step before, and do not, or of which one was removed.
+    exit_handles : ndarray, shape (m, 2), int64
+        Handles that the rows of `exit` had. Those of removed rows are stale.
+    touching : ndarray, shape (m, 2), int32
+        Pairs that touch: `enter` and `stay`.
+    deferred : ndarray, shape (m, 2), int32
+        Pairs that were left for the next step, because the budget was used up. They count as what they were.
+    impacts : Impacts
+        Where things that are marked as fast met others on their way.
+    removed : ndarray, shape (k,), int32
+        Rows that left the world, and were removed; `removed_handles` are the handles that they had.
+    stats : dict
+        What the step was: method, reason, changed rows, candidates, tests, and seconds of its parts.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> world = bp.World(dim=2)
+    >>> rows = world.add_many(bp.Circle(1), [[0, 0], [1.5, 0], [9, 9]], velocities=[[0, 0], [1, 0], [0, 0]])
+    >>> frame = world.step()
+    >>> frame.enter
+    array([[0, 1]], dtype=int32)
+    >>> frame.contacts.depths
+    array([0.5])
+    >>> frame = world.step(dt=1.0)
+    >>> frame.exit
+    array([[0, 1]], dtype=int32)
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_contacts",
+        "_is_new",
+        "_seams",
+        "_sensors",
+        "_shapes",
+        "deferred",
+        "enter",
+        "exit",
+        "exit_handles",
+        "impacts",
+        "number",
+        "removed",
+        "removed_handles",
+        "stats",
+        "time",
+        "touching",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        time: float,
+        touching: Pairs,
+        is_new: NDArray[np.bool_],
+        began: Pairs,
+        ended: Pairs,
+        exit_handles: NDArray[np.int64],
+        stats: dict[str, Any],
+    ) -> None:
+        self.number, self.time = number, time
+        self.touching, self._is_new, self.enter, self.exit = touching, is_new, began, ended
+        self.exit_handles = exit_handles
+        self.stats: Mapping[str, Any] = stats
+        self.deferred: Pairs = NO_PAIRS
+        self.removed = np.empty(0, np.int32)
+        self.removed_handles = np.empty(0, np.int64)
+        dimension = 2
+        self.impacts = Impacts(NO_PAIRS, np.empty(0), np.empty((0, dimension)))
+        self._contacts: Contacts | None = None
+        self._shapes: Shapes | None = None
+        self._sensors: NDArray[np.bool_] | None = None
+        self._seams: Seams | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<Frame {self.number}: {len(self.touching)} pairs touch, {len(self.enter)} entered, {len(self.exit)} left>"
+        )
+
+    @property
+    def stay(self) -> Pairs:
+        """Pairs that touch, and did after the step before, shape (m, 2), int32."""
+        return self.touching[~self._is_new]
+
+    @property
+    def contacts(self) -> Contacts:
+        """Where the pairs touch, but for those of sensors, and those that only met on the way of something fast.
+
+        Raises
+        ------
+        RuntimeError
+            The world has been stepped since, and they had not been asked for.
+        """
+        if self._contacts is None:
+            if self._shapes is None:
+                raise RuntimeError(f"the contacts of frame {self.number} were not asked for before the next step")
+            self._contacts = self._made_contacts(self._shapes)
+        return self._contacts
+
+    def _made_contacts(self, shapes: Shapes) -> Contacts:
+        pairs = self.touching
+        kept = np.ones(len(pairs), np.bool_)
+        if self._sensors is not None:
+            kept &= ~(self._sensors[pairs[:, 0]] | self._sensors[pairs[:, 1]])
+        offsets = None
+        if self._seams is not None and len(self._seams.pairs):
+            offsets = np.zeros((len(pairs), shapes.dimension))
+            at = _places(pairs, self._seams.pairs)
+            offsets[at] = self._seams.offsets
+        if not kept.all():
+            pairs, offsets = pairs[kept], None if offsets is None else offsets[kept]
+        return contacts_of(shapes, shapes, pairs[:, 0], pairs[:, 1], offsets)
+
+    def _settle(self) -> None:
+        """Find the contacts while the shapes are where they were."""
+        if self._shapes is not None and self._contacts is None:
+            self._contacts = self._made_contacts(self._shapes)
+
+    def _leave(self) -> None:
+        """Let go of the world, which is about to move on."""
+        self._shapes = None
+
+
+def _places(pairs: Pairs, some: Pairs) -> NDArray[np.int64]:
+    """Where some pairs are in all, which are in lexicographic order."""
+    keys, wanted = ((part[:, 0].astype(np.int64) << 32) | part[:, 1] for part in (pairs, some))
+    return np.searchsorted(keys, wanted)

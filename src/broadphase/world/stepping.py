@@ -1,0 +1,217 @@
+"""One step: what moves is moved, and what touches is found."""
+
+from __future__ import annotations
+
+import weakref
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.contacts.narrow import overlap_mask
+from broadphase.filters import make_filter
+from broadphase.world.budgets import Budget, spend
+from broadphase.world.columns import STATIC
+from broadphase.world.editing import WorldEdits
+from broadphase.world.frame import Frame
+from broadphase.world.memory import NO_PAIRS, keys_of, pairs_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Pairs = NDArray[np.int32]
+
+__all__ = ["WorldSteps"]
+
+
+class WorldSteps(WorldEdits):
+    """Steps of the world; see `broadphase.World` for the whole."""
+
+    def step(self, dt: float = 0.0, *, budget: Any = None) -> Frame:
+        """Move what moves by itself, find what touches, and tell those who asked.
+
+        Parameters
+        ----------
+        dt : float
+            Seconds: how far things move along their velocities, and turn with their spins. 0: they stay where they
+            are, or where you have put them.
+        budget : Budget or float, optional
+            A float is in milliseconds. What cannot be tested within it waits, and has the first turn in the next step.
+
+        Returns
+        -------
+        Frame
+            The events, as arrays.
+
+        Raises
+        ------
+        ValueError
+            A row that is nowhere (NaN, infinite, or turned by a quaternion of no length), by number; nothing has been
+            moved, and no event is lost.
+        RuntimeError
+            Called by a handler, or while another thread asks the world.
+
+        Notes
+        -----
+        First, hooks `update`; then the step; last, handlers and hooks `hit`. An exception of theirs goes to the caller
+        when the step is done; the events that had not been told by then are told at the beginning of the next.
+
+        Things that have not changed since the last step cost next to nothing, and pairs of them nothing at all.
+        """
+        if not np.isfinite(dt):
+            raise ValueError(f"dt must be finite, not {dt}")
+        limit = Budget.of(budget)
+        self._handlers.before_step(dt)
+        with self._guard.changing:
+            frame = self._advance(float(dt), limit)
+        self._handlers.dispatch(frame)
+        return frame
+
+    def refresh(self) -> None:
+        """Look where things are now, so that questions are answered for that. No events are found.
+
+        Raises
+        ------
+        ValueError
+            A row that is nowhere, by number.
+        """
+        with self._guard.changing:
+            self._settle()
+            self._place_displaced()
+            self._columns.notice(self._moves())
+
+    def _advance(self, dt: float, budget: Budget | None) -> Frame:
+        began = perf_counter()
+        columns = self._columns
+        self._leave_last_frame()
+        self._place_displaced()
+        self._integrate(dt)
+        columns.notice(self._looked_at())
+        removed = np.empty(0, np.int32)
+        removed_handles = np.empty(0, np.int64)
+        moved = perf_counter()
+        slots = columns.slots
+        changed = int(np.count_nonzero(columns.changed[:slots]))
+        is_partial = changed < len(self)
+        candidates = self._candidates(changed) if changed else NO_PAIRS
+        searched = perf_counter()
+        found, deferred, tests = self._tested(candidates, budget, began)
+        memory = self._memory
+        exit_generations = columns.rows.generation
+        touching, is_new, enter, ended = memory.advance(columns, found, not is_partial)
+        exit_handles = memory.handles_then(ended, exit_generations)
+        done = perf_counter()
+
+        self._number += 1
+        self._time += dt
+        memory.touching, memory.again, memory.generations = touching, deferred, None
+        columns.changed[:slots] = 0
+        columns.renewed[:slots] = 0
+        stats = {
+            "method": self._broad_phase.method,
+            "reason": self._broad_phase.reason if changed else "nothing has changed",
+            "things": len(self),
+            "changed": changed,
+            "candidates": len(candidates),
+            "tests": tests,
+            "brute_force_tests": len(self) * (len(self) - 1) // 2,
+            "seconds_of_motion": moved - began,
+            "seconds_of_broad_phase": searched - moved,
+            "seconds_of_narrow_phase": done - searched,
+        }
+        frame = Frame(self._number, self._time, touching, is_new, enter, ended, exit_handles, stats)
+        frame.deferred = pairs_of(np.sort(keys_of(deferred))) if len(deferred) else NO_PAIRS
+        frame.removed, frame.removed_handles = removed, removed_handles
+        frame._shapes, frame._sensors = self.shapes, columns.sensors
+        self._last_frame = weakref.ref(frame)
+        return frame
+
+    def _leave_last_frame(self) -> None:
+        if (frame := self.frame) is not None:
+            frame._leave()
+
+    def _looked_at(self) -> NDArray[np.uint8]:
+        """Flag the rows, by slot, that this step looks at."""
+        moves, every = self._moves(), self._columns.every
+        if every is None:
+            return moves
+        slots = self._columns.slots
+        due: NDArray[np.bool_] = (self._number + 1 + np.arange(slots)) % every[:slots] == 0
+        return moves & due.view(np.uint8)
+
+    def _integrate(self, dt: float) -> None:
+        columns, slots = self._columns, self._columns.slots
+        if dt == 0.0 or not slots:
+            return
+        columns.positions[:slots] += columns.velocities[:slots] * dt * self._moves()[:, None]
+
+    def _candidates(self, changed: int) -> Pairs:
+        columns, slots = self._columns, self._columns.slots
+        filters = self._filters()
+        is_static = columns.kinds[:slots] == STATIC
+        flags = columns.changed[:slots]
+        if changed < len(self):
+            filters["static"] = flags == 0
+        elif is_static.any():
+            filters["static"] = is_static
+        found = self._broad_phase.candidates(filters, changed)
+        if changed < len(self) and (is_static & flags.view(np.bool_)).any():
+            found = found[~(is_static[found[:, 0]] & is_static[found[:, 1]])]
+        return found
+
+    def _filters(self) -> dict[str, Any]:
+        columns = self._columns
+        layer, mask = columns.rows.bits
+        group = None if columns.groups is None else columns.groups[: columns.slots]
+        return {"layer": layer, "mask": mask, "group": group, "ignore_pairs": self._ignored.pairs}
+
+    def _tested(self, candidates: Pairs, budget: Budget | None, began: float) -> tuple[Pairs, Pairs, int]:
+        """Give the pairs that touch, those that were left for the next step, and the number of tests."""
+        memory = self._memory
+        if budget is None and not len(memory.again):
+            return self._touching_of(candidates), NO_PAIRS, len(candidates)
+        queue = self._queue(candidates)
+        if budget is None:
+            return self._touching_of(queue), NO_PAIRS, len(queue)
+        found, rest = spend(budget, began, queue, self._touching_of)
+        # What has no turn is what it was.
+        was = rest[memory.remembered(rest) & ~self._is_renewed(rest)]
+        return np.concatenate([*found, was]), rest, len(queue) - len(rest)
+
+    def _queue(self, candidates: Pairs) -> Pairs:
+        """Put pairs that waited before the candidates, and these in the order of their priorities."""
+        memory, columns = self._memory, self._columns
+        waited = memory.again
+        if len(waited):
+            waited = waited[~self._is_renewed(waited)]
+            corners = columns.rows.corners
+            meet = (corners[waited[:, 0], 0] <= corners[waited[:, 1], 1]).all(axis=1)
+            meet &= (corners[waited[:, 1], 0] <= corners[waited[:, 0], 1]).all(axis=1)
+            waited = waited[meet]
+            pair_filter = make_filter((columns.slots,), **self._filters())
+            if pair_filter is not None:
+                first, second = np.ascontiguousarray(waited.T)
+                waited = waited[pair_filter.allows(first, second).view(np.bool_)]
+            memory.again = pairs_of(np.sort(keys_of(memory.again)))
+        if len(waited):
+            candidates = candidates[~np.isin(keys_of(candidates), keys_of(waited))]
+        if self._layers.has_priorities:
+            of_rows = self._layers.priorities_of(self.layers)
+            of_pairs = np.maximum(of_rows[candidates[:, 0]], of_rows[candidates[:, 1]])
+            candidates = candidates[np.argsort(-of_pairs, kind="stable")]
+        return np.concatenate([waited, candidates])
+
+    def _touching_of(self, pairs: Pairs) -> Pairs:
+        touching, unknown = _native.shape_touching(self._columns.shapes, pairs[:, 0], pairs[:, 1])
+        if len(unknown):
+            shapes = self.shapes
+            more = unknown[overlap_mask(shapes, shapes, unknown[:, 0], unknown[:, 1])]
+            touching = np.concatenate([touching, more])
+        found: Pairs = touching
+        return found
+
+    def _is_renewed(self, pairs: Pairs) -> NDArray[np.bool_]:
+        renewed = self._columns.renewed.view(np.bool_)
+        flags: NDArray[np.bool_] = renewed[pairs[:, 0]] | renewed[pairs[:, 1]]
+        return flags
