@@ -1,0 +1,147 @@
+// Closed forms for balls, points and boxes of the plane, which are most of what moves.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "broadphase/shape.hpp"
+
+namespace broadphase::narrow_2d {
+
+// A point is a ball of no radius.
+struct Disc {
+  double x, y, radius;
+
+  explicit Disc(const ShapeView<2>& shape)
+      : x(shape.record[0]), y(shape.record[1]), radius(shape.kind == ShapeKind::kBall ? shape.record[2] : 0) {}
+};
+
+inline bool is_disc(const ShapeView<2>& shape) {
+  return shape.kind == ShapeKind::kBall || shape.kind == ShapeKind::kPoint;
+}
+
+inline bool discs_overlap(const Disc& a, const Disc& b) {
+  const double dx = b.x - a.x, dy = b.y - a.y, reach = a.radius + b.radius;
+  return dx * dx + dy * dy <= reach * reach;
+}
+
+inline double disc_distance(const Disc& a, const Disc& b, Vec<2>* normal) {
+  const double dx = b.x - a.x, dy = b.y - a.y, between = std::sqrt(dx * dx + dy * dy);
+  *normal = between > 0 ? Vec<2>{dx / between, dy / between} : Vec<2>{1, 0};
+  return between - (a.radius + b.radius);
+}
+
+// What a coordinate is outside an interval about the middle, or 0.
+inline double beyond(double at, double half) {
+  const double outside = std::abs(at) - half;
+  return outside > 0 ? outside : 0;
+}
+
+// A placed box: lower and upper corner.
+struct Corners {
+  Vec<2> lower, upper;
+
+  explicit Corners(const ShapeView<2>& box)
+      : lower{box.record[0], box.record[1]}, upper{box.record[2], box.record[3]} {}
+  Corners(const Vec<2>& lower_corner, const Vec<2>& upper_corner) : lower(lower_corner), upper(upper_corner) {}
+};
+
+inline bool boxes_overlap(const ShapeView<2>& a, const ShapeView<2>& b) {
+  const double* p = a.record.data();
+  const double* q = b.record.data();
+  return (p[0] <= q[2]) & (q[0] <= p[2]) & (p[1] <= q[3]) & (q[1] <= p[3]);
+}
+
+inline bool disc_overlaps_box(const Disc& disc, const Corners& box) {
+  const auto outside = [](double at, double lower, double upper) {
+    return at < lower ? lower - at : at > upper ? at - upper : 0.0;
+  };
+  const double dx = outside(disc.x, box.lower[0], box.upper[0]), dy = outside(disc.y, box.lower[1], box.upper[1]);
+  return dx * dx + dy * dy <= disc.radius * disc.radius;
+}
+
+inline bool disc_overlaps_oriented_box(const Disc& disc, const ShapeView<2>& box) {
+  const double* record = box.record.data();
+  const double dx = disc.x - record[0], dy = disc.y - record[1];
+  const double u = beyond(dx * record[4] + dy * record[5], record[2]);
+  const double v = beyond(dx * record[6] + dy * record[7], record[3]);
+  return u * u + v * v <= disc.radius * disc.radius;
+}
+
+// The gap between two boxes along each axis, negative where they overlap, and whether b is the one above.
+struct AxisGaps {
+  Vec<2> gap;
+  std::array<bool, 2> above;
+
+  AxisGaps(const Corners& a, const Corners& b) {
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const double up = b.lower[axis] - a.upper[axis], down = a.lower[axis] - b.upper[axis];
+      above[axis] = up >= down;
+      gap[axis] = above[axis] ? up : down;
+    }
+  }
+  double signed_gap(std::size_t axis) const { return above[axis] ? gap[axis] : -gap[axis]; }
+  std::size_t widest() const { return gap[1] > gap[0] ? 1 : 0; }
+};
+
+inline double box_distance(const Corners& a, const Corners& b, Vec<2>* normal) {
+  const AxisGaps gaps(a, b);
+  if (gaps.gap[0] > 0 && gaps.gap[1] > 0) {
+    const double between = std::hypot(gaps.gap[0], gaps.gap[1]);
+    *normal = {gaps.signed_gap(0) / between, gaps.signed_gap(1) / between};
+    return between;
+  }
+  const std::size_t axis = gaps.widest();
+  *normal = {0, 0};
+  (*normal)[axis] = gaps.above[axis] ? 1 : -1;
+  return gaps.gap[axis];
+}
+
+// Precondition: they overlap. Two points where the faces have a length in common.
+inline Contact<2> box_contact(const Corners& a, const Corners& b) {
+  const AxisGaps gaps(a, b);
+  const std::size_t axis = gaps.widest(), along = 1 - axis;
+  const bool above = gaps.above[axis];
+  Contact<2> result;
+  result.normal[axis] = above ? 1 : -1;
+  result.depth = -gaps.gap[axis];
+  const double at = above ? (a.upper[axis] + b.lower[axis]) / 2 : (a.lower[axis] + b.upper[axis]) / 2;
+  const double from = a.lower[along] > b.lower[along] ? a.lower[along] : b.lower[along];
+  const double to = a.upper[along] < b.upper[along] ? a.upper[along] : b.upper[along];
+  result.count = from < to ? 2 : 1;
+  for (std::size_t k = 0; k < result.count; ++k) {
+    result.points[k][axis] = at;
+    result.points[k][along] = k == 0 ? from : to;
+  }
+  return result;
+}
+
+// The first t >= 0 at which a ray is in a box, by the interval of t in which it is between each pair of sides.
+inline double ray_meets_box(const Corners& box, const Vec<2>& origin, const Vec<2>& direction, Vec<2>* normal) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  double first = 0, last = kNever;
+  std::size_t entered = 2;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const double speed = direction[axis];
+    if (speed == 0) {
+      if (origin[axis] < box.lower[axis] || origin[axis] > box.upper[axis]) return kNever;
+      continue;
+    }
+    double in = (box.lower[axis] - origin[axis]) / speed, out = (box.upper[axis] - origin[axis]) / speed;
+    if (speed < 0) std::swap(in, out);
+    if (in > first || (entered == 2 && in == 0)) {  // 0 where a quotient is too small to be written
+      first = in;
+      entered = axis;
+    }
+    last = out < last ? out : last;
+  }
+  if (first > last || entered == 2) return kNever;  // starting inside is for the caller to notice
+  *normal = {0, 0};
+  (*normal)[entered] = direction[entered] > 0 ? -1 : 1;
+  return first;
+}
+
+}  // namespace broadphase::narrow_2d

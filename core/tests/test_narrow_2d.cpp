@@ -1,0 +1,259 @@
+// Overlap, distance, contact, rays and impacts of every pair of kinds in the plane, against their definitions.
+#include "broadphase/narrow_2d.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "plain_shapes.hpp"
+
+namespace broadphase::tests {
+namespace {
+
+constexpr const char* kNames[] = {"point",        "ball",     "segment", "capsule", "box",
+                                  "oriented box", "triangle", "polygon", "compound"};
+
+// How a scene is made: on a lattice, where touching, lying on one line and coinciding are common, or anywhere.
+struct Style {
+  bool lattice;
+  double size, away;  // of shapes; of the scene from the origin
+};
+
+struct Shape {
+  ShapeKind kind;
+  std::vector<double> record;
+  ShapeView<2> view() const { return {kind, record}; }
+};
+
+class Shapes {
+ public:
+  Shapes(Random& random, const Style& style) : random_(random), style_(style) {}
+
+  Shape of_kind(ShapeKind kind) {
+    Shape shape{kind, {}};
+    auto& r = shape.record;
+    switch (kind) {
+      case ShapeKind::kPoint: add_points(r, 1); break;
+      case ShapeKind::kBall:
+        add_points(r, 1);
+        r.push_back(size());
+        break;
+      case ShapeKind::kSegment: add_points(r, 2); break;
+      case ShapeKind::kCapsule:
+        add_points(r, 2);
+        r.push_back(size());
+        break;
+      case ShapeKind::kBox: {
+        add_points(r, 1);
+        const double x = r[0] + 2 * size(), y = r[1] + 2 * size();
+        r.insert(r.end(), {x, y});
+        break;
+      }
+      case ShapeKind::kOrientedBox: add_oriented_box(r); break;
+      case ShapeKind::kTriangle: add_points(r, 3); break;
+      case ShapeKind::kPolygon: add_polygon(r); break;
+      default: add_parts(r);
+    }
+    return shape;
+  }
+
+ private:
+  double number() { return style_.lattice ? static_cast<double>(random_.below(9)) : 8 * random_.uniform(); }
+  double size() {
+    return style_.size * (style_.lattice ? static_cast<double>(random_.below(3)) : 2 * random_.uniform());
+  }
+  void add_points(std::vector<double>& r, std::size_t count) {
+    for (std::size_t k = 0; k < 2 * count; ++k) r.push_back(style_.away + style_.size * number());
+  }
+  void add_oriented_box(std::vector<double>& r) {
+    add_points(r, 1);
+    r.push_back(size());
+    r.push_back(size());
+    const double angle =
+        style_.lattice ? 0.78539816339744831 * static_cast<double>(random_.below(8)) : 7 * random_.uniform();
+    const double c = std::cos(angle), s = std::sin(angle);
+    r.insert(r.end(), {c, s, -s, c});
+  }
+  // The hull of some points, with corners in the middle of edges left in or put in now and then.
+  void add_polygon(std::vector<double>& r) {
+    std::vector<double> loose;
+    std::vector<Point> points, corners;
+    do {
+      loose.clear();
+      points.clear();
+      add_points(loose, 3 + random_.below(6));
+      for (std::size_t k = 0; k < loose.size(); k += 2) points.emplace_back(loose[k], loose[k + 1]);
+      corners = hull(points);
+    } while (corners.empty());
+    while (corners.size() < 3 || (style_.lattice && random_.chance(0.3))) {
+      const std::size_t k = random_.below(corners.size());
+      const Point& next = corners[(k + 1) % corners.size()];
+      Point middle = corners[k];  // or a corner twice
+      if (random_.chance(0.5)) middle = {(middle.first + next.first) / 2, (middle.second + next.second) / 2};
+      corners.insert(corners.begin() + static_cast<std::ptrdiff_t>(k) + 1, middle);
+    }
+    for (const Point& corner : corners) {
+      r.push_back(static_cast<double>(corner.first));
+      r.push_back(static_cast<double>(corner.second));
+    }
+  }
+  void add_parts(std::vector<double>& r) {
+    for (std::size_t count = 1 + random_.below(3); count > 0; --count) {
+      const Shape part = of_kind(static_cast<ShapeKind>(random_.below(8)));
+      r.push_back(static_cast<double>(part.kind));
+      r.push_back(static_cast<double>(part.record.size()));
+      r.insert(r.end(), part.record.begin(), part.record.end());
+    }
+  }
+
+  Random& random_;
+  Style style_;
+};
+
+bool near(double a, Real b, double tolerance) {
+  return std::abs(static_cast<Real>(a) - b) <= static_cast<Real>(tolerance);
+}
+
+Shape moved(const Shape& shape, const Vec<2>& by) {
+  Shape result = shape;
+  shift_shape<2>(result.kind, result.record, by.data());
+  return result;
+}
+
+void check_contact(const Shape& a, const Shape& b, double tolerance) {
+  const Contact<2> found = contact(a.view(), b.view()), back = contact(b.view(), a.view());
+  Vec<2> normal{};
+  const double distance = signed_distance(a.view(), b.view(), &normal);
+  CHECK(found.depth >= 0 && near(found.depth, distance < 0 ? -distance : 0, tolerance));
+  CHECK(found.depth == back.depth && found.count == back.count);
+  CHECK(near(std::hypot(found.normal[0], found.normal[1]), 1, 1e-12));
+  CHECK(found.count >= 1 && found.count <= 2);
+  for (std::size_t k = 0; k < found.count; ++k) {
+    CHECK(found.points[k] == back.points[k]);
+    const Shape point{ShapeKind::kPoint, {found.points[k][0], found.points[k][1]}};
+    for (const Shape* shape : {&a, &b})
+      CHECK(plain_distance(point.view(), shape->view()) <= found.depth / 2 + tolerance);
+  }
+  if (a.kind == ShapeKind::kCompound || b.kind == ShapeKind::kCompound) return;
+  // Moved apart by the depth they touch; by a little less, they still overlap.
+  const auto apart = moved(b, {found.depth * found.normal[0], found.depth * found.normal[1]});
+  CHECK(std::abs(plain_distance(a.view(), apart.view())) <= tolerance);
+}
+
+void check_pair(Random& random, const Style& style, ShapeKind first, ShapeKind second) {
+  Shapes shapes(random, style);
+  const Shape a = shapes.of_kind(first), b = shapes.of_kind(second);
+  const double tolerance = 4e-14 * (16 * style.size + std::abs(style.away));
+  Vec<2> normal{}, back{};
+  const Real expected = plain_distance(a.view(), b.view());
+  const double distance = signed_distance(a.view(), b.view(), &normal);
+  CHECK(near(distance, expected, tolerance));
+  CHECK(near(std::hypot(normal[0], normal[1]), 1, 1e-12));
+  CHECK(distance == signed_distance(b.view(), a.view(), &back));
+  const bool overlap = overlaps(a.view(), b.view());
+  CHECK(overlap == overlaps(b.view(), a.view()));
+  if (std::abs(expected) > static_cast<Real>(tolerance)) CHECK(overlap == (expected < 0));
+  // On the lattice, what does not need roots and angles is judged exactly.
+  if (style.lattice && a.kind != ShapeKind::kOrientedBox && a.kind != ShapeKind::kCompound &&
+      b.kind != ShapeKind::kOrientedBox && b.kind != ShapeKind::kCompound)
+    CHECK(overlap == (expected <= 1e-16L * static_cast<Real>(style.size)));
+  if (overlap) {
+    check_contact(a, b, tolerance);
+  } else if (a.kind != ShapeKind::kCompound && b.kind != ShapeKind::kCompound) {
+    const auto touching = moved(b, {-distance * normal[0], -distance * normal[1]});
+    CHECK(std::abs(plain_distance(a.view(), touching.view())) <= tolerance);
+  }
+}
+
+void check_impact(Random& random, const Style& style, ShapeKind first, ShapeKind second) {
+  Shapes shapes(random, style);
+  const Shape a = shapes.of_kind(first), b = shapes.of_kind(second);
+  const double scale = 16 * style.size + std::abs(style.away);
+  const double speed = style.size * (random.chance(0.3) ? 1e6 : 1);
+  Vec<2> motion;
+  for (double& x : motion)
+    x = speed * (style.lattice ? static_cast<double>(random.below(17)) - 8 : 16 * random.uniform() - 8);
+  const bool is_ray = first == ShapeKind::kPoint && random.chance(0.5);
+  const Real last = is_ray ? 1000 : 1;
+  const double length = std::hypot(motion[0], motion[1]);
+  const double tolerance = 1e-13 * (scale + length);
+  Vec<2> normal{};
+  const double time = is_ray ? ray_hit(b.view(), {a.record[0], a.record[1]}, motion, &normal)
+                             : impact_time(a.view(), motion, b.view(), &normal);
+  if (time == std::numeric_limits<double>::infinity()) {
+    CHECK(plain_impact(a.view(), motion, b.view(), last, 0).least >= -static_cast<Real>(tolerance));
+    return;
+  }
+  CHECK(time >= 0 && (is_ray || time <= 1));
+  if (overlaps(a.view(), b.view())) {
+    CHECK(time == 0);
+    return;
+  }
+  CHECK(near(std::hypot(normal[0], normal[1]), 1, 1e-12));
+  const double towards = (is_ray ? -1 : 1) * (normal[0] * motion[0] + normal[1] * motion[1]);
+  CHECK(towards >= -1e-7 * length);
+  // They touch then, and did not touch before.
+  const Real t = time;
+  Real at = std::numeric_limits<Real>::infinity();
+  for_all_parts(a.view(), b.view(), [&](const auto& p, const auto& q) {
+    at = std::min(at, Differences(p, q).distance({t * motion[0], t * motion[1]}));
+  });
+  CHECK(std::abs(at) <= static_cast<Real>(tolerance));
+  const Real before = plain_impact(a.view(), motion, b.view(), last, -static_cast<Real>(tolerance)).time;
+  CHECK(t <= before + 1e-12L);
+}
+
+void check_known() {
+  current_case() = "known answers";
+  const auto distance = [](const Shape& a, const Shape& b) {
+    Vec<2> normal{};
+    return signed_distance(a.view(), b.view(), &normal);
+  };
+  const Shape ball{ShapeKind::kBall, {0, 0, 2}}, other{ShapeKind::kBall, {3, 4, 3}};
+  CHECK(overlaps(ball.view(), other.view()) && distance(ball, other) == 0);
+  const Shape box{ShapeKind::kBox, {0, 0, 4, 2}}, inner{ShapeKind::kBox, {1, 0.5, 2, 1.5}};
+  CHECK(distance(box, inner) == -1.5);
+  CHECK(distance(box, {ShapeKind::kBox, {7, 6, 8, 8}}) == 5);
+  CHECK(distance(box, {ShapeKind::kBall, {2, 1, 0.5}}) == -1.5);
+  CHECK(distance(box, {ShapeKind::kCapsule, {1, 3, 3, 3, 0.25}}) == 0.75);
+  const Contact<2> resting = contact(box.view(), {ShapeKind::kCapsule, std::vector<double>{1, 2.25, 3, 2.25, 0.5}});
+  CHECK(resting.count == 2 && resting.depth == 0.25 && resting.points[0][1] == 1.875 && resting.normal[1] == 1);
+  const Contact<2> side_by_side = contact(box.view(), {ShapeKind::kBox, std::vector<double>{3, 1, 9, 9}});
+  CHECK(side_by_side.count == 2 && side_by_side.depth == 1);
+  // Segments that cross, and such as lie on one line.
+  const Shape cross{ShapeKind::kSegment, {0, 0, 4, 0}};
+  CHECK(distance(cross, {ShapeKind::kSegment, {1, -1, 1, 3}}) == -1);
+  CHECK(distance(cross, {ShapeKind::kSegment, {2, 0, 8, 0}}) == 0);
+  CHECK(distance(cross, {ShapeKind::kSegment, {6, 0, 8, 0}}) == 2);
+  CHECK(!overlaps(cross.view(), {ShapeKind::kPoint, std::vector<double>{4.0000000001, 0}}));
+  Vec<2> normal{};
+  CHECK(ray_hit(ball.view(), {-6, 0}, {2, 0}, &normal) == 2 && normal[0] == -1);
+  CHECK(ray_hit(ball.view(), {-6, 2}, {2, 0}, &normal) == 3 && normal[1] == 1);  // just touching
+  CHECK(ray_hit(ball.view(), {1, 0}, {0, 5}, &normal) == 0 && normal[1] == -1);
+  CHECK(ray_hit(ball.view(), {1, 0}, {0, 0}, &normal) == 0 && normal[1] == 0);
+  CHECK(ray_hit(ball.view(), {4, 0}, {0, 0}, &normal) == std::numeric_limits<double>::infinity());
+  CHECK(impact_time(ball.view(), {1e12, 0}, {ShapeKind::kBall, std::vector<double>{5e11, 0, 1}}, &normal) < 0.5);
+  CHECK(impact_time(ball.view(), {0, 0}, {ShapeKind::kBall, std::vector<double>{5, 0, 1}}, &normal) > 1);
+}
+
+}  // namespace
+}  // namespace broadphase::tests
+
+int main(int argc, char** argv) {
+  using namespace broadphase;
+  using namespace broadphase::tests;
+  check_known();
+  const std::size_t cases = rounds(argc, argv, 150);
+  const Style styles[] = {{true, 1, 0},    {true, 1, 0},     {false, 1, 0},
+                          {false, 1, 1e6}, {false, 1e-6, 1}, {true, 0x1p20, 0}};
+  for (std::size_t first = 0; first < 9; ++first)
+    for (std::size_t second = 0; second < 9; ++second)
+      for (std::uint64_t seed = 0; seed < cases; ++seed) {
+        const Style& style = styles[seed % std::size(styles)];
+        current_case() = std::string(kNames[first]) + " and " + kNames[second] + ", seed " + std::to_string(seed);
+        Random random(seed * 100 + first * 10 + second);
+        check_pair(random, style, static_cast<ShapeKind>(first), static_cast<ShapeKind>(second));
+        check_impact(random, style, static_cast<ShapeKind>(first), static_cast<ShapeKind>(second));
+      }
+}
