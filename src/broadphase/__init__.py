@@ -5,6 +5,7 @@ Start with `pairs`. Boxes are NumPy arrays of shape (n, 2, d): lower corner, upp
 
 from broadphase import boxes, morton
 from broadphase.cameras import look_at, orthographic, perspective, selection_matrix
+from broadphase.contacts import Contacts, Impacts, ShapeRayHits, contacts, distance, overlaps, raycast, time_of_impact
 from broadphase.errors import (
     InvalidBoxError,
     InvalidBoxWarning,
@@ -39,12 +40,13 @@ from broadphase.shapes import (
     Rectangle,
     Segment,
     Shape,
+    Shapes,
     Sphere,
     Triangle,
 )
 from broadphase.world.actor import Actor
 from broadphase.world.budgets import Budget
-from broadphase.world.frame import Frame, Impacts
+from broadphase.world.frame import Frame
 from broadphase.world.world import World
 
 __all__ = [
@@ -61,6 +63,7 @@ __all__ = [
     "Changes",
     "Circle",
     "Compound",
+    "Contacts",
     "ConvexHull",
     "ConvexPolygon",
     "Explanation",
@@ -84,6 +87,8 @@ __all__ = [
     "Rectangle",
     "Segment",
     "Shape",
+    "ShapeRayHits",
+    "Shapes",
     "Sphere",
     "SweepAndPrune",
     "SweepHits",
@@ -93,15 +98,20 @@ __all__ = [
     "UnsupportedQueryError",
     "World",
     "boxes",
+    "contacts",
     "count_pairs",
+    "distance",
     "explain",
     "iter_pairs",
     "look_at",
     "morton",
     "orthographic",
+    "overlaps",
     "pairs",
     "perspective",
+    "raycast",
     "selection_matrix",
+    "time_of_impact",
 ]
 
 __version__ = "0.1.0"

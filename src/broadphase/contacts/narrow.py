@@ -1,10 +1,176 @@
+"""The narrow phase over arrays of pairs of rows: the core, and for hulls and meshes what they need.
+
+Rows are int32, (m,), and name shapes that there are: nothing is checked here. `offsets`, (m, d) or None, move the
+second shape of each pair, as the images of things across a periodic border are moved.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+
 from broadphase import _native
+from broadphase.contacts.answers import Contacts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from broadphase.shapes import Shapes
+
+    Floats = NDArray[np.float64]
+    Rows = NDArray[np.int32]
+
+__all__ = ["contacts_of", "distances", "impacts", "overlap_mask", "ray_hits", "separations"]
+
+_UNKNOWN = 2  # what the core says of a pair with a hull or a mesh
 
 
-def overlap_mask(a, b, f, s, offsets=None):
-    return _native.shape_overlaps(a.store, b.store, f, s, offsets) == 1
+def overlap_mask(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None) -> NDArray[np.bool_]:
+    """Say which pairs of shapes overlap.
+
+    Parameters
+    ----------
+    a, b : Shapes
+        Those that `first` and `second` number; they may be the same.
+    first, second : ndarray, shape (m,), int32
+        Rows.
+    offsets : ndarray, shape (m, d), float64, optional
+        Added to the second of each pair.
+
+    Returns
+    -------
+    ndarray, shape (m,), bool
+    """
+    answers: Any = _native.shape_overlaps(a.store, b.store, first, second, offsets)
+    mask: NDArray[np.bool_] = answers == 1
+    if _may_be_unknown(a, b) and len(some := np.flatnonzero(answers == _UNKNOWN)):
+        mask[some] = _elsewhere().overlap_mask(a, b, first[some], second[some], _of(offsets, some))
+    return mask
 
 
-def contacts_of(a, b, f, s, offsets=None):
-    return _native.shape_contacts(a.store, b.store, f, s, offsets)
+def distances(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None) -> Floats:
+    """Say how far apart the shapes of each pair are: below 0, how deep they are in each other.
+
+    Parameters
+    ----------
+    a, b, first, second, offsets
+        As in `overlap_mask`.
+
+    Returns
+    -------
+    ndarray, shape (m,), float64
+    """
+    return separations(a, b, first, second, offsets)[0]
+
+
+def separations(
+    a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Say how far apart the shapes of each pair are, and in which direction the second lies.
+
+    Parameters
+    ----------
+    a, b, first, second, offsets
+        As in `overlap_mask`.
+
+    Returns
+    -------
+    distances : ndarray, shape (m,), float64
+        Below 0, how deep they are in each other.
+    normals : ndarray, shape (m, d), float64
+        Unit vectors, from the first to the second.
+    """
+    answers: Any = _native.shape_distances(a.store, b.store, first, second, offsets)
+    gaps, normals = answers
+    if _may_be_unknown(a, b) and len(some := np.flatnonzero(np.isnan(gaps))):
+        gaps[some], normals[some] = _elsewhere().distances(a, b, first[some], second[some], _of(offsets, some))
+    return gaps, normals
+
+
+def contacts_of(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None) -> Contacts:
+    """Say where the shapes of each pair touch.
+
+    Parameters
+    ----------
+    a, b, first, second, offsets
+        As in `overlap_mask`; the shapes of each pair overlap.
+
+    Returns
+    -------
+    Contacts
+        Of each pair, in the order given.
+    """
+    answers: Any = _native.shape_contacts(a.store, b.store, first, second, offsets)
+    normals, depths, counts, points = answers
+    if _may_be_unknown(a, b) and len(some := np.flatnonzero(counts < 0)):
+        found = _elsewhere().contacts_of(a, b, first[some], second[some], _of(offsets, some))
+        normals[some], depths[some], counts[some], points[some] = found
+    return Contacts(np.stack([first, second], axis=1), normals, depths, points, counts)
+
+
+def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) -> tuple[Floats, Floats]:
+    """Say where each ray enters a shape.
+
+    Parameters
+    ----------
+    shapes : Shapes
+        Those that `rows` number.
+    rows : ndarray, shape (q,), int32
+        The shape that each ray is for.
+    origins, directions : ndarray, shape (q, d), float64
+        Finite; directions of any length.
+
+    Returns
+    -------
+    times : ndarray, shape (q,), float64
+        The least t from 0 on at which origin + t * direction is in the shape; infinite if there is none.
+    normals : ndarray, shape (q, d), float64
+        Unit vectors out of the surface there.
+    """
+    answers: Any = _native.shape_rays(shapes.store, rows, origins, directions)
+    times, normals = answers
+    if _may_be_unknown(shapes, shapes) and len(some := np.flatnonzero(np.isnan(times))):
+        times[some], normals[some] = _elsewhere().ray_hits(shapes, rows[some], origins[some], directions[some])
+    return times, normals
+
+
+def impacts(
+    a: Shapes, b: Shapes, first: Rows, second: Rows, motions: Floats, offsets: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Say when the shapes of each pair first touch, while the first is moved against the second.
+
+    Parameters
+    ----------
+    a, b, first, second, offsets
+        As in `overlap_mask`.
+    motions : ndarray, shape (m, d), float64
+        Finite: how far the first moves relative to the second.
+
+    Returns
+    -------
+    times : ndarray, shape (m,), float64
+        The share of the motion, 0 to 1; infinite if they do not touch.
+    normals : ndarray, shape (m, d), float64
+        Unit vectors, from the first to the second, at that time.
+    """
+    answers: Any = _native.shape_impacts(a.store, b.store, first, second, motions, offsets)
+    times, normals = answers
+    if _may_be_unknown(a, b) and len(some := np.flatnonzero(np.isnan(times))):
+        asked = a, b, first[some], second[some], motions[some], _of(offsets, some)
+        times[some], normals[some] = _elsewhere().impacts(*asked)
+    return times, normals
+
+
+def _may_be_unknown(a: Shapes, b: Shapes) -> bool:
+    return bool(a.geometries or b.geometries)
+
+
+def _of(offsets: Floats | None, some: NDArray[np.intp]) -> Floats | None:
+    return None if offsets is None else offsets[some]
+
+
+def _elsewhere() -> Any:
+    """Bring what answers for hulls and meshes; it needs a library that not everybody has."""
+    return import_module("broadphase.contacts.with_coal")

@@ -3,10 +3,10 @@
 from broadphase.shapes.compound import Compound
 from broadphase.shapes.convex_polygon import ConvexPolygon
 from broadphase.shapes.kinds import ShapeKind
+from broadphase.shapes.placed import Shapes
 from broadphase.shapes.records import Geometries, Records, dimension_of, records_of, shape_from_record
 from broadphase.shapes.round import Capsule, Circle, Point, Segment, Sphere
 from broadphase.shapes.shape import Shape
-from broadphase.shapes.placed_stub import Shapes
 from broadphase.shapes.solids import ConvexHull, Geometry, Mesh
 from broadphase.shapes.straight import Box, OrientedBox, Rectangle, Triangle
 
@@ -27,6 +27,7 @@ __all__ = [
     "Segment",
     "Shape",
     "ShapeKind",
+    "Shapes",
     "Sphere",
     "Triangle",
     "dimension_of",

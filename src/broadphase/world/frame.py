@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from broadphase.contacts import Impacts
 from broadphase.contacts.narrow import contacts_of
 from broadphase.world.memory import NO_PAIRS
 
@@ -19,25 +20,7 @@ if TYPE_CHECKING:
 
     Pairs = NDArray[np.int32]
 
-__all__ = ["Frame", "Impacts", "Seams"]
-
-
-class Impacts(NamedTuple):
-    """Where fast things met others on their way.
-
-    Attributes
-    ----------
-    pairs : ndarray, shape (k, 2), int32
-        Rows, first < second, in lexicographic order.
-    times : ndarray, shape (k,), float64
-        When they first touched, as a part of the step: 0 at its beginning, 1 at its end.
-    normals : ndarray, shape (k, d), float64
-        Unit vectors from the first to the second, then.
-    """
-
-    pairs: Pairs
-    times: NDArray[np.float64]
-    normals: NDArray[np.float64]
+__all__ = ["Frame", "Seams"]
 
 
 class Seams(NamedTuple):

@@ -207,6 +207,7 @@ class WorldState:
             columns.rows.corners[: self.slots],
             columns.seen_positions[: self.slots],
             None if columns.seen_rotations is None else columns.seen_rotations[: self.slots],
+            columns.rows.alive[: self.slots],
         )
 
     @property

@@ -1,0 +1,81 @@
+"""What the narrow phase answers with: named tuples of arrays, all of which belong to the caller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Contacts", "Impacts", "ShapeRayHits"]
+
+
+class Contacts(NamedTuple):
+    """Where shapes that overlap touch.
+
+    Attributes
+    ----------
+    pairs : ndarray, shape (m, 2), int32
+        Row numbers.
+    normals : ndarray, shape (m, d), float64
+        Unit vectors, from the first shape to the second.
+    depths : ndarray, shape (m,), float64
+        How far the second has to be moved along the normal for the two to touch and no more; at least 0.
+    points : ndarray, shape (m, 2, 2) in the plane, (m, 4, 3) in space, float64
+        Places midway between the two surfaces, the deepest first; NaN beyond `counts`.
+    counts : ndarray, shape (m,), int8
+        How many points each has: 1 or 2 in the plane, 1 to 4 in space.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> found = bp.contacts(bp.Shapes(bp.Circle(1), [[0, 0], [1.5, 0], [9, 9]]))
+    >>> found.pairs.tolist(), found.normals.tolist(), found.depths.tolist()
+    ([[0, 1]], [[1.0, 0.0]], [0.5])
+    >>> found.points[0, : found.counts[0]].tolist()
+    [[0.75, 0.0]]
+    """
+
+    pairs: NDArray[np.int32]
+    normals: Floats
+    depths: Floats
+    points: Floats
+    counts: NDArray[np.int8]
+
+
+class ShapeRayHits(NamedTuple):
+    """Where each of q rays enters a shape.
+
+    Attributes
+    ----------
+    distances : ndarray, shape (q,), float64
+        How far along the ray; 0 for one that begins in the shape; infinite for a miss.
+    normals : ndarray, shape (q, d), float64
+        Unit vectors out of the surface there; NaN for a miss, and for a ray that begins in the shape 0.
+    """
+
+    distances: Floats
+    normals: Floats
+
+
+class Impacts(NamedTuple):
+    """When shapes meet.
+
+    Attributes
+    ----------
+    pairs : ndarray, shape (m, 2), int32
+        Row numbers.
+    times : ndarray, shape (m,), float64
+        The share of the motion, or of the step, after which they touch: 0 at its beginning, 1 at its end; infinite
+        if they do not.
+    normals : ndarray, shape (m, d), float64
+        Unit vectors, from the first shape to the second, where and when they touch; NaN if they do not.
+    """
+
+    pairs: NDArray[np.int32]
+    times: Floats
+    normals: Floats

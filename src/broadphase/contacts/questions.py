@@ -1,0 +1,303 @@
+"""The narrow phase as everybody asks it: placed shapes, and pairs of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.boxes import as_numbers
+from broadphase.contacts import narrow
+from broadphase.contacts.answers import Contacts, Impacts, ShapeRayHits
+from broadphase.pairs import pairs as box_pairs
+from broadphase.shapes import Shapes
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+    Rows = NDArray[np.int32]
+
+__all__ = ["contacts", "distance", "overlaps", "raycast", "time_of_impact"]
+
+
+def overlaps(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None) -> NDArray[np.int32]:
+    """Find every pair of shapes that overlap.
+
+    Shapes are closed: shapes that only touch overlap. With `b`, find every pair of a shape of `a` and a shape of `b`.
+
+    Parameters
+    ----------
+    a, b : Shapes
+        Placed shapes, of one dimension.
+    pairs : array_like of int, shape (k, 2), optional
+        Look at these only: rows of `a`; with `b`, rows of `a` and of `b`.
+
+    Returns
+    -------
+    ndarray, shape (m, 2), int32
+        Row numbers. Of `pairs`, those that overlap, in their order; without, each pair once, first < second unless `b`
+        is given, in lexicographic order. A new array.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Shapes of different dimensions, or pairs that are not pairs of rows: names the first.
+    MissingExtraError
+        A pair with a hull or a mesh, and no library for them.
+
+    Notes
+    -----
+    Without `pairs` those are found by their boxes: O(n + m) for shapes of like sizes. Exact between circles, spheres,
+    points, rectangles and boxes along the axes, as they are placed; between others within a few roundings of their
+    coordinates. Releases the GIL.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> discs = bp.Shapes(bp.Circle([1, 1, 2]), [[0, 0], [3, 0], [3, 3]])
+    >>> bp.overlaps(discs)
+    array([[1, 2]], dtype=int32)
+    >>> bp.overlaps(discs, bp.Shapes(bp.Rectangle(2, 2), [[-2, 0]]))
+    array([[0, 0]], dtype=int32)
+    """
+    other = _other(a, b)
+    found = _candidates(a, b) if pairs is None else _checked_pairs(pairs, a, other)
+    return found[narrow.overlap_mask(a, other, *_columns(found))]
+
+
+def distance(a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike) -> Floats:
+    """Say how far apart shapes are, or how deep they are in each other.
+
+    Parameters
+    ----------
+    a, b : Shapes
+        Placed shapes, of one dimension.
+    pairs : array_like of int, shape (m, 2)
+        Rows of `a`; with `b`, rows of `a` and of `b`.
+
+    Returns
+    -------
+    ndarray, shape (m,), float64
+        Above 0, the least distance between the two; 0 if they only touch; below 0, minus the length of the shortest
+        motion that ends their overlap. For compounds, of the two parts that are the closest, or the deepest in each
+        other. A new array.
+
+    Raises
+    ------
+    ValueError, TypeError, MissingExtraError
+        As `overlaps`.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> shapes = bp.Shapes([bp.Circle(1), bp.Circle(2), bp.Point()], [[0, 0], [5, 0], [0, 0.5]])
+    >>> bp.distance(shapes, pairs=[[0, 1], [0, 2]])
+    array([ 2. , -0.5])
+    """
+    other = _other(a, b)
+    return narrow.distances(a, other, *_columns(_checked_pairs(pairs, a, other)))
+
+
+def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None) -> Contacts:
+    """Find where shapes touch: every pair that overlaps, with a normal, a depth and points.
+
+    Parameters
+    ----------
+    a, b, pairs
+        As in `overlaps`.
+
+    Returns
+    -------
+    Contacts
+        ``pairs`` as `overlaps` gives them; ``normals`` from the first to the second, ``depths``, ``points`` and
+        ``counts`` of points for each.
+
+    Raises
+    ------
+    ValueError, TypeError, MissingExtraError
+        As `overlaps`.
+
+    Notes
+    -----
+    The depth is the length of the shortest motion that ends the overlap, and the normal its direction for the second
+    shape. The points say where to push: midway between the two surfaces, up to 2 in the plane and 4 in space, spread
+    over the area where they meet.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> boxes = bp.Shapes(bp.Rectangle(2, 2), [[0, 0], [0.5, 1.75]])
+    >>> found = bp.contacts(boxes)
+    >>> found.normals, found.depths
+    (array([[0., 1.]]), array([0.25]))
+    >>> sorted(found.points[0].tolist())
+    [[-0.5, 0.875], [1.0, 0.875]]
+    """
+    other = _other(a, b)
+    return narrow.contacts_of(a, other, *_columns(overlaps(a, b, pairs)))
+
+
+def raycast(
+    shapes: Shapes,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    *,
+    rows: ArrayLike | None = None,
+    max_distance: ArrayLike = np.inf,
+) -> ShapeRayHits:
+    """Find where each ray enters one shape.
+
+    Parameters
+    ----------
+    shapes : Shapes
+        Placed shapes.
+    origins : array_like, shape (q, d), or (d,) for all
+        Finite.
+    directions : array_like, shape (q, d), or (d,) for all
+        Finite, of any length. A ray without direction hits what it begins in.
+    rows : array_like of int, shape (q,), optional
+        The shape that each ray is for, as an index finds candidates by ``raycast_all`` on ``shapes.boxes``. Left out:
+        each shape in turn.
+    max_distance : array_like, shape (q,), or one number
+        How far each ray goes, in the unit of the shapes, whatever the length of its direction.
+
+    Returns
+    -------
+    ShapeRayHits
+        ``distances``, infinite for a miss, and ``normals`` of the surfaces.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype, NaN or an infinity, a row that there is not: names the first.
+    MissingExtraError
+        A ray for a hull or a mesh, and no library for them.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> shapes = bp.Shapes([bp.Circle(1), bp.Circle(1)], [[5, 0], [0, 5]])
+    >>> hits = bp.raycast(shapes, (0, 0), (2, 0))
+    >>> hits.distances, hits.normals[0] + 0.0
+    (array([ 4., inf]), array([-1.,  0.]))
+    """
+    which = np.arange(len(shapes), dtype=np.int32) if rows is None else shapes.checked_rows(rows)
+    begin = _vectors(origins, "origins", len(which), shapes.dimension)
+    along = _unit(_vectors(directions, "directions", len(which), shapes.dimension))
+    limit = as_numbers(max_distance, name="max_distance")
+    if limit.shape not in ((), (len(which),)):
+        raise ValueError(f"max_distance must be one number or have shape ({len(which)},), not {limit.shape}")
+    if not (limit >= 0).all():
+        row = int(np.argmin(np.atleast_1d(limit >= 0)))
+        raise ValueError(f"max_distance: row {row} has {np.atleast_1d(limit)[row]}, which is not at least 0")
+    distances, normals = narrow.ray_hits(shapes, which, begin, along)
+    missed = ~(distances <= limit)
+    distances[missed] = np.inf
+    normals[missed | ~np.isfinite(distances)] = np.nan
+    return ShapeRayHits(distances, normals)
+
+
+def time_of_impact(
+    a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike, motions: ArrayLike, other_motions: ArrayLike = 0.0
+) -> Impacts:
+    """Find when shapes that move first touch: nothing is missed, however fast they are.
+
+    Parameters
+    ----------
+    a, b : Shapes
+        Placed shapes, of one dimension, where they begin.
+    pairs : array_like of int, shape (m, 2)
+        Rows of `a`; with `b`, rows of `a` and of `b`.
+    motions : array_like, shape (m, d), or (d,) for all
+        How far the first of each pair goes, along a straight line, without turning. Finite.
+    other_motions : array_like, shape (m, d), or (d,) for all, optional
+        The same for the second; it rests if left out.
+
+    Returns
+    -------
+    Impacts
+        ``pairs``, ``times`` as a share of the motion, infinite for those that do not touch, and ``normals``.
+
+    Raises
+    ------
+    ValueError, TypeError, MissingExtraError
+        As `overlaps`; a motion that is not finite.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> discs = bp.Shapes(bp.Circle(1), [[0, 0], [10, 0]])
+    >>> bp.time_of_impact(discs, pairs=[[0, 1]], motions=(16, 0)).times
+    array([0.5])
+    >>> bp.time_of_impact(discs, pairs=[[0, 1]], motions=(16, 0), other_motions=(0, 9)).times
+    array([inf])
+    """
+    other = _other(a, b)
+    which = _checked_pairs(pairs, a, other)
+    relative = _vectors(motions, "motions", len(which), a.dimension)
+    if np.ndim(other_motions) or other_motions != 0.0:
+        relative = relative - _vectors(other_motions, "other_motions", len(which), a.dimension)
+        if not np.isfinite(relative).all():
+            row = int(np.argmin(np.isfinite(relative).all(axis=1)))
+            raise ValueError(f"motions: row {row} less the other's is too long for float64")
+    times, normals = narrow.impacts(a, other, *_columns(which), relative)
+    normals[~np.isfinite(times)] = np.nan
+    return Impacts(which, times, normals)
+
+
+def _other(a: Any, b: Any) -> Shapes:
+    """Give the second set, which may be the first, after a look at both."""
+    for name, shapes in (("a", a), ("b", a if b is None else b)):
+        if not isinstance(shapes, Shapes):
+            raise TypeError(f"{name} must be Shapes, placed ones, not a {type(shapes).__name__}")
+    other: Shapes = a if b is None else b
+    if a.dimension != other.dimension:
+        raise ValueError(f"a has {a.dimension} dimensions and b has {other.dimension}")
+    return other
+
+
+def _candidates(a: Shapes, b: Shapes | None) -> Rows:
+    if b is None:
+        rows = a.living_rows()
+        return box_pairs(a.boxes, sort=True) if len(rows) == len(a) else rows[box_pairs(a.boxes[rows], sort=True)]
+    mine, others = a.living_rows(), b.living_rows()
+    found = box_pairs(a.boxes[mine], b.boxes[others], sort=True)
+    return np.stack([mine[found[:, 0]], others[found[:, 1]]], axis=1)
+
+
+def _checked_pairs(pairs: ArrayLike, a: Shapes, b: Shapes) -> Rows:
+    array = np.asarray(pairs)
+    if array.shape == (0,):
+        array = np.empty((0, 2), np.int32)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ValueError(f"pairs must have shape (m, 2), not {array.shape}")
+    columns = a.checked_rows(array[:, 0], "pairs, first"), b.checked_rows(array[:, 1], "pairs, second")
+    return np.stack(columns, axis=1)
+
+
+def _columns(pairs: Rows) -> tuple[Rows, Rows]:
+    return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+
+
+def _vectors(values: ArrayLike, name: str, count: int, dimension: int) -> Floats:
+    array: Floats = as_numbers(values, name=name).astype(np.float64)
+    if array.shape not in ((dimension,), (count, dimension)):
+        raise ValueError(f"{name} must have shape ({count}, {dimension}) or ({dimension},), not {array.shape}")
+    array = np.ascontiguousarray(np.broadcast_to(array, (count, dimension)))
+    finite = np.isfinite(array)
+    if not finite.all():
+        row = int(np.argmin(finite.all(axis=1)))
+        raise ValueError(f"{name}: row {row} has {array[row][~finite[row]][0]}, which is not finite")
+    return array
+
+
+def _unit(directions: Floats) -> Floats:
+    """Bring directions to length 1; those without length stay so."""
+    if not len(directions):
+        return directions
+    largest = np.abs(directions).max(axis=1, keepdims=True)
+    scaled = np.ldexp(directions, -np.frexp(largest)[1])
+    length = np.linalg.norm(scaled, axis=1, keepdims=True)
+    result: Floats = scaled / np.where(length > 0, length, 1.0)
+    return result

@@ -1,0 +1,295 @@
+"""Shapes in their places: what the narrow phase is asked about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.shapes.parameters import Parameter, as_vectors, common_count
+from broadphase.shapes.records import Geometries, Records, as_shapes, dimension_of, records_of, shape_from_record
+from broadphase.shapes.shape import Shape
+from broadphase.shapes.turning import as_rotations
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from broadphase.shapes.records import ShapesLike
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Shapes"]
+
+_MOST = 2**31 - 64
+_EXTREME = 100  # binary exponent: quaternions beyond it are scaled, so that no square is out of range
+
+
+class Shapes:
+    """Shapes in their places.
+
+    Parameters
+    ----------
+    shapes : Shape or iterable of Shape
+        One for all places, n of a kind for n places, or a list of any: the rows of one after those of another.
+    positions : array_like, shape (n, d), or (d,) for all
+        Where each is. Finite.
+    rotations : array_like, optional
+        How each is turned: in the plane radians, counterclockwise, (n,), or one for all; in space quaternions
+        (w, x, y, z), (n, 4), or (4,) for all, of any length but 0. Left out: not turned, and nothing is rounded.
+
+    Attributes
+    ----------
+    dimension : int
+        2 or 3.
+    boxes : ndarray, shape (n, 2, d), float64
+        A box around each, for `pairs` and the indexes: exact around `Rectangle` and `Box`; a few roundings larger
+        around the others, so that none is missed.
+    positions, rotations : ndarray
+        Where they are, and how they are turned; None for no rotations. Views, read-only; see `move`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; numbers that do not fit; NaN or an infinity, a quaternion of length 0, a shape of another
+        dimension: names the row.
+
+    Notes
+    -----
+    float64 whatever is given. Any number of threads may ask at once, while none calls `move`.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> shapes = bp.Shapes([bp.Circle(1), bp.Rectangle(2, 4)], [[0, 0], [3, 0]])
+    >>> shapes.boxes[1].tolist()
+    [[2.0, -2.0], [4.0, 2.0]]
+    >>> bp.overlaps(shapes)
+    array([], shape=(0, 2), dtype=int32)
+    """
+
+    _boxes: Floats
+    _positions: Floats
+    _rotations: Floats | None
+    _alive: NDArray[np.bool_] | None  # of rows; None: all
+    _is_own: bool
+
+    def __init__(self, shapes: ShapesLike, positions: ArrayLike, rotations: ArrayLike | None = None) -> None:
+        given = as_shapes(shapes)
+        dimension = dimension_of(given)
+        if np.shape(positions) == (0,):
+            positions = np.empty((0, dimension or 2))
+        places = as_vectors(positions, "positions")
+        self.dimension = dimension_of(given, places.rows.shape[1]) or 2
+        turns = None if rotations is None else as_rotations(rotations, self.dimension, "rotations")
+        rows = len(given) if isinstance(given, Shape) else sum(map(len, given))
+        count = _count(rows, places, turns)
+        self.store = _native.ShapeStore(self.dimension)
+        self.geometries = Geometries()
+        self._fill(records_of(given, count, self.dimension, self.geometries), places, turns, count)
+
+    @classmethod
+    def _around(
+        cls,
+        store: _native.ShapeStore,
+        geometries: Geometries,
+        dimension: int,
+        boxes: Floats,
+        positions: Floats,
+        rotations: Floats | None,
+        alive: NDArray[np.bool_] | None = None,
+    ) -> Self:
+        """Look at what somebody else keeps and moves, without a copy: by row; those not alive have no shape."""
+        shapes = object.__new__(cls)
+        shapes.dimension, shapes.store, shapes.geometries, shapes._is_own = dimension, store, geometries, False
+        shapes._boxes, shapes._positions, shapes._rotations, shapes._alive = boxes, positions, rotations, alive
+        return shapes
+
+    @classmethod
+    def _of_boxes(cls, boxes: Floats) -> Self:
+        """Make boxes along the axes, corner for corner as they are given, (n, 2, d) of float64; they stay there."""
+        boxes = np.ascontiguousarray(boxes)
+        store = _native.ShapeStore(boxes.shape[2])
+        store.set_boxes(boxes)
+        return cls._around(store, Geometries(), boxes.shape[2], boxes, boxes[:, 0], None)
+
+    @property
+    def boxes(self) -> Floats:
+        """A box around each, shape (n, 2, d). A view, read-only: it shows what `move` changes."""
+        return _read_only(self._boxes)
+
+    @property
+    def positions(self) -> Floats:
+        """Where they are, shape (n, d). A view, read-only."""
+        return _read_only(self._positions)
+
+    @property
+    def rotations(self) -> Floats | None:
+        """How they are turned, shape (n,) or (n, 4); None if nothing is. A view, read-only."""
+        return None if self._rotations is None else _read_only(self._rotations)
+
+    def move(
+        self, positions: ArrayLike | None = None, rotations: ArrayLike | None = None, *, rows: ArrayLike | None = None
+    ) -> None:
+        """Place shapes anew.
+
+        Parameters
+        ----------
+        positions : array_like, shape (k, d), or (d,) for all, optional
+            Where they are from now on; left out: where they were.
+        rotations : array_like, optional
+            How they are turned from now on, in the form that the class takes; left out: as they were.
+        rows : array_like of int, shape (k,), optional
+            Which; all if left out. Of a row that is named twice, the last counts.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As the class; a row that there is not. Nothing has changed then.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> shapes = bp.Shapes(bp.Circle(1), [[0, 0], [3, 0]])
+        >>> shapes.move([[1, 0]], rows=[0])
+        >>> bp.overlaps(shapes).tolist()
+        [[0, 1]]
+        """
+        self._require_own()
+        which = self.living_rows() if rows is None else self.checked_rows(rows)
+        places = None if positions is None else as_vectors(positions, "positions", self.dimension).rows
+        turns = None if rotations is None else as_rotations(rotations, self.dimension, "rotations").rows
+        for name, array in (("positions", places), ("rotations", turns)):
+            if array is not None and len(array) not in (1, len(which)):
+                raise ValueError(f"{name} has {len(array)} rows for {len(which)} shapes")
+        if turns is not None:
+            if self._rotations is None:
+                self._rotations = _not_turned(len(self), self.dimension)
+            self._rotations[which] = _in_range(turns)
+        if places is not None:
+            self._positions[which] = places
+        self._place(which)
+
+    def checked_rows(self, rows: ArrayLike, name: str = "rows") -> NDArray[np.int32]:
+        """Bring row numbers to int32, shape (k,), contiguous.
+
+        Parameters
+        ----------
+        rows : array_like of int, shape (k,)
+            From 0.
+        name : str
+            What error messages call them.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Wrong shape or dtype, or a row that there is not.
+        """
+        array = np.asarray(rows)
+        if array.ndim != 1:
+            raise ValueError(f"{name} must have shape (k,), not {array.shape}")
+        if array.dtype.kind not in "iu" and array.size:
+            raise TypeError(f"{name} must be integers, not {array.dtype}")
+        wrong = (array < 0) | (array >= len(self))
+        if wrong.any():
+            place = int(wrong.argmax())
+            raise ValueError(f"{name}: number {place} is {array[place]}, but there are {len(self)} shapes, from 0")
+        which = np.ascontiguousarray(array, dtype=np.int32)
+        if self._alive is not None and not self._alive[which].all():
+            place = int(np.argmin(self._alive[which]))
+            raise ValueError(f"{name}: number {place} is {which[place]}, which has been removed")
+        return which
+
+    def living_rows(self) -> NDArray[np.int32]:
+        """Give the rows that have a shape: all, but in a world from which something was removed."""
+        if self._alive is None:
+            return np.arange(len(self), dtype=np.int32)
+        return np.flatnonzero(self._alive[: len(self)]).astype(np.int32)
+
+    def records(self, rows: ArrayLike | None = None) -> Records:
+        """Give the local records of some rows, or of all, as the core keeps them."""
+        found: Any = self.store.records(self.living_rows() if rows is None else self.checked_rows(rows))
+        return Records(*found)
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def __getitem__(self, row: int) -> Shape:
+        number = int(row)
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"row {number} of {len(self)} shapes")
+        kinds, _, numbers = self.records([number % len(self)])
+        return shape_from_record(int(kinds[0]), numbers, self.dimension, self.geometries)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} shapes in {self.dimension} dimensions>"
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        self._require_own()
+        return self.dimension, self.records(), list(self.geometries), self._positions, self._rotations
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.dimension, records, geometries, positions, rotations = state
+        self.store = _native.ShapeStore(self.dimension)
+        self.geometries = Geometries(geometries)
+        self._alive = None
+        turns = None if rotations is None else Parameter(rotations, False)
+        self._fill(records, Parameter(positions, False), turns, len(positions))
+
+    def _require_own(self) -> None:
+        if not self._is_own:
+            raise TypeError("these shapes are a view of a world: move or copy what is in it")
+
+    def _fill(self, records: Records, places: Parameter, turns: Parameter | None, count: int) -> None:
+        self._alive, self._is_own = None, True
+        self._positions = np.repeat(places.rows, 1 if len(places.rows) == count else count, axis=0)
+        self._rotations = None
+        if turns is not None:
+            self._rotations = np.repeat(_in_range(turns.rows), 1 if len(turns.rows) == count else count, axis=0)
+        self._boxes = np.empty((count, 2, self.dimension))
+        rows = np.arange(count, dtype=np.int32)
+        self.store.set(rows, *records)
+        self._place(rows)
+
+    def _place(self, rows: NDArray[np.int32]) -> None:
+        """Make the core place some rows, which are where it looks for them and where it notes that it did."""
+        positions, rotations = self._positions, self._rotations
+        self.store.place(rows, positions, rotations, positions, rotations, self._boxes)
+
+
+def _count(shapes: int, places: Parameter, turns: Parameter | None) -> int:
+    """Say for how many shapes these are; one place, one rotation or one shape serves all."""
+    count = len(places.rows)
+    if places.single:
+        count = shapes if turns is None else common_count([("shapes", _rows_only(shapes)), ("rotations", turns)])
+    if turns is not None and len(turns.rows) not in (1, count):
+        raise ValueError(f"rotations has {len(turns.rows)} rows for {count} shapes")
+    return count
+
+
+def _rows_only(count: int) -> Parameter:
+    return Parameter(np.empty((count, 0)), False)
+
+
+def _in_range(rotations: Floats) -> Floats:
+    """Bring quaternions of extreme length into range by a power of two: they turn the same."""
+    if rotations.ndim == 1:
+        return rotations
+    exponents = np.frexp(np.abs(rotations).max(axis=1, initial=0.0))[1]
+    extreme = np.abs(exponents) > _EXTREME
+    if not extreme.any():
+        return rotations
+    scaled: Floats = np.ldexp(rotations, np.where(extreme, -exponents, 0)[:, np.newaxis])
+    return scaled
+
+
+def _not_turned(count: int, dimension: int) -> Floats:
+    return np.zeros(count) if dimension == 2 else np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+
+
+def _read_only(array: Floats) -> Floats:
+    view = array.view()
+    view.flags.writeable = False
+    return view
