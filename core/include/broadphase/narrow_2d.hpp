@@ -65,13 +65,19 @@ inline double gap_of_bounds(const Bounds<2>& a, const Bounds<2>& b) {
 // Neither is a compound.
 inline bool simple_overlap(const ShapeView<2>& a, const ShapeView<2>& b) {
   if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a, b);
-  if (is_disc(a)) {
-    if (is_disc(b)) return discs_overlap(Disc(a), Disc(b));
-    if (b.kind == ShapeKind::kBox) return disc_overlaps_box(Disc(a), Corners(b));
-    if (b.kind == ShapeKind::kOrientedBox) return disc_overlaps_oriented_box(Disc(a), b);
-  } else if (is_disc(b)) {
-    if (a.kind == ShapeKind::kBox) return disc_overlaps_box(Disc(b), Corners(a));
-    if (a.kind == ShapeKind::kOrientedBox) return disc_overlaps_oriented_box(Disc(b), a);
+  if (is_any_box(a) && is_any_box(b)) return turned_boxes_overlap(TurnedBox(a), TurnedBox(b));
+  if (is_disc(a) || is_disc(b)) {
+    const Disc disc(is_disc(a) ? a : b);
+    const ShapeView<2>& other = is_disc(a) ? b : a;
+    switch (other.kind) {
+      case ShapeKind::kPoint:
+      case ShapeKind::kBall: return discs_overlap(disc, Disc(other));
+      case ShapeKind::kSegment:
+      case ShapeKind::kCapsule: return disc_overlaps_segment(disc, other);
+      case ShapeKind::kBox: return disc_overlaps_box(disc, Corners(other));
+      case ShapeKind::kOrientedBox: return disc_overlaps_oriented_box(disc, other);
+      default: break;
+    }
   }
   const bool ordered = in_order(a, b);
   const RoundedShape first(ordered ? a : b), second(ordered ? b : a);
@@ -178,6 +184,8 @@ inline Contact<2> contact(const ShapeView<2>& a, const ShapeView<2>& b) {
     p = ordered ? deepest.first : deepest.second;
     q = ordered ? deepest.second : deepest.first;
   }
+  if (narrow_2d::is_disc(p) && narrow_2d::is_disc(q))
+    return narrow_2d::disc_contact(narrow_2d::Disc(p), narrow_2d::Disc(q));
   if (narrow_2d::in_order(p, q)) return narrow_2d::simple_contact(p, q);
   Contact<2> result = narrow_2d::simple_contact(q, p);
   result.normal = narrow_2d::opposite(result.normal);

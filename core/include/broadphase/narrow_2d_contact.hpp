@@ -118,11 +118,19 @@ inline Separation with_edge_preferred(const Separation& apart, const Rounded& a,
 inline Contact<2> contact(const Rounded& a, const Rounded& b) {
   const double reach = a.radius + b.radius;
   Separation found = separation(a, b);
-  if (found.feature == Feature::kCorners && found.distance > 0 && a.count + b.count > 2)
-    found = with_edge_preferred(found, a, b);
+  const bool with_disc = a.count == 1 || b.count == 1;
+  if (found.feature == Feature::kCorners && found.distance > 0 && !with_disc) found = with_edge_preferred(found, a, b);
   Contact<2> result;
   result.normal = found.normal;
   result.depth = found.distance < reach ? reach - found.distance : 0;
+  if (with_disc) {
+    // On the way from the disc's centre to the other shape: half the depth back from its surface.
+    const Rounded& disc = b.count == 1 ? b : a;
+    const double forward = (b.count == 1 ? -1 : 1) * (disc.radius - result.depth / 2);
+    result.count = 1;
+    result.points[0] = {disc.x(0) + forward * found.normal[0], disc.y(0) + forward * found.normal[1]};
+    return result;
+  }
   switch (found.feature) {
     case Feature::kEdgeOfFirst: touch_along_edge(a, found.first, found.normal, b, result); break;
     case Feature::kEdgeOfSecond:

@@ -19,6 +19,8 @@ struct Rounded {
 
   double x(std::size_t corner) const { return corners[2 * corner]; }
   double y(std::size_t corner) const { return corners[2 * corner + 1]; }
+  // Edges on different lines: both of a segment lie on one.
+  std::size_t lines() const { return count == 2 ? 1 : count; }
   std::size_t after(std::size_t corner) const { return corner + 1 == count ? 0 : corner + 1; }
   std::size_t before(std::size_t corner) const { return corner == 0 ? count - 1 : corner - 1; }
 };

@@ -49,14 +49,19 @@ inline double least_outside(const Edge& edge, const Rounded& other) {
   return least;
 }
 
-// What an edge's own polygon has outside it: nothing, but for rounding and for edges that are nothing else.
-inline double overhang(const Edge& edge, const Rounded& polygon) {
-  double most = 0;
-  for (std::size_t k = 0; k < polygon.count; ++k) {
-    const double outside = edge.outside(polygon.x(k), polygon.y(k));
+inline double most_outside(const Edge& edge, const Rounded& other) {
+  double most = edge.outside(other.x(0), other.y(0));
+  for (std::size_t k = 1; k < other.count; ++k) {
+    const double outside = edge.outside(other.x(k), other.y(k));
     most = outside > most ? outside : most;
   }
   return most;
+}
+
+// What an edge's own polygon has outside it: nothing, but for rounding and for edges that are nothing else.
+inline double overhang(const Edge& edge, const Rounded& polygon) {
+  const double most = most_outside(edge, polygon);
+  return most > 0 ? most : 0;
 }
 
 inline std::size_t innermost_corner(const Edge& edge, const Rounded& other) {
@@ -106,7 +111,7 @@ struct Closest {
 // Corners of `other`, moved by `shift`, that lie beside an edge.
 inline void lower_by_edges(const Rounded& polygon, const Rounded& other, const Vec<2>& shift, bool polygon_is_first,
                            Closest& best) {
-  for (std::size_t k = 0; k < polygon.count; ++k) {
+  for (std::size_t k = 0; k < polygon.lines(); ++k) {
     const Edge edge(polygon, k);
     const double squared_length = edge.squared_length();
     if (squared_length == 0) continue;
@@ -155,7 +160,7 @@ inline Separation separation_of(const Closest& closest, const Rounded& a, const 
   const double outside = of_first ? edge.outside(b.x(closest.second), b.y(closest.second))
                                   : edge.outside(a.x(closest.first), a.y(closest.first));
   const double length = std::sqrt(edge.squared_length());
-  // Of a segment, the edge that looks the other way may have been found first.
+  // A segment's edge stands for the one that leads back as well.
   const double sign = (outside < 0) == of_first ? -1 : 1;
   const Vec<2> normal = edge.normal(length);
   result.distance = std::abs(outside) / length;
@@ -196,9 +201,13 @@ enum class Verdict : unsigned char { kOverlap, kShallow, kApart, kFarApart };
 
 inline Verdict verdict_by_edges(const Rounded& polygon, const Rounded& other, double reach, double shallow) {
   Verdict verdict = Verdict::kOverlap;
-  for (std::size_t k = 0; k < polygon.count; ++k) {
+  for (std::size_t k = 0; k < polygon.lines(); ++k) {
     const Edge edge(polygon, k);
     double outside = least_outside(edge, other);
+    if (polygon.count == 2) {
+      const double behind = -most_outside(edge, other);
+      outside = behind > outside ? behind : outside;
+    }
     // The sum is the length or up to 1.4 times as much, and needs no root.
     if (outside < -shallow * (std::abs(edge.dx) + std::abs(edge.dy))) continue;
     outside -= overhang(edge, polygon);

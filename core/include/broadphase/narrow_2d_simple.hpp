@@ -34,6 +34,17 @@ inline double disc_distance(const Disc& a, const Disc& b, Vec<2>* normal) {
   return between - (a.radius + b.radius);
 }
 
+// Precondition: they overlap. One point, midway between the two surfaces.
+inline Contact<2> disc_contact(const Disc& a, const Disc& b) {
+  Contact<2> result;
+  const double distance = disc_distance(a, b, &result.normal);
+  result.depth = distance < 0 ? -distance : 0;
+  result.count = 1;
+  const double forward = (a.radius - b.radius) / 2;
+  result.points[0] = {(a.x + b.x) / 2 + forward * result.normal[0], (a.y + b.y) / 2 + forward * result.normal[1]};
+  return result;
+}
+
 // What a coordinate is outside an interval about the middle, or 0.
 inline double beyond(double at, double half) {
   const double outside = std::abs(at) - half;
@@ -70,6 +81,66 @@ inline bool disc_overlaps_oriented_box(const Disc& disc, const ShapeView<2>& box
   const double v = beyond(dx * record[6] + dy * record[7], record[3]);
   return u * u + v * v <= disc.radius * disc.radius;
 }
+
+// A segment and all within some radius of it: a segment or a capsule.
+inline bool disc_overlaps_segment(const Disc& disc, const ShapeView<2>& segment) {
+  const double* record = segment.record.data();
+  const double reach = disc.radius + (segment.kind == ShapeKind::kCapsule ? record[4] : 0);
+  const double dx = record[2] - record[0], dy = record[3] - record[1];
+  double x = disc.x - record[0], y = disc.y - record[1];
+  const double along = x * dx + y * dy, squared_length = dx * dx + dy * dy;
+  if (along > 0 && along < squared_length) {
+    const double aside = x * dy - y * dx;
+    return aside / squared_length * aside <= reach * reach;
+  }
+  if (along > 0) {
+    x = disc.x - record[2];
+    y = disc.y - record[3];
+  }
+  return x * x + y * y <= reach * reach;
+}
+
+inline bool is_any_box(const ShapeView<2>& shape) {
+  return shape.kind == ShapeKind::kBox || shape.kind == ShapeKind::kOrientedBox;
+}
+
+// A box of either kind: its middle, and half its sides along their directions.
+struct TurnedBox {
+  double x, y;
+  double half_u, half_v;
+  double ux = 1, uy = 0, vx = 0, vy = 1;
+
+  explicit TurnedBox(const ShapeView<2>& box) {
+    const double* record = box.record.data();
+    if (box.kind == ShapeKind::kBox) {
+      half_u = (record[2] - record[0]) / 2;
+      half_v = (record[3] - record[1]) / 2;
+      x = record[0] + half_u;
+      y = record[1] + half_v;
+      return;
+    }
+    x = record[0];
+    y = record[1];
+    half_u = record[2];
+    half_v = record[3];
+    ux = record[4];
+    uy = record[5];
+    vx = record[6];
+    vy = record[7];
+  }
+
+  // Whether there is a gap along one of its directions.
+  bool is_apart(const TurnedBox& other) const {
+    const double dx = other.x - x, dy = other.y - y;
+    const auto reach = [&](double nx, double ny) {
+      return std::abs(nx * other.ux + ny * other.uy) * other.half_u +
+             std::abs(nx * other.vx + ny * other.vy) * other.half_v;
+    };
+    return std::abs(dx * ux + dy * uy) > half_u + reach(ux, uy) || std::abs(dx * vx + dy * vy) > half_v + reach(vx, vy);
+  }
+};
+
+inline bool turned_boxes_overlap(const TurnedBox& a, const TurnedBox& b) { return !a.is_apart(b) && !b.is_apart(a); }
 
 // The gap between two boxes along each axis, negative where they overlap, and whether b is the one above.
 struct AxisGaps {
