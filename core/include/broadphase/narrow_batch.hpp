@@ -57,18 +57,44 @@ void overlaps_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pai
 // The pairs that overlap, and those that the core does not know.
 template <std::size_t D>
 void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, PairBuffer& touching, PairBuffer& unknown) {
+  // Pairs come in an order in which rows are anywhere: they are fetched so many pairs ahead.
+  constexpr std::size_t kAhead = 24;
+  // Below, squares of radii might be no normal numbers: those pairs go the long way.
+  constexpr double kLeast = 0x1p-500, kMost = 0x1p500;
   touching.room(pairs.count);
   std::int32_t *first = touching.first(), *second = touching.second();
+  const StoredBall* balls = shapes.balls();
   std::size_t count = 0;
-  for_each_pair<D>(
-      shapes, shapes, pairs,
-      [&](std::size_t k, const ShapeView<D>& a, const ShapeView<D>& b) {
-        // Written in any case and counted if it holds: whether a pair touches cannot be foretold.
-        first[count] = pairs.first[k];
-        second[count] = pairs.second[k];
-        count += overlaps(a, b) ? 1 : 0;
-      },
-      [&](std::size_t k) { unknown.push(pairs.first[k], pairs.second[k]); });
+  for (std::size_t k = 0; k < pairs.count; ++k) {
+#if defined(__GNUC__)
+    if (k + kAhead < pairs.count) {
+      __builtin_prefetch(balls + pairs.first[k + kAhead]);
+      __builtin_prefetch(balls + pairs.second[k + kAhead]);
+    }
+#endif
+    const auto i = static_cast<std::size_t>(pairs.first[k]), j = static_cast<std::size_t>(pairs.second[k]);
+    const double reach = balls[i].radius + balls[j].radius;
+    bool hit;
+    if (reach >= kLeast && reach <= kMost) {
+      double squared = 0;
+      for (std::size_t axis = 0; axis < D; ++axis) {
+        const double gap = balls[j].centre[axis] - balls[i].centre[axis];
+        squared += gap * gap;
+      }
+      hit = squared <= reach * reach;
+    } else {
+      const ShapeView<D> a = shapes.placed<D>(i), b = shapes.placed<D>(j);
+      if (is_kept_elsewhere(a.kind) || is_kept_elsewhere(b.kind)) {
+        unknown.push(pairs.first[k], pairs.second[k]);
+        continue;
+      }
+      hit = overlaps(a, b);
+    }
+    // Written in any case and counted if it holds: whether a pair touches cannot be foretold.
+    first[count] = pairs.first[k];
+    second[count] = pairs.second[k];
+    count += hit ? 1 : 0;
+  }
   touching.commit(count);
 }
 

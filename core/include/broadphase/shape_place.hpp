@@ -156,11 +156,13 @@ struct Bounds {
     lower.fill(std::numeric_limits<double>::infinity());
     upper.fill(-std::numeric_limits<double>::infinity());
   }
+  // How far a shape may reach along an axis, and twice what rounding may take, here and when it is compared with
+  // another.
+  static double below(double centre, double reach) { return centre - reach - 0x1p-50 * (std::abs(centre) + reach); }
+  static double above(double centre, double reach) { return centre + reach + 0x1p-50 * (std::abs(centre) + reach); }
   void add(const double* centre, std::size_t axis, double reach) {
-    // Four times what rounding may take, here and when the shape is compared with another.
-    const double spare = 0x1p-50 * (std::abs(centre[axis]) + reach);
-    lower[axis] = std::min(lower[axis], centre[axis] - reach - spare);
-    upper[axis] = std::max(upper[axis], centre[axis] + reach + spare);
+    lower[axis] = std::min(lower[axis], below(centre[axis], reach));
+    upper[axis] = std::max(upper[axis], above(centre[axis], reach));
   }
 };
 

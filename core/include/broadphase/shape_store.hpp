@@ -1,10 +1,11 @@
 // The shapes of many rows, local and placed.
 #pragma once
 
-#include <cassert>
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,6 +14,13 @@
 #include "broadphase/shape_place.hpp"
 
 namespace broadphase {
+
+// What the narrow phase needs most, where it is quickly found: 32 bytes, two to a line of the cache.
+struct StoredBall {
+  std::array<double, 3> centre;
+  double radius;  // -inf for a shape that is no ball
+};
+static_assert(sizeof(StoredBall) == 32);
 
 // Records lie one after the other, in the order in which rows got them; a row whose shape is exchanged for one that
 // needs no more room keeps its place. When more than half is waste, all is moved together.
@@ -29,9 +37,14 @@ class ShapeStore {
     return {slot.kind, {placed_.data() + slot.at, slot.length}};
   }
 
+  const StoredBall* balls() const { return balls_.data(); }
+
   // Gives a row a shape; it is placed by the next `place`. All or nothing where memory runs out.
   void set(std::size_t row, ShapeKind kind, std::span<const double> record) {
-    if (row >= slots_.size()) slots_.resize(row + 1);
+    if (row >= slots_.size()) {
+      balls_.resize(row + 1, kNoBall);
+      slots_.resize(row + 1);
+    }
     Slot& slot = slots_[row];
     const auto length = static_cast<std::uint32_t>(record.size());
     if (length > slot.room) {
@@ -44,6 +57,7 @@ class ShapeStore {
     }
     slot.kind = kind;
     slot.length = length;
+    balls_[row] = kNoBall;
     std::copy(record.begin(), record.end(), local_.begin() + static_cast<std::ptrdiff_t>(slot.at));
     if (waste_ > local_.size() / 2) compact();
   }
@@ -61,12 +75,37 @@ class ShapeStore {
   template <std::size_t D>
   void place(std::size_t row, const double* position, const double* rotation, double* lower, double* upper) {
     const Slot& slot = slots_[row];
-    const Pose<D> pose(position, rotation);
-    place_shape<D>(slot.kind, local(row), pose, placed_.data() + slot.at);
+    const double* from = local_.data() + slot.at;
+    double* to = placed_.data() + slot.at;
+    // What most worlds are made of, in short. The numbers are those of the long way.
+    const bool is_centred = std::all_of(from, from + D, [](double number) { return number == 0.0; });
+    if (slot.kind == ShapeKind::kBall && (rotation == nullptr || is_centred)) {
+      StoredBall& ball = balls_[row];
+      ball.radius = to[D] = from[D];
+      for (std::size_t k = 0; k < D; ++k) {
+        ball.centre[k] = to[k] = from[k] + position[k];
+        lower[k] = Bounds<D>::below(to[k], to[D]);
+        upper[k] = Bounds<D>::above(to[k], to[D]);
+      }
+      return;
+    }
+    if (slot.kind == ShapeKind::kBox && (rotation == nullptr || is_centred)) {
+      for (std::size_t k = 0; k < D; ++k) {
+        const double centre = from[k] + position[k];
+        lower[k] = to[k] = centre - from[D + k];
+        upper[k] = to[D + k] = centre + from[D + k];
+      }
+      return;
+    }
+    place_shape<D>(slot.kind, local(row), Pose<D>(position, rotation), to);
     Bounds<D> bounds;
     add_bounds<D>(placed<D>(row), bounds);
     std::copy_n(bounds.lower.begin(), D, lower);
     std::copy_n(bounds.upper.begin(), D, upper);
+    if (slot.kind == ShapeKind::kBall) {
+      std::copy_n(to, D, balls_[row].centre.begin());
+      balls_[row].radius = to[D];
+    }
   }
 
   // The box that the shape of a row has at the origin.
@@ -81,7 +120,8 @@ class ShapeStore {
   }
 
   std::size_t memory_bytes() const {
-    return slots_.capacity() * sizeof(Slot) + (local_.capacity() + placed_.capacity()) * sizeof(double);
+    return slots_.capacity() * sizeof(Slot) + balls_.capacity() * sizeof(StoredBall) +
+           (local_.capacity() + placed_.capacity()) * sizeof(double);
   }
 
  private:
@@ -108,7 +148,10 @@ class ShapeStore {
     waste_ = 0;
   }
 
+  static constexpr StoredBall kNoBall{{}, -std::numeric_limits<double>::infinity()};
+
   std::vector<Slot> slots_;
+  std::vector<StoredBall> balls_;  // by row
   std::vector<double> local_, placed_;
   std::size_t waste_ = 0;  // numbers that belong to no row
 };

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "broadphase/collect.hpp"
-#include "broadphase/memory.hpp"
+#include "broadphase/sort_pairs.hpp"
 
 namespace broadphase {
 
@@ -18,108 +18,146 @@ struct PairColumns {
   std::size_t count = 0;
 };
 
-struct TouchingStep {
-  Pairs touching;                    // in lexicographic order, each once
-  PlainMemory<std::uint8_t> is_new;  // for each of them
-  std::vector<std::int32_t> began_first, began_second, ended_first, ended_second;
-};
-
 // What is known of rows since the last step; either may be null.
 struct RowChanges {
   const std::uint8_t* changed;  // all its pairs were looked for anew; null: of every row
   const std::uint8_t* renewed;  // it was removed, whether or not something else has its number by now; null: none
 };
 
+// What touched after a step, in lexicographic order: pair `starts[row]` is the first whose first row is `row` or
+// greater.
+struct TouchingPairs {
+  PairColumns pairs;
+  const std::uint32_t* starts;
+  std::size_t rows;  // that `starts` knows: one less than its numbers
+};
+
+struct TouchingStep {
+  bool same = false;  // nothing began or ended; the next two are empty then
+  Pairs touching;     // in order, each once
+  std::vector<std::uint32_t> starts;
+  Pairs began, ended;                  // in order
+  std::vector<std::int64_t> began_at;  // where the pairs of `began` are in `touching`
+};
+
 namespace detail {
 
-// Few numbers at a time, nearly always.
-inline void sort_row(std::int32_t* begin, std::int32_t* end) {
-  if (end - begin > 32) {
-    std::sort(begin, end);
-    return;
+inline void push(Pairs& pairs, std::int32_t i, std::int32_t j) {
+  if (pairs.size == pairs.stride) {
+    const std::size_t stride = pairs.stride * 2 + 256;
+    PairBlock block = allocate_pairs(stride);
+    std::copy_n(pairs.block.get(), pairs.size, block.get());
+    std::copy_n(pairs.block.get() + pairs.stride, pairs.size, block.get() + stride);
+    pairs.block = std::move(block);
+    pairs.stride = stride;
   }
-  for (std::int32_t* at = begin + 1; at < end; ++at) {
-    const std::int32_t value = *at;
-    std::int32_t* to = at;
-    for (; to > begin && to[-1] > value; --to) *to = to[-1];
-    *to = value;
+  pairs.block[pairs.size] = i;
+  pairs.block[pairs.stride + pairs.size++] = j;
+}
+
+// Of the first pair that is not less than (i, j).
+inline std::size_t place_of(const TouchingPairs& last, std::int32_t i, std::int32_t j) {
+  if (static_cast<std::size_t>(i) >= last.rows) return last.pairs.count;
+  const std::int32_t *begin = last.pairs.second + last.starts[i], *end = last.pairs.second + last.starts[i + 1];
+  constexpr std::ptrdiff_t kMany = 24;
+  const std::int32_t* at = begin;
+  if (end - begin > kMany)
+    at = std::lower_bound(begin, end, j);
+  else
+    while (at < end && *at < j) ++at;
+  return static_cast<std::size_t>(at - last.pairs.second);
+}
+
+// Drops repetitions from pairs in order.
+inline void make_unique(Pairs& pairs) {
+  std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < pairs.size; ++k) {
+    if (kept > 0 && first[kept - 1] == first[k] && second[kept - 1] == second[k]) continue;
+    first[kept] = first[k];
+    second[kept++] = second[k];
   }
+  pairs.size = kept;
 }
 
 }  // namespace detail
 
-// `last`: what touched after the last step, in order. `found`: what touches now, of the pairs that were tested, in any
-// order, repetitions allowed: all pairs with a changed row, and those of `again`. What was not tested is as it was.
-// `again`: pairs of unchanged rows that were tested, in order. Rows are below `rows`. Time O(rows + pairs).
-inline TouchingStep next_touching(const PairColumns& last, const PairColumns& found, const PairColumns& again,
-                                  const RowChanges& rows_since, std::size_t rows) {
-  std::vector<std::uint32_t> end(rows + 1, 0);
-  for (std::size_t k = 0; k < found.count; ++k) ++end[static_cast<std::size_t>(found.first[k]) + 1];
-  for (std::size_t row = 0; row < rows; ++row) end[row + 1] += end[row];
-  const PlainMemory<std::int32_t> partners = allocate_plain<std::int32_t>(found.count + 1);
-  // Afterwards end[row] is where the partners of the row end; where they begin, those of the row before do.
-  for (std::size_t k = 0; k < found.count; ++k)
-    partners.get()[end[static_cast<std::size_t>(found.first[k])]++] = found.second[k];
-
+// `last`: what touched after the last step. `found`: what touches now, of the pairs that were tested, in any order,
+// repetitions allowed: all pairs with a changed row, and those of `again`, pairs of unchanged rows that were tested, in
+// order. What was not tested is as it was. Rows are below `rows`.
+//
+// From one step to the next little begins and little ends, so each pair found is looked up among the last ones of its
+// first row, which are few and next to each other; only what is not there must be sorted. Time O(rows + pairs), but for
+// sorting what began.
+inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& found, const PairColumns& again,
+                                  const RowChanges& since, std::size_t rows, Interrupt& interrupt) {
+  const PairColumns& old = last.pairs;
   TouchingStep step;
-  const std::size_t most = found.count + last.count;
-  step.touching.block = allocate_pairs(most + 1);
-  step.touching.stride = most + 1;
-  step.is_new = allocate_plain<std::uint8_t>(most + 1);
-  std::int32_t *first = step.touching.block.get(), *second = first + step.touching.stride;
-  std::uint8_t* is_new = step.is_new.get();
-  std::size_t size = 0, old = 0, retested = 0, at = 0;
-
+  std::vector<std::uint8_t> goes_on(old.count + 1, 0);
   const auto is_renewed = [&](std::int32_t i, std::int32_t j) {
-    return rows_since.renewed != nullptr && (rows_since.renewed[i] | rows_since.renewed[j]) != 0;
+    return since.renewed != nullptr && (since.renewed[i] | since.renewed[j]) != 0;
   };
+  for (std::size_t k = 0; k < found.count; ++k) {
+    const std::int32_t i = found.first[k], j = found.second[k];
+    const std::size_t at = detail::place_of(last, i, j);
+    if (at < old.count && old.first[at] == i && old.second[at] == j && !is_renewed(i, j))
+      goes_on[at] = 1;
+    else
+      detail::push(step.began, i, j);
+  }
+  if (step.began.size > 0) {
+    sort_pairs(step.began, rows, 1, interrupt);
+    detail::make_unique(step.began);
+  }
+
+  std::size_t retested = 0;
   const auto was_tested = [&](std::int32_t i, std::int32_t j) {
-    if (rows_since.changed == nullptr || (rows_since.changed[i] | rows_since.changed[j]) != 0) return true;
+    if (since.changed == nullptr || (since.changed[i] | since.changed[j]) != 0) return true;
     while (retested < again.count &&
            (again.first[retested] < i || (again.first[retested] == i && again.second[retested] < j)))
       ++retested;
     return retested < again.count && again.first[retested] == i && again.second[retested] == j;
   };
-  const auto keep = [&](std::int32_t i, std::int32_t j, bool fresh) {
-    first[size] = i;
-    second[size] = j;
-    is_new[size++] = fresh ? 1 : 0;
-    if (fresh) {
-      step.began_first.push_back(i);
-      step.began_second.push_back(j);
-    }
-  };
-  const auto finish = [&](std::int32_t i, std::int32_t j) {
-    step.ended_first.push_back(i);
-    step.ended_second.push_back(j);
-  };
-
-  for (std::size_t row = 0; row < rows; ++row) {
-    const auto i = static_cast<std::int32_t>(row);
-    const std::size_t stop = end[row];
-    if (stop - at > 1) detail::sort_row(partners.get() + at, partners.get() + stop);
-    while (true) {
-      const bool has_old = old < last.count && last.first[old] == i;
-      if (at == stop && !has_old) break;
-      const std::int32_t now = partners.get()[at];
-      if (at < stop && (!has_old || now <= last.second[old])) {
-        const bool lasts = has_old && now == last.second[old];
-        if (lasts) ++old;
-        const bool again_new = lasts && is_renewed(i, now);
-        if (again_new) finish(i, now);
-        keep(i, now, !lasts || again_new);
-        do ++at;
-        while (at < stop && partners.get()[at] == now);
-      } else {
-        const std::int32_t j = last.second[old++];
-        if (is_renewed(i, j) || was_tested(i, j))
-          finish(i, j);
-        else
-          keep(i, j, false);
-      }
-    }
+  for (std::size_t k = 0; k < old.count; ++k) {
+    if (goes_on[k] != 0) continue;
+    const std::int32_t i = old.first[k], j = old.second[k];
+    if (is_renewed(i, j) || was_tested(i, j))
+      detail::push(step.ended, i, j);
+    else
+      goes_on[k] = 1;
   }
+  if (step.began.size == 0 && step.ended.size == 0) {
+    step.same = true;
+    return step;
+  }
+
+  const std::size_t most = old.count - step.ended.size + step.began.size;
+  step.touching.block = allocate_pairs(most + 1);
+  step.touching.stride = most + 1;
+  step.began_at.reserve(step.began.size);
+  std::int32_t *first = step.touching.block.get(), *second = first + step.touching.stride;
+  const std::int32_t *new_first = step.began.block.get(), *new_second = new_first + step.began.stride;
+  std::size_t size = 0, k = 0;
+  const auto copy_until = [&](std::size_t stop) {
+    for (; k < stop; ++k) {
+      first[size] = old.first[k];
+      second[size] = old.second[k];
+      size += goes_on[k];
+    }
+  };
+  for (std::size_t at = 0; at < step.began.size; ++at) {
+    copy_until(detail::place_of(last, new_first[at], new_second[at]));
+    step.began_at.push_back(static_cast<std::int64_t>(size));
+    first[size] = new_first[at];
+    second[size++] = new_second[at];
+  }
+  copy_until(old.count);
   step.touching.size = size;
+  step.starts.resize(rows + 1);
+  for (std::size_t row = 0, at = 0; row <= rows; ++row) {
+    while (at < size && static_cast<std::size_t>(first[at]) < row) ++at;
+    step.starts[row] = static_cast<std::uint32_t>(at);
+  }
   return step;
 }
 

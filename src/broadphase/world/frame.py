@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from broadphase.contacts import Contacts
     from broadphase.shapes import Shapes
+    from broadphase.world.memory import Advance
 
     Pairs = NDArray[np.int32]
 
@@ -85,7 +86,7 @@ class Frame:
     __slots__ = (
         "__weakref__",
         "_contacts",
-        "_is_new",
+        "_enter_at",
         "_seams",
         "_sensors",
         "_shapes",
@@ -106,15 +107,13 @@ class Frame:
         self,
         number: int,
         time: float,
-        touching: Pairs,
-        is_new: NDArray[np.bool_],
-        began: Pairs,
-        ended: Pairs,
+        advance: Advance,
         exit_handles: NDArray[np.int64],
         stats: dict[str, Any],
     ) -> None:
         self.number, self.time = number, time
-        self.touching, self._is_new, self.enter, self.exit = touching, is_new, began, ended
+        self.touching, self.enter, self.exit = advance.touching, advance.began, advance.ended
+        self._enter_at = advance.began_at
         self.exit_handles = exit_handles
         self.stats: Mapping[str, Any] = stats
         self.deferred: Pairs = NO_PAIRS
@@ -135,7 +134,7 @@ class Frame:
     @property
     def stay(self) -> Pairs:
         """Pairs that touch, and did after the step before, shape (m, 2), int32."""
-        return self.touching[~self._is_new]
+        return np.delete(self.touching.T, self._enter_at, axis=1).T
 
     @property
     def contacts(self) -> Contacts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Pairs = NDArray[np.int32]
 
-__all__ = ["NO_PAIRS", "Memory", "keys_of", "pairs_of"]
+__all__ = ["NO_PAIRS", "Advance", "Memory", "keys_of", "pairs_of"]
 
 NO_PAIRS = np.empty((2, 0), np.int32).T
 NO_PAIRS.flags.writeable = False
@@ -28,6 +28,8 @@ class Memory:
     ----------
     touching : ndarray, shape (m, 2), int32
         Those pairs, in lexicographic order.
+    starts : ndarray, shape (rows + 1,), uint32
+        Where the pairs of each first row begin; of rows that are not there, there are none.
     again : ndarray, shape (k, 2), int32
         Pairs to be tested at the next step whether or not their rows change, in lexicographic order.
     generations : ndarray, shape (slots,), int64, or None
@@ -36,6 +38,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.touching: Pairs = NO_PAIRS
+        self.starts = np.zeros(1, np.uint32)
         self.again: Pairs = NO_PAIRS
         self.generations: NDArray[np.int64] | None = None
 
@@ -54,24 +57,44 @@ class Memory:
         """Say which of some pairs touched at the last step."""
         return np.isin(keys_of(pairs), keys_of(self.touching))
 
-    def advance(
-        self, columns: Columns, found: Pairs, all_changed: bool
-    ) -> tuple[Pairs, NDArray[np.bool_], Pairs, Pairs]:
-        """Take the pairs found to touch, among all those that had to be tested; say what that changes.
-
-        Returns
-        -------
-        touching, is_new, began, ended
-            Pairs in lexicographic order, flags of the first of them.
-        """
+    def advance(self, columns: Columns, found: Pairs, all_changed: bool) -> Advance:
+        """Compare the pairs found to touch, among all those that had to be tested, with what touched before."""
         last, again = self.touching, self.again
-        touching, is_new, began, ended = _native.next_touching(
-            last[:, 0], last[:, 1], found[:, 0], found[:, 1], again[:, 0], again[:, 1],
+        touching, starts, began, ended, began_at = _native.next_touching(
+            last[:, 0], last[:, 1], self.starts, found[:, 0], found[:, 1], again[:, 0], again[:, 1],
             None if all_changed else columns.changed,
             None if self.generations is None else columns.renewed,
             columns.slots,
         )  # fmt: skip
-        return touching, is_new.view(np.bool_), began, ended
+        if touching is None:
+            touching, starts = last, self.starts
+        return Advance(touching, starts, began, ended, began_at)
+
+    def keep(self, advance: Advance, again: Pairs) -> None:
+        """Take this step for the last."""
+        self.touching, self.starts, self.again, self.generations = advance.touching, advance.starts, again, None
+
+
+class Advance(NamedTuple):
+    """What touches after a step, and what that changes; all pairs in lexicographic order.
+
+    Attributes
+    ----------
+    touching : ndarray, shape (m, 2), int32
+        All pairs.
+    starts : ndarray, shape (slots + 1,), uint32
+        Where the pairs of each first row begin.
+    began, ended : ndarray, shape (k, 2), int32
+        Pairs.
+    began_at : ndarray, shape (k,), int64
+        Where `began` are in `touching`.
+    """
+
+    touching: Pairs
+    starts: NDArray[np.uint32]
+    began: Pairs
+    ended: Pairs
+    began_at: NDArray[np.int64]
 
 
 def keys_of(pairs: Pairs) -> NDArray[np.int64]:

@@ -93,19 +93,17 @@ class WorldSteps(WorldEdits):
         moved = perf_counter()
         slots = columns.slots
         changed = int(np.count_nonzero(columns.changed[:slots]))
-        is_partial = changed < len(self)
         candidates = self._candidates(changed) if changed else NO_PAIRS
         searched = perf_counter()
         found, deferred, tests = self._tested(candidates, budget, began)
         memory = self._memory
-        exit_generations = columns.rows.generation
-        touching, is_new, enter, ended = memory.advance(columns, found, not is_partial)
-        exit_handles = memory.handles_then(ended, exit_generations)
+        advance = memory.advance(columns, found, changed == len(self))
+        exit_handles = memory.handles_then(advance.ended, columns.rows.generation)
         done = perf_counter()
 
         self._number += 1
         self._time += dt
-        memory.touching, memory.again, memory.generations = touching, deferred, None
+        memory.keep(advance, deferred)
         columns.changed[:slots] = 0
         columns.renewed[:slots] = 0
         stats = {
@@ -120,7 +118,7 @@ class WorldSteps(WorldEdits):
             "seconds_of_broad_phase": searched - moved,
             "seconds_of_narrow_phase": done - searched,
         }
-        frame = Frame(self._number, self._time, touching, is_new, enter, ended, exit_handles, stats)
+        frame = Frame(self._number, self._time, advance, exit_handles, stats)
         frame.deferred = pairs_of(np.sort(keys_of(deferred))) if len(deferred) else NO_PAIRS
         frame.removed, frame.removed_handles = removed, removed_handles
         frame._shapes, frame._sensors = self.shapes, columns.sensors
