@@ -47,6 +47,7 @@ from broadphase.shapes import (
 from broadphase.world.actor import Actor
 from broadphase.world.budgets import Budget
 from broadphase.world.frame import Frame
+from broadphase.world.records import Contact, Event, Hit, StepInfo
 from broadphase.world.world import World
 
 __all__ = [
@@ -63,12 +64,15 @@ __all__ = [
     "Changes",
     "Circle",
     "Compound",
+    "Contact",
     "Contacts",
     "ConvexHull",
     "ConvexPolygon",
+    "Event",
     "Explanation",
     "Frame",
     "Grid",
+    "Hit",
     "Impacts",
     "Index",
     "IndexStats",
@@ -90,6 +94,7 @@ __all__ = [
     "ShapeRayHits",
     "Shapes",
     "Sphere",
+    "StepInfo",
     "SweepAndPrune",
     "SweepHits",
     "TooManyPairsError",

@@ -62,6 +62,7 @@ class Actor:
     _world: World | None
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Begin in no world, whatever `__init__` a subclass has, and whether or not that calls this class's."""
         self = super().__new__(cls)
         self._world, self._handle, self._data = None, -1, None
         return self

@@ -9,7 +9,7 @@ import numpy as np
 from broadphase.shapes import Geometries, records_of
 from broadphase.world.given import as_flags, as_table, as_whole_numbers
 from broadphase.world.kinds import KINDS
-from broadphase.world.state import WorldState
+from broadphase.world.world_events import WorldEvents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["WorldEdits"]
 
 
-class WorldEdits(WorldState):
+class WorldEdits(WorldEvents):
     """Changes to the rows of the world: all is checked before anything is done."""
 
     def _insert(

@@ -44,6 +44,8 @@ class Handlers:
         self._queue: deque[tuple[Any, str, int, int, FrameRecords]] = deque()
         self._number = 0
         self._is_calling = False
+        # Of the last step, if a handler raised: who called `step` has not got it.
+        self._frame: Frame | None = None
 
     def registering(self, kind: str, first: Any, second: Any) -> Callable[[Handler], Handler]:
         """Make the decorator that registers a handler."""
@@ -88,6 +90,7 @@ class Handlers:
             raise RuntimeError("step() was called by a handler: the events of the last step are still being handed out")
         if self._queue:
             self._deliver()
+        self._frame = None
         world = self._world
         if world._actors.has(UPDATE):
             info = StepInfo(dt, world.time, world.frame_number + 1, world)
@@ -104,7 +107,9 @@ class Handlers:
         actors = self._world._actors
         if self._by_layers or self._by_actor or actors.has(HIT) or actors.has(SEPARATED):
             self._queue.extend(self._calls(frame))
+        self._frame = frame
         self._deliver()
+        self._frame = None
 
     def _deliver(self) -> None:
         actors, queue = self._world._actors, self._queue
@@ -218,7 +223,7 @@ class _Calls:
         self._parts: list[tuple[NDArray[np.int64], NDArray[np.bool_]]] = []
 
     def handles(self, kind: str) -> NDArray[np.int64]:
-        """Handles of all pairs of a kind, shape (m, 2)."""
+        """Give the handles of all pairs of a kind, shape (m, 2)."""
         if kind not in self._handles:
             pairs = self.pairs[kind]
             self._handles[kind] = self._generations[pairs] << 32 | pairs
