@@ -93,5 +93,6 @@ void bind_joining(nb::module_& module);
 void bind_grid(nb::module_& module);
 void bind_shapes(nb::module_& module);
 void bind_touching(nb::module_& module);
+void bind_motion(nb::module_& module);
 
 }  // namespace broadphase::python

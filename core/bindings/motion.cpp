@@ -1,0 +1,109 @@
+// What moves by itself, and what becomes of it at the borders.
+#include "broadphase/motion.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "broadphase/borders.hpp"
+
+namespace broadphase::python {
+
+namespace {
+
+// Rows that are written to.
+using Changed = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+// Lower and upper numbers of each row: (n, 2, d).
+using Boxes = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+// Calls use(std::integral_constant<std::size_t, D>()) without the GIL: worlds are planes or spaces.
+template <class Use>
+auto in_plane_or_space(std::size_t dimension, Use&& use) {
+  if (dimension != 2 && dimension != 3) throw nb::value_error("2 or 3 numbers a row are needed");
+  const nb::gil_scoped_release release;
+  return dimension == 2 ? use(std::integral_constant<std::size_t, 2>()) : use(std::integral_constant<std::size_t, 3>());
+}
+
+void require(bool fits) {
+  if (!fits) throw nb::value_error("the arrays differ in their number of rows or of columns");
+}
+
+std::int64_t move_rows(Changed positions, Table<double> velocities, std::optional<Changed> rotations,
+                       std::optional<Table<double>> spins, Vector<std::uint8_t> moves, double dt) {
+  const std::size_t count = positions.shape(0), dimension = positions.shape(1);
+  require(velocities.shape(0) == count && velocities.shape(1) == dimension && moves.shape(0) == count);
+  const bool turn = rotations && spins;
+  if (turn)
+    require(rotations->shape(0) == count && rotations->shape(1) == (dimension == 2 ? 1 : 4) &&
+            spins->shape(0) == count && spins->shape(1) == (dimension == 2 ? 1 : 3));
+  const std::size_t lost = in_plane_or_space(dimension, [&](auto d) {
+    return integrate<d()>(positions.data(), velocities.data(), turn ? rotations->data() : nullptr,
+                          turn ? spins->data() : nullptr, moves.data(), count, dt);
+  });
+  return lost < count ? static_cast<std::int64_t>(lost) : -1;
+}
+
+void require_boxes(const Boxes& boxes, const Table<double>& bounds, std::size_t count) {
+  require(boxes.shape(0) == count && boxes.shape(1) == 2 && bounds.shape(0) == 2 && bounds.shape(1) == boxes.shape(2));
+}
+
+template <bool kInside>
+nb::object rows_beyond_bounds(Boxes boxes, Table<double> bounds, Vector<std::uint8_t> moves) {
+  const std::size_t count = boxes.shape(0);
+  require_boxes(boxes, bounds, moves.shape(0));
+  return as_array(in_plane_or_space(boxes.shape(2),
+                                    [&](auto d) {
+                                      if constexpr (kInside)
+                                        return rows_sticking_out<d()>(boxes.data(), bounds.data(), moves.data(), count);
+                                      else
+                                        return rows_outside<d()>(boxes.data(), bounds.data(), moves.data(), count);
+                                    }),
+                  1);
+}
+
+nb::object bounce_rows(Changed positions, Changed velocities, Vector<std::int32_t> rows, Boxes boxes,
+                       Table<double> bounds) {
+  require_boxes(boxes, bounds, rows.shape(0));
+  const std::size_t dimension = positions.shape(1);
+  require(velocities.shape(0) == positions.shape(0) && velocities.shape(1) == dimension && boxes.shape(2) == dimension);
+  for (std::size_t i = 0; i < rows.shape(0); ++i)
+    require(static_cast<std::size_t>(rows.data()[i]) < positions.shape(0));
+  return as_array(in_plane_or_space(dimension,
+                                    [&](auto d) {
+                                      return bounce<d()>(positions.data(), velocities.data(), rows.data(), boxes.data(),
+                                                         rows.shape(0), bounds.data());
+                                    }),
+                  1);
+}
+
+nb::object wrap_rows(Changed positions, Table<double> bounds, Vector<std::uint8_t> moves) {
+  const std::size_t count = positions.shape(0), dimension = positions.shape(1);
+  require(moves.shape(0) == count && bounds.shape(0) == 2 && bounds.shape(1) == dimension);
+  return as_array(
+      in_plane_or_space(dimension,
+                        [&](auto d) { return wrap<d()>(positions.data(), bounds.data(), moves.data(), count); }),
+      1);
+}
+
+}  // namespace
+
+void bind_motion(nb::module_& module) {
+  // A converted copy would be changed instead.
+  const auto positions = nb::arg("positions").noconvert(), velocities = nb::arg("velocities").noconvert();
+  module.def("integrate", &move_rows, positions, velocities, nb::arg("rotations").noconvert().none(),
+             nb::arg("spins").none(), nb::arg("moves"), nb::arg("dt"),
+             "Move and turn rows in place; -1, or the first row that cannot be, having changed nothing.");
+  module.def("sticking_out", &rows_beyond_bounds<true>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),
+             "Rows of boxes that are not wholly within the bounds.");
+  module.def("outside", &rows_beyond_bounds<false>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),
+             "Rows of boxes that do not touch the bounds.");
+  module.def("bounce", &bounce_rows, positions, velocities, nb::arg("rows"), nb::arg("boxes"), nb::arg("bounds"),
+             "Reflect rows into the bounds in place; which are others now.");
+  module.def("wrap", &wrap_rows, positions, nb::arg("bounds"), nb::arg("moves"),
+             "Move rows into the half-open bounds in place, by multiples of their size; which are others now.");
+}
+
+}  // namespace broadphase::python
