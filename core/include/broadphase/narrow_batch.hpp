@@ -73,12 +73,12 @@ void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, PairBuffer
     }
 #endif
     const auto i = static_cast<std::size_t>(pairs.first[k]), j = static_cast<std::size_t>(pairs.second[k]);
-    const double reach = balls[i].radius + balls[j].radius;
+    const double reach = balls[i][D] + balls[j][D];
     bool hit;
     if (reach >= kLeast && reach <= kMost) {
       double squared = 0;
       for (std::size_t axis = 0; axis < D; ++axis) {
-        const double gap = balls[j].centre[axis] - balls[i].centre[axis];
+        const double gap = balls[j][axis] - balls[i][axis];
         squared += gap * gap;
       }
       hit = squared <= reach * reach;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,12 +16,9 @@
 
 namespace broadphase {
 
-// What the narrow phase needs most, where it is quickly found: 32 bytes, two to a line of the cache.
-struct StoredBall {
-  std::array<double, 3> centre;
-  double radius;  // -inf for a shape that is no ball
-};
-static_assert(sizeof(StoredBall) == 32);
+// The placed record of a ball, by row: what the narrow phase needs most, where it is found at once. Two to a line of
+// the cache. The number behind the centre is the radius, or -inf for a shape that is no ball.
+using StoredBall = std::array<double, 4>;
 
 // Records lie one after the other, in the order in which rows got them; a row whose shape is exchanged for one that
 // needs no more room keeps its place. When more than half is waste, all is moved together.
@@ -34,7 +32,8 @@ class ShapeStore {
   template <std::size_t D>
   ShapeView<D> placed(std::size_t row) const {
     const Slot& slot = slots_[row];
-    return {slot.kind, {placed_.data() + slot.at, slot.length}};
+    const double* record = slot.kind == ShapeKind::kBall ? balls_[row].data() : placed_.data() + slot.at;
+    return {slot.kind, {record, slot.length}};
   }
 
   const StoredBall* balls() const { return balls_.data(); }
@@ -49,23 +48,29 @@ class ShapeStore {
     const auto length = static_cast<std::uint32_t>(record.size());
     if (length > slot.room) {
       const std::size_t at = local_.size();
+      if (at + length > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
       local_.resize(at + length);
       placed_.resize(at + length);
       waste_ += slot.room;
-      slot.at = at;
+      slot.at = static_cast<std::uint32_t>(at);
       slot.room = length;
     }
     slot.kind = kind;
     slot.length = length;
     balls_[row] = kNoBall;
     std::copy(record.begin(), record.end(), local_.begin() + static_cast<std::ptrdiff_t>(slot.at));
+    const std::size_t dimension = record.size() - 1;  // of a ball
+    slot.is_centred_ball =
+        kind == ShapeKind::kBall && std::all_of(record.begin(), record.end() - 1, [](double x) { return x == 0.0; });
+    if (kind == ShapeKind::kBall) balls_[row][dimension] = record[dimension];
     if (waste_ > local_.size() / 2) compact();
   }
 
   // Gives a row a shape that is placed already, and is not going to be placed again.
   void set_placed(std::size_t row, ShapeKind kind, std::span<const double> record) {
     set(row, kind, record);
-    std::copy(record.begin(), record.end(), placed_.begin() + static_cast<std::ptrdiff_t>(slots_[row].at));
+    double* to = kind == ShapeKind::kBall ? balls_[row].data() : placed_.data() + slots_[row].at;
+    std::copy(record.begin(), record.end(), to);
   }
 
   // The room of the row waits for the next shape there.
@@ -75,21 +80,19 @@ class ShapeStore {
   template <std::size_t D>
   void place(std::size_t row, const double* position, const double* rotation, double* lower, double* upper) {
     const Slot& slot = slots_[row];
-    const double* from = local_.data() + slot.at;
-    double* to = placed_.data() + slot.at;
-    // What most worlds are made of, in short. The numbers are those of the long way.
-    const bool is_centred = std::all_of(from, from + D, [](double number) { return number == 0.0; });
-    if (slot.kind == ShapeKind::kBall && (rotation == nullptr || is_centred)) {
-      StoredBall& ball = balls_[row];
-      ball.radius = to[D] = from[D];
+    // What most worlds are made of, in short: the numbers are those of the long way, but that 0 is not added.
+    if (slot.is_centred_ball) {
+      double* to = balls_[row].data();
       for (std::size_t k = 0; k < D; ++k) {
-        ball.centre[k] = to[k] = from[k] + position[k];
+        to[k] = position[k];
         lower[k] = Bounds<D>::below(to[k], to[D]);
         upper[k] = Bounds<D>::above(to[k], to[D]);
       }
       return;
     }
-    if (slot.kind == ShapeKind::kBox && (rotation == nullptr || is_centred)) {
+    double* to = slot.kind == ShapeKind::kBall ? balls_[row].data() : placed_.data() + slot.at;
+    if (slot.kind == ShapeKind::kBox && rotation == nullptr) {
+      const double* from = local_.data() + slot.at;
       for (std::size_t k = 0; k < D; ++k) {
         const double centre = from[k] + position[k];
         lower[k] = to[k] = centre - from[D + k];
@@ -102,10 +105,6 @@ class ShapeStore {
     add_bounds<D>(placed<D>(row), bounds);
     std::copy_n(bounds.lower.begin(), D, lower);
     std::copy_n(bounds.upper.begin(), D, upper);
-    if (slot.kind == ShapeKind::kBall) {
-      std::copy_n(to, D, balls_[row].centre.begin());
-      balls_[row].radius = to[D];
-    }
   }
 
   // The box that the shape of a row has at the origin.
@@ -126,10 +125,11 @@ class ShapeStore {
 
  private:
   struct Slot {
-    std::size_t at = 0;
+    std::uint32_t at = 0;
     std::uint32_t room = 0;
     std::uint32_t length = 0;  // 0: no shape
     ShapeKind kind = ShapeKind::kPoint;
+    bool is_centred_ball = false;
   };
 
   void compact() {
@@ -137,7 +137,7 @@ class ShapeStore {
     local.reserve(local_.size() - waste_);
     placed.reserve(local_.size() - waste_);
     for (Slot& slot : slots_) {
-      const std::size_t at = std::exchange(slot.at, local.size());
+      const std::size_t at = std::exchange(slot.at, static_cast<std::uint32_t>(local.size()));
       local.insert(local.end(), local_.begin() + static_cast<std::ptrdiff_t>(at),
                    local_.begin() + static_cast<std::ptrdiff_t>(at + slot.room));
       placed.insert(placed.end(), placed_.begin() + static_cast<std::ptrdiff_t>(at),
@@ -148,7 +148,8 @@ class ShapeStore {
     waste_ = 0;
   }
 
-  static constexpr StoredBall kNoBall{{}, -std::numeric_limits<double>::infinity()};
+  static constexpr double kNone = -std::numeric_limits<double>::infinity();
+  static constexpr StoredBall kNoBall{kNone, kNone, kNone, kNone};
 
   std::vector<Slot> slots_;
   std::vector<StoredBall> balls_;  // by row

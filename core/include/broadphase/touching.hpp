@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -68,6 +69,23 @@ inline std::size_t place_of(const TouchingPairs& last, std::int32_t i, std::int3
   return static_cast<std::size_t>(at - last.pairs.second);
 }
 
+// The pair (i, j), or `count` of the pairs if it is not there. Most rows have few pairs: as many are compared in any
+// case, because a branch on their number could not be foretold.
+inline std::size_t find_pair(const TouchingPairs& last, std::int32_t i, std::int32_t j) {
+  constexpr std::size_t kFew = 4;
+  const std::size_t none = last.pairs.count;
+  if (static_cast<std::size_t>(i) >= last.rows) return none;
+  const std::size_t begin = last.starts[i], end = last.starts[i + 1];
+  if (end - begin <= kFew && begin + kFew <= none) {
+    const std::int32_t* second = last.pairs.second + begin;
+    const auto is = [&](unsigned k) { return static_cast<unsigned>(second[k] == j) << k; };
+    const unsigned same = (is(0) | is(1) | is(2) | is(3)) & ((1u << (end - begin)) - 1);
+    return same != 0 ? begin + static_cast<std::size_t>(std::countr_zero(same)) : none;
+  }
+  const std::size_t at = place_of(last, i, j);
+  return at < end && last.pairs.second[at] == j ? at : none;
+}
+
 // Drops repetitions from pairs in order.
 inline void make_unique(Pairs& pairs) {
   std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
@@ -99,8 +117,8 @@ inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& 
   };
   for (std::size_t k = 0; k < found.count; ++k) {
     const std::int32_t i = found.first[k], j = found.second[k];
-    const std::size_t at = detail::place_of(last, i, j);
-    if (at < old.count && old.first[at] == i && old.second[at] == j && !is_renewed(i, j))
+    const std::size_t at = detail::find_pair(last, i, j);
+    if (at < old.count && !is_renewed(i, j))
       goes_on[at] = 1;
     else
       detail::push(step.began, i, j);
