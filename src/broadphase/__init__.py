@@ -48,6 +48,7 @@ from broadphase.world.actor import Actor
 from broadphase.world.budgets import Budget
 from broadphase.world.frame import Frame
 from broadphase.world.records import Contact, Event, Hit, StepInfo
+from broadphase.world.viewing import Visible
 from broadphase.world.world import World
 
 __all__ = [
@@ -101,6 +102,7 @@ __all__ = [
     "Triangle",
     "UnknownRowError",
     "UnsupportedQueryError",
+    "Visible",
     "World",
     "boxes",
     "contacts",

@@ -140,7 +140,8 @@ class Actor:
     @property
     def position(self) -> NDArray[np.float64]:
         """Where it is, shape (d,): a view, to be written to. As with the arrays of the world, the next step sees it."""
-        return self._view("positions")
+        view: NDArray[np.float64] = self._view("positions")
+        return view
 
     @position.setter
     def position(self, value: ArrayLike) -> None:
@@ -149,7 +150,8 @@ class Actor:
     @property
     def velocity(self) -> NDArray[np.float64]:
         """How far it goes in a unit of time, shape (d,): a view."""
-        return self._view("velocities")
+        view: NDArray[np.float64] = self._view("velocities")
+        return view
 
     @velocity.setter
     def velocity(self, value: ArrayLike) -> None:

@@ -189,9 +189,9 @@ class Handlers:
 
         def register(function: Handler) -> Handler:
             registration = ActorRegistration(kind, _checked(function), self._next_number(), handle, bits, is_first)
-            for partner in actor.touching() if bits is not None and kind != "enter" else ():
-                if bits & int(self._world.layers[partner.row]):
-                    registration.open.add(partner.handle)
+            if bits is not None and kind != "enter":
+                partners = actor.touching()
+                registration.open.update(one.handle for one in partners if bits & int(self._world.layers[one.row]))
             watch = self._by_actor.setdefault(actor.handle, ActorWatch(actor))
             watch.registrations.append(registration)
             return function

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from broadphase.world.actor import Actor
     from broadphase.world.frame import Frame
+    from broadphase.world.state import WorldState
     from broadphase.world.world import World
 
 __all__ = ["Contact", "Event", "FrameRecords", "Hit", "StepInfo", "cell_of"]
@@ -64,7 +65,8 @@ class Contact:
     @property
     def position(self) -> NDArray[np.float64]:
         """The deepest point, shape (d,)."""
-        return self.points[0]
+        deepest: NDArray[np.float64] = self.points[0]
+        return deepest
 
 
 class FrameRecords:
@@ -214,14 +216,15 @@ class Hit:
         return tuple(tuple(vector.tolist()) for vector in vectors)
 
 
-def cell_of(world: World, rows: list[int]) -> tuple[int, int] | None:
+def cell_of(world: WorldState, rows: list[int]) -> tuple[int, int] | None:
     """Find the cell of the index that a row is in, or that a pair of rows is found in: the deeper of their two.
 
     As level and number, an octree's number being the row of `outline`; None where the index keeps no account of cells.
     """
     index = world.index
     if isinstance(index, Octree):
-        cells, levels = index.cells_of_rows(np.array(rows, np.int32))
+        numbers, levels = index.cells_of_rows(np.array(rows, np.int32))
+        cells = numbers.astype(np.uint64)
     elif isinstance(index, LinearTree):
         levels, cells = index.cells_of(index.boxes_of(rows))
     else:

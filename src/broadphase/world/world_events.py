@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broadphase.world.actor import Actor, is_handler
-from broadphase.world.state import WorldState
+from broadphase.world.world_views import WorldViews
 
 if TYPE_CHECKING:
     from broadphase.world.layer_watch import Handler
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["WorldEvents"]
 
 
-class WorldEvents(WorldState):
+class WorldEvents(WorldViews):
     """Actors, layers and handlers; see `broadphase.World` for the whole."""
 
     def actor(self, row: int) -> Actor:

@@ -1,0 +1,359 @@
+"""Actors: views of rows that cost nothing when unused, their hooks, and what becomes of those that are removed."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+
+
+def two_circles():
+    """Give a world with two circles that touch."""
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle([1.0, 2.0]), [[0, 0], [2, 0]], velocities=[[1, 0], [0, 0]], layer=["ball", "wall"])
+    return world
+
+
+class Recorder(bp.Actor):
+    """Writes down what it is told."""
+
+    def __init__(self, name="", log=None):
+        self.name, self.log = name, [] if log is None else log
+
+    def update(self, info):
+        self.log.append(("update", self.name, info.number, info.dt))
+
+    def hit(self, other):
+        self.log.append(("hit", self.name, getattr(other, "name", other.handle)))
+
+    def separated(self, other):
+        self.log.append(("separated", self.name, getattr(other, "name", other.handle)))
+
+    def render(self, context):
+        context.append(self.name)
+
+
+@pytest.mark.parametrize("name", ["position", "velocity"])
+def test_actor_vectors_are_views_of_the_world(name):
+    world = two_circles()
+    actor, column = world.actor(0), {"position": "positions", "velocity": "velocities"}[name]
+    setattr(actor, name, (3, 4))
+    assert getattr(world, column)[0].tolist() == [3, 4]
+    vector = getattr(actor, name)
+    vector += (1, 0)
+    setattr(actor, name, vector)  # what `actor.position += (1, 0)` does
+    getattr(actor, name)[1] = 9
+    assert getattr(world, column).tolist()[0] == [4, 9]
+    getattr(world, column)[0] = 7
+    assert getattr(actor, name).tolist() == [7, 7]
+
+
+def test_actor_position_plus_equals_is_seen_by_the_next_step():
+    world = two_circles()
+    actor = world.actor(0)
+    assert len(world.step().enter) == 1
+    actor.position += (-9, 0)
+    assert world.step().exit.tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize("kind", ["static", "dynamic"])
+def test_actor_position_of_what_nobody_looks_at_is_noticed(kind):
+    world = bp.World(dim=2)
+    thing = world.add(bp.Circle(1), position=(0, 0), kind=kind)
+    world.add(bp.Circle(1), position=(9, 0))
+    if kind == "dynamic":
+        world.sleep(thing)
+    assert len(world.step().enter) == 0
+    thing.position = (8, 0)
+    assert world.step().enter.tolist() == [[0, 1]]
+
+
+def test_actor_turns_in_the_plane_and_in_space():
+    world = bp.World(dim=2)
+    stick = world.add(bp.Segment((-1, 0), (1, 0)), position=(0, 0), rotation=np.pi / 2, spin=2.0)
+    stick.rotation += 0.25
+    assert (stick.rotation, stick.spin) == (np.pi / 2 + 0.25, 2.0)
+    space = bp.World(dim=3)
+    box = space.add(bp.OrientedBox((1, 2, 3)), position=(0, 0, 0))
+    box.rotation = (0, 1, 0, 0)
+    box.spin[2] = 3.0
+    assert box.rotation.tolist() == [0, 1, 0, 0]
+    assert space.spins.tolist() == [[0, 0, 3]]
+
+
+@pytest.mark.parametrize("value", [(1, 2, 3), 5, (np.nan, 0), (np.inf, 0), [[1, 2]]])
+def test_actor_position_refuses_what_is_no_place(value):
+    world = two_circles()
+    with pytest.raises(ValueError, match="positions"):
+        world.actor(0).position = value
+    assert world.positions[0].tolist() == [0, 0]
+
+
+def test_actor_tells_and_changes_its_filters_and_shape():
+    world = two_circles()
+    ball = world.actor(0)
+    assert (ball.layer, ball.mask, ball.kind, ball.sensor) == ("ball", "all", "dynamic", False)
+    assert ball.shape == bp.Circle(1.0)
+    ball.shape = bp.Circle(0.1)
+    assert ball.shape == bp.Circle(0.1)
+    ball.layer = {"ball", "ghost"}
+    assert ball.layer == {"ball", "ghost"}
+    assert len(world.step().enter) == 1
+    ball.mask = "nobody"
+    ball.position += (0, 0)
+    assert ball.mask == "nobody"
+    assert world.step().exit.tolist() == [[0, 1]]
+
+
+def test_actor_equals_by_thing():
+    world, other = two_circles(), two_circles()
+    assert world.actor(0) is world.actor(0)
+    assert world.actor(0) == world.actor(0) != world.actor(1)
+    assert world.actor(0) != other.actor(0)
+    assert len({world.actor(0), world.actor(0), world.actor(1), other.actor(0)}) == 3
+    assert world.actor(0) != "actor"
+
+
+def test_actor_repr_says_where_it_is():
+    world = two_circles()
+    actor = world.actor(0)
+    assert repr(actor) == "<Actor in row 0 at (0.0, 0.0)>"
+    actor.remove()
+    assert repr(actor) == "<Actor, removed>"
+    assert repr(Recorder()) == "<Recorder, in no world yet>"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda a: a.position,
+        lambda a: a.row,
+        lambda a: a.shape,
+        lambda a: a.layer,
+        lambda a: a.kind,
+        lambda a: a.touching(),
+        lambda a: setattr(a, "position", (0, 0)),
+        lambda a: a.on_enter(print),
+        lambda a: a.world.remove(a),
+    ],
+)
+def test_actor_removed_is_stale_for_ever(use):
+    world = two_circles()
+    actor = world.actor(0)
+    assert actor.remove() is True
+    assert world.add(bp.Circle(1), position=(5, 5)).row == 0  # the row is in use again
+    assert (actor.alive, actor.remove(), actor == world.actor(0)) == (False, False, False)
+    with pytest.raises(bp.UnknownRowError):
+        use(actor)
+    with pytest.raises(KeyError):
+        use(actor)
+
+
+def test_actor_in_no_world_yet_says_so():
+    actor = Recorder()
+    assert not actor.alive
+    for use in (lambda: actor.position, lambda: actor.world):
+        with pytest.raises(bp.UnknownRowError, match="in no world yet"):
+            use()
+    with pytest.raises(TypeError):
+        hash(actor)
+
+
+def test_actor_given_twice_is_refused_and_nothing_is_added():
+    world = bp.World(dim=2)
+    actor = world.add(bp.Circle(1), position=(0, 0), actor=Recorder("a"))
+    for wrong, error in ((actor, ValueError), (int, TypeError), ("Recorder", TypeError)):
+        with pytest.raises(error):
+            world.add(bp.Circle(1), position=(0, 0), actor=wrong)
+    assert len(world) == 1
+
+
+def test_actor_of_another_world_is_refused():
+    world, other = two_circles(), two_circles()
+    with pytest.raises(bp.UnknownRowError, match="another world"):
+        world.remove(other.actor(0))
+    assert len(world) == 2
+
+
+def test_actors_are_made_when_asked_for_and_not_kept():
+    world = two_circles()
+    assert not world._actors._seen
+    actor = world.actor(0)
+    reference = weakref.ref(actor)
+    del actor
+    gc.collect()
+    assert reference() is None
+    assert not world._actors._seen
+
+
+def test_actors_with_data_or_a_class_are_kept():
+    world = two_circles()
+    world.actor(0).data = {"health": 3}
+    world.add(bp.Circle(1), position=(0, 0), actor=Recorder("kept"))
+    gc.collect()
+    assert world.actor(0).data == {"health": 3}
+    assert world.actor(2).name == "kept"
+    world.actor(0).data = None
+    gc.collect()
+    assert len(world._actors._held) == 1
+
+
+def test_actor_data_can_be_read_after_removal():
+    world = bp.World(dim=2)
+    coin = world.add(bp.Circle(1), position=(0, 0), data="gold")
+    coin.remove()
+    assert coin.data == "gold"
+
+
+def test_actors_touching_are_those_of_the_last_step():
+    world = bp.World(dim=2)
+    one, two, three, far = (world.add(bp.Circle(1), position=(x, 0)) for x in (0, 1, 2, 9))
+    assert one.touching() == []
+    world.step()
+    assert two.touching() == [one, three]
+    assert far.touching() == []
+    three.remove()
+    world.add(bp.Circle(1), position=(0, 0))
+    assert two.touching() == [one]
+
+
+def test_actors_can_be_given_wherever_rows_can():
+    world = bp.World(dim=2)
+    one, two, three = (world.add(bp.Circle(1), position=(x, 0)) for x in (0, 5, 10))
+    world.move(one, positions=[[4, 4]])
+    world.move([two, three], positions=[[5, 5], [6, 6]])
+    world.sleep([one, two])
+    world.wake(two)
+    assert world.asleep.tolist() == [True, False, False]
+    world.remove([one, three])
+    assert world.rows.tolist() == [1]
+    assert two.position.tolist() == [5, 5]
+
+
+def test_hooks_are_called_both_ways_and_in_order():
+    world, log = bp.World(dim=2), []
+    world.add(bp.Circle(1), position=(0, 0), actor=Recorder("a", log))
+    world.add(bp.Circle(1), position=(1, 0), actor=Recorder("b", log))
+    plain = world.add(bp.Circle(1), position=(2, 0))
+    world.step(0.5)
+    assert log == [
+        ("update", "a", 1, 0.5),
+        ("update", "b", 1, 0.5),
+        ("hit", "a", "b"),
+        ("hit", "b", "a"),
+        ("hit", "a", plain.handle),
+        ("hit", "b", plain.handle),
+    ]
+    log.clear()
+    plain.position = (9, 9)
+    world.step(0.25)
+    # First what parts, then what goes on.
+    assert log == [
+        ("update", "a", 2, 0.25),
+        ("update", "b", 2, 0.25),
+        ("separated", "a", plain.handle),
+        ("separated", "b", plain.handle),
+        ("hit", "a", "b"),
+        ("hit", "b", "a"),
+    ]
+
+
+def test_hooks_not_overridden_are_not_looked_for():
+    class Named(bp.Actor):
+        name = "only a name"
+
+    world = two_circles()
+    world.add(bp.Circle(1), position=(0, 0), actor=Named)
+    world.step()
+    assert not world._handlers._queue
+    assert not any(world._actors._counts.values())
+
+
+def test_hook_update_may_move_and_remove():
+    class Walker(bp.Actor):
+        def update(self, info):
+            self.position += (info.dt, 0)
+            if self.position[0] > 2:
+                self.remove()
+
+    world = bp.World(dim=2)
+    for x in (0, 1, 2):
+        world.add(bp.Circle(0.1), position=(x, 0), actor=Walker)
+    for left in (2, 1, 0):
+        world.step(1.0)
+        assert len(world) == left
+
+
+def test_hook_update_that_raises_leaves_the_world_unstepped():
+    class Broken(bp.Actor):
+        def update(self, info):
+            raise ZeroDivisionError
+
+    world = two_circles()
+    broken = world.add(bp.Circle(1), position=(0, 0), actor=Broken)
+    with pytest.raises(ZeroDivisionError):
+        world.step(1.0)
+    assert (world.positions[0].tolist(), world.time) == ([0, 0], 0)
+    broken.remove()
+    assert len(world.step(1.0).enter) == 1
+
+
+def test_hook_hit_is_not_called_for_what_an_earlier_one_removed():
+    calls = []
+
+    class Bullet(bp.Actor):
+        def hit(self, other):
+            calls.append(other)
+            other.remove()
+            self.remove()
+
+    world = bp.World(dim=2)
+    world.add(bp.Point(), position=(0, 0), actor=Bullet)
+    enemies = [world.add(bp.Circle(1), position=(0, 0)) for _ in range(3)]
+    world.step()
+    assert calls == enemies[:1]
+    assert len(world) == 2
+
+
+def test_hook_separated_is_called_for_the_removed_too_with_its_data():
+    log = []
+    world = bp.World(dim=2)
+    one = world.add(bp.Circle(1), position=(0, 0), actor=Recorder("one", log))
+    two = world.add(bp.Circle(1), position=(0, 0), actor=Recorder("two", log))
+    world.step()
+    log.clear()
+    world.remove([one, two])
+    del one, two
+    gc.collect()
+    world.add(bp.Circle(1), position=(0, 0), actor=Recorder("another", log))
+    world.step()
+    assert log == [("update", "another", 2, 0.0), ("separated", "one", "two"), ("separated", "two", "one")]
+    world.step()
+    world.step()
+    gc.collect()
+    assert len(world._actors._seen) == 1  # the removed are let go
+
+
+def test_render_calls_those_that_are_wanted_in_the_order_of_rows():
+    world = two_circles()
+    for x in range(4):
+        world.add(bp.Point(), position=(x, 5), actor=Recorder(str(x)))
+    page = []
+    assert world.render(page) == 4
+    assert page == ["0", "1", "2", "3"]
+    page = []
+    assert world.render(page, rows=world.query([[1, 4, 2, 6]]).rows) == 2
+    assert page == ["1", "2"]
+
+
+def test_actors_of_many_rows_are_found_after_a_bulk_removal():
+    world = bp.World(dim=2)
+    rows = world.add_many(bp.Circle(0.1), np.random.default_rng(7).uniform(0, 50, (500, 2)))
+    kept = [world.add(bp.Circle(0.1), position=(x, 0), actor=Recorder(str(x))) for x in range(5)]
+    world.remove(rows)
+    assert [actor.alive for actor in kept] == [True] * 5
+    world.remove(world.rows)
+    assert not any(actor.alive for actor in kept)
+    assert not world._actors

@@ -1,0 +1,134 @@
+"""Layers by name: bits in order of first use, masks in every form, priorities, and what is refused."""
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.world.layers import ALL_BITS, Layers
+
+
+def test_layers_names_get_bits_in_order_of_first_use():
+    layers = Layers()
+    assert layers.add("ball") == 2
+    assert layers.bits({"wall", "ball", "ant"}) == 2 | 4 | 8
+    assert layers.names == ("default", "ball", "ant", "wall")  # of one set, in the order of the alphabet
+    assert layers.add("ball") == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "bits"),
+    [
+        ("ball", 2),
+        ({"ball", "default"}, 3),
+        (frozenset(), 0),
+        ("all", ALL_BITS),
+        (5, 5),
+        (-1, ALL_BITS),
+        (1 << 63, 1 << 63),
+        (np.uint64(7), 7),
+        ({"ball", 8}, 10),
+    ],
+)
+def test_layers_bits_of_every_form(value, bits):
+    layers = Layers()
+    layers.add("ball")
+    assert layers.bits(value) == bits
+    assert layers.bits_of_rows(value, 3, "layer").tolist() == [bits] * 3
+
+
+@pytest.mark.parametrize("values", [["ball", "wall", {"ball", "wall"}], np.array([2, 4, 6]), [2, "wall", 6]])
+def test_layers_bits_of_rows_one_each(values):
+    layers = Layers()
+    layers.add("ball")
+    layers.add("wall")
+    assert layers.bits_of_rows(values, 3, "mask").tolist() == [2, 4, 6]
+
+
+def test_layers_not_given_are_default_and_all():
+    layers = Layers()
+    assert layers.bits_of_rows(None, 2, "layer").tolist() == [1, 1]
+    assert layers.bits_of_rows(None, 2, "mask").tolist() == [ALL_BITS] * 2
+    assert layers.bits_of_questions(None, 2, "layer").tolist() == [ALL_BITS] * 2
+
+
+def test_layers_used_up_raise_and_nothing_changes():
+    layers = Layers()
+    for number in range(63):
+        layers.add(f"layer {number}")
+    with pytest.raises(ValueError, match="all 64 have names"):
+        layers.add("one too many")
+    assert len(layers.names) == 64
+    assert layers.add("layer 62") == 1 << 63
+
+
+def test_layers_unknown_in_a_question_are_named():
+    world = bp.World(dim=2)
+    world.add(bp.Circle(1), position=(0, 0), layer="ball")
+    with pytest.raises(ValueError, match=r"mask: no layer is called 'bal'; there are 'default', 'ball'"):
+        world.query([[0, 0, 1, 1]], mask="bal")
+    assert world.layer("wall") == 4  # a question makes none
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ("", ValueError),
+        (1.5, TypeError),
+        (None, TypeError),
+        (1 << 64, ValueError),
+        (True, TypeError),
+        (["a", "b"], ValueError),
+    ],
+)
+def test_layers_refuse(value, error):
+    with pytest.raises(error):
+        Layers().bits_of_rows(value, 3, "layer") if value is not None else Layers().bits(value)
+
+
+def test_layers_priority_is_that_of_the_most_urgent_layer():
+    layers = Layers()
+    layers.add("player", priority=5)
+    layers.add("dust", priority=-3)
+    layers.add("player")
+    bits = np.array([1, 2, 4, 6, 5, 1 << 40, 0], np.uint64)
+    assert layers.priorities_of(bits).tolist() == [0, 5, -3, 5, 0, 0, 0]
+
+
+def test_layers_state_makes_the_same_layers():
+    layers = Layers()
+    layers.add("player", priority=5)
+    assert Layers.from_state(layers.state()).state() == layers.state()
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        {"names": ["ball"], "priorities": [0]},
+        {"names": ["default", "a", "a"], "priorities": [0, 0, 0]},
+        {"names": ["default"], "priorities": []},
+        {"names": ["default", 3], "priorities": [0, 0]},
+        {"names": ["default", "all"], "priorities": [0, 0]},
+        {"names": ["default", "a"], "priorities": [0, "high"]},
+    ],
+)
+def test_layers_state_damaged_raises(state):
+    with pytest.raises(ValueError, match="layer"):
+        Layers.from_state(state)
+
+
+@pytest.mark.parametrize("bits", ["default", {"ball", "wall"}, "all", 1 << 50, 0])
+def test_layers_describe_undoes_bits(bits):
+    layers = Layers()
+    layers.bits({"ball", "wall"})
+    assert layers.bits(layers.describe(layers.bits(bits))) == layers.bits(bits)
+
+
+def test_layers_decide_who_touches():
+    world = bp.World(dim=2)
+    world.add(bp.Circle(1), position=(0, 0), layer="ball", mask="wall")
+    world.add(bp.Circle(1), position=(0, 0), layer="ball", mask={"wall", "ball"})
+    world.add(bp.Circle(1), position=(0, 0), layer="wall")
+    world.add(bp.Circle(1), position=(0, 0))
+    # Balls of row 0 want only walls; what has no layer is in none of those named.
+    assert world.step().enter.tolist() == [[0, 2], [1, 2], [2, 3]]
