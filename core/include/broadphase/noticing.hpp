@@ -59,7 +59,7 @@ template <std::size_t D>
 Noticed notice_moved(ShapeStore& shapes, const Poses<D>& poses, const std::uint8_t* look, std::size_t count,
                      std::uint8_t* changed) {
   constexpr std::size_t R = kRotationNumbers<D>;
-  constexpr std::size_t kStretch = 32;
+  constexpr std::size_t kStretch = 16;
   Noticed noticed;
   for (std::size_t row = 0; row < count; ++row) {
     if (row % kStretch == 0 && row + kStretch <= count && is_as_seen<D>(poses, row, kStretch)) {

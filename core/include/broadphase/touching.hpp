@@ -98,6 +98,48 @@ inline void make_unique(Pairs& pairs) {
   pairs.size = kept;
 }
 
+// Puts together what touches: runs of pairs that go on, and between them what began. Numbers of `starts` are those of
+// before, and as many more as pairs came and went up to there.
+inline void merge(const TouchingPairs& last, const std::vector<std::size_t>& ended_at, std::size_t rows,
+                  TouchingStep& step) {
+  const PairColumns& old = last.pairs;
+  const std::size_t size = old.count - step.ended.size + step.began.size, stride = size + 1;
+  step.touching.block = allocate_pairs(stride);
+  step.touching.stride = stride;
+  step.touching.size = size;
+  step.began_at.reserve(step.began.size);
+  step.starts.resize(rows + 1);
+  std::int32_t *first = step.touching.block.get(), *second = first + stride;
+  const std::int32_t *new_first = step.began.block.get(), *new_second = new_first + step.began.stride;
+  std::size_t from = 0, to = 0, row = 0;
+  // Pairs up to `stop` go on; the rows up to `row_stop` have their pairs begin after as many have come and gone.
+  const auto copy_until = [&](std::size_t stop, std::size_t row_stop) {
+    const auto shift = static_cast<std::uint32_t>(to - from);  // modulo 2^32
+    std::copy(old.first + from, old.first + stop, first + to);
+    std::copy(old.second + from, old.second + stop, second + to);
+    to += stop - from;
+    from = stop;
+    for (; row < std::min(row_stop, last.rows + 1); ++row) step.starts[row] = last.starts[row] + shift;
+    for (; row < row_stop; ++row) step.starts[row] = static_cast<std::uint32_t>(old.count) + shift;
+  };
+  std::size_t began = 0, ended = 0;
+  while (began < step.began.size || ended < ended_at.size()) {
+    std::size_t place = old.count;
+    if (began < step.began.size) place = place_of(last, new_first[began], new_second[began]);
+    if (ended < ended_at.size() && ended_at[ended] < place) {
+      const std::size_t gone = ended_at[ended++];
+      copy_until(gone, static_cast<std::size_t>(old.first[gone]) + 1);
+      ++from;
+    } else {
+      copy_until(place, static_cast<std::size_t>(new_first[began]) + 1);
+      step.began_at.push_back(static_cast<std::int64_t>(to));
+      first[to] = new_first[began];
+      second[to++] = new_second[began++];
+    }
+  }
+  copy_until(old.count, rows + 1);
+}
+
 }  // namespace detail
 
 // `last`: what touched after the last step. `found`: what touches now, of the pairs that were tested, in any order,
@@ -136,46 +178,19 @@ inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& 
       ++retested;
     return retested < again.count && again.first[retested] == i && again.second[retested] == j;
   };
+  std::vector<std::size_t> ended_at;
   for (std::size_t k = 0; k < old.count; ++k) {
     if (goes_on[k] != 0) continue;
     const std::int32_t i = old.first[k], j = old.second[k];
-    if (is_renewed(i, j) || was_tested(i, j))
-      detail::push(step.ended, i, j);
-    else
-      goes_on[k] = 1;
+    if (!is_renewed(i, j) && !was_tested(i, j)) continue;
+    detail::push(step.ended, i, j);
+    ended_at.push_back(k);
   }
   if (step.began.size == 0 && step.ended.size == 0) {
     step.same = true;
     return step;
   }
-
-  const std::size_t most = old.count - step.ended.size + step.began.size;
-  step.touching.block = allocate_pairs(most + 1);
-  step.touching.stride = most + 1;
-  step.began_at.reserve(step.began.size);
-  std::int32_t *first = step.touching.block.get(), *second = first + step.touching.stride;
-  const std::int32_t *new_first = step.began.block.get(), *new_second = new_first + step.began.stride;
-  std::size_t size = 0, k = 0;
-  const auto copy_until = [&](std::size_t stop) {
-    for (; k < stop; ++k) {
-      first[size] = old.first[k];
-      second[size] = old.second[k];
-      size += goes_on[k];
-    }
-  };
-  for (std::size_t at = 0; at < step.began.size; ++at) {
-    copy_until(detail::place_of(last, new_first[at], new_second[at]));
-    step.began_at.push_back(static_cast<std::int64_t>(size));
-    first[size] = new_first[at];
-    second[size++] = new_second[at];
-  }
-  copy_until(old.count);
-  step.touching.size = size;
-  step.starts.resize(rows + 1);
-  for (std::size_t row = 0, at = 0; row <= rows; ++row) {
-    while (at < size && static_cast<std::size_t>(first[at]) < row) ++at;
-    step.starts[row] = static_cast<std::uint32_t>(at);
-  }
+  detail::merge(last, ended_at, rows, step);
   return step;
 }
 

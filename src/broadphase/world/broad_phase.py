@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.filters import make_filter
+from broadphase import _native
+from broadphase.filters import filters_of_rows, make_filter
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.brute_force import BruteForce
 from broadphase.index.bvh import BVH
@@ -14,9 +15,8 @@ from broadphase.index.chosen import Index
 from broadphase.index.grid import Grid
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
-from broadphase.index.one_shot import ask_at_once, set_of
+from broadphase.index.one_shot import FILTERS
 from broadphase.index.sweep_and_prune import SweepAndPrune
-from broadphase.pairs import pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +34,7 @@ _FEWEST_FOR_A_TREE = 1000
 # How far the boxes in a tree reach beyond those of the shapes, in their largest extents, unless the user says: what
 # moves by less need not be moved in the tree. As in Box2D: a tenth of a metre for things of about one metre.
 _MARGIN = 0.1
+_NO_LIMIT = 2**64 - 1
 _INDEXES: dict[str, type[BoxIndex]] = {
     kind.method: kind for kind in (BruteForce, SweepAndPrune, Grid, LinearTree, Octree, BVH, Index)
 }
@@ -87,7 +88,7 @@ class BroadPhase:
                 index.remove(np.flatnonzero(~columns.rows.alive[:slots]))
             self._index = index
         else:
-            behind = np.flatnonzero(columns.behind[:slots] & columns.rows.alive[:slots]).astype(np.int32)
+            behind = np.flatnonzero(columns.behind[:slots].view(np.bool_) & columns.rows.alive[:slots]).astype(np.int32)
             if len(behind):
                 self._move(self._index, behind)
         columns.behind[:slots] = 0
@@ -119,17 +120,28 @@ class BroadPhase:
             self._steps_with_few_changes += 1
         if self._steps_with_few_changes < _STEPS_BEFORE_A_TREE:
             self.reason = f"{changed} of {living} changed: all pairs anew"
-            options = {"workers": self.workers, "method": "auto", "touching": True, "margin": 0.0}
-            everything = set_of(self._columns.rows)
-            names = ("layer", "mask", "group", "static", "ignore_pairs", "ignore_shared")
-            found = ask_at_once(pairs, everything, None, tuple(filters.get(name) for name in names), **options)
-            return found
+            return self._anew(filters)
         self.reason = f"{changed} of {living} changed: these asked about in a tree"
         return self._around_changed(filters)
 
+    def _anew(self, filters: dict[str, Any]) -> NDArray[np.int32]:
+        # What `broadphase.pairs` does, less the checks: for a thousand boxes they take as long as finding the pairs.
+        kept = self._columns.rows
+        lower, upper, rows = kept.living_corners()
+        attributes = tuple(filters.get(name) for name in FILTERS)
+        if rows is not None:
+            attributes = filters_of_rows(attributes, [rows], [kept.slots])
+        pair_filter = make_filter((len(lower),), *attributes)
+        found: NDArray[np.int32] = _native.pairs(
+            _native.Method.auto, lower, upper, None, None, True, 0.0, pair_filter, self.workers, False, _NO_LIMIT
+        )
+        if rows is not None:
+            found = rows[found]
+        return found
+
     def _around_changed(self, filters: dict[str, Any]) -> NDArray[np.int32]:
         columns, slots = self._columns, self._columns.slots
-        rows = np.flatnonzero(columns.changed[:slots]).astype(np.int32)
+        rows = np.flatnonzero(columns.changed[:slots].view(np.bool_)).astype(np.int32)
         corners = columns.rows.corners[rows]
         partners, offsets = self.up_to_date().query((corners[:, 0], corners[:, 1]), workers=self.workers)
         asked = np.repeat(rows, np.diff(offsets))
