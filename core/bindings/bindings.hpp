@@ -91,6 +91,7 @@ void bind_sweep_and_prune(nb::module_& module);
 void bind_brute_force(nb::module_& module);
 void bind_joining(nb::module_& module);
 void bind_grid(nb::module_& module);
+void bind_meshes(nb::module_& module);
 void bind_shapes(nb::module_& module);
 void bind_touching(nb::module_& module);
 void bind_motion(nb::module_& module);

@@ -282,6 +282,7 @@ NB_MODULE(_core, m) {
   bind_brute_force(m);
   bind_joining(m);
   bind_grid(m);
+  bind_meshes(m);
   bind_shapes(m);
   bind_touching(m);
   bind_motion(m);

@@ -6,6 +6,7 @@ Start with `pairs`. Boxes are NumPy arrays of shape (n, 2, d): lower corner, upp
 from broadphase import boxes, morton
 from broadphase.cameras import look_at, orthographic, perspective, selection_matrix
 from broadphase.contacts import Contacts, Impacts, ShapeRayHits, contacts, distance, overlaps, raycast, time_of_impact
+from broadphase.contacts.triangle_pairs import triangle_pairs
 from broadphase.errors import (
     InvalidBoxError,
     InvalidBoxWarning,
@@ -119,6 +120,7 @@ __all__ = [
     "raycast",
     "selection_matrix",
     "time_of_impact",
+    "triangle_pairs",
 ]
 
 __version__ = "0.1.0"

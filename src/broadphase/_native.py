@@ -50,6 +50,7 @@ from broadphase._core import (
     sweep_all,
     sweep_any,
     sweep_first,
+    triangle_pairs,
     wrap,
 )
 
@@ -103,5 +104,6 @@ __all__ = [
     "sweep_all",
     "sweep_any",
     "sweep_first",
+    "triangle_pairs",
     "wrap",
 ]
