@@ -67,6 +67,11 @@ class BroadPhase:
         self._steps_with_few_changes = 0
         self.reason = "nothing was looked for yet"
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index."""
+        return 0 if self._index is None else self._index.memory_bytes
+
     def inserted(self, rows: NDArray[np.int32]) -> None:
         """Take up rows that have just come into the world."""
         if self._index is None:

@@ -83,6 +83,12 @@ class Columns:
         """Every row is below."""
         return self.rows.slots
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays, and of the shapes but hulls and meshes."""
+        arrays = sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+        return arrays + self.rows.nbytes + self.shapes.memory_bytes
+
     def reserve(self) -> None:
         """Make all arrays as long as those of `rows`, which has just grown."""
         capacity = len(self.rows.corners)

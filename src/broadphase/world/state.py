@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,7 @@ class WorldState:
         self._guard = Guard("world")
         self._layers = Layers()
         self._broad_phase = BroadPhase(self._columns, method, margin, workers)
+        self._arranging = threading.RLock()
         self._ignored = Ignored()
         self._number, self._time = 0, 0.0
         self._last_frame: weakref.ref[Frame] | None = None
@@ -156,7 +158,7 @@ class WorldState:
 
     @property
     def kinds(self) -> NDArray[np.uint8]:
-        """Places in ("dynamic", "static", "kinematic"), shape (slots,). Read-only: see `set_kinds`."""
+        """Places in ("dynamic", "static", "kinematic"), shape (slots,). Read-only."""
         return _shown(self._columns.kinds[: self.slots])
 
     @property
@@ -213,8 +215,33 @@ class WorldState:
     @property
     def index(self) -> BoxIndex:
         """The boxes of the world as an index, with the same rows. Boxes may be larger than those of the shapes."""
-        self._place_displaced()
-        return self._broad_phase.up_to_date()
+        with self._arranging:  # several threads may ask first
+            self._place_displaced()
+            return self._broad_phase.up_to_date()
+
+    def stats(self) -> dict[str, Any]:
+        """Say what is in the world, and what the last step was.
+
+        Returns
+        -------
+        dict
+            ``things``, ``static``, ``asleep``, ``pairs`` that touch, ``frame`` (the number of the last step), ``time``,
+            ``method`` and ``bytes``; after a step also what `Frame.stats` has.
+        """
+        frame = self.frame
+        of_step = {} if frame is None else dict(frame.stats)
+        columns, rows = self._columns, self.rows
+        return {
+            **of_step,
+            "method": self.method,
+            "things": len(self),
+            "static": int(np.count_nonzero(columns.kinds[rows] == STATIC)),
+            "asleep": int(np.count_nonzero(self.asleep[rows])),
+            "pairs": len(self.touching),
+            "frame": self._number,
+            "time": self._time,
+            "bytes": columns.nbytes + self._broad_phase.nbytes + self._memory.touching.nbytes,
+        }
 
     def handles(self, rows: ArrayLike | None = None) -> NDArray[np.int64]:
         """Name rows so that they are never taken for others, shape (k,); all `rows` if unset.

@@ -70,7 +70,7 @@ class World(WorldSteps):
     >>> for _ in range(4):
     ...     frame = world.step(dt=0.5)
     >>> ball.position, ball.velocity
-    (array([0., 0.]), array([-3.,  0.]))
+    (array([0., 0.]), array([-3., -0.]))
     """
 
     def __init__(
