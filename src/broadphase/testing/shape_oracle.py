@@ -1,0 +1,169 @@
+"""The narrow phase by plain NumPy, one pair at a time: slow, short, and independent of the core.
+
+A shape is taken as parts, each the convex hull of a few points and all within a radius of it. How far two of them are
+apart, or how deep in each other, is one number: the largest gap that they leave in any direction. It is found where
+points, edges or faces face each other, so it is enough to try the directions between points, across edges, and across
+pairs of edges.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from broadphase.shapes import Shape
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Part", "parts_of", "shape_distance"]
+
+
+class Part(NamedTuple):
+    """All within a radius of the convex hull of points.
+
+    Attributes
+    ----------
+    points : ndarray, shape (k, d), float64
+        In the world.
+    radius : float
+        At least 0.
+    """
+
+    points: Floats
+    radius: float
+
+
+def parts_of(shape: Shape, position: ArrayLike, rotation: Any = None) -> list[Part]:
+    """Take one placed shape apart.
+
+    Parameters
+    ----------
+    shape : Shape
+        One, not a row of them, and no mesh.
+    position : array_like, shape (d,)
+        Where its actor is.
+    rotation : float or array_like of shape (4,), optional
+        How its actor is turned.
+
+    Returns
+    -------
+    list of Part
+        One, or those of a compound.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> parts_of(bp.Capsule((0, 0), (1, 0), 0.5), (10, 0))
+    [Part(points=array([[10.,  0.], [11.,  0.]]), radius=0.5)]
+    """
+    return _placed_parts(shape, [(rotation, np.asarray(position, dtype=np.float64))])
+
+
+def shape_distance(first: list[Part], second: list[Part]) -> float:
+    """Say how far apart two placed shapes are: below 0, minus the length of the shortest way out of each other.
+
+    Parameters
+    ----------
+    first, second : list of Part
+        What `parts_of` gives.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> disc, box = parts_of(bp.Circle(1), (0, 0)), parts_of(bp.Rectangle(2, 2), (3, 0))
+    >>> shape_distance(disc, box), shape_distance(disc, disc)
+    (1.0, -2.0)
+    """
+    return min(_gap(a.points, b.points) - a.radius - b.radius for a in first for b in second)
+
+
+def _gap(first: Floats, second: Floats) -> float:
+    """Give the distance of the hulls of two sets of points, or minus their depth in each other."""
+    dimension = first.shape[1]
+    points = np.unique((second[np.newaxis] - first[:, np.newaxis]).reshape(-1, dimension), axis=0)
+    edges = _distinct(np.concatenate([_between(first), _between(second)]))
+    directions = [np.eye(dimension), points]
+    if dimension == 2:
+        directions.append(edges[:, ::-1] * [1, -1])
+    else:
+        along = _between(points)
+        begin = np.repeat(points, np.arange(len(points))[::-1], axis=0)
+        length = (along**2).sum(axis=1, keepdims=True)
+        directions.append(
+            begin - along * ((begin * along).sum(axis=1, keepdims=True) / np.where(length > 0, length, 1))
+        )
+        axes = np.concatenate([edges, np.eye(3)])
+        one, two = np.triu_indices(len(axes), 1)
+        directions.append(np.cross(axes[one], axes[two]))
+    tried = np.concatenate(directions)
+    length = np.linalg.norm(tried, axis=1)
+    kept = length > 1e-9 * max(1e-300, np.abs(points).max(), np.abs(first).max())
+    units = tried[kept] / length[kept, np.newaxis]
+    return float(max((sign * units @ points.T).min(axis=1).max() for sign in (1, -1)))
+
+
+def _between(points: Floats) -> Floats:
+    """Give the way from each point to each behind it."""
+    one, two = np.triu_indices(len(points), 1)
+    result: Floats = points[two] - points[one]
+    return result
+
+
+def _distinct(vectors: Floats) -> Floats:
+    """Leave out vectors along others."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units = vectors[length[:, 0] > 0] / length[length[:, 0] > 0]
+    leading = np.take_along_axis(units, np.abs(units).argmax(axis=1)[:, np.newaxis], axis=1)
+    _, rows = np.unique((units * np.sign(leading)).round(12), axis=0, return_index=True)
+    result: Floats = units[rows]
+    return result
+
+
+def _placed_parts(shape: Any, frames: list[tuple[Any, Floats]]) -> list[Part]:
+    """Place a shape in frames within each other, the innermost first."""
+    if shape.offset.size:
+        frames = [(shape.rotation, shape.offset), *frames]
+    if hasattr(shape, "parts"):
+        return [placed for part in shape.parts for placed in _placed_parts(part, frames)]
+    own = _own_points(shape, len(frames[0][1]))
+    stays = type(shape).__name__ in ("Rectangle", "Box")  # along the axes, whatever turns its middle
+    points = np.zeros((1, own.shape[1])) if stays else own
+    for rotation, shift in frames:
+        points = _turned(points, rotation) + shift
+    return [Part(points + own if stays else points, getattr(shape, "radius", 0.0))]
+
+
+def _own_points(shape: Any, dimension: int) -> Floats:
+    """Give the points of a shape before it is turned or moved."""
+    for name in ("corners", "points"):
+        if hasattr(shape, name):
+            return np.asarray(getattr(shape, name))
+    if hasattr(shape, "start"):
+        return np.stack([shape.start, shape.end])
+    sizes = {"Rectangle": ("width", "height"), "Box": ("x", "y", "z"), "OrientedBox": ("size",)}
+    names = sizes.get(type(shape).__name__)
+    if names is None:
+        return np.zeros((1, dimension))
+    half = np.hstack([getattr(shape, name) for name in names]) / 2
+    return np.stack(np.meshgrid(*np.stack([-half, half], axis=1)), axis=-1).reshape(-1, len(half))
+
+
+def _turned(points: Floats, rotation: Any) -> Floats:
+    """Turn points: by a complex number, or by a quaternion, in two cross products."""
+    if rotation is None:
+        return points
+    if points.shape[1] == 2:
+        turned = (points @ [1, 1j]) * np.exp(1j * rotation)
+        return np.stack([turned.real, turned.imag], axis=1)
+    w, *v = np.asarray(rotation) / np.linalg.norm(rotation)
+    across = 2 * np.cross(v, points)
+    result: Floats = points + w * across + np.cross(v, across)
+    return result
