@@ -186,6 +186,18 @@ class Rows:
             rows = self.numbers
         _native.keep_boxes(lower, upper, rows, self.corners)
 
+    def restore(self, alive: NDArray[np.bool_], generation: NDArray[np.int64]) -> None:
+        """Become rows of which these are in use, and have been removed so often; their boxes are at the origin.
+
+        Takes over the arrays.
+        """
+        self.slots, self.living = len(alive), int(np.count_nonzero(alive))
+        self.alive, self.generation = alive, generation
+        self.corners = np.zeros((self.slots, 2, self.dimension), self.corners.dtype)
+        self.layer = self.mask = None
+        self._free = np.flatnonzero(~alive & (generation <= _LAST_GENERATION)).tolist()  # in order, so a heap
+        self._numbers = None
+
     def set_filters(self, rows: NDArray[np.int32], layer: Any, mask: Any) -> None:
         """Give boxes of `known` rows other bits; None leaves them as they are."""
         layers = None if layer is None else as_attribute("layer", layer, len(rows), np.uint64)

@@ -64,7 +64,7 @@ class BroadPhase:
         self.method, self.margin, self.workers = method, margin, workers
         self._columns = columns
         self._index: BoxIndex | None = None
-        self._steps_with_few_changes = 0
+        self.steps_with_few_changes = 0
         self.reason = "nothing was looked for yet"
 
     @property
@@ -120,10 +120,10 @@ class BroadPhase:
             found: NDArray[np.int32] = self.up_to_date().pairs(workers=self.workers, **filters)
             return found
         if changed > _FEW * living or living < _FEWEST_FOR_A_TREE:
-            self._steps_with_few_changes = 0
-        elif self._steps_with_few_changes < _STEPS_BEFORE_A_TREE:
-            self._steps_with_few_changes += 1
-        if self._steps_with_few_changes < _STEPS_BEFORE_A_TREE:
+            self.steps_with_few_changes = 0
+        elif self.steps_with_few_changes < _STEPS_BEFORE_A_TREE:
+            self.steps_with_few_changes += 1
+        if self.steps_with_few_changes < _STEPS_BEFORE_A_TREE:
             self.reason = f"{changed} of {living} changed: all pairs anew"
             return self._anew(filters)
         self.reason = f"{changed} of {living} changed: these asked about in a tree"

@@ -14,12 +14,12 @@ from broadphase.world.kinds import KINDS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DYNAMIC", "STATIC", "Columns"]
+__all__ = ["DYNAMIC", "SELDOM", "STATIC", "Columns"]
 
 DYNAMIC, STATIC = KINDS.index("dynamic"), KINDS.index("static")
 
 # Columns that few worlds need, and what a row has there that was given nothing. They exist once a row was given more.
-_SELDOM: dict[str, tuple[type[np.generic], int]] = {
+SELDOM: dict[str, tuple[type[np.generic], int]] = {
     "groups": (np.int64, 0),
     "sensors": (np.bool_, 0),
     "fast": (np.bool_, 0),
@@ -109,7 +109,7 @@ class Columns:
             blanks["rotations"] = blanks["seen_rotations"] = unturned(count, d)
         if self.spins is not None:
             blanks["spins"] = np.zeros(count if d == 2 else (count, 3))
-        for name, (dtype, value) in _SELDOM.items():
+        for name, (dtype, value) in SELDOM.items():
             if getattr(self, name) is not None:
                 blanks[name] = np.full(count, value, dtype)
         return blanks
@@ -130,7 +130,7 @@ class Columns:
 
     def set_seldom(self, name: str, rows: NDArray[np.int32], values: NDArray[Any]) -> None:
         """Write to one of the columns that few worlds need; all it takes to keep it away is that nobody needs it."""
-        dtype, nothing = _SELDOM[name]
+        dtype, nothing = SELDOM[name]
         column = getattr(self, name)
         if column is None:
             if (values == nothing).all():
@@ -141,7 +141,7 @@ class Columns:
 
     def seldom(self, name: str) -> NDArray[Any]:
         """One of those columns, up to the last slot in use, to be read only."""
-        dtype, nothing = _SELDOM[name]
+        dtype, nothing = SELDOM[name]
         column = getattr(self, name)
         shown: NDArray[Any] = np.full(self.slots, nothing, dtype) if column is None else column[: self.slots].view()
         shown.flags.writeable = False

@@ -11,6 +11,7 @@ from broadphase.world.actors import Actors
 from broadphase.world.given import as_bounds, as_table
 from broadphase.world.handlers import Handlers
 from broadphase.world.ignored import as_pairs
+from broadphase.world.snapshots import WorldSnapshots
 from broadphase.world.stepping import WorldSteps
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["World"]
 
 
-class World(WorldSteps):
+class World(WorldSnapshots, WorldSteps):
     """Things that move, each with a shape: step it, and be told what began to touch, and what ceased.
 
     Things are rows of arrays: `positions`, `velocities` and so on, which you may write to at will. For those who like

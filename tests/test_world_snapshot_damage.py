@@ -1,0 +1,227 @@
+"""Snapshots of worlds that lie, with the right checksum: ValueError, never worse."""
+
+import contextlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import broadphase as bp
+from broadphase.world.snapshot_format import pack, unpack
+
+TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+
+
+def full_world():
+    """Make a world whose snapshot has every array."""
+    world = bp.World(3, bounds=[[-9, -9, -9], [9, 9, 9]], border="bounce", margin=0.5)
+    world.layer("walls", priority=2)
+    rows = world.add_many(
+        [
+            bp.Sphere(1),
+            bp.Box(1, 2, 3),
+            bp.OrientedBox([1, 2, 3]),
+            bp.Capsule((0, 0, 0), (1, 0, 0), 0.5),
+            bp.Compound([bp.Sphere(1), bp.Box(1, 1, 1, offset=(1, 0, 0))]),
+            bp.Sphere(2),
+            bp.Point(),
+        ],
+        [[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0], [4, 0, 0], [0.5, 0, 0], [0.25, 0, 0]],
+        velocities=(1, 0, 0),
+        rotations=(1, 0, 0, 1),
+        spins=(0, 0, 1),
+        layer="walls",
+        mask={"walls", "default"},
+        group=[0, 1, 2, -1, 0, 0, 0],
+        sensor=[True] + [False] * 6,
+        fast=[False] * 4 + [True] * 3,
+        every=[1, 1, 1, 2, 1, 1, 1],
+    )
+    mesh = bp.Mesh(TETRAHEDRON, [[0, 1, 2]])
+    world.add_many([bp.ConvexHull(TETRAHEDRON), mesh], [[30, 0, 0], [40, 0, 0]], kind="static")
+    world.sleep(rows[1])
+    world.ignore([[0, 2]])
+    world.step(0.1, budget=bp.Budget(tests=3))
+    world.remove(rows[5])
+    world.move(rows[:1], [[0.5, 0, 0]])
+    world.add(bp.Sphere(1), position=(0, 0, 1), data="x")
+    world.remove(rows[6])
+    return world
+
+
+FULL = full_world().to_bytes()
+ABOUT, ARRAYS = unpack(FULL)
+
+
+def load(world=None, data=None, without=(), **arrays):
+    """Load a snapshot with other things in it."""
+    about = {"world": ABOUT["world"] | (world or {}), "data": ABOUT["data"] if data is None else data}
+    kept = {name: array for name, array in ARRAYS.items() if name not in without}
+    return bp.World.from_bytes(pack(about, kept | {name: np.asarray(array) for name, array in arrays.items()}))
+
+
+def changed(name, place, value):
+    array = ARRAYS[name].copy()
+    array[place] = value
+    return {name: array}
+
+
+def test_world_of_these_tests_has_every_array_and_loads():
+    assert load().to_bytes() == FULL
+    world = load()
+    for _ in range(3):
+        world.step(0.1)
+    expected = {
+        "again", "alive", "bounds", "changed", "displaced", "every", "fast", "generation", "generation_then", "groups",
+        "hull_points_0", "ignored", "kinds", "layer", "mask", "mesh_faces_1", "mesh_vertices_1", "positions", "renewed",
+        "rotations", "seen_positions", "seen_rotations", "sensors", "asleep", "shape_kinds", "shape_numbers",
+        "shape_sizes", "spins", "time", "touching", "velocities",
+    }  # fmt: skip
+    assert set(ARRAYS) == expected
+    assert len(ARRAYS["again"])
+    assert len(ARRAYS["touching"])
+
+
+OPTIONAL = {"bounds", "displaced", "every", "fast", "groups", "ignored", "layer", "mask", "sensors", "asleep", "spins"}
+
+
+@pytest.mark.parametrize("name", sorted(ARRAYS))
+def test_missing_longer_shorter_and_other_arrays_are_refused(name):
+    array = ARRAYS[name]
+    if name not in OPTIONAL:
+        with pytest.raises(ValueError, match=r"snapshot|bounds"):
+            load(without=[name])
+    other = np.uint32 if array.dtype != np.uint32 else np.uint64
+    for wrong in (array.astype(other), array[np.newaxis]):
+        with pytest.raises(ValueError, match=r"snapshot|bounds"):
+            load(**{name: wrong})
+    free = {"again", "displaced", "hull_points_0", "ignored", "mesh_faces_1", "mesh_vertices_1", "touching"}
+    if array.ndim and name not in free:
+        for wrong in (array[:-1], np.concatenate([array, array[:1]])):
+            with pytest.raises(ValueError, match=r"snapshot|bounds"):
+                load(**{name: wrong})
+
+
+def test_unknown_arrays_are_refused():
+    with pytest.raises(ValueError, match="there are arrays 'more'"):
+        load(more=[1])
+
+
+LIES = {
+    "dimension": {"world": {"dimension": 4}},
+    "dimension as text": {"world": {"dimension": "3"}},
+    "dimension of others": {"world": {"dimension": 2}},
+    "method": {"world": {"method": "magic"}},
+    "border": {"world": {"border": "lava"}},
+    "margin": {"world": {"margin": -1.0}},
+    "workers": {"world": {"workers": 0}},
+    "steps": {"world": {"steps": -1}},
+    "steps without end": {"world": {"steps": 2**70}},
+    "slots": {"world": {"slots": 3}},
+    "slots without end": {"world": {"slots": 10**12}},
+    "no removals": {"world": {"removals": False}},
+    "removals as a number": {"world": {"removals": 1}},
+    "layers": {"world": {"layers": {"names": ["a"], "priorities": [0]}}},
+    "layers of numbers": {"world": {"layers": {"names": ["default", 1], "priorities": [0, 0]}}},
+    "too many layers": {"world": {"layers": {"names": ["default", *map(str, range(99))], "priorities": [0] * 100}}},
+    "another key": {"world": {"more": 1}},
+    "data as a dict": {"data": {"0": 1}},
+    "data of a text": {"data": [["0", 1]]},
+    "data of no row": {"data": [[99, 1]]},
+    "data of a removed row": {"data": [[6, 1]]},
+    "data of nothing": {"data": [[0, None]]},
+    "data twice": {"data": [[0, 1], [0, 2]]},
+    "data of three": {"data": [[0, 1, 2]]},
+    "bounds upside down": changed("bounds", 0, 99.0),
+    "bounds of NaN": changed("bounds", (0, 0), np.nan),
+    "dead row": changed("alive", 0, False),
+    "live row": changed("alive", 6, True),
+    "generation 0": changed("generation", 0, 0),
+    "generation past the last": changed("generation", 0, 2**31),
+    "generation past all": changed("generation", 0, 2**40),
+    "kind": changed("kinds", 0, 3),
+    "every": changed("every", 0, 0),
+    "place of an unused row": changed("positions", 6, 1.0),
+    "seen nowhere": changed("seen_positions", (0, 0), np.nan),
+    "seen infinitely far": changed("seen_positions", (0, 0), np.inf),
+    "seen turned by NaN": changed("seen_rotations", (0, 0), np.nan),
+    "seen turned by nothing": changed("seen_rotations", 0, 0.0),
+    "flag of 2": changed("changed", 0, 2),
+    "renewed flag of 2": changed("renewed", 0, 2),
+    "change of an unused row": changed("changed", 6, 1),
+    "renewal of none": changed("renewed", 2, 0) | changed("renewed", 5, 0),
+    "touching itself": changed("touching", 0, [0, 0]),
+    "touching downwards": changed("touching", 0, [1, 0]),
+    "touching beyond": changed("touching", 0, [0, 99]),
+    "touching below": changed("touching", 0, [-1, 2]),
+    "touching twice": {"touching": np.repeat(ARRAYS["touching"], 2, axis=0)},
+    "touching in no order": {"touching": np.concatenate([ARRAYS["touching"], [[0, 1]]]).astype(np.int32)[::-1]},
+    "waiting beyond": changed("again", 0, [0, 99]),
+    "waiting twice": {"again": np.repeat(ARRAYS["again"], 2, axis=0)},
+    "ignored beyond": changed("ignored", 0, [0, 99]),
+    "ignored of an unused row": changed("ignored", 0, [0, 6]),
+    "displaced beyond": {"displaced": np.array([99], np.int32)},
+    "displaced below": {"displaced": np.array([-1], np.int32)},
+    "displaced in no order": {"displaced": np.array([1, 0], np.int32)},
+    "displaced of an unused row": {"displaced": np.array([6], np.int32)},
+    "generation then": changed("generation_then", 0, 5),
+    "generation then of 0": changed("generation_then", 5, 0),
+    "shape of no kind": changed("shape_kinds", 0, 99),
+    "shape of another kind": changed("shape_kinds", 0, 4),
+    "shape of negative size": changed("shape_sizes", 0, -1),
+    "shape of another size": changed("shape_sizes", 0, 5),
+    "shape with NaN": changed("shape_numbers", 0, np.nan),
+    "negative radius": changed("shape_numbers", 3, -1.0),
+    "negative half": changed("shape_numbers", 8, -1.0),
+    "hull beyond": changed("shape_numbers", -38, 7.0),
+    "hull of a fraction": changed("shape_numbers", -38, 0.5),
+    "hull that is a mesh": changed("shape_numbers", -38, 1.0),
+    "hull of another size": changed("shape_numbers", -20, 9.0),
+    "flat hull": changed("hull_points_0", (3, 2), 0.0),
+    "face beyond": changed("mesh_faces_1", (0, 0), 9),
+}
+
+
+@pytest.mark.parametrize("what", LIES)
+def test_lie_with_the_right_checksum_is_refused(what):
+    with pytest.raises(ValueError, match=r".") as caught:
+        load(**LIES[what])
+    assert str(caught.value)
+
+
+def test_headers_of_other_forms_are_refused():
+    for about in (None, [], {}, {"world": None, "data": []}, {"world": [], "data": []}, {"world": {}, "data": []}):
+        with pytest.raises(ValueError, match="snapshot"):
+            bp.World.from_bytes(pack(about, ARRAYS))
+
+
+def test_what_is_no_bytes_is_a_type_error():
+    with pytest.raises(TypeError):
+        bp.World.from_bytes("text")
+
+
+def test_every_flipped_bit_of_a_world_is_noticed():
+    for place in range(0, len(FULL) * 8, 7):
+        data = bytearray(FULL)
+        data[place // 8] ^= 1 << place % 8
+        with pytest.raises(ValueError, match="snapshot"):
+            bp.World.from_bytes(data)
+
+
+@given(st.data())
+def test_random_lies_are_refused_or_make_a_world_that_works(data):
+    name = data.draw(st.sampled_from(sorted(ARRAYS)))
+    array = ARRAYS[name].copy()
+    flat = array.reshape(-1).view(np.uint8)
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(flat) - 1))
+        flat[place] = data.draw(st.integers(0, 255)) if array.dtype != np.bool_ else data.draw(st.integers(0, 1))
+    try:
+        world = load(**{name: array})
+    except ValueError:
+        return
+    assert len(bp.World.from_bytes(world.to_bytes())) == len(world)
+    with np.errstate(all="ignore"), contextlib.suppress(ValueError):  # of a place that is NaN: users may write it, too
+        for _ in range(2):
+            world.step(0.1)

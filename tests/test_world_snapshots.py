@@ -1,0 +1,357 @@
+"""Worlds saved and loaded: they go on as if nothing had happened, and damaged ones are ValueErrors."""
+
+import copy
+import hashlib
+import pickle
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.world.snapshot_format import pack
+
+TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+
+
+def shapes_of(dimension, rng, count):
+    size = rng.uniform(0.5, 1.5, count)
+    if dimension == 2:
+        kinds = [
+            bp.Circle(size),
+            bp.Rectangle(size, 2 * size),
+            bp.OrientedBox(np.stack([size, 2 * size], axis=1)),
+            bp.Capsule((0, 0), (1, 0), size / 2),
+            bp.Triangle([[0, 0], [1, 0], [0, 1]]),
+            bp.ConvexPolygon([[0, 0], [2, 0], [2, 1], [1, 2], [0, 1]], rotation=0.3),
+            bp.Compound([bp.Circle(0.5), bp.Rectangle(1, 0.2, offset=(1, 0))]),
+            bp.Point(),
+            bp.Segment((0, 0), (1, 2)),
+        ]
+    else:
+        kinds = [
+            bp.Sphere(size),
+            bp.Box(size, size, 2 * size),
+            bp.OrientedBox([1, 2, 0.5]),
+            bp.Capsule((0, 0, 0), (0, 1, 0), size / 2),
+            bp.Compound([bp.Sphere(0.5), bp.Box(1, 0.2, 1, offset=(1, 0, 0))]),
+        ]
+    return kinds[int(rng.integers(len(kinds)))]
+
+
+def make_world(dimension, seed, **options):
+    """Make a world with something of everything."""
+    rng = np.random.default_rng(seed)
+    world = bp.World(dimension, **options)
+    world.layer("walls", priority=3)
+    for layer in ("balls", "walls", None):
+        count = 20
+        world.add_many(
+            shapes_of(dimension, rng, count),
+            rng.uniform(0, 8, (count, dimension)),
+            velocities=rng.uniform(-1, 1, (count, dimension)),
+            rotations=None if layer is None else rotations(dimension, rng, count),
+            spins=None if layer != "balls" else rng.uniform(-1, 1, count if dimension == 2 else (count, 3)),
+            kind=["dynamic", "static", "kinematic"][int(rng.integers(3))],
+            layer=layer,
+            mask={"balls", "walls"} if layer == "walls" else None,
+            group=int(rng.integers(-1, 2)),
+            sensor=bool(rng.integers(2)),
+            every=int(rng.integers(1, 4)),
+        )
+    return world
+
+
+def rotations(dimension, rng, count):
+    return rng.uniform(0, 6, count) if dimension == 2 else rng.normal(size=(count, 4))
+
+
+def change(world, rng):
+    """Do what users do, at random; the same for the same random numbers and the same world."""
+    dimension = world.dimension
+    rows = world.rows
+    some = rng.choice(rows, min(5, len(rows)), replace=False)
+    what = int(rng.integers(9))
+    if what == 0:
+        world.remove(some)
+    elif what == 1:
+        world.add_many(shapes_of(dimension, rng, 7), rng.uniform(0, 8, (7, dimension)), velocities=np.ones(dimension))
+    elif what == 2:
+        world.move(some, rng.uniform(0, 8, (len(some), dimension)))
+    elif what == 3:
+        world.positions[some] += 0.5
+    elif what == 4:
+        world.sleep(some)
+    elif what == 5:
+        world.wake(some)
+    elif what == 6:
+        world.ignore(some[:2])
+    elif what == 7:
+        world.set_shapes(some, shapes_of(dimension, rng, len(some)))
+    else:
+        world.set_filters(some, layer="balls")
+
+
+def events(frame):
+    return [
+        frame.number,
+        frame.time,
+        frame.enter.tolist(),
+        frame.stay.tolist(),
+        frame.exit.tolist(),
+        frame.exit_handles.tolist(),
+        frame.deferred.tolist(),
+        frame.removed.tolist(),
+    ]
+
+
+def go_on(world, seed, steps, budget=None):
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(steps):
+        change(world, rng)
+        found.append(events(world.step(0.1, budget=budget)))
+    return found
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("seed", range(8))
+def test_world_goes_on_after_loading_as_it_would_have(dimension, seed):
+    world = make_world(dimension, seed)
+    go_on(world, seed, 2 * seed)
+    rng = np.random.default_rng(seed + 50)
+    for _ in range(seed % 4):  # between two steps
+        change(world, rng)
+    data = world.to_bytes()
+    loaded = bp.World.from_bytes(data)
+    assert loaded.to_bytes() == data
+    assert world.to_bytes() == data
+    assert go_on(loaded, seed + 100, 12) == go_on(world, seed + 100, 12)
+    assert loaded.to_bytes() == world.to_bytes()
+    assert np.array_equal(loaded.handles(), world.handles())
+
+
+@pytest.mark.parametrize("method", ["auto", "grid"])
+def test_budgets_go_on_after_loading_as_they_would_have(method):
+    world = make_world(2, 5, method=method)
+    rng = np.random.default_rng(1)
+    world.add_many(bp.Circle(1), rng.uniform(0, 8, (60, 2)), velocities=rng.uniform(-1, 1, (60, 2)))
+    budget = bp.Budget(tests=100)
+    go_on(world, 5, 6, budget=budget)
+    assert len(world.step(0.1, budget=budget).deferred)
+    loaded = bp.World.from_bytes(world.to_bytes())
+    assert go_on(loaded, 6, 8, budget=budget) == go_on(world, 6, 8, budget=budget)
+
+
+def test_borders_and_options_come_back():
+    options = {"method": "octree", "bounds": [[0, 0], [8, 8]], "border": "bounce", "margin": 0.25, "workers": 2}
+    world = make_world(2, 1, **options)
+    world.step(0.1)
+    loaded = bp.World.from_bytes(world.to_bytes())
+    assert np.array_equal(loaded.bounds, world.bounds)
+    assert loaded.border == "bounce"
+    assert go_on(loaded, 3, 5) == go_on(world, 3, 5)
+    assert loaded.to_bytes() == world.to_bytes()
+
+
+@pytest.mark.parametrize("border", ["wrap", "remove", "none"])
+def test_every_border_goes_on(border):
+    world = make_world(2, 7, bounds=[[0, 0], [8, 8]], border=border)
+    go_on(world, 7, 5)
+    loaded = bp.World.from_bytes(world.to_bytes())
+    assert go_on(loaded, 8, 10) == go_on(world, 8, 10)
+
+
+def test_fast_things_go_on():
+    world = bp.World(2)
+    world.add_many(bp.Circle(0.1), [[0, 0], [0, 1]], velocities=[[50, 0], [30, 0]], fast=True)
+    world.add_many(bp.Rectangle(0.1, 10), [[10, 0], [20, 0]], kind="static")
+    world.step(0.1)
+    loaded = bp.World.from_bytes(world.to_bytes())
+    for _ in range(5):
+        assert events(loaded.step(0.1)) == events(world.step(0.1))
+
+
+def test_same_commands_give_the_same_bytes_in_every_step():
+    one, other = make_world(2, 3), make_world(2, 3)
+    assert one.to_bytes() == other.to_bytes()
+    for step in range(10):
+        go_on(one, step, 1)
+        go_on(other, step, 1)
+        assert one.to_bytes() == other.to_bytes()
+
+
+def test_looking_at_a_world_does_not_change_its_bytes():
+    world = bp.World(2)
+    world.add_many(bp.Circle(1), [[0, 0], [1, 0], [5, 5]])
+    world.step(0.5)
+    data = world.to_bytes()
+    _ = world.rotations, world.spins, world.index, world.shapes, world.groups, world.asleep
+    world.index.query([[0, 0, 9, 9]])
+    assert world.to_bytes() == data
+
+
+def test_values_of_removed_rows_leave_no_trace():
+    one, other = bp.World(2), bp.World(2)
+    for world, place in ((one, [3, 4]), (other, [5, 6])):
+        rows = world.add_many(bp.Circle(1), [[0, 0], place])
+        world.remove(rows[1])
+        world.positions[1] = np.nan
+    assert one.to_bytes() == other.to_bytes()
+
+
+def test_bytes_of_a_known_world_are_those_of_every_version():
+    world = bp.World(2, bounds=[[0, 0], [9, 9]])
+    rows = world.add_many(bp.Circle([1, 2, 3]), [[1, 1], [2, 2], [7, 7]], velocities=(1, 0), layer="balls")
+    world.add(bp.Compound([bp.Point(), bp.Rectangle(2, 1)]), position=(5, 5), rotation=0.5, data=[1, "a"])
+    world.step(0.25)
+    world.remove(rows[0])
+    assert hashlib.sha256(world.to_bytes()).hexdigest() == ""
+
+
+def test_hulls_and_meshes_come_back():
+    world = bp.World(3)
+    hull = bp.ConvexHull(TETRAHEDRON)
+    mesh = bp.Mesh(TETRAHEDRON, [[0, 1, 2], [0, 1, 3]])
+    world.add_many([hull, mesh, bp.Sphere(1), hull], [[0, 0, 0], [5, 0, 0], [9, 0, 0], [20, 0, 0]])
+    loaded = bp.World.from_bytes(world.to_bytes())
+    assert loaded.to_bytes() == world.to_bytes()
+    assert np.array_equal(loaded.boxes, world.boxes)
+    assert [type(loaded.actor(row).shape).__name__ for row in range(4)] == [
+        "ConvexHull",
+        "Mesh",
+        "Sphere",
+        "ConvexHull",
+    ]
+    assert np.array_equal(loaded.actor(1).shape.faces, mesh.faces)
+
+
+def test_empty_worlds_come_back():
+    for dimension in (2, 3):
+        world = bp.World.from_bytes(bp.World(dimension).to_bytes())
+        assert (len(world), world.dimension, world.frame_number) == (0, dimension, 0)
+        world.add_many(bp.Point(), np.zeros((2, dimension)))
+        assert len(world.step().enter) == 1
+
+
+def test_removals_before_saving_are_told_after_loading():
+    world = bp.World(2)
+    rows = world.add_many(bp.Circle(1), [[0, 0], [1, 0], [1.5, 0]])
+    world.step()
+    handles = world.handles(rows)
+    world.remove([0, 1])
+    assert world.add_many(bp.Circle(1), [[0, 0]]).tolist() == [0]
+    loaded = bp.World.from_bytes(world.to_bytes())
+    frame = loaded.step()
+    assert frame.exit.tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert np.array_equal(frame.exit_handles, handles[[[0, 1], [0, 2], [1, 2]]])
+    assert frame.enter.tolist() == [[0, 2]]
+    with pytest.raises(KeyError):
+        loaded.rows_of(handles[:1])
+    assert loaded.add_many(bp.Circle(1), [[50, 0]]).tolist() == [1]
+
+
+def test_data_of_actors_is_kept_where_it_is_json():
+    world = bp.World(2)
+    first = world.add(bp.Circle(1), position=(0, 0), data={"lives": 3, "names": ["a", None, 0.5]})
+    world.add(bp.Circle(1), position=(9, 0))
+    world.add(bp.Circle(1), position=(20, 0), data="x")
+    loaded = bp.World.from_bytes(world.to_bytes())
+    assert loaded.actor(0).data == {"lives": 3, "names": ["a", None, 0.5]}
+    assert loaded.actor(1).data is None
+    assert loaded.actor(2).data == "x"
+    loaded.actor(0).data["lives"] = 0
+    assert first.data["lives"] == 3
+    assert bp.World.from_bytes(world.to_bytes(data=False)).actor(0).data is None
+
+
+@pytest.mark.parametrize("data", [(1, 2), {1: 2}, float("nan"), object(), {"a": {1, 2}}, np.zeros(3)])
+def test_other_data_is_a_type_error_that_names_the_row(data, tmp_path):
+    world = bp.World(2)
+    world.add(bp.Circle(1), position=(0, 0))
+    world.add(bp.Circle(1), position=(9, 0), data=data)
+    with pytest.raises(TypeError, match="the data of row 1 "):
+        world.save(tmp_path / "a.world")
+    assert not list(tmp_path.iterdir())
+    world.save(tmp_path / "a.world", data=False)
+    assert len(bp.World.load(tmp_path / "a.world")) == 2
+
+
+class Ball(bp.Actor):
+    """Counts its hits."""
+
+    def hit(self, other):
+        self.data = (self.data or 0) + 1
+
+
+def test_actors_get_their_classes_back_if_these_are_named():
+    world = bp.World(2)
+    world.add(bp.Circle(1), position=(0, 0), layer="balls", data=5, actor=Ball)
+    world.add(bp.Circle(1), position=(1, 0), layer="walls")
+    data = world.to_bytes()
+    assert type(bp.World.from_bytes(data).actor(0)) is bp.Actor
+    for which in ("balls", 0):
+        loaded = bp.World.from_bytes(data, actors={which: Ball})
+        assert type(loaded.actor(0)) is Ball
+        assert type(loaded.actor(1)) is bp.Actor
+        loaded.step()
+        assert loaded.actor(0).data == 6
+    with pytest.raises(ValueError, match="actors"):
+        bp.World.from_bytes(data, actors={"bals": Ball})
+    with pytest.raises(KeyError):
+        bp.World.from_bytes(data, actors={7: Ball})
+
+
+def test_copies_and_pickles_are_worlds_of_their_own():
+    world = make_world(2, 2)
+    world.add(bp.Circle(1), position=(0, 0), data={1: (2, 3)})  # no JSON, but pickle knows it
+    go_on(world, 1, 3)
+    data = world.to_bytes(data=False)
+    for other in (copy.deepcopy(world), pickle.loads(pickle.dumps(world)), bp.World.from_bytes(data)):
+        go_on(other, 3, 2)
+        assert other.to_bytes(data=False) != data
+        assert world.to_bytes(data=False) == data
+    one, two = copy.deepcopy(world), pickle.loads(pickle.dumps(world))
+    row = int(world.rows[-1])
+    assert one.actor(row).data == two.actor(row).data == {1: (2, 3)}
+    assert one.actor(row).data is not world.actor(row).data
+    assert go_on(one, 4, 4) == go_on(two, 4, 4) == go_on(world, 4, 4)
+    with pytest.raises(TypeError, match=r"copy\.deepcopy"):
+        copy.copy(world)
+
+
+class Game(bp.World):
+    """A derived world that wants to know more."""
+
+    def __init__(self, title):
+        super().__init__(2)
+        self.title = title
+
+
+def test_derived_worlds_stay_what_they_are():
+    game = Game("chess")
+    game.add_many(bp.Circle(1), [[0, 0]])
+    assert copy.deepcopy(game).title == pickle.loads(pickle.dumps(game)).title == "chess"
+    loaded = Game.from_bytes(game.to_bytes())
+    assert type(loaded) is Game
+    assert len(loaded) == 1
+
+
+def test_world_that_an_actor_knows_is_copied_with_it():
+    world = bp.World(2)
+    world.add(bp.Circle(1), position=(0, 0), data=[world])
+    other = copy.deepcopy(world)
+    assert other.actor(0).data[0] is other
+
+
+def test_file_comes_back_and_errors_name_it(tmp_path):
+    world = make_world(2, 4)
+    path = tmp_path / "game.world"
+    world.save(path)
+    assert path.read_bytes() == world.to_bytes()
+    assert bp.World.load(str(path)).to_bytes() == world.to_bytes()
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ValueError, match=r"game\.world: the snapshot is cut short"):
+        bp.World.load(path)
+    path.write_bytes(pack({"something": "else"}, {}))
+    with pytest.raises(ValueError, match=r"game\.world: the snapshot is not one of a world"):
+        bp.World.load(path)
