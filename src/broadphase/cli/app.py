@@ -15,6 +15,7 @@ from broadphase.cli.count import count
 from broadphase.cli.explain import explain
 from broadphase.cli.info import info
 from broadphase.cli.pairs import pairs
+from broadphase.cli.run import run as run_scene
 from broadphase.cli.screen import say
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 for command in (pairs, count, explain, info, bench):
     app.command()(command)
+app.command("run")(run_scene)
 
 
 def _show_version(wanted: bool) -> None:

@@ -20,8 +20,8 @@ class Invalid(StrEnum):
 _METHODS = ("auto", *(method.name for method in bp.METHODS))
 
 
-def _known_method(name: str) -> str:
-    if name not in _METHODS:
+def _known_method(name: str | None) -> str | None:
+    if name is not None and name not in _METHODS:
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(_METHODS)}")
     return name
 
@@ -53,6 +53,16 @@ MethodOption = Annotated[
         metavar="METHOD",
         callback=_known_method,
         help=f"How to find them: {', '.join(_METHODS)}. The answer is the same.",
+    ),
+]
+SceneMethodOption = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        "-m",
+        metavar="METHOD",
+        callback=_known_method,
+        help=f"How to find pairs: {', '.join(_METHODS)}; else as the scene says. The answer is the same.",
     ),
 ]
 WorkersOption = Annotated[

@@ -64,13 +64,13 @@ class Placement:
         if self.how == "grid":
             numbers = np.arange(first, first + count) % prod(self.shape)
             cells = np.stack(np.unravel_index(numbers, self.shape[::-1])[::-1], axis=-1)  # the first axis quickest
-            middles_of_cells: NDArray[np.float64] = lower + (cells + 0.5) * np.array(self.spacing)
-            return middles_of_cells
+            return np.asarray(lower + (cells + 0.5) * np.array(self.spacing))
         if self.how == "uniform":
             return np.asarray(lower + (upper - lower) * draws.random((count, len(lower))))
         middles = lower + (upper - lower) * draws.random((self.clusters, len(lower)))
         chosen = draws.integers(0, self.clusters, count)
-        return np.clip(middles[chosen] + self.spread * draws.normal((count, len(lower))), lower, upper)
+        places = middles[chosen] + self.spread * draws.normal((count, len(lower)))
+        return np.asarray(np.clip(places, lower, upper))
 
     @property
     def shape(self) -> tuple[int, ...]:
