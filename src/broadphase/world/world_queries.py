@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from broadphase.index import asked
 from broadphase.index.answers import Answers, Nearest
 from broadphase.index.rows import checked_corners
 from broadphase.shapes import Circle, OrientedBox, Point, Shapes, Sphere
+from broadphase.world.images import images_of
 from broadphase.world.state import WorldState
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
     from broadphase.shapes import Shape
 
-    Rows = NDArray[np.int32]
+    Bits: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint64]] | None
+    Floats: TypeAlias = NDArray[np.float64]
+    Rows: TypeAlias = NDArray[np.int32]
 
 __all__ = ["ROOM", "WorldQueries"]
 
@@ -33,7 +36,8 @@ class WorldQueries(WorldState):
         """Find the rows whose shapes overlap each of these boxes.
 
         Shapes are closed: those that only touch overlap. All questions answer for the world as it was last seen: at the
-        last `step`, `refresh`, `add`, `remove` or `move`.
+        last `step`, `refresh`, `add`, `remove` or `move`. In a world that wraps, what reaches across a border is found,
+        too; only rays, casts and cameras see things just where they are.
 
         Parameters
         ----------
@@ -66,8 +70,8 @@ class WorldQueries(WorldState):
         """
         lower, upper = checked_corners(boxes, "boxes", self.dimension)
         corners = np.stack([lower, upper], axis=1).astype(np.float64)
-        found = self.index.query(corners, workers=workers)
-        return self._overlapping(self._shapes_of_boxes(corners), found, layer, mask)
+        with self._guard.reading:
+            return self._overlapping(Shapes._of_boxes(self._cut(corners)), workers, layer, mask)
 
     def query_points(self, points: ArrayLike, *, workers: int = 1, layer: Any = None, mask: Any = None) -> Answers:
         """Find the rows whose shapes hold each point, on their border too.
@@ -89,9 +93,9 @@ class WorldQueries(WorldState):
         ValueError, TypeError
             As `query`.
         """
-        places = asked.places(points, "points", self.dimension)
-        found = self.index.query_points(places, workers=workers)
-        return self._overlapping(Shapes(Point(), places), found, layer, mask)
+        placed = Shapes(Point(), asked.places(points, "points", self.dimension))
+        with self._guard.reading:
+            return self._overlapping(placed, workers, layer, mask)
 
     def query_ball(
         self, centers: ArrayLike, radii: ArrayLike, *, workers: int = 1, layer: Any = None, mask: Any = None
@@ -118,9 +122,9 @@ class WorldQueries(WorldState):
             As `query`.
         """
         places = asked.places(centers, "centers", self.dimension)
-        radius = asked.radii(radii, "radii", len(places))
-        found = self.index.query_ball(places, radius * ROOM, workers=workers)
-        return self._overlapping(self._balls(places, radius), found, layer, mask)
+        placed = self._balls(places, asked.radii(radii, "radii", len(places)))
+        with self._guard.reading:
+            return self._overlapping(placed, workers, layer, mask)
 
     def query_shape(
         self,
@@ -165,7 +169,9 @@ class WorldQueries(WorldState):
         >>> world.query_shape(bp.Capsule((0, 0), (5, 0), 0.5), [[0, 1.4], [-6, 0]], [0, np.pi / 2]).of(0)
         array([0, 1], dtype=int32)
         """
-        return self._overlapping_shapes(self._placed(shape, positions, rotations), workers, layer, mask)
+        placed = self._placed(shape, positions, rotations)
+        with self._guard.reading:
+            return self._overlapping(placed, workers, layer, mask)
 
     def query_obb(
         self,
@@ -200,8 +206,9 @@ class WorldQueries(WorldState):
         ValueError, TypeError
             As `query`.
         """
-        sizes = 2 * np.asarray(half_sizes, np.float64)
-        return self._overlapping_shapes(self._placed(OrientedBox(sizes), centers, rotations), workers, layer, mask)
+        placed = self._placed(OrientedBox(2 * np.asarray(half_sizes, np.float64)), centers, rotations)
+        with self._guard.reading:
+            return self._overlapping(placed, workers, layer, mask)
 
     def nearest(
         self,
@@ -251,34 +258,43 @@ class WorldQueries(WorldState):
         at = asked.places(points, "points", self.dimension)
         limit = asked.limits(max_distance, "max_distance", len(at))
         bits = self._bits_of_questions(len(at), layer, mask)
-        count = len(at)
-        most = max(1, len(self))
-        taken = min(int(k), most)
+        with self._guard.reading:
+            bounds = self._periodic
+            if bounds is None:
+                return self._nearest(at, int(k), limit, bits, workers)
+            # The nearest image of anything is within half a period along each axis.
+            half = (bounds[1] - bounds[0]) / 2
+            origin, shifts = images_of(at - half, at + half, self._around(), bounds)
+            bits = None if bits is None else (bits[0][origin], bits[1][origin])
+            found = self._nearest(at[origin] + shifts, int(k), limit[origin], bits, workers)
+        some = found.index.ravel() >= 0
+        questions = np.repeat(origin.astype(np.int32), int(k))
+        return _k_nearest(found.index.ravel()[some], questions[some], found.distance.ravel()[some], int(k), limit)
+
+    def _nearest(self, at: Floats, k: int, limit: Floats, bits: Bits, workers: int) -> Nearest:
+        index, count, most = self.index, len(at), max(1, len(self))
+        taken = min(k, most)
         while True:
-            boxes = self.index.nearest(at, taken, limit, workers=workers).index
+            boxes = index.nearest(at, taken, limit, workers=workers).index
             rows, questions = self._allowed(boxes.ravel(), np.repeat(np.arange(count, dtype=np.int32), taken), bits)
-            enough = (boxes[:, -1] < 0) | (np.bincount(questions, minlength=count) >= k)
-            if taken >= most or enough.all():
+            is_all = boxes[:, -1] < 0
+            if taken >= most or (is_all | (np.bincount(questions, minlength=count) >= k)).all():
                 break
             taken = min(taken * 4, most)  # the layers asked for are rare here
-        balls = self._balls(at, np.zeros(count))
-        near = np.maximum(distances(self.shapes, balls, rows, questions), 0.0)
-        found = _k_nearest(rows, questions, near, count, int(k), limit)
-        # Another box that is farther off may hold a shape that is nearer: but none beyond the k-th distance.
-        radius = np.minimum(found.distance[:, -1], limit)
-        open_still = (boxes[:, -1] >= 0) & np.isfinite(radius) if taken < most else np.zeros(count, np.bool_)
-        some = np.flatnonzero(open_still)
-        if not len(some):
+        balls, shapes = self._balls(at, np.zeros(count)), self.shapes
+        near = np.maximum(distances(shapes, balls, rows, questions), 0.0)
+        found = _k_nearest(rows, questions, near, k, limit)
+        if taken >= most:
             return found
-        within = self.index.query_ball(at[some], radius[some] * ROOM, workers=workers)
-        bits = None if bits is None else (bits[0][some], bits[1][some])
-        rows, places = self._allowed(within.rows, within.questions, bits)
-        near = np.maximum(distances(self.shapes, balls, rows, some[places].astype(np.int32)), 0.0)
-        again = _k_nearest(rows, places, near, len(some), int(k), limit[some])
-        found.index[some], found.distance[some] = again
-        return found
+        # A box that is farther off may hold a shape that is nearer: but none beyond the k-th distance.
+        some = np.flatnonzero(~is_all)
+        within = index.query_ball(at[some], np.minimum(found.distance[some, -1], limit[some]) * ROOM, workers=workers)
+        more, places = self._allowed(within.rows, some[within.questions].astype(np.int32), bits)
+        rows, questions = np.concatenate([rows, more]), np.concatenate([questions, places])
+        near = np.concatenate([near, np.maximum(distances(shapes, balls, more, places), 0.0)])
+        return _k_nearest(rows, questions, near, k, limit)
 
-    def _balls(self, centers: NDArray[np.float64], radii: NDArray[np.float64]) -> Shapes:
+    def _balls(self, centers: Floats, radii: Floats) -> Shapes:
         return Shapes((Circle if self.dimension == 2 else Sphere)(radii), centers)
 
     def _placed(self, shape: Shape, positions: ArrayLike, rotations: ArrayLike | None) -> Shapes:
@@ -290,36 +306,55 @@ class WorldQueries(WorldState):
             rotations = np.broadcast_to(turns, shape_of_all)
         return Shapes(shape, places, rotations)
 
-    def _shapes_of_boxes(self, corners: NDArray[np.float64]) -> Shapes:
-        """Make shapes of boxes; those that reach beyond everything are cut there, because a shape is finite."""
-        around = self.shapes.boxes[self.rows]
-        if len(around) and not np.isfinite(corners).all():
-            least, most = around[:, 0].min(axis=0), around[:, 1].max(axis=0)
-            beyond = np.maximum(most - least, 1.0)
-            corners = np.clip(corners, least - beyond, most + beyond)
-        return Shapes._of_boxes(corners)
+    def _cut(self, corners: Floats) -> Floats:
+        """Cut boxes that are endless off beyond everything in the world, because a shape is finite."""
+        if np.isfinite(corners).all():
+            return corners
+        least, most = self._around()
+        beyond = np.maximum(most - least, 1.0)
+        return np.clip(corners, least - beyond, most + beyond)
 
-    def _overlapping_shapes(self, placed: Shapes, workers: int, layer: Any, mask: Any) -> Answers:
-        return self._overlapping(placed, self.index.query(placed.boxes, workers=workers), layer, mask)
+    @property
+    def _periodic(self) -> Floats | None:
+        """Bounds that wrap, if they do."""
+        return self.bounds if self.border == "wrap" else None
 
-    def _overlapping(self, placed: Shapes, found: Answers, layer: Any, mask: Any) -> Answers:
-        count = len(placed)
-        rows, questions = self._allowed(found.rows, found.questions, self._bits_of_questions(count, layer, mask))
-        hit = overlap_mask(self.shapes, placed, rows, questions)
-        return _answers_of(rows[hit], questions[hit], count)
+    def _around(self) -> Floats:
+        """Give a box around everything in the world, shape (2, d)."""
+        boxes = self.shapes.boxes[self.rows]
+        if not len(boxes):
+            return np.zeros((2, self.dimension))
+        return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
 
-    def _answers(self, rows: Rows, questions: Rows, bits: tuple[Any, Any] | None, count: int) -> Answers:
+    def _overlapping(self, placed: Shapes, workers: int, layer: Any, mask: Any) -> Answers:
+        count, boxes = len(placed), placed.boxes
+        bits = self._bits_of_questions(count, layer, mask)
+        if (bounds := self._periodic) is None:
+            found = self.index.query(boxes, workers=workers)
+            rows, questions = self._allowed(found.rows, found.questions, bits)
+            hit = overlap_mask(self.shapes, placed, rows, questions)
+            return _answers_of(rows[hit], questions[hit], count)
+        index = self.index
+        origin, shifts = images_of(boxes[:, 0], boxes[:, 1], self._around(), bounds)
+        found = index.query(boxes[origin] + shifts[:, np.newaxis], workers=workers)
+        bits = None if bits is None else (bits[0][origin], bits[1][origin])
+        rows, images = self._allowed(found.rows, found.questions, bits)
+        questions = origin[images].astype(np.int32)
+        hit = overlap_mask(self.shapes, placed, rows, questions, shifts[images])
+        # What is large may be met by several images of a question.
+        keys = np.unique(questions[hit].astype(np.int64) << 32 | rows[hit])
+        return _answers_of((keys & 0xFFFF_FFFF).astype(np.int32), (keys >> 32).astype(np.int32), count)
+
+    def _answers(self, rows: Rows, questions: Rows, bits: Bits, count: int) -> Answers:
         return _answers_of(*self._allowed(rows, questions, bits), count)
 
-    def _bits_of_questions(
-        self, count: int, layer: Any, mask: Any
-    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]] | None:
+    def _bits_of_questions(self, count: int, layer: Any, mask: Any) -> Bits:
         if layer is None and mask is None:
             return None
         names = self._layers
         return names.bits_of_questions(layer, count, "layer"), names.bits_of_questions(mask, count, "mask")
 
-    def _allowed(self, rows: Rows, questions: Rows, bits: tuple[Any, Any] | None) -> tuple[Rows, Rows]:
+    def _allowed(self, rows: Rows, questions: Rows, bits: Bits) -> tuple[Rows, Rows]:
         """Keep the rows that layers and masks allow; -1 is none."""
         if (none := rows < 0).any():
             rows, questions = rows[~none], questions[~none]
@@ -340,21 +375,16 @@ def _answers_of(rows: Rows, questions: Rows, count: int) -> Answers:
     return Answers(rows, offsets)
 
 
-def _k_nearest(
-    rows: Rows,
-    questions: Rows,
-    near: NDArray[np.float64],
-    count: int,
-    k: int,
-    limit: NDArray[np.float64],
-) -> Nearest:
-    """Choose the k nearest of each question, of equally near ones the least row."""
-    within = near <= limit[questions]
-    rows, questions, near = rows[within], questions[within], near[within]
-    order = np.lexsort((rows, near, questions))
+def _k_nearest(rows: Rows, questions: Rows, near: Floats, k: int, limit: Floats) -> Nearest:
+    """Choose the k nearest of each question, of equally near ones the least row; a row that is named twice, once."""
+    count = len(limit)
+    within = np.flatnonzero(near <= limit[questions])
+    order = within[np.lexsort((near[within], rows[within], questions[within]))]
+    same = (rows[order[1:]] == rows[order[:-1]]) & (questions[order[1:]] == questions[order[:-1]])
+    order = np.delete(order, np.flatnonzero(same) + 1)
+    order = order[np.lexsort((rows[order], near[order], questions[order]))]
     rows, questions, near = rows[order], questions[order], near[order]
-    begins = np.searchsorted(questions, np.arange(count))
-    places = np.arange(len(rows)) - begins[questions]
+    places = np.arange(len(rows)) - np.searchsorted(questions, np.arange(count))[questions]
     first = places < k
     found = Nearest(np.full((count, k), -1, np.int32), np.full((count, k), np.inf))
     found.index[questions[first], places[first]] = rows[first]

@@ -102,7 +102,9 @@ class WorldRays(WorldQueries):
             As `query`.
         """
         rays = self._rays(origins, directions, max_distance)
-        rows, questions, distances, _ = self._hits(*rays, workers, self._bits_of_questions(len(rays[0]), layer, mask))
+        bits = self._bits_of_questions(len(rays[0]), layer, mask)
+        with self._guard.reading:
+            rows, questions, distances, _ = self._hits(*rays, workers, bits)
         offsets = np.searchsorted(questions, np.arange(len(rays[0]) + 1)).astype(np.int64)
         return RayHitsAll(rows, offsets, distances)
 
@@ -188,11 +190,13 @@ class WorldRays(WorldQueries):
         swept = np.stack(
             [np.minimum(begin[:, 0], begin[:, 0] + moved), np.maximum(begin[:, 1], begin[:, 1] + moved)], axis=1
         )
-        found = self.index.query(swept, workers=workers)
-        rows, questions = self._allowed(found.rows, found.questions, self._bits_of_questions(count, layer, mask))
-        near = _may_touch(begin, moved, self.shapes.boxes, rows, questions)
-        rows, questions = rows[near], questions[near]
-        times, _ = impacts(moving, self.shapes, questions, rows, moved[questions])
+        bits = self._bits_of_questions(count, layer, mask)
+        with self._guard.reading:
+            found = self.index.query(swept, workers=workers)
+            rows, questions = self._allowed(found.rows, found.questions, bits)
+            near = _may_touch(begin, moved, self.shapes.boxes, rows, questions)
+            rows, questions = rows[near], questions[near]
+            times, _ = impacts(moving, self.shapes, questions, rows, moved[questions])
         index, time, _ = _first_of_each(rows, questions, times, count)
         return SweepHits(index, time)
 
@@ -210,13 +214,14 @@ class WorldRays(WorldQueries):
         begin, along, limit = self._rays(origins, directions, max_distance)
         count = len(begin)
         bits = self._bits_of_questions(count, layer, mask)
-        # How far the shape in the first box is, if the ray hits it: whatever is behind need not be looked at.
-        boxes = self.index.raycast(begin, along, limit, workers=workers).index
-        rows, questions = self._allowed(boxes, np.arange(count, dtype=np.int32), bits)
-        distance, _ = self._distances(rows, begin[questions], along[questions])
-        reach = limit.copy()
-        reach[questions] = np.minimum(reach[questions], distance)
-        rows, questions, distances, normals = self._hits(begin, along, reach, workers, bits)
+        with self._guard.reading:
+            # How far the shape in the first box is, if the ray hits it: whatever is behind need not be looked at.
+            boxes = self.index.raycast(begin, along, limit, workers=workers).index
+            rows, questions = self._allowed(boxes, np.arange(count, dtype=np.int32), bits)
+            distance, _ = self._distances(rows, begin[questions], along[questions])
+            reach = limit.copy()
+            reach[questions] = np.minimum(reach[questions], distance)
+            rows, questions, distances, normals = self._hits(begin, along, reach, workers, bits)
         index, first, places = _first_of_each(rows, questions, distances, count)
         normal = np.zeros((count, self.dimension))
         normal[index >= 0] = normals[places]

@@ -124,7 +124,8 @@ class WorldViews(WorldRays):
         begin, along = _one_ray(origin, direction)
         bits = self._bits_of_questions(1, layer, mask)
         rays = self._rays([begin], [along], max_distance)
-        rows, _, distances, normals = self._hits(*rays, 1, bits)
+        with self._guard.reading:
+            rows, _, distances, normals = self._hits(*rays, 1, bits)
         length = float(np.sqrt((rays[1][0] * rays[1][0]).sum()))
         ahead = rays[1][0] / (length if length > 0 else 1.0)
         return [
@@ -164,7 +165,8 @@ class WorldViews(WorldRays):
         ValueError, TypeError
             As `query`; both `matrix` and `planes`, or neither; a singular matrix.
         """
-        found = self.index.frustum(matrix, planes=planes, depth=depth, workers=workers)
+        with self._guard.reading:
+            found = self.index.frustum(matrix, planes=planes, depth=depth, workers=workers)
         count = len(found.offsets) - 1
         return self._answers(found.rows, found.questions, self._bits_of_questions(count, layer, mask), count)
 
