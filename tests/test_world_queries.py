@@ -144,6 +144,34 @@ def test_nearest_prefers_the_least_row_among_equals():
 
 
 @pytest.mark.parametrize(("d", "seed"), CASES)
+def test_periodic_world_is_asked_across_its_borders(d, seed):
+    bounds = np.stack([np.full(d, 1.0), np.full(d, EXTENT - 1.0)])
+    world, rng = make_world(d, seed, border="wrap", bounds=bounds)
+    world.positions[:] = 1 + (world.positions - 1) % (EXTENT - 2)
+    world.refresh()
+    period = EXTENT - 2
+    points, radii = rng.uniform(-9, EXTENT + 9, (40, d)), rng.uniform(0, 2, 40)
+    radii[0] = 50  # meets everything, many times
+    balls = bp.Shapes(circle_or_sphere(d, radii), points)
+    dots = bp.Shapes(circle_or_sphere(d, 0.0), points)
+    questions, rows = every_pair(world, 40)
+    hit, gap = np.zeros(len(rows), bool), np.full(len(rows), np.inf)
+    for step in np.ndindex(*[9] * d):
+        offsets = np.broadcast_to((np.array(step) - 4.0) * period, (len(rows), d)).copy()
+        hit |= overlap_mask(world.shapes, balls, rows, questions, offsets)
+        gap = np.minimum(gap, separations(world.shapes, dots, rows, questions, offsets)[0])
+    found = world.query_ball(points, radii)
+    assert found.questions.tolist() == questions[hit].tolist()
+    assert found.rows.tolist() == rows[hit].tolist()
+    assert len(found.rows) > world.query_ball(points[1:], radii[1:]).counts.sum()
+    nearest = world.nearest(points, 5)
+    gap = np.sort(np.maximum(gap, 0).reshape(40, -1), axis=1)[:, :5]
+    np.testing.assert_allclose(nearest.distance, gap, rtol=1e-9, atol=1e-12)
+    assert all(len(set(some)) == 5 for some in nearest.index.tolist())
+    assert world.query(np.tile([[-np.inf], [np.inf]], (1, 1, d))).rows.tolist() == world.rows.tolist()
+
+
+@pytest.mark.parametrize(("d", "seed"), CASES)
 def test_rays_hit_the_shapes(d, seed):
     world, rng = make_world(d, seed)
     origins, directions = rng.uniform(-2, EXTENT + 2, (50, d)), rng.normal(0, 1, (50, d)) * rng.uniform(0.1, 9, (50, 1))

@@ -108,7 +108,7 @@ class Actor:
         """Whether it is in its world."""
         if self._world is None:
             return False
-        return bool(self._world.generations[self._handle & 0xFFFF_FFFF] == self._handle >> 32)
+        return bool(self._world._columns.rows.generation[self._handle & 0xFFFF_FFFF] == self._handle >> 32)
 
     @property
     def row(self) -> int:

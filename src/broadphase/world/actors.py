@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
+from weakref import KeyedRef
 
 import numpy as np
 
@@ -23,7 +23,8 @@ class Actors:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._seen: WeakValueDictionary[int, Actor] = WeakValueDictionary()
+        # As a WeakValueDictionary, at half its cost.
+        self._seen: dict[int, KeyedRef[int, Actor]] = {}
         self._held: dict[int, Actor] = {}
         # Of the removed, those of this step and of the last: their pairs are still to end.
         self._gone: dict[int, Actor] = {}
@@ -51,7 +52,7 @@ class Actors:
         actor._handle = self._handle(row)
         if data is not None:
             actor._data = data
-        self._seen[actor._handle] = actor
+        self._note(actor)
         hooks = type(actor)._hooks
         if hooks:
             self._reserve(row + 1)
@@ -74,19 +75,21 @@ class Actors:
 
     def of_handle(self, handle: int) -> Actor:
         """Get the actor of a handle, of what has been removed, too."""
-        actor = self._seen.get(handle)  # whoever is held is seen
+        reference = self._seen.get(handle)  # whoever is held is seen
+        actor = None if reference is None else reference()
         if actor is None:
             actor = Actor()
             actor._world, actor._handle = self._world, handle
-            self._seen[handle] = actor
+            self._note(actor)
         return actor
 
-    def held(self, handle: int) -> Actor | None:
+    def kept(self, handle: int) -> Actor | None:
         """Get the actor of a handle if the world keeps it, or kept it until it was removed."""
-        for kept in (self._held, self._gone, self._gone_before):
-            if handle in kept:
-                return kept[handle]
-        return None
+        actor = self._held.get(handle)
+        if actor is None and (self._gone or self._gone_before):
+            actor = self._gone.get(handle)
+            return self._gone_before.get(handle) if actor is None else actor
+        return actor
 
     def data(self) -> dict[int, Any]:
         """Give what is kept with each row that has any."""
@@ -153,13 +156,21 @@ class Actors:
             return np.array([self._own_row(part) if isinstance(part, Actor) else part for part in value], np.int32)
         return value
 
+    def _note(self, actor: Actor) -> None:
+        self._seen[actor._handle] = KeyedRef(actor, self._overlook, actor._handle)
+
+    def _overlook(self, reference: KeyedRef[int, Actor]) -> None:
+        """Drop the reference to an actor that is no more, unless another is in its place."""
+        if self._seen.get(reference.key) is reference:
+            del self._seen[reference.key]
+
     def _own_row(self, actor: Actor) -> int:
         if actor._world is not None and actor._world is not self._world:
             raise UnknownRowError(f"{actor!r} is in another world")
         return actor.row
 
     def _handle(self, row: int) -> int:
-        return int(self._world.generations[row]) << 32 | row
+        return int(self._world._columns.rows.generation[row]) << 32 | row
 
     def _reserve(self, slots: int) -> None:
         if slots > len(self._hooks):

@@ -119,9 +119,9 @@ class Handlers:
                 target, kind, first, second, records = queue.popleft()
                 if isinstance(target, Registration):
                     if target.active:
-                        target.function(Event(kind, actors.of_handle(first), actors.of_handle(second), records))
+                        target.function(Event(kind, first, second, records))
                     continue
-                actor = actors.held(first)
+                actor = actors.kept(first)
                 if actor is None:
                     continue
                 other = actors.of_handle(second)
@@ -135,10 +135,10 @@ class Handlers:
         actors.let_go()
 
     def _calls(self, frame: Frame) -> Any:
-        pairs = {"exit": frame.exit, "enter": frame.enter, "stay": frame.stay}
-        calls = _Calls(pairs, frame.exit_handles, self._world.generations)
+        calls = _Calls(frame, self._world.generations)
+        layers = self._world.layers
         for watch in self._by_layers.values():
-            chosen = watch.choose(self._world.layers, frame.exit, frame.enter, frame.stay)
+            chosen = watch.choose(layers, calls.pairs)
             for kind, (places, is_swapped) in chosen.items():
                 for registration in watch.of_kind(kind):
                     calls.add(kind, places, registration, registration.number, is_swapped)
@@ -149,8 +149,7 @@ class Handlers:
     def _choose_hooks(self, calls: _Calls) -> None:
         actors = self._world._actors
         for kind, hook in (("exit", SEPARATED), ("enter", HIT), ("stay", HIT)):
-            pairs = calls.pairs[kind]
-            if not len(pairs) or not actors.has(hook):
+            if not actors.has(hook) or not len(pairs := calls.pairs(kind)):
                 continue
             concerned = actors.overriding(pairs, hook)
             if hook == SEPARATED:
@@ -158,7 +157,7 @@ class Handlers:
                 concerned = actors.left(handles) | concerned
                 # A row may be in use again, by one that overrides what the removed one did not.
                 for place, side in np.argwhere(concerned).tolist():
-                    actor = actors.held(int(handles[place, side]))
+                    actor = actors.kept(int(handles[place, side]))
                     concerned[place, side] = actor is not None and bool(actor._hooks & SEPARATED)
             for side in range(2):
                 places = np.flatnonzero(concerned[:, side])
@@ -171,7 +170,7 @@ class Handlers:
         layers = self._world.layers
         wants_stays = any(one.kind == "stay" for watch in self._by_actor.values() for one in watch.registrations)
         for kind in _KINDS:
-            if not len(calls.pairs[kind]) or (kind == "stay" and not wants_stays):
+            if (kind == "stay" and not wants_stays) or not len(calls.pairs(kind)):
                 continue
             handles = calls.handles(kind)
             for place, side in np.argwhere(np.isin(handles, watched)).tolist():
@@ -213,19 +212,24 @@ class Handlers:
 class _Calls:
     """Calls to be made, collected by handler and put in the order of events."""
 
-    def __init__(
-        self, pairs: dict[str, Pairs], exit_handles: NDArray[np.int64], generations: NDArray[np.int64]
-    ) -> None:
-        self.pairs = pairs
-        self._handles = {"exit": exit_handles}
+    def __init__(self, frame: Frame, generations: NDArray[np.int64]) -> None:
+        self._frame = frame
+        self._pairs: dict[str, Pairs] = {}
+        self._handles = {"exit": frame.exit_handles}
         self._generations = generations
         self._targets: list[Any] = []
         self._parts: list[tuple[NDArray[np.int64], NDArray[np.bool_]]] = []
 
+    def pairs(self, kind: str) -> Pairs:
+        """Give the pairs of a kind, shape (m, 2)."""
+        if kind not in self._pairs:
+            self._pairs[kind] = getattr(self._frame, kind)  # those that stay are put together only when asked for
+        return self._pairs[kind]
+
     def handles(self, kind: str) -> NDArray[np.int64]:
         """Give the handles of all pairs of a kind, shape (m, 2)."""
         if kind not in self._handles:
-            pairs = self.pairs[kind]
+            pairs = self.pairs(kind)
             self._handles[kind] = self._generations[pairs] << 32 | pairs
         return self._handles[kind]
 

@@ -76,21 +76,22 @@ class LayerWatch:
         if all(registration.kind == "enter" for registration in self.registrations):
             self._keys, self._is_swapped = None, np.zeros(0, np.bool_)
 
-    def choose(self, layers: NDArray[np.uint64], exits: Pairs, enters: Pairs, stays: Pairs) -> dict[str, Chosen]:
-        """Find the places of the pairs that match in each of three sorted arrays, and which are to be swapped.
+    def choose(self, layers: NDArray[np.uint64], pairs_of: Callable[[str], Pairs]) -> dict[str, Chosen]:
+        """Find the places of the pairs that match in the sorted arrays of a frame, and which are to be swapped.
 
-        To be called once for each frame.
+        To be called once for each frame, with what gives its pairs of a kind.
         """
         chosen: dict[str, Chosen] = {}
+        enters = pairs_of("enter")
         if self._keys is not None:
-            ended = keys_of(exits)
+            ended = keys_of(pairs_of("exit"))
             places = np.flatnonzero(_are_in(ended, self._keys))
             found = np.searchsorted(self._keys, ended[places])
             chosen["exit"] = places, self._is_swapped[found]
             if len(found):
                 self._keys, self._is_swapped = np.delete(self._keys, found), np.delete(self._is_swapped, found)
             if self.of_kind("stay"):
-                lasting = keys_of(stays)
+                lasting = keys_of(pairs_of("stay"))
                 open_still = _are_in(self._keys, lasting)  # what a step has put off is in neither list
                 chosen["stay"] = np.searchsorted(lasting, self._keys[open_still]), self._is_swapped[open_still]
         if len(enters):

@@ -12,6 +12,7 @@ from broadphase.index.octree import Octree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from broadphase.contacts import Contacts
     from broadphase.world.actor import Actor
     from broadphase.world.frame import Frame
     from broadphase.world.state import WorldState
@@ -42,31 +43,42 @@ class StepInfo(NamedTuple):
 
 
 class Contact:
-    """Where two shapes touch.
+    """Where two shapes touch."""
 
-    Attributes
-    ----------
-    normal : ndarray, shape (d,), float64
-        Unit vector, from the event's actor to the other.
-    depth : float
-        How far to move one of them along it until they only touch.
-    points : ndarray, shape (k, d), float64
-        The deepest first, midway between the two surfaces; at most 2 in the plane, 4 in space.
-    """
+    __slots__ = ("_contacts", "_place", "_sign")
 
-    __slots__ = ("depth", "normal", "points")
-
-    def __init__(self, normal: NDArray[np.float64], depth: float, points: NDArray[np.float64]) -> None:
-        self.normal, self.depth, self.points = normal, depth, points
+    def __init__(self, contacts: Contacts, place: int, sign: float) -> None:
+        self._contacts, self._place, self._sign = contacts, place, sign
 
     def __repr__(self) -> str:
         return f"Contact(normal={self.normal.tolist()}, depth={self.depth}, points={self.points.tolist()})"
 
     @property
+    def normal(self) -> NDArray[np.float64]:
+        """Unit vector from the event's actor to the other, shape (d,)."""
+        normal: NDArray[np.float64] = self._contacts.normals[self._place] * self._sign + 0.0  # no -0.0
+        return normal
+
+    @property
+    def depth(self) -> float:
+        """How far to move one of them along the normal until they only touch."""
+        return float(self._contacts.depths[self._place])
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """Points midway between the surfaces, the deepest first, shape (k, d): at most 2 in the plane, 4 in space."""
+        points: NDArray[np.float64] = self._contacts.points[self._place, : self._contacts.counts[self._place]]
+        return points
+
+    @property
     def position(self) -> NDArray[np.float64]:
         """The deepest point, shape (d,)."""
-        deepest: NDArray[np.float64] = self.points[0]
+        deepest: NDArray[np.float64] = self._contacts.points[self._place, 0]
         return deepest
+
+    def flipped(self) -> Contact:
+        """Give the same contact, seen from the other side."""
+        return Contact(self._contacts, self._place, -self._sign)
 
 
 class FrameRecords:
@@ -88,8 +100,7 @@ class FrameRecords:
         place = int(np.searchsorted(self._keys, key))
         if place == len(self._keys) or self._keys[place] != key:
             return None
-        normal = contacts.normals[place] * (1.0 if first < second else -1.0) + 0.0
-        return Contact(normal, float(contacts.depths[place]), contacts.points[place, : contacts.counts[place]].copy())
+        return Contact(contacts, place, 1.0 if first < second else -1.0)
 
 
 class Event:
@@ -101,16 +112,17 @@ class Event:
     ----------
     kind : {"enter", "stay", "exit"}
         What happened.
-    actor, other : Actor
-        The two. `actor` is the one that matched the first name that the handler was registered with. An earlier
-        handler may have removed one: see `Actor.alive`.
     """
 
-    __slots__ = ("_contact", "_records", "actor", "kind", "other")
+    __slots__ = ("_actor", "_contact", "_first", "_other", "_records", "_second", "kind")
 
-    def __init__(self, kind: str, actor: Actor, other: Actor, records: FrameRecords) -> None:
-        self.kind, self.actor, self.other, self._records = kind, actor, other, records
+    def __init__(self, kind: str, first: int, second: int, records: FrameRecords) -> None:
+        self.kind, self._first, self._second, self._records = kind, first, second, records
         self._contact: Contact | None = None
+        # Actors are made when they are asked for; those that the world keeps are kept here, too.
+        actors = records.world._actors
+        self._actor = actors.kept(first)
+        self._other = actors.kept(second)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Event):
@@ -122,6 +134,20 @@ class Event:
 
     def __repr__(self) -> str:
         return f"<{self.kind} of {self.actor!r} and {self.other!r} in frame {self.number}>"
+
+    @property
+    def actor(self) -> Actor:
+        """The one that matched the first name that the handler was registered with."""
+        if self._actor is None:
+            self._actor = self._records.world._actors.of_handle(self._first)
+        return self._actor
+
+    @property
+    def other(self) -> Actor:
+        """The other one."""
+        if self._other is None:
+            self._other = self._records.world._actors.of_handle(self._second)
+        return self._other
 
     @property
     def number(self) -> int:
@@ -141,7 +167,7 @@ class Event:
         """
         if self._contact is None and self.kind != "exit":
             mask = 0xFFFF_FFFF
-            self._contact = self._records.contact(self.actor.handle & mask, self.other.handle & mask)
+            self._contact = self._records.contact(self._first & mask, self._second & mask)
         return self._contact
 
     @property
@@ -157,13 +183,13 @@ class Event:
 
     def flipped(self) -> Event:
         """Give the same event with the two the other way round."""
-        event = Event(self.kind, self.other, self.actor, self._records)
-        if (contact := self._contact) is not None:
-            event._contact = Contact(-contact.normal + 0.0, contact.depth, contact.points)
+        event = Event(self.kind, self._second, self._first, self._records)
+        if self._contact is not None:
+            event._contact = self._contact.flipped()
         return event
 
     def _identity(self) -> tuple[object, ...]:
-        return self.kind, self.number, id(self._records.world), frozenset((self.actor.handle, self.other.handle))
+        return self.kind, self.number, id(self._records.world), frozenset((self._first, self._second))
 
 
 class Hit:
