@@ -27,7 +27,7 @@ SHAPES = {
     ],
 }
 CASES = [(d, seed) for d in (2, 3) for seed in range(4)]
-EXTENT = 9.0
+EXTENT = {2: 9.0, 3: 5.0}
 
 
 def make_world(d, seed, **options):
@@ -37,7 +37,7 @@ def make_world(d, seed, **options):
     for shapes in SHAPES[d](rng, 12):
         turns = rng.uniform(0, 6, 12) if d == 2 else rng.normal(0, 1, (12, 4))
         layer = [("ball", "wall", "mud")[number] for number in rng.integers(0, 3, 12)]
-        world.add_many(shapes, rng.uniform(0, EXTENT, (12, d)), rotations=turns, layer=layer)
+        world.add_many(shapes, rng.uniform(0, EXTENT[d], (12, d)), rotations=turns, layer=layer)
     world.remove(rng.choice(world.rows, 11, replace=False))
     return world, rng
 
@@ -63,7 +63,7 @@ def circle_or_sphere(d, radius):
 @pytest.mark.parametrize(("d", "seed"), CASES)
 def test_query_boxes_finds_the_shapes_not_their_boxes(d, seed):
     world, rng = make_world(d, seed)
-    corner, size = rng.uniform(-1, EXTENT, (40, d)), rng.uniform(0, 2, (40, d))
+    corner, size = rng.uniform(-1, EXTENT[d], (40, d)), rng.uniform(0, 2, (40, d))
     box = bp.Rectangle(*size.T) if d == 2 else bp.Box(*size.T)
     placed = bp.Shapes(box, corner + size / 2)
     answers = world.query(np.stack([corner, corner + size], axis=1))
@@ -89,7 +89,7 @@ def test_query_boxes_may_be_endless():
 @pytest.mark.parametrize(("d", "seed"), CASES)
 def test_query_points_balls_shapes_and_turned_boxes(d, seed):
     world, rng = make_world(d, seed)
-    points, radii = rng.uniform(0, EXTENT, (60, d)), rng.uniform(0, 2, 60)
+    points, radii = rng.uniform(0, EXTENT[d], (60, d)), rng.uniform(0, 2, 60)
     turns = rng.uniform(0, 6, 60) if d == 2 else rng.normal(0, 1, (60, 4))
     check_overlaps(world, world.query_points(points), bp.Shapes(bp.Point(), points))
     assert check_overlaps(world, world.query_ball(points, radii), bp.Shapes(circle_or_sphere(d, radii), points))
@@ -106,7 +106,7 @@ def test_query_points_balls_shapes_and_turned_boxes(d, seed):
 @pytest.mark.parametrize("k", [1, 3, 200])
 def test_nearest_is_by_the_distance_to_the_shape(d, seed, k):
     world, rng = make_world(d, seed)
-    points = rng.uniform(-3, EXTENT + 3, (30, d))
+    points = rng.uniform(-3, EXTENT[d] + 3, (30, d))
     limit = np.where(rng.random(30) < 0.3, rng.uniform(0, 2, 30), np.inf)
     check_nearest(world, points, k, limit, {}, world.rows)
 
@@ -118,7 +118,7 @@ def test_nearest_with_layers(k, bits):
     rows = world.rows
     if "mask" in bits:
         rows = rows[(world.layers[rows] & np.uint64(world._layers.bits(bits["mask"]))) != 0]
-    check_nearest(world, rng.uniform(-3, EXTENT + 3, (30, 2)), k, np.full(30, np.inf), bits, rows)
+    check_nearest(world, rng.uniform(-3, EXTENT[2] + 3, (30, 2)), k, np.full(30, np.inf), bits, rows)
 
 
 def check_nearest(world, points, k, limit, bits, rows):
@@ -145,13 +145,13 @@ def test_nearest_prefers_the_least_row_among_equals():
 
 @pytest.mark.parametrize(("d", "seed"), CASES)
 def test_periodic_world_is_asked_across_its_borders(d, seed):
-    bounds = np.stack([np.full(d, 1.0), np.full(d, EXTENT - 1.0)])
+    bounds = np.stack([np.full(d, 1.0), np.full(d, EXTENT[d] - 1.0)])
     world, rng = make_world(d, seed, border="wrap", bounds=bounds)
-    world.positions[:] = 1 + (world.positions - 1) % (EXTENT - 2)
+    world.positions[:] = 1 + (world.positions - 1) % (EXTENT[d] - 2)
     world.refresh()
-    period = EXTENT - 2
-    points, radii = rng.uniform(-9, EXTENT + 9, (40, d)), rng.uniform(0, 2, 40)
-    radii[0] = 50  # meets everything, many times
+    period = EXTENT[d] - 2
+    points, radii = rng.uniform(-period, EXTENT[d] + period, (40, d)), rng.uniform(0, 2, 40)
+    radii[0] = 5 * period / 2  # meets everything, many times
     balls = bp.Shapes(circle_or_sphere(d, radii), points)
     dots = bp.Shapes(circle_or_sphere(d, 0.0), points)
     questions, rows = every_pair(world, 40)
@@ -174,7 +174,8 @@ def test_periodic_world_is_asked_across_its_borders(d, seed):
 @pytest.mark.parametrize(("d", "seed"), CASES)
 def test_rays_hit_the_shapes(d, seed):
     world, rng = make_world(d, seed)
-    origins, directions = rng.uniform(-2, EXTENT + 2, (50, d)), rng.normal(0, 1, (50, d)) * rng.uniform(0.1, 9, (50, 1))
+    origins = rng.uniform(-2, EXTENT[d] + 2, (50, d))
+    directions = (rng.uniform(0, EXTENT[d], (50, d)) - origins) * rng.uniform(0.1, 9, (50, 1))
     directions[0] = 0
     limit = np.where(rng.random(50) < 0.3, rng.uniform(0, 5, 50), np.inf)
     questions, rows = every_pair(world, 50)
@@ -193,7 +194,7 @@ def test_rays_hit_the_shapes(d, seed):
         np.testing.assert_allclose(every.of(j)[1], away[j][order], rtol=1e-12)
         assert first.index[j] == (rows[order[0]] if len(order) else -1)
         hits += len(order)
-    assert hits > 50
+    assert hits > 20
     assert world.raycast_any(origins, directions, limit).tolist() == (first.index >= 0).tolist()
 
 
@@ -208,7 +209,8 @@ def test_rays_of_any_length_measure_in_the_unit_of_the_world():
 @pytest.mark.parametrize(("d", "seed"), CASES)
 def test_shapecast_finds_the_first_on_the_way(d, seed):
     world, rng = make_world(d, seed)
-    begin, motion = rng.uniform(-4, EXTENT + 4, (30, d)), rng.normal(0, 6, (30, d))
+    begin = rng.uniform(-4, EXTENT[d] + 4, (30, d))
+    motion = rng.uniform(0, EXTENT[d], (30, d)) - begin
     motion[:2] = 0
     shape = circle_or_sphere(d, rng.uniform(0, 0.5, 30))
     questions, rows = every_pair(world, 30)
@@ -226,7 +228,7 @@ def test_shapecast_finds_the_first_on_the_way(d, seed):
 @pytest.mark.parametrize("question", ["query", "query_ball", "raycast_all", "shapecast"])
 def test_layers_filter_every_question(question):
     world, rng = make_world(2, 3)
-    points = rng.uniform(0, EXTENT, (40, 2))
+    points = rng.uniform(0, EXTENT[2], (40, 2))
     ask = {
         "query": lambda **bits: world.query(np.stack([points, points + 2], axis=1), **bits),
         "query_ball": lambda **bits: world.query_ball(points, 1.5, **bits),
@@ -316,7 +318,7 @@ def test_questions_refuse(ask):
 def test_questions_are_answered_alike_whatever_the_method(method):
     world, rng = make_world(2, 1, method=method)
     other, _ = make_world(2, 1)
-    points = rng.uniform(0, EXTENT, (20, 2))
+    points = rng.uniform(0, EXTENT[2], (20, 2))
     for ask in (
         lambda w: w.query_ball(points, 1.0),
         lambda w: w.nearest(points, 3),
