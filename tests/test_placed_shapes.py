@@ -211,15 +211,16 @@ def test_positions_and_float32_are_copied_to_float64():
     assert shapes.positions.tolist() == [[0, 0], [5, 0]]
 
 
-def test_boxes_given_corner_for_corner_are_those_boxes():
-    corners = np.random.default_rng(4).normal(size=(50, 2, 2))
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_boxes_given_corner_for_corner_are_those_boxes(dimension):
+    corners = np.random.default_rng(4).normal(size=(50, 2, dimension))
     corners.sort(axis=1)
     shapes = bp.Shapes._of_boxes(corners)
-    assert np.array_equal([shapes.store.placed(row) for row in range(50)], corners.reshape(50, 4))
+    assert np.array_equal([shapes.store.placed(row) for row in range(50)], corners.reshape(50, 2 * dimension))
     assert shapes.store.kind(0) == ShapeKind.BOX
     assert np.array_equal(bp.overlaps(shapes), bp.pairs(corners, sort=True))
     with pytest.raises(TypeError, match="a view of a world"):
-        shapes.move((0, 0))
+        shapes.move(np.zeros(dimension))
 
 
 def test_shapes_of_a_world_are_asked_like_others_and_not_moved():

@@ -237,7 +237,9 @@ def time_of_impact(
     which = _checked_pairs(pairs, a, other)
     relative = _vectors(motions, "motions", len(which), a.dimension)
     if np.ndim(other_motions) or other_motions != 0.0:
-        relative = relative - _vectors(other_motions, "other_motions", len(which), a.dimension)
+        others = _vectors(other_motions, "other_motions", len(which), a.dimension)
+        with np.errstate(over="ignore"):
+            relative = relative - others
         if not np.isfinite(relative).all():
             row = int(np.argmin(np.isfinite(relative).all(axis=1)))
             raise ValueError(f"motions: row {row} less the other's is too long for float64")

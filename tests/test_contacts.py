@@ -1,0 +1,312 @@
+"""The narrow phase over arrays: every kind with every other, in one call as one by one, and against plain NumPy."""
+
+import re
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.contacts import narrow
+from broadphase.testing.shape_oracle import parts_of, shape_distance
+from shape_cases import KINDS, hull, mixed, rotations
+
+NAN = float("nan")
+COUNTS = {2: 150, 3: 40}  # of shapes; the oracle takes its time
+
+
+def scene(dimension, count=None, seed=0, spread=2.0):
+    rng = np.random.default_rng(seed)
+    count = count or COUNTS[dimension]
+    shapes = mixed(rng, dimension, count)
+    places, turns = rng.normal(size=(count, dimension)) * spread, rotations(rng, dimension, count)
+    parts = [parts_of(*each) for each in zip(shapes, places, turns, strict=True)]
+    return bp.Shapes(shapes, places, turns), parts, rng
+
+
+def every_pair(count):
+    return np.stack(np.triu_indices(count, 1), axis=1).astype(np.int32)
+
+
+def some_pairs(rng, count, wanted=400):
+    return rng.integers(count, size=(wanted, 2))
+
+
+@pytest.mark.parametrize("dimension", KINDS)
+def test_distances_are_those_of_plain_numpy(dimension):
+    shapes, parts, rng = scene(dimension)
+    pairs = some_pairs(rng, len(shapes))
+    expected = [shape_distance(parts[i], parts[j]) for i, j in pairs.tolist()]
+    assert np.allclose(bp.distance(shapes, pairs=pairs), expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("dimension", KINDS)
+def test_overlaps_are_the_pairs_without_a_distance(dimension):
+    shapes, _, _ = scene(dimension)
+    everything = every_pair(len(shapes))
+    distances = bp.distance(shapes, pairs=everything)
+    assert np.abs(distances).min() > 1e-9  # so that rounding decides nothing
+    found = bp.overlaps(shapes)
+    assert found.dtype == np.int32
+    assert np.array_equal(found, everything[distances <= 0])
+    assert np.array_equal(bp.overlaps(shapes, pairs=everything[::-1]), everything[::-1][distances[::-1] <= 0])
+
+
+@pytest.mark.parametrize("dimension", KINDS)
+def test_two_sets_are_asked_as_one_set_of_both(dimension):
+    both, _, _ = scene(dimension, 60, spread=1.0)
+    halves = [bp.Shapes([both[row] for row in rows], both.positions[rows.start : rows.stop],
+                        both.rotations[rows.start : rows.stop]) for rows in (range(25), range(25, 60))]  # fmt: skip
+    found = bp.overlaps(both)
+    of_both = found[(found[:, 0] < 25) & (found[:, 1] >= 25)]
+    across = of_both - [0, 25]
+    assert len(across) > 20
+    assert np.array_equal(bp.overlaps(*halves), across)
+    assert np.allclose(bp.distance(*halves, pairs=across), bp.distance(both, pairs=of_both), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dimension", KINDS)
+def test_one_call_for_all_kinds_equals_a_call_for_each_pair(dimension):
+    shapes, _, rng = scene(dimension, 40, spread=0.5)
+    pairs = bp.overlaps(shapes)
+    assert len(pairs) > 70
+    together = bp.contacts(shapes, pairs=pairs)
+    origins, directions = rng.normal(size=(2, len(pairs), dimension)) * 3
+    motions = rng.normal(size=(len(pairs), dimension))
+    apart = some_pairs(rng, len(shapes), len(pairs))
+    distances, hits = bp.distance(shapes, pairs=apart), bp.raycast(shapes, origins, directions, rows=apart[:, 0])
+    impacts = bp.time_of_impact(shapes, pairs=apart, motions=motions)
+    for k in range(len(pairs)):
+        alone = bp.contacts(shapes, pairs=pairs[k : k + 1])
+        for field in bp.Contacts._fields:
+            assert np.array_equal(getattr(alone, field)[0], getattr(together, field)[k], equal_nan=field == "points")
+        assert bp.distance(shapes, pairs=[apart[k]])[0] == distances[k]
+        hit = bp.raycast(shapes, origins[k], directions[k], rows=[apart[k, 0]])
+        assert np.array_equal(hit.distances[0], hits.distances[k])
+        assert np.array_equal(hit.normals[0], hits.normals[k], equal_nan=True)
+        impact = bp.time_of_impact(shapes, pairs=[apart[k]], motions=motions[k])
+        assert np.array_equal(impact.times[0], impacts.times[k])
+
+
+@pytest.mark.parametrize("dimension", KINDS)
+def test_contacts_lead_out_of_each_other_and_lie_between_the_surfaces(dimension):
+    shapes, parts, _ = scene(dimension, 40, spread=0.7)
+    found = bp.contacts(shapes)
+    most = 2 if dimension == 2 else 4
+    assert np.array_equal(found.pairs, bp.overlaps(shapes))
+    assert found.points.shape == (len(found.pairs), most, dimension)
+    assert (found.counts.min(), found.counts.max()) == (1, most)
+    assert (found.depths >= 0).all()
+    assert np.allclose(np.linalg.norm(found.normals, axis=1), 1, rtol=0, atol=1e-12)
+    there = np.arange(most) < found.counts[:, np.newaxis]
+    assert np.array_equal(~np.isnan(found.points).any(axis=2), there)
+    assert np.array_equal(~np.isnan(found.points).all(axis=2), there)
+    single = [k for k, (i, j) in enumerate(found.pairs) if len(parts[i]) == len(parts[j]) == 1]
+    for k in single[:150]:
+        i, j = found.pairs[k]
+        apart = [part._replace(points=part.points + found.normals[k] * found.depths[k]) for part in parts[j]]
+        assert abs(shape_distance(parts[i], apart)) < 1e-9
+        for point in found.points[k, : found.counts[k]]:
+            place = parts_of(bp.Point(), point)
+            outside = max(shape_distance(parts[i], place), shape_distance(parts[j], place))
+            assert outside < found.depths[k] / 2 + 1e-9  # a flat shape does not hold what is midway
+
+
+@pytest.mark.parametrize("dimension", KINDS)
+def test_the_other_way_round_is_the_same_with_the_opposite_normal(dimension):
+    shapes, _, _ = scene(dimension, 60, spread=0.7)
+    pairs = bp.overlaps(shapes)
+    there, back = bp.contacts(shapes, pairs=pairs), bp.contacts(shapes, pairs=pairs[:, ::-1])
+    assert np.array_equal(back.pairs, pairs[:, ::-1])
+    assert np.array_equal(there.depths, back.depths)
+    assert np.array_equal(there.normals, -back.normals)
+
+
+@pytest.mark.parametrize("dimension", KINDS)
+def test_rays_enter_where_the_distance_ends(dimension):
+    shapes, parts, rng = scene(dimension, 60, seed=3)
+    rows = rng.integers(len(shapes), size=200)
+    origins = rng.normal(size=(200, dimension)) * 4
+    directions = shapes.positions[rows] - origins + rng.normal(size=(200, dimension))
+    hits = bp.raycast(shapes, origins, directions, rows=rows)
+    units = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    assert {2: 50, 3: 15}[dimension] < np.isfinite(hits.distances).sum() < 190
+    for k, row in enumerate(rows):
+        reach = hits.distances[k]
+        hit = np.isfinite(reach)
+        before = np.linspace(0, reach if hit else 20, 7)[: -1 if hit else None]
+        gaps = [shape_distance(parts[row], parts_of(bp.Point(), origins[k] + t * units[k])) for t in before]
+        if reach > 0:
+            assert min(gaps, default=1) > 0
+            assert np.isnan(hits.normals[k]).all() != hit
+        else:
+            assert gaps[0] <= 1e-9
+        if hit and reach > 0:
+            on_it = parts_of(bp.Point(), origins[k] + reach * units[k])
+            assert abs(shape_distance(parts[row], on_it)) < 1e-9
+            assert abs(np.linalg.norm(hits.normals[k]) - 1) < 1e-12
+            assert hits.normals[k] @ units[k] <= 1e-9
+
+
+def test_rays_end_at_their_longest_distance():
+    disc = bp.Shapes(bp.Circle(1), [[5, 0]])
+    hits = bp.raycast(disc, [[0, 0]] * 3, (1e-300, 0), rows=[0, 0, 0], max_distance=[3.9, 4, np.inf])
+    assert hits.distances.tolist() == [np.inf, 4, 4]
+    assert np.isnan(hits.normals[0]).all()
+    assert bp.raycast(disc, (0, 0), (1e300, 0)).distances.tolist() == [4]
+    assert bp.raycast(disc, (5, 0.5), (0, 0)).distances.tolist() == [0]
+    assert bp.raycast(disc, (9, 9), (0, 0)).distances.tolist() == [np.inf]
+
+
+@pytest.mark.parametrize("dimension", KINDS)
+def test_impacts_are_when_the_distance_ends(dimension):
+    shapes, parts, rng = scene(dimension, 60, seed=4)
+    pairs = some_pairs(rng, len(shapes), 150)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    others = rng.normal(size=(len(pairs), dimension))
+    motions = 1.5 * (shapes.positions[pairs[:, 1]] - shapes.positions[pairs[:, 0]]) + others
+    found = bp.time_of_impact(shapes, pairs=pairs, motions=motions, other_motions=others)
+    assert np.array_equal(found.pairs, pairs)
+    moving = (found.times > 0) & np.isfinite(found.times)
+    assert moving.sum() > 30
+
+    def gap(k, time):
+        i, j = pairs[k]
+        moved = [part._replace(points=part.points + time * (motions[k] - others[k])) for part in parts[i]]
+        return shape_distance(moved, parts[j])
+
+    for k in range(len(pairs)):
+        time = found.times[k]
+        if not np.isfinite(time):
+            assert min(gap(k, t) for t in np.linspace(0, 1, 6)) > 0
+            assert np.isnan(found.normals[k]).all()
+        elif time > 0:
+            assert abs(gap(k, time)) < 1e-8
+            assert min(gap(k, t) for t in np.linspace(0, time, 6)[:-1]) > 0
+            assert abs(np.linalg.norm(found.normals[k]) - 1) < 1e-12
+        else:
+            assert gap(k, 0) < 1e-9
+
+
+def test_touching_shapes_overlap():
+    shapes = bp.Shapes(
+        [bp.Circle(1), bp.Circle(2), bp.Rectangle(2, 2), bp.Point(), bp.Segment((0, -1), (0, 1))],
+        [[0, 0], [3, 0], [0, 2], [1, 3], [-1, 0]],
+    )
+    assert bp.overlaps(shapes).tolist() == [[0, 1], [0, 2], [0, 4], [2, 3], [2, 4]]
+    assert bp.distance(shapes, pairs=bp.overlaps(shapes)).tolist() == [0] * 5
+    assert bp.contacts(shapes).depths.tolist() == [0] * 5
+
+
+@pytest.mark.parametrize("dimension", KINDS)
+def test_no_shapes_and_no_pairs_have_empty_answers(dimension):
+    none = bp.Shapes([], np.empty((0, dimension)))
+    some = bp.Shapes(bp.Point(), np.zeros((3, dimension)))
+    assert bp.overlaps(none).shape == bp.overlaps(some, none).shape == bp.overlaps(none, some).shape == (0, 2)
+    for pairs in ([], np.empty((0, 2), int)):
+        assert bp.distance(some, pairs=pairs).shape == (0,)
+        assert bp.time_of_impact(some, pairs=pairs, motions=np.zeros(dimension)).times.shape == (0,)
+        found = bp.contacts(some, pairs=pairs)
+        assert [len(values) for values in found] == [0] * 5
+        assert found.points.shape == (0, {2: 2, 3: 4}[dimension], dimension)
+    assert bp.raycast(none, np.empty((0, dimension)), np.zeros(dimension)).normals.shape == (0, dimension)
+
+
+def test_pairs_of_any_integers_are_taken_and_a_shape_meets_itself():
+    shapes = bp.Shapes(bp.Circle([1, 2]), [[0, 0], [5, 0]])
+    for dtype in (np.int8, np.uint64, np.int64, ">i4"):
+        assert bp.distance(shapes, pairs=np.array([[0, 1], [1, 1]], dtype)).tolist() == [2, -4]
+    assert bp.distance(shapes, pairs=np.array([[0, 0], [1, 0]]).T[:, ::-1].tolist()).tolist() == [2, -2]
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda s, o: bp.overlaps(s, o), "a has 2 dimensions and b has 3"),
+        (lambda s, o: bp.distance(s, pairs=[[0, 1], [0, 2]]), "pairs, second: number 1 is 2, but there are 2 shapes"),
+        (lambda s, o: bp.distance(s, pairs=[[0, 1], [-1, 0]]), "pairs, first: number 1 is -1"),
+        (lambda s, o: bp.contacts(s, pairs=[0, 1]), "pairs must have shape (m, 2), not (2,)"),
+        (lambda s, o: bp.raycast(s, [[0, 0], [NAN, 0]], (1, 0)), "origins: row 1 has nan, which is not finite"),
+        (lambda s, o: bp.raycast(s, (0, 0), [[np.inf, 0], [1, 0]]), "directions: row 0 has inf"),
+        (lambda s, o: bp.raycast(s, (0, 0), (1, 0, 0)), "directions must have shape (2, 2) or (2,), not (3,)"),
+        (lambda s, o: bp.raycast(s, [[0, 0]] * 3, (1, 0)), "origins must have shape (2, 2) or (2,), not (3, 2)"),
+        (lambda s, o: bp.raycast(s, (0, 0), (1, 0), rows=[2]), "rows: number 0 is 2, but there are 2"),
+        (lambda s, o: bp.raycast(s, (0, 0), (1, 0), max_distance=[1, NAN]), "max_distance: row 1 has nan"),
+        (lambda s, o: bp.raycast(s, (0, 0), (1, 0), max_distance=-1), "max_distance: row 0 has -1.0"),
+        (lambda s, o: bp.raycast(s, (0, 0), (1, 0), max_distance=[1] * 3), "max_distance must be one number or"),
+        (lambda s, o: bp.time_of_impact(s, pairs=[[0, 1]], motions=[[0, NAN]]), "motions: row 0 has nan"),
+        (
+            lambda s, o: bp.time_of_impact(s, pairs=[[0, 1]], motions=(1e308, 0), other_motions=(-1e308, 0)),
+            "motions: row 0 less the other's is too long",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_raises_and_names_the_row(ask, message):
+    flat, solid = bp.Shapes(bp.Circle(1), [[0, 0], [5, 0]]), bp.Shapes(bp.Sphere(1), [[0, 0, 0]])
+    with pytest.raises(ValueError, match=re.escape(message)):
+        ask(flat, solid)
+
+
+def test_what_are_no_placed_shapes_raises_type_error():
+    shapes = bp.Shapes(bp.Circle(1), [[0, 0]])
+    with pytest.raises(TypeError, match="a must be Shapes, placed ones, not a Circle"):
+        bp.overlaps(bp.Circle(1))
+    with pytest.raises(TypeError, match="b must be Shapes, placed ones, not a list"):
+        bp.overlaps(shapes, [[0, 0, 1, 1]])
+    with pytest.raises(TypeError, match="pairs, first must be integers"):
+        bp.distance(shapes, pairs=[[0.0, 0.0]])
+
+
+class Elsewhere:
+    """Answers for pairs with geometry, and remembers which were asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def overlap_mask(self, a, b, first, second, offsets):
+        self.asked.append((first.tolist(), second.tolist(), offsets))
+        return first % 2 == 0
+
+    def distances(self, a, b, first, second, offsets):
+        self.asked.append((first.tolist(), second.tolist(), offsets))
+        return first + 100.0, np.tile([0.0, 0.0, 1.0], (len(first), 1))
+
+    def contacts_of(self, a, b, first, second, offsets):
+        count = len(first)
+        points = np.full((count, 4, 3), NAN)
+        points[:, 0] = 7
+        return np.tile([0.0, 1.0, 0.0], (count, 1)), first + 10.0, np.ones(count, np.int8), points
+
+    def ray_hits(self, a, rows, origins, directions):
+        return origins[:, 0] + 50, directions
+
+    def impacts(self, a, b, first, second, motions, offsets):
+        return np.full(len(first), 0.25), motions
+
+
+def test_pairs_with_geometry_and_only_they_are_asked_elsewhere(monkeypatch):
+    elsewhere = Elsewhere()
+    monkeypatch.setattr(narrow, "_elsewhere", lambda: elsewhere)
+    rng = np.random.default_rng(6)
+    shapes = bp.Shapes([bp.Sphere(1), hull(rng), bp.Sphere(2), hull(rng)], [[0, 0, 0], [1, 0, 0], [0, 2, 0], [9, 9, 9]])
+    pairs = np.array([[0, 2], [0, 1], [1, 2], [2, 3], [3, 1]], np.int32)
+    offsets = rng.normal(size=(5, 3))
+    first, second = pairs.T.copy()
+    known = bp.Shapes(bp.Sphere([1, 2]), [[0, 0, 0], [0, 2, 0]])
+    assert narrow.overlap_mask(shapes, shapes, first, second, offsets).tolist()[1:] == [True, False, True, False]
+    assert elsewhere.asked[0][:2] == ([0, 1, 2, 3], [1, 2, 3, 1])
+    assert np.array_equal(elsewhere.asked[0][2], offsets[1:])
+    distances, normals = narrow.separations(shapes, shapes, first, second)
+    assert elsewhere.asked[1][2] is None
+    assert distances[1:].tolist() == [100, 101, 102, 103]
+    assert distances[0] == bp.distance(known, pairs=[[0, 1]])
+    assert normals[1:, 2].tolist() == [1] * 4
+    found = narrow.contacts_of(shapes, shapes, first, second)
+    assert found.depths[1:].tolist() == [10, 11, 12, 13]
+    assert found.counts[1:].tolist() == [1] * 4
+    assert found.points[1:, 0, 0].tolist() == [7] * 4
+    assert found.depths[0] == bp.contacts(known).depths[0]
+    hits = bp.raycast(shapes, (0, -5, 0), (0, 1, 0))
+    assert hits.distances.tolist() == [4, 50, 5, 50]
+    impacts = bp.time_of_impact(shapes, pairs=pairs, motions=(0, 1, 0))
+    assert impacts.times.tolist() == [0, 0.25, 0.25, 0.25, 0.25]
+    assert impacts.normals[1].tolist() == [0, 1, 0]
