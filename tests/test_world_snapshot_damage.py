@@ -1,11 +1,10 @@
 """Snapshots of worlds that lie, with the right checksum: ValueError, never worse."""
 
 import contextlib
+import random
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import broadphase as bp
 from broadphase.world.snapshot_format import pack, unpack
@@ -209,19 +208,27 @@ def test_every_flipped_bit_of_a_world_is_noticed():
             bp.World.from_bytes(data)
 
 
-@given(st.data())
-def test_random_lies_are_refused_or_make_a_world_that_works(data):
-    name = data.draw(st.sampled_from(sorted(ARRAYS)))
+def lie_and_go_on(rng):
+    """Change some bytes of an array, with the right checksum; say whether that was refused."""
+    name = rng.choice(sorted(ARRAYS))
     array = ARRAYS[name].copy()
     flat = array.reshape(-1).view(np.uint8)
-    for _ in range(data.draw(st.integers(1, 3))):
-        place = data.draw(st.integers(0, len(flat) - 1))
-        flat[place] = data.draw(st.integers(0, 255)) if array.dtype != np.bool_ else data.draw(st.integers(0, 1))
+    for _ in range(rng.randint(1, 3)):
+        flat[rng.randrange(len(flat))] = (
+            rng.randrange(2) if array.dtype == np.bool_ or rng.random() < 0.3 else rng.randrange(256)
+        )
     try:
         world = load(**{name: array})
     except ValueError:
-        return
+        return True
     assert len(bp.World.from_bytes(world.to_bytes())) == len(world)
     with np.errstate(all="ignore"), contextlib.suppress(ValueError):  # of a place that is NaN: users may write it, too
         for _ in range(2):
             world.step(0.1)
+    return False
+
+
+def test_random_lies_are_refused_or_make_a_world_that_works():
+    rng = random.Random(3)
+    refused = sum(lie_and_go_on(rng) for _ in range(400))
+    assert 100 < refused < 350

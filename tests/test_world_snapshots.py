@@ -205,7 +205,10 @@ def test_bytes_of_a_known_world_are_those_of_every_version():
     world.add(bp.Compound([bp.Point(), bp.Rectangle(2, 1)]), position=(5, 5), rotation=0.5, data=[1, "a"])
     world.step(0.25)
     world.remove(rows[0])
-    assert hashlib.sha256(world.to_bytes()).hexdigest() == "fa5e810fb0ca80bdd15a502d21e859b811e6a33c50573ed9e5a62633e539078c"
+    assert (
+        hashlib.sha256(world.to_bytes()).hexdigest()
+        == "fa5e810fb0ca80bdd15a502d21e859b811e6a33c50573ed9e5a62633e539078c"
+    )
 
 
 def test_hulls_and_meshes_come_back():

@@ -1,12 +1,15 @@
-"""Full numbers: a million damaged snapshots."""
+"""Full numbers: a million damaged snapshots, and as many that lie."""
 
 import random
 
 import pytest
 from scale import times
 
+import broadphase as bp
 from broadphase.world.snapshot_format import unpack
 from test_snapshot_format import SMALL
+from test_world_snapshot_damage import FULL, lie_and_go_on
+from test_world_snapshots import go_on, make_world
 
 pytestmark = pytest.mark.soak
 
@@ -34,3 +37,28 @@ def test_a_million_random_mutations_of_a_container_are_value_errors():
         if broken != SMALL:
             with pytest.raises(ValueError, match="snapshot"):
                 unpack(broken)
+
+
+def test_a_million_random_mutations_of_a_world_are_value_errors():
+    rng = random.Random(6)
+    for _ in range(times(1_000_000)):
+        broken = mutated(rng, FULL)
+        if broken != FULL:
+            with pytest.raises(ValueError, match="snapshot"):
+                bp.World.from_bytes(broken)
+
+
+def test_a_million_lies_with_the_right_checksum_are_refused_or_make_a_world_that_works():
+    rng = random.Random(7)
+    count = times(1_000_000)
+    assert 0 < sum(lie_and_go_on(rng) for _ in range(count)) < count
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_a_thousand_worlds_go_on_after_loading_as_they_would_have(dimension):
+    for seed in range(times(1000)):
+        world = make_world(dimension, seed)
+        go_on(world, seed, seed % 20)
+        loaded = bp.World.from_bytes(world.to_bytes())
+        assert go_on(loaded, seed + 1, 20) == go_on(world, seed + 1, 20), seed
+        assert loaded.to_bytes() == world.to_bytes(), seed

@@ -89,19 +89,16 @@ def checked_records(
     require(bool((sizes >= 0).all()) and int(sizes.sum(dtype=np.int64)) == len(numbers), "shape_sizes do not add up")
     begins = np.cumsum(sizes, dtype=np.int64) - sizes
     require(bool((kinds < len(ShapeKind)).all()), "a kind of shape is unknown")
-    for kind in ShapeKind:
+    for kind in (*_LENGTHS, ShapeKind.COMPOUND, ShapeKind.HULL, ShapeKind.MESH):
         some = kinds == kind
-        if kind == ShapeKind.COMPOUND:
-            for begin, size in zip(begins[some].tolist(), sizes[some].tolist(), strict=True):
-                _check_parts(numbers[begin : begin + size], dimension)
-        elif kind >= ShapeKind.HULL:
-            for begin, size in zip(begins[some].tolist(), sizes[some].tolist(), strict=True):
-                _check_geometry(kind, numbers[begin : begin + size], geometries)
-        elif kind in _LENGTHS:
-            for size in np.unique(sizes[some]).tolist():
-                _check_lengths(
-                    kind, numbers[begins[some & (sizes == size)][:, np.newaxis] + np.arange(size)], dimension
-                )
+        for size in np.unique(sizes[some]).tolist():
+            records = numbers[begins[some & (sizes == size)][:, np.newaxis] + np.arange(size)]
+            if kind in _LENGTHS:
+                _check_lengths(kind, records, dimension)
+            elif kind == ShapeKind.COMPOUND:
+                _check_compounds(records, dimension)
+            else:
+                _check_geometries(kind, records, geometries)
 
 
 def _check_lengths(kind: ShapeKind, records: Floats, dimension: int) -> None:
@@ -110,22 +107,32 @@ def _check_lengths(kind: ShapeKind, records: Floats, dimension: int) -> None:
     require(not (lengths < 0).any(), f"a {kind.name.lower()} has a negative length")
 
 
-def _check_parts(record: Floats, dimension: int) -> None:
-    at = 0
-    while at + 2 <= len(record):
-        kind, size = record[at], record[at + 1]
-        require(kind in _LENGTHS or kind in tuple(ShapeKind), "a compound has a part of no known kind")
-        require(0 <= size <= len(record) - at - 2 and size == int(size), "a compound has a part of no known size")
-        if kind in _LENGTHS:
-            part = record[at + 2 : at + 2 + int(size)]
-            _check_lengths(ShapeKind(int(kind)), part[np.newaxis], dimension)
-        at += 2 + int(size)
+def _check_compounds(records: Floats, dimension: int) -> None:
+    """Check compounds of one length, those that have the same parts together."""
+    while len(records):
+        first, heads, parts = records[0], [], []
+        at = 0
+        while at + 2 <= len(first):
+            kind, size = first[at], first[at + 1]
+            require(kind in tuple(ShapeKind), "a compound has a part of no known kind")
+            require(0 <= size <= len(first) - at - 2 and size == int(size), "a compound has a part of no known size")
+            heads += [at, at + 1]
+            parts.append((ShapeKind(int(kind)), slice(at + 2, at + 2 + int(size))))
+            at += 2 + int(size)
+        alike = (records[:, heads] == first[heads]).all(axis=1)
+        for part, where in parts:
+            if part in _LENGTHS:
+                _check_lengths(part, records[alike, where], dimension)
+        records = records[~alike]
 
 
-def _check_geometry(kind: ShapeKind, record: Floats, geometries: Geometries) -> None:
-    number = record[0] if len(record) else -1.0
-    require(0 <= number < len(geometries) and number == int(number), f"there is no geometry {number:g}")
-    geometry = geometries[int(number)]
-    require(geometry.kind == kind, f"geometry {number:g} is no {kind.name.lower()}")
-    corners = np.concatenate([geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)])
-    require(np.array_equal(record[-6:], corners), f"geometry {number:g} is larger or smaller than its shape says")
+def _check_geometries(kind: ShapeKind, records: Floats, geometries: Geometries) -> None:
+    """Check hulls, or meshes: which they are, and the boxes around them."""
+    require(records.shape[1] >= 7, f"a {kind.name.lower()} has too few numbers")
+    for number in np.unique(records[:, 0]).tolist():
+        require(0 <= number < len(geometries) and number == int(number), f"there is no geometry {number:g}")
+        geometry = geometries[int(number)]
+        require(geometry.kind == kind, f"geometry {number:g} is no {kind.name.lower()}")
+        corners = np.concatenate([geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)])
+        boxes = records[records[:, 0] == number, -6:]
+        require(bool((boxes == corners).all()), f"geometry {number:g} is not as large as its shape says")

@@ -84,7 +84,7 @@ class WorldSnapshots:
 
         Notes
         -----
-        Time and memory O(rows + pairs that touch); the checksum takes 1-3 ns a byte.
+        Time and memory O(rows + pairs that touch); the checksum takes some nanoseconds a byte.
 
         Examples
         --------
