@@ -59,8 +59,9 @@ class WorldEdits(WorldEvents):
         ]
         if columns.rows.living < columns.slots:
             self._settle()  # shapes of removed rows make room
-        if bits[0] is not None and columns.rows.layer is None and len(self):
-            columns.rows.set_filters(self.rows, self.layers[self.rows], None)
+        if bits[0] is not None or bits[1] is not None:
+            self._keep_layers()
+            bits[0] = self._layers.bits_of_rows(None, count, "layer") if bits[0] is None else bits[0]
         nowhere = np.zeros((count, 2, d))
         rows = columns.rows.insert(nowhere, *bits)
         try:
@@ -68,6 +69,7 @@ class WorldEdits(WorldEvents):
             columns.shapes.set(rows, *records)
         except BaseException:
             columns.rows.remove(rows)
+            self._moving = None
             raise
         columns.geometries = geometries
         columns.positions[rows] = places
@@ -128,12 +130,17 @@ class WorldEdits(WorldEvents):
         groups = None if group is None else as_whole_numbers(group, "group", count, np.int64)
         layers = None if layer is None else self._layers.bits_of_rows(layer, count, "layer")
         masks = None if mask is None else self._layers.bits_of_rows(mask, count, "mask")
-        if layers is not None and columns.rows.layer is None:
-            columns.rows.set_filters(self.rows, self.layers[self.rows], None)
+        if layers is not None or masks is not None:
+            self._keep_layers()
         columns.rows.set_filters(rows, layers, masks)
         if groups is not None:
             columns.set_seldom("groups", rows, groups)
         columns.changed[rows] = 1
+
+    def _keep_layers(self) -> None:
+        """Write down that rows are in the layer "default", as masks see it; to the index, none would mean all."""
+        if self._columns.rows.layer is None:
+            self._columns.rows.set_filters(self.rows, self.layers[self.rows], None)
 
 
 def _turn_shape(dimension: int) -> tuple[int, ...]:
