@@ -21,7 +21,7 @@ def as_table(values: Any, name: str, item: tuple[int, ...], count: int | None = 
     if array.dtype.kind not in "fiu" and array.size:
         raise TypeError(f"{name} must be numbers, not {array.dtype}")
     array = array.astype(np.float64, copy=False)
-    if array.size == 0 and count is None and array.ndim <= 1:
+    if array.size == 0 and not count and array.ndim <= 1:
         array = array.reshape(0, *item)
     if count is not None and array.shape == item:
         array = np.broadcast_to(array, (count, *item))
@@ -30,7 +30,7 @@ def as_table(values: Any, name: str, item: tuple[int, ...], count: int | None = 
         raise ValueError(f"{name} must have the shape ({wanted}), not {array.shape}")
     if count is not None and len(array) != count:
         raise ValueError(f"{name} has {len(array)} rows for {count} things")
-    finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
+    finite = np.isfinite(array).all(axis=tuple(range(1, array.ndim)))
     if not finite.all():
         row = int(np.argmin(finite))
         raise ValueError(f"{name}: row {row} is not finite: {array[row]}")
