@@ -12,7 +12,7 @@ from broadphase.world.given import as_bounds, as_table
 from broadphase.world.handlers import Handlers
 from broadphase.world.ignored import as_pairs
 from broadphase.world.snapshots import WorldSnapshots
-from broadphase.world.stepping import WorldSteps
+from broadphase.world.validating import WorldChecks
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["World"]
 
 
-class World(WorldSnapshots, WorldSteps):
+class World(WorldSnapshots, WorldChecks):
     """Things that move, each with a shape: step it, and be told what began to touch, and what ceased.
 
     Things are rows of arrays: `positions`, `velocities` and so on, which you may write to at will. For those who like

@@ -1,0 +1,357 @@
+"""Random histories of worlds, beside a plain account of what each must say."""
+
+import heapq
+from typing import Any
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.contacts.narrow import overlap_mask
+from broadphase.shapes import Shapes
+from broadphase.testing.world_oracle import ALL_BITS, EVERY_KIND, PlainWorld, Thing
+from index_cases import generator
+
+METHODS = ("auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "octree", "bvh")
+EVENTS = ("enter", "stay", "exit", "exit_handles", "touching")
+
+
+def small_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let "auto" take its tree in worlds of a few things, and leave it again."""
+    from broadphase.world import broad_phase
+
+    monkeypatch.setattr(broad_phase, "_FEWEST_FOR_A_TREE", 4)
+    monkeypatch.setattr(broad_phase, "_STEPS_BEFORE_A_TREE", 1)
+    monkeypatch.setattr(broad_phase, "_FEW", 0.7)
+
+
+def overlap_by_the_core(first: list[Thing], second: list[Thing]) -> np.ndarray:
+    """Tell what touches by shapes placed for this question alone."""
+    if not first:
+        return np.zeros(0, bool)
+    sides = []
+    for things in (first, second):
+        positions = np.array([thing.seen[0] for thing in things])
+        rotations = np.array([thing.seen[1] for thing in things])
+        sides.append(Shapes([thing.shape for thing in things], positions, rotations))
+    rows = np.arange(len(first), dtype=np.int32)
+    return overlap_mask(*sides, rows, rows)
+
+
+class RoundedBoxes:
+    """Balls, boxes and points on a lattice, where they often touch just so; or anywhere."""
+
+    overlap = None
+    turns = False
+
+    def __init__(self, rng: np.random.Generator, dimension: int) -> None:
+        self.rng, self.dimension = rng, dimension
+        self.on_lattice = bool(rng.random() < 0.6)
+        self.reach = float(rng.choice([3, 6, 12]))
+
+    def place(self) -> np.ndarray:
+        if self.on_lattice:
+            return self.rng.integers(-self.reach, self.reach + 1, self.dimension) / 2
+        return self.rng.uniform(-self.reach, self.reach, self.dimension) / 2
+
+    def size(self, shape: tuple[int, ...] = ()) -> Any:
+        return self.rng.integers(0, 4, shape) / 2 if self.on_lattice else self.rng.uniform(0, 1.5, shape)
+
+    def rotation(self) -> Any:
+        return 0.0 if self.dimension == 2 else np.array([1.0, 0, 0, 0])
+
+    def shape(self) -> tuple[Any, dict[str, Any]]:
+        """Give a shape, and what the oracle calls it."""
+        kind = self.rng.integers(3)
+        if kind == 0:
+            radius = float(self.size())
+            return (bp.Circle if self.dimension == 2 else bp.Sphere)(radius), {"radius": radius, "half": 0.0}
+        if kind == 1:
+            sizes = self.size((self.dimension,))
+            return (bp.Rectangle if self.dimension == 2 else bp.Box)(*sizes), {"radius": 0.0, "half": sizes / 2}
+        return bp.Point(), {"radius": 0.0, "half": 0.0}
+
+
+class AnyShapes(RoundedBoxes):
+    """Shapes of all kinds, turned."""
+
+    overlap = staticmethod(overlap_by_the_core)
+    turns = True
+
+    def rotation(self) -> Any:
+        if self.dimension == 2:
+            return float(self.rng.choice([0.0, np.pi / 2, self.rng.uniform(-4, 4)]))
+        return self.rng.normal(size=4)
+
+    def shape(self) -> tuple[Any, dict[str, Any]]:
+        rng, d = self.rng, self.dimension
+        offset, corners = rng.uniform(-1, 1, d), rng.uniform(-1, 1, (3, d))
+        made = (
+            lambda: (bp.Circle if d == 2 else bp.Sphere)(rng.uniform(0, 1), offset=offset),
+            lambda: (bp.Rectangle if d == 2 else bp.Box)(*rng.uniform(0, 2, d), offset=offset),
+            lambda: bp.Segment(*corners[:2]),
+            lambda: bp.Capsule(*corners[:2], rng.uniform(0, 0.5)),
+            lambda: bp.OrientedBox(rng.uniform(0, 2, d), rotation=self.rotation()),
+            lambda: bp.Triangle(corners),
+            lambda: bp.Compound([bp.Capsule(*corners[:2], 0.25), (bp.Circle if d == 2 else bp.Sphere)(0.5)]),
+            bp.Point,
+        )
+        shape = made[rng.integers(len(made))]()
+        return shape, {"shape": shape}
+
+
+class History:
+    """Worlds that live through the same, and the plain one that says what they must tell."""
+
+    def __init__(self, seed: int, dimension: int, worlds: list[dict[str, Any]], kind: type = RoundedBoxes) -> None:
+        self.rng = rng = generator("world history", seed, dimension, kind.__name__)
+        self.label = f"seed={seed} d={dimension} {kind.__name__}"
+        self.dimension = dimension
+        self.make = kind(rng, dimension)
+        self.options = worlds
+        self.worlds = [bp.World(dim=dimension, **options) for options in worlds]
+        self.plain = PlainWorld(self.make.overlap)
+        self.log: list[str] = []
+        self.free: list[int] = []
+        self.generation: dict[int, int] = {}
+        self.stale: list[int] = []
+        self.few = bool(rng.random() < 0.5)  # a small part changes from step to step
+
+    def where(self) -> str:
+        return f"{self.label} after {self.log[-12:]}"
+
+    def each(self, call: Any) -> list[Any]:
+        return [call(world) for world in self.worlds]
+
+    def some_rows(self, share: float | None = None) -> list[int]:
+        rows = sorted(self.plain.things)
+        part = (self.rng.choice([0.1, 0.5, 1.0]) if not self.few else 0.1) if share is None else share
+        return sorted(self.rng.permutation(rows)[: int(np.ceil(part * len(rows)))].tolist())
+
+    def change(self) -> None:
+        changes = {
+            self.add: 2, self.remove: 1.5, self.write: 5, self.move: 2, self.set_velocities: 2, self.set_shapes: 1,
+            self.set_filters: 1, self.ignore: 1, self.unignore: 1, self.sleep: 1, self.wake: 1, self.refresh: 1,
+            self.ask: 1, self.switch: 0.5,
+        }  # fmt: skip
+        weights = np.array(list(changes.values()))
+        change = list(changes)[self.rng.choice(len(changes), p=weights / weights.sum())]
+        self.log.append(change.__name__)
+        change()
+
+    # What happens to them ------------------------------------------------------------------------------------------
+
+    def take_row(self) -> int:
+        row = heapq.heappop(self.free) if self.free else len(self.generation)
+        self.generation[row] = self.generation.get(row, 0) + 1
+        return row
+
+    def add(self, count: int | None = None) -> None:
+        rng = self.rng
+        count = int(rng.choice([0, 1, 2, 8])) if count is None else count
+        shapes, halves = zip(*(self.make.shape() for _ in range(count)), strict=True) if count else ((), ())
+        places = np.array([self.make.place() for _ in range(count)]).reshape(count, self.dimension)
+        paces = rng.choice([0.0, 0.0, 0.5, -1.0], (count, self.dimension))
+        kinds = rng.choice(EVERY_KIND, count, p=[0.6, 0.25, 0.15])
+        turns = np.array([self.make.rotation() for _ in range(count)])
+        every = rng.choice([1, 1, 1, 2, 3], count)
+        filtered = rng.random() < 0.3
+        layers = rng.integers(1, 32, count).astype(np.uint64) if filtered else np.ones(count, np.uint64)
+        masks = rng.integers(0, 32, count).astype(np.uint64) if filtered else np.full(count, ALL_BITS, np.uint64)
+        groups = rng.integers(-2, 3, count) if rng.random() < 0.3 else np.zeros(count, np.int64)
+        options: dict[str, Any] = {"velocities": paces, "kind": kinds.tolist(), "every": every, "group": groups}
+        if filtered:
+            options |= {"layer": layers, "mask": masks}
+        if self.make.turns:
+            options["rotations"] = turns
+        given = self.each(lambda world: world.add_many(list(shapes), places, **options).tolist())
+        rows = [self.take_row() for _ in range(count)]
+        assert all(one == rows for one in given), self.where()
+        for k, row in enumerate(rows):
+            self.plain.things[row] = Thing(
+                handle=self.generation[row] << 32 | row, position=places[k], rotation=turns[k], velocity=paces[k],
+                kind=str(kinds[k]), layer=int(layers[k]), mask=int(masks[k]), group=int(groups[k]),
+                every=int(every[k]), **halves[k],
+            )  # fmt: skip
+
+    def remove(self) -> None:
+        rows = self.some_rows()[:8]
+        self.stale += [self.plain.things[row].handle for row in rows]
+        self.each(lambda world: world.remove(rows))
+        for row in rows:
+            self.plain.remove(row)
+            heapq.heappush(self.free, row)
+
+    def new_places(self, rows: list[int]) -> np.ndarray:
+        if self.rng.random() < 0.5:
+            return np.array([self.make.place() for _ in rows]).reshape(-1, self.dimension)
+        old = np.array([self.plain.things[row].position for row in rows]).reshape(-1, self.dimension)
+        return old + self.rng.choice([0.0, 0.25, -0.25], old.shape)
+
+    def new_turns(self, rows: list[int]) -> Any:
+        if not (self.make.turns and self.rng.random() < 0.5):
+            return None
+        return np.array([self.make.rotation() for _ in rows]).reshape(len(rows), *np.shape(self.make.rotation()))
+
+    def write(self) -> None:
+        """Write to the arrays, as a user does."""
+        rows = self.some_rows()
+        places, turns = self.new_places(rows), self.new_turns(rows)
+        for world in self.worlds:
+            world.positions[rows] = places
+            if turns is not None:
+                world.rotations[rows] = turns
+        self.take_poses(rows, places, turns, is_put=False)
+
+    def move(self) -> None:
+        rows = self.some_rows()
+        places, turns = self.new_places(rows), self.new_turns(rows)
+        options = {} if turns is None else {"rotations": turns}
+        self.each(lambda world: world.move(rows, places, **options))
+        self.take_poses(rows, places, turns, is_put=True)
+
+    def take_poses(self, rows: list[int], places: np.ndarray, turns: Any, is_put: bool) -> None:
+        for k, row in enumerate(rows):
+            thing = self.plain.things[row]
+            thing.position, thing.is_put = places[k], thing.is_put or is_put
+            if turns is not None:
+                thing.rotation = turns[k]
+
+    def set_velocities(self) -> None:
+        rows = self.some_rows()
+        paces = self.rng.choice([0.0, 0.25, -0.5], (len(rows), self.dimension))
+        if self.rng.random() < 0.5:
+            self.each(lambda world: world.move(rows, velocities=paces))
+        else:
+            for world in self.worlds:
+                world.velocities[rows] = paces
+        for row, pace in zip(rows, paces, strict=True):
+            self.plain.things[row].velocity = pace
+
+    def set_shapes(self) -> None:
+        rows = self.some_rows()
+        made = [self.make.shape() for _ in rows]
+        self.each(lambda world: world.set_shapes(rows, [shape for shape, _ in made]))
+        for row, (_, known) in zip(rows, made, strict=True):
+            thing = self.plain.things[row]
+            vars(thing).update(known)
+            # It is seen as what it is at once, and where it was seen last.
+            thing.core = np.stack([thing.seen[0] - thing.half, thing.seen[0] + thing.half])
+
+    def set_filters(self) -> None:
+        rows = self.some_rows()
+        for name, low, high in (("layer", 1, 32), ("mask", 0, 32), ("group", -2, 3)):
+            if self.rng.random() < 0.5:
+                values = self.rng.integers(low, high, len(rows))
+                given = values if name == "group" else values.astype(np.uint64)
+                self.each(lambda world, name=name, given=given: world.set_filters(rows, **{name: given}))
+                for row, value in zip(rows, values.tolist(), strict=True):
+                    setattr(self.plain.things[row], name, value)
+
+    def some_pairs(self) -> np.ndarray:
+        rows = sorted(self.plain.things)
+        if len(rows) < 2:
+            return np.empty((0, 2), np.int64)
+        pairs = [self.rng.choice(rows, 2, replace=False) for _ in range(6)]
+        standing = sorted((a & 0xFFFF_FFFF, b & 0xFFFF_FFFF) for a, b in self.plain.book.standing)
+        alive = [pair for pair in standing if pair[0] in self.plain.things and pair[1] in self.plain.things]
+        return np.array(pairs + alive[:3])
+
+    def ignore(self) -> None:
+        pairs = self.some_pairs()
+        self.each(lambda world: world.ignore(pairs))
+        self.plain.ignored |= {(min(pair), max(pair)) for pair in pairs.tolist()}
+
+    def unignore(self) -> None:
+        pairs = [*self.some_pairs().tolist(), *sorted(self.plain.ignored)[:3]]
+        self.each(lambda world: world.unignore(pairs))
+        self.plain.ignored -= {(min(pair), max(pair)) for pair in pairs}
+
+    def sleep(self) -> None:
+        self.set_asleep(self.some_rows(), True)
+
+    def wake(self) -> None:
+        self.set_asleep(self.some_rows(1.0), False)
+
+    def set_asleep(self, rows: list[int], asleep: bool) -> None:
+        self.each(lambda world: world.sleep(rows) if asleep else world.wake(rows))
+        for row in rows:
+            self.plain.things[row].asleep = asleep
+
+    def refresh(self) -> None:
+        self.each(lambda world: world.refresh())
+        self.plain.refresh()
+
+    def ask(self) -> None:
+        """Ask for the index: it holds what is there, and what was put elsewhere has been seen there then."""
+        for world in self.worlds:
+            assert np.array_equal(world.index.rows, sorted(self.plain.things)), self.where()
+        for thing in self.plain.things.values():
+            if thing.is_put:
+                thing.look()
+
+    def switch(self) -> None:
+        """Find pairs by another method from now on."""
+        for world in self.worlds:
+            world.method = str(self.rng.choice(METHODS))
+
+    # What they must say --------------------------------------------------------------------------------------------
+
+    def step(self, budget: Any = None) -> list[Any]:
+        dt = float(self.rng.choice([0.0, 0.0, 0.5, 1.0]))
+        self.log.append(f"step({dt})")
+        frames = self.each(lambda world: world.step(dt, budget=budget))
+        events = self.plain.step(dt)
+        for world, frame, options in zip(self.worlds, frames, self.options, strict=True):
+            where = f"{options}: {self.where()}"
+            for name, expected in events._asdict().items():
+                actual = getattr(frame, name)
+                assert actual.dtype == expected.dtype, f"{name}, {where}"
+                if not np.array_equal(actual, expected):
+                    extra, missing = (set(map(tuple, a.tolist())) for a in (actual, expected))
+                    raise AssertionError(f"{name}, extra {extra - missing}, missing {missing - extra}, {where}")
+            assert np.array_equal(frame.touching, world.touching), where
+            rows = sorted(self.plain.things)
+            assert world.rows.tolist() == rows, where
+            if rows:
+                positions = np.array([self.plain.things[row].position for row in rows])
+                assert np.array_equal(world.positions[rows], positions), where
+        for other in frames[1:]:
+            for name in EVENTS:
+                assert getattr(other, name).tobytes() == getattr(frames[0], name).tobytes(), self.where()
+        return frames
+
+    def check(self) -> None:
+        for world in self.worlds:
+            try:
+                world.validate()
+            except AssertionError as error:
+                raise AssertionError(f"{self.where()}: {error}") from None
+            handles = [thing.handle for _, thing in sorted(self.plain.things.items())]
+            assert world.handles().tolist() == handles, self.where()
+            assert world.rows_of(handles).tolist() == sorted(self.plain.things), self.where()
+            for handle in self.stale[-20:]:
+                with pytest.raises(KeyError):
+                    world.rows_of([handle])
+
+    def run(self, frames: int, first: int = 25) -> None:
+        """Live through some frames, with a few changes before each."""
+        self.add(first)
+        for _ in range(frames):
+            for _ in range(int(self.rng.integers(0, 4))):
+                self.change()
+            self.step()
+            if self.rng.random() < 0.3:
+                self.check()
+        self.check()
+
+    def end(self) -> None:
+        """Remove everything: what has begun must end."""
+        rows = sorted(self.plain.things)
+        self.each(lambda world: world.remove(rows))
+        for row in rows:
+            self.plain.remove(row)
+        for frame in self.step():
+            assert len(frame.touching) == len(frame.enter) == 0
+        assert not self.plain.book.standing
+        self.check()
