@@ -163,14 +163,14 @@ def test_quaternions_and_angles_are_the_matrices_they_stand_for():
     quaternions = rng.normal(size=(30, 4)) * rng.choice([1e-200, 1.0, 1e200], (30, 1))
     rotation = pytest.importorskip("scipy.spatial.transform").Rotation
     unit = quaternions / np.abs(quaternions).max(axis=1, keepdims=True)
-    matrices = rotation.from_quat(unit).as_matrix()
+    matrices = rotation.from_quat(np.roll(unit, -1, axis=1)).as_matrix()  # SciPy has w last
     by_matrix = regions_of_boxes(centers, half, matrices)
     by_quaternion = regions_of_boxes(centers, half, quaternions)
     assert_same_answers(query_oracle.convex(boxes, by_quaternion), query_oracle.convex(boxes, by_matrix))
     turned = regions_of_boxes([[0, 0]], [2, 1], np.pi / 2)
     np.testing.assert_allclose(turned.around_upper, [[1, 2]])
-    half_turn = regions_of_boxes([[0, 0, 0]], [3, 2, 1], [0, 0, np.sqrt(0.5), np.sqrt(0.5)])
-    np.testing.assert_allclose(half_turn.around_upper, [[2, 3, 1]])
+    quarter_turn = regions_of_boxes([[0, 0, 0]], [3, 2, 1], [np.sqrt(0.5), 0, 0, np.sqrt(0.5)])
+    np.testing.assert_allclose(quarter_turn.around_upper, [[2, 3, 1]])
 
 
 def test_a_turned_box_turns_counterclockwise():

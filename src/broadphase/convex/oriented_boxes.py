@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from broadphase.convex.regions import AXIS_ROUNDING, Regions, across_coordinate_axes, checked, first_row, unit
+from broadphase.convex.regions import AXIS_ROUNDING, Regions, across_coordinate_axes, checked, first_row
+from broadphase.shapes.turning import as_matrices
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -28,7 +29,7 @@ def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: Array
     rotations : array_like
         Matrices of shape (q, d, d) or (d, d), whose columns are the axes of the box. In 2D also angles of shape (q,) or
         one number, in radians, counterclockwise; in 3D also quaternions of shape (q, 4) or (4,), in the order
-        x, y, z, w and of any length but 0.
+        w, x, y, z and of any length but 0.
 
     Raises
     ------
@@ -89,16 +90,8 @@ def _rotation_matrices(rotations: ArrayLike, count: int, dimension: int) -> Floa
             f" (q, {dimension}, {dimension}) or ({dimension}, {dimension}), or {others}"
         )
     if dimension == 2:
-        cosine, sine = np.cos(array), np.sin(array)
-        turn = np.stack([np.stack([cosine, -sine], axis=-1), np.stack([sine, cosine], axis=-1)], axis=-2)
-        return np.broadcast_to(turn, (count, 2, 2))
+        return np.broadcast_to(as_matrices(array, dimension), (count, 2, 2))
     array = np.broadcast_to(array, (count, 4))
     if not array.any(axis=1).all():
         raise ValueError(f"rotations: row {int((~array.any(axis=1)).argmax())} is a quaternion of length 0")
-    x, y, z, w = unit(array).T
-    columns = (
-        (w * w + x * x - y * y - z * z, 2 * (x * y + w * z), 2 * (x * z - w * y)),
-        (2 * (x * y - w * z), w * w - x * x + y * y - z * z, 2 * (y * z + w * x)),
-        (2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z),
-    )
-    return np.stack([np.stack(column, axis=-1) for column in columns], axis=-1)
+    return as_matrices(array, dimension)

@@ -160,7 +160,7 @@ class RegionQuestions(KeptBoxes):
             Half the width of each along its own axes; finite, at least 0.
         rotations : array_like
             Matrices whose columns are the own axes of the box, of shape (q, d, d) or (d, d). In 2D also angles of shape
-            (q,) or one number, in radians, counterclockwise; in 3D also quaternions x, y, z, w, of shape (q, 4) or
+            (q,) or one number, in radians, counterclockwise; in 3D also quaternions w, x, y, z, of shape (q, 4) or
             (4,).
         workers, layer, mask
             As in `query`.
