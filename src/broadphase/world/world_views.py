@@ -129,7 +129,7 @@ class WorldViews(WorldRays):
         length = float(np.sqrt((rays[1][0] * rays[1][0]).sum()))
         ahead = rays[1][0] / (length if length > 0 else 1.0)
         return [
-            Hit(self._actors.get(row), away, begin + ahead * away, normal, (begin, along), cell_of(self, [row]))
+            Hit(self._actors.get(row), away, begin + ahead * away, normal + 0.0, (begin, along), cell_of(self, [row]))
             for row, away, normal in zip(rows.tolist(), distances.tolist(), normals, strict=True)
         ]
 
