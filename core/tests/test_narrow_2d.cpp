@@ -18,6 +18,7 @@ constexpr const char* kNames[] = {"point",        "ball",     "segment", "capsul
 struct Style {
   bool lattice;
   double size, away;  // of shapes; of the scene from the origin
+  double flat = 1;    // how thin shapes are, along a slanting line
 };
 
 struct Shape {
@@ -60,11 +61,17 @@ class Shapes {
 
  private:
   double number() { return style_.lattice ? static_cast<double>(random_.below(9)) : 8 * random_.uniform(); }
+  // Of boxes and radii.
   double size() {
     return style_.size * (style_.lattice ? static_cast<double>(random_.below(3)) : 2 * random_.uniform());
   }
   void add_points(std::vector<double>& r, std::size_t count) {
-    for (std::size_t k = 0; k < 2 * count; ++k) r.push_back(style_.away + style_.size * number());
+    for (std::size_t k = 0; k < count; ++k) {
+      const double x = style_.size * number(), y = style_.size * number();
+      const bool slant = style_.flat < 1;
+      r.push_back(style_.away + (slant ? 0.8 * x - 0.6 * style_.flat * y : x));
+      r.push_back(style_.away + (slant ? 0.6 * x + 0.8 * style_.flat * y : y));
+    }
   }
   void add_oriented_box(std::vector<double>& r) {
     add_points(r, 1);
@@ -94,8 +101,12 @@ class Shapes {
       corners.insert(corners.begin() + static_cast<std::ptrdiff_t>(k) + 1, middle);
     }
     for (const Point& corner : corners) {
-      r.push_back(static_cast<double>(corner.first));
-      r.push_back(static_cast<double>(corner.second));
+      const double x = static_cast<double>(corner.first), y = static_cast<double>(corner.second);
+      r.insert(r.end(), {x, y});
+      // A corner once more, a rounding away: the edge between them may point anywhere.
+      if (!style_.lattice && random_.chance(0.2))
+        r.insert(r.end(),
+                 {std::nextafter(x, random_.chance(0.5) ? 0 : 1e9), std::nextafter(y, random_.chance(0.5) ? 0 : 1e9)});
     }
   }
   void add_parts(std::vector<double>& r) {
@@ -185,6 +196,12 @@ void check_impact(Random& random, const Style& style, ShapeKind first, ShapeKind
   Vec<2> motion;
   for (double& x : motion)
     x = speed * (style.lattice ? static_cast<double>(random.below(17)) - 8 : 16 * random.uniform() - 8);
+  const Shape& guide = random.chance(0.5) ? a : b;
+  if (random.chance(0.2) && guide.record.size() >= 4 && guide.kind != ShapeKind::kCompound) {
+    // Along an edge, or a little askew.
+    const double askew = random.chance(0.5) ? 0 : 1e-9 * random.uniform();
+    motion = {guide.record[2] - guide.record[0] + askew, guide.record[3] - guide.record[1]};
+  }
   const bool is_ray = first == ShapeKind::kPoint && random.chance(0.5);
   const Real last = is_ray ? 1000 : 1;
   const double length = std::hypot(motion[0], motion[1]);
@@ -248,6 +265,19 @@ void check_known() {
   CHECK(impact_time(ball.view(), {0, 0}, {ShapeKind::kBall, std::vector<double>{5, 0, 1}}, &normal) > 1);
 }
 
+// One capsule lies on an equal one, along the whole length, whatever way the two are turned.
+void check_stacked() {
+  current_case() = "capsules stacked";
+  for (int k = 0; k < 100; ++k) {
+    const double angle = 0.1 * k, c = std::cos(angle), s = std::sin(angle), x = 3 + k, y = 0.1 * k;
+    const Shape low{ShapeKind::kCapsule, {x, y, x + 4 * c, y + 4 * s, 0.5}};
+    const Contact<2> found = contact(low.view(), moved(low, {-0.75 * s, 0.75 * c}).view());
+    CHECK(found.count == 2 && near(found.depth, 0.25, 1e-12) && near(found.normal[1], c, 1e-12));
+    const double length = std::hypot(found.points[1][0] - found.points[0][0], found.points[1][1] - found.points[0][1]);
+    CHECK(near(length, 4, 1e-12));
+  }
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
@@ -255,9 +285,10 @@ int main(int argc, char** argv) {
   using namespace broadphase;
   using namespace broadphase::tests;
   check_known();
+  check_stacked();
   const std::size_t cases = rounds(argc, argv, 150);
-  const Style styles[] = {{true, 1, 0},    {true, 1, 0},     {false, 1, 0},
-                          {false, 1, 1e6}, {false, 1e-6, 1}, {true, 0x1p20, 0}};
+  const Style styles[] = {{true, 1, 0},     {true, 1, 0},        {false, 1, 0},          {false, 1, 1e6},
+                          {false, 1e-6, 1}, {false, 1, 0, 1e-9}, {false, 1, 100, 1e-14}, {true, 0x1p20, 0}};
   for (std::size_t first = 0; first < 9; ++first)
     for (std::size_t second = 0; second < 9; ++second)
       for (std::uint64_t seed = 0; seed < cases; ++seed) {
