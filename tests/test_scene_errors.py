@@ -1,5 +1,8 @@
 """What is wrong with a scene file is said with the file, the table and the key."""
 
+import contextlib
+import tomllib
+
 import pytest
 
 from broadphase import scenes
@@ -89,6 +92,14 @@ def test_error_of_a_rule_names_it(part):
     [
         ("group = 3", "top level, group: must be a list of tables: write [[group]], not 3"),
         ("group = [3]", "[[group]] 1: must be a table, not a number"),
+        ("world = { dim = 2, budget = {} }", "[world], budget, tests or milliseconds: one of them"),
+        ("world = { dim = 2, budget = { milliseconds = 0 } }", "[world], budget, milliseconds: must be more than 0"),
+        ("world = { dim = 2, budget = 5 }", "[world], budget: must be a table, not a number"),
+        ("world = { dim = 2, bounds = [[0, 0], [0, 9]] }", "[world], bounds: have no size along an axis"),
+        (
+            "world = { dim = 2, bounds = [[0, 0], [1, 1]] }\ngroup = [{ layer = 'all', shape = { type = 'point' } }]",
+            "[layers]: no layer can be called 'all'",
+        ),
         ("world = []", "[world]: must be a table, not a list"),
         ('world = { dim = 2, border = "wrap" }', "[world], border: 'wrap' needs bounds"),
         ("world = { dim = 2 }\nlayers = { wall = 1 }", "[layers], wall: there is no such key"),
@@ -136,3 +147,41 @@ def test_every_key_that_a_table_was_not_asked_for_is_named():
     assert table.whole("a") == 1
     with pytest.raises(ValueError, match=r"x\.toml, \[t\], b: there is no such key; there are a"):
         table.finish()
+
+
+def places_in(value, path=()):
+    """Walk through a file: the path of everything in it."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from places_in(inner, (*path, key))
+
+
+SPOILT = (None, True, -1, 0, 0.5, 1e308, float("nan"), 10**30, "", "all", "x", [], [[]], {}, {"from": 1}, [1, 2, 3])
+
+
+@pytest.mark.parametrize("text", [BALLS, GUN], ids=["balls", "gun"])
+def test_whatever_stands_anywhere_is_run_or_refused_with_its_place(text):
+    for path in places_in(tomllib.loads(text)):
+        for spoilt in SPOILT:
+            values = tomllib.loads(text)
+            where = values
+            for key in path[:-1]:
+                where = where[key]
+            if path:
+                where[path[-1]] = spoilt
+            else:
+                values = spoilt
+            scene = parsed_or_refused(values)
+            if scene is not None and sum(group.count for group in scene.groups) < 1000:
+                with contextlib.suppress(ValueError):  # sizes and speeds that no float64 holds
+                    scene.run(2)
+
+
+def parsed_or_refused(values):
+    try:
+        return scenes.parse(values, "a.toml")
+    except ValueError as error:
+        if not str(error).startswith("a.toml, "):
+            raise AssertionError(f"no place in: {error}") from error
+        return None

@@ -139,6 +139,13 @@ def test_every_method_runs_the_same_scene(method):
     assert events(parse(BALLS).changed(method=method)) == events(parse(BALLS))
 
 
+def test_budget_of_a_scene_leaves_pairs_for_the_next_step():
+    deferred = []
+    text = BALLS.replace("seed = 3", "seed = 3\nbudget = { tests = 2 }")
+    parse(text).run(5, on_frame=lambda frame: deferred.append(len(frame.deferred)))
+    assert max(deferred) > 0
+
+
 GUN = """
 [world]
 dim = 2

@@ -96,7 +96,7 @@ class Sums:
         self.run = run
         self.seconds: list[float] = []
         self.touching = self.enters = self.exits = self.most_actors = 0
-        self.tests = 0
+        self.tests = self.deferred = 0
         self.method = ""
         self.written: int | None = None
 
@@ -107,6 +107,7 @@ class Sums:
         self.exits += len(frame.exit)
         self.touching += len(frame.touching)
         self.tests += frame.stats["tests"]
+        self.deferred += len(frame.deferred)
         self.method = f"{frame.stats['method']} ({frame.stats['reason']}, in the last step)"
         self.most_actors = max(self.most_actors, len(self.run.world))
 
@@ -127,6 +128,7 @@ class Sums:
             "step_ms": {"median": float(np.median(times)), "p99": float(np.percentile(times, 99))},
             "touching_per_step": self.touching / max(1, self.run.steps),
             "tests_per_step": self.tests / max(1, self.run.steps),
+            "deferred_per_step": self.deferred / max(1, self.run.steps),
             "enters": self.enters,
             "exits": self.exits,
             "method": scene.method,
@@ -161,6 +163,8 @@ def _show(answer: dict[str, Any]) -> None:
         ("method", answer["how"]),
         ("time", duration(answer["seconds"])),
     ]
+    if answer["deferred_per_step"]:
+        facts.insert(5, ("over budget", f"{answer['deferred_per_step']:,.1f} pairs a step, left for the next"))
     if answer["made"] or answer["removed"]:
         facts.insert(3, ("by the rules", f"{answer['made']:,} made, {answer['removed']:,} removed"))
     if answer["events"] is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tomllib
 from importlib import resources
@@ -100,12 +101,15 @@ def parse(values: dict[str, Any], source: str = "scene", name: str = "scene") ->
     dimension = world.whole("dim", least=2, most=3)
     corners = world.take("bounds", None)
     bounds = None if corners is None else read_corners(world, "bounds", corners, dimension)
+    if bounds is not None and any(low == high for low, high in zip(*bounds, strict=True)):
+        raise world.wrong("bounds", "have no size along an axis")
     border = world.text("border", "none", choices=_BORDERS)
     if border != "none" and bounds is None:
         raise world.wrong("border", f"{border!r} needs bounds")
     method = world.text("method", "auto", choices=("auto", *(method.name for method in bp.METHODS)))
     dt, steps = world.number("dt", 1.0), world.whole("steps", 600)
     seed = world.whole("seed", 7, most=2**63 - 1)
+    budget = _read_budget(world)
     world.finish()
 
     groups = tuple(read_group(table, number, dimension, bounds) for number, table in enumerate(top.tables("group"), 1))
@@ -120,7 +124,20 @@ def parse(values: dict[str, Any], source: str = "scene", name: str = "scene") ->
                 raise where.wrong("mask", f"there is no layer {layer!r}; {did_you_mean(layer, layers)}")
     rules = tuple(read_rule(table, names, layers) for table in top.tables("rule"))
     top.finish()
-    return Scene(name, title, dimension, bounds, border, method, dt, steps, seed, layers, groups, rules)
+    return Scene(name, title, dimension, bounds, border, method, dt, steps, seed, budget, layers, groups, rules)
+
+
+def _read_budget(world: Table) -> bp.Budget | None:
+    if "budget" not in world:
+        return None
+    table = world.table("budget")
+    milliseconds, tests = table.number("milliseconds", math.inf), table.whole("tests", None, least=1)
+    table.finish()
+    if not milliseconds > 0:
+        raise table.wrong("milliseconds", f"must be more than 0, not {milliseconds:g}")
+    if milliseconds == math.inf and tests is None:
+        raise table.wrong("tests or milliseconds", "one of them must say how much a step may do")
+    return bp.Budget(milliseconds, tests)
 
 
 def _read_layers(table: Table, groups: tuple[Group, ...]) -> dict[str, int]:
@@ -128,6 +145,8 @@ def _read_layers(table: Table, groups: tuple[Group, ...]) -> dict[str, int]:
     used = list(dict.fromkeys(group.layer for group in groups))
     layers = dict.fromkeys(used, 0)
     for layer in used:
+        if layer == "all":
+            raise ValueError(f"{table.source}, {table.name}: no layer can be called 'all', which stands for every one")
         layers[layer] = table.whole(layer, 0, least=-(2**31))
     table.finish()
     if len(layers) > 63:

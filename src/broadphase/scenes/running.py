@@ -72,7 +72,7 @@ class Run:
                 self._numbers[group.name] += rule.count
                 self.made += rule.count
         begin = perf_counter()
-        frame = self.world.step(self.scene.dt)
+        frame = self.world.step(self.scene.dt, budget=self.scene.budget)
         self.seconds = perf_counter() - begin
         self.steps += 1
         if self._removals:

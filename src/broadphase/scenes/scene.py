@@ -43,6 +43,8 @@ class Scene:
         How many there are unless said otherwise.
     seed : int
         Of all that is random. Equal seeds give equal numbers on every machine, with every version of NumPy.
+    budget : Budget, optional
+        What a step may spend on testing shapes; unset, all that it takes.
     layers : dict of str to int
         All layers, in the order of their bits, and their priorities.
     groups : tuple of Group
@@ -65,6 +67,7 @@ class Scene:
     dt: float
     steps: int
     seed: int
+    budget: bp.Budget | None
     layers: dict[str, int]
     groups: tuple[Group, ...]
     rules: tuple[Emit | Remove, ...]

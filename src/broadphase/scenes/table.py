@@ -62,6 +62,8 @@ class Table:
         """Give the value of a key as it stands, or the default."""
         self._asked.append(key)
         if key in self._values:
+            if self._values[key] is None:
+                raise self.wrong(key, "must not be null: leave it out")
             return self._values[key]
         if default is REQUIRED:
             others = [other for other in self._values if other not in self._asked]
