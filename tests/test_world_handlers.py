@@ -1,12 +1,12 @@
 """Handlers of touches: who is told what, in which order, and that nothing is ever lost or told twice."""
 
 import gc
-from collections import Counter
 
 import numpy as np
 import pytest
 
 import broadphase as bp
+from handler_histories import play
 
 
 def world_of(*positions, layers=None, **options):
@@ -374,81 +374,78 @@ def test_handlers_of_removed_actors_are_let_go():
     assert not world._handlers._by_actor
 
 
-class Balance:
-    """Counts what one registration of each kind is told of each pair of handles."""
-
-    def __init__(self, world, *names):
-        self.open, self.ends, self.names = Counter(), 0, names
-        world.on_enter(*names)(self.enter)
-        world.on_stay(*names)(self.stay)
-        world.on_exit(*names)(self.exit)
-
-    def enter(self, event):
-        assert self.open[self.key(event)] == 0, event
-        self.open[self.key(event)] = 1
-
-    def stay(self, event):
-        assert self.open[self.key(event)] == 1, event
-
-    def exit(self, event):
-        assert self.open.pop(self.key(event), 0) == 1, event
-        self.ends += 1
-
-    @staticmethod
-    def key(event):
-        return frozenset((event.actor.handle, event.other.handle))
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_enters_and_exits_balance_over_any_history(seed):
-    rng = np.random.default_rng(seed)
-    world = bp.World(dim=2, border="bounce" if seed % 2 else "none", bounds=[[0, 0], [12, 12]])
-    names = ["ball", "wall", "mud"]
-    balances = [Balance(world, *some) for some in ((), ("ball",), ("ball", "wall"), ("mud", "mud"))]
-    slips = 0
-    errand = iter(rng.integers(0, 40, 100_000).tolist())
-
-    @world.on_enter("ball", "mud")
-    def meddle(event):
-        wish = next(errand)
-        if wish < 6:
-            raise ZeroDivisionError
-        if wish < 10:
-            event.other.remove()
-        elif wish < 14 and event.actor.alive:
-            event.actor.layer = "mud"
-        elif wish < 18:
-            world.add(bp.Circle(0.5), position=rng.uniform(0, 12, 2), layer="ball")
-
-    for _ in range(120):
-        if rng.random() < 0.4:
-            count = int(rng.integers(1, 6))
-            world.add_many(
-                bp.Circle(rng.uniform(0.1, 1, count)),
-                rng.uniform(1, 11, (count, 2)),
-                velocities=rng.normal(0, 3, (count, 2)),
-                layer=[names[number] for number in rng.integers(0, 3, count)],
-            )
-        if len(world) and rng.random() < 0.3:
-            world.remove(rng.choice(world.rows, min(len(world), 2), replace=False))
-        if len(world) and rng.random() < 0.3:
-            world.actor(int(rng.choice(world.rows))).layer = names[rng.integers(0, 3)]
-        try:
-            world.step(0.05)
-        except ZeroDivisionError:
-            slips += 1
-    world.off(meddle)
-    world.remove(world.rows)
-    while True:
-        try:
-            world.step()
-            break
-        except ZeroDivisionError:
-            slips += 1
+    accounts, slips = play(seed, 100)
     assert slips
-    for balance in balances:
-        assert balance.ends
-        assert not +balance.open, balance.names
+    for account in accounts:
+        assert account.ends
+        assert not +account.open, account.names
+
+
+@pytest.mark.parametrize("which", range(1, 11))
+def test_exception_at_any_event_loses_and_repeats_none(which):
+    world = world_of(*[(0, 0)] * 5)
+    told = []
+
+    @world.on_enter
+    def raises(event):
+        told.append((event.actor.row, event.other.row))
+        if len(told) == which:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        world.step()
+    assert len(told) == which
+    world.step()
+    assert told == [(one, other) for one in range(5) for other in range(one + 1, 5)]
+
+
+@pytest.mark.parametrize("which", range(1, 11))
+def test_changes_in_a_handler_at_any_event_do_not_disturb_the_others(which):
+    world = world_of(*[(0, 0)] * 5)
+    told, ends = [], []
+    world.on_exit(ends.append)
+
+    @world.on_enter
+    def changes(event):
+        told.append((event.actor.handle & 0xFF, event.other.handle & 0xFF))
+        if len(told) == which:
+            world.remove(world.rows[1:])
+            world.add_many(bp.Circle(1), np.full((20, 2), 50.0))
+            world.move(world.rows, positions=np.full((len(world), 2), 99.0))
+            world.set_shapes(world.rows, bp.Rectangle(1, 1))
+
+    world.step()
+    assert told == [(one, other) for one in range(5) for other in range(one + 1, 5)]
+    world.off(changes)
+    frame = world.step()
+    assert len(ends) == len(frame.exit) == 10
+    assert len(frame.enter) == 21 * 20 // 2
+
+
+def test_long_runs_keep_nothing():
+    class Spark(bp.Actor):
+        def separated(self, other):
+            pass
+
+    world, rng = bp.World(dim=2), np.random.default_rng(0)
+    world.on_exit("default", "default")(lambda event: None)
+    world.on_stay("default")(lambda event: event.other.handle)
+    for _ in range(300):
+        spark = world.add(bp.Circle(1), position=rng.uniform(0, 4, 2), actor=Spark)
+        spark.on_enter(lambda event: None)
+        if len(world) > 10:
+            world.remove(rng.choice(world.rows, 2, replace=False))
+        world.step()
+    del spark
+    gc.collect()
+    kept = 11 + 2 * 3  # the living, and those that left in the last steps
+    assert len(world._actors._seen) <= kept
+    assert len(world._actors._held) == len(world)
+    assert len(world._handlers._by_actor) <= kept
+    (exits, stays) = world._handlers._by_layers.values()
+    assert len(exits._keys) == len(stays._keys) == len(world.touching)
 
 
 @pytest.mark.parametrize("seed", range(4))

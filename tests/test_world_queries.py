@@ -1,5 +1,7 @@
 """Questions to a world against trying every row with the narrow phase: all shapes, layers and turns."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -327,6 +329,25 @@ def test_questions_are_answered_alike_whatever_the_method(method):
     ):
         for one, same in zip(ask(world), ask(other), strict=True):
             np.testing.assert_array_equal(one, same)
+
+
+def test_any_number_of_threads_may_ask():
+    world, rng = make_world(2, 2)
+    points = rng.uniform(0, EXTENT[2], (400, 2))
+    asks = [
+        lambda: world.query_ball(points, 1.0).rows,
+        lambda: world.nearest(points, 3).distance,
+        lambda: world.raycast(points, [1, 0.5]).distance,
+        lambda: world.shapecast(bp.Circle(0.3), points, [3, 1]).time,
+        lambda: world.visible(np.diag([0.2, 0.2, 1])).rows,
+    ]
+    wanted = [ask() for ask in asks]
+    for _ in range(5):
+        world.move(world.rows, positions=world.positions[world.rows])  # the first to ask has something to do
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda ask: ask(), asks * 8))
+        for number, answer in enumerate(found):
+            np.testing.assert_array_equal(answer, wanted[number % len(asks)])
 
 
 def test_hits_describe_where_a_ray_meets_what():

@@ -1,0 +1,93 @@
+"""Random histories of a world whose handlers change it and raise, with every beginning and end counted."""
+
+from collections import Counter
+
+import numpy as np
+
+import broadphase as bp
+
+NAMES = ["ball", "wall", "mud"]
+
+
+class Balance:
+    """Counts what one registration of each kind is told of each pair of handles."""
+
+    def __init__(self, world, *names):
+        self.open, self.ends, self.names = Counter(), 0, names
+        world.on_enter(*names)(self.enter)
+        world.on_stay(*names)(self.stay)
+        world.on_exit(*names)(self.exit)
+
+    def enter(self, event):
+        assert self.open[self.key(event)] == 0, event
+        self.open[self.key(event)] = 1
+
+    def stay(self, event):
+        assert self.open[self.key(event)] == 1, event
+
+    def exit(self, event):
+        assert self.open.pop(self.key(event), 0) == 1, event
+        self.ends += 1
+
+    @staticmethod
+    def key(event):
+        return frozenset((event.actor.handle, event.other.handle))
+
+
+class SlipError(Exception):
+    """What a handler raises."""
+
+
+def play(seed, steps):
+    """Play a history to its end, when everything has been removed; give the accounts and the number of slips."""
+    rng = np.random.default_rng(seed)
+    world = bp.World(dim=2, border="bounce" if seed % 2 else "none", bounds=[[0, 0], [12, 12]])
+    accounts = [Balance(world, *some) for some in ((), ("ball",), ("ball", "wall"), ("mud", "mud"))]
+
+    @world.on_enter("ball", "mud")
+    def meddle(event):
+        wish = rng.integers(0, 40)
+        if wish < 6:
+            raise SlipError
+        if wish < 10:
+            event.other.remove()
+        elif wish < 14 and event.actor.alive:
+            event.actor.layer = "mud"
+        elif wish < 18:
+            world.add(bp.Circle(0.5), position=rng.uniform(0, 12, 2), layer="ball")
+
+    slips = 0
+    for _ in range(steps):
+        change(world, rng)
+        slips += not step_or_slip(world, 0.05)
+    world.off(meddle)
+    world.remove(world.rows)
+    while not step_or_slip(world, 0.0):
+        slips += 1
+    assert not world._handlers._queue
+    return accounts, slips
+
+
+def change(world, rng):
+    """Add, remove and relabel a few things."""
+    if rng.random() < 0.4:
+        count = int(rng.integers(1, 6))
+        world.add_many(
+            bp.Circle(rng.uniform(0.1, 1, count)),
+            rng.uniform(1, 11, (count, 2)),
+            velocities=rng.normal(0, 3, (count, 2)),
+            layer=[NAMES[number] for number in rng.integers(0, 3, count)],
+        )
+    if len(world) and rng.random() < 0.3:
+        world.remove(rng.choice(world.rows, min(len(world), 2), replace=False))
+    if len(world) and rng.random() < 0.3:
+        world.actor(int(rng.choice(world.rows))).layer = NAMES[rng.integers(0, 3)]
+
+
+def step_or_slip(world, dt):
+    """Step; say whether no handler raised."""
+    try:
+        world.step(dt)
+    except SlipError:
+        return False
+    return True
