@@ -1,0 +1,182 @@
+"""Pairs across the borders of a periodic world: what leaves on one side is there on the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.boxes.rounding import boxes_around
+from broadphase.pairs import pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Rows = NDArray[np.int32]
+    Shifts = NDArray[np.int64]  # how many worlds along each axis
+
+# In worlds: what is farther away does not know to the size of a world where it is.
+_FARTHEST = 2.0**52
+
+__all__ = ["image_pairs", "seam_pairs"]
+
+
+def seam_pairs(
+    boxes: Floats,
+    bounds: Floats,
+    alive: NDArray[np.uint8],
+    allows: Callable[[Rows, Rows], NDArray[np.bool_]] | None = None,
+) -> tuple[Rows, Floats]:
+    """Find pairs of boxes of which one overlaps another image of the other.
+
+    In a periodic world everything is there again at every multiple of the world's size along every axis. Pairs of
+    boxes that overlap where they are, are not given: every other search finds those. A pair that overlaps in several
+    images is given as often, which can only be where the boxes of both together are as wide as the world. A box never
+    makes a pair with an image of itself.
+
+    Parameters
+    ----------
+    boxes : ndarray, shape (n, 2, d), float64
+        Closed. They may be anywhere, though most should be in the world.
+    bounds : ndarray, shape (2, d), float64
+        Of the world, finite.
+    alive : ndarray, shape (n,), uint8
+        1, or 0 for rows that are not looked at.
+    allows : callable, optional
+        ``allows(first, second)`` says which pairs of rows count, shape (m,); it is asked about each pair once an image.
+
+    Returns
+    -------
+    found : ndarray, shape (m, 2), int32
+        Rows, first < second.
+    offsets : ndarray, shape (m, d), float64
+        What brings the second of each to the image that the first overlaps. In the order of pairs, then of offsets.
+
+    Raises
+    ------
+    ValueError
+        A box that is wider than the world; names the first such row.
+
+    Notes
+    -----
+    Exact but for rounding: sums of a corner and an offset are rounded away from the box. Two passes over the boxes; all
+    else costs in proportion to what is near the borders.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> boxes = np.array([[[-1.0, 4.0], [1.0, 5.0]], [[8.5, 4.5], [9.5, 5.5]], [[5.0, 4.0], [6.0, 5.0]]])
+    >>> seam_pairs(boxes, np.array([[0.0, 0.0], [10.0, 10.0]]), np.ones(3, np.uint8))
+    (array([[0, 1]], dtype=int32), array([[-10.,   0.]]))
+    """
+    rows = _reaching_out(boxes, bounds, alive)
+    widths = boxes[rows, 1] - boxes[rows, 0]
+    wide = (widths > bounds[1] - bounds[0]).any(axis=1)
+    if wide.any():
+        k = np.argmax(wide)
+        raise ValueError(f"row {rows[k]} is wider than the periodic world: {widths[k]} of {bounds[1] - bounds[0]}")
+    return _pairs_of(rows, boxes, bounds, alive, allows)
+
+
+def image_pairs(
+    boxes: Floats,
+    bounds: Floats,
+    alive: NDArray[np.uint8],
+    allows: Callable[[Rows, Rows], NDArray[np.bool_]] | None = None,
+) -> tuple[Rows, Floats]:
+    """Do the same as `seam_pairs` for boxes of any width."""
+    return _pairs_of(_reaching_out(boxes, bounds, alive), boxes, bounds, alive, allows)
+
+
+def _pairs_of(
+    rows: Rows,
+    boxes: Floats,
+    bounds: Floats,
+    alive: NDArray[np.uint8],
+    allows: Callable[[Rows, Rows], NDArray[np.bool_]] | None,
+) -> tuple[Rows, Floats]:
+    """Find the pairs of all images of some rows, those that reach out of the world, and of all others.
+
+    Every box is moved by whole worlds until its lower corner is in the world: that is its first image. Where it
+    reaches past the upper border, a second image is needed at the lower one, and so on. Two boxes overlap somewhere if
+    and only if two of these images do. What is wholly within the world is its own only image, and is looked at only if
+    it is near a border that images are at.
+    """
+    none = np.empty((0, 2), np.int32), np.empty((0, boxes.shape[2]))
+    if len(rows) == 0:
+        return none
+    places, shifts = _images(boxes[rows], bounds)
+    moved = _moved(boxes[rows[places]], shifts, bounds)
+    owners = rows[places]
+
+    # Boxes within the world meet images of others that are in another world, and those are at the borders.
+    abroad = np.flatnonzero(shifts.any(axis=1))
+    within = _near(boxes, moved[abroad], shifts[abroad], alive, rows)
+    of_within = pairs(moved[abroad], boxes[within])
+    of_images = pairs(moved)
+    first = np.concatenate([owners[abroad[of_within[:, 0]]], owners[of_images[:, 0]]])
+    second = np.concatenate([within[of_within[:, 1]], owners[of_images[:, 1]]])
+    between = np.concatenate([-shifts[abroad[of_within[:, 0]]], shifts[of_images[:, 1]] - shifts[of_images[:, 0]]])
+
+    kept = (first != second) & between.any(axis=1)
+    first, second, between = first[kept], second[kept], between[kept]
+    turned = first > second
+    first, second = np.where(turned, second, first), np.where(turned, first, second)
+    between[turned] *= -1
+    table = np.unique(np.column_stack([first, second, between]), axis=0)
+    found = table[:, :2].astype(np.int32)
+    if allows is not None and len(found):
+        allowed = allows(np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1]))
+        found, table = found[allowed], table[allowed]
+    return found, table[:, 2:] * (bounds[1] - bounds[0])
+
+
+def _reaching_out(boxes: Floats, bounds: Floats, alive: NDArray[np.uint8]) -> Rows:
+    """Find boxes that have other images: those that touch the upper border are in the next world, too."""
+    inside = np.array([bounds[0], np.nextafter(bounds[1], -np.inf)])
+    rows: Any = _native.sticking_out(boxes, inside, alive)
+    found: Rows = rows
+    return found
+
+
+def _images(boxes: Floats, bounds: Floats) -> tuple[NDArray[np.intp], Shifts]:
+    """Say which images of boxes are needed: of which box, and how many worlds away along each axis."""
+    size = bounds[1] - bounds[0]
+    first = np.clip(-np.floor((boxes[:, 0] - bounds[0]) / size), -_FARTHEST, _FARTHEST)
+    # As many worlds further down as the box reaches up into others; one more does no harm, where rounding lets it.
+    more = np.floor((boxes[:, 1] + first * size - bounds[0]) / size)
+    more = np.clip(more, 0.0, 1.0 + np.floor((boxes[:, 1] - boxes[:, 0]) / size))
+    owners, shifts = np.arange(len(boxes)), first.astype(np.int64)
+    for axis in range(boxes.shape[2]):
+        copies = 1 + more[owners, axis].astype(np.int64)
+        step = np.arange(copies.sum()) - np.repeat(np.cumsum(copies) - copies, copies)
+        owners, shifts = np.repeat(owners, copies), np.repeat(shifts, copies, axis=0)
+        shifts[:, axis] -= step
+    return owners, shifts
+
+
+def _moved(boxes: Floats, shifts: Shifts, bounds: Floats) -> Floats:
+    """Move boxes by whole worlds, rounded outwards."""
+    way = shifts * (bounds[1] - bounds[0])
+    moved = np.empty_like(boxes)
+    moved[:, 0] = boxes_around(boxes[:, 0], -way)[:, 0]
+    moved[:, 1] = boxes_around(boxes[:, 1], way)[:, 1]
+    return moved
+
+
+def _near(boxes: Floats, images: Floats, shifts: Shifts, alive: NDArray[np.uint8], others: Rows) -> Rows:
+    """Find rows, but for `others`, that reach to where images are: those moved down lie low, and so on."""
+    lowest, highest = np.where(shifts > 0, images[:, 0], np.inf), np.where(shifts < 0, images[:, 1], -np.inf)
+    middle = np.array(
+        [np.nextafter(highest.max(axis=0, initial=-np.inf), np.inf),
+         np.nextafter(lowest.min(axis=0, initial=np.inf), -np.inf)]
+    )  # fmt: skip
+    wanted = alive.copy()
+    wanted[others] = 0
+    rows: Any = _native.sticking_out(boxes, middle, wanted)
+    found: Rows = rows
+    return found
