@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from broadphase.contacts import Impacts
 from broadphase.contacts.narrow import contacts_of
 from broadphase.world.memory import NO_PAIRS
+from broadphase.world.periodic import where_touching
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,22 +22,7 @@ if TYPE_CHECKING:
 
     Pairs = NDArray[np.int32]
 
-__all__ = ["Frame", "Seams"]
-
-
-class Seams(NamedTuple):
-    """Pairs that touch across a border that wraps.
-
-    Attributes
-    ----------
-    pairs : ndarray, shape (k, 2), int32
-        Rows.
-    offsets : ndarray, shape (k, d), float64
-        What is added to the position of the second to make them touch.
-    """
-
-    pairs: Pairs
-    offsets: NDArray[np.float64]
+__all__ = ["Frame"]
 
 
 class Frame:
@@ -85,9 +71,9 @@ class Frame:
 
     __slots__ = (
         "__weakref__",
+        "_bounds",
         "_contacts",
         "_enter_at",
-        "_seams",
         "_sensors",
         "_shapes",
         "deferred",
@@ -124,7 +110,8 @@ class Frame:
         self._contacts: Contacts | None = None
         self._shapes: Shapes | None = None
         self._sensors: NDArray[np.bool_] | None = None
-        self._seams: Seams | None = None
+        # Of a periodic world.
+        self._bounds: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return (
@@ -156,13 +143,7 @@ class Frame:
         kept = np.ones(len(pairs), np.bool_)
         if self._sensors is not None:
             kept &= ~(self._sensors[pairs[:, 0]] | self._sensors[pairs[:, 1]])
-        offsets = None
-        if self._seams is not None and len(self._seams.pairs):
-            offsets = np.zeros((len(pairs), shapes.dimension))
-            at = _places(pairs, self._seams.pairs)
-            offsets[at] = self._seams.offsets
-        if not kept.all():
-            pairs, offsets = pairs[kept], None if offsets is None else offsets[kept]
+        pairs, offsets = where_touching(shapes, pairs[kept], self._bounds)
         return contacts_of(shapes, shapes, pairs[:, 0], pairs[:, 1], offsets)
 
     def _settle(self) -> None:
@@ -173,9 +154,3 @@ class Frame:
     def _leave(self) -> None:
         """Let go of the world, which is about to move on."""
         self._shapes = None
-
-
-def _places(pairs: Pairs, some: Pairs) -> NDArray[np.int64]:
-    """Where some pairs are in all, which are in lexicographic order."""
-    keys, wanted = ((part[:, 0].astype(np.int64) << 32) | part[:, 1] for part in (pairs, some))
-    return np.searchsorted(keys, wanted)

@@ -8,12 +8,16 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.boxes.rounding import boxes_around
-from broadphase.pairs import pairs
+from broadphase.contacts.narrow import overlap_mask
+from broadphase.pairs import pairs as box_pairs
+from broadphase.world.memory import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from broadphase.shapes import Shapes
 
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 # In worlds: what is farther away does not know to the size of a world where it is.
 _FARTHEST = 2.0**52
 
-__all__ = ["image_pairs", "seam_pairs"]
+__all__ = ["image_pairs", "seam_pairs", "where_touching"]
 
 
 def seam_pairs(
@@ -92,6 +96,50 @@ def image_pairs(
     return _pairs_of(_reaching_out(boxes, bounds, alive), boxes, bounds, alive, allows)
 
 
+def where_touching(shapes: Shapes, pairs: Rows, bounds: Floats | None) -> tuple[Rows, Floats | None]:
+    """Find where pairs touch, and leave out those that do not.
+
+    Parameters
+    ----------
+    shapes : Shapes
+        Those of all rows.
+    pairs : ndarray, shape (m, 2), int32
+        Rows, first < second, each pair once, in lexicographic order.
+    bounds : ndarray, shape (2, d), float64, or None
+        Of a periodic world.
+
+    Returns
+    -------
+    found : ndarray, shape (k, 2), int32
+        Those of the pairs that touch.
+    offsets : ndarray, shape (k, d), float64, or None
+        What brings the second of each to the image that the first touches, the first of these in the order of
+        offsets. None: they all touch where they are.
+    """
+    first, second = np.ascontiguousarray(pairs.T)
+    here = overlap_mask(shapes, shapes, first, second)
+    if bounds is None or here.all():
+        return pairs[here], None
+    there = np.flatnonzero(~here)
+    wanted = keys_of(pairs[there])
+    involved = np.zeros(len(shapes.boxes), np.uint8)
+    involved[pairs[there]] = 1
+
+    def is_wanted(first: Rows, second: Rows) -> NDArray[np.bool_]:
+        return np.isin(keys_of(np.stack([first, second], axis=1)), wanted)
+
+    found, offsets = image_pairs(shapes.boxes, bounds, involved, is_wanted)
+    first, second = np.ascontiguousarray(found.T)
+    touch = overlap_mask(shapes, shapes, first, second, offsets)
+    found, offsets = found[touch], offsets[touch]
+    keys, first_of = np.unique(keys_of(found), return_index=True)
+    every = np.zeros((len(pairs), shapes.dimension))
+    places = there[np.searchsorted(wanted, keys)]
+    every[places] = offsets[first_of]
+    here[places] = True
+    return pairs[here], every[here]
+
+
 def _pairs_of(
     rows: Rows,
     boxes: Floats,
@@ -116,8 +164,8 @@ def _pairs_of(
     # Boxes within the world meet images of others that are in another world, and those are at the borders.
     abroad = np.flatnonzero(shifts.any(axis=1))
     within = _near(boxes, moved[abroad], shifts[abroad], alive, rows)
-    of_within = pairs(moved[abroad], boxes[within])
-    of_images = pairs(moved)
+    of_within = box_pairs(moved[abroad], boxes[within])
+    of_images = box_pairs(moved)
     first = np.concatenate([owners[abroad[of_within[:, 0]]], owners[of_images[:, 0]]])
     second = np.concatenate([within[of_within[:, 1]], owners[of_images[:, 1]]])
     between = np.concatenate([-shifts[abroad[of_within[:, 0]]], shifts[of_images[:, 1]] - shifts[of_images[:, 0]]])

@@ -55,6 +55,8 @@ class WorldState:
         self._last_frame: weakref.ref[Frame] | None = None
         # Rows that were put elsewhere, and whose shapes are not there yet.
         self._displaced: list[NDArray[np.int32]] = []
+        # Handles of what has left the world, and has not been told of.
+        self._gone = np.empty(0, np.int64)
         # Flags by slot that follow from kinds, sleep and life; None: to be made again.
         self._moving: NDArray[np.uint8] | None = None
 

@@ -13,9 +13,9 @@ from broadphase.contacts.narrow import overlap_mask
 from broadphase.filters import make_filter
 from broadphase.world.budgets import Budget, spend
 from broadphase.world.columns import STATIC
-from broadphase.world.editing import WorldEdits
 from broadphase.world.frame import Frame
 from broadphase.world.memory import NO_PAIRS, keys_of, pairs_of
+from broadphase.world.world_motion import WorldMotion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["WorldSteps"]
 
 
-class WorldSteps(WorldEdits):
+class WorldSteps(WorldMotion):
     """Steps of the world; see `broadphase.World` for the whole."""
 
     def step(self, dt: float = 0.0, *, budget: Any = None) -> Frame:
@@ -86,16 +86,20 @@ class WorldSteps(WorldEdits):
         columns = self._columns
         self._leave_last_frame()
         self._place_displaced()
-        self._integrate(dt)
+        self._go_on(dt)
         columns.notice(self._looked_at())
-        removed = np.empty(0, np.int32)
-        removed_handles = np.empty(0, np.int64)
+        self._keep_within()
         moved = perf_counter()
         slots = columns.slots
         changed = int(np.count_nonzero(columns.changed[:slots]))
         candidates = self._candidates(changed) if changed else NO_PAIRS
         searched = perf_counter()
         found, deferred, tests = self._tested(candidates, budget, began)
+        across = self._touching_across(self._filters()) if changed else NO_PAIRS
+        if len(across):
+            if len(deferred):
+                across = across[~np.isin(keys_of(across), keys_of(found))]
+            found = np.concatenate([found, across])
         memory = self._memory
         advance = memory.advance(columns, found, changed == len(self))
         exit_handles = memory.handles_then(advance.ended, columns.rows.generation)
@@ -120,8 +124,10 @@ class WorldSteps(WorldEdits):
         }
         frame = Frame(self._number, self._time, advance, exit_handles, stats)
         frame.deferred = pairs_of(np.sort(keys_of(deferred))) if len(deferred) else NO_PAIRS
-        frame.removed, frame.removed_handles = removed, removed_handles
+        frame.removed_handles, self._gone = self._gone, np.empty(0, np.int64)
+        frame.removed = (frame.removed_handles & 0xFFFF_FFFF).astype(np.int32)
         frame._shapes, frame._sensors = self.shapes, columns.sensors
+        frame._bounds = self._bounds if self._border == "wrap" else None
         self._last_frame = weakref.ref(frame)
         return frame
 
@@ -137,12 +143,6 @@ class WorldSteps(WorldEdits):
         slots = self._columns.slots
         due: NDArray[np.bool_] = (self._number + 1 + np.arange(slots)) % every[:slots] == 0
         return moves & due.view(np.uint8)
-
-    def _integrate(self, dt: float) -> None:
-        columns, slots = self._columns, self._columns.slots
-        if dt == 0.0 or not slots:
-            return
-        columns.positions[:slots] += columns.velocities[:slots] * dt * self._moves()[:, None]
 
     def _candidates(self, changed: int) -> Pairs:
         columns, slots = self._columns, self._columns.slots
