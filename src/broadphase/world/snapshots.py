@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -179,7 +180,7 @@ class WorldSnapshots:
         vars(self).update(state["more"])
 
     def __copy__(self) -> Self:
-        raise TypeError("a world cannot share its rows with another: use copy.deepcopy")
+        return copy.deepcopy(self)  # sharing the rows would let one change them under the other
 
     @classmethod
     def _blank(cls, dimension: int, **options: Any) -> Self:
