@@ -88,6 +88,7 @@ inline bool simple_overlap(const ShapeView<2>& a, const ShapeView<2>& b) {
 inline double simple_distance(const ShapeView<2>& a, const ShapeView<2>& b, Vec<2>* normal) {
   if (is_disc(a) && is_disc(b)) return disc_distance(Disc(a), Disc(b), normal);
   if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return box_distance(Corners(a), Corners(b), normal);
+  if (is_disc(a) && is_any_box(b)) return disc_box_distance(Disc(a), b, normal);
   const RoundedShape first(a), second(b);
   const Separation found = separation(first.view(), second.view());
   *normal = found.normal;
@@ -122,6 +123,7 @@ inline PartPair deepest_parts(const ShapeView<2>& a, const ShapeView<2>& b) {
 // Neither is a compound, and they are in order.
 inline Contact<2> simple_contact(const ShapeView<2>& a, const ShapeView<2>& b) {
   if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return box_contact(Corners(a), Corners(b));
+  if (is_disc(a) && is_any_box(b)) return disc_box_contact(Disc(a), b);
   const RoundedShape first(a), second(b);
   return contact(first.view(), second.view());
 }

@@ -82,6 +82,60 @@ inline bool disc_overlaps_oriented_box(const Disc& disc, const ShapeView<2>& box
   return u * u + v * v <= disc.radius * disc.radius;
 }
 
+// How far a point is from a box, below 0 inside; and which way it lies from the nearest place of the surface.
+inline double distance_from_box(const Vec<2>& at, const Corners& box, Vec<2>* outward) {
+  Vec<2> outside;
+  for (std::size_t axis = 0; axis < 2; ++axis)
+    outside[axis] = at[axis] < box.lower[axis]   ? at[axis] - box.lower[axis]
+                    : at[axis] > box.upper[axis] ? at[axis] - box.upper[axis]
+                                                 : 0;
+  if (outside[0] != 0 || outside[1] != 0) {
+    const double distance =
+        outside[0] == 0 || outside[1] == 0 ? std::abs(outside[0] + outside[1]) : std::hypot(outside[0], outside[1]);
+    *outward = {outside[0] / distance, outside[1] / distance};
+    return distance;
+  }
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const double below = at[axis] - box.lower[axis], above = box.upper[axis] - at[axis];
+    const double inside = below < above ? below : above;
+    if (inside < least) {
+      least = inside;
+      *outward = {0, 0};
+      (*outward)[axis] = below < above ? -1 : 1;
+    }
+  }
+  return -least;
+}
+
+// A box of either kind; the normal is from the disc to the box.
+inline double disc_box_distance(const Disc& disc, const ShapeView<2>& box, Vec<2>* normal) {
+  const double* record = box.record.data();
+  Vec<2> outward;
+  if (box.kind == ShapeKind::kBox) {
+    const double distance = distance_from_box({disc.x, disc.y}, Corners(box), &outward);
+    *normal = {-outward[0], -outward[1]};
+    return distance - disc.radius;
+  }
+  const double dx = disc.x - record[0], dy = disc.y - record[1];
+  const Corners own({-record[2], -record[3]}, {record[2], record[3]});
+  const double distance =
+      distance_from_box({dx * record[4] + dy * record[5], dx * record[6] + dy * record[7]}, own, &outward);
+  *normal = {-outward[0] * record[4] - outward[1] * record[6], -outward[0] * record[5] - outward[1] * record[7]};
+  return distance - disc.radius;
+}
+
+// Precondition: they overlap. One point, midway between the two surfaces.
+inline Contact<2> disc_box_contact(const Disc& disc, const ShapeView<2>& box) {
+  Contact<2> result;
+  const double distance = disc_box_distance(disc, box, &result.normal);
+  result.depth = distance < 0 ? -distance : 0;
+  result.count = 1;
+  const double forward = disc.radius - result.depth / 2;
+  result.points[0] = {disc.x + forward * result.normal[0], disc.y + forward * result.normal[1]};
+  return result;
+}
+
 // A segment and all within some radius of it: a segment or a capsule.
 inline bool disc_overlaps_segment(const Disc& disc, const ShapeView<2>& segment) {
   const double* record = segment.record.data();
