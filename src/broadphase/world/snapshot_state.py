@@ -167,6 +167,8 @@ def _restore_columns(stored: Stored, columns: Columns, alive: NDArray[np.bool_])
         else:
             setattr(columns, name, values)
     require((columns.rotations is None) == (columns.seen_rotations is None), "rotations without seen_rotations")
+    if columns.spins is not None:  # what has a spin has a rotation, too, be it none yet
+        columns.with_rotations()
     require(bool((columns.kinds <= 2).all()), "a kind of row is unknown")
     require(columns.every is None or bool((columns.every >= 1).all()), "every is less than 1")
     require(bool(np.isfinite(columns.seen_positions).all()), "a row was seen nowhere")
