@@ -356,3 +356,51 @@ def test_file_comes_back_and_errors_name_it(tmp_path):
     path.write_bytes(pack({"something": "else"}, {}))
     with pytest.raises(ValueError, match=r"game\.world: the snapshot is not one of a world"):
         bp.World.load(path)
+
+
+def test_what_left_in_a_step_that_failed_is_told_after_loading(monkeypatch):
+    world = bp.World(2, bounds=[[0, 0], [10, 10]], border="remove")
+    rows = world.add_many(bp.Circle(1), [[5, 5], [9, 5]], velocities=(30, 0))
+    handles = world.handles(rows)
+
+    def fail(*_):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(world), "_candidates", fail)
+        patch.setattr(type(world), "_tested", fail)
+        with pytest.raises(MemoryError):
+            world.step(1.0)
+    loaded = bp.World.from_bytes(world.to_bytes())
+    assert loaded.to_bytes() == world.to_bytes()
+    assert loaded.step(1.0).removed_handles.tolist() == world.step(1.0).removed_handles.tolist() == handles.tolist()
+
+
+KEPT = {
+    "Columns": {
+        *("dimension", "rows", "shapes", "geometries", "positions", "velocities", "seen_positions", "rotations"),
+        *("seen_rotations", "spins", "kinds", "changed", "renewed", "groups", "sensors", "fast", "every", "asleep"),
+    },
+    "Rows": {"alive", "generation", "layer", "mask", "slots"},
+    "Memory": {"touching", "again", "generations"},
+    "BroadPhase": {"method", "margin", "workers", "steps_with_few_changes"},
+    "World": {
+        *("_columns", "_memory", "_broad_phase", "_layers", "_ignored", "_bounds", "_border", "_number", "_time"),
+        *("_displaced", "_gone", "_actors"),
+    },
+}
+DERIVED = {
+    "Columns": {"behind"},
+    "Rows": {"corners", "living", "_free", "_numbers"},
+    "Memory": {"starts"},
+    "BroadPhase": {"_columns", "_index", "reason"},
+    "World": {"_guard", "_arranging", "_last_frame", "_moving", "_handlers"},
+}
+
+
+def test_every_attribute_of_a_world_is_kept_or_follows_from_others():
+    world = bp.World(2)
+    parts = [world, world._columns, world._columns.rows, world._memory, world._broad_phase]
+    assert {type(part).__name__: set(vars(part)) for part in parts} == {
+        name: KEPT[name] | DERIVED[name] for name in KEPT
+    }

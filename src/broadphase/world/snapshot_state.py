@@ -74,6 +74,8 @@ def describe(world: World) -> tuple[dict[str, Any], Arrays]:
     if world._displaced:
         rows = np.unique(np.concatenate(world._displaced))
         arrays["displaced"] = rows[alive[rows]].astype(np.int32)
+    if len(world._gone):
+        arrays["gone"] = world._gone
     records: Any = columns.shapes.records(world.rows)
     arrays["shape_kinds"], arrays["shape_sizes"], arrays["shape_numbers"] = records
     return about, arrays | pack_geometries(columns.geometries)
@@ -202,6 +204,13 @@ def _restore_memory(world: World, stored: Stored, removals: bool) -> None:
         require(bool((np.diff(displaced) > 0).all()), "displaced is not in order")
         require(displaced[0] >= 0 and displaced[-1] < slots and bool(alive[displaced].all()), "displaced: no such row")
         world._displaced.append(displaced)
+
+    gone = stored.maybe("gone", np.int64, (None,))
+    if gone is not None:
+        rows = gone & 0xFFFF_FFFF
+        require(bool(((gone >= 0) & (rows < slots)).all()), "gone has a row that does not exist")
+        require(bool((gone >> 32 < columns.rows.generation[rows]).all()), "gone has a row that is still there")
+        world._gone = gone
 
 
 def _blanks(columns: Columns) -> dict[str, Any]:
