@@ -124,12 +124,12 @@ def test_the_other_way_round_is_the_same_with_the_opposite_normal(dimension):
 @pytest.mark.parametrize("dimension", KINDS)
 def test_rays_enter_where_the_distance_ends(dimension):
     shapes, parts, rng = scene(dimension, 60, seed=3)
-    rows = rng.integers(len(shapes), size=200)
-    origins = rng.normal(size=(200, dimension)) * 4
-    directions = shapes.positions[rows] - origins + rng.normal(size=(200, dimension))
+    rows = rng.integers(len(shapes), size=120)
+    origins = rng.normal(size=(120, dimension)) * 4
+    directions = shapes.positions[rows] - origins + rng.normal(size=(120, dimension))
     hits = bp.raycast(shapes, origins, directions, rows=rows)
     units = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    assert {2: 50, 3: 15}[dimension] < np.isfinite(hits.distances).sum() < 190
+    assert {2: 40, 3: 8}[dimension] < np.isfinite(hits.distances).sum() < 110
     for k, row in enumerate(rows):
         reach = hits.distances[k]
         hit = np.isfinite(reach)
@@ -160,14 +160,14 @@ def test_rays_end_at_their_longest_distance():
 @pytest.mark.parametrize("dimension", KINDS)
 def test_impacts_are_when_the_distance_ends(dimension):
     shapes, parts, rng = scene(dimension, 60, seed=4)
-    pairs = some_pairs(rng, len(shapes), 150)
+    pairs = some_pairs(rng, len(shapes), 100)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     others = rng.normal(size=(len(pairs), dimension))
     motions = 1.5 * (shapes.positions[pairs[:, 1]] - shapes.positions[pairs[:, 0]]) + others
     found = bp.time_of_impact(shapes, pairs=pairs, motions=motions, other_motions=others)
     assert np.array_equal(found.pairs, pairs)
     moving = (found.times > 0) & np.isfinite(found.times)
-    assert moving.sum() > 30
+    assert moving.sum() > 20
 
     def gap(k, time):
         i, j = pairs[k]
@@ -234,10 +234,8 @@ def test_pairs_of_any_integers_are_taken_and_a_shape_meets_itself():
         (lambda s, o: bp.raycast(s, (0, 0), (1, 0), max_distance=-1), "max_distance: row 0 has -1.0"),
         (lambda s, o: bp.raycast(s, (0, 0), (1, 0), max_distance=[1] * 3), "max_distance must be one number or"),
         (lambda s, o: bp.time_of_impact(s, pairs=[[0, 1]], motions=[[0, NAN]]), "motions: row 0 has nan"),
-        (
-            lambda s, o: bp.time_of_impact(s, pairs=[[0, 1]], motions=(1e308, 0), other_motions=(-1e308, 0)),
-            "motions: row 0 less the other's is too long",
-        ),
+        (lambda s, o: bp.time_of_impact(s, pairs=[[0, 1]], motions=(2e40, 0)), "motions: row 0 has 2e+40"),
+        (lambda s, o: bp.raycast(s, (0, -2e40), (1, 0)), "origins: row 0 has -2e+40, which is beyond 1e+40"),
     ],
 )
 def test_what_cannot_be_asked_raises_and_names_the_row(ask, message):
@@ -310,3 +308,23 @@ def test_pairs_with_geometry_and_only_they_are_asked_elsewhere(monkeypatch):
     impacts = bp.time_of_impact(shapes, pairs=pairs, motions=(0, 1, 0))
     assert impacts.times.tolist() == [0, 0.25, 0.25, 0.25, 0.25]
     assert impacts.normals[1].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("dimension", KINDS)
+@pytest.mark.parametrize("exponent", [-130, -40, 40, 130])
+def test_answers_do_not_depend_on_the_unit_of_length(dimension, exponent):
+    rng = np.random.default_rng(20)
+    unit = 2.0**exponent
+    sizes, places, turns = rng.random((30, dimension)), rng.normal(size=(30, dimension)), rotations(rng, dimension, 30)
+    ends, pairs, motions = rng.normal(size=(2, 30, dimension)), every_pair(60), rng.normal(size=(1770, dimension))
+    answers = []
+    for scale in (1.0, unit):
+        boxes = bp.OrientedBox(sizes * scale, offset=sizes[::-1] * scale)
+        shapes = bp.Shapes([boxes, bp.Capsule(*(ends * scale), sizes[:, 0] * scale)], np.tile(places * scale, (2, 1)),
+                           np.concatenate([turns, turns]))  # fmt: skip
+        found, hits = bp.contacts(shapes), bp.raycast(shapes, 2 * ends[0, :1] * scale, -ends[0, 0])
+        impacts = bp.time_of_impact(shapes, pairs=pairs, motions=motions * scale)
+        lengths = (bp.distance(shapes, pairs=pairs), found.depths, found.points, hits.distances)
+        answers.append((found.pairs, found.normals, impacts.times, *(length / scale for length in lengths)))
+    for one, other in zip(*answers, strict=True):
+        assert np.allclose(one, other, rtol=1e-12, atol=1e-12, equal_nan=True)

@@ -111,6 +111,7 @@ BAD = {
     "radius: row 1 has nan, which is not finite": lambda: bp.Circle([1, NAN]),
     "radius has inf, which is not finite": lambda: bp.Capsule((0, 0), (1, 0), INF),
     "radius must be one number or (n,) numbers, not an array of shape (1, 1)": lambda: bp.Circle([[1]]),
+    "radius has 2e+40, which is beyond 1e+40": lambda: bp.Circle(2e40),
     "height: row 2 is -1.0": lambda: bp.Rectangle(1, [1, 2, -1]),
     "z has nan": lambda: bp.Box(1, 1, NAN),
     "size: row 1 has -1.0, which is negative": lambda: bp.OrientedBox([[1, 1], [1, -1]]),
@@ -174,10 +175,10 @@ def test_what_is_of_the_wrong_type_raises_type_error(make):
         make()
 
 
-@pytest.mark.parametrize("scale", [2.0**-400, 1e-9, 1.0, 1e9, 2.0**400])
+@pytest.mark.parametrize("scale", [2.0**-400, 1e-9, 1.0, 1e9, 2.0**100])
 def test_polygons_that_were_turned_and_moved_are_still_convex(scale):
     rng = np.random.default_rng(7)
-    for _ in range(100):
+    for _ in range(40):
         corners = convex_corners(rng)
         cosine, sine = np.cos(turn := rng.uniform(0, 7)), np.sin(turn)
         moved = scale * (corners @ np.array([[cosine, sine], [-sine, cosine]]) + rng.normal(size=2) * 1e6)

@@ -11,6 +11,7 @@ from broadphase.contacts import narrow
 from broadphase.contacts.answers import Contacts, Impacts, ShapeRayHits
 from broadphase.pairs import pairs as box_pairs
 from broadphase.shapes import Shapes
+from broadphase.shapes.parameters import LARGEST
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
 
 __all__ = ["contacts", "distance", "overlaps", "raycast", "time_of_impact"]
+
+_ANY = float(np.finfo(np.float64).max)
 
 
 def overlaps(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None) -> NDArray[np.int32]:
@@ -153,7 +156,7 @@ def raycast(
     shapes : Shapes
         Placed shapes.
     origins : array_like, shape (q, d), or (d,) for all
-        Finite.
+        At most 1e40.
     directions : array_like, shape (q, d), or (d,) for all
         Finite, of any length. A ray without direction hits what it begins in.
     rows : array_like of int, shape (q,), optional
@@ -183,7 +186,7 @@ def raycast(
     (array([ 4., inf]), array([-1.,  0.]))
     """
     which = np.arange(len(shapes), dtype=np.int32) if rows is None else shapes.checked_rows(rows)
-    begin = _vectors(origins, "origins", len(which), shapes.dimension)
+    begin = _vectors(origins, "origins", len(which), shapes.dimension, LARGEST)
     along = _unit(_vectors(directions, "directions", len(which), shapes.dimension))
     limit = as_numbers(max_distance, name="max_distance")
     if limit.shape not in ((), (len(which),)):
@@ -210,7 +213,7 @@ def time_of_impact(
     pairs : array_like of int, shape (m, 2)
         Rows of `a`; with `b`, rows of `a` and of `b`.
     motions : array_like, shape (m, d), or (d,) for all
-        How far the first of each pair goes, along a straight line, without turning. Finite.
+        How far the first of each pair goes, along a straight line, without turning. At most 1e40.
     other_motions : array_like, shape (m, d), or (d,) for all, optional
         The same for the second; it rests if left out.
 
@@ -222,7 +225,7 @@ def time_of_impact(
     Raises
     ------
     ValueError, TypeError, MissingExtraError
-        As `overlaps`; a motion that is not finite.
+        As `overlaps`; a motion that is not finite, or too long.
 
     Examples
     --------
@@ -235,14 +238,9 @@ def time_of_impact(
     """
     other = _other(a, b)
     which = _checked_pairs(pairs, a, other)
-    relative = _vectors(motions, "motions", len(which), a.dimension)
+    relative = _vectors(motions, "motions", len(which), a.dimension, LARGEST)
     if np.ndim(other_motions) or other_motions != 0.0:
-        others = _vectors(other_motions, "other_motions", len(which), a.dimension)
-        with np.errstate(over="ignore"):
-            relative = relative - others
-        if not np.isfinite(relative).all():
-            row = int(np.argmin(np.isfinite(relative).all(axis=1)))
-            raise ValueError(f"motions: row {row} less the other's is too long for float64")
+        relative = relative - _vectors(other_motions, "other_motions", len(which), a.dimension, LARGEST)
     times, normals = narrow.impacts(a, other, *_columns(which), relative)
     normals[~np.isfinite(times)] = np.nan
     return Impacts(which, times, normals)
@@ -282,15 +280,17 @@ def _columns(pairs: Rows) -> tuple[Rows, Rows]:
     return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
 
 
-def _vectors(values: ArrayLike, name: str, count: int, dimension: int) -> Floats:
+def _vectors(values: ArrayLike, name: str, count: int, dimension: int, largest: float = _ANY) -> Floats:
     array: Floats = as_numbers(values, name=name).astype(np.float64)
-    if array.shape not in ((dimension,), (count, dimension)):
+    if array.shape not in ((dimension,), (1, dimension), (count, dimension)):
         raise ValueError(f"{name} must have shape ({count}, {dimension}) or ({dimension},), not {array.shape}")
     array = np.ascontiguousarray(np.broadcast_to(array, (count, dimension)))
-    finite = np.isfinite(array)
-    if not finite.all():
-        row = int(np.argmin(finite.all(axis=1)))
-        raise ValueError(f"{name}: row {row} has {array[row][~finite[row]][0]}, which is not finite")
+    within = np.abs(array) <= largest  # False for NaN, too
+    if not within.all():
+        row = int(np.argmin(within.all(axis=1)))
+        number = array[row][~within[row]][0]
+        fault = f"beyond {largest}" if np.isfinite(number) else "not finite"
+        raise ValueError(f"{name}: row {row} has {number}, which is {fault}")
     return array
 
 

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Parameter", "as_rows", "as_sizes", "as_vectors", "common_count", "require_rows", "side_by_side"]
+__all__ = ["LARGEST", "Parameter", "as_rows", "as_sizes", "as_vectors", "common_count", "require_rows", "side_by_side"]
+
+
+# Of places and lengths. The narrow phase multiplies up to six of them, which float64 would not hold much beyond.
+LARGEST = 1e40
 
 
 class Parameter(NamedTuple):
@@ -33,7 +37,7 @@ class Parameter(NamedTuple):
     single: bool
 
 
-def as_rows(values: Any, name: str, item: tuple[int | None, ...], form: str) -> Parameter:
+def as_rows(values: Any, name: str, item: tuple[int | None, ...], form: str, largest: float = LARGEST) -> Parameter:
     """Bring finite numbers to rows of items.
 
     Parameters
@@ -46,6 +50,8 @@ def as_rows(values: Any, name: str, item: tuple[int | None, ...], form: str) -> 
         The shape of an item; None for any length but 0.
     form : str
         The shapes in words, for error messages.
+    largest : float
+        No number may be beyond it, in either direction.
 
     Returns
     -------
@@ -54,7 +60,7 @@ def as_rows(values: Any, name: str, item: tuple[int | None, ...], form: str) -> 
     Raises
     ------
     ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite: names the row.
+        Wrong shape or dtype; a number that is not finite, or too large: names the row.
 
     Examples
     --------
@@ -71,11 +77,12 @@ def as_rows(values: Any, name: str, item: tuple[int | None, ...], form: str) -> 
     ):
         raise ValueError(f"{name} must be {form}, not an array of shape {array.shape}")
     given = Parameter(rows, single)
-    finite = np.isfinite(rows)
-    if not finite.all():
-        row = int(np.argwhere(~finite)[0, 0])
-        require_rows(finite.reshape(len(rows), -1).all(axis=1), name, given,
-                     f"has {rows[row][~finite[row]].flat[0]}, which is not finite")  # fmt: skip
+    within = np.abs(rows) <= largest  # False for NaN, too
+    if not within.all():
+        row = int(np.argwhere(~within)[0, 0])
+        number = rows[row][~within[row]].flat[0]
+        fault = f"has {number}, which is {f'beyond {largest}' if np.isfinite(number) else 'not finite'}"
+        require_rows(within.reshape(len(rows), -1).all(axis=1), name, given, fault)
     return given
 
 

@@ -35,7 +35,7 @@ class Shapes:
     shapes : Shape or iterable of Shape
         One for all places, n of a kind for n places, or a list of any: the rows of one after those of another.
     positions : array_like, shape (n, d), or (d,) for all
-        Where each is. Finite.
+        Where each is. At most 1e40.
     rotations : array_like, optional
         How each is turned: in the plane radians, counterclockwise, (n,), or one for all; in space quaternions
         (w, x, y, z), (n, 4), or (4,) for all, of any length but 0. Left out: not turned, and nothing is rounded.
@@ -58,7 +58,8 @@ class Shapes:
 
     Notes
     -----
-    float64 whatever is given. Any number of threads may ask at once, while none calls `move`.
+    float64 whatever is given, for lengths from 1e-40 to 1e40: below, any gap may be taken for none. Any number of
+    threads may ask at once, while none calls `move`.
 
     Examples
     --------

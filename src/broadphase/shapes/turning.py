@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["as_matrices", "as_rotations", "quaternions_of", "turned"]
 
+_ANY = float(np.finfo(np.float64).max)  # rotations of any size turn
+
 
 def as_rotations(values: Any, dimension: int, name: str = "rotation") -> Parameter:
     """Check rotations.
@@ -40,8 +42,8 @@ def as_rotations(values: Any, dimension: int, name: str = "rotation") -> Paramet
         Wrong shape or dtype; not finite, or a quaternion of length 0: names the row.
     """
     if dimension == 2:
-        return as_rows(values, name, (), "one angle or (n,) angles, in radians")
-    given = as_rows(values, name, (4,), "a quaternion (w, x, y, z) or (n, 4) of them")
+        return as_rows(values, name, (), "one angle or (n,) angles, in radians", _ANY)
+    given = as_rows(values, name, (4,), "a quaternion (w, x, y, z) or (n, 4) of them", _ANY)
     require_rows(given.rows.any(axis=1), name, given, "is a quaternion of length 0")
     return given
 
