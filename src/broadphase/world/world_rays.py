@@ -9,15 +9,14 @@ import numpy as np
 from broadphase.contacts.narrow import impacts, ray_hits
 from broadphase.index import asked
 from broadphase.index.answers import RayHits, RayHitsAll, SweepHits
-from broadphase.world.world_queries import ROOM, WorldQueries
+from broadphase.world.world_queries import WorldQueries
+from broadphase.world.world_searches import ROOM
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.shapes import Shape
-
-    Floats = NDArray[np.float64]
-    Rows = NDArray[np.int32]
+    from broadphase.world.world_searches import Bits, Floats, Rows
 
 __all__ = ["WorldRays"]
 
@@ -70,8 +69,7 @@ class WorldRays(WorldQueries):
         >>> world.raycast([[0, 0], [0, 0.9], [0, 2]], [1, 0])
         RayHits(index=array([ 0,  0, -1], dtype=int32), distance=array([3.        , 3.56411011,        inf]))
         """
-        index, distance, _ = self._first_hits(origins, directions, max_distance, workers, layer, mask)
-        return RayHits(index, distance)
+        return self._first_hits(origins, directions, max_distance, workers, layer, mask)
 
     def raycast_all(
         self,
@@ -104,7 +102,7 @@ class WorldRays(WorldQueries):
         rays = self._rays(origins, directions, max_distance)
         bits = self._bits_of_questions(len(rays[0]), layer, mask)
         with self._guard.reading:
-            rows, questions, distances, _ = self._hits(*rays, workers, bits)
+            rows, questions, distances, _ = self._sorted_hits(*rays, workers, bits)
         offsets = np.searchsorted(questions, np.arange(len(rays[0]) + 1)).astype(np.int64)
         return RayHitsAll(rows, offsets, distances)
 
@@ -135,7 +133,7 @@ class WorldRays(WorldQueries):
         ValueError, TypeError
             As `query`.
         """
-        hits: NDArray[np.bool_] = self._first_hits(origins, directions, max_distance, workers, layer, mask)[0] >= 0
+        hits: NDArray[np.bool_] = self._first_hits(origins, directions, max_distance, workers, layer, mask).index >= 0
         return hits
 
     def shapecast(
@@ -197,8 +195,7 @@ class WorldRays(WorldQueries):
             near = _may_touch(begin, moved, self.shapes.boxes, rows, questions)
             rows, questions = rows[near], questions[near]
             times, _ = impacts(moving, self.shapes, questions, rows, moved[questions])
-        index, time, _ = _first_of_each(rows, questions, times, count)
-        return SweepHits(index, time)
+        return SweepHits(*_first_of_each(rows, questions, times, count))
 
     def _rays(
         self, origins: ArrayLike, directions: ArrayLike, max_distance: ArrayLike
@@ -209,8 +206,7 @@ class WorldRays(WorldQueries):
 
     def _first_hits(
         self, origins: ArrayLike, directions: ArrayLike, max_distance: ArrayLike, workers: int, layer: Any, mask: Any
-    ) -> tuple[Rows, Floats, Floats]:
-        """Give row, distance and normal of the first hit of each ray."""
+    ) -> RayHits:
         begin, along, limit = self._rays(origins, directions, max_distance)
         count = len(begin)
         bits = self._bits_of_questions(count, layer, mask)
@@ -221,23 +217,26 @@ class WorldRays(WorldQueries):
             distance, _ = self._distances(rows, begin[questions], along[questions])
             reach = limit.copy()
             reach[questions] = np.minimum(reach[questions], distance)
-            rows, questions, distances, normals = self._hits(begin, along, reach, workers, bits)
-        index, first, places = _first_of_each(rows, questions, distances, count)
-        normal = np.zeros((count, self.dimension))
-        normal[index >= 0] = normals[places]
-        return index, first, normal
+            rows, questions, distances, _ = self._hits(begin, along, reach, workers, bits)
+        return RayHits(*_first_of_each(rows, questions, distances, count))
 
-    def _hits(
-        self, begin: Floats, along: Floats, limit: Floats, workers: int, bits: Any
+    def _sorted_hits(
+        self, begin: Floats, along: Floats, limit: Floats, workers: int, bits: Bits
     ) -> tuple[Rows, Rows, Floats, Floats]:
         """Give rows, rays, distances and normals of all hits, in the order of rays, distances and rows."""
+        rows, questions, distances, normals = self._hits(begin, along, limit, workers, bits)
+        order = np.lexsort((rows, distances, questions))
+        return rows[order], questions[order], distances[order], normals[order]
+
+    def _hits(
+        self, begin: Floats, along: Floats, limit: Floats, workers: int, bits: Bits
+    ) -> tuple[Rows, Rows, Floats, Floats]:
         found = self.index.raycast_all(begin, along, limit * ROOM, workers=workers)
         questions = np.repeat(np.arange(len(begin), dtype=np.int32), np.diff(found.offsets))
         rows, questions = self._allowed(found.rows, questions, bits)
         distances, normals = self._distances(rows, begin[questions], along[questions])
         hit = np.flatnonzero((distances <= limit[questions]) & (distances < np.inf))
-        order = hit[np.lexsort((rows[hit], distances[hit], questions[hit]))]
-        return rows[order], questions[order], distances[order], normals[order]
+        return rows[hit], questions[hit], distances[hit], normals[hit]
 
     def _distances(self, rows: Rows, begin: Floats, along: Floats) -> tuple[Floats, Floats]:
         """Give distances and normals of the hits of single rays and rows; infinity for a miss."""
@@ -247,15 +246,15 @@ class WorldRays(WorldQueries):
         return np.where(hit, np.where(hit, times, 0.0) * lengths, np.inf), normals
 
 
-def _first_of_each(rows: Rows, questions: Rows, values: Floats, count: int) -> tuple[Rows, Floats, NDArray[np.intp]]:
-    """Choose for each question the row of the least finite value, of several the least row; and the places of those."""
-    some = np.flatnonzero(values < np.inf)
-    order = some[np.lexsort((rows[some], values[some], questions[some]))]
-    answered, first = np.unique(questions[order], return_index=True)
-    places = order[first]
-    index, value = np.full(count, -1, np.int32), np.full(count, np.inf)
-    index[answered], value[answered] = rows[places], values[places]
-    return index, value, places
+def _first_of_each(rows: Rows, questions: Rows, values: Floats, count: int) -> tuple[Rows, Floats]:
+    """Choose for each question the row of the least finite value, of several the least row; and that value."""
+    value = np.full(count, np.inf)
+    np.minimum.at(value, questions, values)
+    best = np.flatnonzero((values == value[questions]) & (values < np.inf))
+    index = np.full(count, np.iinfo(np.int32).max, np.int32)
+    np.minimum.at(index, questions[best], rows[best])
+    index[np.isinf(value)] = -1
+    return index, value
 
 
 def _may_touch(begin: Floats, moved: Floats, boxes: Floats, rows: Rows, questions: Rows) -> NDArray[np.bool_]:

@@ -125,7 +125,7 @@ class WorldViews(WorldRays):
         bits = self._bits_of_questions(1, layer, mask)
         rays = self._rays([begin], [along], max_distance)
         with self._guard.reading:
-            rows, _, distances, normals = self._hits(*rays, 1, bits)
+            rows, _, distances, normals = self._sorted_hits(*rays, 1, bits)
         length = float(np.sqrt((rays[1][0] * rays[1][0]).sum()))
         ahead = rays[1][0] / (length if length > 0 else 1.0)
         return [
