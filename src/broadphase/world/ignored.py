@@ -48,8 +48,11 @@ class Ignored:
         self.pairs = pairs_of(keys) if len(keys) else None
 
 
-def as_pairs(pairs: Any) -> Pairs:
-    """Pairs of different rows as the caller writes them, shape (k, 2), each with the lesser row first."""
+def as_pairs(pairs: Any) -> NDArray[Any]:
+    """Pairs of different rows as the caller writes them, shape (k, 2), each with the lesser row first.
+
+    Whether they are rows is for the caller to check, before they are made numbers of 32 bits.
+    """
     array = np.asarray(pairs)
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"pairs must be row numbers, not {array.dtype}")
@@ -59,5 +62,4 @@ def as_pairs(pairs: Any) -> Pairs:
     same = array[:, 0] == array[:, 1]
     if same.any():
         raise ValueError(f"pairs: entry {np.argmax(same)} names row {array[np.argmax(same), 0]} twice")
-    ordered: Pairs = np.sort(array, axis=1).astype(np.int32)
-    return ordered
+    return np.sort(array, axis=1) if array.size else np.empty((0, 2), np.int32)

@@ -382,11 +382,11 @@ class World(WorldSnapshots, WorldChecks):
             self._columns.set_seldom("asleep", numbers, np.full(len(numbers), asleep))
             self._moving = None
 
-    def _change_ignored(self, pairs: NDArray[np.int32], ignored: bool) -> None:
+    def _change_ignored(self, pairs: NDArray[Any], ignored: bool) -> None:
         with self._guard.changing:
             rows = self._columns.rows.known(pairs.ravel())
             if ignored:
-                self._ignored.add(pairs)
+                self._ignored.add(rows.reshape(-1, 2))
             else:
-                self._ignored.discard(pairs)
+                self._ignored.discard(rows.reshape(-1, 2))
             self._columns.changed[rows] = 1
