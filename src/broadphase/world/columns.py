@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -167,20 +167,30 @@ class Columns:
             self.positions, self.rotations, self.seen_positions, self.seen_rotations, self.rows.corners, look,
             self.changed,
         )  # fmt: skip
-        if noticed < 0:
-            row = -1 - noticed
-            raise ValueError(f"row {row} is nowhere: {self._pose(row)}")
         if noticed:
             np.bitwise_or(self.behind, self.changed, out=self.behind)
+        if noticed < 0:  # those before it have been placed
+            self._refuse(-1 - noticed)
         return noticed
+
+    def require_places(self, rows: NDArray[np.int32]) -> None:
+        """Refuse rows that have no place or no rotation."""
+        nowhere = ~np.isfinite(self.positions[rows]).all(axis=1)
+        if self.rotations is not None:
+            turns = self.rotations[rows]
+            nowhere |= ~np.isfinite(turns).all(axis=tuple(range(1, turns.ndim)))
+            if self.dimension == 3:
+                nowhere |= ~turns.any(axis=1)
+        if nowhere.any():
+            self._refuse(int(rows[np.argmax(nowhere)]))
 
     def known(self, rows: Any) -> NDArray[np.int32]:
         """Rows as the caller names them, checked to be in use, none twice."""
         return self.rows.distinct(rows)
 
-    def _pose(self, row: int) -> str:
-        position = f"position {self.positions[row]}"
-        return position if self.rotations is None else f"{position}, rotation {self.rotations[row]}"
+    def _refuse(self, row: int) -> NoReturn:
+        turn = "" if self.rotations is None else f", rotation {self.rotations[row]}"
+        raise ValueError(f"row {row} is nowhere: position {self.positions[row]}{turn}")
 
 
 def unturned(count: int, dimension: int) -> NDArray[np.float64]:

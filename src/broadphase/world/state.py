@@ -280,7 +280,9 @@ class WorldState:
         if self._displaced:
             self._settle()
             rows = np.unique(np.concatenate(self._displaced))
-            self._columns.place(rows[self._columns.rows.alive[rows]])
+            rows = rows[self._columns.rows.alive[rows]]
+            self._columns.require_places(rows)
+            self._columns.place(rows)
             self._displaced.clear()
 
     def _settle(self) -> None:
