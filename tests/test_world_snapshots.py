@@ -130,7 +130,7 @@ def test_world_goes_on_after_loading_as_it_would_have(dimension, seed):
     assert np.array_equal(loaded.handles(), world.handles())
 
 
-@pytest.mark.parametrize("method", ["auto", "grid"])
+@pytest.mark.parametrize("method", ["auto", "grid", "bvh"])
 def test_budgets_go_on_after_loading_as_they_would_have(method):
     world = make_world(2, 5, method=method)
     rng = np.random.default_rng(1)

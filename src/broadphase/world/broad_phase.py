@@ -17,6 +17,7 @@ from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
 from broadphase.index.one_shot import FILTERS
 from broadphase.index.sweep_and_prune import SweepAndPrune
+from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,6 +62,7 @@ class BroadPhase:
             raise ValueError(f"method must be one of {', '.join(sorted(_INDEXES))}, not {method!r}")
         if margin is not None and not 0 <= margin < np.inf:
             raise ValueError(f"margin must be finite and not negative, not {margin}")
+        worker_count(workers)  # raises here, rather than at the first step
         self.method, self.margin, self.workers = method, margin, workers
         self._columns = columns
         self._index: BoxIndex | None = None

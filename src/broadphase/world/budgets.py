@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from operator import index
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from broadphase.world.memory import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
     Pairs = NDArray[np.int32]
 
-__all__ = ["Budget", "spend"]
+__all__ = ["Budget", "in_turn", "spend"]
 
 # Pairs between two looks at the clock: some 20 to 200 us of work.
 _PORTION = 2048
@@ -52,12 +55,32 @@ class Budget(NamedTuple):
         """Take what the caller means by a budget: this, milliseconds, or None for no limit."""
         if budget is None:
             return None
-        made = budget if isinstance(budget, cls) else cls(milliseconds=float(budget))
-        if not made.milliseconds > 0:
-            raise ValueError(f"a budget needs more than {made.milliseconds} milliseconds")
-        if made.tests is not None and made.tests < 1:
-            raise ValueError(f"a budget needs at least one test, not {made.tests}")
-        return made
+        given = budget if isinstance(budget, cls) else cls(budget)
+        milliseconds, tests = float(given.milliseconds), None if given.tests is None else index(given.tests)
+        if not milliseconds > 0:
+            raise ValueError(f"a budget needs more than {milliseconds} milliseconds")
+        if tests is not None and tests < 1:
+            raise ValueError(f"a budget needs at least one test, not {tests}")
+        return cls(milliseconds, tests)
+
+
+def in_turn(candidates: Pairs, priorities: NDArray[np.int64] | None) -> Pairs:
+    """Put pairs in the order in which they are tested: high priorities first, then by rows.
+
+    Not by where they were found: what a budget leaves out does not depend on the method.
+
+    Parameters
+    ----------
+    candidates : ndarray, shape (m, 2), int32
+        Each once.
+    priorities : ndarray, shape (slots,), int64, or None
+        Of each row; a pair has the higher one. None: all have one.
+    """
+    keys = keys_of(candidates)
+    if priorities is None:
+        return candidates[np.argsort(keys)]
+    of_pairs = np.maximum(priorities[candidates[:, 0]], priorities[candidates[:, 1]])
+    return candidates[np.lexsort((keys, ~of_pairs))]
 
 
 def spend(budget: Budget, began: float, queue: Pairs, test: Callable[[Pairs], Pairs]) -> tuple[list[Pairs], Pairs]:

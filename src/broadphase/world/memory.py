@@ -31,7 +31,7 @@ class Memory:
     starts : ndarray, shape (rows + 1,), uint32
         Where the pairs of each first row begin; of rows that are not there, there are none.
     again : ndarray, shape (k, 2), int32
-        Pairs to be tested at the next step whether or not their rows change, in lexicographic order.
+        Pairs to be tested at the next step whether or not their rows change, in the order of their turns.
     generations : ndarray, shape (slots,), int64, or None
         Those of the rows at the last step; None: as they are now, because nothing was removed.
     """
@@ -60,6 +60,8 @@ class Memory:
     def advance(self, columns: Columns, found: Pairs, all_changed: bool) -> Advance:
         """Compare the pairs found to touch, among all those that had to be tested, with what touched before."""
         last, again = self.touching, self.again
+        if len(again):
+            again = pairs_of(np.sort(keys_of(again)))
         touching, starts, began, ended, began_at = _native.next_touching(
             last[:, 0], last[:, 1], self.starts, found[:, 0], found[:, 1], again[:, 0], again[:, 1],
             None if all_changed else columns.changed,
@@ -72,6 +74,7 @@ class Memory:
 
     def keep(self, advance: Advance, again: Pairs) -> None:
         """Take this step for the last."""
+        advance.touching.flags.writeable = False  # frames show it to the user
         self.touching, self.starts, self.again, self.generations = advance.touching, advance.starts, again, None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.contacts.narrow import overlap_mask
 from broadphase.filters import make_filter
-from broadphase.world.budgets import Budget, spend
+from broadphase.world.budgets import Budget, in_turn, spend
 from broadphase.world.columns import STATIC
 from broadphase.world.frame import Frame
 from broadphase.world.memory import NO_PAIRS, keys_of, pairs_of
@@ -183,22 +183,17 @@ class WorldSteps(WorldMotion):
         waited = memory.again
         if len(waited):
             waited = waited[~self._is_renewed(waited)]
-            corners = columns.rows.corners
-            meet = (corners[waited[:, 0], 0] <= corners[waited[:, 1], 1]).all(axis=1)
-            meet &= (corners[waited[:, 1], 0] <= corners[waited[:, 0], 1]).all(axis=1)
-            waited = waited[meet]
+            waited = waited[self._boxes_meet(waited)]
             pair_filter = make_filter((columns.slots,), **self._filters())
             if pair_filter is not None:
                 first, second = np.ascontiguousarray(waited.T)
                 waited = waited[pair_filter.allows(first, second).view(np.bool_)]
-            memory.again = pairs_of(np.sort(keys_of(memory.again)))
+        # The boxes in the index may be larger: without this, what has its turn would depend on them.
+        candidates = candidates[self._boxes_meet(candidates)]
         if len(waited):
             candidates = candidates[~np.isin(keys_of(candidates), keys_of(waited))]
-        if self._layers.has_priorities:
-            of_rows = self._layers.priorities_of(self.layers)
-            of_pairs = np.maximum(of_rows[candidates[:, 0]], of_rows[candidates[:, 1]])
-            candidates = candidates[np.argsort(-of_pairs, kind="stable")]
-        return np.concatenate([waited, candidates])
+        priorities = self._layers.priorities_of(self.layers) if self._layers.has_priorities else None
+        return np.concatenate([waited, in_turn(candidates, priorities)])
 
     def _touching_of(self, pairs: Pairs) -> Pairs:
         touching, unknown = _native.shape_touching(self._columns.shapes, pairs[:, 0], pairs[:, 1])
@@ -208,6 +203,12 @@ class WorldSteps(WorldMotion):
             touching = np.concatenate([touching, more])
         found: Pairs = touching
         return found
+
+    def _boxes_meet(self, pairs: Pairs) -> NDArray[np.bool_]:
+        corners, (first, second) = self._columns.rows.corners, pairs.T
+        meet: NDArray[np.bool_] = (corners[first, 0] <= corners[second, 1]).all(axis=1)
+        meet &= (corners[second, 0] <= corners[first, 1]).all(axis=1)
+        return meet
 
     def _is_renewed(self, pairs: Pairs) -> NDArray[np.bool_]:
         renewed = self._columns.renewed.view(np.bool_)
