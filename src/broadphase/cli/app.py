@@ -53,6 +53,8 @@ def _options_of_all(
     - `broadphase pairs us_counties`
 
     - `broadphase info rooms.csv`
+
+    - `broadphase run machine_gun`
     """
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+import broadphase as bp
 from broadphase import io, scenes
 from broadphase.cli.interrupt import asking_to_stop
 from broadphase.cli.options import JsonOption, ProgressOption, SceneMethodOption
@@ -97,7 +98,7 @@ class Sums:
         self.seconds: list[float] = []
         self.touching = self.enters = self.exits = self.most_actors = 0
         self.tests = self.deferred = 0
-        self.method = ""
+        self.reason = ""
         self.written: int | None = None
 
     def add(self, frame: Any) -> None:
@@ -108,7 +109,7 @@ class Sums:
         self.touching += len(frame.touching)
         self.tests += frame.stats["tests"]
         self.deferred += len(frame.deferred)
-        self.method = f"{frame.stats['method']} ({frame.stats['reason']}, in the last step)"
+        self.reason = str(frame.stats["reason"])
         self.most_actors = max(self.most_actors, len(self.run.world))
 
     def describe(self, seconds: float, events: Path | None, stopped: bool) -> dict[str, Any]:
@@ -132,7 +133,8 @@ class Sums:
             "enters": self.enters,
             "exits": self.exits,
             "method": scene.method,
-            "how": self.method or scene.method,
+            "reason": self.reason,
+            "quickest": bp.explain(world.boxes[world.rows]).method if scene.method == "auto" else scene.method,
             "seconds": seconds,
             "events": None if events is None else {"file": str(events), "count": self.written},
         }
@@ -160,7 +162,7 @@ def _show(answer: dict[str, Any]) -> None:
         ("ms per step", f"{step['median']:.3f} (median), {step['p99']:.3f} (99th percentile)"),
         ("pairs per step", f"{answer['touching_per_step']:,.1f} touch, {answer['tests_per_step']:,.1f} tested"),
         ("enters, exits", f"{answer['enters']:,}, {answer['exits']:,}"),
-        ("method", answer["how"]),
+        ("method", _method(answer)),
         ("time", duration(answer["seconds"])),
     ]
     if answer["deferred_per_step"]:
@@ -174,3 +176,9 @@ def _show(answer: dict[str, Any]) -> None:
 
 def _most(answer: dict[str, Any]) -> str:
     return f", {answer['most_actors']:,} at most" if answer["most_actors"] != answer["actors"] else ""
+
+
+def _method(answer: dict[str, Any]) -> str:
+    if answer["method"] != "auto" or not answer["reason"]:
+        return str(answer["method"])
+    return f"auto (in the last step {answer['reason']}; for all pairs, {answer['quickest']} is the quickest)"
