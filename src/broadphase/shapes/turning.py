@@ -126,5 +126,8 @@ def turned(vectors: Floats, matrices: Floats | None) -> Floats:
     """Turn vectors (n, k, d) by matrices (n, d, d), if any; either n may be 1."""
     if matrices is None:
         return vectors
-    result: Floats = np.einsum("nij,nkj->nki", matrices, vectors)
+    # Axis by axis: library routines for products of matrices may round differently from machine to machine.
+    result: Floats = vectors[:, :, :1] * matrices[:, np.newaxis, :, 0]
+    for axis in range(1, vectors.shape[2]):
+        result += vectors[:, :, axis : axis + 1] * matrices[:, np.newaxis, :, axis]
     return result
