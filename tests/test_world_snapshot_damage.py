@@ -174,6 +174,7 @@ LIES = {
     "shape of negative size": changed("shape_sizes", 0, -1),
     "shape of another size": changed("shape_sizes", 0, 5),
     "shape with NaN": changed("shape_numbers", 0, np.nan),
+    "shape without an end": changed("shape_numbers", 0, 1e200),
     "negative radius": changed("shape_numbers", 3, -1.0),
     "negative half": changed("shape_numbers", 8, -1.0),
     "hull beyond": changed("shape_numbers", -38, 7.0),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.shapes.kinds import ShapeKind
+from broadphase.shapes.parameters import LARGEST
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -85,7 +86,8 @@ def checked_records(
     kinds: NDArray[np.uint8], sizes: NDArray[np.int32], numbers: Floats, dimension: int, geometries: Geometries
 ) -> None:
     """Check the numbers of shapes; that there are as many as there should be is checked where they are kept."""
-    require(bool(np.isfinite(numbers).all()), "a shape has a number that is not finite")
+    # False for NaN, too. What is turned and moved by an offset may be somewhat larger than what users may give.
+    require(bool((np.abs(numbers) <= 10 * LARGEST).all()), "a shape has a number that is not finite, or too large")
     require(bool((sizes >= 0).all()) and int(sizes.sum(dtype=np.int64)) == len(numbers), "shape_sizes do not add up")
     begins = np.cumsum(sizes, dtype=np.int64) - sizes
     require(bool((kinds < len(ShapeKind)).all()), "a kind of shape is unknown")
