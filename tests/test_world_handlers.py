@@ -166,6 +166,27 @@ def test_event_contact_is_right_after_an_earlier_handler_moved_and_removed():
     assert depths == [0.5, 0.5]
 
 
+@pytest.mark.parametrize("border", ["bounce", "wrap"])
+def test_event_contacts_are_those_of_the_frame(border):
+    rng = np.random.default_rng(8)
+    world = bp.World(dim=2, bounds=[[0, 0], [10, 10]], border=border)
+    world.add_many(
+        bp.Circle(rng.uniform(0.2, 0.9, 40)), rng.uniform(1, 9, (40, 2)), velocities=rng.normal(0, 2, (40, 2))
+    )
+    told = []
+    for kind in (world.on_enter, world.on_stay):
+        kind(lambda event: told.append((event.actor.row, event.other.row, event.contact)))
+    for _ in range(20):
+        contacts = world.step(0.1).contacts
+        assert sorted([one, other] for one, other, _ in told) == contacts.pairs.tolist()
+        for one, other, contact in told:
+            place = contacts.pairs.tolist().index([one, other])
+            assert contact.depth == contacts.depths[place]
+            np.testing.assert_array_equal(contact.normal, contacts.normals[place])
+            np.testing.assert_array_equal(contact.points, contacts.points[place, : contacts.counts[place]])
+        told.clear()
+
+
 def test_event_of_a_sensor_has_no_contact():
     world = bp.World(dim=2)
     world.add(bp.Circle(1), position=(0, 0), sensor=True)
@@ -208,6 +229,27 @@ def test_handlers_hear_of_the_end_of_the_removed():
     world.step()
     assert log == [("enter", 0, 1), ("exit", 0, 1)]
     assert by_actor == [(False, True, None)]
+
+
+def test_handlers_hear_of_the_end_of_what_left_over_the_border():
+    class Leaf(bp.Actor):
+        parted = 0
+
+        def separated(self, other):
+            self.parted += 1
+
+    world = bp.World(dim=2, bounds=[[0, 0], [10, 10]], border="remove")
+    leaf = world.add(bp.Circle(1), position=(10.2, 5), velocity=(1, 0), actor=Leaf, data="leaf")
+    stone = world.add(bp.Circle(1), position=(9, 5))
+    ends = []
+    stone.on_exit(lambda event: ends.append((event.other.data, event.other.alive)))
+    world.step()
+    world.step(5.0)
+    assert not leaf.alive
+    world.step()
+    assert ends == [("leaf", False)]
+    assert leaf.parted == 1
+    assert not world._actors
 
 
 def test_handlers_keep_to_a_pair_whose_layers_change():

@@ -331,6 +331,26 @@ def test_questions_are_answered_alike_whatever_the_method(method):
             np.testing.assert_array_equal(one, same)
 
 
+@pytest.mark.parametrize("method", ["grid", "sweep_and_prune"])
+def test_questions_that_a_method_lacks_say_who_has_them(method):
+    world, _ = make_world(2, 1, method=method)
+    other, _ = make_world(2, 1)
+    assert world.query_ball([[4, 4]], 3).rows.tolist() == other.query_ball([[4, 4]], 3).rows.tolist()
+    with pytest.raises(bp.UnsupportedQueryError, match="BVH"):
+        world.nearest([[0, 0]])
+    with pytest.raises(bp.UnsupportedQueryError, match="BVH"):
+        world.pick((0, 0), (1, 0))
+
+
+def test_questions_heed_what_was_moved_at_once():
+    world = bp.World(dim=2)
+    world.add(bp.Circle(1), position=(0, 0))
+    world.move([0], positions=[[1e5, 0]])
+    assert world.query([[9e4, -np.inf, np.inf, np.inf]]).rows.tolist() == [0]
+    world.move([0], positions=[[0, 0]])
+    assert world.nearest([[3, 0]]).distance.tolist() == [[2]]
+
+
 def test_any_number_of_threads_may_ask():
     world, rng = make_world(2, 2)
     points = rng.uniform(0, EXTENT[2], (400, 2))

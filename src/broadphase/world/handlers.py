@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Handlers"]
 
 _KINDS = ("exit", "enter", "stay")  # in the order in which they are told
-# A row that is removed during a step may part from others only in the next.
+# What a handler removes parts from others only in the step after.
 _STEPS_KEPT = 2
 
 

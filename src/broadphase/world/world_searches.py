@@ -103,6 +103,8 @@ class WorldSearches(WorldState):
 
     def _around(self) -> Floats:
         """Give a box around everything in the world, shape (2, d)."""
+        with self._arranging:
+            self._place_displaced()
         boxes = self.shapes.boxes[self.rows]
         if not len(boxes):
             return np.zeros((2, self.dimension))
