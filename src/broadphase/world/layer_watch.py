@@ -83,7 +83,7 @@ class LayerWatch:
         """
         chosen: dict[str, Chosen] = {}
         enters = pairs_of("enter")
-        if self._keys is not None:
+        if self._keys is not None and len(self._keys):
             ended = keys_of(pairs_of("exit"))
             places = np.flatnonzero(_are_in(ended, self._keys))
             found = np.searchsorted(self._keys, ended[places])

@@ -232,6 +232,6 @@ def _is_of_names(value: Any) -> bool:
 
 def _one_each(value: Any, count: int, what: str) -> Iterable[Any]:
     if len(value) != count:
-        raise ValueError(f"{what}: {len(value)} names for {count} rows; a set of names is meant for each row")
+        raise ValueError(f"{what}: {len(value)} names for {count} rows; several layers of one row are a set of names")
     parts: Iterable[Any] = value
     return parts

@@ -133,7 +133,7 @@ class WorldQueries(WorldSearches):
         ----------
         shape : Shape
             One for all questions, or one for each.
-        positions : array_like, shape (q, d) or (d,)
+        positions : array_like, shape (q, d), or (d,) for all
             Where it is put.
         rotations : array_like, optional
             How it is turned, as in `World.rotations`: angles, or quaternions w, x, y, z. Unset: not at all.

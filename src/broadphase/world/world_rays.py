@@ -153,7 +153,7 @@ class WorldRays(WorldQueries):
         ----------
         shape : Shape
             One for all questions, or one for each.
-        positions : array_like, shape (q, d) or (d,)
+        positions : array_like, shape (q, d), or (d,) for all
             Where it begins.
         motions : array_like, shape (q, d), or (d,) for all
             How far it goes, along a straight line and without turning. Finite.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from broadphase.contacts.narrow import distances, overlap_mask
-from broadphase.index import asked
 from broadphase.index.answers import Answers, Nearest
 from broadphase.shapes import Circle, Shapes, Sphere
 from broadphase.world.images import images_of
@@ -80,13 +79,10 @@ class WorldSearches(WorldState):
         return Shapes((Circle if self.dimension == 2 else Sphere)(radii), centers)
 
     def _placed(self, shape: Shape, positions: ArrayLike, rotations: ArrayLike | None) -> Shapes:
-        places = np.asarray(positions, np.float64)
-        places = asked.places(places[np.newaxis] if places.ndim == 1 else places, "positions", self.dimension)
-        if rotations is not None:
-            turns = np.asarray(rotations, np.float64)
-            shape_of_all = (len(places),) if self.dimension == 2 else (len(places), 4)
-            rotations = np.broadcast_to(turns, shape_of_all)
-        return Shapes(shape, places, rotations)
+        placed = Shapes(shape, positions, rotations)
+        if placed.dimension != self.dimension:
+            raise ValueError(f"what is asked about has {placed.dimension} dimensions, and the world {self.dimension}")
+        return placed
 
     def _cut(self, corners: Floats) -> Floats:
         """Cut boxes that are endless off beyond everything in the world, because a shape is finite."""
