@@ -6,71 +6,45 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.contacts.narrow import impacts, overlap_mask, ray_hits, separations
-
-SHAPES = {
-    2: lambda rng, n: [
-        bp.Circle(rng.uniform(0, 1, n)),
-        bp.Rectangle(rng.uniform(0, 2, n), rng.uniform(0, 2, n)),
-        bp.OrientedBox(rng.uniform(0.1, 2, (n, 2)), rotation=rng.uniform(0, 6, n)),
-        bp.Capsule(rng.normal(0, 1, (n, 2)), rng.normal(0, 1, (n, 2)), rng.uniform(0, 0.5, n)),
-        bp.Triangle(rng.normal(0, 1, (n, 3, 2))),
-        bp.ConvexPolygon([[0, 0], [1, 0], [1.5, 1], [0, 1.2]], offset=rng.normal(0, 1, (n, 2))),
-        bp.Compound([bp.Circle(0.4, offset=(-1, 0)), bp.Rectangle(0.3, 2)]),
-        bp.Point(),
-    ],
-    3: lambda rng, n: [
-        bp.Sphere(rng.uniform(0, 1, n)),
-        bp.Box(rng.uniform(0, 2, n), rng.uniform(0, 2, n), 1.0),
-        bp.OrientedBox(rng.uniform(0.1, 2, (n, 3)), rotation=rng.normal(0, 1, (n, 4))),
-        bp.Capsule(rng.normal(0, 1, (n, 3)), rng.normal(0, 1, (n, 3)), rng.uniform(0, 0.5, n)),
-        bp.Segment(rng.normal(0, 1, (n, 3)), rng.normal(0, 1, (n, 3))),
-        bp.Point(),
-    ],
-}
-CASES = [(d, seed) for d in (2, 3) for seed in range(4)]
-EXTENT = {2: 9.0, 3: 5.0}
-
-
-def make_world(d, seed, **options):
-    """Give a random world with holes in its rows, and what made it."""
-    rng = np.random.default_rng([d, seed])
-    world = bp.World(dim=d, **options)
-    for shapes in SHAPES[d](rng, 12):
-        turns = rng.uniform(0, 6, 12) if d == 2 else rng.normal(0, 1, (12, 4))
-        layer = [("ball", "wall", "mud")[number] for number in rng.integers(0, 3, 12)]
-        world.add_many(shapes, rng.uniform(0, EXTENT[d], (12, d)), rotations=turns, layer=layer)
-    world.remove(rng.choice(world.rows, 11, replace=False))
-    return world, rng
-
-
-def every_pair(world, count):
-    """Give each question with each living row: questions, rows."""
-    rows = world.rows
-    return np.repeat(np.arange(count, dtype=np.int32), len(rows)), np.tile(rows, count)
-
-
-def check_overlaps(world, answers, placed):
-    questions, rows = every_pair(world, len(placed))
-    hit = overlap_mask(world.shapes, placed, rows, questions)
-    assert answers.questions.tolist() == questions[hit].tolist()
-    assert answers.rows.tolist() == rows[hit].tolist()
-    return hit.sum()
-
-
-def circle_or_sphere(d, radius):
-    return (bp.Circle if d == 2 else bp.Sphere)(radius)
+from broadphase.contacts.narrow import overlap_mask, separations
+from world_query_cases import (
+    CASES,
+    EXTENT,
+    ball,
+    check_casts,
+    check_everything,
+    check_nearest,
+    check_rays,
+    check_regions,
+    every_pair,
+    make_world,
+)
 
 
 @pytest.mark.parametrize(("d", "seed"), CASES)
-def test_query_boxes_finds_the_shapes_not_their_boxes(d, seed):
-    world, rng = make_world(d, seed)
-    corner, size = rng.uniform(-1, EXTENT[d], (40, d)), rng.uniform(0, 2, (40, d))
-    box = bp.Rectangle(*size.T) if d == 2 else bp.Box(*size.T)
-    placed = bp.Shapes(box, corner + size / 2)
-    answers = world.query(np.stack([corner, corner + size], axis=1))
-    assert check_overlaps(world, answers, placed)
-    assert len(answers.rows) < len(world.index.query(placed.boxes).rows)
+def test_regions_meet_the_shapes_not_their_boxes(d, seed):
+    world, draws = make_world(d, seed)
+    assert min(check_regions(world, draws, 60)[1:]) > 0  # points are seldom in anything
+    boxes = np.stack([draws.places(40), draws.places(40)], axis=1)
+    boxes.sort(axis=1)
+    assert len(world.query(boxes).rows) < len(world.index.query(boxes).rows)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_question_on_a_lattice_where_much_touches_and_ties(d, seed):
+    assert min(check_everything(*make_world(d, seed, lattice=True), 40)) > 0
+
+
+def test_one_shape_may_be_asked_about_in_one_place():
+    world, draws = make_world(2, 0)
+    stick = bp.Capsule([0, 0], [2, 2], 0.2)
+    points, turns = draws.places(9), draws.turns(9)
+    every = world.query_shape(stick, points, turns)
+    assert world.query_shape(stick, points[4], turns[4]).rows.tolist() == every.of(4).tolist()
+    sizes = world.query_shape(bp.Circle([0.5, 1, 2]), points[0]).counts
+    assert len(sizes) == 3
+    assert (np.diff(sizes) >= 0).all()
 
 
 def test_query_boxes_compares_the_very_numbers():
@@ -89,52 +63,22 @@ def test_query_boxes_may_be_endless():
 
 
 @pytest.mark.parametrize(("d", "seed"), CASES)
-def test_query_points_balls_shapes_and_turned_boxes(d, seed):
-    world, rng = make_world(d, seed)
-    points, radii = rng.uniform(0, EXTENT[d], (60, d)), rng.uniform(0, 2, 60)
-    turns = rng.uniform(0, 6, 60) if d == 2 else rng.normal(0, 1, (60, 4))
-    check_overlaps(world, world.query_points(points), bp.Shapes(bp.Point(), points))
-    assert check_overlaps(world, world.query_ball(points, radii), bp.Shapes(circle_or_sphere(d, radii), points))
-    half = rng.uniform(0, 1, (60, d))
-    boxes = bp.Shapes(bp.OrientedBox(2 * half), points, turns)
-    assert check_overlaps(world, world.query_obb(points, half, turns), boxes)
-    stick = bp.Capsule([0] * d, [2] * d, 0.2)
-    assert check_overlaps(world, world.query_shape(stick, points, turns), bp.Shapes(stick, points, turns))
-    alone = world.query_shape(stick, points[0], turns[0]).rows
-    assert alone.tolist() == world.query_shape(stick, points, turns).of(0).tolist()
-
-
-@pytest.mark.parametrize(("d", "seed"), CASES)
 @pytest.mark.parametrize("k", [1, 3, 200])
 def test_nearest_is_by_the_distance_to_the_shape(d, seed, k):
-    world, rng = make_world(d, seed)
-    points = rng.uniform(-3, EXTENT[d] + 3, (30, d))
-    limit = np.where(rng.random(30) < 0.3, rng.uniform(0, 2, 30), np.inf)
+    world, draws = make_world(d, seed)
+    points = draws.places(30, 3)
+    limit = np.where(draws.rng.random(30) < 0.3, draws.numbers(0, 2, 30), np.inf)
     check_nearest(world, points, k, limit, {}, world.rows)
 
 
 @pytest.mark.parametrize("k", [1, 4, 60])
 @pytest.mark.parametrize("bits", [{"mask": "mud"}, {"mask": {"mud", "wall"}}, {"layer": "ball"}, {"mask": 1 << 40}])
 def test_nearest_with_layers(k, bits):
-    world, rng = make_world(2, 5)
+    world, draws = make_world(2, 5)
     rows = world.rows
     if "mask" in bits:
         rows = rows[(world.layers[rows] & np.uint64(world._layers.bits(bits["mask"]))) != 0]
-    check_nearest(world, rng.uniform(-3, EXTENT[2] + 3, (30, 2)), k, np.full(30, np.inf), bits, rows)
-
-
-def check_nearest(world, points, k, limit, bits, rows):
-    count = len(points)
-    balls = bp.Shapes(circle_or_sphere(world.dimension, 0.0), points)
-    questions = np.repeat(np.arange(count, dtype=np.int32), len(rows))
-    gaps = np.maximum(separations(world.shapes, balls, np.tile(rows, count), questions)[0], 0).reshape(count, len(rows))
-    found = world.nearest(points, k, limit, **bits)
-    for j in range(count):
-        order = np.lexsort((rows, gaps[j]))
-        order = order[gaps[j][order] <= limit[j]][:k]
-        wanted = rows[order].tolist() + [-1] * (k - len(order))
-        assert found.index[j].tolist() == wanted
-        assert found.distance[j].tolist() == gaps[j][order].tolist() + [np.inf] * (k - len(order))
+    check_nearest(world, draws.places(30, 3), k, np.full(30, np.inf), bits, rows)
 
 
 def test_nearest_prefers_the_least_row_among_equals():
@@ -148,14 +92,14 @@ def test_nearest_prefers_the_least_row_among_equals():
 @pytest.mark.parametrize(("d", "seed"), CASES)
 def test_periodic_world_is_asked_across_its_borders(d, seed):
     bounds = np.stack([np.full(d, 1.0), np.full(d, EXTENT[d] - 1.0)])
-    world, rng = make_world(d, seed, border="wrap", bounds=bounds)
+    world, draws = make_world(d, seed, border="wrap", bounds=bounds)
     world.positions[:] = 1 + (world.positions - 1) % (EXTENT[d] - 2)
     world.refresh()
     period = EXTENT[d] - 2
-    points, radii = rng.uniform(-period, EXTENT[d] + period, (40, d)), rng.uniform(0, 2, 40)
+    points, radii = draws.places(40, period), draws.numbers(0, 2, 40)
     radii[0] = 5 * period / 2  # meets everything, many times
-    balls = bp.Shapes(circle_or_sphere(d, radii), points)
-    dots = bp.Shapes(circle_or_sphere(d, 0.0), points)
+    balls = bp.Shapes(ball(d, radii), points)
+    dots = bp.Shapes(ball(d, 0.0), points)
     questions, rows = every_pair(world, 40)
     hit, gap = np.zeros(len(rows), bool), np.full(len(rows), np.inf)
     for step in np.ndindex(*[9] * d):
@@ -175,29 +119,12 @@ def test_periodic_world_is_asked_across_its_borders(d, seed):
 
 @pytest.mark.parametrize(("d", "seed"), CASES)
 def test_rays_hit_the_shapes(d, seed):
-    world, rng = make_world(d, seed)
-    origins = rng.uniform(-2, EXTENT[d] + 2, (50, d))
-    directions = (rng.uniform(0, EXTENT[d], (50, d)) - origins) * rng.uniform(0.1, 9, (50, 1))
+    world, draws = make_world(d, seed)
+    origins = draws.places(50, 2)
+    directions = (draws.places(50) - origins) * draws.numbers(0.1, 9, 50, 1)
     directions[0] = 0
-    limit = np.where(rng.random(50) < 0.3, rng.uniform(0, 5, 50), np.inf)
-    questions, rows = every_pair(world, 50)
-    times = ray_hits(world.shapes, rows, origins[questions], directions[questions])[0].reshape(50, -1)
-    away = np.where(
-        times < np.inf, np.where(times < np.inf, times, 0) * np.linalg.norm(directions, axis=1)[:, None], np.inf
-    )
-    away[away > limit[:, None]] = np.inf
-    rows = world.rows
-    first, every = world.raycast(origins, directions, limit), world.raycast_all(origins, directions, limit)
-    hits = 0
-    for j in range(50):
-        order = np.lexsort((rows, away[j]))
-        order = order[np.isfinite(away[j][order])]
-        assert every.of(j)[0].tolist() == rows[order].tolist()
-        np.testing.assert_allclose(every.of(j)[1], away[j][order], rtol=1e-12)
-        assert first.index[j] == (rows[order[0]] if len(order) else -1)
-        hits += len(order)
-    assert hits > 20
-    assert world.raycast_any(origins, directions, limit).tolist() == (first.index >= 0).tolist()
+    limit = np.where(draws.rng.random(50) < 0.3, draws.numbers(0, 5, 50), np.inf)
+    assert check_rays(world, origins, directions, limit) > 20
 
 
 def test_rays_of_any_length_measure_in_the_unit_of_the_world():
@@ -210,27 +137,17 @@ def test_rays_of_any_length_measure_in_the_unit_of_the_world():
 
 @pytest.mark.parametrize(("d", "seed"), CASES)
 def test_shapecast_finds_the_first_on_the_way(d, seed):
-    world, rng = make_world(d, seed)
-    begin = rng.uniform(-4, EXTENT[d] + 4, (30, d))
-    motion = rng.uniform(0, EXTENT[d], (30, d)) - begin
+    world, draws = make_world(d, seed)
+    begin = draws.places(30, 4)
+    motion = draws.places(30) - begin
     motion[:2] = 0
-    shape = circle_or_sphere(d, rng.uniform(0, 0.5, 30))
-    questions, rows = every_pair(world, 30)
-    times = impacts(bp.Shapes(shape, begin), world.shapes, questions, rows, motion[questions])[0].reshape(30, -1)
-    found = world.shapecast(shape, begin, motion)
-    for j in range(30):
-        best = np.lexsort((world.rows, times[j]))[0]
-        if times[j][best] == np.inf:
-            assert (found.index[j], found.time[j]) == (-1, np.inf)
-        else:
-            assert (found.index[j], found.time[j]) == (world.rows[best], times[j][best])
-    assert (found.index >= 0).sum() > 5
+    assert check_casts(world, ball(d, draws.numbers(0, 0.5, 30)), begin, motion) > 5
 
 
 @pytest.mark.parametrize("question", ["query", "query_ball", "raycast_all", "shapecast"])
 def test_layers_filter_every_question(question):
-    world, rng = make_world(2, 3)
-    points = rng.uniform(0, EXTENT[2], (40, 2))
+    world, draws = make_world(2, 3)
+    points = draws.places(40)
     ask = {
         "query": lambda **bits: world.query(np.stack([points, points + 2], axis=1), **bits),
         "query_ball": lambda **bits: world.query_ball(points, 1.5, **bits),
@@ -318,9 +235,9 @@ def test_questions_refuse(ask):
 
 @pytest.mark.parametrize("method", ["auto", "bvh", "octree", "linear_tree", "brute_force"])
 def test_questions_are_answered_alike_whatever_the_method(method):
-    world, rng = make_world(2, 1, method=method)
+    world, draws = make_world(2, 1, method=method)
     other, _ = make_world(2, 1)
-    points = rng.uniform(0, EXTENT[2], (20, 2))
+    points = draws.places(20)
     for ask in (
         lambda w: w.query_ball(points, 1.0),
         lambda w: w.nearest(points, 3),
@@ -352,8 +269,8 @@ def test_questions_heed_what_was_moved_at_once():
 
 
 def test_any_number_of_threads_may_ask():
-    world, rng = make_world(2, 2)
-    points = rng.uniform(0, EXTENT[2], (400, 2))
+    world, draws = make_world(2, 2)
+    points = draws.places(400)
     asks = [
         lambda: world.query_ball(points, 1.0).rows,
         lambda: world.nearest(points, 3).distance,
