@@ -92,11 +92,12 @@ def triangle_pairs(
         candidates = pairs(first.boxes, workers=workers, ignore_shared=shared)
     else:
         candidates = pairs(first.boxes, second.boxes, workers=workers)
-    columns = (np.ascontiguousarray(candidates[:, column]) for column in (0, 1))
-    found: NDArray[np.int32] = _native.triangle_pairs(
-        first.vertices, first.faces, second.vertices, second.faces, *columns, touching, workers
-    )
-    return found
+    found: Any = _native.triangle_pairs(
+        first.vertices, first.faces, second.vertices, second.faces,
+        np.ascontiguousarray(candidates[:, 0]), np.ascontiguousarray(candidates[:, 1]), touching, workers,
+    )  # fmt: skip
+    meeting: NDArray[np.int32] = found
+    return meeting
 
 
 class _Surface(NamedTuple):
