@@ -117,7 +117,7 @@ $(DONE)/cli: pyproject.toml | $(DONE)/package
 	touch $@
 
 $(DONE)/extras: pyproject.toml | $(DONE)/package
-	$(PIP) 'broadphase[cli,io,plot]'
+	$(PIP) 'broadphase[cli,coal,io,plot]'
 	touch $@
 
 $(DONE)/bench: pyproject.toml | $(DONE)/package

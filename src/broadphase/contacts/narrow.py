@@ -172,5 +172,5 @@ def _of(offsets: Floats | None, some: NDArray[np.intp]) -> Floats | None:
 
 
 def _elsewhere() -> Any:
-    """Bring what answers for hulls and meshes; it needs a library that not everybody has."""
-    return import_module("broadphase.contacts.with_coal")
+    """Bring what answers for hulls and meshes, which few need: it has an index and more to load."""
+    return import_module("broadphase.contacts.hulls_and_meshes")

@@ -132,7 +132,8 @@ class ConvexHull(Geometry):
 class Mesh(Geometry):
     """A surface of triangles in space. What lies within it is not part of it.
 
-    Needs ``pip install "broadphase[coal]"`` for everything but its box.
+    Everything is asked of it as of a compound of its triangles. Needs ``pip install "broadphase[coal]"`` against a
+    `ConvexHull`, and for the distance of another mesh.
 
     Parameters
     ----------

@@ -1,0 +1,252 @@
+"""Pairs with a hull, and the nearest triangles of meshes that are apart, as coal finds them: one pair after the other.
+
+Coal (https://github.com/coal-library/coal) runs GJK and EPA, and trees over the triangles of meshes. A mesh against a
+hull is what one of its triangles is, as against everything else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from broadphase.contacts.coal_solids import Frame, Solid, coal, facets_of, frame_of, solids_of, triangle_solid
+from broadphase.contacts.geometry_poses import Asked, kinds_of, poses_of
+from broadphase.contacts.mesh_triangles import placed_faces, triangles_near
+from broadphase.shapes.kinds import ShapeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from broadphase.shapes import Shapes
+
+    Floats = NDArray[np.float64]
+    Rows = NDArray[np.int32]
+    Found = tuple[Floats, Floats]
+
+__all__ = ["contacts_of", "impacts", "nearest_faces", "overlap_mask", "ray_hits", "separations"]
+
+# In sizes of the hull: what moves and is nearer than this touches. Who has not got there after so many steps is
+# grazing, and is given the time it has got to, which is not too late.
+_NEAR, _MOST_STEPS = 1e-12, 100
+_MOST_CONTACTS = 1 << 20  # of a hull with the triangles of a mesh
+
+
+class _Pair(NamedTuple):
+    """The convex parts of two shapes, in one frame."""
+
+    frame: Frame
+    first: list[Solid]
+    second: list[Solid]
+
+
+class _Gap(NamedTuple):
+    """How far apart two solids are, in their frame."""
+
+    distance: float
+    normal: Floats
+    first: Solid
+    second: Solid
+    nearest: Floats  # (2, 3): a point of each
+
+
+def overlap_mask(asked: Asked) -> NDArray[np.bool_]:
+    """Say which pairs overlap."""
+    return np.array([_closest(pair).distance <= 0 for pair in _pairs(asked)], np.bool_)
+
+
+def separations(asked: Asked) -> Found:
+    """Say how far apart the two of each pair are, and in which direction the second lies."""
+    gaps, normals = np.empty(len(asked.first)), np.empty((len(asked.first), 3))
+    for k, pair in enumerate(_pairs(asked)):
+        gap = _closest(pair)
+        gaps[k], normals[k] = np.ldexp(gap.distance, pair.frame.exponent), gap.normal
+    return gaps, normals
+
+
+def contacts_of(asked: Asked) -> tuple[Floats, Floats, NDArray[np.int8], Floats]:
+    """Say where the two of each pair touch."""
+    count = len(asked.first)
+    normals, depths = np.empty((count, 3)), np.empty(count)
+    counts, points = np.empty(count, np.int8), np.full((count, 4, 3), np.nan)
+    for k, pair in enumerate(_pairs(asked)):
+        gap = _closest(pair)
+        where = _spread(_common_points(gap))
+        normals[k], depths[k], counts[k] = (
+            gap.normal,
+            np.ldexp(max(-gap.distance, 0.0), pair.frame.exponent) + 0.0,
+            len(where),
+        )
+        points[k, : len(where)] = np.ldexp(where, pair.frame.exponent) + pair.frame.origin
+    return normals, depths, counts, points
+
+
+def impacts(asked: Asked, motions: Floats) -> Found:
+    """Say when the two of each pair first touch, while the first is moved."""
+    times, normals = np.full(len(asked.first), np.inf), np.zeros((len(asked.first), 3))
+    for k, pair in enumerate(_pairs(asked, motions)):
+        motion = pair.frame.lengths(motions[k])
+        for first in pair.first:
+            for second in pair.second:
+                time, normal = _first_touch(first, second, motion, times[k])
+                if time < times[k]:
+                    times[k], normals[k] = time, normal
+    return times, normals
+
+
+def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) -> Found:
+    """Say where each ray enters a hull: where it is behind all planes of the hull's faces."""
+    times, normals = np.full(len(rows), np.inf), np.zeros((len(rows), 3))
+    poses = poses_of(shapes, rows)
+    begins, ways = poses.into_own(origins), poses.turned_into_own(directions)
+    for number in np.unique(poses.numbers):
+        some = np.flatnonzero(poses.numbers == number)
+        planes, limits = facets_of(shapes.geometries[int(number)])
+        beyond, speeds = begins[some] @ planes.T - limits, ways[some] @ planes.T
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            crossed = -beyond / speeds
+        enters = np.where(speeds < 0, crossed, np.where((speeds == 0) & (beyond > 0), np.inf, -np.inf))
+        leaves = np.where(speeds > 0, crossed, np.inf).min(axis=1)
+        face = enters.argmax(axis=1)
+        time = np.maximum(enters.max(axis=1), 0.0)
+        hit = np.flatnonzero((time <= leaves) & np.isfinite(time))
+        inside = np.all(beyond[hit] <= 0, axis=1, keepdims=True)
+        times[some[hit]] = np.where(inside[:, 0], 0.0, time[hit])
+        outwards = poses.some(some[hit]).turned_into_world(planes[face[hit]])
+        normals[some[hit]] = np.where(inside, 0.0, outwards)
+    return times, normals
+
+
+def nearest_faces(asked: Asked) -> Rows:
+    """Find for each pair of meshes the triangles that are nearest to each other: (m, 2)."""
+    faces = np.empty((len(asked.first), 2), np.int32)
+    request = coal().DistanceRequest()
+    for k, (row, other) in enumerate(zip(asked.first, asked.second, strict=True)):
+        frame = frame_of(asked.a, int(row))
+        offset = None if asked.offsets is None else asked.offsets[k]
+        (first,), (second,) = solids_of(asked.a, int(row), frame), solids_of(asked.b, int(other), frame, offset)
+        result = coal().DistanceResult()
+        coal().distance(first.geometry, first.transform, second.geometry, second.transform, request, result)
+        faces[k] = result.b1, result.b2
+    return faces
+
+
+def _pairs(asked: Asked, motions: Floats | None = None) -> Iterator[_Pair]:
+    """Make the solids of each pair; of a mesh, the triangle that is nearest or deepest, or all that are on the way."""
+    is_hull = kinds_of(asked.a, asked.first) == ShapeKind.HULL
+    frames: dict[tuple[bool, int], Frame] = {}
+    kinds = kinds_of(asked.a, asked.first), kinds_of(asked.b, asked.second)
+    for k, (row, other) in enumerate(zip(asked.first.tolist(), asked.second.tolist(), strict=True)):
+        hull = (True, row) if is_hull[k] else (False, other)
+        if hull not in frames:
+            frames[hull] = frame_of(asked.a if is_hull[k] else asked.b, hull[1])
+        frame = frames[hull]
+        offset = None if asked.offsets is None else asked.offsets[k]
+        first, second = solids_of(asked.a, row, frame), solids_of(asked.b, other, frame, offset)
+        one = asked.some(np.array([k]))
+        if kinds[0][k] == ShapeKind.MESH:
+            first = _triangles(one, frame, second[0], first[0], None if motions is None else motions[k : k + 1], True)
+        elif kinds[1][k] == ShapeKind.MESH:
+            second = _triangles(
+                one, frame, first[0], second[0], None if motions is None else -motions[k : k + 1], False
+            )
+        yield _Pair(frame, first, second)
+
+
+def _triangles(
+    one: Asked, frame: Frame, hull: Solid, mesh: Solid, motions: Floats | None, is_first: bool
+) -> list[Solid]:
+    """Make the triangles of a mesh that count against a hull, which may come by `motions`, seen from the mesh."""
+    shapes, rows, offsets = (one.a, one.first, None) if is_first else (one.b, one.second, one.offsets)
+    if motions is None:
+        face = _closest_face(hull, mesh)
+        return [triangle_solid(placed_faces(shapes, rows, np.array([face], np.int32), offsets).corners[0], frame)]
+    boxes = one.boxes(np.zeros(1))[1 if is_first else 0].copy()
+    boxes[:, 0] += np.minimum(motions, 0)
+    boxes[:, 1] += np.maximum(motions, 0)
+    boxes += np.array([-1e-15, 1e-15])[:, np.newaxis] * np.abs(boxes).max()
+    return [triangle_solid(corners, frame) for corners in triangles_near(shapes, rows, boxes, offsets).corners]
+
+
+def _closest_face(hull: Solid, mesh: Solid) -> int:
+    library = coal()
+    request, result = library.CollisionRequest(), library.CollisionResult()
+    request.num_max_contacts = _MOST_CONTACTS
+    if library.collide(mesh.geometry, mesh.transform, hull.geometry, hull.transform, request, result):
+        return int(min(result.getContacts(), key=lambda contact: (contact.penetration_depth, contact.b1)).b1)
+    distance_request, distance_result = library.DistanceRequest(), library.DistanceResult()
+    library.distance(
+        mesh.geometry, mesh.transform, hull.geometry, hull.transform, distance_request, distance_result
+    )  # fmt: skip
+    return int(distance_result.b1)
+
+
+def _closest(pair: _Pair) -> _Gap:
+    """Find the parts that are nearest to each other, or deepest in each other."""
+    gaps = (_gap(first, second) for first in pair.first for second in pair.second)
+    return min(gaps, key=lambda gap: gap.distance)
+
+
+def _gap(first: Solid, second: Solid) -> _Gap:
+    library = coal()
+    result = library.DistanceResult()
+    distance = library.distance(*first, *second, library.DistanceRequest(), result)
+    nearest: Floats = np.array([result.getNearestPoint1(), result.getNearestPoint2()])
+    return _Gap(float(distance), np.array(result.normal), first, second, nearest)
+
+
+def _common_points(gap: _Gap) -> Floats:
+    """Find the corners of the area in which two solids touch, midway between them, (k, 3), the deepest first."""
+    library = coal()
+    request, result = library.CollisionRequest(), library.CollisionResult()
+    middle: Floats = gap.nearest.mean(axis=0, keepdims=True)
+    if not library.collide(*gap.first, *gap.second, request, result):
+        return middle
+    patches = library.ContactPatchResult()
+    library.computeContactPatch(*gap.first, *gap.second, result, library.ContactPatchRequest(), patches)
+    if patches.numContactPatches() == 0 or patches.getContactPatch(0).size() < 2:
+        return middle
+    patch = patches.getContactPatch(0)
+    points = np.array([patch.getPoint(k) for k in range(patch.size())])
+    order = np.argsort(np.linalg.norm(points - middle, axis=1), kind="stable")
+    ordered: Floats = points[order]
+    return ordered
+
+
+def _spread(points: Floats) -> Floats:
+    """Pick at most four: the first, the farthest from it, and the farthest from those on either side."""
+    if len(points) <= 4:
+        return points
+    first: Floats = points[0]
+    second = points[int(np.linalg.norm(points - first, axis=1).argmax())]
+    along = second - first
+    # All are in a plane: the sides of the line are told by the product with any of the products.
+    across = np.cross(along, points - first)
+    up = across[int(np.linalg.norm(across, axis=1).argmax())]
+    sides = across @ up
+    picked = [0, int(np.linalg.norm(points - first, axis=1).argmax()), int(sides.argmax()), int(sides.argmin())]
+    spread: Floats = points[list(dict.fromkeys(picked))]
+    return spread
+
+
+def _first_touch(first: Solid, second: Solid, motion: Floats, before: float) -> tuple[float, Floats]:
+    """Advance as far as the gap along its normal allows, again and again: both are convex."""
+    moved = Solid(first.geometry, coal().Transform3s(first.transform))
+    start, time = np.array(first.transform.getTranslation()), 0.0
+    normal: Floats = np.zeros(3)
+    for _ in range(_MOST_STEPS):
+        gap = _gap(moved, second)
+        if time > 0 or gap.distance > 0:
+            normal = gap.normal
+        if gap.distance <= (_NEAR if time > 0 else 0.0):
+            return time, gap.normal
+        speed = float(motion @ normal)
+        if speed <= 0:
+            return np.inf, normal
+        time += gap.distance / speed
+        if time > 1 or time >= before:
+            return np.inf, normal
+        moved.transform.setTranslation(start + time * motion)
+    return time, normal
