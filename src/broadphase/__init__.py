@@ -48,7 +48,7 @@ from broadphase.shapes import (
 from broadphase.world.actor import Actor
 from broadphase.world.budgets import Budget
 from broadphase.world.frame import Frame
-from broadphase.world.records import Contact, Event, Hit, StepInfo
+from broadphase.world.records import Contact, Event, Hit, Impact, StepInfo
 from broadphase.world.viewing import Visible
 from broadphase.world.world import World
 
@@ -75,6 +75,7 @@ __all__ = [
     "Frame",
     "Grid",
     "Hit",
+    "Impact",
     "Impacts",
     "Index",
     "IndexStats",

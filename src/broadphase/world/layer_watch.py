@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from broadphase.world.memory import keys_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     Pairs: TypeAlias = NDArray[np.int32]
     Chosen: TypeAlias = tuple[NDArray[np.intp], NDArray[np.bool_]]
 
-__all__ = ["LayerWatch", "Registration", "keys_of"]
+__all__ = ["LayerWatch", "Registration"]
 
 
 class Registration:
@@ -108,13 +110,6 @@ class LayerWatch:
         back = ((other & self._first) != 0) & ((one & self._second) != 0)
         places = np.flatnonzero(forth | back)
         return places, ~forth[places]
-
-
-def keys_of(pairs: Pairs) -> NDArray[np.int64]:
-    """Give each pair of rows as one number, in the same order."""
-    wide = pairs.astype(np.int64)
-    keys: NDArray[np.int64] = wide[:, 0] << 32 | wide[:, 1]
-    return keys
 
 
 def _are_in(values: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
+from broadphase.world.memory import keys_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from broadphase.world.state import WorldState
     from broadphase.world.world import World
 
-__all__ = ["Contact", "Event", "FrameRecords", "Hit", "StepInfo", "cell_of"]
+__all__ = ["Contact", "Event", "FrameRecords", "Hit", "Impact", "StepInfo", "cell_of"]
+
+_ROW = 0xFFFF_FFFF  # of a handle
 
 
 class StepInfo(NamedTuple):
@@ -81,26 +84,48 @@ class Contact:
         return Contact(self._contacts, self._place, -self._sign)
 
 
+class Impact(NamedTuple):
+    """How something fast met another on its way.
+
+    Attributes
+    ----------
+    time : float
+        The share of the step that had passed: 0 at its beginning, 1 at its end.
+    normal : ndarray, shape (d,), float64
+        Unit vector from the event's actor to the other, then.
+    """
+
+    time: float
+    normal: NDArray[np.float64]
+
+
 class FrameRecords:
     """What the events of one frame have in common, and the contacts of its pairs when one is asked for."""
 
-    __slots__ = ("_keys", "frame", "world")
+    __slots__ = ("_impact_keys", "_keys", "frame", "world")
 
     def __init__(self, world: World, frame: Frame) -> None:
         self.world, self.frame = world, frame
         self._keys: NDArray[np.int64] | None = None
+        self._impact_keys: NDArray[np.int64] | None = None
 
     def contact(self, first: int, second: int) -> Contact | None:
         """Get the contact of two rows, with its normal from the first to the second; None where none was made."""
         contacts = self.frame.contacts
         if self._keys is None:
-            pairs = contacts.pairs.astype(np.int64)
-            self._keys = pairs[:, 0] << 32 | pairs[:, 1]
-        key = min(first, second) << 32 | max(first, second)
-        place = int(np.searchsorted(self._keys, key))
-        if place == len(self._keys) or self._keys[place] != key:
+            self._keys = keys_of(contacts.pairs)
+        place = _place_of(first, second, self._keys)
+        return None if place is None else Contact(contacts, place, 1.0 if first < second else -1.0)
+
+    def impact(self, first: int, second: int) -> Impact | None:
+        """Get how two rows met, with the normal from the first to the second; None where neither is fast."""
+        impacts = self.frame.impacts
+        if self._impact_keys is None:
+            self._impact_keys = keys_of(impacts.pairs)
+        place = _place_of(first, second, self._impact_keys)
+        if place is None:
             return None
-        return Contact(contacts, place, 1.0 if first < second else -1.0)
+        return Impact(float(impacts.times[place]), impacts.normals[place] * (1.0 if first < second else -1.0) + 0.0)
 
 
 class Event:
@@ -161,14 +186,24 @@ class Event:
 
     @property
     def contact(self) -> Contact | None:
-        """Where they touch; None where a sensor is one of the two, and at the end of a touch.
+        """Where they touch; None where a sensor is one of the two, where they only met on the way, and at the end.
 
         To be asked in the handler: with the next step, contacts that nobody asked for are gone.
         """
         if self._contact is None and self.kind != "exit":
-            mask = 0xFFFF_FFFF
-            self._contact = self._records.contact(self._first & mask, self._second & mask)
+            self._contact = self._records.contact(self._first & _ROW, self._second & _ROW)
         return self._contact
+
+    @property
+    def impact(self) -> Impact | None:
+        """How they met, where one of them is fast and met the other on its way in this step; otherwise None."""
+        return None if self.kind == "exit" else self._records.impact(self._first & _ROW, self._second & _ROW)
+
+    @property
+    def normal(self) -> NDArray[np.float64] | None:
+        """Unit vector from the actor to the other, shape (d,): of the impact, or else of the contact, or None."""
+        record = self.impact or self.contact
+        return None if record is None else record.normal
 
     @property
     def cell(self) -> tuple[int, int] | None:
@@ -240,6 +275,13 @@ class Hit:
     def _numbers(self) -> tuple[tuple[float, ...], ...]:
         vectors = (self.position, self.normal, self.origin, self.direction)
         return tuple(tuple(vector.tolist()) for vector in vectors)
+
+
+def _place_of(first: int, second: int, keys: NDArray[np.int64]) -> int | None:
+    """Find a pair among sorted ones."""
+    key = min(first, second) << 32 | max(first, second)
+    place = int(np.searchsorted(keys, key))
+    return None if place == len(keys) or keys[place] != key else place
 
 
 def cell_of(world: WorldState, rows: list[int]) -> tuple[int, int] | None:
