@@ -84,6 +84,7 @@ def separations(
     """
     answers: Any = _native.shape_distances(a.store, b.store, first, second, offsets)
     gaps, normals = answers
+    normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(np.isnan(gaps))):
         gaps[some], normals[some] = _elsewhere().distances(a, b, first[some], second[some], _of(offsets, some))
     return gaps, normals
@@ -104,6 +105,7 @@ def contacts_of(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats
     """
     answers: Any = _native.shape_contacts(a.store, b.store, first, second, offsets)
     normals, depths, counts, points = answers
+    normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(counts < 0)):
         found = _elsewhere().contacts_of(a, b, first[some], second[some], _of(offsets, some))
         normals[some], depths[some], counts[some], points[some] = found
@@ -131,6 +133,7 @@ def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) ->
     """
     answers: Any = _native.shape_rays(shapes.store, rows, origins, directions)
     times, normals = answers
+    normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(shapes, shapes) and len(some := np.flatnonzero(np.isnan(times))):
         times[some], normals[some] = _elsewhere().ray_hits(shapes, rows[some], origins[some], directions[some])
     return times, normals
@@ -157,6 +160,7 @@ def impacts(
     """
     answers: Any = _native.shape_impacts(a.store, b.store, first, second, motions, offsets)
     times, normals = answers
+    normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(np.isnan(times))):
         asked = a, b, first[some], second[some], motions[some], _of(offsets, some)
         times[some], normals[some] = _elsewhere().impacts(*asked)

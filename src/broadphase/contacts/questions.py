@@ -182,7 +182,7 @@ def raycast(
     >>> import broadphase as bp
     >>> shapes = bp.Shapes([bp.Circle(1), bp.Circle(1)], [[5, 0], [0, 5]])
     >>> hits = bp.raycast(shapes, (0, 0), (2, 0))
-    >>> hits.distances, hits.normals[0] + 0.0
+    >>> hits.distances, hits.normals[0]
     (array([ 4., inf]), array([-1.,  0.]))
     """
     which = np.arange(len(shapes), dtype=np.int32) if rows is None else shapes.checked_rows(rows)
