@@ -268,6 +268,27 @@ def test_questions_heed_what_was_moved_at_once():
     assert world.nearest([[3, 0]]).distance.tolist() == [[2]]
 
 
+def test_hulls_are_asked_as_what_they_are():
+    pytest.importorskip("coal")
+    rng = np.random.default_rng(9)
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-0.5, 0.5) for z in (-2, 2)], float)
+    places = rng.uniform(0, 12, (15, 3))
+    hulls, boxes = bp.World(dim=3), bp.World(dim=3)
+    hulls.add_many(bp.ConvexHull(corners), places)
+    boxes.add_many(bp.Box(2, 1, 4), places)
+    points, aims = rng.uniform(0, 12, (40, 3)), rng.uniform(0, 12, (40, 3))
+    for ask in (
+        lambda world: world.query_points(points).rows,
+        lambda world: world.query_ball(points, 1.5).rows,
+        lambda world: world.query_shape(bp.Capsule((0, 0, 0), (3, 0, 0), 0.3), points).rows,
+        lambda world: world.nearest(points, 3).distance,
+        lambda world: world.raycast(points, aims - points).distance,
+        lambda world: world.shapecast(bp.Sphere(0.3), points, aims - points).time,
+        lambda world: world.step().enter,
+    ):
+        np.testing.assert_allclose(ask(hulls), ask(boxes), atol=1e-6)
+
+
 def test_any_number_of_threads_may_ask():
     world, draws = make_world(2, 2)
     points = draws.places(400)
