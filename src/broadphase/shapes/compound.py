@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
 
@@ -55,7 +55,9 @@ class Compound(Shape):
     _layout: tuple[tuple[ShapeKind, int], ...]
     _parts: tuple[Shape, ...]
 
-    def __init__(self, parts: Iterable[Shape], *, offset: Any = None, rotation: Any = None) -> None:
+    def __init__(
+        self, parts: Iterable[Shape], *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
+    ) -> None:
         given = (parts,) if isinstance(parts, Shape) else tuple(parts)
         dimension = _require_parts(given)
         own: dict[str, Parameter] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from broadphase.shapes.parameters import Parameter, as_rows, require_rows
 from broadphase.shapes.shape import Shape
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
 
@@ -55,7 +55,9 @@ class ConvexPolygon(Shape):
     __slots__ = ()
     kind = ShapeKind.POLYGON
 
-    def __init__(self, corners: Any, *, offset: Any = None, rotation: Any = None) -> None:
+    def __init__(
+        self, corners: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
+    ) -> None:
         given = as_rows(corners, "corners", (None, 2), "(k, 2) or (n, k, 2)")
         if given.rows.shape[1] < 3:
             raise ValueError(f"corners must be three or more, not {given.rows.shape[1]}")

@@ -11,7 +11,7 @@ from broadphase.shapes.parameters import Parameter, as_sizes, as_vectors, side_b
 from broadphase.shapes.shape import Shape
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class Point(Shape):
     __slots__ = ()
     kind = ShapeKind.POINT
 
-    def __init__(self, *, offset: Any = None) -> None:
+    def __init__(self, *, offset: ArrayLike | None = None) -> None:
         if offset is None:
             self._keep(None, np.zeros((1, 0)), {})
         else:
@@ -76,7 +76,7 @@ class Circle(Shape):
     __slots__ = ()
     kind = ShapeKind.BALL
 
-    def __init__(self, radius: Any, *, offset: Any = None) -> None:
+    def __init__(self, radius: ArrayLike, *, offset: ArrayLike | None = None) -> None:
         _keep_ball(self, 2, radius, offset)
 
     @property
@@ -110,7 +110,7 @@ class Sphere(Shape):
     __slots__ = ()
     kind = ShapeKind.BALL
 
-    def __init__(self, radius: Any, *, offset: Any = None) -> None:
+    def __init__(self, radius: ArrayLike, *, offset: ArrayLike | None = None) -> None:
         _keep_ball(self, 3, radius, offset)
 
     @property
@@ -147,7 +147,9 @@ class Segment(Shape):
     __slots__ = ()
     kind = ShapeKind.SEGMENT
 
-    def __init__(self, start: Any, end: Any, *, offset: Any = None, rotation: Any = None) -> None:
+    def __init__(
+        self, start: ArrayLike, end: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
+    ) -> None:
         ends = _ends(start, end)
         self._place(ends["start"].rows.shape[1], side_by_side(ends), ends, offset, rotation)
 
@@ -189,7 +191,15 @@ class Capsule(Shape):
     __slots__ = ()
     kind = ShapeKind.CAPSULE
 
-    def __init__(self, start: Any, end: Any, radius: Any, *, offset: Any = None, rotation: Any = None) -> None:
+    def __init__(
+        self,
+        start: ArrayLike,
+        end: ArrayLike,
+        radius: ArrayLike,
+        *,
+        offset: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+    ) -> None:
         own = {**_ends(start, end), "radius": as_sizes(radius, "radius")}
         self._place(own["start"].rows.shape[1], side_by_side(own), own, offset, rotation)
 

@@ -14,7 +14,7 @@ from broadphase.shapes.shape import Shape
 if TYPE_CHECKING:
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
 
@@ -115,7 +115,9 @@ class ConvexHull(Geometry):
     __slots__ = ()
     kind = ShapeKind.HULL
 
-    def __init__(self, points: Any, *, offset: Any = None, rotation: Any = None) -> None:
+    def __init__(
+        self, points: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
+    ) -> None:
         vertices = _vertices(points, "points")
         scaled = np.ldexp(vertices, -int(np.frexp(np.abs(vertices).max())[1]))
         sizes = np.linalg.svd(scaled - scaled.mean(axis=0), compute_uv=False)
@@ -164,7 +166,14 @@ class Mesh(Geometry):
 
     _faces: NDArray[np.int32]
 
-    def __init__(self, vertices: Any, faces: Any, *, offset: Any = None, rotation: Any = None) -> None:
+    def __init__(
+        self,
+        vertices: ArrayLike,
+        faces: ArrayLike,
+        *,
+        offset: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+    ) -> None:
         corners = _vertices(vertices, "vertices")
         numbers = np.asarray(faces)
         if numbers.ndim != 2 or numbers.shape[1] != 3 or not len(numbers):

@@ -11,7 +11,7 @@ from broadphase.shapes.parameters import as_rows, as_sizes, as_vectors, require_
 from broadphase.shapes.shape import Shape
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ class Rectangle(Shape):
     __slots__ = ()
     kind = ShapeKind.BOX
 
-    def __init__(self, width: Any, height: Any, *, offset: Any = None) -> None:
+    def __init__(self, width: ArrayLike, height: ArrayLike, *, offset: ArrayLike | None = None) -> None:
         own = {"width": as_sizes(width, "width"), "height": as_sizes(height, "height")}
         half = side_by_side(own) / 2
         self._place(2, np.concatenate([np.zeros_like(half), half], axis=1), own, offset, None)
@@ -92,7 +92,7 @@ class Box(Shape):
     __slots__ = ()
     kind = ShapeKind.BOX
 
-    def __init__(self, x: Any, y: Any, z: Any, *, offset: Any = None) -> None:
+    def __init__(self, x: ArrayLike, y: ArrayLike, z: ArrayLike, *, offset: ArrayLike | None = None) -> None:
         own = {name: as_sizes(size, name) for name, size in (("x", x), ("y", y), ("z", z))}
         half = side_by_side(own) / 2
         self._place(3, np.concatenate([np.zeros_like(half), half], axis=1), own, offset, None)
@@ -141,7 +141,7 @@ class OrientedBox(Shape):
     __slots__ = ()
     kind = ShapeKind.ORIENTED_BOX
 
-    def __init__(self, size: Any, *, offset: Any = None, rotation: Any = None) -> None:
+    def __init__(self, size: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None) -> None:
         given = as_vectors(size, "size")
         negative = given.rows < 0
         if negative.any():
@@ -187,7 +187,9 @@ class Triangle(Shape):
     __slots__ = ()
     kind = ShapeKind.TRIANGLE
 
-    def __init__(self, corners: Any, *, offset: Any = None, rotation: Any = None) -> None:
+    def __init__(
+        self, corners: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
+    ) -> None:
         given = as_rows(corners, "corners", (3, None), "(3, d) or (n, 3, d)")
         dimension = given.rows.shape[2]
         if dimension not in (2, 3):
