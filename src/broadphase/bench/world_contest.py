@@ -1,0 +1,196 @@
+"""Step the same scenes in worlds of several libraries, check what touches, and time the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.bench.machine import describe_machine
+from broadphase.bench.peers import version_of
+from broadphase.bench.timing import argsort_call, median_times, one_core, timed
+from broadphase.bench.world_peers import WORLD_PEERS, AnewWorld, RunningWorld, WorldPeer
+from broadphase.bench.world_scenes import WORLD_SCENES, WorldScene, world_scene
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["WorldComparison", "WorldOutcome", "compare_worlds", "worlds_as_json", "worlds_from_json"]
+
+WARM_STEPS = 8  # by then every world has the buffers and trees that it is going to use
+# Positions add up differently, in float32 with some: this share of the pairs may touch for one and not for another.
+LOOSE = 2e-3
+
+
+@dataclass(frozen=True, slots=True)
+class WorldOutcome:
+    """How one library did in one scene.
+
+    Attributes
+    ----------
+    scene, contestant, title : str
+        What was stepped, and by whom.
+    count : int
+        Things in the scene.
+    milliseconds : float or None
+        Median time of a step; None when it did not run, or what touched was wrong.
+    quickest : float or None
+        Least time of a step.
+    steps : int
+        Timed steps.
+    verdict : str
+        ``"exact"``, how many pairs differ, ``"wrong: ..."``, or why it did not run.
+    remark : str
+        What to know when reading its time.
+    """
+
+    scene: str
+    contestant: str
+    title: str
+    count: int
+    milliseconds: float | None = None
+    quickest: float | None = None
+    steps: int = 0
+    verdict: str = ""
+    remark: str = ""
+
+
+@dataclass(slots=True)
+class WorldComparison:
+    """All outcomes of one run; `machine`, `versions` and `not_installed` as in `Comparison`."""
+
+    machine: dict[str, str]
+    versions: dict[str, str] = field(default_factory=dict)
+    argsort_milliseconds: float = 0.0
+    outcomes: list[WorldOutcome] = field(default_factory=list)
+    not_installed: list[str] = field(default_factory=list)
+
+    @property
+    def wrong(self) -> list[WorldOutcome]:
+        """Outcomes that are wrong."""
+        return [outcome for outcome in self.outcomes if outcome.verdict.startswith("wrong")]
+
+    def of(self, scene: str) -> list[WorldOutcome]:
+        """Outcomes of one scene."""
+        return [outcome for outcome in self.outcomes if outcome.scene == scene]
+
+
+class Stepped:
+    """A world that counts its steps."""
+
+    def __init__(self, world: RunningWorld) -> None:
+        self.world, self.steps = world, 0
+
+    def __call__(self) -> None:
+        self.steps += 1
+        self.world.step()
+
+
+def compare_worlds(
+    scenes: Iterable[str] | None = None,
+    *,
+    peers: Iterable[str] | None = None,
+    share: float = 1.0,
+    budget: float = 60.0,
+    progress: Callable[[float, str], None] | None = None,
+) -> WorldComparison:
+    """Compare whole steps of `broadphase.World` with those of other libraries, on one thread.
+
+    A step moves what moves, and finds what touches, or what began and ended, in whatever form the library gives it.
+    What touches in the end is compared with what `broadphase.pairs` and NumPy find, which peers confirm.
+
+    Parameters
+    ----------
+    scenes : iterable of str, optional
+        Names in `WORLD_SCENES`; by default all.
+    peers : iterable of str, optional
+        Names in `WORLD_PEERS`; by default all that are installed.
+    share : float
+        Of the things in each scene.
+    budget : float
+        Seconds for the timed steps, roughly.
+    progress : callable, optional
+        ``progress(done, what)`` is called on the way, `done` from 0 to 1.
+
+    Returns
+    -------
+    comparison : WorldComparison
+        With one outcome for each scene and library.
+
+    Raises
+    ------
+    ValueError
+        No scene, or no peer, has that name.
+    """
+    chosen = [world_scene(name, share) for name in (WORLD_SCENES if scenes is None else scenes)]
+    wanted = None if peers is None else set(peers)
+    if unknown := (wanted or set()) - {row.name for row in WORLD_PEERS}:
+        raise ValueError(f"no peer is named {unknown.pop()!r}; there are {', '.join(r.name for r in WORLD_PEERS)}")
+    comparison = WorldComparison(describe_machine())
+    with one_core():
+        for number, scene in enumerate(chosen):
+            if progress:
+                progress(number / len(chosen), scene.title)
+            rows = [row for row in WORLD_PEERS if scene.name in row.scenes and (wanted is None or row.name in wanted)]
+            _compare_in(scene, rows, budget / len(chosen), comparison)
+        timing = median_times({"argsort": argsort_call(100_000)}, budget=0.5)
+        comparison.argsort_milliseconds = timing["argsort"].milliseconds
+    return comparison
+
+
+def _compare_in(scene: WorldScene, rows: list[WorldPeer], budget: float, comparison: WorldComparison) -> None:
+    running: dict[str, Stepped] = {}
+    first: dict[str, float] = {}
+    for row in rows:
+        installed = version_of(row.distribution)
+        if installed is None:
+            if row.distribution not in comparison.not_installed:
+                comparison.not_installed.append(row.distribution)
+            continue
+        comparison.versions[row.distribution] = installed
+        running[row.name] = Stepped(row.make(scene))
+        for _ in range(WARM_STEPS):
+            first[row.name], _none = timed(running[row.name])
+    timings = median_times(running, budget=budget, most=400, first=first)
+    for row in rows:
+        if row.name not in running:
+            continue
+        verdict = _verdict(scene, running[row.name], row.lag)
+        timing = None if verdict.startswith("wrong") else timings[row.name]
+        comparison.outcomes.append(
+            WorldOutcome(
+                scene.name, row.name, row.title, scene.count,
+                timing and timing.milliseconds, timing and timing.quickest, timing.runs if timing else 0,
+                verdict, row.remark,
+            )  # fmt: skip
+        )
+
+
+def _verdict(scene: WorldScene, stepped: Stepped, lag: int) -> str:
+    anew = AnewWorld(scene)
+    anew.number = stepped.steps - lag - 1
+    anew.step()
+    right: NDArray[np.int64] = anew.touching()
+    different = len(np.setxor1d(stepped.world.touching(), right, assume_unique=True))
+    if not different:
+        return "exact"
+    text = f"{different:,} of {len(right):,} pairs differ"
+    return text if different <= max(LOOSE * len(right), 2) else f"wrong: {text}"
+
+
+def worlds_as_json(comparison: WorldComparison) -> dict[str, Any]:
+    """Give a comparison of worlds as plain dictionaries and lists, ready for `json.dump`."""
+    return asdict(comparison)
+
+
+def worlds_from_json(told: dict[str, Any]) -> WorldComparison:
+    """Give back the comparison that `worlds_as_json` was made of."""
+    return WorldComparison(
+        told["machine"],
+        told["versions"],
+        told["argsort_milliseconds"],
+        [WorldOutcome(**outcome) for outcome in told["outcomes"]],
+        told["not_installed"],
+    )
