@@ -133,7 +133,7 @@ nb::object relative_boxes(const PlacedShapes& shapes, Rows rows, MaybeNumbers ro
   in_dimension(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
     for (std::size_t k = 0; k < count; ++k) {
       const auto row = static_cast<std::size_t>(rows.data()[k]);
-      const Bounds<D> bounds =
+      const auto bounds =
           shapes.store.relative_bounds<D>(row, rotations ? rotations->data() + row * kRotationNumbers<D> : nullptr);
       std::copy_n(bounds.lower.begin(), D, boxes.data() + 2 * k * D);
       std::copy_n(bounds.upper.begin(), D, boxes.data() + (2 * k + 1) * D);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -34,15 +35,33 @@ void look_at_row(ShapeStore& shapes, const Poses<D>& poses, std::size_t row) {
   shapes.place<D>(row, poses.positions + row * D, rotation, lower, lower + D);
 }
 
-inline bool has_no_length(const double* quaternion) {
-  return std::all_of(quaternion, quaternion + 4, [](double number) { return number == 0.0; });
+// Beyond, the products of lengths in the narrow phase might not be finite.
+inline constexpr double kLargestCoordinate = 1e40;
+
+// Whether numbers say where something is, or how it is turned. NaN does not.
+inline bool are_near(const double* numbers, std::size_t count) {
+  return std::all_of(numbers, numbers + count, [](double x) { return std::abs(x) <= kLargestCoordinate; });
+}
+inline bool has_length(const double* quaternion) {
+  const double squared = quaternion[0] * quaternion[0] + quaternion[1] * quaternion[1] + quaternion[2] * quaternion[2] +
+                         quaternion[3] * quaternion[3];
+  return squared >= 0x1p-900;
+}
+
+// Whether a row has a place.
+template <std::size_t D>
+bool is_somewhere(const Poses<D>& poses, std::size_t row) {
+  constexpr std::size_t R = kRotationNumbers<D>;
+  if (!are_near(poses.positions + row * D, D)) return false;
+  if (poses.rotations == nullptr) return true;
+  const double* rotation = poses.rotations + row * R;
+  return are_near(rotation, R) && (D == 2 || has_length(rotation));
 }
 
 // What a look at all rows found.
 struct Noticed {
   std::size_t moved = 0;
-  std::ptrdiff_t nowhere =
-      -1;  // a row with NaN, an infinite number, or a quaternion of no length: there the look ended
+  std::ptrdiff_t nowhere = -1;  // a row that has no place: there the look ended
 };
 
 // Whether nothing has moved in a stretch of rows: that is quickly compared, and all there is to do in most worlds.
@@ -60,29 +79,21 @@ Noticed notice_moved(ShapeStore& shapes, const Poses<D>& poses, const std::uint8
                      std::uint8_t* changed) {
   constexpr std::size_t R = kRotationNumbers<D>;
   constexpr std::size_t kStretch = 16;
+  constexpr std::uint8_t kNotLookedAt[kStretch] = {};
   Noticed noticed;
   for (std::size_t row = 0; row < count; ++row) {
-    if (row % kStretch == 0 && row + kStretch <= count && is_as_seen<D>(poses, row, kStretch)) {
+    if (row % kStretch == 0 && row + kStretch <= count &&
+        (std::memcmp(look + row, kNotLookedAt, kStretch) == 0 || is_as_seen<D>(poses, row, kStretch))) {
       row += kStretch - 1;
       continue;
     }
     if (look[row] == 0) continue;
     bool differs = false;
-    double sum = 0;  // is finite times zero
-    for (std::size_t k = row * D; k < (row + 1) * D; ++k) {
-      differs |= poses.positions[k] != poses.seen_positions[k];
-      sum += poses.positions[k] * 0.0;
-    }
-    if (poses.rotations != nullptr) {
-      for (std::size_t k = row * R; k < (row + 1) * R; ++k) {
-        differs |= poses.rotations[k] != poses.seen_rotations[k];
-        sum += poses.rotations[k] * 0.0;
-      }
-    }
+    for (std::size_t k = row * D; k < (row + 1) * D; ++k) differs |= poses.positions[k] != poses.seen_positions[k];
+    if (poses.rotations != nullptr)
+      for (std::size_t k = row * R; k < (row + 1) * R; ++k) differs |= poses.rotations[k] != poses.seen_rotations[k];
     if (!differs) continue;
-    if constexpr (D == 3)
-      if (poses.rotations != nullptr && has_no_length(poses.rotations + row * R)) sum = 1.0;
-    if (sum != 0.0) {
+    if (!is_somewhere(poses, row)) {
       noticed.nowhere = static_cast<std::ptrdiff_t>(row);
       return noticed;
     }

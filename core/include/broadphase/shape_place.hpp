@@ -148,18 +148,20 @@ void shift_shape(ShapeKind kind, std::span<double> placed, const double* offset)
 }
 
 // A box around the numbers of a shape: corners, closed.
-template <std::size_t D>
+template <std::size_t D, bool HasSpare = true>
 struct Bounds {
+  static constexpr double kSpare = HasSpare ? 0x1p-50 : 0.0;
+
   Vec<D> lower, upper;
 
   Bounds() {
     lower.fill(std::numeric_limits<double>::infinity());
     upper.fill(-std::numeric_limits<double>::infinity());
   }
-  // How far a shape may reach along an axis, and twice what rounding may take, here and when it is compared with
-  // another.
-  static double below(double centre, double reach) { return centre - reach - 0x1p-50 * (std::abs(centre) + reach); }
-  static double above(double centre, double reach) { return centre + reach + 0x1p-50 * (std::abs(centre) + reach); }
+  // How far a shape may reach along an axis, and four times what rounding may take, here and when it is compared with
+  // another. Without it: as far as it reaches.
+  static double below(double centre, double reach) { return centre - reach - kSpare * (std::abs(centre) + reach); }
+  static double above(double centre, double reach) { return centre + reach + kSpare * (std::abs(centre) + reach); }
   void add(const double* centre, std::size_t axis, double reach) {
     lower[axis] = std::min(lower[axis], below(centre[axis], reach));
     upper[axis] = std::max(upper[axis], above(centre[axis], reach));
@@ -168,8 +170,8 @@ struct Bounds {
 
 // Widens `bounds` by a placed shape. An axis-aligned box is its own box; for others a little is added, so that shapes
 // that touch by a calculation with rounding have boxes that overlap.
-template <std::size_t D>
-void add_bounds(const ShapeView<D>& shape, Bounds<D>& bounds) {
+template <std::size_t D, bool HasSpare>
+void add_bounds(const ShapeView<D>& shape, Bounds<D, HasSpare>& bounds) {
   const double* p = shape.record.data();
   const auto add_corners = [&](std::size_t numbers, double reach) {
     for (std::size_t at = 0; at < numbers; at += D)
@@ -198,7 +200,7 @@ void add_bounds(const ShapeView<D>& shape, Bounds<D>& bounds) {
     case ShapeKind::kOrientedBox: add_turned_box(p, p + D, p + 2 * D); return;
     case ShapeKind::kCompound:
       for_each_part<D>(shape.record, [&](const ShapeView<D>& part) {
-        add_bounds<D>(part, bounds);
+        add_bounds<D, HasSpare>(part, bounds);
         return true;
       });
       return;

@@ -102,19 +102,19 @@ class ShapeStore {
     }
     place_shape<D>(slot.kind, local(row), Pose<D>(position, rotation), to);
     Bounds<D> bounds;
-    add_bounds<D>(placed<D>(row), bounds);
+    add_bounds<D, true>(placed<D>(row), bounds);
     std::copy_n(bounds.lower.begin(), D, lower);
     std::copy_n(bounds.upper.begin(), D, upper);
   }
 
-  // The box that the shape of a row has at the origin.
+  // The box that the shape of a row has at the origin, without spare.
   template <std::size_t D>
-  Bounds<D> relative_bounds(std::size_t row, const double* rotation) const {
+  Bounds<D, false> relative_bounds(std::size_t row, const double* rotation) const {
     const Vec<D> origin{};
     std::vector<double> record(slots_[row].length);
     place_shape<D>(slots_[row].kind, local(row), Pose<D>(origin.data(), rotation), record.data());
-    Bounds<D> bounds;
-    add_bounds<D>({slots_[row].kind, record}, bounds);
+    Bounds<D, false> bounds;
+    add_bounds<D, false>({slots_[row].kind, record}, bounds);
     return bounds;
   }
 

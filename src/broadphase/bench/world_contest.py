@@ -161,9 +161,15 @@ def _compare_in(scene: WorldScene, rows: list[WorldPeer], budget: float, compari
         timing = None if verdict.startswith("wrong") else timings[row.name]
         comparison.outcomes.append(
             WorldOutcome(
-                scene.name, row.name, row.title, scene.count,
-                timing and timing.milliseconds, timing and timing.quickest, timing.runs if timing else 0,
-                verdict, row.remark,
+                scene.name,
+                row.name,
+                row.title,
+                scene.count,
+                timing and timing.milliseconds,
+                timing and timing.quickest,
+                timing.runs if timing else 0,
+                verdict,
+                row.remark,
             )  # fmt: skip
         )
 

@@ -197,7 +197,9 @@ class PygameWorld:
     def step(self) -> None:
         """Move the sprites, and collide the group with itself."""
         self.number += 1
-        for sprite, corner in zip(self.sprites, (self.scene.at(self.number) - self.scene.size / 2).tolist(), strict=True):
+        for sprite, corner in zip(
+            self.sprites, (self.scene.at(self.number) - self.scene.size / 2).tolist(), strict=True
+        ):
             sprite.rect.topleft = corner
         self.found = self.pygame.sprite.groupcollide(self.group, self.group, False, False)
 
@@ -275,7 +277,9 @@ WORLD_PEERS: tuple[WorldPeer, ...] = (
     WorldPeer("broadphase", "broadphase", "numpy", OwnWorld, ("rectangles", "discs", "balls", "few")),
     WorldPeer("anew", "bp.pairs and NumPy", "numpy", AnewWorld, ("rectangles", "discs", "balls", "few")),
     WorldPeer("pymunk", "pymunk", "pymunk", PymunkWorld, ("rectangles", "discs"), "sensors, events by callbacks"),
-    WorldPeer("rapier", "Rapier", "rapier3d", RapierWorld, ("discs", "balls", "few"), "float32; sensors, events", lag=1),
+    WorldPeer(
+        "rapier", "Rapier", "rapier3d", RapierWorld, ("discs", "balls", "few"), "float32; sensors, events", lag=1
+    ),
     WorldPeer("fcl", "python-fcl", "python-fcl", FclWorld, ("discs", "balls", "few"), "pairs, no events"),
     WorldPeer("pygame", "pygame-ce groupcollide", "pygame-ce", PygameWorld, ("rectangles",), "pairs, no events"),
     WorldPeer("arcade", "arcade, spatial hash", "arcade", ArcadeWorld, ("rectangles",), "pairs, no events"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.shapes import Geometries, records_of
+from broadphase.shapes.parameters import LARGEST
 from broadphase.world.given import as_flags, as_table, as_whole_numbers
 from broadphase.world.kinds import KINDS
 from broadphase.world.world_events import WorldEvents
@@ -37,7 +38,7 @@ class WorldEdits(WorldEvents):
     ) -> NDArray[np.int32]:
         """Add rows; all is checked before anything is changed."""
         columns, d = self._columns, self.dimension
-        places = as_table(positions, "positions", (d,))
+        places = as_table(positions, "positions", (d,), None, LARGEST)
         count = len(places)
         turns = None if rotations is None else as_table(rotations, "rotations", _turn_shape(d), count)
         if turns is not None and d == 3:

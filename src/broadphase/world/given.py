@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.shapes.parameters import LARGEST
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["as_bounds", "as_flags", "as_table", "as_whole_numbers"]
 
 
+_LARGEST_FLOAT = float(np.finfo(np.float64).max)
 BORDERS = ("none", "bounce", "wrap", "remove")
 
 
-def as_table(values: Any, name: str, item: tuple[int, ...], count: int | None = None) -> NDArray[np.float64]:
+def as_table(
+    values: Any, name: str, item: tuple[int, ...], count: int | None = None, largest: float = _LARGEST_FLOAT
+) -> NDArray[np.float64]:
     """Finite numbers, shape (count, *item): one item for all rows, if `count` is known, or one for each."""
     array = np.asarray(values)
     if array.dtype.kind not in "fiu" and array.size:
@@ -30,10 +35,11 @@ def as_table(values: Any, name: str, item: tuple[int, ...], count: int | None = 
         raise ValueError(f"{name} must have the shape ({wanted}), not {array.shape}")
     if count is not None and len(array) != count:
         raise ValueError(f"{name} has {len(array)} rows for {count} things")
-    finite = np.isfinite(array).all(axis=tuple(range(1, array.ndim)))
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise ValueError(f"{name}: row {row} is not finite: {array[row]}")
+    near = (np.abs(array) <= largest).all(axis=tuple(range(1, array.ndim)))
+    if not near.all():
+        row = int(np.argmin(near))
+        far = f", or beyond {largest:g}" if largest < _LARGEST_FLOAT else ""
+        raise ValueError(f"{name}: row {row} is not finite{far}: {array[row]}")
     return array
 
 
@@ -47,7 +53,7 @@ def as_bounds(bounds: Any, border: str, dimension: int) -> NDArray[np.float64] |
         if border != "none":
             raise ValueError(f'border="{border}" needs bounds')
         return None
-    corners = np.array(as_table(bounds, "bounds", (dimension,), None))
+    corners = np.array(as_table(bounds, "bounds", (dimension,), None, LARGEST))
     if len(corners) != 2 or not (corners[0] < corners[1]).all():
         raise ValueError(f"bounds must be a lower and an upper corner, not {corners.tolist()}")
     corners.flags.writeable = False

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.shapes.parameters import LARGEST
 from broadphase.world.actor import Actor
 from broadphase.world.actors import Actors
 from broadphase.world.given import as_bounds, as_table
@@ -143,7 +144,7 @@ class World(WorldSnapshots, WorldChecks):
         """
         instance = self._actors.prepare(actor)
         with self._guard.changing:
-            places = as_table(position, "position", (self.dimension,), 1)
+            places = as_table(position, "position", (self.dimension,), 1, LARGEST)
             rows = self._insert(shape, places, velocity, rotation, spin, kind, layer, mask, group, sensor, fast, every)
         return self._actors.attach(instance, int(rows[0]), data)
 
@@ -268,7 +269,7 @@ class World(WorldSnapshots, WorldChecks):
             numbers = columns.known(self._actors.as_rows(rows))
             count = len(numbers)
             tables = {
-                name: None if value is None else as_table(value, name, item, count)
+                name: None if value is None else as_table(value, name, item, count, LARGEST)
                 for name, value, item in (
                     ("positions", positions, (d,)),
                     ("rotations", rotations, () if d == 2 else (4,)),
