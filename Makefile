@@ -40,9 +40,10 @@ docs: $(DONE)/package $(DONE)/test ## run the code of README and docs, and follo
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_readme.py
 
 .PHONY: bench
-bench: $(DONE)/package $(DONE)/bench ## compare with other libraries, pairs and queries: benchmarks/results, and plots
+bench: $(DONE)/package $(DONE)/bench ## compare with other libraries, pairs, queries and worlds: benchmarks/results, and plots
 	$(BIN)/python benchmarks/peers.py $(ARGS)
 	$(BIN)/python benchmarks/queries.py
+	$(BIN)/python benchmarks/worlds.py
 
 .PHONY: targets
 targets: $(DONE)/package $(DONE)/bench ## measure every speed target, and how far "auto" is from the best method

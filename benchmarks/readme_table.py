@@ -15,22 +15,29 @@ from broadphase.bench import (
     Comparison,
     Outcome,
     QueryComparison,
+    WorldComparison,
     best_other,
     duration,
     factor,
     first_own,
     from_json,
     grouped,
+    own_step,
     peer,
     queries_from_json,
     ratio,
+    scene_title,
+    worlds_from_json,
 )
 
 ROOT = Path(__file__).resolve().parents[1]
 QUERIES = ROOT / "benchmarks/results/queries.json"
+WORLDS = ROOT / "benchmarks/results/worlds.json"
 BEGIN, END = "<!-- speed table: written by benchmarks/readme_table.py -->", "<!-- end of the speed table -->"
 QUERIES_BEGIN = "<!-- query table: written by benchmarks/readme_table.py -->"
 QUERIES_END = "<!-- end of the query table -->"
+WORLDS_BEGIN = "<!-- world table: written by benchmarks/readme_table.py -->"
+WORLDS_END = "<!-- end of the world table -->"
 QUESTIONS = {  # what is asked, and by whom it is shown to be answered
     "boxes_2d": "{q} rectangles asked of {n}",
     "boxes_3d": "{q} cubes asked of {n}",
@@ -104,6 +111,29 @@ def query_table(comparison: QueryComparison) -> str:
     return "\n".join(lines)
 
 
+def world_table(comparison: WorldComparison) -> str:
+    """Write one line for each scene: our step, and those of all others."""
+    lines = ["| a step of the whole world | broadphase | others |", "|---|---:|---|"]
+    for name in dict.fromkeys(outcome.scene for outcome in comparison.outcomes):
+        outcomes = comparison.of(name)
+        ours = own_step(outcomes)
+        if ours is None or ours.milliseconds is None:
+            continue
+        others = [o for o in outcomes if o.contestant not in ("broadphase", "anew") and o.milliseconds is not None]
+        cells = [
+            f"{o.title} {duration(o.milliseconds)} ({factor(o.milliseconds / ours.milliseconds)}×)"
+            for o in sorted(others, key=lambda o: o.milliseconds or 0.0)
+        ]
+        lines.append(f"| {scene_title(ours)} | **{duration(ours.milliseconds)}** | {', '.join(cells)} |")
+    versions = ", ".join(f"{name} {version}" for name, version in comparison.versions.items() if name != "numpy")
+    lines += [
+        "",
+        f"`bp.World.step`: things move, and what began and ceased to touch is known; one thread, as above; {versions}. "
+        "What touches is checked. pygame-ce, arcade and python-fcl give pairs only; Rapier works in float32.",
+    ]
+    return "\n".join(lines)
+
+
 def put(text: str, begin: str, end: str, table: str) -> str:
     """Write a table between its marks."""
     before, _, rest = text.partition(begin)
@@ -122,6 +152,8 @@ def main() -> int:
     new = put(text, BEGIN, END, table(comparison))
     if QUERIES.exists():
         new = put(new, QUERIES_BEGIN, QUERIES_END, query_table(queries_from_json(json.loads(QUERIES.read_text()))))
+    if WORLDS.exists():
+        new = put(new, WORLDS_BEGIN, WORLDS_END, world_table(worlds_from_json(json.loads(WORLDS.read_text()))))
     if chosen.check and new != text:
         print("README.md does not show the figures of benchmarks/results", file=sys.stderr)
         return 1

@@ -1,7 +1,8 @@
 """Compare the methods of broadphase with one another and with the libraries that people use today.
 
-`compare` runs them on standard scenes and checks every answer, and `compare_queries` asks indexes; `PEERS` and
-`QUERY_PEERS` list who is compared with; `median_times` is how everything is timed.
+`compare` runs them on standard scenes and checks every answer, `compare_queries` asks indexes, and `compare_worlds`
+steps worlds; `PEERS`, `QUERY_PEERS` and `WORLD_PEERS` list who is compared with; `median_times` is how everything is
+timed.
 """
 
 from broadphase.bench.compare import Comparison, Contestant, Outcome, compare, contestants, known_scenes, method_names
@@ -26,11 +27,23 @@ from broadphase.bench.table import (
     show_table,
 )
 from broadphase.bench.timing import Timing, argsort_call, median_times, one_core, timed
+from broadphase.bench.world_contest import (
+    WorldComparison,
+    WorldOutcome,
+    compare_worlds,
+    worlds_as_json,
+    worlds_from_json,
+)
+from broadphase.bench.world_peers import WORLD_PEERS, WorldPeer
+from broadphase.bench.world_scenes import WORLD_SCENES, WorldScene, world_scene
+from broadphase.bench.world_table import own_step, scene_title, show_worlds
 
 __all__ = [
     "PEERS",
     "QUERY_PEERS",
     "TASKS",
+    "WORLD_PEERS",
+    "WORLD_SCENES",
     "Comparison",
     "Contestant",
     "Outcome",
@@ -40,11 +53,16 @@ __all__ = [
     "QueryPeer",
     "Task",
     "Timing",
+    "WorldComparison",
+    "WorldOutcome",
+    "WorldPeer",
+    "WorldScene",
     "argsort_call",
     "as_json",
     "best_other",
     "compare",
     "compare_queries",
+    "compare_worlds",
     "comparison_tables",
     "contestants",
     "duration",
@@ -58,6 +76,7 @@ __all__ = [
     "median_times",
     "method_names",
     "one_core",
+    "own_step",
     "peer",
     "plain_table",
     "plot_comparison",
@@ -67,12 +86,17 @@ __all__ = [
     "queries_from_json",
     "query_tables",
     "ratio",
+    "scene_title",
     "show_choices",
     "show_comparison",
     "show_queries",
     "show_query_choices",
     "show_table",
+    "show_worlds",
     "task_named",
     "timed",
     "unsuited",
+    "world_scene",
+    "worlds_as_json",
+    "worlds_from_json",
 ]

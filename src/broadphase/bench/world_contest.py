@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -158,20 +158,11 @@ def _compare_in(scene: WorldScene, rows: list[WorldPeer], budget: float, compari
         if row.name not in running:
             continue
         verdict = _verdict(scene, running[row.name], row.lag)
-        timing = None if verdict.startswith("wrong") else timings[row.name]
-        comparison.outcomes.append(
-            WorldOutcome(
-                scene.name,
-                row.name,
-                row.title,
-                scene.count,
-                timing and timing.milliseconds,
-                timing and timing.quickest,
-                timing.runs if timing else 0,
-                verdict,
-                row.remark,
-            )  # fmt: skip
-        )
+        outcome = WorldOutcome(scene.name, row.name, row.title, scene.count, verdict=verdict, remark=row.remark)
+        if not verdict.startswith("wrong"):
+            took = timings[row.name]
+            outcome = replace(outcome, milliseconds=took.milliseconds, quickest=took.quickest, steps=took.runs)
+        comparison.outcomes.append(outcome)
 
 
 def _verdict(scene: WorldScene, stepped: Stepped, lag: int) -> str:

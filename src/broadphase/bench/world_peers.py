@@ -54,7 +54,8 @@ class OwnWorld:
 
     def __init__(self, scene: WorldScene) -> None:
         self.world = bp.World(dim=scene.dimension)
-        self.world.add_many(scene.shape_of_things(), scene.positions, velocities=scene.velocities)
+        kinds = ["dynamic" if row < scene.moving else "static" for row in range(scene.count)]
+        self.world.add_many(scene.shape_of_things(), scene.positions, velocities=scene.velocities, kind=kinds)
         self.frame: Any = None
 
     def step(self) -> None:
@@ -118,9 +119,11 @@ class FclWorld:
         self.positions, self.velocities = _in_space(scene.positions), _in_space(scene.velocities)
         self.objects = [self.fcl.CollisionObject(ball, self.fcl.Transform(upright, at)) for at in self.positions]
         self.moving = [self.objects[row] for row in range(scene.moving)]
-        self.manager = self.fcl.DynamicAABBTreeCollisionManager()
-        self.manager.registerObjects(self.objects)
+        self.manager, self.still = (self.fcl.DynamicAABBTreeCollisionManager() for _ in range(2))
+        self.manager.registerObjects(self.moving)
+        self.still.registerObjects(self.objects[scene.moving :])
         self.manager.setup()
+        self.still.setup()
         self.found: list[tuple[bytes, bytes]] = []
         self.request = self.fcl.CollisionRequest()
 
@@ -137,6 +140,8 @@ class FclWorld:
         self.manager.update(self.moving)
         self.found = []
         self.manager.collide(None, self._note)
+        if len(self.moving) < len(self.objects):
+            self.manager.collide(self.still, None, self._note)
 
     def touching(self) -> NDArray[np.int64]:
         """Give what was noted."""
@@ -156,6 +161,7 @@ class RapierWorld:
         self.world.auto_update_query = False
         self.collector = self.world.event_handler = rapier.ChannelEventCollector()
         self.events: Any = []
+        kinds = rapier.ActiveCollisionTypes.KINEMATIC_KINEMATIC | rapier.ActiveCollisionTypes.KINEMATIC_FIXED
         positions, velocities = _in_space(scene.positions), _in_space(scene.velocities)
         for row in range(scene.count):
             kind = rapier.RigidBody.kinematic_velocity_based if row < scene.moving else rapier.RigidBody.fixed
@@ -164,7 +170,7 @@ class RapierWorld:
                 scene.size / 2,
                 sensor=True,
                 active_events=rapier.ActiveEvents.COLLISION_EVENTS,
-                active_collision_types=rapier.ActiveCollisionTypes.all(),
+                active_collision_types=kinds,
             )
             self.world.add_body(body, colliders=[collider])
 
@@ -197,9 +203,8 @@ class PygameWorld:
     def step(self) -> None:
         """Move the sprites, and collide the group with itself."""
         self.number += 1
-        for sprite, corner in zip(
-            self.sprites, (self.scene.at(self.number) - self.scene.size / 2).tolist(), strict=True
-        ):
+        corners = self.scene.at(self.number) - self.scene.size / 2
+        for sprite, corner in zip(self.sprites, corners.tolist(), strict=True):
             sprite.rect.topleft = corner
         self.found = self.pygame.sprite.groupcollide(self.group, self.group, False, False)
 
@@ -251,6 +256,7 @@ class AnewWorld:
         if self.scene.shape != "rectangle":
             apart = positions[pairs[:, 0]] - positions[pairs[:, 1]]
             pairs = pairs[np.einsum("ij,ij->i", apart, apart) <= self.scene.size**2]
+        pairs = pairs[pairs[:, 0] < self.scene.moving]
         keys = keys_of(pairs)
         self.events = (
             np.setdiff1d(keys, self.keys, assume_unique=True),
@@ -277,9 +283,7 @@ WORLD_PEERS: tuple[WorldPeer, ...] = (
     WorldPeer("broadphase", "broadphase", "numpy", OwnWorld, ("rectangles", "discs", "balls", "few")),
     WorldPeer("anew", "bp.pairs and NumPy", "numpy", AnewWorld, ("rectangles", "discs", "balls", "few")),
     WorldPeer("pymunk", "pymunk", "pymunk", PymunkWorld, ("rectangles", "discs"), "sensors, events by callbacks"),
-    WorldPeer(
-        "rapier", "Rapier", "rapier3d", RapierWorld, ("discs", "balls", "few"), "float32; sensors, events", lag=1
-    ),
+    WorldPeer("rapier", "Rapier", "rapier3d", RapierWorld, ("discs", "balls", "few"), "float32; events", lag=1),
     WorldPeer("fcl", "python-fcl", "python-fcl", FclWorld, ("discs", "balls", "few"), "pairs, no events"),
     WorldPeer("pygame", "pygame-ce groupcollide", "pygame-ce", PygameWorld, ("rectangles",), "pairs, no events"),
     WorldPeer("arcade", "arcade, spatial hash", "arcade", ArcadeWorld, ("rectangles",), "pairs, no events"),

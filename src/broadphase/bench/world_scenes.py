@@ -30,7 +30,7 @@ class WorldScene:
     positions, velocities : ndarray, shape (n, d), float64
         At the beginning, in lengths and lengths a step.
     moving : int
-        How many have a velocity: the first ones.
+        How many have a velocity: the first ones. Pairs of others do not count.
     """
 
     name: str
@@ -49,7 +49,8 @@ class WorldScene:
     @property
     def dimension(self) -> int:
         """2 or 3."""
-        return self.positions.shape[1]
+        dimension: int = self.positions.shape[1]
+        return dimension
 
     def shape_of_things(self) -> Any:
         """Give the shape as one of broadphase."""
@@ -62,7 +63,7 @@ class WorldScene:
         return self.positions + step * self.velocities
 
 
-# Name, title, shape, size, how many, how many of them move, edge of the world in sizes for so many, speed in sizes a step.
+# Title, shape, size, dimension, how many, how many of them move, speed in sizes a step.
 _KINDS: dict[str, tuple[str, str, float, int, int, int, float]] = {
     "rectangles": ("{n} rectangles", "rectangle", 10.0, 2, 1_000, 1_000, 0.5),
     "discs": ("{n} discs", "disc", 1.0, 2, 10_000, 10_000, 0.05),

@@ -1,0 +1,86 @@
+"""Comparisons of worlds: the same scenes in every library that is installed, and the same pairs."""
+
+import json
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase import bench
+from broadphase.bench.moving_peers import keys_of
+from broadphase.bench.peers import version_of
+from broadphase.bench.world_contest import compare_worlds, worlds_as_json, worlds_from_json
+from broadphase.testing import oracle
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # other people's
+SHARE = 0.02
+
+
+@pytest.mark.parametrize("name", bench.WORLD_SCENES)
+def test_scene_has_its_share_of_things_as_close_together(name):
+    scene, whole = bench.world_scene(name, SHARE), bench.world_scene(name)
+    assert scene.count == round(whole.count * SHARE)
+    assert (scene.velocities[scene.moving :] == 0).all()
+    assert np.array_equal(scene.at(3), scene.positions + 3 * scene.velocities)
+    density = [s.count / np.prod(s.positions.max(0) - s.positions.min(0)) for s in (scene, whole)]
+    assert density[0] == pytest.approx(density[1], rel=0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "scene"),
+    [
+        pytest.param(row.name, scene, id=f"{row.name}-{scene}")
+        for row in bench.WORLD_PEERS
+        for scene in row.scenes
+        if version_of(row.distribution)
+    ],
+)
+def test_every_world_finds_what_touches(name, scene):
+    row = next(row for row in bench.WORLD_PEERS if row.name == name)
+    made = bench.world_scene(scene, SHARE)
+    world = row.make(made)
+    for _ in range(6):
+        world.step()
+    positions, half = made.at(6 - row.lag), made.size / 2
+    pairs = oracle.pairs(np.stack([positions - half, positions + half], axis=1))
+    if made.shape != "rectangle":
+        pairs = pairs[np.linalg.norm(positions[pairs[:, 0]] - positions[pairs[:, 1]], axis=1) <= made.size]
+    pairs = pairs[pairs[:, 0] < made.moving]
+    assert len(pairs) > 0
+    assert np.array_equal(world.touching(), keys_of(pairs))
+
+
+def test_comparison_survives_json_and_is_shown(capsys):
+    comparison = compare_worlds(["rectangles"], peers=["broadphase", "anew"], share=0.1, budget=0.2)
+    assert [outcome.verdict for outcome in comparison.outcomes] == ["exact", "exact"]
+    assert worlds_from_json(json.loads(json.dumps(worlds_as_json(comparison)))) == comparison
+    bench.show_worlds(comparison)
+    assert "100 rectangles" in capsys.readouterr().out
+
+
+def test_world_that_is_wrong_gets_no_time(monkeypatch):
+    row = next(row for row in bench.WORLD_PEERS if row.name == "anew")
+
+    class Blind(row.make):
+        def touching(self):
+            return super().touching()[10:]
+
+    liar = bench.WorldPeer("liar", "Liar", "numpy", Blind, ("discs",))
+    monkeypatch.setattr("broadphase.bench.world_contest.WORLD_PEERS", (liar,))
+    comparison = compare_worlds(["discs"], share=SHARE, budget=0.1)
+    assert [outcome.milliseconds for outcome in comparison.wrong] == [None]
+    assert comparison.wrong[0].verdict.startswith("wrong: 10 of ")
+
+
+@pytest.mark.parametrize("options", [{"scenes": ["nowhere"]}, {"peers": ["nobody"]}])
+def test_unknown_name_raises(options):
+    with pytest.raises(ValueError, match=r"nowhere|nobody"):
+        compare_worlds(**options, share=SHARE, budget=0.1)
+
+
+def test_own_world_integrates_as_the_scene_says():
+    scene = bench.world_scene("balls", SHARE)
+    world = next(row for row in bench.WORLD_PEERS if row.name == "broadphase").make(scene)
+    world.step()
+    assert isinstance(world.world, bp.World)
+    assert world.world.positions == pytest.approx(scene.at(1))
