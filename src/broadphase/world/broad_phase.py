@@ -139,11 +139,10 @@ class BroadPhase:
         if rows is not None:
             attributes = filters_of_rows(attributes, [rows], [kept.slots])
         pair_filter = make_filter((len(lower),), *attributes)
-        found: NDArray[np.int32] = _native.pairs(
+        pairs: Any = _native.pairs(
             _native.Method.auto, lower, upper, None, None, True, 0.0, pair_filter, self.workers, False, _NO_LIMIT
         )
-        if rows is not None:
-            found = rows[found]
+        found: NDArray[np.int32] = pairs if rows is None else rows[pairs]
         return found
 
     def _around_changed(self, filters: dict[str, Any]) -> NDArray[np.int32]:
@@ -155,12 +154,11 @@ class BroadPhase:
         # A pair of two changed rows is found from both.
         kept = (columns.changed[partners] == 0) | (asked < partners)
         asked, partners = asked[kept], partners[kept]
-        found = np.empty((2, len(asked)), np.int32)
-        np.minimum(asked, partners, out=found[0])
-        np.maximum(asked, partners, out=found[1])
+        found: NDArray[np.int32] = np.stack([np.minimum(asked, partners), np.maximum(asked, partners)])
         pair_filter = make_filter((slots,), **{name: value for name, value in filters.items() if name != "static"})
         if pair_filter is not None:
-            found = found[:, pair_filter.allows(found[0], found[1]).view(np.bool_)]
+            allowed: Any = pair_filter.allows(found[0], found[1])
+            found = found[:, allowed.view(np.bool_)]
         return found.T
 
     def _fat(self, rows: NDArray[np.int32] | None) -> NDArray[np.float64]:

@@ -69,7 +69,7 @@ def as_flags(values: Any, name: str, count: int) -> NDArray[np.bool_]:
 
 
 def as_whole_numbers(
-    values: Any, name: str, count: int, dtype: type[np.generic], least: int | None = None, most: int | None = None
+    values: Any, name: str, count: int, dtype: type[np.integer[Any]], least: int | None = None, most: int | None = None
 ) -> NDArray[Any]:
     """Whole numbers of a dtype, shape (count,), within limits."""
     array = np.asarray(values)

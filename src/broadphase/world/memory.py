@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -62,12 +62,13 @@ class Memory:
         last, again = self.touching, self.again
         if len(again):
             again = pairs_of(np.sort(keys_of(again)))
-        touching, starts, began, ended, began_at = _native.next_touching(
+        step: Any = _native.next_touching(
             last[:, 0], last[:, 1], self.starts, found[:, 0], found[:, 1], again[:, 0], again[:, 1],
             None if all_changed else columns.changed,
             None if self.generations is None else columns.renewed,
             columns.slots,
         )  # fmt: skip
+        touching, starts, began, ended, began_at = step
         if touching is None:
             touching, starts = last, self.starts
         return Advance(touching, starts, began, ended, began_at)

@@ -115,7 +115,8 @@ class WorldState:
         if self._memory.generations is None:
             return pairs
         renewed = self._columns.renewed
-        return pairs[(renewed[pairs[:, 0]] | renewed[pairs[:, 1]]) == 0]
+        lasting: NDArray[np.int32] = pairs[(renewed[pairs[:, 0]] | renewed[pairs[:, 1]]) == 0]
+        return lasting
 
     @property
     def rows(self) -> NDArray[np.int32]:
@@ -292,7 +293,8 @@ class WorldState:
 
     def _shape_of(self, row: int) -> Shape:
         columns = self._columns
-        kinds, _, numbers = columns.shapes.records(np.array([row], np.int32))
+        records: Any = columns.shapes.records(np.array([row], np.int32))
+        kinds, _, numbers = records
         return shape_from_record(int(kinds[0]), numbers, columns.dimension, columns.geometries)
 
 

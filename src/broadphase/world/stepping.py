@@ -186,8 +186,8 @@ class WorldSteps(WorldMotion):
             waited = waited[self._boxes_meet(waited)]
             pair_filter = make_filter((columns.slots,), **self._filters())
             if pair_filter is not None:
-                first, second = np.ascontiguousarray(waited.T)
-                waited = waited[pair_filter.allows(first, second).view(np.bool_)]
+                allowed: Any = pair_filter.allows(*np.ascontiguousarray(waited.T))
+                waited = waited[allowed.view(np.bool_)]
         # The boxes in the index may be larger: without this, what has its turn would depend on them.
         candidates = candidates[self._boxes_meet(candidates)]
         if len(waited):
@@ -196,7 +196,8 @@ class WorldSteps(WorldMotion):
         return np.concatenate([waited, in_turn(candidates, priorities)])
 
     def _touching_of(self, pairs: Pairs) -> Pairs:
-        touching, unknown = _native.shape_touching(self._columns.shapes, pairs[:, 0], pairs[:, 1])
+        answers: Any = _native.shape_touching(self._columns.shapes, pairs[:, 0], pairs[:, 1])
+        touching, unknown = answers
         if len(unknown):
             shapes = self.shapes
             more = unknown[overlap_mask(shapes, shapes, unknown[:, 0], unknown[:, 1])]
