@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Shapes"]
 
-_MOST = 2**31 - 64
 _EXTREME = 100  # binary exponent: quaternions beyond it are scaled, so that no square is out of range
 
 
