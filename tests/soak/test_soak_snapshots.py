@@ -7,9 +7,9 @@ from scale import times
 
 import broadphase as bp
 from broadphase.world.snapshot_format import unpack
+from busy_worlds import go_on, make_world
 from test_snapshot_format import SMALL
 from test_world_snapshot_damage import FULL, lie_and_go_on
-from test_world_snapshots import go_on, make_world
 
 pytestmark = pytest.mark.soak
 
