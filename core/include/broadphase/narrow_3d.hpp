@@ -26,7 +26,18 @@ inline bool boxes_overlap(std::span<const double> a, std::span<const double> b) 
   return (a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5]);
 }
 
-// From a point to the nearest of a box given by its corners.
+// The square of the distance of a point from a box given by its corners.
+inline double squared_distance_to_box(std::span<const double> point, std::span<const double> box) {
+  double sum = 0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double below = box[k] - point[k], above = point[k] - box[k + 3];
+    const double farther = below > above ? below : above, outside = farther > 0 ? farther : 0;
+    sum += outside * outside;
+  }
+  return sum;
+}
+
+// From a point to the nearest of such a box.
 inline Vec3 to_box(std::span<const double> point, std::span<const double> box) {
   Vec3 way;
   for (std::size_t k = 0; k < 3; ++k)
@@ -50,7 +61,7 @@ inline bool simple_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
   if (is_round(a.kind) && is_round(b.kind)) return rounds_overlap(a, b);
   if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a.record, b.record);
   if (is_round(a.kind) && b.kind == ShapeKind::kBox)
-    return squared(to_box(a.record, b.record)) <= radius_of(a) * radius_of(a);
+    return squared_distance_to_box(a.record, b.record) <= radius_of(a) * radius_of(a);
   return with_cores(a, b, [](const auto& first, const auto& second, double x, double y, bool) {
     return within(first, second, x + y);
   });
