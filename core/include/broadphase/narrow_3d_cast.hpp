@@ -92,7 +92,9 @@ inline Impact cast(const PointCore& a, const Vec3& motion, const PointCore& b, d
   const double greater = toward + half;
   const double time = greater > 0 ? (distance - radius) * (distance + radius) / greater : 0;
   const Vec3 normal = to - motion * time;
-  return {time > 0 ? time : 0, is_zero(normal) ? unit(motion) : unit(normal)};
+  // Of what is next to no ball, it is nothing but rounding.
+  const bool is_point = std::sqrt(squared(normal)) <= 8 * kRounding * distance;
+  return {time > 0 ? time : 0, unit(is_point ? motion : normal)};
 }
 
 // A moving point that starts outside the capsule: against the cylinder, as a ball seen along its edge, and its ends.

@@ -82,35 +82,32 @@ inline Feature outermost(const TriangleCore& a, const Vec3& n) {
   return outermost_edge(a.corners[(lowest + 1) % 3], a.corners[(lowest + 2) % 3], n);
 }
 inline Feature outermost(const BoxCore& a, const Vec3& n) {
-  // The edge that loses the least along the way from the outermost corner.
-  std::size_t flattest = 0;
-  double least = kNever;
+  std::size_t edge = 3;
   Vec3 corner = a.centre;
   for (std::size_t k = 0; k < 3; ++k) {
     const double along = dot(a.axes[k], n);
     corner = corner + a.axes[k] * (along > 0 ? a.half[k] : -a.half[k]);
-    if (a.half[k] > 0 && std::fabs(along) < least) {
-      least = std::fabs(along);
-      flattest = k;
-    }
+    // Of what is flat, the longest.
+    if (std::fabs(along) <= kPerpendicular && (edge == 3 || a.half[k] > a.half[edge])) edge = k;
   }
-  if (least > kPerpendicular) return {1, {corner}, {}};
-  const double side = dot(a.axes[flattest], n) > 0 ? -2 : 2;
-  return {2, {corner, corner + a.axes[flattest] * (side * a.half[flattest])}, {}};
+  if (edge == 3) return {1, {corner}, {}};
+  const double side = dot(a.axes[edge], n) > 0 ? -2 : 2;
+  return {2, {corner, corner + a.axes[edge] * (side * a.half[edge])}, {}};
 }
 
-// What of a feature lies on the inner side of a plane: where dot(normal, x) <= limit.
-inline Feature cut(const Feature& feature, const Vec3& normal, double limit) {
+// What of a feature lies on the inner side of a plane: where dot(normal, x) <= limit. A corner no more than `slack`
+// beyond it is kept where it is.
+inline Feature cut(const Feature& feature, const Vec3& normal, double limit, double slack) {
   Feature result{};
   const std::size_t n = feature.count;
   for (std::size_t k = 0; k < n; ++k) {
     const Vec3& here = feature.corners[k];
     const Vec3& next = feature.corners[(k + 1) % n];
     const double at = dot(normal, here) - limit, then = dot(normal, next) - limit;
-    if (at <= 0) result.add(here);
+    if (at <= slack) result.add(here);
     // An edge alone is not closed: it goes there and does not come back.
     const bool is_way_back = n == 2 && k == 1;
-    if (!is_way_back && ((at < 0 && then > 0) || (at > 0 && then < 0)))
+    if (!is_way_back && ((at < 0 && then > slack) || (at > slack && then < 0)))
       result.add(here + (next - here) * (at / (at - then)));
   }
   return result;
@@ -127,7 +124,7 @@ inline Feature cut_by_sides(Feature feature, const Feature& face, double slack) 
     // A triangle's middle of two corners is on one side: the third corner tells for that one.
     const Vec3& inner = face.count == 3 ? face.corners[(k + 2) % 3] : middle;
     const Vec3 outward = side * ((dot(side, inner - corner) > 0 ? -1.0 : 1.0) / std::sqrt(length));
-    feature = cut(feature, outward, dot(outward, corner) + slack);
+    feature = cut(feature, outward, dot(outward, corner), slack);
   }
   return feature;
 }
