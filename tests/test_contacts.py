@@ -1,6 +1,7 @@
 """The narrow phase over arrays: every kind with every other, in one call as one by one, and against plain NumPy."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -185,6 +186,33 @@ def test_impacts_are_when_the_distance_ends(dimension):
             assert abs(np.linalg.norm(found.normals[k]) - 1) < 1e-12
         else:
             assert gap(k, 0) < 1e-9
+
+
+@pytest.mark.parametrize("dimension", KINDS)
+def test_answers_in_portions_and_from_many_threads_are_the_same(dimension, monkeypatch):
+    shapes, _, rng = scene(dimension, 60)
+    pairs = some_pairs(rng, len(shapes), 101)
+    motions, offsets = rng.normal(size=(2, 101, dimension))
+    first, second = pairs.astype(np.int32).T.copy()
+
+    def ask(_=None):
+        return [
+            bp.overlaps(shapes, pairs=pairs),
+            narrow.overlap_mask(shapes, shapes, first, second, offsets),
+            *narrow.separations(shapes, shapes, first, second, offsets),
+            *narrow.contacts_of(shapes, shapes, first, first),
+            *narrow.ray_hits(shapes, first, motions * 5, -motions),
+            *narrow.impacts(shapes, shapes, first, second, motions, offsets),
+        ]
+
+    whole = ask()
+    with ThreadPoolExecutor(4) as pool:
+        answers = [*pool.map(ask, range(8))]
+    monkeypatch.setattr(narrow, "_PORTION", 7)
+    for answer in [*answers, ask()]:
+        for one, other in zip(whole, answer, strict=True):
+            assert one.dtype == other.dtype
+            assert np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 
 def test_touching_shapes_overlap():

@@ -6,6 +6,7 @@ second shape of each pair, as the images of things across a periodic border are 
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from broadphase import _native
 from broadphase.contacts.answers import Contacts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from broadphase.shapes import Shapes
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["contacts_of", "distances", "impacts", "overlap_mask", "ray_hits", "separations"]
 
+_PORTION = 1 << 17  # pairs: some 50 ms for the dearest of the core
 _UNKNOWN = 2  # what the core says of a pair with a hull or a mesh
 
 
@@ -43,7 +47,7 @@ def overlap_mask(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Float
     -------
     ndarray, shape (m,), bool
     """
-    answers: Any = _native.shape_overlaps(a.store, b.store, first, second, offsets)
+    answers = _in_portions(partial(_native.shape_overlaps, a.store, b.store), first, second, offsets)
     mask: NDArray[np.bool_] = answers == 1
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(answers == _UNKNOWN)):
         mask[some] = _elsewhere().overlap_mask(a, b, first[some], second[some], _of(offsets, some))
@@ -82,8 +86,7 @@ def separations(
     normals : ndarray, shape (m, d), float64
         Unit vectors, from the first to the second.
     """
-    answers: Any = _native.shape_distances(a.store, b.store, first, second, offsets)
-    gaps, normals = answers
+    gaps, normals = _in_portions(partial(_native.shape_distances, a.store, b.store), first, second, offsets)
     normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(np.isnan(gaps))):
         gaps[some], normals[some] = _elsewhere().distances(a, b, first[some], second[some], _of(offsets, some))
@@ -103,8 +106,8 @@ def contacts_of(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats
     Contacts
         Of each pair, in the order given.
     """
-    answers: Any = _native.shape_contacts(a.store, b.store, first, second, offsets)
-    normals, depths, counts, points = answers
+    ask = partial(_native.shape_contacts, a.store, b.store)
+    normals, depths, counts, points = _in_portions(ask, first, second, offsets)
     normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(counts < 0)):
         found = _elsewhere().contacts_of(a, b, first[some], second[some], _of(offsets, some))
@@ -131,8 +134,7 @@ def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) ->
     normals : ndarray, shape (q, d), float64
         Unit vectors out of the surface there.
     """
-    answers: Any = _native.shape_rays(shapes.store, rows, origins, directions)
-    times, normals = answers
+    times, normals = _in_portions(partial(_native.shape_rays, shapes.store), rows, origins, directions)
     normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(shapes, shapes) and len(some := np.flatnonzero(np.isnan(times))):
         times[some], normals[some] = _elsewhere().ray_hits(shapes, rows[some], origins[some], directions[some])
@@ -158,13 +160,25 @@ def impacts(
     normals : ndarray, shape (m, d), float64
         Unit vectors, from the first to the second, at that time.
     """
-    answers: Any = _native.shape_impacts(a.store, b.store, first, second, motions, offsets)
-    times, normals = answers
+    ask = partial(_native.shape_impacts, a.store, b.store)
+    times, normals = _in_portions(ask, first, second, motions, offsets)
     normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(np.isnan(times))):
         asked = a, b, first[some], second[some], motions[some], _of(offsets, some)
         times[some], normals[some] = _elsewhere().impacts(*asked)
     return times, normals
+
+
+def _in_portions(ask: Callable[..., Any], *columns: Any) -> Any:
+    """Ask the core about so many pairs at a time that Ctrl-C is heard in between."""
+    count = len(columns[0])
+    if count <= _PORTION:
+        return ask(*columns)
+    found = [
+        ask(*(None if column is None else column[begin : begin + _PORTION] for column in columns))
+        for begin in range(0, count, _PORTION)
+    ]
+    return tuple(map(np.concatenate, zip(*found, strict=True))) if type(found[0]) is tuple else np.concatenate(found)
 
 
 def _may_be_unknown(a: Shapes, b: Shapes) -> bool:
