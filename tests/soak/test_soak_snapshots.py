@@ -1,4 +1,4 @@
-"""Full numbers: a million damaged snapshots, and as many that lie."""
+"""Full numbers: a million damaged snapshots, and many that lie."""
 
 import random
 
@@ -48,9 +48,9 @@ def test_a_million_random_mutations_of_a_world_are_value_errors():
                 bp.World.from_bytes(broken)
 
 
-def test_a_million_lies_with_the_right_checksum_are_refused_or_make_a_world_that_works():
+def test_a_hundred_thousand_lies_with_the_right_checksum_are_refused_or_make_a_world_that_works():
     rng = random.Random(7)
-    count = times(1_000_000)
+    count = times(100_000)
     assert 0 < sum(lie_and_go_on(rng) for _ in range(count)) < count
 
 

@@ -48,7 +48,8 @@ class Stored:
         fits = array.ndim == len(shape) and all(
             wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
         )
-        require(array.dtype == dtype and fits, f"{name} is {array.dtype} of shape {array.shape}")
+        if array.dtype != dtype or not fits:
+            require(False, f"{name} is {array.dtype} of shape {array.shape}")
         return array
 
     def take(self, name: str, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
