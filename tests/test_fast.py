@@ -1,0 +1,297 @@
+"""What fast things touch on their way: against closed forms, at any speed, straight, reflected and come in again."""
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.world.fast import meetings
+from broadphase.world.ways import bends_of, bent_ways, joined, straight_ways
+
+NEVER = np.inf
+
+
+def all_true(n):
+    return np.ones(n, bool)
+
+
+def meet(shapes, motions, fast, *, ways=None, bounds=None, allows=None):
+    """Let things arrive where their shapes are; those that are fast on straight ways."""
+    rows = np.flatnonzero(fast).astype(np.int32)
+    places = shapes.positions
+    if ways is None:
+        ways = straight_ways(rows, places[rows] - motions[rows], motions[rows])
+    return meetings(shapes, places, motions, all_true(len(places)), np.asarray(fast), ways, bounds, allows)
+
+
+def balls(centers, radii):
+    centers = np.asarray(centers, float)
+    return bp.Shapes((bp.Circle if centers.shape[1] == 2 else bp.Sphere)(np.asarray(radii, float)), centers)
+
+
+def first_touch_of_balls(apart, motion, reach):
+    """Say when balls that begin `apart` touch, the first moving against the second; and how clearly they do or not."""
+    speed2 = motion @ motion
+    if apart @ apart <= reach**2:
+        return 0.0, NEVER
+    if speed2 == 0:
+        return NEVER, np.sqrt(apart @ apart) - reach
+
+    def gap_at(time):
+        apart_then = apart - time * motion
+        return np.sqrt(apart_then @ apart_then)
+
+    nearest = apart @ motion / speed2
+    if (gap := gap_at(np.clip(nearest, 0, 1))) > reach:
+        return NEVER, gap - reach
+    return nearest - np.sqrt(max(0.0, reach**2 - gap_at(nearest) ** 2) / speed2), reach - gap
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("speed", [0.1, 3.0, 1e3, 1e6, 1e9])
+def test_meetings_of_balls_equal_the_closed_form_at_any_speed(dimension, speed):
+    rng = np.random.default_rng(int(dimension + np.log10(speed)))
+    met = 0
+    for trial in range(60):
+        n = 24
+        radii = rng.uniform(0.05, 1, n)
+        begin = rng.uniform(-6, 6, (n, dimension))
+        motions = rng.normal(0, 1, (n, dimension))
+        fast = np.arange(n) < 8
+        motions[fast] *= speed
+        if trial % 2:
+            # Aimed at others, from far away, to fly through them.
+            aim = begin[rng.integers(8, n, 8)] - rng.normal(0, 0.3, (8, dimension))
+            begin[fast] = aim - motions[fast] * rng.uniform(0.1, 0.9, (8, 1))
+        motions[n // 2 :] = 0
+        ends = begin + motions
+        motions = ends - begin
+        found = meet(balls(ends, radii), motions, fast)
+        told = {tuple(pair): time for pair, time in zip(found.pairs.tolist(), found.times, strict=True)}
+        for i in range(n):
+            for j in range(i + 1, n):
+                if not (fast[i] or fast[j]):
+                    assert (i, j) not in told
+                    continue
+                time, margin = first_touch_of_balls(begin[j] - begin[i], motions[i] - motions[j], radii[i] + radii[j])
+                # As far as rounding of positions goes, at such a speed.
+                if margin < 1e-14 * max(1.0, speed) * 100:
+                    continue
+                assert ((i, j) in told) == (time <= 1), (trial, i, j, time, told.get((i, j)))
+                if time <= 1:
+                    assert abs(told[i, j] - time) <= 1e-12 + 1e-6 / speed, (trial, i, j)
+                    met += 1
+    assert met > 300
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("speed", [1.0, 1e3, 1e9])
+def test_meetings_of_balls_with_boxes_equal_the_closed_form_at_any_speed(dimension, speed):
+    rng = np.random.default_rng(dimension)
+    box = bp.Rectangle if dimension == 2 else bp.Box
+    met = missed = 0
+    for trial in range(400):
+        # Along one axis: the ball meets the face, if it is aside by less than the half of it; edges are left out.
+        axis, sign = int(rng.integers(dimension)), rng.choice([-1.0, 1.0])
+        half, radius = rng.uniform(0.01, 1, dimension), rng.uniform(0.01, 1)
+        aside = rng.uniform(-1.5, 1.5, dimension) * (half + radius)
+        aside[axis] = 0
+        if ((np.abs(aside) > half) & (np.abs(aside) < half + radius)).any():
+            continue
+        motion = np.zeros(dimension)
+        motion[axis] = sign * speed * rng.uniform(4, 10)
+        share = rng.uniform(0.05, 0.95)
+        begin = aside - motion * share
+        shapes = bp.Shapes([bp.Circle(radius) if dimension == 2 else bp.Sphere(radius), box(*(2 * half))],
+                           [begin + motion, np.zeros(dimension)])  # fmt: skip
+        found = meet(shapes, np.array([motion, np.zeros(dimension)]), [True, False])
+        reach = half[axis] + radius
+        if (np.abs(aside) > half).any():
+            missed += 1
+            assert len(found.pairs) == 0, trial
+            continue
+        met += 1
+        assert found.pairs.tolist() == [[0, 1]], trial
+        expected = max(0.0, share - reach / abs(motion[axis]))
+        assert abs(found.times[0] - expected) <= 1e-12, trial
+        if expected > 0:
+            np.testing.assert_allclose(found.normals[0], np.eye(dimension)[axis] * sign, atol=1e-6)
+    assert met > 40
+    assert missed > 40
+
+
+@pytest.mark.parametrize("speed", [10.0, 1e6, 1e9])
+def test_meetings_nothing_flies_through_a_thin_wall(speed):
+    rng = np.random.default_rng(3)
+    n = 300
+    motions = np.column_stack([np.full(n, speed), rng.uniform(-0.3, 0.3, n) * speed])
+    across = rng.uniform(-40, 40, n)  # where they come through the wall
+    share = rng.uniform(0.01, 0.99, n)[:, None]
+    ends = np.column_stack([np.zeros(n), across]) + motions * (1 - share)
+    bullets = bp.Point()
+    # The wall is as high as the way is oblique and rounded.
+    shapes = bp.Shapes([bullets] * n + [bp.Segment((0, -1e3 - speed), (0, 1e3 + speed))], np.vstack([ends, [[0, 0]]]))
+    motions = np.vstack([motions, [[0, 0]]])
+    found = meet(shapes, motions, np.arange(n + 1) < n)
+    assert found.pairs.tolist() == [[i, n] for i in range(n)]
+    np.testing.assert_allclose(found.times, share[:, 0], atol=1e-12)
+    np.testing.assert_allclose(found.normals, [[1, 0]] * n, atol=1e-9)
+
+
+def test_meetings_of_two_that_fly_past_each_other_and_of_one_that_is_chased():
+    shapes = balls([[5, 0], [-5, 0], [30, 0], [26, 0]], [1, 1, 1, 1])
+    motions = np.array([[10.0, 0], [-10, 0], [20, 0], [4, 0]])
+    found = meet(shapes, motions, [True, False, True, False])
+    # 0 and 1 begin 10 apart; 2 begins at 10 and overtakes 3, which begins at 22, as well as all the others' ways.
+    told = dict(zip(map(tuple, found.pairs.tolist()), found.times.tolist(), strict=True))
+    assert told[0, 1] == pytest.approx(0.4)
+    assert told[2, 3] == pytest.approx(10 / 16)
+    assert found.normals[found.pairs.tolist().index([2, 3])].tolist() == [1, 0]
+
+
+def test_meetings_of_what_goes_along_together_are_none():
+    shapes = balls([[100, 0], [100, 3]], [1, 1])
+    assert len(meet(shapes, np.full((2, 2), 1e9), [True, True]).pairs) == 0
+    # The swept boxes overlap, but they are never there at one time.
+    shapes = balls([[100, 0], [100, 0]], [1, 1])
+    late = meet(balls([[100, 0], [200, 0]], [1, 1]), np.array([[100.0, 0], [100, 0]]), [True, True])
+    assert len(late.pairs) == 0
+
+
+def test_meetings_what_touches_at_the_begin_and_at_the_end_has_these_times():
+    shapes = balls([[10, 0], [2, 0], [12, 0]], [1, 1, 1])
+    found = meet(shapes, np.array([[10.0, 0], [0, 0], [0, 0]]), [True, False, False])
+    assert found.pairs.tolist() == [[0, 1], [0, 2]]
+    assert found.times.tolist() == [0.0, 1.0]
+
+
+def test_meetings_filters_hold():
+    shapes = balls([[10, 0], [5, 0], [6, 0]], [1, 1, 1])
+    found = meet(shapes, np.array([[10.0, 0], [0, 0], [0, 0]]), [True, False, False],
+                 allows=lambda first, second: second != 1)  # fmt: skip
+    assert found.pairs.tolist() == [[0, 2]]
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_meetings_of_one_or_none_are_none(n):
+    found = meet(balls(np.zeros((n, 2)), np.ones(n)), np.ones((n, 2)), all_true(n))
+    assert found.pairs.shape == (0, 2)
+    assert found.normals.shape == (0, 2)
+
+
+def test_bent_ways_of_random_things_are_continuous_and_within():
+    rng = np.random.default_rng(4)
+    for reflects in (True, False):
+        for d in (2, 3):
+            n = 60
+            origin = rng.normal(size=(n, d))
+            period = rng.uniform(1, 3, (n, d))
+            begin = origin + period * rng.random((n, d))
+            motion = rng.normal(0, 10, (n, d))
+            motion[:5] = 0
+            ways = bent_ways(np.arange(n, dtype=np.int32), begin, motion, origin, period, reflects)
+            assert len(ways.rows) == n + bends_of(begin, motion, origin, period).sum()
+            of = ways.rows
+            ends = ways.begin + ways.motion
+            for x in (ways.begin, ends):
+                assert (x >= origin[of] - 1e-9).all()
+                assert (x <= origin[of] + period[of] + 1e-9).all()
+            same = of[1:] == of[:-1]
+            np.testing.assert_array_equal(ways.since[1:][same], ways.until[:-1][same])
+            jump = (ways.begin[1:] - ends[:-1])[same]
+            if not reflects:
+                jump -= np.rint(jump / period[of][1:][same]) * period[of][1:][same]
+            np.testing.assert_allclose(jump, 0, atol=1e-9)
+            assert (ways.since[np.append(True, ~same)] == 0).all()
+            assert (ways.until[np.append(~same, True)] == 1).all()
+            length = np.bincount(of, np.abs(ways.motion).sum(axis=1), n)
+            np.testing.assert_allclose(length, np.abs(motion).sum(axis=1), rtol=1e-9, atol=1e-9)
+
+
+def folded(places, origin, period):
+    inward = (places - origin) % (2 * period)
+    return origin + np.where(inward > period, 2 * period - inward, inward)
+
+
+def bounced_gaps(places, room, size):
+    places = folded(places, room, size - 2 * room)
+    return np.linalg.norm(places[:, None] - places[None], axis=2)
+
+
+def wrapped_gaps(places, _, size):
+    apart = places[:, None] - places[None]
+    return np.linalg.norm(apart - np.rint(apart / size) * size, axis=2)
+
+
+def sampled_touches(begin, motion, radii, fast, gaps_between, room, size):
+    """Pairs of a fast ball that come nearer than they must at one of many times; and those that never come near."""
+    times = np.linspace(0, 1, 4001)
+    least = np.full((len(begin), len(begin)), np.inf)
+    for time in times:
+        apart = gaps_between(begin + motion * time, room, size)
+        gaps = apart - (radii[:, None] + radii[None])
+        least = np.minimum(least, gaps)
+    step = 2 * np.abs(motion).sum(axis=1).max() / 4000
+    either = np.triu(fast[:, None] | fast[None], 1)
+    surely = {tuple(p) for p in np.argwhere(either & (least < -1e-9)).tolist()}
+    perhaps = {tuple(p) for p in np.argwhere(either & (least < step)).tolist()}
+    return surely, perhaps
+
+
+@pytest.mark.parametrize("border", ["bounce", "wrap"])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_meetings_on_bent_ways_equal_many_small_steps(border, dimension):
+    rng = np.random.default_rng(dimension)
+    size, met = 8.0, 0
+    bounds = np.array([[0.0] * dimension, [size] * dimension])
+    for trial in range(6):
+        n = 10
+        radii = rng.uniform(0.2, 0.5, n)
+        begin = rng.uniform(0.5, size - 0.5, (n, dimension))
+        motion = rng.normal(0, 2.0, (n, dimension))
+        fast = np.arange(n) < 4
+        motion[fast] *= 5
+        room = np.tile(radii[:, None] if border == "bounce" else np.zeros((n, 1)), dimension)
+        origin, period = room, size - 2 * room
+        place = {"bounce": bounced_gaps, "wrap": wrapped_gaps}[border]
+        ends = folded(begin + motion, origin, period) if border == "bounce" else (begin + motion) % size
+        bent = (bends_of(begin, motion, origin, period) > 0) | fast
+        rows = np.flatnonzero(bent).astype(np.int32)
+        ways = bent_ways(rows, begin[bent], motion[bent], origin[bent], period[bent], border == "bounce")
+        found = meet(balls(ends, radii), motion, fast, ways=ways, bounds=bounds if border == "wrap" else None)
+        told = {tuple(pair) for pair in found.pairs.tolist()}
+        surely, perhaps = sampled_touches(begin, motion, radii, fast, place, room, size)
+        assert surely <= told <= perhaps, trial
+        met += len(surely)
+        for (i, j), time in zip(found.pairs.tolist(), found.times, strict=True):
+            if time > 0:
+                gap = place(begin + motion * time, room, size)[i, j] - radii[i] - radii[j]
+                assert abs(gap) < 1e-9, (trial, i, j, time)
+    assert met > (10 if dimension == 3 else 40)
+
+
+def test_meetings_of_straight_and_bent_ways_together():
+    straight = straight_ways(np.array([0], np.int32), np.array([[1.0, 5.0]]), np.array([[8.0, 0.0]]))
+    bent = bent_ways(np.array([1], np.int32), *np.array([[[5.0, 2.0]], [[0.0, -8.0]], [[0.0, 0.0]], [[10.0, 10.0]]]),
+                     reflects=True)  # fmt: skip
+    shapes = balls([[9, 5], [5, 6]], [0.5, 0.5])
+    found = meet(shapes, np.zeros((2, 2)), [True, False], ways=joined([straight, bent]))
+    # 0 is at x = 5 at the time 0.5, and 1 comes back to y = 5 at 0.875: they miss by far.
+    assert len(found.pairs) == 0
+    found = meet(balls([[9, 5], [5, 6]], [1.5, 1.5]), np.zeros((2, 2)), [True, False], ways=joined([straight, bent]))
+    assert found.pairs.tolist() == [[0, 1]]
+
+
+def test_meetings_candidates_are_few_where_all_move_a_little():
+    rng = np.random.default_rng(6)
+    n = 2000
+    ends = rng.uniform(0, 100, (n, 2))
+    motions = rng.normal(0, 0.1, (n, 2))
+    motions[0] = (60, 0)
+    found = meet(balls(ends, np.full(n, 0.2)), motions, np.arange(n) == 0)
+    begin = ends - motions
+    expected = []
+    for j in range(1, n):
+        time, _ = first_touch_of_balls(begin[j] - begin[0], motions[0] - motions[j], 0.4)
+        if time <= 1:
+            expected.append([0, j])
+    assert found.pairs.tolist() == expected
