@@ -86,9 +86,10 @@ class WorldSteps(WorldMotion):
         columns = self._columns
         self._leave_last_frame()
         self._place_displaced()
-        self._go_on(dt)
-        columns.notice(self._looked_at())
-        self._keep_within()
+        trace = self._go_on(dt)
+        looked_at = self._looked_at()
+        columns.notice(looked_at)
+        self._keep_within(trace)
         moved = perf_counter()
         slots = columns.slots
         changed = int(np.count_nonzero(columns.changed[:slots]))
@@ -100,6 +101,10 @@ class WorldSteps(WorldMotion):
             if len(deferred):
                 across = across[~np.isin(keys_of(across), keys_of(found))]
             found = np.concatenate([found, across])
+        impacts = self._met_on_the_way(trace, looked_at, self._filters())
+        passed = self._not_in(impacts.pairs, found, trace)
+        if len(passed):
+            found = np.concatenate([found, passed])
         memory = self._memory
         advance = memory.advance(columns, found, changed == len(self))
         exit_handles = memory.handles_then(advance.ended, columns.rows.generation)
@@ -107,7 +112,7 @@ class WorldSteps(WorldMotion):
 
         self._number += 1
         self._time += dt
-        memory.keep(advance, deferred)
+        memory.keep(advance, np.concatenate([deferred, passed]))
         columns.changed[:slots] = 0
         columns.renewed[:slots] = 0
         stats = {
@@ -124,6 +129,7 @@ class WorldSteps(WorldMotion):
         }
         frame = Frame(self._number, self._time, advance, exit_handles, stats)
         frame.deferred = pairs_of(np.sort(keys_of(deferred))) if len(deferred) else NO_PAIRS
+        frame.impacts = impacts
         frame.removed_handles, self._gone = self._gone, np.empty(0, np.int64)
         frame.removed = (frame.removed_handles & 0xFFFF_FFFF).astype(np.int32)
         frame._shapes, frame._sensors = self.shapes, columns.sensors
@@ -142,6 +148,8 @@ class WorldSteps(WorldMotion):
             return moves
         slots = self._columns.slots
         due: NDArray[np.bool_] = (self._number + 1 + np.arange(slots)) % every[:slots] == 0
+        if self._columns.fast is not None:
+            due |= self._columns.fast[:slots]
         return moves & due.view(np.uint8)
 
     def _candidates(self, changed: int) -> Pairs:

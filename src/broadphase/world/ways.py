@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
 
-__all__ = ["MOST_BENDS", "Ways", "bends_of", "bent_ways", "joined", "straight_ways"]
+__all__ = ["MOST_BENDS", "Ways", "bends_of", "bent_ways", "chosen", "joined", "straight_ways"]
 
 # Of one way: a thing that crosses the world more often in one step has a wrong velocity, or the step is wrong.
 MOST_BENDS = 10_000
@@ -43,6 +43,11 @@ class Ways(NamedTuple):
 def joined(parts: list[Ways]) -> Ways:
     """Put parts behind each other."""
     return Ways(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def chosen(ways: Ways, kept: NDArray[np.bool_]) -> Ways:
+    """Keep some parts."""
+    return Ways(ways.rows[kept], ways.since[kept], ways.until[kept], ways.begin[kept], ways.motion[kept])
 
 
 def straight_ways(rows: Rows, begin: Floats, motion: Floats) -> Ways:

@@ -10,10 +10,10 @@ from broadphase.contacts.narrow import overlap_mask
 from broadphase.filters import make_filter
 from broadphase.world.borders import bounce, gone, wrap
 from broadphase.world.columns import DYNAMIC, STATIC
-from broadphase.world.editing import WorldEdits
 from broadphase.world.memory import NO_PAIRS, keys_of
 from broadphase.world.motion import integrate
 from broadphase.world.periodic import seam_pairs
+from broadphase.world.world_ways import Trace, WorldWays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 __all__ = ["WorldMotion"]
 
 
-class WorldMotion(WorldEdits):
+class WorldMotion(WorldWays):
     """Motion of the world; see `broadphase.World` for the whole."""
 
-    def _go_on(self, dt: float) -> None:
+    def _go_on(self, dt: float) -> Trace | None:
         """Move what moves by itself; in a periodic world, what leaves comes in at the other side."""
         columns, slots = self._columns, self.slots
         if not slots:
-            return
-        moves = self._moves()
+            return None
+        moves, trace = self._moves(), self._new_trace()
         if dt != 0.0:
             integrate(
                 columns.positions[:slots],
@@ -41,13 +41,19 @@ class WorldMotion(WorldEdits):
                 moves,
                 dt,
             )
+        if trace is not None:
+            trace.after = columns.positions[:slots].copy()
+            # A thing may come round to where it was.
+            columns.changed[:slots] |= moves & trace.is_fast & (trace.after != trace.before).any(axis=1)
         if self._border == "wrap" and self._bounds is not None:
             wrap(columns.positions[:slots], self._bounds, moves & self._is_dynamic())
+        return trace
 
-    def _keep_within(self) -> None:
+    def _keep_within(self, trace: Trace | None) -> None:
         """Let dynamic things that have moved bounce, or take out those that have left.
 
-        A thing that is not looked at in every step bounces when it is: from wherever it has come to be by then.
+        A thing that is not looked at in every step bounces when it is: from wherever it has come to be by then. A fast
+        thing is taken out when none of its way has been in the world: before, it may have met something there.
         """
         columns, slots = self._columns, self.slots
         if self._bounds is None or self._border not in ("bounce", "remove"):
@@ -55,7 +61,15 @@ class WorldMotion(WorldEdits):
         moved = self._moves() & columns.changed[:slots] & self._is_dynamic()
         corners = columns.rows.corners[:slots]
         if self._border == "remove":
+            if trace is not None:
+                moved |= self._moves() & self._is_dynamic() & trace.is_fast.view(np.uint8)
             rows = gone(corners, self._bounds, moved)
+            if trace is not None and len(rows):
+                back = trace.is_fast[rows, np.newaxis] * (trace.before - trace.after)[rows]
+                ways = corners[rows]
+                ways[:, 0] += np.minimum(back, 0.0)
+                ways[:, 1] += np.maximum(back, 0.0)
+                rows = rows[gone(ways, self._bounds, np.ones(len(rows), np.uint8))]
             if len(rows):
                 handles = columns.rows.handles(rows)
                 self._remove(rows)
@@ -74,6 +88,8 @@ class WorldMotion(WorldEdits):
         )
         if len(rows):
             columns.place(rows)
+            if trace is not None:
+                trace.bounced = rows
 
     def _is_dynamic(self) -> NDArray[np.uint8]:
         flags: NDArray[np.uint8] = (self._columns.kinds[: self.slots] == DYNAMIC).view(np.uint8)

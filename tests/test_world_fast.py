@@ -1,0 +1,209 @@
+"""Fast things of a world: what they meet on their way is told, once, at any speed, and at every border."""
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+
+UNIT = [[0.0, 0.0], [16.0, 16.0]]
+
+
+def world_with_wall(**options):
+    """Make a wall of no thickness at x = 8, in row 0."""
+    world = bp.World(dim=2, **options)
+    world.add_many(bp.Segment((0, -1e4), (0, 1e4)), [[8, 0]], kind="static")
+    return world
+
+
+def events(frame):
+    return frame.enter.tolist(), frame.stay.tolist(), frame.exit.tolist()
+
+
+@pytest.mark.parametrize("speed", [10.0, 1e3, 1e6, 1e9])
+@pytest.mark.parametrize("method", ["auto", "bvh"])
+def test_fast_thing_that_flies_through_a_wall_enters_and_exits(speed, method):
+    world = world_with_wall(method=method)
+    world.add_many(bp.Circle(0.5), [[4, 1], [4, 3]], velocities=(speed, 0), fast=[True, False])
+    frame = world.step(1.0)
+    assert events(frame) == ([[0, 1]], [], [])
+    assert frame.impacts.pairs.tolist() == [[0, 1]]
+    assert frame.impacts.times[0] == pytest.approx(3.5 / speed, rel=1e-6)
+    np.testing.assert_allclose(frame.impacts.normals, [[-1, 0]], atol=1e-9)
+    assert len(frame.contacts.pairs) == 0  # they do not touch any more
+    world.validate()
+    frame = world.step(1.0)
+    assert events(frame) == ([], [], [[0, 1]])
+    assert len(frame.impacts.pairs) == 0
+    world.validate()
+
+
+def test_fast_thing_that_stays_in_what_it_met_is_told_of_once():
+    world = world_with_wall()
+    row = world.add_many(bp.Circle(0.5), [[4, 1]], velocities=(4, 0), fast=True)[0]
+    frame = world.step(1.0)
+    assert events(frame) == ([[0, 1]], [], [])
+    assert frame.impacts.times.tolist() == pytest.approx([3.5 / 4])
+    assert frame.contacts.pairs.tolist() == [[0, 1]]
+    world.velocities[row] = 0.1, 0
+    frame = world.step(1.0)
+    assert events(frame) == ([], [[0, 1]], [])
+    assert len(frame.impacts.pairs) == 0
+    world.velocities[row] = 100, 0
+    assert events(world.step(1.0)) == ([], [], [[0, 1]])  # it leaves, and that is all
+
+
+def test_fast_thing_that_goes_there_and_back_keeps_touching():
+    world = world_with_wall()
+    row = world.add_many(bp.Circle(0.5), [[4, 1]], velocities=(8, 0), fast=True)[0]
+    assert events(world.step(1.0)) == ([[0, 1]], [], [])
+    for _ in range(3):
+        world.velocities[row] *= -1
+        frame = world.step(1.0)
+        assert events(frame) == ([], [[0, 1]], [])
+        assert frame.impacts.times.tolist() == pytest.approx([3.5 / 8])
+    assert events(world.step(1.0)) == ([], [], [[0, 1]])
+
+
+def test_fast_thing_written_to_is_swept_and_moved_is_not():
+    world = world_with_wall()
+    row = world.add_many(bp.Circle(0.5), [[4, 1]], fast=True)[0]
+    world.step()
+    world.positions[row] = 12, 1
+    frame = world.step()
+    assert events(frame) == ([[0, 1]], [], [])
+    assert frame.impacts.times.tolist() == pytest.approx([3.5 / 8])
+    world.step()
+    world.move(row, [[4, 1]])
+    assert events(world.step()) == ([], [], [])
+    # What is moved goes on from there.
+    world.move(row, [[6, 1]], velocities=(4, 0))
+    assert world.step(1.0).impacts.times.tolist() == pytest.approx([1.5 / 4])
+
+
+def test_fast_thing_meets_what_moves_and_what_is_fast_too():
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(0.5), [[0, 0], [20, 0], [0, 5], [20, 5], [0, 9], [20, 9]],
+                   fast=[True] * 3 + [False] * 3, velocities=[[30, 0], [-30, 0]] * 3)  # fmt: skip
+    world.set_filters([4, 5], group=1)
+    frame = world.step(1.0)
+    assert frame.enter.tolist() == [[0, 1], [2, 3]]
+    assert frame.impacts.times.tolist() == pytest.approx([19 / 60, 19 / 60])
+
+
+def test_fast_thing_that_is_looked_for_seldom_is_looked_for_always():
+    world = world_with_wall()
+    world.add_many(bp.Circle(0.5), [[4, 1]], velocities=(8, 0), fast=True, every=5)
+    assert events(world.step(1.0)) == ([[0, 1]], [], [])
+
+
+def test_fast_thing_obeys_layers_groups_and_ignored_pairs():
+    world = world_with_wall()
+    rows = world.add_many(bp.Circle(0.5), [[4, k] for k in range(0, 12, 3)], velocities=(100, 0), fast=True,
+                          mask=["wall", "default", "default", "default"], group=[0, -1, 0, 0])  # fmt: skip
+    world.set_filters([0], group=-1)
+    world.ignore([[0, rows[2]]])
+    assert world.step(1.0).enter.tolist() == [[0, rows[3]]]
+
+
+def test_fast_thing_that_is_removed_or_asleep_meets_nothing():
+    world = world_with_wall()
+    rows = world.add_many(bp.Circle(0.5), [[4, k] for k in range(0, 9, 3)], velocities=(100, 0), fast=True)
+    world.sleep(rows[0])
+    world.remove(rows[1])
+    assert world.step(1.0).enter.tolist() == [[0, rows[2]]]
+    world.remove(rows[2])
+    assert events(world.step(1.0)) == ([], [], [[0, rows[2]]])
+
+
+def test_fast_thing_that_leaves_the_world_meets_what_is_on_its_way():
+    world = world_with_wall(bounds=UNIT, border="remove")
+    rows = world.add_many(bp.Circle(0.5), [[4, 4], [4, 8]], velocities=(100, 0), fast=[True, False])
+    frame = world.step(1.0)
+    assert frame.enter.tolist() == [[0, rows[0]]]
+    assert frame.removed.tolist() == [rows[1]]
+    world.velocities[rows[0]] = 0
+    frame = world.step(1.0)
+    assert frame.exit.tolist() == [[0, rows[0]]]
+    assert frame.removed.tolist() == [rows[0]]
+
+
+def test_fast_thing_that_bounces_meets_what_is_before_the_border_only():
+    world = bp.World(dim=2, bounds=UNIT, border="bounce")
+    world.add_many(bp.Circle(0.5), [[14.5, 8], [18, 8], [12, 8]], kind="static", velocities=(0, 0))
+    row = world.add_many(bp.Circle(0.5), [[4, 8]], velocities=(0, 0), fast=True)[0]
+    world.ignore([[2, row]])
+    world.velocities[row] = 18, 0
+    frame = world.step(1.0)
+    # There at 15.5 after 11.5, back by 6.5 to 9.
+    assert world.positions[row].tolist() == pytest.approx([9, 8])
+    assert frame.enter.tolist() == [[0, row]]
+    assert frame.impacts.times.tolist() == pytest.approx([9.5 / 18])
+    world.move(row, [[4, 4]], velocities=[[0, 100]])
+    frame = world.step(1.0)
+    assert frame.enter.tolist() == []
+    assert frame.exit.tolist() == [[0, row]]
+
+
+def test_fast_thing_that_wraps_meets_what_is_on_both_sides():
+    world = bp.World(dim=2, bounds=UNIT, border="wrap")
+    world.add_many(bp.Circle(0.5), [[15.75, 8], [1, 8], [8, 8], [1, 3]], kind="static")
+    row = world.add_many(bp.Circle(0.25), [[12, 8]], velocities=(6.5, 0), fast=True)[0]
+    frame = world.step(1.0)
+    assert world.positions[row].tolist() == [2.5, 8]
+    assert frame.enter.tolist() == [[0, row], [1, row]]
+    assert frame.impacts.times.tolist() == pytest.approx([3 / 6.5, 4.25 / 6.5])
+    # Round the world, to where it was.
+    world.velocities[row] = 16, 0
+    frame = world.step(1.0)
+    assert world.positions[row].tolist() == [2.5, 8]
+    assert frame.touching.tolist() == [[0, row], [1, row], [2, row]]
+    world.velocities[row] = 0
+    assert world.step(1.0).exit.tolist() == [[0, row], [1, row], [2, row]]
+
+
+@pytest.mark.parametrize("border", ["bounce", "wrap"])
+def test_fast_thing_that_crosses_the_world_too_often_is_an_error(border):
+    world = bp.World(dim=2, bounds=UNIT, border=border)
+    world.add_many(bp.Circle(0.5), [[4, 4], [4, 8]], velocities=[[1e9, 0], [1e9, 0]], fast=[True, False])
+    with pytest.raises(ValueError, match="row 0 is fast, and crosses the world more than 10000 times"):
+        world.step(1.0)
+
+
+@pytest.mark.parametrize("border", ["none", "bounce", "wrap", "remove"])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_fast_things_events_of_large_steps_hold_those_of_small_ones(border, dimension):
+    rng = np.random.default_rng(dimension)
+    n, size = 40, 16.0
+    bounds = np.array([[0.0] * dimension, [size] * dimension])
+    ball = bp.Circle if dimension == 2 else bp.Sphere
+    positions = rng.uniform(1, 15, (n, dimension))
+    velocities = rng.normal(0, 2, (n, dimension))
+    fast = np.arange(n) < 12
+    velocities[fast] *= 6
+
+    def made(is_fast):
+        world = bp.World(dim=dimension, bounds=bounds, border=border)
+        world.add_many(ball(0.6), positions, velocities=velocities, fast=is_fast)
+        return world
+
+    large, small = made(fast), made(False)
+    steps, met = 128, 0
+    before = set()
+    for _ in range(6):
+        frame = large.step(1.0)
+        told = set(map(tuple, frame.touching.tolist()))
+        assert set(map(tuple, frame.enter.tolist())) == told - before
+        assert set(map(tuple, frame.exit.tolist())) == before - told
+        before = told
+        seen = set()
+        for _ in range(steps):
+            seen |= set(map(tuple, small.step(1.0 / steps).enter.tolist()))
+        # Others that left the world in this step are gone at once.
+        seen = {pair for pair in seen if fast[list(pair)].any() and large.alive[list(pair)].all()}
+        assert seen <= told, sorted(seen - told)
+        met += len(seen)
+        large.validate()
+        if border == "remove":
+            break  # what is fast is taken out a step later
+        np.testing.assert_allclose(large.positions, small.positions, atol=1e-9)
+    assert met > (0 if border in ("none", "remove") else 5)
