@@ -285,6 +285,21 @@ void check_stacked() {
   }
 }
 
+// Segments on one line, on whose sides their ends lie by rounding only.
+void check_on_one_line() {
+  current_case() = "segments on one line";
+  Random random(1);
+  for (int k = 0; k < 50000; ++k) {
+    const double angle = 7 * random.uniform(), c = std::cos(angle), s = std::sin(angle);
+    const auto segment = [&](double from) {
+      const double to = from + random.uniform();
+      return Shape{ShapeKind::kSegment, {from * c, from * s, to * c, to * s}};
+    };
+    const Shape a = segment(-random.uniform()), b = segment(1 + 0.1 * random.uniform());
+    CHECK(!overlaps(a.view(), b.view()) || near(0, plain_distance(a.view(), b.view()), 1e-14));
+  }
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
@@ -293,6 +308,7 @@ int main(int argc, char** argv) {
   using namespace broadphase::tests;
   check_known();
   check_stacked();
+  check_on_one_line();
   const std::size_t cases = rounds(argc, argv, 150);
   const Style styles[] = {{true, 1, 0},     {true, 1, 0},        {false, 1, 0},          {false, 1, 1e6},
                           {false, 1e-6, 1}, {false, 1, 0, 1e-9}, {false, 1, 100, 1e-14}, {true, 0x1p20, 0}};

@@ -3,9 +3,8 @@
 //
 // All shapes are closed: those that only touch overlap. A shape but a compound is a convex polygon of one corner or
 // more and all within some radius of it (`narrow_2d_rounded.hpp`), so there is one way to answer each question for any
-// two
-// (`narrow_2d_separation.hpp`, `narrow_2d_contact.hpp`, `narrow_2d_motion.hpp`), and closed forms for the commonest
-// (`narrow_2d_simple.hpp`). Time is O(corners * corners). Nothing is allocated.
+// two (`narrow_2d_separation.hpp`, `narrow_2d_contact.hpp`, `narrow_2d_motion.hpp`), and closed forms for the commonest
+// (`narrow_2d_simple.hpp`, `narrow_2d_straight.hpp`). Time is O(corners * corners). Nothing is allocated.
 //
 // Answers do not depend on which shape is named first: overlaps and distances are the same bit for bit and normals
 // opposite, but where the shapes are equal or, being balls, have one centre, and no direction is better than another.
@@ -22,6 +21,7 @@
 #include "broadphase/narrow_2d_rounded.hpp"
 #include "broadphase/narrow_2d_separation.hpp"
 #include "broadphase/narrow_2d_simple.hpp"
+#include "broadphase/narrow_2d_straight.hpp"
 #include "broadphase/shape.hpp"
 #include "broadphase/shape_place.hpp"
 
@@ -66,6 +66,7 @@ inline double gap_of_bounds(const Bounds<2>& a, const Bounds<2>& b) {
 inline bool simple_overlap(const ShapeView<2>& a, const ShapeView<2>& b) {
   if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a, b);
   if (is_any_box(a) && is_any_box(b)) return turned_boxes_overlap(TurnedBox(a), TurnedBox(b));
+  if (is_straight(a) && is_straight(b)) return straights_overlap(Straight(a), Straight(b));
   if (is_disc(a) || is_disc(b)) {
     const Disc disc(is_disc(a) ? a : b);
     const ShapeView<2>& other = is_disc(a) ? b : a;
@@ -73,7 +74,7 @@ inline bool simple_overlap(const ShapeView<2>& a, const ShapeView<2>& b) {
       case ShapeKind::kPoint:
       case ShapeKind::kBall: return discs_overlap(disc, Disc(other));
       case ShapeKind::kSegment:
-      case ShapeKind::kCapsule: return disc_overlaps_segment(disc, other);
+      case ShapeKind::kCapsule: return disc_overlaps_straight(disc, Straight(other));
       case ShapeKind::kBox: return disc_overlaps_box(disc, Corners(other));
       case ShapeKind::kOrientedBox: return disc_overlaps_oriented_box(disc, other);
       default: break;

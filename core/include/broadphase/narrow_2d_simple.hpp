@@ -136,24 +136,6 @@ inline Contact<2> disc_box_contact(const Disc& disc, const ShapeView<2>& box) {
   return result;
 }
 
-// A segment and all within some radius of it: a segment or a capsule.
-inline bool disc_overlaps_segment(const Disc& disc, const ShapeView<2>& segment) {
-  const double* record = segment.record.data();
-  const double reach = disc.radius + (segment.kind == ShapeKind::kCapsule ? record[4] : 0);
-  const double dx = record[2] - record[0], dy = record[3] - record[1];
-  double x = disc.x - record[0], y = disc.y - record[1];
-  const double along = x * dx + y * dy, squared_length = dx * dx + dy * dy;
-  if (along > 0 && along < squared_length) {
-    const double aside = x * dy - y * dx;
-    return aside / squared_length * aside <= reach * reach;
-  }
-  if (along > 0) {
-    x = disc.x - record[2];
-    y = disc.y - record[3];
-  }
-  return x * x + y * y <= reach * reach;
-}
-
 inline bool is_any_box(const ShapeView<2>& shape) {
   return shape.kind == ShapeKind::kBox || shape.kind == ShapeKind::kOrientedBox;
 }
