@@ -6,11 +6,13 @@ hull is what one of its triangles is, as against everything else.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from broadphase.contacts.coal_solids import Frame, Solid, coal, facets_of, frame_of, solids_of, triangle_solid
+from broadphase.contacts.common_area import common_area
 from broadphase.contacts.geometry_poses import Asked, kinds_of, poses_of
 from broadphase.contacts.mesh_triangles import placed_faces, triangles_near
 from broadphase.shapes.kinds import ShapeKind
@@ -28,9 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ["contacts_of", "impacts", "nearest_faces", "overlap_mask", "ray_hits", "separations"]
 
+# With coal's own 1e-6, a gap of 1e-9 would be none. Should it not find its way to the first, it does to the last.
+_TOLERANCES = (1e-12, 1e-9, 1e-6)
+_FAILED = 1e300
 # In sizes of the hull: what moves and is nearer than this touches. Who has not got there after so many steps is
 # grazing, and is given the time it has got to, which is not too late.
-_NEAR, _MOST_STEPS = 1e-12, 100
+_NEAR, _WIDE, _MOST_STEPS = 1e-12, 1e-6, 100
 _MOST_CONTACTS = 1 << 20  # of a hull with the triangles of a mesh
 
 
@@ -73,7 +78,7 @@ def contacts_of(asked: Asked) -> tuple[Floats, Floats, NDArray[np.int8], Floats]
     counts, points = np.empty(count, np.int8), np.full((count, 4, 3), np.nan)
     for k, pair in enumerate(_pairs(asked)):
         gap = _closest(pair)
-        where = _spread(_common_points(gap))
+        where = _common_points(gap)
         normals[k], depths[k], counts[k] = (
             gap.normal,
             np.ldexp(max(-gap.distance, 0.0), pair.frame.exponent) + 0.0,
@@ -122,13 +127,12 @@ def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) ->
 def nearest_faces(asked: Asked) -> Rows:
     """Find for each pair of meshes the triangles that are nearest to each other: (m, 2)."""
     faces = np.empty((len(asked.first), 2), np.int32)
-    request = coal().DistanceRequest()
     for k, (row, other) in enumerate(zip(asked.first, asked.second, strict=True)):
         frame = frame_of(asked.a, int(row))
         offset = None if asked.offsets is None else asked.offsets[k]
         (first,), (second,) = solids_of(asked.a, int(row), frame), solids_of(asked.b, int(other), frame, offset)
         result = coal().DistanceResult()
-        coal().distance(first.geometry, first.transform, second.geometry, second.transform, request, result)
+        coal().distance(*first, *second, _request(_TOLERANCES[0]), result)
         faces[k] = result.b1, result.b2
     return faces
 
@@ -146,26 +150,26 @@ def _pairs(asked: Asked, motions: Floats | None = None) -> Iterator[_Pair]:
         offset = None if asked.offsets is None else asked.offsets[k]
         first, second = solids_of(asked.a, row, frame), solids_of(asked.b, other, frame, offset)
         one = asked.some(np.array([k]))
+        moving = None if motions is None else motions[k : k + 1]
         if kinds[0][k] == ShapeKind.MESH:
-            first = _triangles(one, frame, second[0], first[0], None if motions is None else motions[k : k + 1], True)
+            first = _triangles(one, frame, second[0], first[0], moving, True)
         elif kinds[1][k] == ShapeKind.MESH:
-            second = _triangles(
-                one, frame, first[0], second[0], None if motions is None else -motions[k : k + 1], False
-            )
+            second = _triangles(one, frame, first[0], second[0], moving, False)
         yield _Pair(frame, first, second)
 
 
 def _triangles(
     one: Asked, frame: Frame, hull: Solid, mesh: Solid, motions: Floats | None, is_first: bool
 ) -> list[Solid]:
-    """Make the triangles of a mesh that count against a hull, which may come by `motions`, seen from the mesh."""
+    """Make the triangles of a mesh that count against a hull; `motions` are those of the first of both."""
     shapes, rows, offsets = (one.a, one.first, None) if is_first else (one.b, one.second, one.offsets)
     if motions is None:
         face = _closest_face(hull, mesh)
         return [triangle_solid(placed_faces(shapes, rows, np.array([face], np.int32), offsets).corners[0], frame)]
     boxes = one.boxes(np.zeros(1))[1 if is_first else 0].copy()
-    boxes[:, 0] += np.minimum(motions, 0)
-    boxes[:, 1] += np.maximum(motions, 0)
+    coming = -motions if is_first else motions  # of the hull, seen from the mesh
+    boxes[:, 0] += np.minimum(coming, 0)
+    boxes[:, 1] += np.maximum(coming, 0)
     boxes += np.array([-1e-15, 1e-15])[:, np.newaxis] * np.abs(boxes).max()
     return [triangle_solid(corners, frame) for corners in triangles_near(shapes, rows, boxes, offsets).corners]
 
@@ -174,13 +178,11 @@ def _closest_face(hull: Solid, mesh: Solid) -> int:
     library = coal()
     request, result = library.CollisionRequest(), library.CollisionResult()
     request.num_max_contacts = _MOST_CONTACTS
-    if library.collide(mesh.geometry, mesh.transform, hull.geometry, hull.transform, request, result):
+    if library.collide(*mesh, *hull, request, result):
         return int(min(result.getContacts(), key=lambda contact: (contact.penetration_depth, contact.b1)).b1)
-    distance_request, distance_result = library.DistanceRequest(), library.DistanceResult()
-    library.distance(
-        mesh.geometry, mesh.transform, hull.geometry, hull.transform, distance_request, distance_result
-    )  # fmt: skip
-    return int(distance_result.b1)
+    nearest = library.DistanceResult()
+    library.distance(*mesh, *hull, _request(_TOLERANCES[0]), nearest)
+    return int(nearest.b1)
 
 
 def _closest(pair: _Pair) -> _Gap:
@@ -191,62 +193,62 @@ def _closest(pair: _Pair) -> _Gap:
 
 def _gap(first: Solid, second: Solid) -> _Gap:
     library = coal()
-    result = library.DistanceResult()
-    distance = library.distance(*first, *second, library.DistanceRequest(), result)
+    for tolerance in _TOLERANCES:
+        result = library.DistanceResult()
+        distance = library.distance(*first, *second, _request(tolerance), result)
+        normal = np.array(result.normal)
+        if abs(distance) < _FAILED and np.isfinite(normal).all():
+            break
     nearest: Floats = np.array([result.getNearestPoint1(), result.getNearestPoint2()])
-    return _Gap(float(distance), np.array(result.normal), first, second, nearest)
+    return _Gap(float(distance), normal, first, second, nearest)
+
+
+@cache
+def _request(tolerance: float) -> Any:
+    request = coal().DistanceRequest()
+    request.gjk_tolerance, request.gjk_max_iterations = tolerance, 1000
+    request.epa_tolerance, request.epa_max_iterations = tolerance, 1000
+    return request
 
 
 def _common_points(gap: _Gap) -> Floats:
-    """Find the corners of the area in which two solids touch, midway between them, (k, 3), the deepest first."""
-    library = coal()
-    request, result = library.CollisionRequest(), library.CollisionResult()
-    middle: Floats = gap.nearest.mean(axis=0, keepdims=True)
-    if not library.collide(*gap.first, *gap.second, request, result):
-        return middle
-    patches = library.ContactPatchResult()
-    library.computeContactPatch(*gap.first, *gap.second, result, library.ContactPatchRequest(), patches)
-    if patches.numContactPatches() == 0 or patches.getContactPatch(0).size() < 2:
-        return middle
-    patch = patches.getContactPatch(0)
-    points = np.array([patch.getPoint(k) for k in range(patch.size())])
-    order = np.argsort(np.linalg.norm(points - middle, axis=1), kind="stable")
-    ordered: Floats = points[order]
-    return ordered
-
-
-def _spread(points: Floats) -> Floats:
-    """Pick at most four: the first, the farthest from it, and the farthest from those on either side."""
-    if len(points) <= 4:
-        return points
-    first: Floats = points[0]
-    second = points[int(np.linalg.norm(points - first, axis=1).argmax())]
-    along = second - first
-    # All are in a plane: the sides of the line are told by the product with any of the products.
-    across = np.cross(along, points - first)
-    up = across[int(np.linalg.norm(across, axis=1).argmax())]
-    sides = across @ up
-    picked = [0, int(np.linalg.norm(points - first, axis=1).argmax()), int(sides.argmax()), int(sides.argmin())]
-    spread: Floats = points[list(dict.fromkeys(picked))]
-    return spread
+    """Find the corners of the area in which two solids touch, midway between them, (k, 3), in the frame."""
+    # Not by coal's contact patches: those of edges reach beyond the shapes.
+    return common_area(_corners(gap.first)[0], _corners(gap.second)[0], gap.normal, gap.nearest.mean(axis=0))
 
 
 def _first_touch(first: Solid, second: Solid, motion: Floats, before: float) -> tuple[float, Floats]:
-    """Advance as far as the gap along its normal allows, again and again: both are convex."""
+    """Advance as far as the planes across the gap allow, again and again: both are convex."""
     moved = Solid(first.geometry, coal().Transform3s(first.transform))
     start, time = np.array(first.transform.getTranslation()), 0.0
+    (corners, radius), (others, other_radius) = _corners(first), _corners(second)
     normal: Floats = np.zeros(3)
     for _ in range(_MOST_STEPS):
         gap = _gap(moved, second)
-        if time > 0 or gap.distance > 0:
-            normal = gap.normal
-        if gap.distance <= (_NEAR if time > 0 else 0.0):
-            return time, gap.normal
-        speed = float(motion @ normal)
+        way = gap.normal
+        # Where the gap is next to nothing, its normal is little but rounding, and that of a wider one is the better.
+        if time == 0 or gap.distance > _WIDE:
+            normal = way
+        # The first may go this far along the normal, whatever rounding did to that, before it touches.
+        free = float((others @ way).min() - (corners @ way).max() - radius - other_radius - time * (motion @ way))
+        if gap.distance <= (_NEAR if time > 0 else 0.0) or free <= 0:
+            return time, normal
+        speed = float(motion @ way)
         if speed <= 0:
             return np.inf, normal
-        time += gap.distance / speed
+        time += free / speed
         if time > 1 or time >= before:
             return np.inf, normal
         moved.transform.setTranslation(start + time * motion)
     return time, normal
+
+
+def _corners(solid: Solid) -> tuple[Floats, float]:
+    """Give the points of which a convex solid is the hull, in the frame, and how far it reaches around that."""
+    geometry, transform = solid
+    at, axes = np.array(transform.getTranslation()), np.array(transform.getRotation())
+    if isinstance(geometry, coal().Sphere):
+        return at[np.newaxis], geometry.radius
+    if isinstance(geometry, coal().Capsule):
+        return at + np.outer([-geometry.halfLength, geometry.halfLength], axes[:, 2]), geometry.radius
+    return np.array(geometry.points()) @ axes.T + at, 0.0

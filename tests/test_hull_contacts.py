@@ -1,0 +1,261 @@
+"""Convex hulls in the narrow phase: boxes as the core knows them, and Minkowski differences as Qhull makes them."""
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.contacts import coal_solids, narrow
+from solid_scenes import CUBE, any_solids, as_compound, every_pair, quaternions, rough_sphere
+
+pytest.importorskip("coal", reason="the extra `coal`")
+scipy_spatial = pytest.importorskip("scipy.spatial")
+
+HALF = np.array([0.5, 0.75, 1.25])
+
+
+def boxes_twice(rng, count, spread=1.5, origin=0.0):
+    """Boxes that turn, as hulls of their corners and as the core knows them."""
+    places, turns = rng.normal(size=(count, 3)) * spread + origin, quaternions(rng, count)
+    hulls = bp.Shapes(bp.ConvexHull(CUBE * HALF, offset=(0.25, 0, 0)), places, turns)
+    return hulls, bp.Shapes(bp.OrientedBox(2 * HALF, offset=(0.25, 0, 0)), places, turns)
+
+
+def others_around(rng, count, spread=1.5, origin=0.0):
+    shapes = any_solids(rng, count)
+    total = count * (len(shapes) - 1) + 1
+    return bp.Shapes(shapes, rng.normal(size=(total, 3)) * spread + origin, quaternions(rng, total))
+
+
+@pytest.mark.parametrize("origin", [0.0, 1000.0])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_hull_of_a_box_is_that_box(seed, origin):
+    rng = np.random.default_rng(seed)
+    (hulls, boxes), others = boxes_twice(rng, 6, origin=origin), others_around(rng, 6, origin=origin)
+    exact = 1e-12 * (1 + origin)
+    for theirs, reference in ((others, others), (hulls, boxes)):
+        pairs = every_pair(hulls, theirs)
+        if theirs is hulls:
+            pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        wanted = bp.distance(boxes, reference, pairs=pairs)
+        assert np.abs(bp.distance(hulls, theirs, pairs=pairs) - wanted).max() < exact
+        assert np.abs(bp.distance(theirs, hulls, pairs=pairs[:, ::-1]) - wanted).max() < exact
+        clear = np.abs(wanted) > exact
+        assert (wanted[clear] < 0).sum() > 5 < (wanted[clear] > 0).sum()
+        found = bp.overlaps(hulls, theirs, pairs).tolist()
+        assert np.array_equal(np.array([pair in found for pair in pairs.tolist()])[clear], (wanted < 0)[clear])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_contacts_of_the_hull_of_a_box_are_those_of_the_box(seed):
+    rng = np.random.default_rng(seed)
+    (hulls, boxes), others = boxes_twice(rng, 8), others_around(rng, 8)
+    found, wanted = bp.contacts(hulls, others), bp.contacts(boxes, others)
+    assert np.array_equal(found.pairs, wanted.pairs)
+    assert len(found.pairs) > 30
+    assert np.allclose(found.depths, wanted.depths, atol=1e-9)
+    assert (found.depths >= 0).all()
+    along = np.einsum("kj,kj->k", found.normals, wanted.normals)
+    assert (along > 1 - 1e-6).mean() > 0.95  # but where two ways out are equally long
+    turned = bp.contacts(others, hulls, found.pairs[:, ::-1])
+    assert np.allclose(turned.depths, found.depths, atol=1e-9)
+    assert (found.counts >= 1).all()
+    for row, count in enumerate(found.counts):
+        points = found.points[row, :count]
+        assert np.isfinite(points).all()
+        assert np.isnan(found.points[row, count:]).all()
+        # Midway between the surfaces: no farther from either than half of what they are in each other.
+        probes = bp.Shapes(bp.Point(), points)
+        sides = ((hulls, found.pairs[row, 0]), (others, found.pairs[row, 1]))
+        for shapes, shape in sides:
+            pairs = [[shape, probe] for probe in range(count)]
+            assert bp.distance(shapes, probes, pairs=pairs).max() < found.depths[row] + 1e-9
+
+
+def test_faces_that_touch_overlap_and_are_told_by_four_points():
+    cube = bp.ConvexHull(CUBE)
+    steps = np.array([[2.0, 0, 0], [0, -2, 0.5], [2, 2, 0], [2, 2, 2], [-2.0000001, 0, 0]])
+    hulls = bp.Shapes(cube, [[0, 0, 0]])
+    for others in (bp.Shapes(cube, steps), bp.Shapes(bp.Box(2, 2, 2), steps)):
+        found = bp.contacts(hulls, others)
+        assert found.pairs[:, 1].tolist() == [0, 1, 2, 3]
+        assert found.depths.tolist() == [0, 0, 0, 0]
+        assert found.normals[:2].tolist() == [[1, 0, 0], [0, -1, 0]]
+        assert found.counts[:2].tolist() == [4, 4]
+        corners = {(0, -1, -0.5), (0, -1, 1)}
+        assert {tuple(point * [0, 1, 1]) for point in found.points[1].round(9)} == corners
+
+
+def random_points(rng, lattice):
+    if lattice:
+        return rng.integers(-2, 3, (int(rng.integers(8, 14)), 3)).astype(np.float64)
+    points = rng.normal(size=(int(rng.integers(8, 40)), 3))
+    return points / np.linalg.norm(points, axis=1, keepdims=True) ** rng.uniform(0, 1)
+
+
+def check_minkowski(seed, lattice, exponent, rounds):
+    rng = np.random.default_rng(seed)
+    kinds = {"apart": 0, "touch": 0, "deep": 0}
+    for _ in range(rounds):
+        first, second = random_points(rng, lattice), random_points(rng, lattice)
+        step = rng.integers(-4, 5, 3).astype(np.float64) if lattice else rng.normal(size=3) * 1.3
+        a = bp.Shapes(bp.ConvexHull(np.ldexp(first, exponent)), [[0, 0, 0]])
+        b = bp.Shapes(bp.ConvexHull(np.ldexp(second, exponent)), [np.ldexp(step, exponent)])
+        gap, normal = narrow.separations(a, b, np.zeros(1, np.int32), np.zeros(1, np.int32))
+        gap, normal = np.ldexp(gap[0], -exponent), normal[0]
+        difference = (second + step)[:, np.newaxis] - first
+        planes = scipy_spatial.ConvexHull(difference.reshape(-1, 3)).equations
+        limit = planes[:, 3].max()  # the origin is outside if this is above 0, and so deep inside if below
+        overlap = len(bp.overlaps(a, b)) == 1
+        # By its definition, whichever the case: along the normal, the nearest point of the difference.
+        assert np.isclose((difference @ normal).min(), gap, atol=1e-9)
+        assert np.isclose(np.linalg.norm(normal), 1)
+        if limit > 1e-9:
+            kinds["apart"] += 1
+            assert not overlap
+            assert gap >= limit - 1e-9
+        else:
+            kinds["touch" if limit > -1e-9 else "deep"] += 1
+            assert np.isclose(gap, limit, atol=1e-9)
+            assert overlap
+    return kinds
+
+
+@pytest.mark.parametrize("exponent", [0, -60, 80])
+@pytest.mark.parametrize("lattice", [True, False])
+def test_two_hulls_are_as_far_apart_as_their_minkowski_difference_says(lattice, exponent):
+    kinds = check_minkowski(5, lattice, exponent, 60)
+    assert kinds["apart"] > 5 < kinds["deep"]
+    assert not lattice or kinds["touch"] > 1
+
+
+def test_inner_points_and_repeated_points_do_no_harm():
+    rng = np.random.default_rng(2)
+    more = np.concatenate([CUBE, CUBE * 0.5, CUBE, rng.uniform(-1, 1, (50, 3)), CUBE[:4] * [1, 1, 0]])
+    hulls, others = bp.Shapes([bp.ConvexHull(more), bp.ConvexHull(CUBE)], [[0, 0, 0]] * 2), others_around(rng, 3)
+    pairs = every_pair(hulls, others)
+    gaps = bp.distance(hulls, others, pairs=pairs).reshape(2, -1)
+    assert np.allclose(gaps[0], gaps[1], atol=1e-12)
+
+
+def test_rays_hit_the_hull_of_a_box_where_they_hit_the_box():
+    rng = np.random.default_rng(3)
+    hulls, boxes = boxes_twice(rng, 5, spread=0.5)
+    origins = rng.normal(size=(500, 3)) * 2
+    directions = -origins + rng.normal(size=(500, 3)) * 0.5
+    directions[-9:] = 0
+    rows = np.arange(500, dtype=np.int32) % 5
+    found, wanted = (bp.raycast(shapes, origins, directions, rows=rows) for shapes in (hulls, boxes))
+    assert 200 < np.isfinite(wanted.distances).sum() < 490
+    assert (wanted.distances == 0).any()
+    assert np.allclose(found.distances, wanted.distances, atol=1e-9)
+    outside = found.distances > 0
+    assert np.allclose(found.normals[outside], wanted.normals[outside], atol=1e-9, equal_nan=True)
+    assert not found.normals[~outside].any()
+
+
+def test_rays_along_the_faces_of_a_hull_touch_it():
+    hull = bp.Shapes(bp.ConvexHull(CUBE), [[0, 0, 0]])
+    origins = [[-3, 1, 0], [-3, 1, 1], [-3, np.nextafter(1, 2), 0], [1, 1, 1], [2, 0, 0]]
+    hits = bp.raycast(hull, origins, [[1, 0, 0]], rows=[0] * len(origins))
+    assert hits.distances.tolist() == [2, 2, np.inf, 0, np.inf]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_moving_hulls_of_boxes_hit_when_the_boxes_do(seed):
+    rng = np.random.default_rng(seed)
+    (hulls, boxes), others = boxes_twice(rng, 9, spread=2), others_around(rng, 8, spread=2)
+    for theirs, reference in ((others, others), (hulls, boxes)):
+        pairs = every_pair(hulls, theirs).astype(np.int32)
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        first, second = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+        motions, offsets = rng.normal(size=(2, len(pairs), 3)) * [[[3]], [[0.5]]]
+        times, normals = narrow.impacts(hulls, theirs, first, second, motions, offsets)
+        wanted, _ = narrow.impacts(boxes, reference, first, second, motions, offsets)
+        back, _ = narrow.impacts(theirs, hulls, second, first, -motions, -offsets)
+        assert np.array_equal(np.isinf(times), np.isinf(wanted))
+        assert np.array_equal(np.isinf(back), np.isinf(wanted))
+        hit = np.isfinite(wanted)
+        assert 5 < hit.sum() < len(pairs), seed
+        assert np.allclose(times[hit], wanted[hit], atol=1e-9)
+        assert np.allclose(back[hit], wanted[hit], atol=1e-9)
+        # Those that were apart touch with the normal along which they came.
+        assert (np.einsum("kj,kj->k", normals, motions)[hit & (wanted > 0)] > 0).all()
+
+
+def test_nothing_is_too_fast_for_a_thin_hull():
+    sheet = bp.Shapes(bp.ConvexHull(CUBE * [5, 5, 1e-6]), [[0, 0, 0]])
+    bullets = bp.Shapes(bp.ConvexHull(CUBE * 1e-3), [[0.1, 0.2, 1000]])
+    row = np.zeros(1, np.int32)
+    times, normals = narrow.impacts(bullets, sheet, row, row, np.array([[0.0, 0, -1e6]]))
+    assert np.isclose(times[0], (1000 - 1e-3 - 1e-6) / 1e6, rtol=1e-9)
+    assert np.allclose(normals, [[0, 0, -1]])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_hull_against_a_mesh_is_against_its_triangles(seed):
+    rng = np.random.default_rng(seed)
+    vertices, faces = rough_sphere(rng, rounds=1)
+    places, turns = rng.normal(size=(4, 3)), quaternions(rng, 4)
+    meshes, compounds = (
+        bp.Shapes(shape, places, turns) for shape in (bp.Mesh(vertices, faces), as_compound(vertices, faces))
+    )
+    hulls, _ = boxes_twice(rng, 10)
+    pairs = every_pair(hulls, meshes)
+    wanted = bp.distance(hulls, compounds, pairs=pairs)
+    assert (wanted < 0).sum() > 3 < (wanted > 0).sum()
+    assert np.allclose(bp.distance(hulls, meshes, pairs=pairs), wanted, atol=1e-9)
+    assert np.allclose(bp.distance(meshes, hulls, pairs=pairs[:, ::-1]), wanted, atol=1e-9)
+    assert bp.overlaps(hulls, meshes, pairs).tolist() == pairs[wanted <= 0].tolist()
+    found, reference = bp.contacts(hulls, meshes), bp.contacts(hulls, compounds)
+    assert np.array_equal(found.pairs, reference.pairs)
+    assert np.allclose(found.depths, reference.depths, atol=1e-9)
+    asked = (np.ascontiguousarray(pairs[:, column].astype(np.int32)) for column in (0, 1))
+    first, second = asked
+    motions, offsets = rng.normal(size=(2, len(pairs), 3)) * [[[2]], [[0.5]]]
+    times, _ = narrow.impacts(hulls, meshes, first, second, motions, offsets)
+    wanted, _ = narrow.impacts(hulls, compounds, first, second, motions, offsets)
+    back, _ = narrow.impacts(meshes, hulls, second, first, -motions, -offsets)
+    assert np.array_equal(np.isinf(times), np.isinf(wanted))
+    hit = np.isfinite(wanted)
+    assert 3 < hit.sum() < len(pairs)
+    assert np.allclose(times[hit], wanted[hit], atol=1e-9)
+    assert np.allclose(back[hit], wanted[hit], atol=1e-9)
+
+
+def test_offsets_move_the_second():
+    rng = np.random.default_rng(4)
+    (hulls, _), others = boxes_twice(rng, 3), others_around(rng, 2)
+    pairs = every_pair(hulls, others).astype(np.int32)
+    first, second = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+    offsets = np.tile([[0.5, -1.0, 2.0]], (len(pairs), 1))
+    gaps, normals = narrow.separations(hulls, others, first, second, offsets)
+    others.move(others.positions + offsets[0])
+    wanted, wanted_normals = narrow.separations(hulls, others, first, second)
+    assert np.allclose(gaps, wanted, atol=1e-12)
+    assert np.allclose(normals, wanted_normals, atol=1e-6)
+
+
+def test_what_is_made_of_a_hull_is_kept_as_long_as_the_hull(monkeypatch):
+    made = []
+    kept = coal_solids.KeptByGeometry(lambda *asked: made.append(asked) or object())
+    hull = bp.ConvexHull(CUBE)
+    solid = kept(hull, 0)
+    assert kept(hull[:1], 0) is solid is kept(hull.placed((1, 2, 3), None), 0)
+    assert kept(hull, 1) is not solid
+    assert len(made) == 2
+    made.clear()
+    del hull
+    gc.collect()
+    assert not kept._kept
+
+
+def test_without_coal_the_error_says_what_to_install(monkeypatch):
+    coal_solids.coal.cache_clear()
+    monkeypatch.setitem(sys.modules, "coal", None)
+    shapes = bp.Shapes([bp.ConvexHull(CUBE), bp.Sphere(1)], [[0, 0, 0]] * 2)
+    with pytest.raises(bp.MissingExtraError, match=r'pip install "broadphase\[coal\]"'):
+        bp.overlaps(shapes)
+    assert bp.overlaps(shapes, pairs=[[1, 1]]).tolist() == [[1, 1]]
