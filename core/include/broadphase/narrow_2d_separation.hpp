@@ -168,11 +168,12 @@ inline Separation separation_of(const Closest& closest, const Rounded& a, const 
   return result;
 }
 
-// Whether the innermost corner is beside the edge and not past its ends: then no other features are closer.
-inline bool is_beside(const Rounded& polygon, std::size_t k, const Rounded& other, std::size_t corner) {
+// Whether a corner is in front of an edge, between its ends and no farther off than a gap: then no features are closer.
+inline bool is_across(const Rounded& polygon, std::size_t k, const Rounded& other, std::size_t corner, double gap) {
   const Edge edge(polygon, k);
-  const double along = (other.x(corner) - edge.x) * edge.dx + (other.y(corner) - edge.y) * edge.dy;
-  return along >= 0 && along <= edge.squared_length();
+  const double x = other.x(corner), y = other.y(corner), squared_length = edge.squared_length();
+  const double along = (x - edge.x) * edge.dx + (y - edge.y) * edge.dy;
+  return along >= 0 && along <= squared_length && edge.outside(x, y) <= gap * std::sqrt(squared_length);
 }
 
 inline Separation separation(const Rounded& a, const Rounded& b) {
@@ -184,9 +185,10 @@ inline Separation separation(const Rounded& a, const Rounded& b) {
   if (best.feature == Feature::kEdgeOfSecond) best.first = innermost_corner(Edge(b, best.second), a);
   if (best.feature != Feature::kCorners) {
     if (best.distance < -kShallow * scale) return best;
+    const double gap = best.distance + kRounding * scale;
     if (best.distance > kShallow * scale &&
-        (best.feature == Feature::kEdgeOfFirst ? is_beside(a, best.first, b, best.second)
-                                               : is_beside(b, best.second, a, best.first)))
+        (best.feature == Feature::kEdgeOfFirst ? is_across(a, best.first, b, best.second, gap)
+                                               : is_across(b, best.second, a, best.first, gap)))
       return best;
   }
   const Separation closest = separation_of(closest_features(a, b), a, b);
