@@ -155,11 +155,11 @@ nb::object overlap_flags(const PlacedShapes& a, const PlacedShapes& b, Rows firs
 }
 
 // (those that overlap, those that the core does not know), each (m, 2).
-nb::object touching(const PlacedShapes& shapes, Rows first, Rows second) {
+nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, bool boxes_overlap) {
   PairBuffer found(nullptr, false);
   PairBuffer unknown(nullptr, false);
   in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    keep_touching<D>(shapes.store, pairs_of(first, second, {}), found, unknown);
+    keep_touching<D>(shapes.store, pairs_of(first, second, {}), boxes_overlap, found, unknown);
   });
   const auto as_pairs = [](PairBuffer& buffer) {
     Pairs pairs;
@@ -243,7 +243,7 @@ void bind_shapes(nb::module_& module) {
            nb::arg("changed"))
       .def_prop_ro("memory_bytes", [](const PlacedShapes& self) { return self.store.memory_bytes(); });
   module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets);
-  module.def("shape_touching", &touching, nb::arg("shapes"), first, second);
+  module.def("shape_touching", &touching, nb::arg("shapes"), first, second, nb::arg("boxes_overlap"));
   module.def("shape_distances", &distances, a, b, first, second, offsets);
   module.def("shape_contacts", &contacts, a, b, first, second, offsets);
   module.def("shape_impacts", &impacts, a, b, first, second, nb::arg("motions"), offsets);

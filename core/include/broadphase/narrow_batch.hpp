@@ -54,9 +54,11 @@ void overlaps_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pai
       [&](std::size_t k) { answers[k] = 2; });
 }
 
-// The pairs that overlap, and those that the core does not know.
+// The pairs that overlap, and those that the core does not know. `boxes_overlap`: the boxes of each pair are known to;
+// then so do shapes that are boxes.
 template <std::size_t D>
-void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, PairBuffer& touching, PairBuffer& unknown) {
+void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, bool boxes_overlap, PairBuffer& touching,
+                   PairBuffer& unknown) {
   // Pairs come in an order in which rows are anywhere: they are fetched so many pairs ahead.
   constexpr std::size_t kAhead = 24;
   // Below, squares of radii might be no normal numbers: those pairs go the long way.
@@ -82,6 +84,8 @@ void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, PairBuffer
         squared += gap * gap;
       }
       hit = squared <= reach * reach;
+    } else if (reach == 2 * ShapeStore::kBoxMark && boxes_overlap) {
+      hit = true;
     } else {
       const ShapeView<D> a = shapes.placed<D>(i), b = shapes.placed<D>(j);
       if (is_kept_elsewhere(a.kind) || is_kept_elsewhere(b.kind)) {

@@ -16,8 +16,9 @@
 
 namespace broadphase {
 
-// The placed record of a ball, by row: what the narrow phase needs most, where it is found at once. Two to a line of
-// the cache. The number behind the centre is the radius, or -inf for a shape that is no ball.
+// The placed record of a ball, by row: what the narrow phase needs most, where it is found at once, two to a line of
+// the cache. The number behind the centre is the radius; in rows of other shapes all are `kNoBall`, of axis-aligned
+// boxes `kBoxMark`, so that the sum of two tells what they are.
 using StoredBall = std::array<double, 4>;
 
 // Records lie one after the other, in the order in which rows got them; a row whose shape is exchanged for one that
@@ -36,12 +37,13 @@ class ShapeStore {
     return {slot.kind, {record, slot.length}};
   }
 
+  static constexpr double kNoBall = -std::numeric_limits<double>::infinity(), kBoxMark = -0x1p1000;
   const StoredBall* balls() const { return balls_.data(); }
 
   // Gives a row a shape; it is placed by the next `place`. All or nothing where memory runs out.
   void set(std::size_t row, ShapeKind kind, std::span<const double> record) {
     if (row >= slots_.size()) {
-      balls_.resize(row + 1, kNoBall);
+      balls_.resize(row + 1, {kNoBall, kNoBall, kNoBall, kNoBall});
       slots_.resize(row + 1);
     }
     Slot& slot = slots_[row];
@@ -57,7 +59,7 @@ class ShapeStore {
     }
     slot.kind = kind;
     slot.length = length;
-    balls_[row] = kNoBall;
+    balls_[row].fill(kind == ShapeKind::kBox ? kBoxMark : kNoBall);
     std::copy(record.begin(), record.end(), local_.begin() + static_cast<std::ptrdiff_t>(slot.at));
     const std::size_t dimension = record.size() - 1;  // of a ball
     slot.is_centred_ball =
@@ -147,9 +149,6 @@ class ShapeStore {
     placed_ = std::move(placed);
     waste_ = 0;
   }
-
-  static constexpr double kNone = -std::numeric_limits<double>::infinity();
-  static constexpr StoredBall kNoBall{kNone, kNone, kNone, kNone};
 
   std::vector<Slot> slots_;
   std::vector<StoredBall> balls_;  // by row

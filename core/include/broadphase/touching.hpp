@@ -69,20 +69,24 @@ inline std::size_t place_of(const TouchingPairs& last, std::int32_t i, std::int3
   return static_cast<std::size_t>(at - last.pairs.second);
 }
 
-// The pair (i, j), or `count` of the pairs if it is not there. Most rows have few pairs: as many are compared in any
-// case, because a branch on their number could not be foretold.
+// The pair (i, j), or `count` of the pairs if it is not there. The pairs of a row are compared four at a time, because
+// branches on each could not be foretold.
 inline std::size_t find_pair(const TouchingPairs& last, std::int32_t i, std::int32_t j) {
-  constexpr std::size_t kFew = 4;
+  constexpr std::size_t kStep = 4, kMany = 64;
   const std::size_t none = last.pairs.count;
   if (static_cast<std::size_t>(i) >= last.rows) return none;
-  const std::size_t begin = last.starts[i], end = last.starts[i + 1];
-  if (end - begin <= kFew && begin + kFew <= none) {
-    const std::int32_t* second = last.pairs.second + begin;
-    const auto is = [&](unsigned k) { return static_cast<unsigned>(second[k] == j) << k; };
-    const unsigned same = (is(0) | is(1) | is(2) | is(3)) & ((1u << (end - begin)) - 1);
-    return same != 0 ? begin + static_cast<std::size_t>(std::countr_zero(same)) : none;
+  std::size_t at = last.starts[i];
+  const std::size_t end = last.starts[i + 1];
+  if (end - at <= kMany) {
+    for (; at < end && at + kStep <= none; at += kStep) {
+      const std::int32_t* second = last.pairs.second + at;
+      const auto is = [&](unsigned k) { return static_cast<unsigned>(second[k] == j) << k; };
+      const unsigned in_row = (1u << std::min(end - at, kStep)) - 1, same = (is(0) | is(1) | is(2) | is(3)) & in_row;
+      if (same != 0) return at + static_cast<std::size_t>(std::countr_zero(same));
+    }
+    if (at >= end) return none;
   }
-  const std::size_t at = place_of(last, i, j);
+  at = place_of(last, i, j);
   return at < end && last.pairs.second[at] == j ? at : none;
 }
 

@@ -67,6 +67,7 @@ class BroadPhase:
         self._columns = columns
         self._index: BoxIndex | None = None
         self.steps_with_few_changes = 0
+        self.is_tight = False
         self.reason = "nothing was looked for yet"
 
     @property
@@ -114,9 +115,10 @@ class BroadPhase:
         Returns
         -------
         ndarray, shape (m, 2), int32
-            First < second, each pair once.
+            First < second, each pair once. Their boxes overlap; if not `is_tight`, those in the index do.
         """
         living = self._columns.rows.living
+        self.is_tight = False
         if self.method != "auto":
             self.reason = "as told"
             found: NDArray[np.int32] = self.up_to_date().pairs(workers=self.workers, **filters)
@@ -127,6 +129,7 @@ class BroadPhase:
             self.steps_with_few_changes += 1
         if self.steps_with_few_changes < _STEPS_BEFORE_A_TREE:
             self.reason = f"{changed} of {living} changed: all pairs anew"
+            self.is_tight = True
             return self._anew(filters)
         self.reason = f"{changed} of {living} changed: these asked about in a tree"
         return self._around_changed(filters)

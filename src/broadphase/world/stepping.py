@@ -176,7 +176,7 @@ class WorldSteps(WorldMotion):
         """Give the pairs that touch, those that were left for the next step, and the number of tests."""
         memory = self._memory
         if budget is None and not len(memory.again):
-            return self._touching_of(candidates), NO_PAIRS, len(candidates)
+            return self._touching_of(candidates, self._broad_phase.is_tight), NO_PAIRS, len(candidates)
         queue = self._queue(candidates)
         if budget is None:
             return self._touching_of(queue), NO_PAIRS, len(queue)
@@ -203,8 +203,8 @@ class WorldSteps(WorldMotion):
         priorities = self._layers.priorities_of(self.layers) if self._layers.has_priorities else None
         return np.concatenate([waited, in_turn(candidates, priorities)])
 
-    def _touching_of(self, pairs: Pairs) -> Pairs:
-        answers: Any = _native.shape_touching(self._columns.shapes, pairs[:, 0], pairs[:, 1])
+    def _touching_of(self, pairs: Pairs, boxes_meet: bool = True) -> Pairs:
+        answers: Any = _native.shape_touching(self._columns.shapes, pairs[:, 0], pairs[:, 1], boxes_meet)
         touching, unknown = answers
         if len(unknown):
             shapes = self.shapes
