@@ -187,6 +187,27 @@ def test_event_contacts_are_those_of_the_frame(border):
         told.clear()
 
 
+def test_event_of_something_fast_tells_how_it_met_the_other():
+    world = bp.World(dim=2)
+    world.add(bp.Circle(0.1), position=(0, 0), velocity=(1000, 0), layer="bullet", fast=True)
+    world.add(bp.Rectangle(1, 10), position=(50, 0), kind="static", layer="wall")
+    world.add(bp.Rectangle(1, 10), position=(100.3, 0), kind="static", layer="wall")
+    events = []
+    for kind in (world.on_enter, world.on_exit):
+        kind("wall", "bullet")(lambda event: events.append((event, event.impact, event.contact, event.normal)))
+    world.step(0.1)
+    (through, impact, contact, normal), (into, end, touch, _) = events
+    assert (through.actor.row, into.actor.row) == (1, 2)
+    assert impact.time == pytest.approx(0.494)
+    assert end.time == pytest.approx(0.997)
+    np.testing.assert_array_equal([impact.normal, normal, end.normal, touch.normal], [[-1, 0]] * 4)
+    assert contact is None  # it is past that wall
+    np.testing.assert_array_equal(through.flipped().impact.normal, [1, 0])
+    events.clear()
+    world.step(0.1)
+    assert [(event.kind, impact, normal) for event, impact, _, normal in events] == [("exit", None, None)] * 2
+
+
 def test_event_of_a_sensor_has_no_contact():
     world = bp.World(dim=2)
     world.add(bp.Circle(1), position=(0, 0), sensor=True)
