@@ -40,8 +40,10 @@ class Parts:
         self.count = len(places)
         self.is_plain = alive.copy()
         self.is_plain[ways.rows] = False
-        plain = motions[self.is_plain]
-        self.farthest: Floats = np.abs(plain).max(axis=0) if len(plain) else np.zeros(places.shape[1])
+        moved = np.abs(motions)
+        moved[~self.is_plain] = 0.0
+        # Column by column: NumPy is slow at rows of two or three numbers.
+        self.farthest: Floats = np.array([moved[:, axis].max(initial=0.0) for axis in range(places.shape[1])])
         begin = self.boxes[ways.rows] + (ways.begin - places[ways.rows])[:, np.newaxis]
         end = begin + ways.motion[:, np.newaxis]
         slack = _SLACK * (np.abs(begin) + np.abs(end) + np.abs(self.boxes[ways.rows])).max(axis=1)

@@ -175,11 +175,15 @@ class WorldSteps(WorldMotion):
     def _tested(self, candidates: Pairs, budget: Budget | None, began: float) -> tuple[Pairs, Pairs, int]:
         """Give the pairs that touch, those that were left for the next step, and the number of tests."""
         memory = self._memory
-        if budget is None and not len(memory.again):
+        if budget is None:
+            waited = self._waiting()
+            if len(waited):
+                # Those of which a row has changed are among the candidates.
+                changed = self._columns.changed.view(np.bool_)
+                waited = waited[~(changed[waited[:, 0]] | changed[waited[:, 1]])]
+                candidates = np.concatenate([candidates, waited])
             return self._touching_of(candidates, self._broad_phase.is_tight), NO_PAIRS, len(candidates)
         queue = self._queue(candidates)
-        if budget is None:
-            return self._touching_of(queue), NO_PAIRS, len(queue)
         found, rest = spend(budget, began, queue, self._touching_of)
         # What has no turn is what it was.
         was = rest[memory.remembered(rest) & ~self._is_renewed(rest)]
@@ -187,21 +191,26 @@ class WorldSteps(WorldMotion):
 
     def _queue(self, candidates: Pairs) -> Pairs:
         """Put pairs that waited before the candidates, and these in the order of their priorities."""
-        memory, columns = self._memory, self._columns
-        waited = memory.again
-        if len(waited):
-            waited = waited[~self._is_renewed(waited)]
-            waited = waited[self._boxes_meet(waited)]
-            pair_filter = make_filter((columns.slots,), **self._filters())
-            if pair_filter is not None:
-                allowed: Any = pair_filter.allows(*np.ascontiguousarray(waited.T))
-                waited = waited[allowed.view(np.bool_)]
+        waited = self._waiting()
         # The boxes in the index may be larger: without this, what has its turn would depend on them.
         candidates = candidates[self._boxes_meet(candidates)]
         if len(waited):
             candidates = candidates[~np.isin(keys_of(candidates), keys_of(waited))]
         priorities = self._layers.priorities_of(self.layers) if self._layers.has_priorities else None
         return np.concatenate([waited, in_turn(candidates, priorities)])
+
+    def _waiting(self) -> Pairs:
+        """Give the pairs that were left to be tested in this step, and may touch still."""
+        waited = self._memory.again
+        if not len(waited):
+            return waited
+        waited = waited[~self._is_renewed(waited)]
+        waited = waited[self._boxes_meet(waited)]
+        pair_filter = make_filter((self._columns.slots,), **self._filters())
+        if pair_filter is not None:
+            allowed: Any = pair_filter.allows(*np.ascontiguousarray(waited.T))
+            waited = waited[allowed.view(np.bool_)]
+        return waited
 
     def _touching_of(self, pairs: Pairs, boxes_meet: bool = True) -> Pairs:
         answers: Any = _native.shape_touching(self._columns.shapes, pairs[:, 0], pairs[:, 1], boxes_meet)

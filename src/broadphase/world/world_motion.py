@@ -44,7 +44,8 @@ class WorldMotion(WorldWays):
         if trace is not None:
             trace.after = columns.positions[:slots].copy()
             # A thing may come round to where it was.
-            columns.changed[:slots] |= moves & trace.is_fast & (trace.after != trace.before).any(axis=1)
+            rows = np.flatnonzero(trace.is_fast & moves.view(np.bool_))
+            columns.changed[rows] |= (trace.after[rows] != trace.before[rows]).any(axis=1)
         if self._border == "wrap" and self._bounds is not None:
             wrap(columns.positions[:slots], self._bounds, moves & self._is_dynamic())
         return trace

@@ -72,7 +72,9 @@ class WorldWays(WorldEdits):
         is_looked_at = looked_at.view(np.bool_)
         if columns.every is not None:
             is_looked_at = is_looked_at & (trace.is_fast | (columns.every[:slots] == 1))
-        motions = np.where(is_looked_at[:, np.newaxis], trace.after - trace.before, 0.0)
+        motions = trace.after - trace.before
+        if not is_looked_at.all():
+            motions[~is_looked_at] = 0.0
         ways = self._ways(trace, motions)
         pair_filter = make_filter((slots,), **filters)
 
@@ -108,10 +110,12 @@ class WorldWays(WorldEdits):
         now, before = columns.seen_positions[:slots], trace.before
         bent, origin, period = np.empty(0, np.int32), np.empty((0, self.dimension)), np.empty((0, self.dimension))
         if self._bounds is not None and self._border == "wrap":
-            bends = bends_of(before, motions, self._bounds[0], self._bounds[1] - self._bounds[0])
-            bent = np.flatnonzero((bends > 0) & columns.rows.alive[:slots]).astype(np.int32)
+            bent = _out_of(self._bounds, before, trace.after)
+            bent = bent[columns.rows.alive[bent]]
             origin = np.tile(self._bounds[0], (len(bent), 1))
             period = np.tile(self._bounds[1] - self._bounds[0], (len(bent), 1))
+            crosses = bends_of(before[bent], motions[bent], origin, period) > 0
+            bent, origin, period = bent[crosses], origin[crosses], period[crosses]
         elif self._bounds is not None and len(trace.bounced):
             bent = trace.bounced
             relative: Any = columns.shapes.relative_boxes(bent, columns.rotations)
@@ -146,6 +150,16 @@ class WorldWays(WorldEdits):
         others = found[trace.is_fast[found].any(axis=1)]
         kept: Pairs = some[~np.isin(keys_of(some), keys_of(others))]
         return kept
+
+
+def _out_of(bounds: Floats, *places: Floats) -> NDArray[np.int32]:
+    """Find rows of which one place is not within the half-open bounds."""
+    out = np.zeros(len(places[0]), np.bool_)
+    for table in places:
+        # Column by column: NumPy is slow at rows of two or three numbers.
+        for axis in range(table.shape[1]):
+            out |= (table[:, axis] < bounds[0, axis]) | (table[:, axis] >= bounds[1, axis])
+    return np.flatnonzero(out).astype(np.int32)
 
 
 def _that_arrive(ways: Ways, now: Floats, period: Floats) -> tuple[Ways, NDArray[np.int32]]:
