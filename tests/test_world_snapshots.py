@@ -62,6 +62,20 @@ def test_every_border_goes_on(border):
     assert go_on(loaded, 8, 10) == go_on(world, 8, 10)
 
 
+def test_budgets_and_fast_things_together_go_on():
+    world = bp.World(2)
+    rng = np.random.default_rng(2)
+    places, velocities = rng.uniform(0, 6, (60, 2)), rng.uniform(-40, 40, (60, 2))
+    world.add_many(bp.Circle(0.5), places, velocities=velocities, fast=True)
+    for _ in range(12):
+        loaded = bp.World.from_bytes(world.to_bytes())  # which refuses pairs that wait twice
+        frame = world.step(0.1, budget=bp.Budget(tests=10))
+        assert len(np.unique(frame.deferred, axis=0)) == len(frame.deferred)
+        assert events(loaded.step(0.1, budget=bp.Budget(tests=10))) == events(frame)
+        world.velocities[:] *= -1
+    assert len(frame.deferred)
+
+
 def test_fast_things_go_on():
     world = bp.World(2)
     world.add_many(bp.Circle(0.1), [[0, 0], [0, 1]], velocities=[[50, 0], [30, 0]], fast=True)
@@ -313,7 +327,7 @@ DERIVED = {
     "Columns": {"behind"},
     "Rows": {"corners", "living", "_free", "_numbers"},
     "Memory": {"starts"},
-    "BroadPhase": {"_columns", "_index", "reason"},
+    "BroadPhase": {"_columns", "_index", "is_tight", "reason"},
     "World": {"_guard", "_arranging", "_last_frame", "_moving", "_handlers"},
 }
 

@@ -112,6 +112,8 @@ class WorldSteps(WorldMotion):
 
         self._number += 1
         self._time += dt
+        if len(deferred):  # what was met on the way may have been left for the next step as well
+            passed = passed[~np.isin(keys_of(passed), keys_of(deferred))]
         memory.keep(advance, np.concatenate([deferred, passed]))
         columns.changed[:slots] = 0
         columns.renewed[:slots] = 0
