@@ -110,6 +110,21 @@ def test_first_frame_of_a_scene_is_the_same_everywhere(name):
     assert digest[:16] == GOLDEN[name]
 
 
+EVENTS = {
+    "bouncing_rectangles": "aad9133f5cfb7f62",
+    "bouncing_spheres": "dfff1d6f5724c8f8",
+}  # nothing turns there: no sine, which may differ
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_events_of_a_scene_are_the_same_everywhere(name):
+    digest = hashlib.sha256()
+    scenes.load(name).run(
+        100, on_frame=lambda frame: digest.update(frame.enter.tobytes() + b"/" + frame.exit.tobytes())
+    )
+    assert digest.hexdigest()[:16] == EVENTS[name]
+
+
 def test_groups_and_seeds_do_not_disturb_each_other():
     scene = parse(BALLS)
     more = BALLS.replace(
