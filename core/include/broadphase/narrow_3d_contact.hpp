@@ -1,6 +1,8 @@
 // Where two overlapping cores touch: up to four points.
 #pragma once
 
+#include <initializer_list>
+
 #include "broadphase/narrow_3d_clip.hpp"
 
 namespace broadphase::solid {

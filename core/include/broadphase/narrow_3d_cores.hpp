@@ -118,7 +118,7 @@ inline Vec3 normal_of(const std::array<Vec3, 3>& edges) {
       lengths[0] >= lengths[1] ? (lengths[0] >= lengths[2] ? 0 : 2) : (lengths[1] >= lengths[2] ? 1 : 2);
   const std::size_t next = (longest + 1) % 3, last = (longest + 2) % 3;
   const Vec3 normal = cross(edges[next], edges[last]);
-  if (squared(normal) > 1e-6 * lengths[next] * lengths[longest] || lengths[longest] == 0) return normal;
+  if (squared(normal) > kNearlyParallel * lengths[next] * lengths[longest] || lengths[longest] == 0) return normal;
   return normal - edges[longest] * (dot(normal, edges[longest]) / lengths[longest]);
 }
 

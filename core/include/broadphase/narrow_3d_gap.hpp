@@ -34,6 +34,9 @@ bool within(const A& a, const B& b, double radius) {
   if constexpr (!kAxesTell<A, B> || A::kRank == PointCore::kRank) {
     return nearest(a, b).squared <= radius * radius;
   } else {
+    if (radius > 0)
+      for (const Vec3& corner : corners_of(a))
+        if (nearest(PointCore{corner}, b).squared <= radius * radius) return true;
     bool apart = false;
     const bool near = for_each_axis(a, b, [&](const Vec3& axis, bool) {
       bool backwards = false;
@@ -68,7 +71,7 @@ inline bool within(const BoxCore& a, const BoxCore& b, double) {
     const std::size_t next = (i + 1) % 3, last = (i + 2) % 3;
     for (std::size_t j = 0; j < 3; ++j) {
       const std::size_t after = (j + 1) % 3, before = (j + 2) % 3;
-      if (turn[next][j] * turn[next][j] + turn[last][j] * turn[last][j] < 1e-6) {
+      if (turn[next][j] * turn[next][j] + turn[last][j] * turn[last][j] < kNearlyParallel) {
         // Edges nearly parallel: their product must be made perpendicular to them, or is none at all.
         const Vec3 axis = across(a.axes[i], b.axes[j]);
         bool backwards = false;

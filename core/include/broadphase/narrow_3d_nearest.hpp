@@ -6,6 +6,8 @@
 // Reference: C. Ericson, "Real-Time Collision Detection", Morgan Kaufmann 2005, chapter 5.
 #pragma once
 
+#include <initializer_list>
+
 #include "broadphase/narrow_3d_axes.hpp"
 
 namespace broadphase::solid {
@@ -76,7 +78,7 @@ inline Nearest nearest_crossing(const SegmentCore& a, const SegmentCore& b, cons
   const double nn = squared(normal), ee = squared(a.edge), ff = squared(b.edge);
   const double s = dot(cross(from, b.edge), normal), t = dot(cross(from, a.edge), normal);
   const double height = dot(from, normal);
-  if (nn > 1e-6 * ee * ff) {
+  if (nn > kNearlyParallel * ee * ff) {
     if (s < 0 || s > nn || t < 0 || t > nn) return {kNever, {}};
     return {height * height / nn, normal * (height > 0 ? 1.0 : height < 0 ? -1.0 : 0.0)};
   }
@@ -88,6 +90,19 @@ inline Nearest nearest_crossing(const SegmentCore& a, const SegmentCore& b, cons
   const Vec3 between = y - nearer;
   const bool is_tiny = squared(between) <= 1e-20 * (ee + ff);
   return {squared(between), is_tiny ? normal * (height < 0 ? -1.0 : 1.0) : between};
+}
+
+// Where two lines pass each other within both segments, nothing is nearer; else an end of one is at the nearest place.
+inline Nearest nearest(const SegmentCore& a, const SegmentCore& b) {
+  Nearest best{kNever, {}};
+  if (const Vec3 normal = across(a.edge, b.edge); !is_zero(normal)) {
+    best = nearest_crossing(a, b, normal);
+    const bool are_skew = squared(normal) > kNearlyParallel * squared(a.edge) * squared(b.edge);
+    if (are_skew && best.squared < kNever) return best;
+  }
+  for (const Vec3& end : corners_of(a)) keep_nearer(best, nearest(PointCore{end}, b));
+  for (const Vec3& end : corners_of(b)) keep_nearer_turned(best, nearest(PointCore{end}, a));
+  return best;
 }
 
 // The edges of a core in its k-th direction that may be its outermost along `axis`.

@@ -43,11 +43,15 @@ inline Vec3 perpendicular(const Vec3& a) {
   return unit(cross(a, least));
 }
 
+// The square of the sine of an angle, a thousandth: below it, a product of two vectors has lost so many digits that it
+// must be mended.
+inline constexpr double kNearlyParallel = 1e-6;
+
 // Perpendicular to both, also where they are nearly parallel; zero where they are parallel but for rounding.
 inline Vec3 across(const Vec3& e, const Vec3& f) {
   const Vec3 normal = cross(e, f);
   const double ee = squared(e), limit = ee * squared(f), nn = squared(normal);
-  if (nn > 1e-6 * limit) return normal;
+  if (nn > kNearlyParallel * limit) return normal;
   if (!(nn > 1e-24 * limit)) return {};
   return normal - e * (dot(normal, e) / ee);
 }
