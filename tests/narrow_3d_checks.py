@@ -52,6 +52,16 @@ def check_distances(seed, kinds, form, n):
     assert_all((back_normals == -normals).all(axis=1) | same_place, seed, first, second)
 
 
+def check_touching(seed, kinds, n):
+    """On a lattice, nothing is rounded before the last root: what touches overlaps, at a distance of 0 exactly."""
+    first, second = random_pairs(seed, kinds, "lattice", n)
+    found, _ = distances(first, second)
+    touches = np.abs(found) < 1e-9
+    assert touches.any()
+    assert_all((found == 0) | ~touches, seed, first, second)
+    assert_all(overlaps(first, second) == (found <= 0), seed, first, second)
+
+
 def check_oracle(seed, kinds, form, n):
     first, second = random_pairs(seed, kinds, form, n)
     expected = np.array([oracle_distance(first, second, row) for row in range(n)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from narrow_3d_cases import FORMS, PAIRS_OF_KINDS, contacts
-from narrow_3d_checks import check_contacts, check_distances, check_oracle
+from narrow_3d_checks import check_contacts, check_distances, check_oracle, check_touching
 
 every_pair = pytest.mark.parametrize("kinds", PAIRS_OF_KINDS, ids="-".join)
 every_form = pytest.mark.parametrize("form", FORMS)
@@ -14,6 +14,11 @@ every_form = pytest.mark.parametrize("form", FORMS)
 @every_pair
 def test_distances_are_the_greatest_gaps(kinds, form):
     check_distances([0], kinds, form, 400)
+
+
+@every_pair
+def test_what_touches_on_a_lattice_overlaps(kinds):
+    check_touching([8], kinds, 2000)
 
 
 @every_pair

@@ -4,7 +4,15 @@ import pytest
 from scale import times
 
 from narrow_3d_cases import FORMS, KINDS, PAIRS_OF_KINDS, Coal, Fcl
-from narrow_3d_checks import check_contacts, check_distances, check_impacts, check_library, check_oracle, check_rays
+from narrow_3d_checks import (
+    check_contacts,
+    check_distances,
+    check_impacts,
+    check_library,
+    check_oracle,
+    check_rays,
+    check_touching,
+)
 
 pytestmark = pytest.mark.soak
 every_pair = pytest.mark.parametrize("kinds", PAIRS_OF_KINDS, ids="-".join)
@@ -20,6 +28,12 @@ def seeds(question, full, portion):
 def test_a_million_distances_are_the_greatest_gaps(kinds):
     for seed, form in seeds(10, 1_000_000, 10_000):
         check_distances(seed, kinds, form, 10_000)
+
+
+@every_pair
+def test_what_touches_on_a_lattice_overlaps_in_a_million_cases(kinds):
+    for seed, _ in seeds(17, 1_000_000, 10_000):
+        check_touching(seed, kinds, 10_000)
 
 
 @every_pair
