@@ -99,7 +99,8 @@ def test_pairs_without_a_turn_are_what_they_were():
     before = world.step().touching
     world.move([0, 5], [[50, 50], [1.5, 1.5]])
     frame = world.step(budget=bp.Budget(tests=1))
-    # What was a pair with row 0 has boxes that are apart: that needs no test. Of 5, which has come near, one has a turn.
+    # The boxes of row 0 and its partners are apart: that needs no test. Of the pairs of 5, which has come near, one has
+    # a turn.
     assert frame.exit.tolist() == [[0, 1], [0, 2], [0, 3], [0, 4]]
     assert keys(frame.enter) | keys(frame.deferred) == {(1, 5), (2, 5)}
     assert keys(frame.stay) == keys(before) - keys(frame.exit)
@@ -214,7 +215,7 @@ def test_a_stream_of_urgent_pairs_does_not_starve_the_others(monkeypatch):
     for _ in range(60):
         if arrived is not None:
             world.remove(arrived)
-        arrived = world.add_many(bp.Circle(1), np.zeros((10, 2)) + (0, 0.5), layer="high")
+        arrived = world.add_many(bp.Circle(1), [[0, 0.5]] * 10, layer="high")
         tested.clear()
         world.step(budget=bp.Budget(tests=15))
         seen |= set(tested)

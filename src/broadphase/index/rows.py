@@ -161,6 +161,15 @@ class Rows:
         self._numbers = None
         return rows
 
+    def withdraw(self, rows: NDArray[np.int32]) -> None:
+        """Undo the last `insert`, of which nobody has heard: its slots are as if they had not been taken."""
+        self.alive[rows] = False
+        self.living -= len(rows)
+        self._numbers = None
+        again = [row for row in rows.tolist() if self.generation[row] > 1]
+        self.slots -= len(rows) - len(again)
+        self._free = sorted(self._free + again)
+
     def remove(self, rows: NDArray[np.int32]) -> None:
         """Free the slots of `distinct` rows."""
         self.alive[rows] = False

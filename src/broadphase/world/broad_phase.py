@@ -79,13 +79,21 @@ class BroadPhase:
         """Take up rows that have just come into the world."""
         if self._index is None:
             return
-        if len(self._index) == 0 or not np.array_equal(self._index.insert(self._fat(rows)), rows):
+        try:
+            known = len(self._index) > 0 and np.array_equal(self._index.insert(self._fat(rows)), rows)
+        except MemoryError:
+            known = False
+        if not known:
             self._index = None  # made again when it is needed
 
     def removed(self, rows: NDArray[np.int32]) -> None:
         """Let rows go that are about to leave the world."""
-        if self._index is not None:
+        if self._index is None:
+            return
+        try:
             self._index.remove(rows)
+        except MemoryError:
+            self._index = None  # made again when it is needed
 
     def up_to_date(self) -> BoxIndex:
         """Give the index, whose boxes hold those of the shapes."""

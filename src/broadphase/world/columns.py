@@ -9,6 +9,8 @@ import numpy as np
 from broadphase import _native
 from broadphase.index.rows import Rows
 from broadphase.shapes import Geometries
+from broadphase.shapes.parameters import LARGEST
+from broadphase.world.given import has_length
 from broadphase.world.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -175,12 +177,13 @@ class Columns:
 
     def require_places(self, rows: NDArray[np.int32]) -> None:
         """Refuse rows that have no place or no rotation."""
-        nowhere = ~np.isfinite(self.positions[rows]).all(axis=1)
+        nowhere = ~(np.abs(self.positions[rows]) <= LARGEST).all(axis=1)
         if self.rotations is not None:
             turns = self.rotations[rows]
-            nowhere |= ~np.isfinite(turns).all(axis=tuple(range(1, turns.ndim)))
+            nowhere |= ~(np.abs(turns) <= LARGEST).all(axis=tuple(range(1, turns.ndim)))
             if self.dimension == 3:
-                nowhere |= ~turns.any(axis=1)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    nowhere |= ~has_length(turns)
         if nowhere.any():
             self._refuse(int(rows[np.argmax(nowhere)]))
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.shapes import Geometries, records_of
-from broadphase.shapes.parameters import LARGEST
-from broadphase.world.given import as_flags, as_table, as_whole_numbers
+from broadphase.world.given import as_flags, as_places, as_table, as_turns, as_whole_numbers
 from broadphase.world.kinds import KINDS
 from broadphase.world.world_events import WorldEvents
 
@@ -38,11 +37,9 @@ class WorldEdits(WorldEvents):
     ) -> NDArray[np.int32]:
         """Add rows; all is checked before anything is changed."""
         columns, d = self._columns, self.dimension
-        places = as_table(positions, "positions", (d,), None, LARGEST)
+        places = as_places(positions, "positions", d)
         count = len(places)
-        turns = None if rotations is None else as_table(rotations, "rotations", _turn_shape(d), count)
-        if turns is not None and d == 3:
-            _require_length(turns)
+        turns = None if rotations is None else as_turns(rotations, "rotations", d, count)
         pace = None if velocities is None else as_table(velocities, "velocities", (d,), count)
         spin = None if spins is None else as_table(spins, "spins", () if d == 2 else (3,), count)
         kinds = _kinds_of(kind, count)
@@ -65,27 +62,28 @@ class WorldEdits(WorldEvents):
             bits[0] = self._layers.bits_of_rows(None, count, "layer") if bits[0] is None else bits[0]
         nowhere = np.zeros((count, 2, d))
         rows = columns.rows.insert(nowhere, *bits)
+        self._moving = None
         try:
             columns.reserve()
             columns.shapes.set(rows, *records)
+            columns.geometries = geometries
+            columns.positions[rows] = places
+            columns.velocities[rows] = 0.0 if pace is None else pace
+            if turns is not None or columns.rotations is not None or spin is not None:
+                columns.with_rotations()[rows] = _unturned(d) if turns is None else turns
+            if spin is not None or columns.spins is not None:
+                columns.with_spins()[rows] = 0.0 if spin is None else spin
+            columns.kinds[rows] = kinds
+            for name, values in seldom.items():
+                columns.set_seldom(name, rows, values)
+            columns.set_seldom("asleep", rows, np.zeros(count, np.bool_))
+            columns.place(rows)
+            self._broad_phase.inserted(rows)
         except BaseException:
-            columns.rows.remove(rows)
+            columns.rows.withdraw(rows)
+            columns.changed[rows[rows < len(columns.changed)]] = 0
             self._moving = None
             raise
-        columns.geometries = geometries
-        columns.positions[rows] = places
-        columns.velocities[rows] = 0.0 if pace is None else pace
-        if turns is not None or columns.rotations is not None or spin is not None:
-            columns.with_rotations()[rows] = _unturned(d) if turns is None else turns
-        if spin is not None or columns.spins is not None:
-            columns.with_spins()[rows] = 0.0 if spin is None else spin
-        columns.kinds[rows] = kinds
-        for name, values in seldom.items():
-            columns.set_seldom(name, rows, values)
-        columns.set_seldom("asleep", rows, np.zeros(count, np.bool_))
-        columns.place(rows)
-        self._broad_phase.inserted(rows)
-        self._moving = None
         return rows
 
     def _remove(self, rows: NDArray[np.int32]) -> None:
@@ -99,29 +97,37 @@ class WorldEdits(WorldEvents):
         columns.velocities[rows] = 0.0
         self._moving = None
 
-    def _put(self, rows: NDArray[np.int32], tables: dict[str, NDArray[np.float64] | None]) -> None:
+    def _put(
+        self,
+        rows: NDArray[np.int32],
+        places: NDArray[np.float64] | None,
+        turns: NDArray[np.float64] | None,
+        pace: NDArray[np.float64] | None,
+        spin: NDArray[np.float64] | None,
+    ) -> None:
         columns = self._columns
-        turns = tables["rotations"]
-        if turns is not None:
-            if self.dimension == 3:
-                _require_length(turns)
-            columns.with_rotations()[rows] = turns
-        if tables["spins"] is not None:
+        if turns is not None or spin is not None:
             columns.with_rotations()
-            columns.with_spins()[rows] = tables["spins"]
-        if tables["velocities"] is not None:
-            columns.velocities[rows] = tables["velocities"]
-        if tables["positions"] is not None:
-            columns.positions[rows] = tables["positions"]
-        if tables["positions"] is not None or turns is not None:
+        if spin is not None:
+            columns.with_spins()
+        if places is not None or turns is not None:
             self._displaced.append(rows)
+        for name, values in (("positions", places), ("rotations", turns), ("velocities", pace), ("spins", spin)):
+            if values is not None:
+                getattr(columns, name)[rows] = values
 
     def _reshape(self, rows: NDArray[np.int32], shapes: Any) -> None:
         columns = self._columns
         geometries = Geometries(columns.geometries)
         records = records_of(shapes, len(rows), self.dimension, geometries)
         self._settle()
-        columns.shapes.set(rows, *records)
+        before: Any = columns.shapes.records(rows)
+        try:
+            columns.shapes.set(rows, *records)
+        except BaseException:
+            columns.shapes.set(rows, *before)  # which there is room for
+            columns.place_where_seen(rows)
+            raise
         columns.geometries = geometries
         # Where the world saw them last: a row that has moved since is still to be noticed.
         columns.place_where_seen(rows)
@@ -144,18 +150,8 @@ class WorldEdits(WorldEvents):
             self._columns.rows.set_filters(self.rows, self.layers[self.rows], None)
 
 
-def _turn_shape(dimension: int) -> tuple[int, ...]:
-    return () if dimension == 2 else (4,)
-
-
 def _unturned(dimension: int) -> Any:
     return 0.0 if dimension == 2 else np.array([1.0, 0.0, 0.0, 0.0])
-
-
-def _require_length(quaternions: NDArray[np.float64]) -> None:
-    without = ~quaternions.any(axis=1)
-    if without.any():
-        raise ValueError(f"rotations: row {np.argmax(without)} is a quaternion of no length")
 
 
 def _kinds_of(kind: Any, count: int) -> NDArray[np.uint8]:

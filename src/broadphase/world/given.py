@@ -11,7 +11,7 @@ from broadphase.shapes.parameters import LARGEST
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["as_bounds", "as_flags", "as_table", "as_whole_numbers"]
+__all__ = ["as_bounds", "as_flags", "as_places", "as_table", "as_turns", "as_whole_numbers", "has_length"]
 
 
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
@@ -41,6 +41,26 @@ def as_table(
         far = f", or beyond {largest:g}" if largest < _LARGEST_FLOAT else ""
         raise ValueError(f"{name}: row {row} is not finite{far}: {array[row]}")
     return array
+
+
+def as_places(values: Any, name: str, dimension: int, count: int | None = None) -> NDArray[np.float64]:
+    """Positions, shape (count, d), no farther off than shapes may be."""
+    return as_table(values, name, (dimension,), count, LARGEST)
+
+
+def as_turns(values: Any, name: str, dimension: int, count: int | None = None) -> NDArray[np.float64]:
+    """Rotations: radians, shape (count,), or quaternions that have a length, (count, 4)."""
+    turns = as_table(values, name, () if dimension == 2 else (4,), count, LARGEST)
+    if dimension == 3 and not (good := has_length(turns)).all():
+        row = int(np.argmin(good))
+        raise ValueError(f"{name}: row {row} is a quaternion of no length: {turns[row]}")
+    return turns
+
+
+def has_length(quaternions: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Say which quaternions have a length: their squares do not vanish."""
+    squared: NDArray[np.float64] = np.einsum("ij,ij->i", quaternions, quaternions)
+    return squared >= 2.0**-900
 
 
 def as_bounds(bounds: Any, border: str, dimension: int) -> NDArray[np.float64] | None:

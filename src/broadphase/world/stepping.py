@@ -64,7 +64,15 @@ class WorldSteps(WorldMotion):
         limit = Budget.of(budget)
         self._handlers.before_step(dt)
         with self._guard.changing:
-            frame = self._advance(float(dt), limit)
+            began = perf_counter()
+            self._leave_last_frame()
+            self._place_displaced()
+            before = self._poses(float(dt))
+            try:
+                frame = self._advance(float(dt), limit, began)
+            except BaseException:
+                self._put_back(before)
+                raise
         self._handlers.dispatch(frame)
         return frame
 
@@ -81,11 +89,8 @@ class WorldSteps(WorldMotion):
             self._place_displaced()
             self._columns.notice(self._moves())
 
-    def _advance(self, dt: float, budget: Budget | None) -> Frame:
-        began = perf_counter()
+    def _advance(self, dt: float, budget: Budget | None, began: float) -> Frame:
         columns = self._columns
-        self._leave_last_frame()
-        self._place_displaced()
         trace = self._go_on(dt)
         looked_at = self._looked_at()
         columns.notice(looked_at)
@@ -109,14 +114,6 @@ class WorldSteps(WorldMotion):
         advance = memory.advance(columns, found, changed == len(self))
         exit_handles = memory.handles_then(advance.ended, columns.rows.generation)
         done = perf_counter()
-
-        self._number += 1
-        self._time += dt
-        if len(deferred):  # what was met on the way may have been left for the next step as well
-            passed = passed[~np.isin(keys_of(passed), keys_of(deferred))]
-        memory.keep(advance, np.concatenate([deferred, passed]))
-        columns.changed[:slots] = 0
-        columns.renewed[:slots] = 0
         stats = {
             "method": self._broad_phase.method,
             "reason": self._broad_phase.reason if changed else "nothing has changed",
@@ -129,14 +126,22 @@ class WorldSteps(WorldMotion):
             "seconds_of_broad_phase": searched - moved,
             "seconds_of_narrow_phase": done - searched,
         }
-        frame = Frame(self._number, self._time, advance, exit_handles, stats)
+        frame = Frame(self._number + 1, self._time + dt, advance, exit_handles, stats)
         frame.deferred = pairs_of(np.sort(keys_of(deferred))) if len(deferred) else NO_PAIRS
         frame.impacts = impacts
-        frame.removed_handles, self._gone = self._gone, np.empty(0, np.int64)
+        frame.removed_handles, none_gone = self._gone, np.empty(0, np.int64)
         frame.removed = (frame.removed_handles & 0xFFFF_FFFF).astype(np.int32)
         frame._shapes, frame._sensors = self.shapes, columns.sensors
         frame._bounds = self._bounds if self._border == "wrap" else None
-        self._last_frame = weakref.ref(frame)
+        if len(deferred):  # what was met on the way may have been left for the next step as well
+            passed = passed[~np.isin(keys_of(passed), keys_of(deferred))]
+        again = np.concatenate([deferred, passed])
+        last_frame = weakref.ref(frame)
+        # Up to here anything may fail, and the step has not been. From here on nothing does.
+        memory.keep(advance, again)
+        columns.changed[:slots] = 0
+        columns.renewed[:slots] = 0
+        self._number, self._time, self._gone, self._last_frame = frame.number, frame.time, none_gone, last_frame
         return frame
 
     def _leave_last_frame(self) -> None:

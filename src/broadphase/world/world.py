@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.shapes.parameters import LARGEST
 from broadphase.world.actor import Actor
 from broadphase.world.actors import Actors
-from broadphase.world.given import as_bounds, as_table
+from broadphase.world.given import as_bounds, as_places, as_table, as_turns
 from broadphase.world.handlers import Handlers
 from broadphase.world.ignored import as_pairs
 from broadphase.world.snapshots import WorldSnapshots
@@ -144,7 +143,7 @@ class World(WorldSnapshots, WorldChecks):
         """
         instance = self._actors.prepare(actor)
         with self._guard.changing:
-            places = as_table(position, "position", (self.dimension,), 1, LARGEST)
+            places = as_places(position, "position", self.dimension, 1)
             rows = self._insert(shape, places, velocity, rotation, spin, kind, layer, mask, group, sensor, fast, every)
         return self._actors.attach(instance, int(rows[0]), data)
 
@@ -268,16 +267,13 @@ class World(WorldSnapshots, WorldChecks):
             columns, d = self._columns, self.dimension
             numbers = columns.known(self._actors.as_rows(rows))
             count = len(numbers)
-            tables = {
-                name: None if value is None else as_table(value, name, item, count, LARGEST)
-                for name, value, item in (
-                    ("positions", positions, (d,)),
-                    ("rotations", rotations, () if d == 2 else (4,)),
-                    ("velocities", velocities, (d,)),
-                    ("spins", spins, () if d == 2 else (3,)),
-                )
-            }
-            self._put(numbers, tables)
+            self._put(
+                numbers,
+                None if positions is None else as_places(positions, "positions", d, count),
+                None if rotations is None else as_turns(rotations, "rotations", d, count),
+                None if velocities is None else as_table(velocities, "velocities", (d,), count),
+                None if spins is None else as_table(spins, "spins", () if d == 2 else (3,), count),
+            )
 
     def set_shapes(self, rows: Any, shapes: Any) -> None:
         """Give things other shapes.

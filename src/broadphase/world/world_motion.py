@@ -26,6 +26,29 @@ __all__ = ["WorldMotion"]
 class WorldMotion(WorldWays):
     """Motion of the world; see `broadphase.World` for the whole."""
 
+    def _poses(self, dt: float) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Keep a copy of the poses that a step writes to, in case it fails."""
+        columns, slots = self._columns, self.slots
+        written = []
+        if dt != 0.0 or self._border in ("bounce", "wrap"):
+            written.append(columns.positions[:slots])
+        if self._border == "bounce":
+            written.append(columns.velocities[:slots])
+        if dt != 0.0 and columns.rotations is not None and columns.spins is not None:
+            written.append(columns.rotations[:slots])
+        if columns.fast is not None:  # ways begin where things were seen last
+            written.append(columns.seen_positions[:slots])
+            if columns.seen_rotations is not None:
+                written.append(columns.seen_rotations[:slots])
+        return [(column, column.copy()) for column in written]
+
+    def _put_back(self, before: list[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> None:
+        """Let things be where they were before a step that has failed."""
+        for column, kept in before:
+            np.copyto(column, kept)
+        if self._columns.fast is not None:
+            self._columns.place_where_seen(self.rows)
+
     def _go_on(self, dt: float) -> Trace | None:
         """Move what moves by itself; in a periodic world, what leaves comes in at the other side."""
         columns, slots = self._columns, self.slots

@@ -1,0 +1,78 @@
+"""Every block of memory that the core asks for is refused in turn: `MemoryError`, and the world is as it was."""
+
+import pytest
+
+from failing_malloc import compiler, run_with_failing_malloc
+
+SCRIPT = """
+import sys
+import numpy as np, broadphase as bp
+
+dimension, method, border, things = int(sys.argv[1]), sys.argv[2], sys.argv[3], 800
+rng = np.random.default_rng(5)
+bounds = None if border == "none" else [[-12] * dimension, [12] * dimension]
+ball = bp.Circle if dimension == 2 else bp.Sphere
+places, paces = rng.uniform(-10, 10, (things, dimension)), rng.uniform(-1, 1, (things, dimension))
+
+def made():
+    world = bp.World(dimension, method=method, bounds=bounds, border=border)
+    kinds = ["dynamic", "dynamic", "static", "kinematic"] * (things // 4)
+    world.add_many(ball(0.6), places, velocities=paces, spins=0 * paces if dimension == 3 else paces[:, 0], kind=kinds)
+    world.layer("high", priority=4)
+    return world
+
+def shown(world):
+    rows = world.rows
+    columns = (world.positions, world.velocities, world.rotations, world.layers, world.masks, world.groups)
+    arrays = [rows, world.handles(), world.touching, *(column[rows] for column in columns)]
+    return [array.tobytes() for array in arrays] + [world.time, world.frame_number, world.slots]
+
+EVENTS = ("enter", "stay", "exit", "exit_handles", "touching", "deferred", "removed", "removed_handles")
+tried, twin, refusals = made(), made(), 0
+
+def attempt(name, call):
+    global refusals
+    expected = call(twin)
+    for number in range(500):
+        before = shown(tried)
+        refuse(number)
+        try:
+            got = call(tried)
+        except MemoryError:
+            refuse_none()
+            assert border == "remove" or shown(tried) == before, (name, number)
+            tried.validate()
+            refusals += 1
+            continue
+        refuse_none()
+        break
+    assert shown(tried) == shown(twin), name
+    tried.validate()
+    if isinstance(got, bp.Frame):
+        for column in EVENTS:
+            assert np.array_equal(getattr(got, column), getattr(expected, column)), (name, column)
+
+for turn in range(2):
+    attempt("step", lambda world: world.step(0.1))
+    attempt("budget", lambda world: world.step(0.1, budget=bp.Budget(tests=200)))
+    more, columns = rng.uniform(-10, 10, (400, dimension)), {"group": [1] * 400, "mask": 3, "every": [2] * 400}
+    attempt("add", lambda world: world.add_many([ball(0.3)] * 400, more, **columns))
+    attempt("step after add", lambda world: world.step(0.1))
+    some = np.unique(rng.choice(tried.rows, 300))
+    attempt("move", lambda world: world.move(some, rng.uniform(-10, 10, (len(some), dimension)) * 0 + 1))
+    attempt("step after move", lambda world: world.step(0.1))
+    attempt("shapes", lambda world: world.set_shapes(some, bp.Capsule([0] * dimension, [1] * dimension, 0.1)))
+    attempt("filters", lambda world: world.set_filters(some, layer=2, group=-1))
+    attempt("refresh", lambda world: world.refresh())
+    attempt("step after all", lambda world: world.step(0.0))
+    attempt("remove", lambda world: world.remove(some))
+    attempt("step after remove", lambda world: world.step(0.1))
+    attempt("index", lambda world: world.index.query([[-1] * dimension + [1] * dimension]))
+print(refusals)
+"""
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C compiler, or no place for its work")
+@pytest.mark.parametrize(("dimension", "method", "border"), [(2, "auto", "none"), (3, "bvh", "wrap")])
+def test_a_world_that_is_refused_memory_is_as_before_and_goes_on(dimension, method, border, tmp_path):
+    assert int(run_with_failing_malloc(SCRIPT, tmp_path, str(dimension), method, border)) > 50
