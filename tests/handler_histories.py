@@ -41,7 +41,8 @@ class SlipError(Exception):
 def play(seed, steps):
     """Play a history to its end, when everything has been removed; give the accounts and the number of slips."""
     rng = np.random.default_rng(seed)
-    world = bp.World(dim=2, border="bounce" if seed % 2 else "none", bounds=[[0, 0], [12, 12]])
+    border = ("none", "bounce", "wrap", "remove")[seed % 4]
+    world = bp.World(dim=2, border=border, bounds=[[0, 0], [12, 12]])
     accounts = [Balance(world, *some) for some in ((), ("ball",), ("ball", "wall"), ("mud", "mud"))]
 
     @world.on_enter("ball", "mud")
@@ -59,7 +60,8 @@ def play(seed, steps):
     slips = 0
     for _ in range(steps):
         change(world, rng)
-        slips += not step_or_slip(world, 0.05)
+        budget = bp.Budget(tests=int(rng.integers(1, 60))) if rng.random() < 0.2 else None
+        slips += not step_or_slip(world, 0.05, budget)
     world.off(meddle)
     world.remove(world.rows)
     while not step_or_slip(world, 0.0):
@@ -77,17 +79,21 @@ def change(world, rng):
             rng.uniform(1, 11, (count, 2)),
             velocities=rng.normal(0, 3, (count, 2)),
             layer=[NAMES[number] for number in rng.integers(0, 3, count)],
+            fast=rng.random(count) < 0.1,
+            sensor=rng.random(count) < 0.1,
+            every=rng.integers(1, 3, count),
         )
     if len(world) and rng.random() < 0.3:
         world.remove(rng.choice(world.rows, min(len(world), 2), replace=False))
     if len(world) and rng.random() < 0.3:
         world.actor(int(rng.choice(world.rows))).layer = NAMES[rng.integers(0, 3)]
+        (world.sleep if rng.random() < 0.5 else world.wake)(rng.choice(world.rows))
 
 
-def step_or_slip(world, dt):
+def step_or_slip(world, dt, budget=None):
     """Step; say whether no handler raised."""
     try:
-        world.step(dt)
+        world.step(dt, budget=budget)
     except SlipError:
         return False
     return True

@@ -437,12 +437,11 @@ def test_handlers_of_removed_actors_are_let_go():
     assert not world._handlers._by_actor
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(8))
 def test_enters_and_exits_balance_over_any_history(seed):
-    accounts, slips = play(seed, 100)
-    assert slips
+    accounts, _ = play(seed, 60)
+    assert accounts[0].ends
     for account in accounts:
-        assert account.ends
         assert not +account.open, account.names
 
 
