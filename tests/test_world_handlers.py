@@ -1,6 +1,7 @@
 """Handlers of touches: who is told what, in which order, and that nothing is ever lost or told twice."""
 
 import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -484,6 +485,24 @@ def test_changes_in_a_handler_at_any_event_do_not_disturb_the_others(which):
     frame = world.step()
     assert len(ends) == len(frame.exit) == 10
     assert len(frame.enter) == 21 * 20 // 2
+
+
+def test_world_that_nobody_holds_is_let_go_with_its_handlers_and_actors():
+    class Loud(bp.Actor):
+        def hit(self, other):
+            self.last = other
+
+    def play():
+        world, events = bp.World(dim=2), []
+        one, other = (world.add(bp.Circle(1), position=(0, 0), actor=Loud) for _ in range(2))
+        world.on_enter(lambda event: events.append((world, event)))
+        one.on_exit(lambda event: events.append((one, event)))
+        world.step()
+        return [weakref.ref(thing) for thing in (world, one, other)]
+
+    references = play()
+    gc.collect()
+    assert [reference() for reference in references] == [None] * 3
 
 
 def test_long_runs_keep_nothing():

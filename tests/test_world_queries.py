@@ -341,6 +341,18 @@ def test_frustum_looks_at_boxes():
     assert world.frustum(np.stack([camera, np.eye(4) / 100 * [1, 1, 1, 100]]), mask="b").of(1).tolist() == [2]
 
 
+@pytest.mark.parametrize("margin", [None, 0.0, 3.0])
+def test_frustum_looks_at_the_boxes_of_the_shapes_not_at_fatter_ones(margin):
+    world, draws = make_world(3, 6, margin=margin)
+    world.move(world.rows, positions=draws.places(len(world)))
+    for _ in range(20):
+        eye, target = draws.places(2, 4)
+        camera = bp.perspective(0.8, 1.3, 0.1, 50) @ bp.look_at(eye, target)
+        seen = world.frustum(camera).rows
+        tight = bp.BruteForce(world.shapes.boxes[world.rows])
+        assert seen.tolist() == world.rows[tight.frustum(camera).rows].tolist()
+
+
 def test_visible_counts_and_chooses_detail_by_distance():
     rng = np.random.default_rng(3)
     world = bp.World(dim=3)

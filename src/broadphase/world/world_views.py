@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase import _native
+from broadphase.convex import regions_of_planes, regions_of_views
+from broadphase.index.answers import Answers
 from broadphase.world.actor import RENDER
 from broadphase.world.records import Hit, cell_of
 from broadphase.world.viewing import Visible, eye_of, levels_of
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from broadphase.index.answers import Answers
     from broadphase.world.actor import Actor
 
 __all__ = ["WorldViews"]
@@ -145,8 +147,8 @@ class WorldViews(WorldRays):
     ) -> Answers:
         """Find the rows whose boxes a camera sees, or that meet what some planes enclose.
 
-        It is the boxes around the shapes that are looked at, fattened by the world's margin: nothing that is seen is
-        missed, and a little of what is not may be among the answers.
+        It is the boxes around the shapes that are looked at, as by `BoxIndex.frustum`: no shape that is seen is missed,
+        and one of which only a corner of its box is in view is among the answers.
 
         Parameters
         ----------
@@ -165,10 +167,21 @@ class WorldViews(WorldRays):
         ValueError, TypeError
             As `query`; both `matrix` and `planes`, or neither; a singular matrix.
         """
+        if matrix is not None and planes is None:
+            regions = regions_of_views(matrix, depth=depth)
+        elif matrix is None and planes is not None:
+            regions = regions_of_planes(planes)
+        else:
+            raise ValueError("frustum takes either a matrix or planes")
+        count = len(regions.around_lower)
+        bits = self._bits_of_questions(count, layer, mask)
         with self._guard.reading:
-            found = self.index.frustum(matrix, planes=planes, depth=depth, workers=workers)
-        count = len(found.offsets) - 1
-        return self._answers(found.rows, found.questions, self._bits_of_questions(count, layer, mask), count)
+            rows, offsets = self.index._answer_convex(regions, workers, None, None)
+            boxes = self.shapes.boxes
+            # Those of the index may be larger.
+            kept: Any = _native.keep_convex(rows, offsets, boxes[:, 0], boxes[:, 1], *regions, None, workers)
+            found = Answers(*kept)
+            return self._answers(found.rows, found.questions, bits, count)
 
     def visible(
         self,
