@@ -63,7 +63,7 @@ class Questions {
 };
 
 nb::object query_boxes(const BlockIndex& index, AnyArray lower, AnyArray upper, AnyArray asked_lower,
-                       AnyArray asked_upper, const LayerFilter* filter, unsigned workers) {
+                       AnyArray asked_upper, const LayerFilter* filter, unsigned workers, bool loosely) {
   const AnyBoxes asked = any_boxes(asked_lower, asked_upper);
   const std::size_t dimension = asked.dimension();
   return Questions(index, lower, upper, filter)
@@ -77,7 +77,7 @@ nb::object query_boxes(const BlockIndex& index, AnyArray lower, AnyArray upper, 
           [&](const TreeQueries& queries, std::size_t question, BoxWalk& walk, std::vector<std::int32_t>& rows) {
             double box[8];
             asked.read(question, box);
-            queries.by_box(question, box, walk, rows);
+            queries.by_box(question, box, walk, rows, loosely);
           });
 }
 
@@ -264,7 +264,7 @@ void bind_tree_queries(nb::module_& module) {
       .def(nb::init<LayerFilter::Words, LayerFilter::Words, LayerFilter::Words, LayerFilter::Words>(),
            nb::arg("row_layer"), nb::arg("row_mask"), nb::arg("query_layer"), nb::arg("query_mask"));
   module.def("query_boxes", &query_boxes, nb::arg("index"), nb::arg("lower"), nb::arg("upper"), nb::arg("asked_lower"),
-             nb::arg("asked_upper"), nb::arg("filter").none(), nb::arg("workers"));
+             nb::arg("asked_upper"), nb::arg("filter").none(), nb::arg("workers"), nb::arg("loosely") = false);
   module.def("query_balls", &query_balls, nb::arg("index"), nb::arg("lower"), nb::arg("upper"), nb::arg("centers"),
              nb::arg("radii"), nb::arg("filter").none(), nb::arg("workers"));
   module.def("nearest", &nearest, nb::arg("index"), nb::arg("lower"), nb::arg("upper"), nb::arg("points"),
