@@ -29,8 +29,8 @@ class TreeQueries {
   TreeQueries(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, const Kernels& kernels)
       : tree_(tree), rows_(rows), filter_(filter), kernels_(kernels), dimension_(tree.dimension()) {}
 
-  // Appends the rows that meet `box`, ascending; `loosely`, those that may: the rows themselves are not read, which is a
-  // third of the time of a few questions to a large tree.
+  // Appends the rows that meet `box`, ascending; `loosely`, those that may: the rows themselves are not read, which is
+  // a third of the time of a few questions to a large tree.
   void by_box(std::size_t query, const double* box, BoxWalk& walk, std::vector<std::int32_t>& found,
               bool loosely = false) const {
     const std::size_t begin = found.size();

@@ -317,13 +317,6 @@ class RegionQuestions(KeptBoxes):
             found: Any = _native.query_boxes(core, *corners, lower, upper, None, worker_count(workers), True)
         return Answers(*found)
 
-    # For who tests the answers: rows whose boxes meet those asked about, and perhaps some whose boxes nearly do.
-    def _near_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> Answers:
-        with self._guard.reading, Timed(self._seconds, "query"):
-            core, corners = self._arranged(), self._rows.views
-            found: Any = _native.query_boxes(core, *corners, lower, upper, None, worker_count(workers), True)
-        return Answers(*found)
-
     # Likewise: to balls around finite points.
     def _query_balls(
         self,
