@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from narrow_3d_cases import FORMS, PAIRS_OF_KINDS, contacts
+from narrow_3d_cases import FORMS, PAIRS_OF_KINDS, contacts, moved
 from narrow_3d_checks import check_contacts, check_distances, check_oracle, check_touching
 
 every_pair = pytest.mark.parametrize("kinds", PAIRS_OF_KINDS, ids="-".join)
@@ -114,3 +114,16 @@ def test_edges_that_cross_touch_at_one_point():
     assert depths[0] == pytest.approx(4 * HALF - 2.5)
     assert counts[0] == 1
     assert points[0, 0] == pytest.approx([0, 0, 1.25])
+
+
+@pytest.mark.parametrize("kind", ["BOX", "ORIENTED_BOX"])
+@pytest.mark.parametrize(("shift", "count"), [((2, 0.5, 0.5), 4), ((2, 2, 0.5), 2), ((2, 2, 2), 1), ((2, 2, 0), 2)])
+def test_boxes_that_meet_in_an_edge_or_a_corner_touch_at_no_point_twice(kind, shift, count):
+    if kind == "BOX":
+        box = np.array([[-1, -1, -1, 1, 1, 1.0]])
+    else:
+        box = np.array([[0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1.0]])
+    _, depths, counts, points = contacts((kind, box), (kind, moved(kind, box, np.array([shift], dtype=float))))
+    assert depths[0] == 0
+    assert counts[0] == count
+    assert len(np.unique(points[0, :count], axis=0)) == count

@@ -4,6 +4,7 @@
 // put in one order, and the normal is turned round if that was not the order asked for.
 #pragma once
 
+#include "broadphase/narrow_3d_boxes.hpp"
 #include "broadphase/narrow_3d_contact.hpp"
 #include "broadphase/narrow_3d_parts.hpp"
 
@@ -21,29 +22,6 @@ inline bool is_turned(const ShapeView<3>& a, const ShapeView<3>& b) {
 
 inline bool is_round(ShapeKind kind) { return kind == ShapeKind::kPoint || kind == ShapeKind::kBall; }
 inline double radius_of(const ShapeView<3>& round) { return round.kind == ShapeKind::kBall ? round.record[3] : 0; }
-
-inline bool boxes_overlap(std::span<const double> a, std::span<const double> b) {
-  return (a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5]);
-}
-
-// The square of the distance of a point from a box given by its corners.
-inline double squared_distance_to_box(std::span<const double> point, std::span<const double> box) {
-  double sum = 0;
-  for (std::size_t k = 0; k < 3; ++k) {
-    const double below = box[k] - point[k], above = point[k] - box[k + 3];
-    const double farther = below > above ? below : above, outside = farther > 0 ? farther : 0;
-    sum += outside * outside;
-  }
-  return sum;
-}
-
-// From a point to the nearest of such a box.
-inline Vec3 to_box(std::span<const double> point, std::span<const double> box) {
-  Vec3 way;
-  for (std::size_t k = 0; k < 3; ++k)
-    way[k] = point[k] < box[k] ? box[k] - point[k] : point[k] > box[k + 3] ? box[k + 3] - point[k] : 0;
-  return way;
-}
 
 // Two balls at one place are apart along the x axis, whichever comes first.
 inline bool are_concentric(const ShapeView<3>& a, const ShapeView<3>& b) {
@@ -67,29 +45,8 @@ inline bool simple_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
   });
 }
 
-// Two boxes given by their corners: the fifteen axes of turned ones are three.
-inline Gap gap_of_boxes(const ShapeView<3>& a, const ShapeView<3>& b) {
-  Gap widest{-kNever, {}};
-  Vec3 way{};
-  double sum = 0;
-  for (std::size_t k = 0; k < 3; ++k) {
-    const double onwards = b.record[k] - a.record[k + 3], back = a.record[k] - b.record[k + 3];
-    const double gap = onwards >= back ? onwards : back;
-    if (gap > 0) {
-      way[k] = onwards >= back ? gap : -gap;
-      sum += gap * gap;
-    }
-    if (gap > widest.distance) {
-      widest = {gap, {}};
-      widest.normal[k] = onwards >= back ? 1 : -1;
-    }
-  }
-  const double distance = std::sqrt(sum);
-  return distance > 0 ? Gap{distance, way * (1 / distance)} : widest;
-}
-
 inline Gap simple_gap(const ShapeView<3>& a, const ShapeView<3>& b) {
-  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return gap_of_boxes(a, b);
+  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return gap_of_boxes(a.record, b.record);
   if (is_round(a.kind) && b.kind == ShapeKind::kBox) {
     const Vec3 way = to_box(a.record, b.record);
     const double distance = std::sqrt(squared(way));
@@ -102,6 +59,8 @@ inline Gap simple_gap(const ShapeView<3>& a, const ShapeView<3>& b) {
 }
 
 inline Impact simple_cast(const ShapeView<3>& a, const Vec3& motion, const ShapeView<3>& b) {
+  if ((a.kind == ShapeKind::kBox || a.kind == ShapeKind::kPoint) && b.kind == ShapeKind::kBox)
+    return cast_box(a.record, motion, b.record);
   return with_cores(a, b, [&](const auto& first, const auto& second, double x, double y, bool turns) {
     return turns ? turned(cast(first, -motion, second, x + y)) : cast(first, motion, second, x + y);
   });
@@ -109,12 +68,22 @@ inline Impact simple_cast(const ShapeView<3>& a, const Vec3& motion, const Shape
 
 inline Contact<3> simple_contact(const ShapeView<3>& a, const ShapeView<3>& b) {
   const Gap gap = simple_gap(a, b);
-  const Vec3 origin = place_of(a);
   Contact<3> contact;
   contact.normal = gap.normal;
   contact.depth = gap.distance < 0 ? -gap.distance : 0;
+  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) {
+    put_points_of_boxes(a.record, b.record, contact);
+    return contact;
+  }
+  const Vec3 origin = place_of(a);
   with_cores(a, b, [&](const auto& first, const auto& second, double x, double y, bool turns) {
-    put_points(touching_of(first, second, turns ? -gap.normal : gap.normal, x, y), gap.normal, contact);
+    const Vec3 normal = turns ? -gap.normal : gap.normal;
+    if constexpr (std::decay_t<decltype(first)>::kRank == PointCore::kRank) {
+      // A ball touches at one point: where it is the deepest.
+      contact.points[contact.count++] = first.at + normal * (x - 0.5 * contact.depth);
+    } else {
+      put_points(touching_of(first, second, normal, x, y), normal, contact);
+    }
   });
   for (std::size_t k = 0; k < contact.count; ++k) contact.points[k] = contact.points[k] + origin;
   return contact;

@@ -31,7 +31,6 @@ inline Feature face_of(const BoxCore& a, std::size_t k, double side) {
 inline constexpr double kNarrow = 1e-9;
 
 // The face whose normal is `n`, a unit vector: of no corners if there is none.
-inline Feature face_along(const PointCore&, const Vec3&) { return {}; }
 inline Feature face_along(const SegmentCore&, const Vec3&) { return {}; }
 inline Feature face_along(const TriangleCore& a, const Vec3& n) {
   const Vec3 normal = unit(a.normal);
@@ -53,7 +52,6 @@ inline Feature face_along(const BoxCore& a, const Vec3& n) {
 }
 
 // What looks most along `n`: a face of what has any.
-inline Feature facing(const PointCore& a, const Vec3&) { return {1, {a.at}, {}}; }
 inline Feature facing(const SegmentCore& a, const Vec3&) { return {2, {a.begin, a.end}, {}}; }
 inline Feature facing(const TriangleCore& a, const Vec3&) {
   return {3, {a.corners[0], a.corners[1], a.corners[2]}, {}};
@@ -66,7 +64,6 @@ inline Feature facing(const BoxCore& a, const Vec3& n) {
 }
 
 // The outermost edge along `n`, if one is perpendicular to it, or else the outermost corner.
-inline Feature outermost(const PointCore& a, const Vec3&) { return {1, {a.at}, {}}; }
 inline Feature outermost_edge(const Vec3& begin, const Vec3& end, const Vec3& n) {
   const Vec3 edge = end - begin;
   const double along = dot(edge, n);

@@ -7,18 +7,27 @@
 
 namespace broadphase::solid {
 
-// Points on the way, with how deep they lie.
+// Points at which two cores may touch, with how deep they lie. Those within `same` of each other are one.
 struct Touching {
+  double same;
   std::size_t count = 0;
   std::array<Vec3, Feature::kMostCorners> points{};
   std::array<double, Feature::kMostCorners> depths{};
 
   void add(const Vec3& point, double depth) {
+    for (std::size_t k = 0; k < count; ++k)
+      if (squared(points[k] - point) <= same * same) {
+        if (depth > depths[k]) depths[k] = depth;
+        return;
+      }
     if (count == Feature::kMostCorners) return;
     points[count] = point;
     depths[count++] = depth;
   }
 };
+
+// What counts as nothing, and as the same place, relative to the size of things.
+inline constexpr double kSlack = 1e-12, kSamePlace = 1e-9;
 
 // Moves to the front, of those from `from` on, the one that `value` likes most.
 template <class Value>
@@ -61,8 +70,9 @@ inline void put_points(Touching touching, const Vec3& normal, Contact<3>& contac
 // face, nearly as its own does, and is what depths are measured along; the radii are those of the face's side and of
 // the feature's.
 inline Touching below_face(const Feature& face, const Feature& feature, const Vec3& normal, double face_radius,
-                           double radius, double slack) {
-  Touching touching;
+                           double radius, double size) {
+  Touching touching{size * kSamePlace};
+  const double slack = size * kSlack;
   const Feature inside = cut_by_sides(feature, face, slack);
   const double slope = 1 / dot(face.normal, normal);
   for (std::size_t k = 0; k < inside.count; ++k) {
@@ -77,8 +87,9 @@ inline Touching below_face(const Feature& face, const Feature& feature, const Ve
 // Two edges or corners: the nearest points of both, or, of edges that are nearly parallel, the ends of where they are
 // side by side.
 inline Touching between_edges(const Feature& a, const Feature& b, const Vec3& normal, double first_radius,
-                              double second_radius, double slack) {
-  Touching touching;
+                              double second_radius, double size) {
+  Touching touching{size * kSamePlace};
+  const double slack = size * kSlack;
   const auto add = [&](const Vec3& x, const Vec3& y) {
     const Vec3 middle = (x + normal * first_radius + y - normal * second_radius) * 0.5;
     touching.add(middle, first_radius + second_radius - dot(normal, y - x));
@@ -117,20 +128,20 @@ inline Touching between_edges(const Feature& a, const Feature& b, const Vec3& no
   return touching;
 }
 
-// Where two cores touch that overlap along `n`, within their radii.
+// Where two cores touch that overlap along `n`, within their radii. They are no points.
 template <class A, class B>
 Touching touching_of(const A& a, const B& b, const Vec3& n, double first_radius, double second_radius) {
-  const double slack = 1e-12 * (magnitude(a) + magnitude(b) + first_radius + second_radius);
+  const double size = magnitude(a) + magnitude(b) + first_radius + second_radius;
   const Feature first = face_along(a, n);
-  Touching touching;
+  Touching touching{0};
   if (first.count > 0) {
-    touching = below_face(first, facing(b, -n), n, first_radius, second_radius, slack);
+    touching = below_face(first, facing(b, -n), n, first_radius, second_radius, size);
   } else {
     const Feature second = face_along(b, -n);
-    if (second.count > 0) touching = below_face(second, facing(a, n), -n, second_radius, first_radius, slack);
+    if (second.count > 0) touching = below_face(second, facing(a, n), -n, second_radius, first_radius, size);
   }
   if (touching.count == 0)
-    touching = between_edges(outermost(a, n), outermost(b, -n), n, first_radius, second_radius, slack);
+    touching = between_edges(outermost(a, n), outermost(b, -n), n, first_radius, second_radius, size);
   return touching;
 }
 
