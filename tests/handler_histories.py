@@ -1,4 +1,4 @@
-"""Random histories of a world whose handlers change it and raise, with every beginning and end counted."""
+"""Small worlds with handlers; random histories in which they change it and raise, every beginning and end counted."""
 
 from collections import Counter
 
@@ -7,6 +7,24 @@ import numpy as np
 import broadphase as bp
 
 NAMES = ["ball", "wall", "mud"]
+
+
+def world_of(*positions, layers=None, **options):
+    """Give a world of circles of radius 1."""
+    world = bp.World(dim=2, **options)
+    for place, position in enumerate(positions):
+        world.add(bp.Circle(1), position=position, layer=None if layers is None else layers[place])
+    return world
+
+
+def written(world, *names):
+    """Register handlers of all three kinds; give what they write down."""
+    log = []
+    for kind in ("enter", "stay", "exit"):
+        getattr(world, f"on_{kind}")(*names)(
+            lambda event: log.append((event.kind, event.actor.handle & 0xFFFF_FFFF, event.other.handle & 0xFFFF_FFFF))
+        )
+    return log
 
 
 class Balance:
