@@ -124,13 +124,16 @@ def meetings(
     """
     parts = Parts(shapes, places, motions, alive, ways)
     first, second, offsets = _candidates(parts, is_fast, bounds)
+    nothing = Impacts(np.empty((0, 2), np.int32), np.empty(0), np.empty((0, places.shape[1])))
+    if not len(first):
+        return nothing
     rows, others = parts.rows_of(first), parts.rows_of(second)
     swap = rows > others
     first, second = np.where(swap, second, first), np.where(swap, first, second)
     rows, others = np.where(swap, others, rows), np.where(swap, rows, others)
     offsets[swap] *= -1
     kept = rows != others
-    if allows is not None and len(rows):
+    if allows is not None:
         kept &= allows(rows, others)
     starts, ends = parts.times_of(first), parts.times_of(second)
     since, until = np.maximum(starts[0], ends[0]), np.minimum(starts[1], ends[1])
@@ -144,6 +147,8 @@ def meetings(
     offsets += other_shift - shift
     begin, end = _times_of_boxes(shapes.boxes[rows], shapes.boxes[others], motion, offsets)
     kept = begin <= end
+    if not kept.any():
+        return nothing
     rows, others, motion, offsets = rows[kept], others[kept], motion[kept], offsets[kept]
     since, until, begin, end = since[kept], until[kept], begin[kept], end[kept]
     offsets -= motion * begin[:, np.newaxis]

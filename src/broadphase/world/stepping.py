@@ -79,6 +79,8 @@ class WorldSteps(WorldMotion):
     def refresh(self) -> None:
         """Look where things are now, so that questions are answered for that. No events are found.
 
+        What is fast is followed from where it was last seen, that is, from here on.
+
         Raises
         ------
         ValueError

@@ -79,9 +79,7 @@ class WorldWays(WorldEdits):
         pair_filter = make_filter((slots,), **filters)
 
         def allows(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.bool_]:
-            if pair_filter is None:
-                return np.ones(len(first), np.bool_)
-            passed: Any = pair_filter.allows(first, second)
+            passed: Any = np.ones(len(first), np.bool_) if pair_filter is None else pair_filter.allows(first, second)
             allowed: NDArray[np.bool_] = passed.view(np.bool_)
             return allowed
 
@@ -95,6 +93,8 @@ class WorldWays(WorldEdits):
             self._bounds if self._border == "wrap" else None,
             allows,
         )
+        if not len(found.pairs):
+            return found
         last = self._memory.touching
         last = last[trace.is_fast[last].any(axis=1)]
         fresh = (found.times > 0.0) | columns.renewed[found.pairs].any(axis=1)
@@ -124,6 +124,9 @@ class WorldWays(WorldEdits):
             has_room = (period > 0).all(axis=1)
             motions[bent[~has_room]] = (now - before)[bent[~has_room]]
             bent, origin, period = bent[has_room], origin[has_room], period[has_room]
+        if not len(bent):
+            rows = np.flatnonzero(trace.is_fast).astype(np.int32)
+            return straight_ways(rows, now[rows] - motions[rows], motions[rows])
         bends = bends_of(before[bent], motions[bent], origin, period)
         often = bends > MOST_BENDS
         if (often & trace.is_fast[bent]).any():
