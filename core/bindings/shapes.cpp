@@ -19,6 +19,7 @@ namespace {
 using Rows = Vector<std::int32_t>;
 using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Written = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using MaybeNumbers = std::optional<Numbers>;
 
 // Of two or three dimensions; Python hands over arrays of the right shape only.
@@ -107,11 +108,11 @@ Poses<D> poses_of(const Numbers& positions, const MaybeNumbers& rotations, Writt
 // a row has no place or no rotation, -1 less the row.
 std::ptrdiff_t notice(PlacedShapes& shapes, Numbers positions, MaybeNumbers rotations, Written seen_positions,
                       std::optional<Written> seen_rotations, Written boxes, Vector<std::uint8_t> look,
-                      nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> changed) {
+                      WrittenFlags changed, WrittenFlags behind) {
   Noticed noticed;
   in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
     noticed = notice_moved<D>(shapes.store, poses_of<D>(positions, rotations, seen_positions, seen_rotations, boxes),
-                              look.data(), look.shape(0), changed.data());
+                              look.data(), look.shape(0), changed.data(), behind.data());
   });
   return noticed.nowhere >= 0 ? -1 - noticed.nowhere : static_cast<std::ptrdiff_t>(noticed.moved);
 }
@@ -240,7 +241,7 @@ void bind_shapes(nb::module_& module) {
       .def("records", &PlacedShapes::records, rows)
       .def("place", &place, rows, positions, rotations, seen_positions, seen_rotations, boxes)
       .def("notice", &notice, positions, rotations, seen_positions, seen_rotations, boxes, nb::arg("look"),
-           nb::arg("changed"))
+           nb::arg("changed"), nb::arg("behind"))
       .def_prop_ro("memory_bytes", [](const PlacedShapes& self) { return self.store.memory_bytes(); });
   module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets);
   module.def("shape_touching", &touching, nb::arg("shapes"), first, second, nb::arg("boxes_overlap"));

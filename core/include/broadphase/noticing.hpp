@@ -73,10 +73,10 @@ bool is_as_seen(const Poses<D>& poses, std::size_t row, std::size_t count) {
           std::memcmp(poses.rotations + row * R, poses.seen_rotations + row * R, count * R * sizeof(double)) == 0);
 }
 
-// Looks at the rows whose flag is set, and sets the flag in `changed` of those that have moved.
+// Looks at the rows whose flag is set, and sets the flags in `changed` and `behind` of those that have moved.
 template <std::size_t D>
 Noticed notice_moved(ShapeStore& shapes, const Poses<D>& poses, const std::uint8_t* look, std::size_t count,
-                     std::uint8_t* changed) {
+                     std::uint8_t* changed, std::uint8_t* behind) {
   constexpr std::size_t R = kRotationNumbers<D>;
   constexpr std::size_t kStretch = 16;
   constexpr std::uint8_t kNotLookedAt[kStretch] = {};
@@ -98,7 +98,7 @@ Noticed notice_moved(ShapeStore& shapes, const Poses<D>& poses, const std::uint8
       return noticed;
     }
     look_at_row(shapes, poses, row);
-    changed[row] = 1;
+    changed[row] = behind[row] = 1;
     ++noticed.moved;
   }
   return noticed;

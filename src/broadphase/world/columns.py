@@ -151,26 +151,24 @@ class Columns:
 
     def place(self, rows: NDArray[np.int32]) -> None:
         """Put the shapes of rows where these are, make their boxes, and count them as changed."""
+        self.changed[rows] = self.behind[rows] = 1  # first, whatever comes between
         self.shapes.place(
             rows, self.positions, self.rotations, self.seen_positions, self.seen_rotations, self.rows.corners
         )
-        self.changed[rows] = self.behind[rows] = 1
 
     def place_where_seen(self, rows: NDArray[np.int32]) -> None:
         """Put shapes that are others now where those before them were seen last, and make their boxes."""
+        self.changed[rows] = self.behind[rows] = 1
         self.shapes.place(
             rows, self.seen_positions, self.seen_rotations, self.seen_positions, self.seen_rotations, self.rows.corners
         )
-        self.changed[rows] = self.behind[rows] = 1
 
     def notice(self, look: NDArray[np.uint8]) -> int:
         """Place the shapes of those rows that were moved, of those to be looked at; give their number."""
         noticed = self.shapes.notice(
             self.positions, self.rotations, self.seen_positions, self.seen_rotations, self.rows.corners, look,
-            self.changed,
+            self.changed, self.behind,
         )  # fmt: skip
-        if noticed:
-            np.bitwise_or(self.behind, self.changed, out=self.behind)
         if noticed < 0:  # those before it have been placed
             self._refuse(-1 - noticed)
         return noticed
