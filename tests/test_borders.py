@@ -194,6 +194,12 @@ def test_wrap_rows_without_a_flag_and_rows_inside_stay_to_the_bit():
     assert np.signbit(positions[:, 1]).all()
 
 
+def test_wrap_what_is_not_finite_is_left_to_be_noticed():
+    positions = np.array([[np.inf, 12.0], [12.0, np.nan], [-np.inf, 3.0]])
+    wrap(positions, UNIT, everybody(positions))
+    np.testing.assert_array_equal(positions, [[np.inf, 2], [2, np.nan], [-np.inf, 3]])
+
+
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 200])
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_gone_and_sticking_out_any_number_of_rows_equals_the_definition(n, dimension):

@@ -186,6 +186,18 @@ def test_wrap_a_thing_as_wide_as_the_world_meets_others_once_and_wider_ones_are_
     assert world.step().exit.tolist() == [[0, 1]]
 
 
+@pytest.mark.parametrize("border", ["none", "bounce", "wrap", "remove"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_borders_do_not_hide_what_is_nowhere(border, bad):
+    world = bp.World(dim=2, bounds=UNIT, border=border)
+    world.add_many(bp.Circle(0.5), [[1, 1], [2, 2]], velocities=(1, 0))
+    world.positions[1, 0] = bad
+    for dt in (0.0, 1.0):
+        with pytest.raises(ValueError, match="row 1 "):
+            world.step(dt)
+    assert world.positions[0].tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("border", ["bounce", "wrap", "remove"])
 def test_borders_with_rows_that_are_seldom_looked_at_stay_sound(border):
     rng = np.random.default_rng(5)

@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "broadphase/motion.hpp"
+
 namespace broadphase {
 
 // `boxes` have D lower and D upper numbers a row, `bounds` likewise one row. `moves` is 0 for rows to pass over. Rows
@@ -118,9 +120,10 @@ std::vector<std::int32_t> bounce(double* positions, double* velocities, const st
 }
 
 // A number moved by a multiple of `to - from` into [from, to). What is there stays as it is, to the bit. What would
-// round to `to`, such as a tiny negative number where `from` is 0, becomes `from`: the nearest there is.
+// round to `to`, such as a tiny negative number where `from` is 0, becomes `from`: the nearest there is. What is not
+// finite is left for others to notice.
 inline double wrapped(double from, double to, double x) {
-  if (x >= from && x < to) return x;
+  if ((x >= from && x < to) || !is_finite(x)) return x;
   const double period = to - from;
   const bool above = x >= to;
   // Counted from the border that was crossed, which is exact near it; so is fmod, anywhere.
