@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,7 @@ class WorldSteps(WorldMotion):
 
         Things that have not changed since the last step cost next to nothing, and pairs of them nothing at all.
         """
-        if not np.isfinite(dt):
+        if not math.isfinite(dt):
             raise ValueError(f"dt must be finite, not {dt}")
         limit = Budget.of(budget)
         self._handlers.before_step(dt)
@@ -131,13 +132,15 @@ class WorldSteps(WorldMotion):
         frame = Frame(self._number + 1, self._time + dt, advance, exit_handles, stats)
         frame.deferred = pairs_of(np.sort(keys_of(deferred))) if len(deferred) else NO_PAIRS
         frame.impacts = impacts
-        frame.removed_handles, none_gone = self._gone, np.empty(0, np.int64)
-        frame.removed = (frame.removed_handles & 0xFFFF_FFFF).astype(np.int32)
+        if len(self._gone):
+            frame.removed_handles = self._gone
+            frame.removed = (self._gone & 0xFFFF_FFFF).astype(np.int32)
+        none_gone = np.empty(0, np.int64)
         frame._shapes, frame._sensors = self.shapes, columns.sensors
         frame._bounds = self._bounds if self._border == "wrap" else None
         if len(deferred):  # what was met on the way may have been left for the next step as well
             passed = passed[~np.isin(keys_of(passed), keys_of(deferred))]
-        again = np.concatenate([deferred, passed])
+        again = np.concatenate([deferred, passed]) if len(deferred) or len(passed) else NO_PAIRS
         last_frame = weakref.ref(frame)
         # Up to here anything may fail, and the step has not been. From here on nothing does.
         memory.keep(advance, again)
