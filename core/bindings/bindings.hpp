@@ -92,6 +92,8 @@ void bind_brute_force(nb::module_& module);
 void bind_joining(nb::module_& module);
 void bind_grid(nb::module_& module);
 void bind_meshes(nb::module_& module);
+// After the shapes that it is asked about.
+void bind_mesh_shapes(nb::module_& module);
 void bind_shapes(nb::module_& module);
 void bind_touching(nb::module_& module);
 void bind_motion(nb::module_& module);

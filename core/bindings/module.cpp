@@ -284,6 +284,7 @@ NB_MODULE(_core, m) {
   bind_grid(m);
   bind_meshes(m);
   bind_shapes(m);
+  bind_mesh_shapes(m);
   bind_touching(m);
   bind_motion(m);
   m.def("report", &report, nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),

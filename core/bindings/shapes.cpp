@@ -3,89 +3,19 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings.hpp"
 #include "broadphase/narrow_batch.hpp"
 #include "broadphase/noticing.hpp"
-#include "broadphase/shape_records.hpp"
+#include "placed_shapes.hpp"
 
 namespace broadphase::python {
 
 namespace {
 
-using Rows = Vector<std::int32_t>;
-using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
-using Written = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using MaybeNumbers = std::optional<Numbers>;
-
-// Of two or three dimensions; Python hands over arrays of the right shape only.
-struct PlacedShapes {
-  std::size_t dimension;
-  ShapeStore store;
-
-  void set(const Rows& rows, const Vector<std::uint8_t>& kinds, const Rows& sizes, const Vector<double>& numbers) {
-    const std::size_t count = rows.shape(0);
-    if (kinds.shape(0) != count || sizes.shape(0) != count) throw nb::value_error("not one kind and one size a row");
-    std::size_t at = 0;
-    for (std::size_t k = 0; k < count; ++k) {
-      const std::int32_t size = sizes.data()[k];
-      if (rows.data()[k] < 0 || size < 0 || static_cast<std::size_t>(size) > numbers.shape(0) - at ||
-          !is_well_formed(kinds.data()[k], {numbers.data() + at, static_cast<std::size_t>(size)}, dimension))
-        throw nb::value_error(("malformed record of shape " + std::to_string(k)).c_str());
-      at += static_cast<std::size_t>(size);
-    }
-    if (at != numbers.shape(0)) throw nb::value_error("more numbers than the records have");
-    const double* record = numbers.data();
-    for (std::size_t k = 0; k < count; ++k) {
-      const auto size = static_cast<std::size_t>(sizes.data()[k]);
-      store.set(static_cast<std::size_t>(rows.data()[k]), static_cast<ShapeKind>(kinds.data()[k]), {record, size});
-      record += size;
-    }
-  }
-  // What `set` takes.
-  nb::object records(const Rows& rows) const {
-    std::vector<std::uint8_t> kinds;
-    std::vector<std::int32_t> sizes;
-    std::vector<double> numbers;
-    for (std::size_t k = 0; k < rows.shape(0); ++k) {
-      const auto row = static_cast<std::size_t>(rows.data()[k]);
-      require(row);
-      const std::span<const double> record = store.local(row);
-      kinds.push_back(static_cast<std::uint8_t>(store.kind(row)));
-      sizes.push_back(static_cast<std::int32_t>(record.size()));
-      numbers.insert(numbers.end(), record.begin(), record.end());
-    }
-    nb::object of_kinds = as_array(std::move(kinds), 1), of_sizes = as_array(std::move(sizes), 1);
-    return nb::make_tuple(of_kinds, of_sizes, as_array(std::move(numbers), 1));
-  }
-  // Makes row k the axis-aligned box k of (n, 2, d), placed as it is given, corner for corner.
-  void set_boxes(const Numbers& boxes) {
-    const std::size_t length = 2 * dimension;
-    for (std::size_t row = 0; row < boxes.shape(0); ++row)
-      store.set_placed(row, ShapeKind::kBox, {boxes.data() + row * length, length});
-  }
-  void clear(const Rows& rows) {
-    for (std::size_t k = 0; k < rows.shape(0); ++k) store.clear(static_cast<std::size_t>(rows.data()[k]));
-  }
-  int kind(std::size_t row) const {
-    require(row);
-    return static_cast<int>(store.kind(row));
-  }
-  nb::object placed(std::size_t row) const {
-    require(row);
-    const std::span<const double> record = store.placed<2>(row).record;
-    return as_array(std::vector<double>(record.begin(), record.end()), 1);
-  }
-
- private:
-  void require(std::size_t row) const {
-    if (!store.has(row)) throw nb::index_error("no shape in this row");
-  }
-};
 
 // Calls use(std::integral_constant<std::size_t, D>()) without the GIL.
 template <class Use>

@@ -42,9 +42,7 @@ def coal() -> Any:
     try:
         return import_module("coal")
     except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            'convex hulls, and distances between meshes, need coal: pip install "broadphase[coal]"', name=error.name
-        ) from error
+        raise MissingExtraError('convex hulls need coal: pip install "broadphase[coal]"', name=error.name) from error
 
 
 class Frame(NamedTuple):

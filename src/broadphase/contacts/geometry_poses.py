@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
 
-__all__ = ["Asked", "KeptByGeometry", "Poses", "kinds_of", "poses_of"]
+__all__ = ["Asked", "KeptByGeometry", "Pose", "kinds_of", "pose_of"]
 
 
 class Asked(NamedTuple):
@@ -47,48 +47,22 @@ class Asked(NamedTuple):
         return _widened(first, reach), _widened(second, reach)
 
 
-class Poses(NamedTuple):
-    """Where the hulls or meshes of some rows are: a place p of their own is at ``origin + sum(p[i] * axes[i])``.
+class Pose(NamedTuple):
+    """Where a hull or a mesh is: a place p of its own is at ``origin + sum(p[i] * axes[i])`` in the world.
 
     Attributes
     ----------
-    numbers : ndarray, shape (k,), int64
-        Which geometry each is.
-    origins : ndarray, shape (k, 3)
+    number : int
+        Which geometry it is.
+    origin : ndarray, shape (3,)
         In the world, as `axes`.
-    axes : ndarray, shape (k, 3, 3)
+    axes : ndarray, shape (3, 3)
         Unit vectors, one after the other.
     """
 
-    numbers: NDArray[np.int64]
-    origins: Floats
+    number: int
+    origin: Floats
     axes: Floats
-
-    def into_world(self, places: Floats) -> Floats:
-        """Place the corners of triangles, (k, c, 3), one sum after the other: the same bits however many there are."""
-        axes = self.axes[:, np.newaxis]
-        placed: Floats = self.origins[:, np.newaxis] + places[..., :1] * axes[:, :, 0]
-        placed += places[..., 1:2] * axes[:, :, 1]
-        placed += places[..., 2:] * axes[:, :, 2]
-        return placed
-
-    def into_own(self, places: Floats) -> Floats:
-        """Say where places of the world, (k, 3), are in each one's own frame."""
-        return self.turned_into_own(places - self.origins)
-
-    def turned_into_own(self, directions: Floats) -> Floats:
-        """Say the same of directions."""
-        turned: Floats = np.einsum("kij,kj->ki", self.axes, directions)
-        return turned
-
-    def turned_into_world(self, directions: Floats) -> Floats:
-        """Turn directions of their own, (k, 3), into the world."""
-        turned: Floats = np.einsum("kij,ki->kj", self.axes, directions)
-        return turned
-
-    def some(self, which: Any) -> Poses:
-        """Pick some of them."""
-        return Poses(self.numbers[which], self.origins[which], self.axes[which])
 
 
 def kinds_of(shapes: Shapes, rows: Rows) -> NDArray[np.uint8]:
@@ -97,15 +71,10 @@ def kinds_of(shapes: Shapes, rows: Rows) -> NDArray[np.uint8]:
     return np.array([shapes.store.kind(int(row)) for row in unique], np.uint8)[places.reshape(-1)]
 
 
-def poses_of(shapes: Shapes, rows: Rows) -> Poses:
-    """Read where the hulls or meshes in some rows are."""
-    unique, places = np.unique(rows, return_inverse=True)
-    records = np.empty((len(unique), 13))
-    for place, row in enumerate(unique):
-        record: Any = shapes.store.placed(int(row))
-        records[place] = record[:13]
-    records = records[places.reshape(-1)]
-    return Poses(records[:, 0].astype(np.int64), records[:, 1:4], records[:, 4:].reshape(-1, 3, 3))
+def pose_of(shapes: Shapes, row: int) -> Pose:
+    """Read where the hull or mesh in a row is."""
+    record: Any = shapes.store.placed(row)
+    return Pose(int(record[0]), record[1:4], record[4:13].reshape(3, 3))
 
 
 Made = TypeVar("Made")

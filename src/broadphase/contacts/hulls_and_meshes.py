@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase import _native
 from broadphase.contacts import mesh_pairs
 from broadphase.contacts.geometry_poses import Asked, kinds_of
-from broadphase.contacts.mesh_triangles import least_of_each, triangles_across
 from broadphase.shapes.kinds import ShapeKind
 
 if TYPE_CHECKING:
@@ -75,12 +73,7 @@ def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) ->
     if len(some := np.flatnonzero(is_hull)):
         times[some], normals[some] = _coal().ray_hits(shapes, rows[some], origins[some], directions[some])
     if len(some := np.flatnonzero(~is_hull)):
-        triangles = triangles_across(shapes, rows[some], origins[some], directions[some])
-        of = some[triangles.of]
-        every = np.arange(len(of), dtype=np.int32)
-        found: Any = _native.shape_rays(triangles.as_store(), every, origins[of], directions[of])
-        rays, elements = least_of_each(triangles.of, found[0])
-        times[some[rays]], normals[some[rays]] = found[0][elements], found[1][elements]
+        times[some], normals[some] = mesh_pairs.ray_hits(shapes, rows[some], origins[some], directions[some])
     return times, normals
 
 

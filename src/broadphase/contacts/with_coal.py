@@ -1,4 +1,4 @@
-"""Pairs with a hull, and the nearest triangles of meshes that are apart, as coal finds them: one pair after the other.
+"""Pairs with a hull as coal answers them, one after the other.
 
 Coal (https://github.com/coal-library/coal) runs GJK and EPA, and trees over the triangles of meshes. A mesh against a
 hull is what one of its triangles is, as against everything else.
@@ -13,8 +13,8 @@ import numpy as np
 
 from broadphase.contacts.coal_solids import Frame, Solid, coal, facets_of, frame_of, solids_of, triangle_solid
 from broadphase.contacts.common_area import common_area
-from broadphase.contacts.geometry_poses import Asked, kinds_of, poses_of
-from broadphase.contacts.mesh_triangles import placed_faces, triangles_near
+from broadphase.contacts.geometry_poses import Asked, kinds_of, pose_of
+from broadphase.contacts.mesh_triangles import placed_triangles, triangles_near
 from broadphase.shapes.kinds import ShapeKind
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
     Found = tuple[Floats, Floats]
 
-__all__ = ["contacts_of", "impacts", "nearest_faces", "overlap_mask", "ray_hits", "separations"]
+__all__ = ["contacts_of", "impacts", "overlap_mask", "ray_hits", "separations"]
 
 # With coal's own 1e-6, a gap of 1e-9 would be none. Should it not find its way to the first, it does to the last.
 _TOLERANCES = (1e-12, 1e-9, 1e-6)
@@ -104,12 +104,12 @@ def impacts(asked: Asked, motions: Floats) -> Found:
 def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) -> Found:
     """Say where each ray enters a hull: where it is behind all planes of the hull's faces."""
     times, normals = np.full(len(rows), np.inf), np.zeros((len(rows), 3))
-    poses = poses_of(shapes, rows)
-    begins, ways = poses.into_own(origins), poses.turned_into_own(directions)
-    for number in np.unique(poses.numbers):
-        some = np.flatnonzero(poses.numbers == number)
-        planes, limits = facets_of(shapes.geometries[int(number)])
-        beyond, speeds = begins[some] @ planes.T - limits, ways[some] @ planes.T
+    for row in np.unique(rows):
+        rays = np.flatnonzero(rows == row)
+        pose = pose_of(shapes, int(row))
+        planes, limits = facets_of(shapes.geometries[pose.number])
+        beyond = (origins[rays] - pose.origin) @ pose.axes.T @ planes.T - limits
+        speeds = directions[rays] @ pose.axes.T @ planes.T
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             crossed = -beyond / speeds
         enters = np.where(speeds < 0, crossed, np.where((speeds == 0) & (beyond > 0), np.inf, -np.inf))
@@ -118,23 +118,9 @@ def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) ->
         time = np.maximum(enters.max(axis=1), 0.0)
         hit = np.flatnonzero((time <= leaves) & np.isfinite(time))
         inside = np.all(beyond[hit] <= 0, axis=1, keepdims=True)
-        times[some[hit]] = np.where(inside[:, 0], 0.0, time[hit])
-        outwards = poses.some(some[hit]).turned_into_world(planes[face[hit]])
-        normals[some[hit]] = np.where(inside, 0.0, outwards)
+        times[rays[hit]] = np.where(inside[:, 0], 0.0, time[hit])
+        normals[rays[hit]] = np.where(inside, 0.0, planes[face[hit]] @ pose.axes)
     return times, normals
-
-
-def nearest_faces(asked: Asked) -> Rows:
-    """Find for each pair of meshes the triangles that are nearest to each other: (m, 2)."""
-    faces = np.empty((len(asked.first), 2), np.int32)
-    for k, (row, other) in enumerate(zip(asked.first, asked.second, strict=True)):
-        frame = frame_of(asked.a, int(row))
-        offset = None if asked.offsets is None else asked.offsets[k]
-        (first,), (second,) = solids_of(asked.a, int(row), frame), solids_of(asked.b, int(other), frame, offset)
-        result = coal().DistanceResult()
-        coal().distance(*first, *second, _request(_TOLERANCES[0]), result)
-        faces[k] = result.b1, result.b2
-    return faces
 
 
 def _pairs(asked: Asked, motions: Floats | None = None) -> Iterator[_Pair]:
@@ -162,16 +148,17 @@ def _triangles(
     one: Asked, frame: Frame, hull: Solid, mesh: Solid, motions: Floats | None, is_first: bool
 ) -> list[Solid]:
     """Make the triangles of a mesh that count against a hull; `motions` are those of the first of both."""
-    shapes, rows, offsets = (one.a, one.first, None) if is_first else (one.b, one.second, one.offsets)
+    shapes, row = (one.a, int(one.first[0])) if is_first else (one.b, int(one.second[0]))
+    offset = None if is_first or one.offsets is None else one.offsets[0]
     if motions is None:
-        face = _closest_face(hull, mesh)
-        return [triangle_solid(placed_faces(shapes, rows, np.array([face], np.int32), offsets).corners[0], frame)]
-    boxes = one.boxes(np.zeros(1))[1 if is_first else 0].copy()
-    coming = -motions if is_first else motions  # of the hull, seen from the mesh
-    boxes[:, 0] += np.minimum(coming, 0)
-    boxes[:, 1] += np.maximum(coming, 0)
-    boxes += np.array([-1e-15, 1e-15])[:, np.newaxis] * np.abs(boxes).max()
-    return [triangle_solid(corners, frame) for corners in triangles_near(shapes, rows, boxes, offsets).corners]
+        faces = np.array([_closest_face(hull, mesh)], np.int32)
+    else:
+        coming = -motions[0] if is_first else motions[0]  # the hull, seen from the mesh
+        box = one.boxes(np.zeros(1))[1 if is_first else 0][0].copy()
+        box[0] += np.minimum(coming, 0)
+        box[1] += np.maximum(coming, 0)
+        faces = triangles_near(shapes, row, box + np.array([[-1e-15], [1e-15]]) * np.abs(box).max(), offset)
+    return [triangle_solid(corners, frame) for corners in placed_triangles(shapes, row, faces, offset)]
 
 
 def _closest_face(hull: Solid, mesh: Solid) -> int:

@@ -135,7 +135,7 @@ class Mesh(Geometry):
     """A surface of triangles in space. What lies within it is not part of it.
 
     Everything is asked of it as of a compound of its triangles. Needs ``pip install "broadphase[coal]"`` against a
-    `ConvexHull`, and for the distance of another mesh.
+    `ConvexHull`.
 
     Parameters
     ----------
