@@ -336,7 +336,8 @@ def test_a_step_while_somebody_asks_is_refused_and_nothing_happens():
     changes = (
         world.step, world.refresh, lambda: world.add_many(bp.Circle(1), [[0, 0]]), lambda: world.remove([0]),
         lambda: world.move([0], [[0, 0]]), lambda: world.set_shapes([0], bp.Circle(1)), lambda: world.sleep([0]),
-        lambda: world.set_filters([0], mask=0), lambda: world.ignore([[0, 1]]), lambda: setattr(world, "method", "grid"),
+        lambda: world.set_filters([0], mask=0), lambda: world.ignore([[0, 1]]),
+        lambda: setattr(world, "method", "grid"),
     )  # fmt: skip
     with world._guard.reading:
         for change in changes:
@@ -344,7 +345,8 @@ def test_a_step_while_somebody_asks_is_refused_and_nothing_happens():
                 change()
     assert world.to_bytes() == before
     with world._guard.changing:
-        for question in (world.step, lambda: world.query([[-1, -1, 1, 1]]), lambda: world.raycast([[0, 0]], [[1, 0]])):
+        questions = (lambda: world.query([[-1, -1, 1, 1]]), lambda: world.raycast([[0, 0]], [[1, 0]]))
+        for question in (world.step, *questions):
             with pytest.raises(RuntimeError, match="world"):
                 question()
     assert_goes_on(world, twin)

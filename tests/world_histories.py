@@ -132,7 +132,7 @@ class History:
         changes = {
             self.add: 2, self.remove: 1.5, self.write: 5, self.move: 2, self.set_velocities: 2, self.set_shapes: 1,
             self.set_filters: 1, self.ignore: 1, self.unignore: 1, self.sleep: 1, self.wake: 1, self.refresh: 1,
-            self.ask: 1, self.switch: 0.5,
+            self.ask: 1, self.switch: 0.5, self.store: 0.5,
         }  # fmt: skip
         weights = np.array(list(changes.values()))
         change = list(changes)[self.rng.choice(len(changes), p=weights / weights.sum())]
@@ -294,6 +294,10 @@ class History:
         """Find pairs by another method from now on."""
         for world in self.worlds:
             world.method = str(self.rng.choice(METHODS))
+
+    def store(self) -> None:
+        """Go on with what was read back from bytes: it must make no difference."""
+        self.worlds = [bp.World.from_bytes(world.to_bytes()) for world in self.worlds]
 
     # What they must say --------------------------------------------------------------------------------------------
 

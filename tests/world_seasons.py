@@ -1,0 +1,94 @@
+"""A world in which things come and go for ever, and which must not grow."""
+
+from typing import Any
+
+import broadphase as bp
+from index_cases import generator
+
+
+class Season:
+    """Things fly about, some are replaced in every frame; shapes, filters and sleep change now and then."""
+
+    THINGS = 80
+
+    def __init__(self, method: str, dimension: int) -> None:
+        self.rng = generator("season", method, dimension)
+        self.dimension = dimension
+        self.world = bp.World(dimension, method=method, bounds=[[-8] * dimension, [8] * dimension], border="bounce")
+        self.world.layer("bonus", priority=2)
+        self.frame: Any = None
+        self.begun = self.ended = self.calls = 0
+        self.shapes = [
+            [
+                bp.Circle(0.5),
+                bp.Rectangle(1, 2),
+                bp.Capsule([0, 0], [1, 0], 0.25),
+                bp.Triangle([[0, 0], [1, 0], [0, 1]]),
+            ],
+            [bp.Sphere(0.5), bp.Box(1, 2, 1), bp.Capsule([0] * 3, [1, 0, 0], 0.25), bp.OrientedBox([1, 1, 2])],
+        ][dimension - 2]
+        self.add(self.THINGS)
+        self.world.on_enter("bonus")(self.hear)
+
+    def hear(self, event: Any) -> None:
+        self.calls += event.actor is not None
+
+    def add(self, count: int) -> None:
+        rng, d = self.rng, self.dimension
+        shapes = [self.shapes[number] for number in rng.integers(len(self.shapes), size=count)]
+        self.world.add_many(
+            shapes, rng.uniform(-7, 7, (count, d)), velocities=rng.uniform(-3, 3, (count, d)),
+            layer=["bonus" if number < 0.2 else "default" for number in rng.random(count)],
+            every=rng.choice([1, 1, 2], count), sensor=rng.random(count) < 0.1,
+        )  # fmt: skip
+
+    def live(self, number: int) -> None:
+        """Let one frame pass."""
+        world, rng = self.world, self.rng
+        rows = rng.permutation(world.rows.copy())[:6]
+        world.remove(rows[:3])
+        self.add(self.THINGS - len(world))
+        what = number % 6
+        if what == 0:
+            world.set_shapes(rows[3:], self.shapes[int(rng.integers(len(self.shapes)))])
+        elif what == 1:
+            world.ignore([rows[3:5]])
+        elif what == 2:
+            (world.sleep if number % 4 else world.wake)(rows[3:])
+        elif what == 3:
+            world.query([[[-1] * self.dimension, [1] * self.dimension]])
+        elif what == 4:
+            world.set_filters(rows[3:], group=int(rng.integers(-1, 2)))
+        self.frame = world.step(1 / 60, budget=bp.Budget(tests=400) if number % 5 == 0 else None)
+        self.begun += len(self.frame.enter)
+        self.ended += len(self.frame.exit)
+        if number % 10 == 0:
+            assert len(self.frame.contacts.pairs) <= len(self.frame.touching)
+        assert self.begun - self.ended == len(self.frame.touching)
+
+    def weight(self) -> int:
+        """Give the bytes of all that the world keeps from frame to frame."""
+        return int(self.world.stats()["bytes"])
+
+    def counts(self) -> dict[str, int]:
+        """Give the numbers of what grows if something is never let go."""
+        world, actors = self.world, self.world._actors
+        known = {name: len(getattr(actors, name)) for name in ("_seen", "_held", "_gone", "_gone_before")}
+        ignored = world._ignored.pairs
+        lists = {
+            "queue": world._handlers._queue,
+            "displaced": world._displaced,
+            "ignored": ignored,
+            "gone": world._gone,
+        }
+        return {**known, **{name: 0 if part is None else len(part) for name, part in lists.items()}}
+
+
+def heaviest(season: Season, frames: range) -> int:
+    """Live through frames, and give the greatest weight on the way."""
+    weights = []
+    for number in frames:
+        season.live(number)
+        if number % 10 == 0:
+            weights.append(season.weight())
+    return max(weights)
