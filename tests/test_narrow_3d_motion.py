@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from narrow_3d_cases import FORMS, KINDS, PAIRS_OF_KINDS, corners, impacts, moved, overlaps, random_records
+from narrow_3d_cases import FORMS, KINDS, PAIRS_OF_KINDS, corners, impacts, moved, overlaps, random_records, rays
 from narrow_3d_checks import check_impacts, check_rays
 
 every_pair = pytest.mark.parametrize("kinds", PAIRS_OF_KINDS, ids="-".join)
@@ -38,3 +38,27 @@ def test_what_is_fast_is_not_missed(kinds):
     if {"BALL", "CAPSULE", "BOX", "ORIENTED_BOX"} & set(kinds) or kinds == ("TRIANGLE", "TRIANGLE"):
         assert overlap.mean() > 0.9
     assert ((times[overlap] <= 0.25) & (times[overlap] > 0.249)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_rays_do_not_pass_between_triangles_that_share_an_edge(scale):
+    rng = np.random.default_rng(8)
+    begin, end, left, right = rng.normal(size=(4, 5000, 3)) * scale
+    at = rng.choice([0.0, 0.25, 1 / 3, 0.5, 0.9, 1.0], (5000, 1))
+    target = begin + (end - begin) * at
+    origins = rng.normal(size=(5000, 3)) * scale * rng.choice([2.0, 100.0], (5000, 1))
+    directions = (target - origins) * rng.choice([1.0, 1e-3, 1e3], (5000, 1))
+    one, _ = rays(("TRIANGLE", np.concatenate([begin, end, left], axis=1)), origins, directions)
+    two, _ = rays(("TRIANGLE", np.concatenate([end, begin, right], axis=1)), origins, directions)
+    assert np.isfinite(np.minimum(one, two)).all()
+
+
+def test_spheres_of_a_millionth_meet_boxes_of_a_million_where_they_should():
+    rng = np.random.default_rng(9)
+    heights = 10 ** rng.uniform(-5, 6, 1000)
+    places = rng.uniform(-4e5, 4e5, (1000, 2))
+    balls = "BALL", np.column_stack([places, heights, np.full(1000, 1e-6)])
+    ground = "BOX", np.broadcast_to([-5e5, -5e5, -1e6, 5e5, 5e5, 0.0], (1000, 6)).copy()
+    times, normals = impacts(balls, ground, np.broadcast_to([0.0, 0, -2e6], (1000, 3)).copy())
+    assert times * 2e6 == pytest.approx(heights - 1e-6, rel=1e-9)
+    assert normals == pytest.approx(np.broadcast_to([0.0, 0, -1], (1000, 3)))

@@ -59,8 +59,10 @@ inline Gap simple_gap(const ShapeView<3>& a, const ShapeView<3>& b) {
 }
 
 inline Impact simple_cast(const ShapeView<3>& a, const Vec3& motion, const ShapeView<3>& b) {
-  if ((a.kind == ShapeKind::kBox || a.kind == ShapeKind::kPoint) && b.kind == ShapeKind::kBox)
-    return cast_box(a.record, motion, b.record);
+  if (b.kind == ShapeKind::kBox) {
+    if (a.kind == ShapeKind::kBox) return cast_box(a.record, motion, b.record);
+    if (is_round(a.kind)) return cast_ball(a.record, radius_of(a), motion, b.record);
+  }
   return with_cores(a, b, [&](const auto& first, const auto& second, double x, double y, bool turns) {
     return turns ? turned(cast(first, -motion, second, x + y)) : cast(first, motion, second, x + y);
   });

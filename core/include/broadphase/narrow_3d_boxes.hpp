@@ -73,19 +73,34 @@ inline void put_points_of_boxes(std::span<const double> a, std::span<const doubl
     }
 }
 
-// When a moving box, or a point, given by its only corner, meets another.
-inline Impact cast_box(std::span<const double> a, const Vec3& motion, std::span<const double> b) {
+// When a moving box, or a ball, meets a box.
+inline Impact cast_to_box(std::span<const double> lower, std::span<const double> upper, const Vec3& motion,
+                          std::span<const double> box, double radius) {
   SlabClip slabs(motion);
-  const std::size_t upper = a.size() == 3 ? 0 : 3;
-  double size = 0;
+  double size = radius;
   for (std::size_t k = 0; k < 3; ++k) {
     Vec3 axis{};
     axis[k] = 1;
-    const double ends = std::fabs(a[k]) + std::fabs(a[k + upper]) + std::fabs(b[k]) + std::fabs(b[k + 3]);
-    if (!slabs.clip(b[k] - a[k + upper], b[k + 3] - a[k], axis, kRounding * ends)) return {};
+    const double ends = std::fabs(lower[k]) + std::fabs(upper[k]) + std::fabs(box[k]) + std::fabs(box[k + 3]);
+    const double error = kRounding * (ends + radius);
+    if (!slabs.clip(box[k] - upper[k] - radius, box[k + 3] - lower[k] + radius, axis, error)) return {};
     size += ends;
   }
   return is_zero(motion) ? Impact{} : slabs.entry(size);
+}
+inline Impact cast_box(std::span<const double> a, const Vec3& motion, std::span<const double> b) {
+  return cast_to_box(a.first(3), a.subspan(3), motion, b, 0);
+}
+inline Impact cast_ball(std::span<const double> centre, double radius, const Vec3& motion, std::span<const double> b) {
+  const Impact slabs = cast_to_box(centre, centre, motion, b, radius);
+  if (slabs.time == kNever || radius == 0) return slabs;
+  const double size = magnitude(vector_at(centre, 0)) + magnitude(vector_at(b, 0)) + magnitude(vector_at(b, 3));
+  const auto gap_at = [&](const Vec3& way) {
+    const Vec3 at = vector_at(centre, 0) + way, to = to_box(at, b);
+    const double distance = std::sqrt(squared(to));
+    return Gap{distance, distance > 0 ? to * (1 / distance) : Vec3{}};
+  };
+  return cast_by_steps(gap_at, motion, radius, size, slabs);
 }
 
 }  // namespace broadphase::solid

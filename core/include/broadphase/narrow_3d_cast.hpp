@@ -66,16 +66,15 @@ class SlabClip {
 template <class A, class B>
 Impact cast_on_axes(const A& a, const Vec3& motion, const B& b, double radius) {
   SlabClip slabs(motion);
+  const double size = magnitude(a) + magnitude(b) + radius, error = 2 * kRounding * size;
   const bool met = for_each_axis(a, b, [&](const Vec3& axis, bool) {
     const double scale = 1 / std::sqrt(squared(axis));
     const Interval at = project(a, axis), to = project(b, axis);
-    const double size = std::fabs(at.lower) + std::fabs(at.upper) + std::fabs(to.lower) + std::fabs(to.upper);
-    const double error = kRounding * (size * scale + radius);
     return slabs.clip((to.lower - at.upper) * scale - radius, (to.upper - at.lower) * scale + radius, axis * scale,
                       error);
   });
   if (!met || is_zero(motion)) return {};
-  return slabs.entry(magnitude(a) + magnitude(b) + radius);
+  return slabs.entry(size);
 }
 
 // A moving point that starts outside the ball.
@@ -115,22 +114,21 @@ inline Impact cast(const PointCore& a, const Vec3& motion, const SegmentCore& b,
   return first;
 }
 
-// Newton's method on the distance, from a time that is not too late. Precondition: they do not overlap at time 0.
-template <class A, class B>
-Impact cast_by_steps(const A& a, const Vec3& motion, const B& b, double radius, double time) {
+// Newton's method on the distance, from a time that is not too late. `gap_at(way)` is the gap when the first has gone
+// that way, and `size` that of things. Precondition: they do not overlap at time 0.
+template <class GapAt>
+Impact cast_by_steps(GapAt&& gap_at, const Vec3& motion, double radius, double size, Impact impact) {
   // Where a ball grazes, the steps only halve the rest: after so many, none is left.
   constexpr int kMostSteps = 200;
-  const double speed_limit = std::sqrt(squared(motion));
-  const double size = magnitude(a) + magnitude(b) + radius;
-  Impact impact{time, {}};
+  const double fastest = std::sqrt(squared(motion));
   for (int step = 0; step < kMostSteps; ++step) {
-    const Gap gap = gap_of(moved(a, motion * impact.time), b);
+    const Gap gap = gap_at(motion * impact.time);
     const double left = gap.distance - radius, speed = dot(gap.normal, motion);
-    const bool touches = left <= 2 * kRounding * (size + speed_limit * impact.time);
+    const bool touches = left <= 2 * kRounding * (size + fastest * impact.time);
     if (!touches && !(speed > 0)) return {};
-    impact.normal = gap.normal;
+    if (!is_zero(gap.normal)) impact.normal = gap.normal;
     if (touches) {
-      if (left > 0 && speed > 1e-3 * speed_limit) impact.time += left / speed;
+      if (left > 0 && speed > 1e-3 * fastest) impact.time += left / speed;
       return impact;
     }
     const double next = impact.time + left / speed;
@@ -146,7 +144,8 @@ template <class A, class B>
 Impact cast(const A& a, const Vec3& motion, const B& b, double radius) {
   const Impact slabs = cast_on_axes(a, motion, b, radius);
   if (slabs.time == kNever || (kAxesTell<A, B> && radius == 0)) return slabs;
-  return cast_by_steps(a, motion, b, radius, slabs.time);
+  const double size = magnitude(a) + magnitude(b) + radius;
+  return cast_by_steps([&](const Vec3& way) { return gap_of(moved(a, way), b); }, motion, radius, size, slabs);
 }
 
 }  // namespace broadphase::solid
