@@ -67,7 +67,8 @@ def refuse_none():
 
 def compiler() -> str | None:
     """Give the C compiler, where all this is possible."""
-    if sys.platform != "linux" or "musl" in (sysconfig.get_config_var("HOST_GNU_TYPE") or ""):
+    is_musl = "musl" in (sysconfig.get_config_var("HOST_GNU_TYPE") or "")
+    if sys.platform != "linux" or is_musl or os.environ.get("LD_PRELOAD"):
         return None
     return shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
