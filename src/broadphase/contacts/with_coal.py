@@ -119,7 +119,10 @@ def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) ->
         hit = np.flatnonzero((time <= leaves) & np.isfinite(time))
         inside = np.all(beyond[hit] <= 0, axis=1, keepdims=True)
         times[rays[hit]] = np.where(inside[:, 0], 0.0, time[hit])
-        normals[rays[hit]] = np.where(inside, 0.0, planes[face[hit]] @ pose.axes)
+        back = -directions[rays[hit]]
+        lengths = np.linalg.norm(back, axis=1, keepdims=True)
+        against = back / np.where(lengths > 0, lengths, 1.0)  # what a ray that begins inside is told
+        normals[rays[hit]] = np.where(inside, against, planes[face[hit]] @ pose.axes)
     return times, normals
 
 
