@@ -55,7 +55,8 @@ class ShapeRayHits(NamedTuple):
     distances : ndarray, shape (q,), float64
         How far along the ray; 0 for one that begins in the shape; infinite for a miss.
     normals : ndarray, shape (q, d), float64
-        Unit vectors out of the surface there; NaN for a miss, and for a ray that begins in the shape 0.
+        Unit vectors out of the surface there; NaN for a miss; for a ray that begins in the
+        shape, against it.
     """
 
     distances: Floats
