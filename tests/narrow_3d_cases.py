@@ -12,7 +12,7 @@ from broadphase.testing.shape_oracle import Part, shape_distance
 SIZES = {"POINT": 3, "BALL": 4, "SEGMENT": 6, "CAPSULE": 7, "BOX": 6, "ORIENTED_BOX": 15, "TRIANGLE": 9}
 KINDS = list(SIZES)
 PAIRS_OF_KINDS = list(combinations_with_replacement(KINDS, 2))
-FORMS = ["plain", "lattice", "needle", "sizes", "far"]
+FORMS = ["plain", "lattice", "needle", "sizes", "far", "aligned"]
 
 
 def turns(rng, n):
@@ -127,9 +127,34 @@ def tolerances(first, second, relative=1e-10):
 
 
 def random_pairs(seed, kinds, form, n):
-    """Pairs of records of two kinds, near each other: about half of them overlap."""
+    """Pairs of records of two kinds, near each other: about half of them overlap.
+
+    `aligned`: a lattice that is turned, so that what touches does so but for rounding, and then one of both a little
+    more: faces and edges are nearly parallel.
+    """
     rng = np.random.default_rng([*seed, *(KINDS.index(kind) for kind in kinds), FORMS.index(form)])
-    return tuple((kind, random_records(rng, kind, form, n)) for kind in kinds)
+    if form != "aligned":
+        return tuple((kind, random_records(rng, kind, form, n)) for kind in kinds)
+    first, second = (random_records(rng, kind, "lattice", n) for kind in kinds)
+    frames = np.broadcast_to(np.eye(3), (n, 3, 3)) if "BOX" in kinds else turns(rng, n)
+    x, y, z = (rng.normal(size=(3, n)) * 10 ** rng.uniform(-16, -2, n)) * rng.choice([0, 1], n)
+    zero = np.zeros(n)
+    more = np.eye(3) + np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]).transpose(2, 0, 1)
+    return (
+        (kinds[0], turned(kinds[0], first, frames)),
+        (kinds[1], turned(kinds[1], second, frames @ np.linalg.qr(more)[0])),
+    )
+
+
+def turned(kind, records, frames):
+    """The same shapes turned about the origin; boxes are not."""
+    if kind == "BOX":
+        return records
+    result = records.copy()
+    places = {"POINT": [0], "BALL": [0], "ORIENTED_BOX": [0, 6, 9, 12], "TRIANGLE": [0, 3, 6]}.get(kind, [0, 3])
+    for at in places:
+        result[:, at : at + 3] = np.einsum("ni,nij->nj", records[:, at : at + 3], frames)
+    return result
 
 
 def gaps_along(normals, first, second):

@@ -12,9 +12,6 @@
 
 namespace broadphase::solid {
 
-// Coordinates are known to about this, relative to themselves.
-inline constexpr double kRounding = 4e-16;
-
 // The time is `kNever` where the two never touch; the normal leads from the first, which moves, to the second.
 struct Impact {
   double time = kNever;

@@ -12,20 +12,38 @@ inline Gap gap_of(const PointCore& a, const PointCore& b) {
   return distance > 0 ? Gap{distance, between * (1 / distance)} : Gap{0, {1, 0, 0}};
 }
 
+// Takes the direction between the nearest points if the gap along it is wider. It is at most their distance, along any
+// direction; along the right one it is their distance.
+template <class A, class B>
+void keep_wider(Gap& widest, const A& a, const B& b, const Vec3& between) {
+  const double length = squared(between);
+  if (!(length > 0)) return;
+  const Vec3 normal = between * (1 / std::sqrt(length));
+  const double along = project(b, normal).lower - project(a, normal).upper;
+  if (along > widest.distance) widest = {along, normal};
+}
+
 template <class A, class B>
 Gap gap_of(const A& a, const B& b) {
-  const Gap widest = widest_gap(a, b);
+  Gap widest = widest_gap(a, b);
   if (kAxesTell<A, B> && widest.distance <= 0) return widest;
   const Nearest near = nearest(a, b);
   const bool is_bound = kAxesTell<A, B> && widest.distance * widest.distance > near.squared;
   const double distance = is_bound ? widest.distance : std::sqrt(near.squared);
-  const double length = squared(near.between);
-  if (!(length > 0)) return {distance, widest.normal};
-  // Where two things nearly touch, the direction between their nearest points may be nothing but rounding. The gap
-  // along a direction is at most the distance, and along the right one it is the distance.
-  const Vec3 normal = near.between * (1 / std::sqrt(length));
-  const double along = project(b, normal).lower - project(a, normal).upper;
-  return {distance, along > widest.distance ? normal : widest.normal};
+  // Where two things nearly touch, that direction may be nothing but rounding, and one of the axes is better.
+  keep_wider(widest, a, b, near.between);
+  if constexpr (A::kRank > PointCore::kRank) {
+    // Where edges are nearly parallel, several features are equally near but for rounding, and their directions differ
+    // by much more.
+    const double slack = 16 * kRounding * (magnitude(a) + magnitude(b));
+    if (widest.distance < distance - slack) {
+      const double limit = (distance + slack) * (distance + slack);
+      for_each_near(a, b, limit, [&](const Nearest& other) {
+        if (other.squared <= limit) keep_wider(widest, a, b, other.between);
+      });
+    }
+  }
+  return {distance, widest.normal};
 }
 
 // Whether two cores are at most `radius` apart.

@@ -22,9 +22,7 @@ struct Nearest {
 inline void keep_nearer(Nearest& best, const Nearest& other) {
   if (other.squared < best.squared) best = other;
 }
-inline void keep_nearer_turned(Nearest& best, const Nearest& other) {
-  if (other.squared < best.squared) best = {other.squared, -other.between};
-}
+inline Nearest turned(const Nearest& near) { return {near.squared, -near.between}; }
 
 inline Nearest nearest(const PointCore& a, const PointCore& b) {
   const Vec3 between = b.at - a.at;
@@ -101,7 +99,7 @@ inline Nearest nearest(const SegmentCore& a, const SegmentCore& b) {
     if (are_skew && best.squared < kNever) return best;
   }
   for (const Vec3& end : corners_of(a)) keep_nearer(best, nearest(PointCore{end}, b));
-  for (const Vec3& end : corners_of(b)) keep_nearer_turned(best, nearest(PointCore{end}, a));
+  for (const Vec3& end : corners_of(b)) keep_nearer(best, turned(nearest(PointCore{end}, a)));
   return best;
 }
 
@@ -136,10 +134,11 @@ inline std::size_t edge_directions(const SegmentCore&) { return 1; }
 inline std::size_t edge_directions(const TriangleCore&) { return 3; }
 inline std::size_t edge_directions(const BoxCore&) { return 3; }
 
-// Edges that pass each other. Where those are the nearest, the cores are apart along the perpendicular to both, and the
-// edges are the outermost along it: so most need not be looked at.
-template <class A, class B>
-void keep_nearest_edges(const A& a, const B& b, Nearest& best) {
+// Calls visit(nearest) for edges that pass each other. Where those are the nearest, the cores are apart along the
+// perpendicular to both, and the edges are the outermost along it: so most need not be looked at. Nor are those of
+// which it is plain that the square of their distance is not less than `limit`, which is read anew each time.
+template <class A, class B, class Visit>
+void for_each_near_edges(const A& a, const B& b, const double& limit, Visit&& visit) {
   // Two that hardly are apart may be so along another axis only, by rounding.
   const double slack = 1e-14 * (magnitude(a) + magnitude(b));
   for (std::size_t i = 0; i < edge_directions(a); ++i)
@@ -148,25 +147,30 @@ void keep_nearest_edges(const A& a, const B& b, Nearest& best) {
       if (is_zero(axis)) continue;
       bool backwards = false;
       const double gap = gap_between(project(a, axis), project(b, axis), backwards);
-      if (gap <= 0 ? gap * gap > slack * slack * squared(axis) : gap * gap >= best.squared * squared(axis)) continue;
+      if (gap <= 0 ? gap * gap > slack * slack * squared(axis) : gap * gap >= limit * squared(axis)) continue;
       const Vec3 onwards = backwards ? -axis : axis;
       for_each_outermost_edge(a, i, onwards, [&](const SegmentCore& e) {
         for_each_outermost_edge(b, j, -onwards, [&](const SegmentCore& f) {
           // Of a box without width along an edge, the edge is a point, and its corners have been looked at.
           const Vec3 normal = across(e.edge, f.edge);
-          if (!is_zero(normal)) keep_nearer(best, nearest_crossing(e, f, normal));
+          if (!is_zero(normal)) visit(nearest_crossing(e, f, normal));
         });
       });
     }
 }
 
-// Precondition: apart, or without volume both.
+// Calls visit(nearest) for features of which some are the nearest. Precondition: apart, or without volume both.
+template <class A, class B, class Visit>
+void for_each_near(const A& a, const B& b, const double& limit, Visit&& visit) {
+  for (const Vec3& corner : corners_of(a)) visit(nearest(PointCore{corner}, b));
+  for (const Vec3& corner : corners_of(b)) visit(turned(nearest(PointCore{corner}, a)));
+  for_each_near_edges(a, b, limit, visit);
+}
+
 template <class A, class B>
 Nearest nearest(const A& a, const B& b) {
   Nearest best{kNever, {}};
-  for (const Vec3& corner : corners_of(a)) keep_nearer(best, nearest(PointCore{corner}, b));
-  for (const Vec3& corner : corners_of(b)) keep_nearer_turned(best, nearest(PointCore{corner}, a));
-  keep_nearest_edges(a, b, best);
+  for_each_near(a, b, best.squared, [&](const Nearest& near) { keep_nearer(best, near); });
   return best;
 }
 

@@ -12,6 +12,9 @@ using Vec3 = Vec<3>;
 
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
+// What is computed of coordinates is known to about this, relative to them.
+inline constexpr double kRounding = 4e-16;
+
 constexpr Vec3 operator+(const Vec3& a, const Vec3& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
 constexpr Vec3 operator-(const Vec3& a, const Vec3& b) { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
 constexpr Vec3 operator-(const Vec3& a) { return {-a[0], -a[1], -a[2]}; }
