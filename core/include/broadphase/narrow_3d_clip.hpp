@@ -63,33 +63,54 @@ inline Feature facing(const BoxCore& a, const Vec3& n) {
   return face_of(a, most, dot(a.axes[most], n) > 0 ? 1 : -1);
 }
 
+// Of edges that may be the outermost along a direction, the one that falls back the least; of those that fall back
+// equally little but for rounding, as all edges of a needle do, the longest.
+struct OutermostEdge {
+  double size;  // of the core
+  double drop = kNever, length = 0;
+
+  // Whether this is the best so far: `fall`, at most, from the outermost corner to either end.
+  bool take(double fall, double extent) {
+    const double even = kNarrow * size;
+    if (fall > kPerpendicular * extent || fall > drop + even || (fall >= drop - even && extent <= length)) return false;
+    drop = fall;
+    length = extent;
+    return true;
+  }
+};
+
 // The outermost edge along `n`, if one is perpendicular to it, or else the outermost corner.
-inline Feature outermost_edge(const Vec3& begin, const Vec3& end, const Vec3& n) {
-  const Vec3 edge = end - begin;
-  const double along = dot(edge, n);
-  if (std::fabs(along) <= kPerpendicular * std::sqrt(squared(edge))) return {2, {begin, end}, {}};
-  return {1, {along > 0 ? end : begin}, {}};
+inline Feature outermost(const SegmentCore& a, const Vec3& n) {
+  const double along = dot(a.edge, n);
+  if (std::fabs(along) <= kPerpendicular * std::sqrt(squared(a.edge))) return {2, {a.begin, a.end}, {}};
+  return {1, {along > 0 ? a.end : a.begin}, {}};
 }
-inline Feature outermost(const SegmentCore& a, const Vec3& n) { return outermost_edge(a.begin, a.end, n); }
 inline Feature outermost(const TriangleCore& a, const Vec3& n) {
   const std::array<double, 3> along = {dot(a.corners[0], n), dot(a.corners[1], n), dot(a.corners[2], n)};
-  std::size_t lowest = 0;
+  std::size_t top = 0;
   for (std::size_t k = 1; k < 3; ++k)
-    if (along[k] < along[lowest]) lowest = k;
-  return outermost_edge(a.corners[(lowest + 1) % 3], a.corners[(lowest + 2) % 3], n);
+    if (along[k] > along[top]) top = k;
+  OutermostEdge edge{magnitude(a)};
+  Feature best{1, {a.corners[top]}, {}};
+  for (std::size_t k = 0; k < 3; ++k) {
+    const std::size_t next = (k + 1) % 3;
+    const double lower = along[k] < along[next] ? along[k] : along[next];
+    if (edge.take(along[top] - lower, std::sqrt(squared(a.edges[k])))) best = {2, {a.corners[k], a.corners[next]}, {}};
+  }
+  return best;
 }
 inline Feature outermost(const BoxCore& a, const Vec3& n) {
-  std::size_t edge = 3;
+  OutermostEdge edge{magnitude(a)};
+  std::size_t best = 3;
   Vec3 corner = a.centre;
   for (std::size_t k = 0; k < 3; ++k) {
-    const double along = dot(a.axes[k], n);
+    const double along = dot(a.axes[k], n), extent = 2 * a.half[k];
     corner = corner + a.axes[k] * (along > 0 ? a.half[k] : -a.half[k]);
-    // Of what is flat, the longest.
-    if (std::fabs(along) <= kPerpendicular && (edge == 3 || a.half[k] > a.half[edge])) edge = k;
+    if (edge.take(std::fabs(along) * extent, extent)) best = k;
   }
-  if (edge == 3) return {1, {corner}, {}};
-  const double side = dot(a.axes[edge], n) > 0 ? -2 : 2;
-  return {2, {corner, corner + a.axes[edge] * (side * a.half[edge])}, {}};
+  if (best == 3) return {1, {corner}, {}};
+  const double side = dot(a.axes[best], n) > 0 ? -2 : 2;
+  return {2, {corner, corner + a.axes[best] * (side * a.half[best])}, {}};
 }
 
 // What of a feature lies on the inner side of a plane: where dot(normal, x) <= limit. A corner no more than `slack`

@@ -17,7 +17,10 @@ struct Touching {
   void add(const Vec3& point, double depth) {
     for (std::size_t k = 0; k < count; ++k)
       if (squared(points[k] - point) <= same * same) {
-        if (depth > depths[k]) depths[k] = depth;
+        if (depth > depths[k]) {
+          points[k] = point;
+          depths[k] = depth;
+        }
         return;
       }
     if (count == Feature::kMostCorners) return;
@@ -26,8 +29,8 @@ struct Touching {
   }
 };
 
-// What counts as nothing, and as the same place, relative to the size of things.
-inline constexpr double kSlack = 1e-12, kSamePlace = 1e-9;
+// What counts as nothing, relative to the size of things.
+inline constexpr double kSlack = 1e-12;
 
 // Moves to the front, of those from `from` on, the one that `value` likes most.
 template <class Value>
@@ -71,8 +74,8 @@ inline void put_points(Touching touching, const Vec3& normal, Contact<3>& contac
 // the feature's.
 inline Touching below_face(const Feature& face, const Feature& feature, const Vec3& normal, double face_radius,
                            double radius, double size) {
-  Touching touching{size * kSamePlace};
   const double slack = size * kSlack;
+  Touching touching{slack};
   const Feature inside = cut_by_sides(feature, face, slack);
   const double slope = 1 / dot(face.normal, normal);
   for (std::size_t k = 0; k < inside.count; ++k) {
@@ -88,8 +91,8 @@ inline Touching below_face(const Feature& face, const Feature& feature, const Ve
 // side by side.
 inline Touching between_edges(const Feature& a, const Feature& b, const Vec3& normal, double first_radius,
                               double second_radius, double size) {
-  Touching touching{size * kSamePlace};
   const double slack = size * kSlack;
+  Touching touching{slack};
   const auto add = [&](const Vec3& x, const Vec3& y) {
     const Vec3 middle = (x + normal * first_radius + y - normal * second_radius) * 0.5;
     touching.add(middle, first_radius + second_radius - dot(normal, y - x));
