@@ -21,7 +21,7 @@ PICTURE = [
 def cells_of(tree: bp.Octree, rows) -> np.ndarray:
     """Cubes of the cells that rows are in, shape (k, 2, d)."""
     lower, upper, _ = tree.outline()
-    cell = tree._cells_of(np.asarray(rows, dtype=np.int32))[0]
+    cell = tree.cells_of_rows(np.asarray(rows, dtype=np.int32))[0]
     return np.stack([lower, upper], axis=1)[cell]
 
 

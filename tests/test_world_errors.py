@@ -179,7 +179,7 @@ BAD_CALLS = {
     "rows_of: nobody": (KeyError, "stale", lambda w: w.rows_of([7 << 32 | 1])),
     "step: nan": (ValueError, "dt", lambda w: w.step(np.nan)),
     "step: inf": (ValueError, "dt", lambda w: w.step(np.inf)),
-    "step: text": (TypeError, "isfinite", lambda w: w.step("1")),
+    "step: text": (TypeError, "real number", lambda w: w.step("1")),
     "step: too far": (ValueError, "row", lambda w: w.step(1e300)),
     "step: budget": (ValueError, "budget", lambda w: w.step(0.5, budget=-1)),
     "step: tests": (TypeError, "integer", lambda w: w.step(0.5, budget=bp.Budget(tests=0.5))),

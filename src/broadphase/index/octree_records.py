@@ -165,7 +165,18 @@ class OctreeRecords(BoxIndex):
         return named.astype(np.int32)
 
     def cells_of_rows(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Give the cell of each row, as a row of `outline`, and that cell's level; both -1 outside the root."""
+        """Give the cells that rows are in.
+
+        Parameters
+        ----------
+        rows : ndarray of int32, any shape
+            Rows in use.
+
+        Returns
+        -------
+        cells, levels : ndarray, int32, of the same shape
+            The cell of each, as a row of `outline`, and its level; both -1 outside the root.
+        """
         with self._guard.reading:
             core = self._arranged()
             cells = core.cells_of(np.ascontiguousarray(rows, dtype=np.int32).ravel()).reshape(rows.shape)
