@@ -12,6 +12,7 @@ import typer
 import broadphase as bp
 from broadphase.cli.bench import bench
 from broadphase.cli.count import count
+from broadphase.cli.demo import demo
 from broadphase.cli.explain import explain
 from broadphase.cli.info import info
 from broadphase.cli.pairs import pairs
@@ -26,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (pairs, count, explain, info, bench):
+for command in (pairs, count, explain, info, bench, demo):
     app.command()(command)
 app.command("run")(run_scene)
 

@@ -1,0 +1,256 @@
+"""The scenes of the demo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import broadphase as bp
+from broadphase import data, scenes
+from broadphase.scenes.spread import Spread
+from broadphase.testing.draws import Draws
+from broadphase.view.demo_meshes import Triangles, knot
+from broadphase.view.stage import BALL, BOX, HIDDEN, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broadphase.scenes import Group
+
+__all__ = ["SCENES", "DemoScene", "scene_named"]
+
+FRAME = 1 / 60
+SEED = 7
+MOST = 200_000
+
+
+@dataclass(frozen=True)
+class DemoScene:
+    """A scene to choose.
+
+    Attributes
+    ----------
+    name : str
+        What the command line calls it.
+    title : str
+        What the page calls it.
+    text : str
+        What there is to see, in a sentence or two.
+    make : callable
+        Called with a count, a factor on sizes, and the mesh of the user's; gives a `Stage`.
+    count : int
+        How many things there are unless told otherwise.
+    counts : tuple of two int
+        The fewest and the most that make sense.
+    camera : str
+        How the camera moves: ``"still"``, ``"orbit"`` or ``"fly"``.
+    culled : bool
+        Whether only what the camera sees is drawn, in less detail where it is far away.
+    """
+
+    name: str
+    title: str
+    text: str
+    make: Callable[[int, float, Triangles | None], Stage]
+    count: int
+    counts: tuple[int, int] = (2, MOST)
+    camera: str = "still"
+    culled: bool = False
+
+
+def _of_file(path: str) -> Callable[[int, float, Triangles | None], Stage]:
+    def make(count: int, size: float, mesh: Triangles | None) -> Stage:
+        plan = scenes.load(path)
+        moving = max(1, sum(group.count for group in plan.groups if group.kind == "dynamic"))
+        groups = tuple(
+            group
+            if group.kind != "dynamic"
+            else replace(_resized(group, size), count=round(group.count * count / moving))
+            for group in plan.groups
+        )
+        run = replace(plan, groups=groups).start()
+        bounds = run.world.bounds if plan.bounds is not None else bp.boxes.merge(run.world.boxes[run.world.rows])
+        return Stage(run.world, bounds, plan.dt, run=run)
+
+    return make
+
+
+def _resized(group: Group, size: float) -> Group:
+    if size == 1.0:
+        return group
+    grown = tuple(
+        (name, _times(value, size) if isinstance(value, Spread) and name != "rotation" else value)
+        for name, value in group.shape.parameters
+    )
+    return replace(group, shape=replace(group.shape, parameters=grown))
+
+
+def _times(spread: Spread, factor: float) -> Spread:
+    return replace(
+        spread, least=tuple(factor * one for one in spread.least), most=tuple(factor * one for one in spread.most)
+    )
+
+
+def _boxes(count: int, size: float, mesh: Triangles | None) -> Stage:
+    """Cubes in a cube that grows with their number: at size 1, four in ten touch another."""
+    draws = Draws(SEED)
+    side = float(np.cbrt(16.0 * count))
+    world = bp.World(dim=3, bounds=[[0.0] * 3, [side] * 3], border="bounce")
+    places = draws.between(0.5, max(0.5, side - 0.5), (count, 3))
+    rows = world.add_many(bp.Box(size, size, size), places, velocities=2 * draws.normal((count, 3)), layer="box")
+    stage = Stage(world, world.bounds, FRAME)
+    stage.describe(rows, BOX, size)
+    return stage
+
+
+def _clusters(count: int, size: float, mesh: Triangles | None) -> Stage:
+    """Boxes of log-normal sizes in swarms, each of which keeps together."""
+    draws = Draws(SEED)
+    swarms = 24
+    world = bp.World(dim=3, bounds=[[-60.0, -30.0, -60.0], [60.0, 30.0, 60.0]], border="bounce")
+    middles = draws.between(-1.0, 1.0, (swarms, 3)) * [50.0, 22.0, 50.0]
+    widths, ways = draws.between(1.5, 5.0, (swarms, 1)), 3 * draws.normal((swarms, 3))
+    of = draws.integers(0, swarms, count)
+    sizes = (
+        size * np.clip(0.35 * np.exp(0.7 * draws.normal((count, 1))), 0.1, 4.0) * draws.between(0.5, 1.5, (count, 3))
+    )
+    places = np.clip(middles[of] + widths[of] * draws.normal((count, 3)), [-58, -28, -58], [58, 28, 58])
+    velocities = ways[of] + 0.8 * draws.normal((count, 3))
+    rows = world.add_many(bp.Box(*sizes.T), places, velocities=velocities, layer="box")
+    stage = Stage(world, world.bounds, FRAME)
+    stage.describe(rows, BOX, sizes)
+    return stage
+
+
+def _counties(count: int, size: float, mesh: Triangles | None) -> Stage:
+    """Storms that drift over the boxes of the counties, which stand still."""
+    draws = Draws(SEED)
+    boxes = data.load("us_counties")
+    low, high = np.array([-125.0, 24.0]), np.array([-66.0, 50.0])  # the contiguous states
+    boxes = boxes[((boxes[:, 0] >= low) & (boxes[:, 1] <= high)).all(axis=1)]
+    sizes, middles = boxes[:, 1] - boxes[:, 0], boxes.mean(axis=1)
+    world = bp.World(dim=2, bounds=[low, high], border="bounce")
+    counties = world.add_many(bp.Rectangle(*sizes.T), middles, kind="static", layer="county")
+    radii = size * draws.between(0.2, 0.9, count)
+    storms = world.add_many(
+        bp.Circle(radii),
+        low + 1 + draws.random((count, 2)) * (high - low - 2),
+        velocities=1.5 * draws.normal((count, 2)),
+        layer="storm",
+    )
+    stage = Stage(world, world.bounds, FRAME)
+    stage.describe(counties, BOX, sizes)
+    stage.describe(storms, BALL, 2 * radii[:, None])
+    return stage
+
+
+def _mesh(count: int, size: float, mesh: Triangles | None) -> Stage:
+    """Balls that fly through the triangles of a mesh, which stands still."""
+    draws = Draws(SEED)
+    vertices, faces = mesh if mesh is not None else knot()
+    low, high = vertices.min(axis=0).astype(float), vertices.max(axis=0).astype(float)
+    middle, reach = (low + high) / 2, max(float((high - low).max()), 1e-9)
+    corners = vertices[faces].astype(float)
+    room = np.array([middle - 0.6 * reach, middle + 0.6 * reach])
+    world = bp.World(dim=3, bounds=room, border="bounce")
+    triangles = world.add_many(bp.Triangle(corners), np.zeros((len(corners), 3)), kind="static", layer="triangle")
+    radii = size * reach * draws.between(0.008, 0.03, count)
+    balls = world.add_many(
+        bp.Sphere(radii),
+        middle + draws.between(-0.55, 0.55, (count, 3)) * reach,
+        velocities=0.12 * reach * draws.normal((count, 3)),
+        layer="ball",
+    )
+    stage = Stage(world, room, FRAME, mesh=Triangles(vertices, faces))
+    stage.describe(triangles, HIDDEN, 0.0)
+    stage.describe(balls, BALL, 2 * radii[:, None])
+    return stage
+
+
+SCENES: tuple[DemoScene, ...] = (
+    DemoScene(
+        "rectangles",
+        "1000 rectangles",
+        "Rectangles bounce in a square; whoever touches another turns vermilion.",
+        _of_file("bouncing_rectangles"),
+        1000,
+        (2, 20_000),
+    ),
+    DemoScene(
+        "spheres",
+        "300 spheres in a cube",
+        "Spheres bounce in a cube, while the camera goes around it slowly.",
+        _of_file("bouncing_spheres"),
+        300,
+        (2, 20_000),
+        camera="orbit",
+    ),
+    DemoScene(
+        "machine_gun",
+        "Crowd and machine gun",
+        "Bullets fly through a crowd. Only what the camera sees is drawn, and what is far away in less detail:"
+        " the index is asked for both in each frame.",
+        _of_file("machine_gun"),
+        600,
+        (10, 10_000),
+        camera="fly",
+        culled=True,
+    ),
+    DemoScene(
+        "boxes_10k", "10 000 boxes", "Cubes in a cube, four in ten touch another.", _boxes, 10_000, camera="orbit"
+    ),
+    DemoScene(
+        "boxes_100k",
+        "100 000 boxes",
+        "The same, ten times as many: drawn as points, since browsers are slower than the engine.",
+        _boxes,
+        100_000,
+        camera="orbit",
+    ),
+    DemoScene(
+        "clusters",
+        "Clusters",
+        "Boxes of many sizes in swarms: crowded here, empty there. Try methods, and look at their cells.",
+        _clusters,
+        4000,
+        (10, 50_000),
+        camera="orbit",
+    ),
+    DemoScene(
+        "us_counties",
+        "US counties",
+        "Storms drift over the boxes of 3000 counties. What stands still is not looked for again.",
+        _counties,
+        120,
+        (1, 5000),
+    ),
+    DemoScene(
+        "mesh",
+        "Triangles of a mesh",
+        "Balls fly through a mesh; each triangle is a thing of its own. Load a mesh of yours by the button.",
+        _mesh,
+        150,
+        (1, 5000),
+        camera="orbit",
+    ),
+)
+
+
+def scene_named(name: str) -> DemoScene:
+    """Find a scene by its name, or make one of a scene file.
+
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        There is neither; or something is wrong with the file.
+    """
+    for scene in SCENES:
+        if scene.name == name:
+            return scene
+    if not name.lower().endswith((".toml", ".json")):
+        raise ValueError(f"no scene {name!r}; there are {', '.join(scene.name for scene in SCENES)}, and scene files")
+    plan = scenes.load(name)
+    count = sum(group.count for group in plan.groups if group.kind == "dynamic")
+    return DemoScene(name, plan.title, plan.title, _of_file(name), max(1, count), (1, MOST))

@@ -1,0 +1,120 @@
+"""A closer look at how a frame was found: which method, why, how many tests, and its cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import broadphase as bp
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Examination", "cells_of", "examine"]
+
+
+@dataclass(frozen=True)
+class Examination:
+    """How the pairs of a world are found.
+
+    Attributes
+    ----------
+    method : str
+        Who does the work: the name of a method in the registry.
+    why : str
+        Why this one, in one sentence.
+    tests : int
+        Tests of two boxes with each other that this method takes for all pairs of these boxes.
+    depth : int
+        Levels of its tree; 1 for methods without levels.
+    parts : int
+        Its cells, or nodes.
+    parts_name : str
+        What they are.
+    bytes : int
+        What the index weighs.
+    outline : Outline or None
+        The cells; None for a method that has none, or if nobody wanted them.
+    """
+
+    method: str
+    why: str
+    tests: int
+    depth: int
+    parts: int
+    parts_name: str
+    bytes: int
+    outline: bp.Outline | None
+
+
+def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -> Examination:
+    """Look closer at a world.
+
+    Parameters
+    ----------
+    world : World
+    frame : Frame, optional
+        Its last step.
+    outline : bool
+        Whether the cells are wanted.
+
+    Returns
+    -------
+    Examination
+
+    Notes
+    -----
+    With "auto", pairs are found without an index most of the time: one is made here, by the same method. So this takes
+    about as long as a step.
+    """
+    method, why = world.method, "as told"
+    if method != "auto":
+        index = world.index
+    elif frame is not None and "tree" in str(frame.stats["reason"]):
+        index, method = world.index, "bvh"
+        why = f"{frame.stats['changed']:,} of {frame.stats['things']:,} things moved: only these are asked about, in a tree."
+    else:
+        boxes = world.boxes[world.rows]
+        choice = bp.explain(boxes)
+        method, why = choice.method, choice.reason.partition(": ")[2]
+        index = _index_by(method, boxes)
+    stats = index.stats()
+    tests = stats.get("tests")
+    if method == "bvh" and world.method == "auto" and frame is not None:
+        tests = frame.stats["candidates"]  # the tree of "auto" is asked box by box
+    elif tests is None or (not tests and world.method == "auto"):
+        index.pairs()
+        tests = index.stats()["tests"]
+    parts_name = "cells" if "cells" in stats else "nodes"
+    shape = index.outline() if outline and method != "brute_force" else None
+    return Examination(
+        method, why, int(tests), int(stats["depth"]), int(stats[parts_name]), parts_name, int(stats["bytes"]), shape
+    )
+
+
+def cells_of(outline: bp.Outline, places: Any) -> NDArray[np.int64]:
+    """Find the deepest cell that each place lies in.
+
+    Parameters
+    ----------
+    outline : Outline
+    places : array_like, shape (k, d)
+
+    Returns
+    -------
+    ndarray, shape (k,), int64
+        Numbers of cells; -1 for places in none.
+    """
+    found = bp.BVH((outline.lower, outline.upper)).query_points(places)
+    rank = outline.level[found.rows].astype(np.int64) * (len(outline.level) + 1) + found.rows
+    best = np.full(len(places), -1, np.int64)
+    np.maximum.at(best, found.questions, rank)
+    return np.where(best < 0, -1, best % (len(outline.level) + 1))
+
+
+def _index_by(method: str, boxes: Any) -> bp.BoxIndex:
+    name = next(one.index_class for one in bp.METHODS if one.name == method)
+    index: bp.BoxIndex = getattr(bp, name)(boxes)
+    return index

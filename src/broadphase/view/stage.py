@@ -1,0 +1,190 @@
+"""A world on the stage: what moves it, and how large and of which form its things look."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import broadphase as bp
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from broadphase.scenes import Run
+    from broadphase.view.demo_meshes import Triangles
+
+    Floats = NDArray[np.float64]
+    Rows = NDArray[np.int32]
+
+__all__ = ["BALL", "BOX", "CAPSULE", "HIDDEN", "Stage"]
+
+BOX, BALL, CAPSULE, HIDDEN = range(4)
+_FORMS = {"Circle": BALL, "Sphere": BALL, "Capsule": CAPSULE}
+VIEW_SIZE = 10.0
+"""How long the longest side of a world is on the page."""
+
+
+class Stage:
+    """A world, and what is needed to step it and to draw it.
+
+    Parameters
+    ----------
+    world : World
+    bounds : array_like, shape (2, d)
+        What is to be in the picture: lower and upper corner.
+    dt : float
+        Seconds of the world in one step, at speed 1.
+    run : Run, optional
+        Who steps the world, where a scene file has rules.
+    mesh : Triangles, optional
+        A mesh of which each triangle is a row, from 0 on; it is drawn as a whole.
+
+    Attributes
+    ----------
+    world, dt, mesh
+        As given.
+    middle : ndarray, shape (3,), float64
+        What is in the middle of the picture.
+    scale : float
+        From lengths of the world to lengths of the picture.
+    seconds : float
+        What the last step of the world took.
+    """
+
+    def __init__(
+        self, world: bp.World, bounds: Any, dt: float, *, run: Run | None = None, mesh: Triangles | None = None
+    ) -> None:
+        self.world, self.dt, self.mesh = world, dt, mesh
+        self._run = run
+        corners = np.zeros((2, 3))
+        corners[:, : world.dimension] = bounds
+        self.middle: Floats = corners.mean(axis=0)
+        self.extent: Floats = corners[1] - corners[0]
+        self.scale = VIEW_SIZE / float(self.extent.max())
+        self.seconds = 0.0
+        self._known = np.full(0, -1, np.int64)
+        self._forms = np.empty(0, np.uint8)
+        self._sizes = np.empty((0, 3), np.float32)
+        self._offsets = np.empty((0, 3), np.float32)
+
+    @property
+    def dimension(self) -> int:
+        """2 or 3."""
+        return self.world.dimension
+
+    def step(self, speed: float) -> bp.Frame:
+        """Do one step, so many times as far as usual."""
+        if self._run is None:
+            began = perf_counter()
+            frame = self.world.step(self.dt * speed)
+            self.seconds = perf_counter() - began
+            return frame
+        if self._run.scene.dt != self.dt * speed:
+            self._run.scene = self._run.scene.changed(dt=self.dt * speed)
+        frame = self._run.step()
+        self.seconds = self._run.seconds
+        return frame
+
+    def describe(self, rows: Rows, form: int, sizes: Any) -> None:
+        """Say how rows look, so that nobody need ask each for its shape."""
+        self._make_room()
+        self._forms[rows] = form
+        self._sizes[rows] = 0.0
+        self._sizes[rows, : self.dimension] = sizes
+        self._offsets[rows] = 0.0
+        self._known[rows] = self.world.handles(rows)
+
+    def forms(self, rows: Rows) -> NDArray[np.uint8]:
+        """Say what rows look like, shape (k,): `BOX`, `BALL`, `CAPSULE` or `HIDDEN`."""
+        self._learn(rows)
+        found: NDArray[np.uint8] = self._forms[rows]
+        return found
+
+    def sizes(self, rows: Rows) -> NDArray[np.float32]:
+        """Give the full sizes of rows in the picture, along their own axes, shape (k, 3). Flat things have no depth."""
+        self._learn(rows)
+        return self._sizes[rows] * np.float32(self.scale)
+
+    def places(self, rows: Rows) -> NDArray[np.float32]:
+        """Give the middles of rows in the picture, shape (k, 3)."""
+        self._learn(rows)
+        d = self.dimension
+        positions = self.world.positions
+        everything = len(rows) == len(positions)  # which needs no picking out
+        places = self._offsets.copy() if everything else self._offsets[rows]
+        places[:, :d] += (positions if everything else positions[rows]) - self.middle[:d]
+        places *= np.float32(self.scale)
+        return places
+
+    def turns(self, rows: Rows) -> NDArray[np.float32]:
+        """Give how rows are turned, as quaternions (w, x, y, z), shape (k, 4)."""
+        turns = np.zeros((len(rows), 4), np.float32)
+        rotations = self.world.rotations[rows]
+        if self.dimension == 3:
+            turns[:] = rotations
+            return turns
+        turns[:, 0], turns[:, 3] = np.cos(rotations / 2), np.sin(rotations / 2)
+        return turns
+
+    def to_view(self, points: Any) -> NDArray[np.float32]:
+        """Take points of the world (..., d) to the picture (..., 3)."""
+        given = np.asarray(points, np.float64)
+        placed = np.zeros((*given.shape[:-1], 3), np.float32)
+        d = self.dimension
+        placed[..., :d] = (given - self.middle[:d]) * self.scale
+        return placed
+
+    def to_world(self, points: Any) -> Floats:
+        """Take points of the picture (..., 3) to space, also those of a flat world."""
+        placed: Floats = np.asarray(points, np.float64) / self.scale + self.middle
+        return placed
+
+    def view_matrix(self) -> Floats:
+        """Give the matrix (4, 4) from the world, or the space that a flat world lies in, to the picture."""
+        matrix = np.diag([self.scale, self.scale, self.scale, 1.0])
+        matrix[:3, 3] = -self.middle * self.scale
+        return matrix
+
+    def name(self, row: int) -> str:
+        """Name a row for people: what layer it is in, and its number."""
+        layer = self.world.actor(row).layer
+        kind = layer if isinstance(layer, str) else "thing"
+        return f"{'thing' if kind == 'default' else kind} {row}"
+
+    def _make_room(self) -> None:
+        missing = self.world.slots - len(self._known)
+        if missing > 0:
+            self._known = np.concatenate([self._known, np.full(missing, -1, np.int64)])
+            self._forms = np.concatenate([self._forms, np.zeros(missing, np.uint8)])
+            self._sizes = np.concatenate([self._sizes, np.zeros((missing, 3), np.float32)])
+            self._offsets = np.concatenate([self._offsets, np.zeros((missing, 3), np.float32)])
+
+    def _learn(self, rows: Rows) -> None:
+        """Look at the shapes of rows that were not here when it was last done."""
+        if self._run is None and len(self._known) == self.world.slots:
+            return  # only the rules of a scene take rows away and use them again
+        self._make_room()
+        handles = self.world.handles(rows)
+        fresh = self._known[rows] != handles
+        if not fresh.any():
+            return
+        self._known[rows] = handles
+        fresh_rows = rows[fresh]
+        for layer in np.unique(self.world.layers[fresh_rows]):
+            self._learn_alike(fresh_rows[self.world.layers[fresh_rows] == layer])
+
+    def _learn_alike(self, rows: Rows) -> None:
+        """Look at rows of one layer, which are taken to be of one form."""
+        shapes, d = self.world.shapes, self.dimension
+        self._forms[rows] = _FORMS.get(type(shapes[int(rows[0])]).__name__, BOX)
+        rotations = self.world.rotations[rows]
+        is_turned = (rotations != ([1, 0, 0, 0] if d == 3 else 0)).reshape(len(rows), -1).any(axis=1)
+        around = self.world.boxes[rows]
+        for at in np.flatnonzero(is_turned).tolist():
+            around[at] = bp.Shapes(shapes[int(rows[at])], np.zeros((1, d))).boxes[0]
+        self._sizes[rows, :d] = around[:, 1] - around[:, 0]
+        middles = around.mean(axis=1)
+        middles[~is_turned] -= self.world.positions[rows[~is_turned]]
+        self._offsets[rows, :d] = np.where(np.abs(middles) > 1e-6 * self._sizes[rows, :d], middles, 0.0)
