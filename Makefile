@@ -27,6 +27,10 @@ help: ## list the targets
 run: $(DONE)/package $(DONE)/cli ## find the pairs of real and of moving boxes, with a table of what it took
 	$(BIN)/python -m broadphase.bench.tour
 
+.PHONY: demo
+demo: $(DONE)/package $(DONE)/demo ## watch collisions being found, in the browser (ARGS= goes to broadphase demo)
+	$(BIN)/python -m broadphase.cli demo $(ARGS)
+
 .PHONY: test
 test: $(DONE)/package $(DONE)/test ## the tests of the package, its docstrings and the documentation (ARGS= goes to pytest)
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
@@ -117,8 +121,12 @@ $(DONE)/cli: pyproject.toml | $(DONE)/package
 	$(PIP) 'broadphase[cli]'
 	touch $@
 
+$(DONE)/demo: pyproject.toml | $(DONE)/package
+	$(PIP) 'broadphase[demo]'
+	touch $@
+
 $(DONE)/extras: pyproject.toml | $(DONE)/package
-	$(PIP) 'broadphase[cli,coal,io,plot]'
+	$(PIP) 'broadphase[cli,coal,demo,io,plot]'
 	touch $@
 
 $(DONE)/bench: pyproject.toml | $(DONE)/package

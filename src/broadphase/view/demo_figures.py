@@ -27,23 +27,25 @@ _STYLE = (
 )
 
 
-def headline(figures: Figures) -> str:
-    """Say in a line why it is fast."""
+def headline(figures: Figures) -> tuple[str, str]:
+    """Say why it is fast, in a few words and in a line."""
     whole, made = figures.brute_force_tests, max(1, figures.tests)
     if figures.used == "brute_force":
-        return f"All against all: {whole:,} tests for each frame. Choose another method."
-    return f"{whole / made:,.0f}× fewer tests: n² would be {whole:,}, this frame needed {figures.tests:,}."
+        return "all against all", f"This frame needed {whole:,} tests. Choose another method, and look."
+    return (
+        f"{whole / made:,.0f}× fewer tests",
+        f"All against all (n²) would be {whole:,} tests; this frame needed {figures.tests:,}.",
+    )
 
 
 def as_html(title: str, text: str, figures: Figures, paused: bool) -> str:
     """Make the panel of figures; each value has an id of its own, ``bp-`` and its name."""
-    whole, made = figures.brute_force_tests, max(1, figures.tests)
     rows = [
         ("things", "count", f"{figures.count:,}"),
         ("broad phase", "broad", f"{figures.broad_ms:.2f} ms"),
         ("narrow phase", "narrow", f"{figures.narrow_ms:.2f} ms"),
         ("tests of boxes", "tests", f"{figures.tests:,}"),
-        ("tests, all against all (n²)", "brute", f"{whole:,}"),
+        ("tests, all against all (n²)", "brute", f"{figures.brute_force_tests:,}"),
         ("pairs for the exact test", "pairs", f"{figures.pairs:,}"),
         ("hits: pairs that touch", "hits", f'<span class="hit">{figures.hits:,}</span>'),
         ("events: began / ended", "events", f"{figures.enters:,} / {figures.exits:,}"),
@@ -53,11 +55,11 @@ def as_html(title: str, text: str, figures: Figures, paused: bool) -> str:
     if figures.drawn or figures.culled:
         rows.append(("drawn / culled", "drawn", f"{figures.drawn:,} / {figures.culled:,}"))
     cells = "".join(f'<tr><td>{name}</td><td id="bp-{key}">{value}</td></tr>' for name, key, value in rows)
+    factor, line = headline(figures)
     chosen = figures.used if figures.method != "auto" else f"auto → {figures.used}"
     return (
         f'{_STYLE}<div class="bp"><h1 id="bp-title">{escape(title)}</h1><p id="bp-text">{escape(text)}</p>'
-        f'<p class="big" id="bp-factor">{whole / made:,.0f}× fewer tests</p>'
-        f'<p id="bp-headline">n² would be {whole:,} tests, this frame needed {figures.tests:,}.</p>'
+        f'<p class="big" id="bp-factor">{factor}</p><p id="bp-headline">{line}</p>'
         f'<table><tr><td>method</td><td id="bp-method">{escape(chosen)}</td></tr></table>'
         f'<p class="why" id="bp-why">{escape(_why(figures))}</p>'
         f"<table>{cells}</table></div>"

@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from broadphase.errors import MissingExtraError
+from broadphase.io.extras import import_extra
 from broadphase.view.demo_meshes import Triangles
 
 __all__ = ["read_triangles"]
@@ -35,10 +35,7 @@ def read_triangles(name: str, content: bytes) -> Triangles:
     ValueError
         Not such a file, no triangles in it, or more than the demo shows.
     """
-    try:
-        import trimesh
-    except ImportError as error:
-        raise MissingExtraError("reading meshes needs trimesh: pip install 'broadphase[demo]'") from error
+    trimesh = import_extra("trimesh", purpose=f"reading {name}", extra="demo")
     try:
         scene = trimesh.load_scene(io.BytesIO(content), file_type=PurePath(name).suffix.lower().lstrip("."))
         mesh = scene.to_mesh()

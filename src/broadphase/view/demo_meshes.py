@@ -48,9 +48,8 @@ def ball(refinements: int) -> Triangles:
         middles = vertices[edges].mean(axis=1)
         ab, bc, ca = (which.reshape(-1, 3) + len(vertices)).T
         a, b, c = faces.T
-        faces = np.concatenate(
-            [np.stack(part, axis=1) for part in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))]
-        )
+        quarters = (a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)
+        faces = np.concatenate([np.stack(corners, axis=1) for corners in quarters])
         vertices = np.concatenate([vertices, middles])
         vertices /= np.linalg.norm(vertices, axis=1, keepdims=True)
     return _as_triangles(vertices / 2, faces)
@@ -77,8 +76,10 @@ def disc(corners: int = 24) -> Triangles:
 
 def capsule(share: float = 0.3, corners: int = 12) -> Triangles:
     """Make a capsule along the second axis in the cube of edge 1; each end takes a share of the height."""
-    bends = np.linspace(-np.pi / 2, np.pi / 2, 8)
-    heights = np.where(bends < 0, -0.5 + share, 0.5 - share) + share * np.sin(bends)
+    bend = np.linspace(0, np.pi / 2, 4)
+    bends = np.concatenate([-bend[::-1], bend])
+    ends = np.repeat([share - 0.5, 0.5 - share], len(bend))
+    heights = ends + share * np.sin(bends)
     angles = np.linspace(0, 2 * np.pi, corners, endpoint=False)
     rings = [
         np.stack([radius * np.cos(angles), np.full(corners, height), -radius * np.sin(angles)], axis=1)
@@ -128,7 +129,7 @@ def _quads(top: float) -> NDArray[np.float64]:
 
 def _of_quads(quads: NDArray[np.float64]) -> Triangles:
     first = 4 * np.arange(len(quads))[:, None]
-    faces = np.concatenate([first + [0, 1, 2], first + [0, 2, 3]])
+    faces = np.concatenate([first + np.array([0, 1, 2]), first + np.array([0, 2, 3])])
     return _as_triangles(quads.reshape(-1, 3), faces)
 
 

@@ -51,6 +51,8 @@ class Overlays:
     def __init__(self, scene: Any, stage: Stage) -> None:
         self._scene, self._stage = scene, stage
         self._handles: dict[str, Any] = {}
+        self._asked_size = 0.0
+        self._lit: dict[str, NDArray[np.int32]] = {}
         self._draw_bounds()
         self._draw_mesh()
 
@@ -155,15 +157,21 @@ class Overlays:
                 receive_shadow=False,
             )
 
-    def draw_triangles(self, faces: NDArray[np.int32], colour: tuple[int, int, int]) -> None:
-        """Draw some triangles of the mesh in another colour."""
+    def draw_triangles(self, name: str, rows: NDArray[np.int32], colour: tuple[int, int, int]) -> None:
+        """Draw the triangles of the mesh that are among rows in another colour."""
         mesh = self._stage.mesh
-        self.hide("triangles")
-        if mesh is None or not len(faces):
+        if mesh is None:
+            return
+        faces = rows[rows < len(mesh.faces)]
+        if np.array_equal(faces, self._lit.get(name, ())):
+            return
+        self._lit[name] = faces
+        self.hide(name)
+        if not len(faces):
             return
         corners = self._stage.to_view(mesh.vertices[mesh.faces[faces]].reshape(-1, 3))
-        self._handles["triangles"] = self._scene.add_mesh_simple(
-            "/over/triangles",
+        self._handles[name] = self._scene.add_mesh_simple(
+            f"/over/{name}",
             corners,
             np.arange(len(corners), dtype=np.uint32).reshape(-1, 3),
             color=colour,

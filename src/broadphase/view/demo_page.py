@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import broadphase as bp
-from broadphase.errors import MissingExtraError
+from broadphase.io.extras import import_extra
 from broadphase.view.demo_colours import APART, ASKED, GROUND, SELECTED, STILL, TOUCHED, TOUCHING, colours_of_cells
 from broadphase.view.demo_controls import ASK_BALL, BY_CELL, NOTHING, Chart, Controls
 from broadphase.view.demo_figures import as_html
@@ -41,6 +41,7 @@ _CELLS_EVERY = 0.1
 _FULL_RATE = 10_000  # things: with more, fewer frames are sent, so that what is sent stays below 20 MB a second
 _ORBIT = 60.0  # seconds for once around
 _NEAR, _FAR = 0.01, 1000.0
+_RESIZED = 0.02  # share by which the picture's form must change
 _ROOM = 1.06  # around what is in the picture
 
 
@@ -182,9 +183,9 @@ class DemoPage:
         scene.on_click()(lambda event: self.wish("click", lambda: self._click(event)))
         scene.on_rect_select(modifier="shift")(lambda event: self.wish("select", lambda: self._select(event)))
 
-        @self._server.on_client_connect
-        def greet(client: Any) -> None:
-            self.wish(f"greet {client.client_id}", lambda: self._place_camera(client))
+        self._server.on_client_connect(
+            lambda client: self.wish(f"greet {client.client_id}", lambda: self._greet(client))
+        )
 
     def _set_stage(self) -> None:
         simulation, controls = self.simulation, self.controls
@@ -192,10 +193,10 @@ class DemoPage:
         self._things = Things(scene, simulation.stage)
         self._overlays = Overlays(scene, simulation.stage)
         self._selected, self._picked, self._held = np.empty(0, np.int64), None, None
-        self._lit_triangles = np.empty(0, np.int32)
         is_space = simulation.stage.dimension == 3
         controls.cull.visible = controls.hold.visible = is_space
         controls.cull.value, controls.hold.value = simulation.scene.culled, False
+        controls.scene.value = simulation.scene.title
         controls.set_counts(simulation.scene, simulation.count)
         controls.pause_camera.visible = simulation.scene.camera != "still"
         controls.mesh.visible = simulation.stage.mesh is not None
@@ -307,20 +308,30 @@ class DemoPage:
             table[world.kinds == 1] = STILL
             touching = simulation.touching_rows()
             table[touching] = TOUCHING
-            table[touching[world.kinds[touching] == 1]] = TOUCHED
-            if simulation.stage.mesh is not None:
-                faces = touching[touching < len(simulation.stage.mesh.faces)]
-                if not np.array_equal(faces, self._lit_triangles):
-                    self._lit_triangles = faces
-                    self._overlays.draw_triangles(faces, TOUCHING)
+            table[touching[world.kinds[touching] == 1]] = TOUCHED if simulation.scene.lights_still else STILL
+            self._overlays.draw_triangles("touched", touching, TOUCHING)
         if self._probe is not None:
             asked = simulation.ask(self._probe.position, controls.ask_size.value, ball=controls.ask.value == ASK_BALL)
             table[asked] = ASKED
+            self._overlays.draw_triangles("asked", asked, ASKED)
         table[self._selected_rows()] = SELECTED
         chosen: NDArray[np.uint8] = table[rows]
         return chosen
 
     # Cameras.
+
+    def _greet(self, client: Any) -> None:
+        """See to it that the picture fits, also when panels or the window have changed their size."""
+        fitted = client.camera.aspect
+        self._place_camera(client)
+
+        def fit(camera: Any) -> None:
+            nonlocal fitted
+            if abs(camera.aspect / fitted - 1) > _RESIZED:
+                fitted = camera.aspect
+                self.wish(f"fit {client.client_id}", lambda: self._place_camera(client))
+
+        client.camera.on_update(fit)
 
     def _place_camera(self, client: Any) -> None:
         position, target = _viewpoint(self.simulation.scene, self.simulation.stage, self._angle, client.camera)
@@ -366,6 +377,7 @@ class DemoPage:
                 self._probe = None
             self._overlays.hide("ball asks")
             self._overlays.hide("box asks")
+            self._overlays.draw_triangles("asked", np.empty(0, np.int32), ASKED)
             return
         place = (0.0, 0.0, 0.0) if self._probe is None else tuple(self._probe.position)
         if self._probe is None:
@@ -443,10 +455,7 @@ class DemoPage:
 
 
 def _serve(host: str, port: int) -> Any:
-    try:
-        import viser
-    except ImportError as error:
-        raise MissingExtraError("the demo needs viser: pip install 'broadphase[demo]'") from error
+    viser = import_extra("viser", purpose="the demo", extra="demo")
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     with socket.socket(family) as trial:  # viser would take another port where this one is taken
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -471,13 +480,13 @@ def _viewpoint(scene: DemoScene, stage: Stage, angle: float, camera: Any) -> tup
         rounds, turned = np.divmod(angle / np.pi, 1.0)
         yaw = np.pi * (rounds + np.clip(5.0 * turned - 4.0, 0.0, 1.0))
         place = half * [0.12 * np.sin(2 * angle), 0.1, -0.95 * np.cos(angle)]
-        return place, place + [np.sin(yaw), -0.05, np.cos(yaw)]
+        return place, place + np.array([np.sin(yaw), -0.05, np.cos(yaw)])
     high = np.tan(camera.fov / 2)
     wide = high * camera.aspect
     if stage.dimension == 2:
         away = _ROOM * max(half[1] / high, half[0] / wide)
         return np.array([0.0, 0.0, away]), np.zeros(3)
-    away = _ROOM * 0.85 * float(np.linalg.norm(half)) / np.sin(np.arctan(min(high, wide)))
+    away = _ROOM * 0.93 * float(np.linalg.norm(half)) / np.sin(np.arctan(min(high, wide)))
     direction = np.array([np.sin(angle + 0.6), 0.4 + 0.2 * np.sin(2 * angle), np.cos(angle + 0.6)])
     return away * direction / np.linalg.norm(direction), np.zeros(3)
 

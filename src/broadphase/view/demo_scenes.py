@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -48,6 +48,8 @@ class DemoScene:
         How the camera moves: ``"still"``, ``"orbit"`` or ``"fly"``.
     culled : bool
         Whether only what the camera sees is drawn, in less detail where it is far away.
+    lights_still : bool
+        Whether what stands still changes its colour, too, when it is touched.
     """
 
     name: str
@@ -58,6 +60,7 @@ class DemoScene:
     counts: tuple[int, int] = (2, MOST)
     camera: str = "still"
     culled: bool = False
+    lights_still: bool = False
 
 
 def _of_file(path: str) -> Callable[[int, float, Triangles | None], Stage]:
@@ -65,10 +68,7 @@ def _of_file(path: str) -> Callable[[int, float, Triangles | None], Stage]:
         plan = scenes.load(path)
         moving = max(1, sum(group.count for group in plan.groups if group.kind == "dynamic"))
         groups = tuple(
-            group
-            if group.kind != "dynamic"
-            else replace(_resized(group, size), count=round(group.count * count / moving))
-            for group in plan.groups
+            _resized(group, size).scaled(count / moving) if group.kind == "dynamic" else group for group in plan.groups
         )
         run = replace(plan, groups=groups).start()
         bounds = run.world.bounds if plan.bounds is not None else bp.boxes.merge(run.world.boxes[run.world.rows])
@@ -113,9 +113,8 @@ def _clusters(count: int, size: float, mesh: Triangles | None) -> Stage:
     middles = draws.between(-1.0, 1.0, (swarms, 3)) * [50.0, 22.0, 50.0]
     widths, ways = draws.between(1.5, 5.0, (swarms, 1)), 3 * draws.normal((swarms, 3))
     of = draws.integers(0, swarms, count)
-    sizes = (
-        size * np.clip(0.35 * np.exp(0.7 * draws.normal((count, 1))), 0.1, 4.0) * draws.between(0.5, 1.5, (count, 3))
-    )
+    scales = np.clip(0.35 * np.exp(0.7 * draws.normal((count, 1))), 0.1, 4.0)
+    sizes = size * scales * draws.between(0.5, 1.5, (count, 3))
     places = np.clip(middles[of] + widths[of] * draws.normal((count, 3)), [-58, -28, -58], [58, 28, 58])
     velocities = ways[of] + 0.8 * draws.normal((count, 3))
     rows = world.add_many(bp.Box(*sizes.T), places, velocities=velocities, layer="box")
@@ -225,6 +224,7 @@ SCENES: tuple[DemoScene, ...] = (
         _counties,
         120,
         (1, 5000),
+        lights_still=True,
     ),
     DemoScene(
         "mesh",

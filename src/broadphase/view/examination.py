@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Examination", "cells_of", "examine"]
 
+_STATIC = 1  # in World.kinds
+_FANOUT = 8  # of the tree
+
 
 @dataclass(frozen=True)
 class Examination:
@@ -69,12 +72,14 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
     With "auto", pairs are found without an index most of the time: one is made here, by the same method. So this takes
     about as long as a step.
     """
-    method, why = world.method, "as told"
+    method, why = world.method, ""
     if method != "auto":
         index = world.index
+        why = next(one.summary for one in bp.METHODS if one.name == method)
     elif frame is not None and "tree" in str(frame.stats["reason"]):
         index, method = world.index, "bvh"
-        why = f"{frame.stats['changed']:,} of {frame.stats['things']:,} things moved: only these are asked about, in a tree."
+        last = frame.stats
+        why = f"{last['changed']:,} of {last['things']:,} things moved: only these are asked about, in a tree."
     else:
         boxes = world.boxes[world.rows]
         choice = bp.explain(boxes)
@@ -83,8 +88,8 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
     stats = index.stats()
     tests = stats.get("tests")
     if method == "bvh" and world.method == "auto" and frame is not None:
-        tests = frame.stats["candidates"]  # the tree of "auto" is asked box by box
-    elif tests is None or (not tests and world.method == "auto"):
+        tests = _tests_of_asking(world, index.outline())
+    elif not tests:  # the index has not been asked for all pairs yet
         index.pairs()
         tests = index.stats()["tests"]
     parts_name = "cells" if "cells" in stats else "nodes"
@@ -112,6 +117,12 @@ def cells_of(outline: bp.Outline, places: Any) -> NDArray[np.int64]:
     best = np.full(len(places), -1, np.int64)
     np.maximum.at(best, found.questions, rank)
     return np.where(best < 0, -1, best % (len(outline.level) + 1))
+
+
+def _tests_of_asking(world: bp.World, nodes: bp.Outline) -> int:
+    """Count the tests that asking a tree about each box that moves takes: for each node that it meets, all below."""
+    rows = world.rows[world.kinds[world.rows] != _STATIC]
+    return _FANOUT * bp.count_pairs(world.boxes[rows], (nodes.lower, nodes.upper))
 
 
 def _index_by(method: str, boxes: Any) -> bp.BoxIndex:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import broadphase as bp
-from broadphase.view.demo_scenes import SCENES, DemoScene, scene_named
+from broadphase.view.demo_scenes import DemoScene, scene_named
 from broadphase.view.examination import Examination, cells_of, examine
 
 if TYPE_CHECKING:
@@ -163,10 +163,12 @@ class Simulation:
         self._clock = clock
         self.paused = False
         self.speed = speed
+        if method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
         self._method = method
-        self._mesh = mesh
         self._moments: deque[tuple[float, float, float]] = deque()
-        self.start(scene, count=count, size=size)
+        chosen = scene_named(scene) if isinstance(scene, str) else scene
+        self._set(chosen, chosen.count if count is None else count, size, mesh)
 
     def start(
         self,
@@ -176,28 +178,35 @@ class Simulation:
         size: float | None = None,
         mesh: Triangles | None = None,
     ) -> None:
-        """Begin a scene anew, perhaps another one; what is not given stays as it is, but for the count of another scene.
+        """Begin a scene anew, perhaps another one.
+
+        Parameters
+        ----------
+        scene, count, size, mesh : optional
+            As for the class. Unset, they stay as they are; but the count of another scene is its own.
 
         Raises
         ------
         ValueError, FileNotFoundError
             There is no such scene, or it cannot be; the one that runs goes on.
         """
-        here = scene_named(scene) if isinstance(scene, str) else scene
-        if here is None:
-            here = self.scene
-            count = self.count if count is None else count
-        wanted = here.count if count is None else int(np.clip(count, *here.counts))
-        factor = (self.size if hasattr(self, "size") else 1.0) if size is None else size
-        cloth = self._mesh if mesh is None else mesh
-        stage = here.make(wanted, factor, cloth)
+        if scene is None:
+            here, wanted = self.scene, self.count if count is None else count
+        else:
+            here = scene_named(scene) if isinstance(scene, str) else scene
+            wanted = here.count if count is None else count
+        self._set(here, wanted, self.size if size is None else size, self._mesh if mesh is None else mesh)
+
+    def _set(self, scene: DemoScene, count: int, size: float, mesh: Triangles | None) -> None:
+        within = int(np.clip(count, *scene.counts))
+        stage = scene.make(within, size, mesh)
         stage.world.method = self._method
-        self.scene, self.count, self.size, self._mesh = here, wanted, factor, cloth
+        self.scene, self.count, self.size, self._mesh = scene, within, size, mesh
         self.stage: Stage = stage
         self.frame: bp.Frame | None = None
+        self.seen: bp.Visible | None = None
         self._examination: Examination | None = None
         self._examined_at = self._examining = 0.0
-        self.seen: bp.Visible | None = None
         self._rows = stage.world.rows
         self._moments.clear()
 
@@ -331,8 +340,8 @@ class Simulation:
         world, stage = self.stage.world, self.stage
         begin, along = stage.to_world(origin), np.asarray(direction, np.float64)
         if world.dimension == 2:
-            if along[2] == 0:
-                return None
+            if not along[2] * begin[2] < 0:
+                return None  # away from the plane, or along it
             place = begin - along * (begin[2] / along[2])
             rows = world.query_points([place[:2]]).rows
             if not len(rows):

@@ -1,0 +1,415 @@
+"""The demo without its page: scenes, figures, questions."""
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.view import demo_meshes
+from broadphase.view.demo_colours import APART, CELLS, TOUCHING, colours_of_cells, css, linear
+from broadphase.view.demo_figures import as_html
+from broadphase.view.demo_overlays import edges_of
+from broadphase.view.demo_scenes import SCENES, scene_named
+from broadphase.view.examination import cells_of, examine
+from broadphase.view.simulation import METHODS, Simulation
+
+NAMES = [scene.name for scene in SCENES]
+SMALL = {"boxes_10k": 500, "boxes_100k": 500, "clusters": 500}
+
+
+def small(name, **options):
+    return Simulation(name, count=SMALL.get(name), **options)
+
+
+IDS = ("title", "text", "factor", "headline", "method", "why", "count", "broad", "narrow", "tests", "brute", "pairs")
+IDS += ("hits", "events", "depth", "fps")
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_scene_moves_and_says_what_it_costs(name):
+    simulation = small(name)
+    before = simulation.stage.places(simulation.rows)
+    for _ in range(5):
+        frame = simulation.tick()
+    figures = simulation.figures()
+    assert frame.number == 5
+    assert figures.count == len(simulation.stage.world) == len(simulation.rows)
+    assert figures.brute_force_tests == figures.count * (figures.count - 1) // 2
+    assert 0 < figures.tests < figures.brute_force_tests
+    assert figures.used in METHODS
+    assert figures.why
+    assert figures.depth >= 1
+    assert figures.parts >= 1
+    after = simulation.stage.places(simulation.rows)
+    assert after.dtype == np.float32
+    assert not np.array_equal(before, after[: len(before)])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_scene_fits_into_the_picture(name):
+    simulation = small(name)
+    for _ in range(3):
+        simulation.tick()
+    stage, rows = simulation.stage, simulation.rows
+    places, sizes = stage.places(rows), stage.sizes(rows)
+    assert np.abs(places).max() <= 5.6
+    assert sizes.shape == places.shape
+    assert (sizes[:, : stage.dimension][stage.forms(rows) != 3] >= 0).all()
+    turns = stage.turns(rows)
+    np.testing.assert_allclose(np.linalg.norm(turns, axis=1), 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sizes_in_the_picture_are_those_of_the_shapes(name):
+    simulation = small(name, size=0.5)
+    simulation.tick()
+    stage, rows = simulation.stage, simulation.rows
+    unturned = stage.turns(rows)[:, 0] == 1
+    shown = unturned & (stage.forms(rows) != 3)
+    boxes = stage.to_view(stage.world.boxes[rows])
+    d = stage.dimension
+    np.testing.assert_allclose(
+        stage.sizes(rows)[shown, :d], (boxes[:, 1] - boxes[:, 0])[shown, :d], rtol=1e-3, atol=1e-5
+    )
+    np.testing.assert_allclose(stage.places(rows)[shown, :d], boxes.mean(axis=1)[shown, :d], atol=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_all_methods_find_the_same(method):
+    simulation = Simulation("rectangles", method=method)
+    reference = Simulation("rectangles", method="brute_force")
+    for _ in range(5):
+        frame, right = simulation.tick(), reference.tick()
+        np.testing.assert_array_equal(frame.touching, right.touching)
+
+
+@pytest.mark.parametrize("name", ["rectangles", "machine_gun", "mesh"])
+def test_method_switched_while_running_changes_figures_and_no_events(name):
+    simulation, reference = small(name), small(name)
+    tests = {}
+    for method in METHODS:
+        simulation.method = method
+        frame, right = simulation.tick(), reference.tick()
+        np.testing.assert_array_equal(frame.enter, right.enter)
+        figures = simulation.figures()
+        assert figures.method == method
+        assert method in ("auto", figures.used)
+        tests[method] = figures.tests / figures.brute_force_tests
+    assert tests["brute_force"] == 1
+    assert tests["octree"] < 0.25
+
+
+def test_switch_while_paused_has_its_tests_at_once():
+    simulation = Simulation("rectangles")
+    simulation.tick()
+    simulation.paused = True
+    simulation.method = "linear_tree"
+    assert 1000 < simulation.figures().tests < 499_500
+
+
+def test_paused_nothing_moves():
+    simulation = Simulation("spheres")
+    simulation.tick()
+    simulation.paused = True
+    before = simulation.stage.places(simulation.rows)
+    assert simulation.tick() is None
+    np.testing.assert_array_equal(simulation.stage.places(simulation.rows), before)
+    assert simulation.frame.number == 1
+
+
+def test_speed_is_a_factor_on_the_way():
+    ways = []
+    for speed in (0.5, 1.0):
+        simulation = small("boxes_10k", speed=speed)
+        before = simulation.stage.world.positions.copy()
+        simulation.tick()
+        ways.append(simulation.stage.world.positions - before)
+    # Those near a border are reflected.
+    assert np.median(np.abs(ways[1] - 2 * ways[0])) < 1e-9
+    with_rules = Simulation("machine_gun", speed=0.0)
+    with_rules.tick()
+    people = with_rules.stage.world.velocities.any(axis=1)
+    before = with_rules.stage.world.positions.copy()
+    with_rules.tick()
+    np.testing.assert_array_equal(with_rules.stage.world.positions[: len(before)][people], before[people])
+
+
+def test_start_keeps_what_it_is_not_given():
+    simulation = Simulation("rectangles", method="grid", size=2.0)
+    simulation.start(count=50)
+    assert (len(simulation.stage.world), simulation.size, simulation.method) == (50, 2.0, "grid")
+    assert simulation.stage.world.method == "grid"
+    simulation.start(size=1.0)
+    assert len(simulation.stage.world) == 50
+    simulation.start("spheres")
+    assert len(simulation.stage.world) == 300
+    simulation.start(count=10**9)
+    assert simulation.count == scene_named("spheres").counts[1]
+
+
+def test_what_cannot_start_leaves_what_runs():
+    simulation = Simulation("rectangles")
+    for wrong in ("no_such_scene", "no_such_file.toml"):
+        with pytest.raises((ValueError, FileNotFoundError), match="no_such"):
+            simulation.start(wrong)
+    with pytest.raises(ValueError, match="one of auto, brute_force"):
+        simulation.method = "magic"
+    with pytest.raises(ValueError, match="one of auto, brute_force"):
+        Simulation("rectangles", method="magic")
+    assert simulation.tick().number == 1
+
+
+def test_scene_file_of_the_user(tmp_path):
+    path = tmp_path / "balls.toml"
+    path.write_text(
+        'title = "Balls"\n[world]\ndim = 3\n'
+        '[[group]]\nname = "balls"\ncount = 20\nvelocity = { from = -1, to = 1 }\n'
+        'shape = { type = "sphere", radius = { from = 1, to = 2 }, offset = [0, 3, 0] }\n'
+        'place = { how = "uniform", in = [[0, 0, 0], [50, 50, 50]] }\n'
+        '[[group]]\nname = "bars"\ncount = 5\nrotation = "random"\n'
+        'shape = { type = "oriented_box", size = [1, 2, 6] }\n'
+        'place = { how = "uniform", in = [[0, 0, 0], [50, 50, 50]] }\n'
+    )
+    simulation = Simulation(str(path), count=50)
+    simulation.tick()
+    assert simulation.scene.title == "Balls"
+    assert len(simulation.rows) == 50
+    stage = simulation.stage
+    bars = simulation.rows[stage.forms(simulation.rows) == 0]
+    np.testing.assert_allclose(stage.sizes(bars) / stage.scale, np.tile([1, 2, 6], (len(bars), 1)), rtol=1e-5)
+
+
+def test_bullets_come_and_go_with_their_looks():
+    simulation = Simulation("machine_gun")
+    for _ in range(40):
+        simulation.tick()
+    rows = simulation.rows
+    bullets = rows[simulation.stage.world.layers[rows] == simulation.stage.world.layer("bullets")]
+    assert len(bullets) > 10
+    np.testing.assert_allclose(simulation.stage.sizes(bullets) / simulation.stage.scale, 0.8, rtol=1e-5)
+    assert "bullets" in simulation.stage.name(int(bullets[0]))
+
+
+def test_history_is_of_ten_seconds():
+    clock = Clock()
+    simulation = small("clusters", clock=clock)
+    for seconds in np.arange(0, 30, 0.25):
+        clock.now = seconds
+        simulation.tick()
+    times, broad, narrow = simulation.history()
+    assert times[0] >= -10
+    assert times[-1] == 0
+    assert (np.diff(times) > 0).all()
+    assert len(times) == len(broad) == len(narrow) == 41
+    assert simulation.figures().fps == pytest.approx(4)
+    assert len(simulation.history(points=10)[0]) <= 11
+
+
+def test_ray_names_what_it_hits_in_space():
+    simulation = Simulation("spheres")
+    simulation.tick()
+    place = simulation.stage.places(simulation.rows)[7]
+    eye = place + np.array([0, 0, 20])
+    picked = simulation.cast(eye, [0, 0, -1])
+    stage = simulation.stage
+    world_hit = stage.world.raycast([stage.to_world(eye)], [0, 0, -1])
+    assert picked.row == world_hit.index[0]
+    assert picked.name == f"spheres {picked.row}"
+    assert picked.touching == (simulation.frame.touching == picked.row).any(axis=1).sum()
+    assert np.linalg.norm(picked.normal) == pytest.approx(1)
+    assert simulation.cast([0, 0, 20], [0, 0, 1]) is None
+
+
+def test_ray_names_what_it_hits_in_the_plane():
+    simulation = Simulation("rectangles")
+    simulation.tick()
+    place = simulation.stage.places(simulation.rows)[3]
+    eye = np.array([1.0, 2.0, 9.0])
+    picked = simulation.cast(eye, place - eye)
+    # Others may lie over it.
+    assert picked.row in simulation.stage.world.query_points([simulation.stage.world.positions[3]]).rows
+    np.testing.assert_allclose(picked.position[:2], simulation.stage.world.positions[3], atol=1e-3)
+    assert simulation.cast(eye, [1, 0, 0]) is None
+    assert simulation.cast(eye, [1, 0, -0.001]) is None
+
+
+def camera(eye=(0, 0, 16)):
+    return bp.perspective(1.0, 1.5, 0.01, 1000) @ bp.look_at(eye, [0, 0, 0])
+
+
+@pytest.mark.parametrize("name", ["rectangles", "spheres"])
+def test_selection_is_what_is_seen_in_the_rectangle(name):
+    simulation = Simulation(name)
+    simulation.tick()
+    stage = simulation.stage
+    rows = simulation.select(camera(), [0.5, 0.0, 1.0, 1.0], [1, 1])  # the right half
+    places = stage.places(simulation.rows)
+    sizes = stage.sizes(simulation.rows)
+    inside = simulation.rows[places[:, 0] > sizes[:, 0]]
+    outside = simulation.rows[places[:, 0] < -sizes[:, 0]]
+    assert np.isin(inside, rows).all()
+    assert not np.isin(outside, rows).any()
+    assert len(simulation.select(camera(), [0, 0, 1, 1], [1, 1])) == len(simulation.rows)
+
+
+def test_look_says_what_is_seen_and_in_which_detail():
+    simulation = Simulation("machine_gun")
+    simulation.tick()
+    seen = simulation.look(camera((0, 0, 3)))
+    figures = simulation.figures()
+    assert figures.drawn == len(seen.rows) > 0
+    assert figures.drawn + figures.culled == figures.count
+    assert set(np.unique(seen.levels)) <= {0, 1, 2}
+    with pytest.raises(ValueError, match="in space"):
+        Simulation("rectangles").look(camera())
+
+
+@pytest.mark.parametrize("name", ["rectangles", "spheres"])
+@pytest.mark.parametrize("is_ball", [True, False])
+def test_question_finds_what_meets_it(name, is_ball):
+    simulation = Simulation(name)
+    simulation.tick()
+    rows = simulation.ask([1.0, 1.0, 0.0], 4.0, ball=is_ball)
+    assert 0 < len(rows) < len(simulation.rows)
+    d = simulation.stage.dimension
+    away = np.abs(simulation.stage.places(rows)[:, :d] - np.array([1, 1, 0])[:d])
+    assert (away <= 2 + simulation.stage.sizes(rows)[:, :d] / 2 + 1e-5).all()
+
+
+def test_touching_rows_are_those_of_the_pairs():
+    simulation = Simulation("rectangles")
+    assert len(simulation.touching_rows()) == 0
+    frame = simulation.tick()
+    np.testing.assert_array_equal(simulation.touching_rows(), np.unique(frame.touching))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_cells_hold_the_things_in_them(method):
+    simulation = Simulation("rectangles", method=method)
+    simulation.tick()
+    cells = simulation.cells()
+    outline = simulation.examination(outline=True).outline
+    assert len(cells) == 1000
+    if outline is None:
+        assert method == "brute_force"
+        assert (cells == -1).all()
+        return
+    places = simulation.stage.world.positions[simulation.rows]
+    kept = cells >= 0
+    assert kept.any()
+    assert (outline.lower[cells[kept]] <= places[kept]).all()
+    assert (places[kept] <= outline.upper[cells[kept]]).all()
+
+
+def test_cells_of_takes_the_deepest():
+    outline = bp.Outline(
+        np.array([[0.0, 0], [0, 0], [5, 5]]), np.array([[9.0, 9], [4, 4], [9, 9]]), np.array([0, 1, 1], np.int32)
+    )
+    assert cells_of(outline, [[1, 1], [4.5, 1], [6, 6], [20, 0]]).tolist() == [1, 0, 2, -1]
+
+
+def test_examination_costs_a_tenth_of_the_time():
+    clock = Clock()
+    simulation = Simulation("rectangles", clock=clock)
+    simulation.tick()
+    first = simulation.examination()
+    assert simulation.examination(fresh=True) is not first
+    simulation._examining = 1.0
+    second = simulation.examination()
+    clock.now = 5.0
+    assert simulation.examination() is second
+    clock.now = 11.0
+    assert simulation.examination() is not second
+
+
+def test_examination_of_what_hardly_moves_is_of_the_tree():
+    simulation = Simulation("mesh", count=20)
+    for _ in range(5):
+        simulation.tick()
+    looked = examine(simulation.stage.world, simulation.frame, outline=True)
+    assert looked.method == "bvh"
+    assert 8 * 20 <= looked.tests < 20 * len(simulation.rows)
+    assert looked.tests >= simulation.frame.stats["candidates"]
+    assert "20 of" in looked.why
+    assert len(looked.outline.level) == looked.parts
+
+
+@pytest.mark.parametrize("method", ["auto", "brute_force", "octree"])
+def test_html_shows_every_figure(method):
+    simulation = Simulation("rectangles", method=method)
+    simulation.tick()
+    figures = simulation.figures()
+    text = as_html("<Title>", "a & b", figures, paused=True)
+    for name in IDS:
+        assert f'id="bp-{name}"' in text
+    assert "&lt;Title&gt;" in text
+    assert "a &amp; b" in text
+    assert ("all against all</p>" in text) == (method == "brute_force")
+    assert "fewer tests" in text or method == "brute_force"
+    assert ">paused<" in text
+    assert "drawn" not in text
+
+
+SOLIDS = {
+    "box": demo_meshes.box(),
+    "ball": demo_meshes.ball(2),
+    "octahedron": demo_meshes.ball(0),
+    "capsule": demo_meshes.capsule(),
+    "knot": demo_meshes.knot(),
+}
+
+
+@pytest.mark.parametrize("name", SOLIDS)
+def test_solids_are_closed_and_look_outwards(name):
+    vertices, faces = SOLIDS[name]
+    assert (vertices.dtype, faces.dtype) == (np.float32, np.uint32)
+    corners = vertices[faces].astype(float)
+    _, same = np.unique(vertices.round(5), axis=0, return_inverse=True)
+    edges = same.reshape(-1)[faces][:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    edges = edges[edges[:, 0] != edges[:, 1]]  # the poles of the capsule
+    there, back = (set(map(tuple, way.tolist())) for way in (edges, edges[:, ::-1]))
+    assert there == back
+    volume = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6
+    assert volume > 0
+    if name != "knot":
+        np.testing.assert_allclose(vertices.max(axis=0), 0.5, atol=1e-6)
+        np.testing.assert_allclose(vertices.min(axis=0), -0.5, atol=1e-6)
+    else:
+        assert np.abs(vertices).max() < 10
+
+
+@pytest.mark.parametrize("mesh", [demo_meshes.tile(), demo_meshes.disc()])
+def test_flat_solids_look_upwards(mesh):
+    vertices, faces = mesh
+    corners = vertices[faces].astype(float)
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    assert (normals[:, 2] >= -1e-9).all()
+    assert np.abs(vertices).max() == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_edges_of_a_box_are_its_edges(d):
+    lines = edges_of(np.array([[[0.0] * d, [1, 2, 3][:d]]]))
+    assert lines.shape == (4 if d == 2 else 12, 2, d)
+    lengths = np.abs(lines[:, 1] - lines[:, 0])
+    assert ((lengths > 0).sum(axis=1) == 1).all()
+    assert lengths.sum() == {2: 6, 3: 24}[d]
+    assert len(np.unique(np.sort(lines, axis=1).reshape(len(lines), -1), axis=0)) == len(lines)
+
+
+def test_colours_tell_cells_apart():
+    colours = colours_of_cells(np.array([-1, 0, 1, 2, 3]))
+    assert colours[0].tolist() == list(APART)
+    assert all(colour in CELLS.tolist() for colour in colours[1:].tolist())
+    assert len(np.unique(colours_of_cells(np.arange(64)), axis=0)) > 4
+    assert css(TOUCHING) == "#d55e00"
+    assert linear(np.array([0, 255, 128], np.uint8)).tolist() == [0, 255, 55]

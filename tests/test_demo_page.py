@@ -1,0 +1,243 @@
+"""The page of the demo without a browser: it starts, listens, sends, is quiet when paused, and stops."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from broadphase import MissingExtraError, cli
+from broadphase.view.demo_mesh_files import read_triangles
+from broadphase.view.demo_meshes import Triangles, ball
+from broadphase.view.demo_page import start_demo
+
+pytest.importorskip("viser")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+
+PATIENCE = 30.0
+
+
+def until(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def page():
+    page = start_demo("rectangles", count=200)
+    yield page
+    page.stop()
+
+
+@pytest.fixture(autouse=True)
+def afresh(request):
+    if "page" in request.fixturenames:
+        page = request.getfixturevalue("page")
+        page.controls.pause.value = False
+        until(lambda: not page.simulation.paused)
+
+
+def sent(page):
+    return page._server._websock_server.get_message_buffer().message_counter
+
+
+def answer(page):
+    return re.sub("<[^>]+>", "", page.controls.answer.content)
+
+
+def test_it_is_there_and_moves(page):
+    with urllib.request.urlopen(page.url, timeout=PATIENCE) as reply:
+        assert b"<html" in reply.read(2000).lower()
+    number = page.simulation.frame.number
+    until(lambda: page.simulation.frame.number > number + 3)
+    until(lambda: 'id="bp-hits"' in page._figures.content)
+
+
+def test_it_listens_on_this_machine_only(page):
+    assert page._server.get_host() == "127.0.0.1"
+    assert page.url.startswith("http://localhost:")
+
+
+def test_method_is_switched_while_it_runs(page):
+    for method in ("octree", "brute_force", "auto"):
+        page.controls.method.value = method
+        until(lambda method=method: page.simulation.method == method)
+        until(lambda method=method: f">{method}" in page._figures.content)
+
+
+def test_paused_it_sends_nothing(page):
+    page.controls.pause.value = True
+    until(lambda: page.simulation.paused and ">paused<" in page._figures.content)
+    time.sleep(0.5)
+    before = sent(page)
+    time.sleep(0.5)
+    assert sent(page) == before
+    page.controls.pause.value = False
+    until(lambda: sent(page) > before)
+
+
+def test_every_control_does_something(page):
+    controls, simulation = page.controls, page.simulation
+    controls.count.value = 100
+    until(lambda: len(simulation.stage.world) == 100)
+    controls.size.value = 2.0
+    until(lambda: simulation.size == 2.0)
+    controls.speed.value = 0.5
+    until(lambda: simulation.speed == 0.5)
+    controls.cells.value = controls.contacts.value = True
+    controls.method.value = "linear_tree"
+    until(lambda: {"cells", "normals", "points of contact"} <= set(page._overlays._handles))
+    controls.colour.value = "cell"
+    controls.cells.value = controls.contacts.value = False
+    until(lambda: not {"cells", "normals", "points of contact"} & set(page._overlays._handles))
+    controls.ask.value = "box"
+    until(lambda: "box asks" in page._overlays._handles)
+    controls.ask.value = "ball"
+    until(lambda: "ball asks" in page._overlays._handles and "box asks" not in page._overlays._handles)
+    controls.ask.value = "nothing"
+    until(lambda: page._probe is None)
+    controls.size.value, controls.speed.value, controls.colour.value = 1.0, 1.0, "state"
+
+
+def test_click_and_rectangle_say_what_they_found(page):
+    page.controls.pause.value = True
+    until(lambda: page.simulation.paused)
+    simulation = page.simulation
+    place = simulation.stage.places(simulation.rows)[0]
+    eye = place + np.array([0, 0, 9])
+    page.wish("click", lambda: page._click(SimpleNamespace(ray_origin=eye, ray_direction=[0, 0, -1])))
+    until(lambda: answer(page).startswith("The ray hit rectangles"))
+    until(lambda: "label" in page._overlays._handles)
+    page.wish("click", lambda: page._click(SimpleNamespace(ray_origin=eye, ray_direction=[0, 0, 1])))
+    until(lambda: answer(page) == "The ray hit nothing.")
+    camera = SimpleNamespace(
+        position=np.array([0.0, 0, 12]),
+        look_at=np.zeros(3),
+        up_direction=np.array([0.0, 1, 0]),
+        fov=1.2,
+        aspect=1.0,
+    )
+    event = SimpleNamespace(screen_min=(0.0, 0.0), screen_max=(1.0, 1.0), client=SimpleNamespace(camera=camera))
+    page.wish("select", lambda: page._select(event))
+    until(lambda: answer(page) == f"{len(simulation.rows):,} things are in the rectangle.")
+    event.screen_max = (0.0, 0.0)
+    page.wish("select", lambda: page._select(event))
+
+
+def test_all_scenes_are_shown_one_after_the_other(page):
+    for title in ("300 spheres in a cube", "Crowd and machine gun", "US counties", "Triangles of a mesh"):
+        page.controls.scene.value = title
+        until(lambda title=title: page.simulation.scene.title == title and title in page._figures.content)
+        number = page.simulation.frame.number if page.simulation.frame else 0
+        until(lambda number=number: page.simulation.frame and page.simulation.frame.number > number + 2)
+    page.controls.ask.value = "ball"
+    until(lambda: "asked" in page._overlays._handles)
+    page.controls.ask.value = "nothing"
+    page.controls.scene.value = "1000 rectangles"
+    until(lambda: page.simulation.scene.name == "rectangles")
+
+
+def test_mesh_of_the_user(page):
+    trimesh = pytest.importorskip("trimesh")
+    vertices, faces = ball(1)
+    content = trimesh.Trimesh(vertices, faces).export(file_type="stl")
+    page._load(SimpleNamespace(name="ball.stl", content=content))
+    until(lambda: answer(page) == f"ball.stl: {len(faces)} triangles.")
+    assert len(page.simulation.stage.mesh.faces) == len(faces)
+    page._load(SimpleNamespace(name="ball.stl", content=b"no mesh"))
+    until(lambda: "ball.stl" in answer(page) and "triangles." not in answer(page))
+    page.controls.scene.value = "1000 rectangles"
+    until(lambda: page.simulation.scene.name == "rectangles")
+
+
+def test_port_that_is_taken_is_an_error():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match=f"cannot listen at 127.0.0.1, port {port}"):
+            start_demo("rectangles", port=port)
+
+
+def test_error_in_the_thread_is_told_to_who_waits(monkeypatch):
+    page = start_demo("rectangles", count=10)
+    monkeypatch.setattr(page, "_show", None)
+    with pytest.raises(RuntimeError, match="the demo stopped"):
+        page.wait(PATIENCE)
+    page.stop()
+
+
+test_error_in_the_thread_is_told_to_who_waits = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnhandledThreadExceptionWarning"
+)(test_error_in_the_thread_is_told_to_who_waits)
+
+
+def test_without_viser_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(MissingExtraError, match=r"the demo needs viser: pip install .broadphase\[demo\]"):
+        start_demo("rectangles", count=10)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [(b"", "no triangles"), (b"no mesh at all, but long enough to be one" * 3, "bad.stl")],
+)
+def test_files_that_are_no_meshes(content, complaint):
+    pytest.importorskip("trimesh")
+    with pytest.raises(ValueError, match=complaint):
+        read_triangles("bad.stl", content)
+
+
+def test_meshes_that_are_too_much(monkeypatch):
+    trimesh = pytest.importorskip("trimesh")
+    vertices, faces = ball(1)
+    content = trimesh.Trimesh(vertices, faces).export(file_type="ply")
+    assert len(read_triangles("ball.ply", content).faces) == len(faces)
+    monkeypatch.setattr("broadphase.view.demo_mesh_files.MOST_TRIANGLES", 5)
+    with pytest.raises(ValueError, match="shows 5 at the most"):
+        read_triangles("ball.ply", content)
+
+
+def test_command_lists_scenes(capsys):
+    assert cli.main(["demo", "--list"]) == 0
+    out = capsys.readouterr().out
+    assert "machine_gun" in out
+    assert "US counties" in out
+
+
+def test_command_refuses_what_is_not_there(capsys):
+    assert cli.main(["demo", "nowhere", "--no-browser"]) == 1
+    assert "no scene 'nowhere'" in capsys.readouterr().err
+    assert cli.main(["demo", "--mesh", "nowhere.stl", "--no-browser"]) == 1
+    assert "nowhere.stl" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for one process")
+def test_command_stops_cleanly_on_ctrl_c():
+    command = [sys.executable, "-u", "-m", "broadphase.cli", "demo", "--no-browser", "--count", "50"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        line = process.stdout.readline()
+        url = re.search(r"http://localhost:\d+", line)[0]
+        with urllib.request.urlopen(url, timeout=PATIENCE) as reply:
+            assert reply.status == 200
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (0, "Stopped.\n", "")
+
+
+def test_mesh_given_to_the_page_is_shown():
+    vertices, faces = ball(1)
+    page = start_demo("mesh", count=5, mesh=Triangles(vertices, faces))
+    try:
+        until(lambda: page.simulation.frame is not None)
+        assert len(page.simulation.rows) == len(faces) + 5
+    finally:
+        page.stop()
