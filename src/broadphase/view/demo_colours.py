@@ -14,6 +14,7 @@ __all__ = [
     "ASKED",
     "CELLS",
     "CONTACT",
+    "FAST",
     "GROUND",
     "LEVELS",
     "SELECTED",
@@ -31,6 +32,8 @@ Colour = tuple[int, int, int]
 TOUCHING: Colour = (0xD5, 0x5E, 0x00)
 TOUCHED: Colour = (0x9A, 0x48, 0x0C)
 """For what stands still, and is touched."""
+FAST: Colour = (0xFF, 0xFF, 0xFF)
+"""For bullets and their like."""
 APART: Colour = (0x8A, 0x9B, 0xB0)
 STILL: Colour = (0x4A, 0x55, 0x63)
 ASKED: Colour = (0x56, 0xB4, 0xE9)

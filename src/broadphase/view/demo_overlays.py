@@ -22,7 +22,7 @@ MOST_CELLS = 4000
 """More of them than this hide each other, and the browser takes long for the lines: the deepest are left out."""
 MOST_CONTACTS = 4000
 _LIFT = 0.06  # over flat things, in lengths of the picture
-_NORMAL = 0.35  # length of the line of a normal, in lengths of the picture
+_NORMAL = 0.2  # length of the line of a normal, in lengths of the picture
 
 _CORNERS = {2: np.array([[0, 0], [1, 0], [1, 1], [0, 1]]), 3: np.array(list(np.ndindex(2, 2, 2)))}
 _EDGES = {
@@ -100,7 +100,7 @@ class Overlays:
         self._lines("normals", lines, np.broadcast_to(np.array(SELECTED, np.uint8), (len(lines), 2, 3)).copy(), 2.0)
         self.hide("points of contact")
         self._handles["points of contact"] = self._scene.add_point_cloud(
-            "/over/contacts", places, CONTACT, point_size=0.05, point_shape="circle", precision="float32"
+            "/over/contacts", places, CONTACT, point_size=0.035, point_shape="circle", precision="float32"
         )
 
     def draw_question(self, place: Any, size: float, is_ball: bool) -> None:

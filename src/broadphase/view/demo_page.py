@@ -14,7 +14,17 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.io.extras import import_extra
-from broadphase.view.demo_colours import APART, ASKED, GROUND, SELECTED, STILL, TOUCHED, TOUCHING, colours_of_cells
+from broadphase.view.demo_colours import (
+    APART,
+    ASKED,
+    FAST,
+    GROUND,
+    SELECTED,
+    STILL,
+    TOUCHED,
+    TOUCHING,
+    colours_of_cells,
+)
 from broadphase.view.demo_controls import ASK_BALL, BY_CELL, NOTHING, Chart, Controls
 from broadphase.view.demo_figures import as_html
 from broadphase.view.demo_overlays import Overlays
@@ -306,6 +316,7 @@ class DemoPage:
         else:
             table[:] = APART
             table[world.kinds == 1] = STILL
+            table[world.fast] = FAST
             touching = simulation.touching_rows()
             table[touching] = TOUCHING
             table[touching[world.kinds[touching] == 1]] = TOUCHED if simulation.scene.lights_still else STILL
@@ -315,7 +326,7 @@ class DemoPage:
             table[asked] = ASKED
             self._overlays.draw_triangles("asked", asked, ASKED)
         table[self._selected_rows()] = SELECTED
-        chosen: NDArray[np.uint8] = table[rows]
+        chosen: NDArray[np.uint8] = table if len(rows) == len(table) else table[rows]
         return chosen
 
     # Cameras.

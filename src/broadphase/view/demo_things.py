@@ -11,6 +11,8 @@ from broadphase.view.demo_colours import linear
 from broadphase.view.stage import BALL, BOX, CAPSULE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from broadphase.view.stage import Stage
@@ -34,17 +36,22 @@ class Things:
         Where to draw.
     stage : Stage
         What to draw.
+
+    Attributes
+    ----------
+    as_points : bool
+        Whether there are too many for solids.
     """
 
     def __init__(self, scene: Any, stage: Stage) -> None:
         self._scene, self._stage = scene, stage
         self._handles: dict[str, Any] = {}
-        self.sent = 0
-
-    @property
-    def as_points(self) -> bool:
-        """Whether there are too many for solids."""
-        return len(self._stage.world) > MOST_INSTANCES and self._stage.mesh is None
+        self._rows = np.empty(0, np.int32)
+        self._groups: dict[str, Any] = {}  # which of the rows each handle draws
+        self._heights: NDArray[np.float32] | None = None
+        self._turns = False
+        self._renewals = -1
+        self.as_points = len(stage.world) > MOST_INSTANCES and stage.mesh is None
 
     def draw(self, rows: Rows, colours: NDArray[np.uint8], levels: NDArray[np.int32] | None = None) -> None:
         """Draw rows, and nothing else.
@@ -56,32 +63,32 @@ class Things:
         levels : ndarray, shape (k,), int32, optional
             In how little detail; unset, in full.
         """
-        stage = self._stage
-        places = stage.places(rows)
+        places = self._stage.places(rows)
         if self.as_points:
             self._draw_points(rows, places, colours)
             return
-        colours = linear(colours)
-        sizes, forms = stage.sizes(rows), stage.forms(rows)
-        if stage.dimension == 2:
-            sizes[:, 2] = _DEPTH
-            places[:, 2] = (rows % _FLAT_LIFTS) * (_DEPTH / _FLAT_LIFTS) - (stage.world.kinds[rows] == 1) * 2 * _DEPTH
-        turns = stage.turns(rows)
-        detail = np.zeros(len(rows), np.int32) if levels is None else np.minimum(levels, 2)
-        for form, looks in _looks(stage.dimension).items():
-            is_form = forms == form
-            for level, look in enumerate(looks):
-                chosen = is_form if len(looks) == 1 else is_form & (detail == level)
-                name = f"/things/{form}_{level}"
-                if len(looks) == 1 and level:
-                    break
-                self._draw_solids(name, look, places[chosen], turns[chosen], sizes[chosen], colours[chosen])
+        light = linear(colours)
+        is_known = self._renewals == self._stage.renewals and np.array_equal(rows, self._rows)
+        if levels is not None or not is_known:
+            self._draw_anew(rows, places, light, levels)
+            return
+        if self._heights is not None:
+            places[:, 2] = self._heights
+        turns = self._stage.turns(rows) if self._turns else None
+        for name, chosen in self._groups.items():
+            handle = self._handles[name]
+            handle.batched_positions = places[chosen]
+            handle.batched_colors = light[chosen]
+            if turns is not None:
+                handle.batched_wxyzs = turns[chosen]
 
     def remove(self) -> None:
         """Take everything off the page."""
         for handle in self._handles.values():
             handle.remove()
         self._handles.clear()
+        self._groups.clear()
+        self._rows = np.empty(0, np.int32)
 
     def _draw_points(self, rows: Rows, places: NDArray[np.float32], colours: NDArray[np.uint8]) -> None:
         handle = self._handles.get("points")
@@ -93,30 +100,59 @@ class Things:
             return
         handle.points, handle.colors = places, colours
 
-    def _draw_solids(self, name: str, look: Any, places: Any, turns: Any, sizes: Any, colours: Any) -> None:
-        handle = self._handles.get(name)
-        if handle is None:
-            if len(places):
+    def _draw_anew(
+        self, rows: Rows, places: NDArray[np.float32], colours: NDArray[np.uint8], levels: NDArray[np.int32] | None
+    ) -> None:
+        """Draw rows that are not those that were drawn last, or not in the same detail."""
+        stage = self._stage
+        sizes, forms, turns = stage.sizes(rows), stage.forms(rows), stage.turns(rows)
+        if stage.dimension == 2:
+            sizes[:, 2] = _DEPTH
+            is_still = stage.world.kinds[rows] == 1
+            self._heights = np.float32(_DEPTH) * ((rows % _FLAT_LIFTS) / _FLAT_LIFTS - 2 * is_still).astype(np.float32)
+            places[:, 2] = self._heights
+        self._turns = bool(stage.world.spins.any())
+        self._rows, self._groups, self._renewals = rows.copy(), {}, stage.renewals
+        for name, look, chosen in _sorted_by_look(stage.dimension, forms, levels):
+            handle = self._handles.get(name)
+            if not chosen.any():
+                if handle is not None:
+                    handle.visible = False
+                continue
+            group: Any = slice(None) if chosen.all() else np.flatnonzero(chosen)
+            self._groups[name] = group
+            if handle is None:
                 self._handles[name] = self._scene.add_batched_meshes_simple(
-                    name,
+                    f"/things/{name}",
                     *look(),
-                    turns,
-                    places,
-                    batched_scales=sizes,
-                    batched_colors=colours,
+                    turns[group],
+                    places[group],
+                    batched_scales=sizes[group],
+                    batched_colors=colours[group],
                     lod="off",
                     cast_shadow=False,
                     receive_shadow=False,
                 )
-            return
-        if not len(places):
-            handle.visible = False
-            return
-        handle.visible = True
-        handle.batched_positions = places
-        handle.batched_wxyzs = turns
-        handle.batched_scales = sizes
-        handle.batched_colors = colours
+                continue
+            handle.visible = True
+            handle.batched_positions = places[group]
+            handle.batched_wxyzs = turns[group]
+            handle.batched_scales = sizes[group]
+            handle.batched_colors = colours[group]
+
+
+def _sorted_by_look(
+    dimension: int, forms: NDArray[np.uint8], levels: NDArray[np.int32] | None
+) -> Iterator[tuple[str, Any, NDArray[np.bool_]]]:
+    """Give for each mesh its name, what makes it, and which things look like it."""
+    for form, looks in _looks(dimension).items():
+        is_form = forms == form
+        for level, look in enumerate(looks):
+            if levels is None:
+                chosen = is_form if level == 0 else np.zeros(len(forms), np.bool_)
+            else:
+                chosen = is_form & (np.minimum(levels, len(looks) - 1) == level)
+            yield f"{form}_{level}", look, chosen
 
 
 def _looks(dimension: int) -> dict[int, tuple[Any, ...]]:

@@ -239,7 +239,9 @@ class Simulation:
             return None
         frame = self.stage.step(self.speed)
         self.frame = frame
-        self._rows = self.stage.world.rows
+        rows = self.stage.world.rows
+        if not np.array_equal(rows, self._rows):
+            self._rows = rows
         now = self._clock()
         stats = frame.stats
         self._moments.append((now, 1e3 * stats["seconds_of_broad_phase"], 1e3 * stats["seconds_of_narrow_phase"]))

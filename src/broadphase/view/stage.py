@@ -51,6 +51,8 @@ class Stage:
         From lengths of the world to lengths of the picture.
     seconds : float
         What the last step of the world took.
+    renewals : int
+        How often rows were found to be other things than before.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Stage:
         self.extent: Floats = corners[1] - corners[0]
         self.scale = VIEW_SIZE / float(self.extent.max())
         self.seconds = 0.0
+        self.renewals = 0
         self._known = np.full(0, -1, np.int64)
         self._forms = np.empty(0, np.uint8)
         self._sizes = np.empty((0, 3), np.float32)
@@ -171,6 +174,7 @@ class Stage:
         if not fresh.any():
             return
         self._known[rows] = handles
+        self.renewals += 1
         fresh_rows = rows[fresh]
         for layer in np.unique(self.world.layers[fresh_rows]):
             self._learn_alike(fresh_rows[self.world.layers[fresh_rows] == layer])
