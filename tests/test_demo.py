@@ -1,10 +1,13 @@
 """The demo without its page: scenes, figures, questions."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import broadphase as bp
 from broadphase.view import demo_meshes
+from broadphase.view.demo_cameras import matrix_of, viewpoint
 from broadphase.view.demo_colours import APART, CELLS, TOUCHING, colours_of_cells, css, linear
 from broadphase.view.demo_figures import as_html
 from broadphase.view.demo_overlays import edges_of
@@ -413,3 +416,28 @@ def test_colours_tell_cells_apart():
     assert len(np.unique(colours_of_cells(np.arange(64)), axis=0)) > 4
     assert css(TOUCHING) == "#d55e00"
     assert linear(np.array([0, 255, 128], np.uint8)).tolist() == [0, 255, 55]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "machine_gun"])
+@pytest.mark.parametrize("aspect", [0.5, 2.0])
+def test_everything_is_in_the_picture(name, aspect):
+    scene, stage = scene_named(name), small(name).stage
+    half = stage.extent * stage.scale / 2
+    corners = np.array(list(np.ndindex(2, 2, 2))) * 2 * half - half
+    for angle in np.linspace(0, 7, 5):
+        looking = SimpleNamespace(fov=1.3, aspect=aspect, up_direction=(0, 1, 0))
+        looking.position, looking.look_at = viewpoint(scene.camera, stage, angle, looking)
+        seen = np.c_[corners, np.ones(8)] @ matrix_of(looking).T
+        assert (np.abs(seen[:, :2] / seen[:, 3:]) <= 1.1).all()
+        assert (seen[:, 3] > 0).all()
+
+
+def test_flying_camera_stays_within_and_turns_smoothly():
+    stage = Simulation("machine_gun").stage
+    half = stage.extent * stage.scale / 2
+    path = [viewpoint("fly", stage, angle, None) for angle in np.linspace(0, 4 * np.pi, 2000)]
+    places, targets = (np.array(part) for part in zip(*path, strict=True))
+    assert (np.abs(places) <= half).all()
+    ahead = (targets - places) / np.linalg.norm(targets - places, axis=1, keepdims=True)
+    assert (ahead[1:] * ahead[:-1]).sum(axis=1).min() > 0.99
+    assert np.abs(np.diff(places, axis=0)).max() < 0.05

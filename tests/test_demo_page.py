@@ -103,7 +103,7 @@ def test_every_control_does_something(page):
     controls.ask.value = "ball"
     until(lambda: "ball asks" in page._overlays._handles and "box asks" not in page._overlays._handles)
     controls.ask.value = "nothing"
-    until(lambda: page._probe is None)
+    until(lambda: page._pointing._probe is None)
     controls.size.value, controls.speed.value, controls.colour.value = 1.0, 1.0, "state"
 
 
@@ -113,10 +113,10 @@ def test_click_and_rectangle_say_what_they_found(page):
     simulation = page.simulation
     place = simulation.stage.places(simulation.rows)[0]
     eye = place + np.array([0, 0, 9])
-    page.wish("click", lambda: page._click(SimpleNamespace(ray_origin=eye, ray_direction=[0, 0, -1])))
+    page.wish("click", lambda: page._pointing.click(SimpleNamespace(ray_origin=eye, ray_direction=[0, 0, -1])))
     until(lambda: answer(page).startswith("The ray hit rectangles"))
     until(lambda: "label" in page._overlays._handles)
-    page.wish("click", lambda: page._click(SimpleNamespace(ray_origin=eye, ray_direction=[0, 0, 1])))
+    page.wish("click", lambda: page._pointing.click(SimpleNamespace(ray_origin=eye, ray_direction=[0, 0, 1])))
     until(lambda: answer(page) == "The ray hit nothing.")
     camera = SimpleNamespace(
         position=np.array([0.0, 0, 12]),
@@ -126,10 +126,10 @@ def test_click_and_rectangle_say_what_they_found(page):
         aspect=1.0,
     )
     event = SimpleNamespace(screen_min=(0.0, 0.0), screen_max=(1.0, 1.0), client=SimpleNamespace(camera=camera))
-    page.wish("select", lambda: page._select(event))
+    page.wish("select", lambda: page._pointing.select(event))
     until(lambda: answer(page) == f"{len(simulation.rows):,} things are in the rectangle.")
     event.screen_max = (0.0, 0.0)
-    page.wish("select", lambda: page._select(event))
+    page.wish("select", lambda: page._pointing.select(event))
 
 
 def test_all_scenes_are_shown_one_after_the_other(page):

@@ -11,8 +11,6 @@ from broadphase.view.demo_scenes import SCENES
 from broadphase.view.simulation import METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from broadphase.view.demo_scenes import DemoScene
@@ -31,14 +29,18 @@ class Controls:
     ----------
     gui : viser.GuiApi
     simulation : Simulation
+
+    Attributes
+    ----------
+    scenes : dict of str to DemoScene
+        Those to choose from, by title.
     """
 
     def __init__(self, gui: Any, simulation: Simulation) -> None:
         self._gui = gui
-        titles = [scene.title for scene in SCENES]
-        if simulation.scene.title not in titles:
-            titles.append(simulation.scene.title)
-        self.scene = gui.add_dropdown("Scene", titles, initial_value=simulation.scene.title)
+        here = simulation.scene
+        self.scenes = {scene.title: scene for scene in (*SCENES, here)}
+        self.scene = gui.add_dropdown("Scene", tuple(self.scenes), initial_value=here.title)
         self.method = gui.add_dropdown(
             "Method",
             METHODS,
@@ -114,8 +116,3 @@ class Chart:
 
 def _note(text: str) -> str:
     return f'<div id="bp-answer" style="padding:4px 14px;font-size:13px;color:#d7dde6">{text}</div>'
-
-
-def when_changed(element: Any, do: Callable[[], None]) -> None:
-    """Have something done when a person, or the page, changes the value of an element."""
-    element.on_update(lambda _: do())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from broadphase.view.demo_colours import ASKED, TOUCHING, css
 
 if TYPE_CHECKING:
-    from broadphase.view.simulation import Figures
+    from broadphase.view.figures import Figures
 
 __all__ = ["as_html", "headline"]
 

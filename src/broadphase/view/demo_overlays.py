@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     import broadphase as bp
-    from broadphase.view.simulation import Picked
     from broadphase.view.stage import Stage
 
 __all__ = ["Overlays", "edges_of"]
@@ -125,14 +124,29 @@ class Overlays:
             )
         handle.position = tuple(float(one) for one in place)
 
-    def draw_picked(self, picked: Picked, text: str, place: Any) -> None:
-        """Write beside a thing what it is, and draw the normal where it was hit."""
+    def draw_label(self, text: str, place: Any) -> None:
+        """Write beside a thing what it is."""
         handle = self._handles.get("label")
         where = tuple(float(one) for one in place)
         if handle is None:
             self._handles["label"] = self._scene.add_label("/over/label", text, position=where)
         else:
             handle.text, handle.position = text, where
+
+    def draw_camera(self, camera: Any) -> None:
+        """Draw the frustum of a camera of the page."""
+        self.hide("camera")
+        self._handles["camera"] = self._scene.add_camera_frustum(
+            "/over/camera",
+            fov=camera.fov,
+            aspect=camera.aspect,
+            scale=0.6,
+            color=SELECTED,
+            wxyz=camera.wxyz,
+            position=camera.position,
+            cast_shadow=False,
+            receive_shadow=False,
+        )
 
     def _draw_bounds(self) -> None:
         stage = self._stage

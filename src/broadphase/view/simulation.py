@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +11,7 @@ import numpy as np
 import broadphase as bp
 from broadphase.view.demo_scenes import DemoScene, scene_named
 from broadphase.view.examination import Examination, cells_of, examine
+from broadphase.view.figures import Figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,71 +23,13 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int32]
 
-__all__ = ["METHODS", "Figures", "Picked", "Simulation"]
+__all__ = ["METHODS", "Picked", "Simulation"]
 
 METHODS = ("auto", *(method.name for method in bp.METHODS))
 """What can be chosen."""
 
 _HISTORY = 10.0  # seconds
 _SHARE_OF_EXAMINING = 0.1  # of the time: how much of it may go into looking closer
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What is on the screen.
-
-    Attributes
-    ----------
-    method : str
-        What was chosen: "auto" or a name.
-    used : str
-        The method that does the work.
-    why : str
-        Why this one.
-    reason : str
-        What the world says about its last step.
-    count : int
-        Things in the world.
-    depth, parts, parts_name
-        See `Examination`.
-    broad_ms, narrow_ms, step_ms : float
-        Of the last step, in milliseconds.
-    tests : int
-        Tests of two boxes.
-    brute_force_tests : int
-        How many testing all against all takes.
-    pairs : int
-        Pairs that the broad phase left to the exact test.
-    hits : int
-        Pairs that touch.
-    enters, exits : int
-        Events of the last step.
-    fps : float
-        Steps a second.
-    drawn, culled : int
-        Things that the camera sees, and others; 0 and 0 where that is not asked.
-    """
-
-    method: str
-    used: str
-    why: str
-    reason: str
-    count: int
-    depth: int
-    parts: int
-    parts_name: str
-    broad_ms: float
-    narrow_ms: float
-    step_ms: float
-    tests: int
-    brute_force_tests: int
-    pairs: int
-    hits: int
-    enters: int
-    exits: int
-    fps: float
-    drawn: int
-    culled: int
 
 
 class Picked(NamedTuple):
@@ -269,8 +211,10 @@ class Simulation:
         """
         last, now = self._examination, self._clock()
         due = last is None or now - self._examined_at > self._examining / _SHARE_OF_EXAMINING
-        if last is None or fresh or (due and not self.paused) or (outline and last.outline is None and due):
-            last = self._examination = examine(self.stage.world, self.frame, outline=outline)
+        had_cells = last is not None and last.outline is not None
+        lacks_cells = outline and not had_cells and (last is None or last.method != "brute_force")
+        if last is None or fresh or lacks_cells or (due and not self.paused):
+            last = self._examination = examine(self.stage.world, self.frame, outline=outline or had_cells)
             self._examined_at = self._clock()
             self._examining = self._examined_at - now
         return last

@@ -1,0 +1,120 @@
+"""The cameras of the demo: where they are, how they move, and what they see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import broadphase as bp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from broadphase.view.demo_scenes import DemoScene
+    from broadphase.view.stage import Stage
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Cameras", "matrix_of", "viewpoint"]
+
+_ROUND = 60.0  # seconds for once around, or to and fro
+_NEAR, _FAR = 0.01, 1000.0  # those of viser, in lengths of the picture
+_RESIZED = 0.02  # share by which the picture's form must change
+_ROOM = 1.06  # around what is in the picture
+_CUBE = 0.93  # of the ball around it that a cube fills in the picture
+
+
+class Cameras:
+    """The cameras of all who look at the page.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    wish : callable
+        Called with a name and a function, to have it done between two steps.
+    """
+
+    def __init__(self, server: Any, wish: Callable[[str, Callable[[], None]], None]) -> None:
+        self._server = server
+        self._wish = wish
+        self._angle = 0.0
+        self.moved = False
+        server.on_client_connect(lambda client: wish(f"greet {client.client_id}", lambda: self._greet(client)))
+
+    def set_stage(self, scene: DemoScene, stage: Stage) -> None:
+        """Look at another scene."""
+        self._scene, self._stage, self._angle = scene, stage, 0.0
+        for client in self._server.get_clients().values():
+            self._place(client)
+
+    def move(self, seconds: float) -> None:
+        """Go on along the path of the scene."""
+        if self._scene.camera == "still":
+            return
+        self._angle += 2 * np.pi * seconds / _ROUND
+        for client in self._server.get_clients().values():
+            self._place(client)
+
+    def last(self) -> Any:
+        """Give the camera of who came last; None where nobody looks."""
+        clients = list(self._server.get_clients().values())
+        return clients[-1].camera if clients else None
+
+    def _greet(self, client: Any) -> None:
+        """See to it that the picture fits, also when panels or the window have changed their size."""
+        fitted = client.camera.aspect
+        self._place(client)
+
+        def follow(camera: Any) -> None:
+            nonlocal fitted
+            self.moved = True
+            if abs(camera.aspect / fitted - 1) > _RESIZED:
+                fitted = camera.aspect
+                self._wish(f"fit {client.client_id}", lambda: self._place(client))
+
+        client.camera.on_update(follow)
+
+    def _place(self, client: Any) -> None:
+        position, target = viewpoint(self._scene.camera, self._stage, self._angle, client.camera)
+        with client.atomic():
+            client.camera.up_direction = (0.0, 1.0, 0.0)
+            client.camera.position = position
+            client.camera.look_at = target
+
+
+def viewpoint(path: str, stage: Stage, angle: float, camera: Any) -> tuple[Floats, Floats]:
+    """Give where a camera is, and where it looks: such that everything is in the picture, unless it flies through.
+
+    Parameters
+    ----------
+    path : str
+        That of `DemoScene.camera`.
+    stage : Stage
+    angle : float
+        How far it is on its path, in radians.
+    camera
+        Has ``fov`` and ``aspect``.
+    """
+    half = 0.5 * stage.extent * stage.scale
+    if path == "fly":
+        # To and fro through the middle of the longest side, looking ahead; turning at its ends.
+        rounds, turned = np.divmod(angle / np.pi, 1.0)
+        yaw = np.pi * (rounds + np.clip(5.0 * turned - 4.0, 0.0, 1.0))
+        place = half * np.array([0.12 * np.sin(2 * angle), 0.1, -0.95 * np.cos(angle)])
+        return place, place + np.array([np.sin(yaw), -0.05, np.cos(yaw)])
+    high = np.tan(camera.fov / 2)
+    wide = high * camera.aspect
+    if stage.dimension == 2:
+        return np.array([0.0, 0.0, _ROOM * max(half[1] / high, half[0] / wide)]), np.zeros(3)
+    away = _ROOM * _CUBE * float(np.linalg.norm(half)) / np.sin(np.arctan(min(high, wide)))
+    direction = np.array([np.sin(angle + 0.6), 0.4 + 0.2 * np.sin(2 * angle), np.cos(angle + 0.6)])
+    return away * direction / np.linalg.norm(direction), np.zeros(3)
+
+
+def matrix_of(camera: Any) -> Floats:
+    """Give the matrix of a camera of the page: projection times view."""
+    view = bp.look_at(camera.position, camera.look_at, camera.up_direction)
+    return bp.perspective(camera.fov, camera.aspect, _NEAR, _FAR) @ view
