@@ -1,16 +1,9 @@
 """The demo without its page: scenes, figures, questions."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.view import demo_meshes
-from broadphase.view.demo_cameras import matrix_of, viewpoint
-from broadphase.view.demo_colours import APART, CELLS, TOUCHING, colours_of_cells, css, linear
-from broadphase.view.demo_figures import as_html
-from broadphase.view.demo_overlays import edges_of
 from broadphase.view.demo_scenes import SCENES, scene_named
 from broadphase.view.examination import cells_of, examine
 from broadphase.view.simulation import METHODS, Simulation
@@ -21,10 +14,6 @@ SMALL = {"boxes_10k": 500, "boxes_100k": 500, "clusters": 500}
 
 def small(name, **options):
     return Simulation(name, count=SMALL.get(name), **options)
-
-
-IDS = ("title", "text", "factor", "headline", "method", "why", "count", "broad", "narrow", "tests", "brute", "pairs")
-IDS += ("hits", "events", "depth", "fps")
 
 
 class Clock:
@@ -344,100 +333,3 @@ def test_examination_of_what_hardly_moves_is_of_the_tree():
     assert looked.tests >= simulation.frame.stats["candidates"]
     assert "20 of" in looked.why
     assert len(looked.outline.level) == looked.parts
-
-
-@pytest.mark.parametrize("method", ["auto", "brute_force", "octree"])
-def test_html_shows_every_figure(method):
-    simulation = Simulation("rectangles", method=method)
-    simulation.tick()
-    figures = simulation.figures()
-    text = as_html("<Title>", "a & b", figures, paused=True)
-    for name in IDS:
-        assert f'id="bp-{name}"' in text
-    assert "&lt;Title&gt;" in text
-    assert "a &amp; b" in text
-    assert ("all against all</p>" in text) == (method == "brute_force")
-    assert "fewer tests" in text or method == "brute_force"
-    assert ">paused<" in text
-    assert "drawn" not in text
-
-
-SOLIDS = {
-    "box": demo_meshes.box(),
-    "ball": demo_meshes.ball(2),
-    "octahedron": demo_meshes.ball(0),
-    "capsule": demo_meshes.capsule(),
-    "knot": demo_meshes.knot(),
-}
-
-
-@pytest.mark.parametrize("name", SOLIDS)
-def test_solids_are_closed_and_look_outwards(name):
-    vertices, faces = SOLIDS[name]
-    assert (vertices.dtype, faces.dtype) == (np.float32, np.uint32)
-    corners = vertices[faces].astype(float)
-    _, same = np.unique(vertices.round(5), axis=0, return_inverse=True)
-    edges = same.reshape(-1)[faces][:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
-    edges = edges[edges[:, 0] != edges[:, 1]]  # the poles of the capsule
-    there, back = (set(map(tuple, way.tolist())) for way in (edges, edges[:, ::-1]))
-    assert there == back
-    volume = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6
-    assert volume > 0
-    if name != "knot":
-        np.testing.assert_allclose(vertices.max(axis=0), 0.5, atol=1e-6)
-        np.testing.assert_allclose(vertices.min(axis=0), -0.5, atol=1e-6)
-    else:
-        assert np.abs(vertices).max() < 10
-
-
-@pytest.mark.parametrize("mesh", [demo_meshes.tile(), demo_meshes.disc()])
-def test_flat_solids_look_upwards(mesh):
-    vertices, faces = mesh
-    corners = vertices[faces].astype(float)
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    assert (normals[:, 2] >= -1e-9).all()
-    assert np.abs(vertices).max() == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize("d", [2, 3])
-def test_edges_of_a_box_are_its_edges(d):
-    lines = edges_of(np.array([[[0.0] * d, [1, 2, 3][:d]]]))
-    assert lines.shape == (4 if d == 2 else 12, 2, d)
-    lengths = np.abs(lines[:, 1] - lines[:, 0])
-    assert ((lengths > 0).sum(axis=1) == 1).all()
-    assert lengths.sum() == {2: 6, 3: 24}[d]
-    assert len(np.unique(np.sort(lines, axis=1).reshape(len(lines), -1), axis=0)) == len(lines)
-
-
-def test_colours_tell_cells_apart():
-    colours = colours_of_cells(np.array([-1, 0, 1, 2, 3]))
-    assert colours[0].tolist() == list(APART)
-    assert all(colour in CELLS.tolist() for colour in colours[1:].tolist())
-    assert len(np.unique(colours_of_cells(np.arange(64)), axis=0)) > 4
-    assert css(TOUCHING) == "#d55e00"
-    assert linear(np.array([0, 255, 128], np.uint8)).tolist() == [0, 255, 55]
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "machine_gun"])
-@pytest.mark.parametrize("aspect", [0.5, 2.0])
-def test_everything_is_in_the_picture(name, aspect):
-    scene, stage = scene_named(name), small(name).stage
-    half = stage.extent * stage.scale / 2
-    corners = np.array(list(np.ndindex(2, 2, 2))) * 2 * half - half
-    for angle in np.linspace(0, 7, 5):
-        looking = SimpleNamespace(fov=1.3, aspect=aspect, up_direction=(0, 1, 0))
-        looking.position, looking.look_at = viewpoint(scene.camera, stage, angle, looking)
-        seen = np.c_[corners, np.ones(8)] @ matrix_of(looking).T
-        assert (np.abs(seen[:, :2] / seen[:, 3:]) <= 1.1).all()
-        assert (seen[:, 3] > 0).all()
-
-
-def test_flying_camera_stays_within_and_turns_smoothly():
-    stage = Simulation("machine_gun").stage
-    half = stage.extent * stage.scale / 2
-    path = [viewpoint("fly", stage, angle, None) for angle in np.linspace(0, 4 * np.pi, 2000)]
-    places, targets = (np.array(part) for part in zip(*path, strict=True))
-    assert (np.abs(places) <= half).all()
-    ahead = (targets - places) / np.linalg.norm(targets - places, axis=1, keepdims=True)
-    assert (ahead[1:] * ahead[:-1]).sum(axis=1).min() > 0.99
-    assert np.abs(np.diff(places, axis=0)).max() < 0.05
