@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.view.demo_figures import as_html
 from broadphase.view.demo_scenes import SCENES, scene_named
 from broadphase.view.examination import cells_of, examine
 from broadphase.view.simulation import METHODS, Simulation
@@ -191,6 +192,15 @@ def test_bullets_come_and_go_with_their_looks():
     assert "bullets" in simulation.stage.name(int(bullets[0]))
 
 
+def test_octree_keeps_cells_where_bullets_fly():
+    simulation = Simulation("machine_gun", method="octree")
+    for _ in range(120):
+        simulation.tick()
+    figures = simulation.figures()
+    assert 0 < figures.cells_freed < 30
+    assert 'id="bp-kept"' in as_html("", "", figures, paused=False)
+
+
 def test_history_is_of_ten_seconds():
     clock = Clock()
     simulation = small("clusters", clock=clock)
@@ -260,6 +270,8 @@ def test_look_says_what_is_seen_and_in_which_detail():
     figures = simulation.figures()
     assert figures.drawn == len(seen.rows) > 0
     assert figures.drawn + figures.culled == figures.count
+    assert sum(figures.details) == figures.drawn
+    assert ">in full, less, least detail<" in as_html("", "", figures, paused=False)
     assert set(np.unique(seen.levels)) <= {0, 1, 2}
     with pytest.raises(ValueError, match="in space"):
         Simulation("rectangles").look(camera())

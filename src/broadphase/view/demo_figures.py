@@ -29,11 +29,13 @@ _STYLE = (
 
 def headline(figures: Figures) -> tuple[str, str]:
     """Say why it is fast, in a few words and in a line."""
-    whole, made = figures.brute_force_tests, max(1, figures.tests)
+    whole = figures.brute_force_tests
     if figures.used == "brute_force":
         return "all against all", f"This frame needed {whole:,} tests. Choose another method, and look."
+    if not figures.tests:
+        return "not one test", f"All against all (n²) would be {whole:,} tests; this frame needed none."
     return (
-        f"{whole / made:,.0f}× fewer tests",
+        f"{whole / figures.tests:,.0f}× fewer tests",
         f"All against all (n²) would be {whole:,} tests; this frame needed {figures.tests:,}.",
     )
 
@@ -53,7 +55,11 @@ def as_html(title: str, text: str, figures: Figures, paused: bool) -> str:
         ("frames a second", "fps", "paused" if paused else f"{figures.fps:.0f}"),
     ]
     if figures.drawn or figures.culled:
-        rows.append(("drawn / culled", "drawn", f"{figures.drawn:,} / {figures.culled:,}"))
+        rows.append(("drawn / not in view", "drawn", f"{figures.drawn:,} / {figures.culled:,}"))
+        rows.append(("in full, less, least detail", "details", " / ".join(f"{one:,}" for one in figures.details)))
+    if figures.cells_idle or figures.cells_freed:
+        kept = f"{figures.cells_idle:,} / {figures.cells_freed:,}"
+        rows.append(("empty cells kept / given back", "kept", kept))
     cells = "".join(f'<tr><td>{name}</td><td id="bp-{key}">{value}</td></tr>' for name, key, value in rows)
     factor, line = headline(figures)
     chosen = figures.used if figures.method != "auto" else f"auto → {figures.used}"

@@ -38,6 +38,8 @@ class Examination:
         What they are.
     bytes : int
         What the index weighs.
+    cells_idle, cells_freed : int
+        Empty cells of an octree that live on, and those that it has given back so far; 0 for others.
     outline : Outline or None
         The cells; None for a method that has none, or if nobody wanted them.
     """
@@ -49,6 +51,8 @@ class Examination:
     parts: int
     parts_name: str
     bytes: int
+    cells_idle: int
+    cells_freed: int
     outline: bp.Outline | None
 
 
@@ -95,7 +99,16 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
     parts_name = "cells" if "cells" in stats else "nodes"
     shape = index.outline() if outline and method != "brute_force" else None
     return Examination(
-        method, why, int(tests), int(stats["depth"]), int(stats[parts_name]), parts_name, int(stats["bytes"]), shape
+        method=method,
+        why=why,
+        tests=int(tests),
+        depth=int(stats["depth"]),
+        parts=int(stats[parts_name]),
+        parts_name=parts_name,
+        bytes=int(stats["bytes"]),
+        cells_idle=len(stats.get("lives", ())),
+        cells_freed=int(stats.get("cells_freed", 0)),
+        outline=shape,
     )
 
 

@@ -41,6 +41,10 @@ class Figures:
         Steps a second.
     drawn, culled : int
         Things that the camera sees, and others; 0 and 0 where that is not asked.
+    details : tuple of int
+        How many of those that are drawn are drawn in full, in less and in the least detail.
+    cells_idle, cells_freed : int
+        Empty cells of an octree that live on, and those that it has given back so far; 0 and 0 for other methods.
     """
 
     method: str
@@ -63,3 +67,6 @@ class Figures:
     fps: float
     drawn: int
     culled: int
+    details: tuple[int, ...]
+    cells_idle: int
+    cells_freed: int

@@ -249,6 +249,9 @@ class Simulation:
             fps=(len(recent) - 1) / span if span > 0 else 0.0,
             drawn=0 if self.seen is None else self.seen.drawn,
             culled=0 if self.seen is None else self.seen.culled,
+            details=() if self.seen is None else tuple(len(self.seen.of_level(level)) for level in range(3)),
+            cells_idle=looked.cells_idle,
+            cells_freed=looked.cells_freed,
         )
 
     def history(self, points: int = 200) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
