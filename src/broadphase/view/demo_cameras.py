@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,8 @@ _ROUND = 60.0  # seconds for once around, or to and fro
 _NEAR, _FAR = 0.01, 1000.0  # those of viser, in lengths of the picture
 _RESIZED = 0.02  # share by which the picture's form must change
 _ROOM = 1.06  # around what is in the picture
+_UP = (0.0, 1.0, 0.0)
+_USUAL = SimpleNamespace(fov=np.deg2rad(75.0), aspect=1.0)  # until the browser tells
 _CUBE = 0.93  # of the ball around it that a cube fills in the picture
 
 
@@ -47,6 +50,9 @@ class Cameras:
     def set_stage(self, scene: DemoScene, stage: Stage) -> None:
         """Look at another scene."""
         self._scene, self._stage, self._angle = scene, stage, 0.0
+        position, target = viewpoint(scene.camera, stage, 0.0, _USUAL)
+        initial = self._server.initial_camera
+        initial.up, initial.position, initial.look_at = _UP, tuple(position), tuple(target)
         for client in self._server.get_clients().values():
             self._place(client)
 
@@ -66,6 +72,7 @@ class Cameras:
     def _greet(self, client: Any) -> None:
         """See to it that the picture fits, also when panels or the window have changed their size."""
         fitted = client.camera.aspect
+        client.camera.up_direction = _UP
         self._place(client)
 
         def follow(camera: Any) -> None:
@@ -80,7 +87,6 @@ class Cameras:
     def _place(self, client: Any) -> None:
         position, target = viewpoint(self._scene.camera, self._stage, self._angle, client.camera)
         with client.atomic():
-            client.camera.up_direction = (0.0, 1.0, 0.0)
             client.camera.position = position
             client.camera.look_at = target
 

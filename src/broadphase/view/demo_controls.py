@@ -13,7 +13,6 @@ from broadphase.view.simulation import METHODS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.view.demo_scenes import DemoScene
     from broadphase.view.simulation import Simulation
 
 __all__ = ["Chart", "Controls"]
@@ -50,7 +49,6 @@ class Controls:
         self.count = gui.add_slider("Count", 1, 2, 1, 1)
         self.size = gui.add_slider("Size", 0.1, 4.0, 0.1, simulation.size)
         self.speed = gui.add_slider("Speed", 0.0, 4.0, 0.1, simulation.speed)
-        self.set_counts(simulation.scene, simulation.count)
         self.pause = gui.add_checkbox("Pause things", simulation.paused)
         self.pause_camera = gui.add_checkbox("Pause camera", False)
         with gui.add_folder("Show"):
@@ -69,8 +67,13 @@ class Controls:
             self.answer = gui.add_html(_note("Click a thing to cast a ray. Shift and drag to select."))
         self.mesh = gui.add_upload_button("Load a mesh", hint=".stl, .obj, .ply or .glb")
 
-    def set_counts(self, scene: DemoScene, count: int) -> None:
-        """Fit the slider of counts to a scene."""
+    def set_scene(self, simulation: Simulation) -> None:
+        """Show what makes sense for the scene."""
+        scene, stage, count = simulation.scene, simulation.stage, simulation.count
+        self.cull.visible = self.hold.visible = stage.dimension == 3
+        self.cull.value = scene.culled
+        self.pause_camera.visible = scene.camera != "still"
+        self.mesh.visible = stage.mesh is not None
         most = min(scene.counts[1], 5 * scene.count)
         step = max(1, most // 200)
         self.count.min, self.count.max, self.count.step = min(step, count), most, step

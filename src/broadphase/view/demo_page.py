@@ -167,6 +167,7 @@ class DemoPage:
 
     def _connect(self) -> None:
         controls, simulation = self.controls, self.simulation
+        controls.set_scene(simulation)
 
         def told(element: Any, name: str, do: Callable[[], None]) -> None:
             element.on_update(lambda _: self.wish(name, do))
@@ -184,19 +185,11 @@ class DemoPage:
         controls.mesh.on_upload(lambda event: self._load(event.target.value))
 
     def _set_stage(self) -> None:
-        simulation, controls = self.simulation, self.controls
-        scene = self._server.scene
+        simulation, controls, scene = self.simulation, self.controls, self._server.scene
         self._things = Things(scene, simulation.stage)
         self._overlays = Overlays(scene, simulation.stage)
         self._held = None
-        is_space = simulation.stage.dimension == 3
-        controls.cull.visible = controls.hold.visible = is_space
-        controls.cull.value, controls.hold.value = simulation.scene.culled, False
-        controls.scene.value = simulation.scene.title
-        controls.set_counts(simulation.scene, simulation.count)
-        controls.pause_camera.visible = simulation.scene.camera != "still"
-        controls.mesh.visible = simulation.stage.mesh is not None
-        simulation.seen = None
+        controls.hold.value = False
         self._pointing.set_stage(self._overlays)
         self._cameras.set_stage(simulation.scene, simulation.stage)
         self._dirty = True
@@ -204,6 +197,7 @@ class DemoPage:
     def _begin(self, scene: DemoScene) -> None:
         if scene.name != self.simulation.scene.name:
             self._replace(lambda: self.simulation.start(scene))
+            self.controls.set_scene(self.simulation)
 
     def _rebuild(self) -> None:
         count, size = int(self.controls.count.value), float(self.controls.size.value)
@@ -338,6 +332,8 @@ class DemoPage:
         def begin() -> None:
             mesh = read_triangles(file.name, file.content)
             self._replace(lambda: self.simulation.start(scene_named("mesh"), mesh=mesh))
+            self.controls.scene.value = self.simulation.scene.title
+            self.controls.set_scene(self.simulation)
             self.controls.say(f"{escape(file.name)}: {len(mesh.faces):,} triangles.")
 
         self.wish("mesh", begin)
