@@ -73,7 +73,6 @@ class Controls:
         self.cull.visible = self.hold.visible = stage.dimension == 3
         self.cull.value = scene.culled
         self.pause_camera.visible = scene.camera != "still"
-        self.mesh.visible = stage.mesh is not None
         most = min(scene.counts[1], 5 * scene.count)
         step = max(1, most // 200)
         self.count.min, self.count.max, self.count.step = min(step, count), most, step

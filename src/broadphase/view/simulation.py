@@ -318,7 +318,7 @@ class Simulation:
         part = bp.selection_matrix(whole, rectangle, viewport)
         return self._within(part)
 
-    def look(self, matrix: ArrayLike, distances: tuple[float, ...] = (6.0, 12.0)) -> bp.Visible:
+    def look(self, matrix: ArrayLike, distances: tuple[float, ...] = (3.0, 6.0)) -> bp.Visible:
         """Ask what a camera sees, and in which detail; `seen` keeps the answer.
 
         Parameters
