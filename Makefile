@@ -55,9 +55,12 @@ targets: $(DONE)/package $(DONE)/bench ## measure every speed target, and how fa
 	$(BIN)/python benchmarks/auto_regret.py
 
 .PHONY: pictures
-pictures: $(DONE)/package $(DONE)/test ## table and pictures of the README, from the figures of the last make bench
+pictures: $(DONE)/package $(DONE)/test ## pictures of README and docs, and tables from the figures of the last make bench
 	$(BIN)/python benchmarks/readme_table.py
 	$(BIN)/python docs/images/draw_overview.py
+	$(BIN)/python docs/images/draw_cells.py
+	$(BIN)/python docs/images/draw_contacts.py
+	$(BIN)/python docs/images/draw_plots.py
 
 .PHONY: check
 check: lint types layers core-check ## everything that judges the code: ruff, mypy, import-linter, clang-format, sanitizers

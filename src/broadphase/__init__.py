@@ -45,6 +45,7 @@ from broadphase.shapes import (
     Sphere,
     Triangle,
 )
+from broadphase.view.plotting import plot
 from broadphase.world.actor import Actor
 from broadphase.world.budgets import Budget
 from broadphase.world.frame import Frame
@@ -118,6 +119,7 @@ __all__ = [
     "overlaps",
     "pairs",
     "perspective",
+    "plot",
     "raycast",
     "selection_matrix",
     "time_of_impact",

@@ -1,0 +1,146 @@
+"""What a plot shows, one above the other, and in which colours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from broadphase.view import ink
+from broadphase.view.subject import Rays, Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from broadphase import Contacts
+    from broadphase.view.pieces import Pieces
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["WIDEST", "Layers", "Level"]
+
+WIDEST = 0.9  # points: of the edges of a few things
+DEEPEST_DRAWN = 12  # colours of more could not be told apart; what is deeper looks like this
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The cells of one level, and how they are drawn."""
+
+    number: int
+    lower: Floats
+    upper: Floats
+    colour: str
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """Everything that is asked for, found."""
+
+    subject: Subject
+    pieces: Pieces
+    touching: NDArray[np.bool_]  # by row
+    lines: NDArray[np.int32]  # pairs that are drawn
+    levels: list[Level]
+    contacts: Contacts | None
+    rays: Rays | None
+    labels: bool
+
+    @classmethod
+    def of(cls, what: Any, pairs: Any, cells: Any, contacts: Any, rays: Any, labels: bool) -> Layers:
+        """Find what is to be drawn."""
+        subject = Subject(what)
+        shown = subject.pairs(pairs)
+        touching = np.zeros(len(subject.boxes), np.bool_)
+        touching[shown.ravel()] = True
+        return cls(
+            subject,
+            subject.pieces(),
+            touching,
+            shown if pairs is not None else shown[:0],
+            [] if cells is False else list(_levels(subject, cells)),
+            None if contacts is False else subject.contacts(contacts),
+            None if rays is None else subject.cast(rays),
+            labels,
+        )
+
+    def looks(self) -> list[tuple[NDArray[np.bool_], str, str]]:
+        """Give which rows are drawn alike: flags, colour of the face, colour of the edge. Those below come first."""
+        still = self.subject.still
+        return [
+            (~self.touching & ~still, ink.APART, ink.APART_EDGE),
+            (~self.touching & still, ink.STILL, ink.STILL_EDGE),
+            (self.touching, ink.TOUCHING, ink.TOUCHING_EDGE),
+        ]
+
+    def extent(self) -> Floats:
+        """Give the corners of what is to be seen, rays and what they hit included, shape (2, d)."""
+        lower, upper = self.subject.extent()
+        if self.rays is not None and len(self.rays.origins):
+            ways = np.concatenate([self.rays.origins, self.rays.ends[self.rays.hits]])
+            lower, upper = np.minimum(lower, ways.min(axis=0)), np.maximum(upper, ways.max(axis=0))
+        return np.stack([lower, upper])
+
+    def edge_width(self) -> float:
+        """Say how thick edges are: the more there is, the thinner."""
+        return float(np.clip(18.0 / max(1, len(self.subject.rows)) ** 0.5, 0.15, WIDEST))
+
+    def contact_points(self) -> tuple[Floats, Floats]:
+        """Give all points of contact, and the normal at each."""
+        assert self.contacts is not None
+        which, place = np.nonzero(np.arange(self.contacts.points.shape[1]) < self.contacts.counts[:, np.newaxis])
+        return self.contacts.points[which, place], self.contacts.normals[which]
+
+    def arrow_length(self) -> float:
+        """Say how long normals are: so that they are seen beside a thing of middling size."""
+        boxes = self.subject.boxes[self.subject.rows]
+        lower, upper = self.subject.extent()
+        usual = float(np.median((boxes[:, 1] - boxes[:, 0]).max(axis=1))) if len(boxes) else 0.0
+        return max(0.5 * usual, 0.02 * float((upper - lower).max()))
+
+    def legend(self) -> list[Any]:
+        """Make the handles of a legend."""
+        rows, still = self.subject.rows, self.subject.still
+        kinds = [
+            (self.touching[rows].any(), "touching", ink.TOUCHING, ink.TOUCHING_EDGE),
+            ((~self.touching & ~still)[rows].any(), "apart", ink.APART, ink.APART_EDGE),
+            ((~self.touching & still)[rows].any(), "static", ink.STILL, ink.STILL_EDGE),
+        ]
+        handles: list[Any] = [
+            Patch(facecolor=face, edgecolor=edge, label=label) for is_there, label, face, edge in kinds if is_there
+        ]
+        if len(self.lines):
+            handles.append(Line2D([], [], color=ink.PAIR, linewidth=1.0, marker=".", label="pairs"))
+        for level in reversed(self.levels):
+            name = f"level {level.number}" if len(self.levels) > 1 else "cells"
+            handles.append(Patch(facecolor="none", edgecolor=level.colour, linewidth=level.width, label=name))
+        if self.contacts is not None:
+            handles.append(Line2D([], [], color=ink.CONTACT, marker="o", markersize=4, label="contacts"))
+        if self.rays is not None:
+            handles.append(Line2D([], [], color=ink.RAY, linestyle="--", marker="x", label="rays"))
+        return handles
+
+
+def _levels(subject: Subject, wanted: Any) -> Iterator[Level]:
+    outline = subject.outline()
+    there = np.unique(outline.level).tolist()
+    numbers = there if wanted is True else np.atleast_1d(np.asarray(wanted, np.int64)).tolist()
+    missing = [number for number in numbers if number not in there]
+    if missing:
+        raise ValueError(f"cells: there is no level {missing[0]}; there are {there}")
+    lower, upper = subject.extent()
+    beyond = 0.02 * (upper - lower)  # cells without an end go on to the border of the picture
+    deepest = min(max(there, default=0), DEEPEST_DRAWN)
+    colours = ink.level_colours(deepest + 1)
+    for number in sorted(numbers, reverse=True):
+        which = outline.level == number
+        depth = min(number, deepest)
+        width = 1.9 - 1.2 * depth / max(1, deepest)
+        ends = np.clip(outline.lower[which], lower - beyond, upper + beyond), outline.upper[which]
+        yield Level(number, ends[0], np.clip(ends[1], lower - beyond, upper + beyond), colours[depth], width)

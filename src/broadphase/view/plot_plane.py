@@ -1,0 +1,117 @@
+"""Plots of the plane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.collections import EllipseCollection, LineCollection, PolyCollection
+
+from broadphase.view import ink
+from broadphase.view.plot_layers import WIDEST
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from broadphase.view.plot_layers import Layers
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["draw_plane"]
+
+MANY = 20_000  # pieces, from which on a vector picture holds them as pixels: it would not open otherwise
+
+
+def draw_plane(axes: Any, layers: Layers) -> None:
+    """Draw into axes of Matplotlib, things below, then cells, pairs, rays and contacts."""
+    _draw_things(axes, layers)
+    for level in layers.levels:
+        cells = PolyCollection(list(_corners(level.lower, level.upper)), facecolors="none")
+        cells.set(edgecolor=level.colour, linewidth=level.width, zorder=3, rasterized=len(level.lower) > MANY)
+        axes.add_collection(cells, autolim=False)
+    middles = layers.subject.centers()
+    if len(layers.lines):
+        lines = LineCollection(list(middles[layers.lines]), colors=ink.PAIR, linewidths=0.9, zorder=4)
+        lines.set(capstyle="round", rasterized=len(layers.lines) > MANY)
+        axes.add_collection(lines, autolim=False)
+        ends = middles[np.unique(layers.lines)]
+        axes.scatter(*ends.T, s=7, color=ink.PAIR, linewidths=0, zorder=4)
+    if layers.rays is not None:
+        _draw_rays(axes, layers)
+    if layers.contacts is not None:
+        _draw_contacts(axes, layers)
+    if layers.labels:
+        for row in layers.subject.rows.tolist():
+            axes.text(*middles[row], str(row), fontsize=7, ha="center", va="center", zorder=7, clip_on=True)
+    _frame(axes, layers)
+
+
+def _draw_things(axes: Any, layers: Layers) -> None:
+    pieces, width = layers.pieces, layers.edge_width()
+    is_crowded = len(pieces.rows) > MANY
+    sizes = (layers.subject.boxes[:, 1] - layers.subject.boxes[:, 0]).prod(axis=1)
+    for form, which in pieces.by_form():
+        # Large ones below, so that small ones are seen.
+        ordered = which[np.argsort(-sizes[pieces.rows[which]], kind="stable")]
+        for place, (flags, face, edge) in enumerate(layers.looks()):
+            chosen = ordered[flags[pieces.rows[ordered]]]
+            if not len(chosen):
+                continue
+            look = {"zorder": 1 + 0.1 * place, "rasterized": is_crowded}
+            if form.name == "dot":
+                axes.scatter(*pieces.anchors[chosen].T, s=9, color=edge, linewidths=0, **look)
+                continue
+            if form.name == "line":
+                segments = LineCollection(list(pieces.vertices(form, chosen)), colors=edge, linewidths=max(width, 1.2))
+                segments.set(capstyle="round", **look)
+                axes.add_collection(segments, autolim=False)
+                continue
+            collection = _faces(axes, layers, form, chosen)
+            collection.set(facecolor=face, edgecolor=edge, linewidth=width, alpha=0.8, **look)
+            axes.add_collection(collection, autolim=False)
+
+
+def _faces(axes: Any, layers: Layers, form: Any, which: NDArray[np.int64]) -> Any:
+    """Make a collection of pieces of one form; discs are true circles, however far one looks into the picture."""
+    pieces = layers.pieces
+    if form.name != "disc":
+        return PolyCollection(list(pieces.vertices(form, which)))
+    across = 2 * np.sqrt((pieces.matrices[which, :, 0] ** 2).sum(axis=1))
+    places = {"offsets": pieces.anchors[which], "offset_transform": axes.transData}
+    return EllipseCollection(across, across, np.zeros(len(which)), units="xy", **places)
+
+
+def _draw_rays(axes: Any, layers: Layers) -> None:
+    rays = layers.rays
+    assert rays is not None
+    for flags, colour in ((rays.hits, ink.RAY), (~rays.hits, ink.MISS)):
+        ways = np.stack([rays.origins[flags], rays.ends[flags]], axis=1)
+        lines = LineCollection(list(ways), colors=colour, linewidths=1.1, linestyles=(0, (5, 2)), zorder=5)
+        axes.add_collection(lines, autolim=False)
+    axes.scatter(*rays.origins.T, s=12, color=ink.RAY, linewidths=0, zorder=5)
+    axes.scatter(*rays.ends[rays.hits].T, s=28, marker="x", color=ink.RAY, linewidths=1.6, zorder=6)
+
+
+def _draw_contacts(axes: Any, layers: Layers) -> None:
+    points, normals = layers.contact_points()
+    length, share = layers.arrow_length(), layers.edge_width() / WIDEST
+    look = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "color": ink.CONTACT, "zorder": 6}
+    if len(points):
+        heads = {"headwidth": 4.0, "headlength": 4.5, "headaxislength": 4.0}
+        axes.quiver(*points.T, *(length * normals).T, units="xy", width=0.08 * length, **heads, **look)
+    axes.scatter(*points.T, s=11 * share, color=ink.CONTACT, edgecolors="white", linewidths=0.5 * share, zorder=7)
+
+
+def _frame(axes: Any, layers: Layers) -> None:
+    lower, upper = layers.extent()
+    room = 0.03 * float((upper - lower).max()) or 0.5
+    axes.set(xlim=(lower[0] - room, upper[0] + room), ylim=(lower[1] - room, upper[1] + room), xlabel="x", ylabel="y")
+    axes.set_aspect("equal")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def _corners(lower: Floats, upper: Floats) -> Floats:
+    """Give the four corners of each box, in turn."""
+    (x0, y0), (x1, y1) = lower.T, upper.T
+    return np.stack([np.stack(corner, axis=1) for corner in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], axis=1)

@@ -1,0 +1,164 @@
+"""What is to be plotted: boxes, an index, shapes or a world, seen as one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import broadphase as bp
+from broadphase.view.pieces import Pieces, pieces_of, pieces_of_boxes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Pairs = NDArray[np.int32]
+
+__all__ = ["Rays", "Subject"]
+
+STATIC = 1  # in World.kinds
+
+
+class Rays:
+    """Rays and what they hit: where each begins, ends, and whether something is there."""
+
+    def __init__(self, origins: Floats, directions: Floats, distances: Floats, reach: Floats) -> None:
+        length = np.linalg.norm(directions, axis=1, keepdims=True)
+        ahead = directions / np.where(length > 0, length, 1.0)
+        self.origins = origins
+        self.hits = np.isfinite(distances)
+        self.ends = origins + ahead * np.where(self.hits, distances, reach)[:, np.newaxis]
+
+
+class Subject:
+    """Things to be plotted.
+
+    Parameters
+    ----------
+    what : array_like, BoxIndex, Shapes or World
+
+    Attributes
+    ----------
+    dimension : int
+    rows : ndarray, shape (n,), int32
+        What there is.
+    boxes : ndarray, shape (slots, 2, d), float64
+        By row.
+    still : ndarray, shape (slots,), bool
+        What is static.
+    """
+
+    def __init__(self, what: Any) -> None:
+        self.what = what
+        self._shapes: bp.Shapes | None = None
+        if isinstance(what, bp.World | bp.Shapes):
+            self._shapes = what.shapes if isinstance(what, bp.World) else what
+            self.rows = self._shapes.living_rows()
+            self.boxes = np.asarray(self._shapes.boxes, np.float64)
+        elif isinstance(what, bp.BoxIndex):
+            self.rows = what.rows
+            self.boxes = np.full((int(self.rows.max(initial=-1)) + 1, 2, what.dimension), np.nan)
+            self.boxes[self.rows] = what.boxes_of(self.rows)
+        else:
+            corners = bp.boxes.as_corners(what)
+            self.boxes = np.stack([np.asarray(corner, np.float64) for corner in corners], axis=1)
+            self.rows = np.arange(len(self.boxes), dtype=np.int32)
+        self.dimension = int(self.boxes.shape[2])
+        if self.dimension not in (2, 3):
+            raise ValueError(f"plots have 2 or 3 axes, and these boxes {self.dimension}")
+        self.still = np.zeros(len(self.boxes), np.bool_)
+        if isinstance(what, bp.World):
+            self.still = what.kinds == STATIC
+
+    def pieces(self) -> Pieces:
+        """Take all things apart, where they are."""
+        if self._shapes is None:
+            return pieces_of_boxes(self.boxes[self.rows])._replace(rows=self.rows)
+        return pieces_of(self._shapes).placed(self._shapes.positions, self._shapes.rotations)
+
+    def centers(self) -> Floats:
+        """Give the middles of the boxes, by row."""
+        middles: Floats = self.boxes.mean(axis=1)
+        return middles
+
+    def extent(self) -> Floats:
+        """Give the corners of the box around everything, and of a world with bounds, shape (2, d)."""
+        boxes = self.boxes[self.rows]
+        bounds = self.what.bounds if isinstance(self.what, bp.World) else None
+        if bounds is not None:
+            boxes = np.concatenate([boxes, np.asarray(bounds)[np.newaxis]])
+        if not len(boxes):
+            return np.stack([np.zeros(self.dimension), np.ones(self.dimension)])
+        return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+
+    def pairs(self, wanted: Any) -> Pairs:
+        """Give the pairs to be shown: those that are given, or those that there are."""
+        if isinstance(wanted, bool) or wanted is None:
+            return np.empty((0, 2), np.int32) if wanted is False else self._own_pairs()
+        given = np.asarray(wanted)
+        if given.shape == (0,):
+            return np.empty((0, 2), np.int32)
+        if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
+            raise ValueError(f"pairs must be True, False or whole numbers of shape (m, 2), not {given.shape}")
+        missing = np.setdiff1d(given, self.rows)
+        if len(missing):
+            raise ValueError(f"pairs: there is no row {missing[0]}")
+        return given.astype(np.int32)
+
+    def _own_pairs(self) -> Pairs:
+        if isinstance(self.what, bp.World):
+            return self.what.touching
+        if isinstance(self.what, bp.BoxIndex):
+            return self.what.pairs()
+        return bp.pairs(self.boxes) if self._shapes is None else bp.overlaps(self._shapes)
+
+    def contacts(self, wanted: Any) -> bp.Contacts:
+        """Give the contacts to be shown."""
+        if not isinstance(wanted, bool):
+            if not isinstance(wanted, bp.Contacts):
+                raise TypeError(f"contacts must be True, False or Contacts, not a {type(wanted).__name__}")
+            return wanted
+        if isinstance(self.what, bp.World):
+            if self.what.frame is not None:
+                return self.what.frame.contacts
+            pairs = self.what.touching
+            pairs = pairs[~self.what.sensors[pairs].any(axis=1)]
+            return bp.contacts(self.what.shapes, pairs=pairs)
+        if self._shapes is None:
+            raise TypeError("contacts are between shapes: plot a World or Shapes, or give Contacts")
+        return bp.contacts(self._shapes)
+
+    def outline(self) -> bp.Outline:
+        """Give the cells or nodes of the index."""
+        if isinstance(self.what, bp.World):
+            return self.what.index.outline()
+        if isinstance(self.what, bp.BoxIndex):
+            return self.what.outline()
+        raise TypeError("cells are those of an index: plot an index or a world, such as bp.BVH(boxes)")
+
+    def cast(self, given: Any) -> Rays:
+        """Follow rays to what they hit first."""
+        if not isinstance(given, tuple | list) or len(given) not in (2, 3):
+            raise TypeError("rays must be (origins, directions), or (origins, directions, max_distance)")
+        shape = (-1, self.dimension)
+        origins, directions = (np.asarray(part, np.float64).reshape(shape) for part in given[:2])
+        limit = np.broadcast_to(np.asarray(given[2] if len(given) == 3 else np.inf, np.float64), (len(origins),))
+        distances = self._distances(origins, directions, limit)
+        lower, upper = self.extent()
+        across = float(np.linalg.norm(upper - lower)) or 1.0
+        return Rays(origins, directions, distances, np.minimum(limit, across))
+
+    def _distances(self, origins: Floats, directions: Floats, limit: Floats) -> Floats:
+        if isinstance(self.what, bp.World):
+            return self.what.raycast(origins, directions, limit).distance
+        index = bp.Index(self.boxes[self.rows])
+        if self._shapes is None:
+            return index.raycast(origins, directions, limit).distance
+        rows, offsets, _ = index.raycast_all(origins, directions, limit)
+        rays = np.repeat(np.arange(len(origins)), np.diff(offsets))
+        along = origins[rays], directions[rays]
+        found = bp.raycast(self._shapes, *along, rows=self.rows[rows], max_distance=limit[rays])
+        nearest = np.full(len(origins), np.inf)
+        np.minimum.at(nearest, rays, found.distances)
+        return nearest

@@ -1,0 +1,204 @@
+"""`bp.plot`: everything is drawn, where it is, and in the right colour."""
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from cases import run_script
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+from matplotlib import pyplot  # noqa: E402  # after the backend is chosen
+from matplotlib.collections import EllipseCollection, LineCollection, PolyCollection  # noqa: E402
+from matplotlib.colors import to_hex  # noqa: E402
+
+from broadphase.view import ink  # noqa: E402
+from broadphase.view.solids import hull_faces, unit_form  # noqa: E402
+
+BOXES = np.array([[[0, 0], [2, 2]], [[1, 1], [3, 3]], [[5, 0], [6, 1]]], np.float64)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    pyplot.close("all")
+
+
+def parts(axes, kind):
+    return [part for part in axes.collections if type(part) is kind]
+
+
+def colours(axes):
+    return {to_hex(part.get_facecolor()[0]) for part in axes.collections if len(part.get_facecolor())}
+
+
+def all_kinds_2d():
+    capsule = bp.Capsule((-1, 0), (1, 0), 0.5)
+    hexagon = [[np.cos(turn), np.sin(turn)] for turn in np.arange(6) * np.pi / 3]
+    compound = bp.Compound([bp.Circle(0.4, offset=(0, 1)), bp.OrientedBox((2, 1))])
+    kinds = [bp.Circle(1), capsule, bp.Rectangle(2, 1), bp.OrientedBox((2, 1)), bp.ConvexPolygon(hexagon), compound]
+    return [*kinds, bp.Triangle([[0, 0], [1, 0], [0, 1]]), bp.Segment((0, 0), (1, 1)), bp.Point()]
+
+
+def all_kinds_3d():
+    compound = bp.Compound([bp.Sphere(0.4, offset=(0, 1, 0)), bp.OrientedBox((2, 1, 1))])
+    points = np.random.default_rng(1).normal(size=(20, 3))
+    kinds = [bp.Sphere(1), bp.Capsule((0, 0, -1), (0, 0, 1), 0.5), bp.Box(2, 1, 1), bp.OrientedBox((2, 1, 1)), compound]
+    kinds += [bp.ConvexHull(points), bp.Mesh(np.eye(3), [[0, 1, 2]]), bp.Triangle(np.eye(3))]
+    return [*kinds, bp.Segment((0, 0, 0), (1, 1, 1)), bp.Point()]
+
+
+def test_import_of_the_package_leaves_matplotlib_alone():
+    assert run_script("import sys, broadphase; print('matplotlib' in sys.modules)").strip() == "False"
+
+
+def test_boxes_are_drawn_where_they_are():
+    axes = bp.plot(BOXES)
+    outlines = [path.get_extents().get_points() for part in parts(axes, PolyCollection) for path in part.get_paths()]
+    assert sorted(outline.tolist() for outline in outlines) == sorted(BOXES.tolist())
+    assert axes.get_aspect() == 1.0
+
+
+def test_pairs_colour_what_overlaps_and_draw_lines_if_asked_for():
+    assert colours(bp.plot(BOXES)) == {ink.TOUCHING, ink.APART}
+    assert not parts(bp.plot(BOXES), LineCollection)
+    assert colours(bp.plot(BOXES, pairs=False)) == {ink.APART}
+    lines = parts(bp.plot(BOXES, pairs=True), LineCollection)[0]
+    assert [line.tolist() for line in lines.get_segments()] == [[[1, 1], [2, 2]]]
+    lines = parts(bp.plot(BOXES, pairs=[[0, 2]]), LineCollection)[0]
+    assert [line.tolist() for line in lines.get_segments()] == [[[1, 1], [5.5, 0.5]]]
+
+
+def test_pairs_of_unknown_rows_or_shape_raise():
+    with pytest.raises(ValueError, match="no row 9"):
+        bp.plot(BOXES, pairs=[[0, 9]])
+    with pytest.raises(ValueError, match=r"shape \(m, 2\)"):
+        bp.plot(BOXES, pairs=[0, 1])
+
+
+@pytest.mark.parametrize("name", ["BVH", "Octree", "LinearTree", "Grid", "Index"])
+def test_cells_of_an_index_are_drawn_by_level(name):
+    lower = np.random.default_rng(3).random((60, 2))
+    index = getattr(bp, name)((lower, lower + 0.05))
+    outline = index.outline()
+    cells = [part for part in parts(bp.plot(index, cells=True), PolyCollection) if part.get_zorder() == 3]
+    assert [len(part.get_paths()) for part in cells] == np.bincount(outline.level)[::-1].tolist()
+    deepest = int(outline.level.max())
+    cells = [part for part in parts(bp.plot(index, cells=deepest), PolyCollection) if part.get_zorder() == 3]
+    assert [len(part.get_paths()) for part in cells] == [np.count_nonzero(outline.level == deepest)]
+    with pytest.raises(ValueError, match="no level 99"):
+        bp.plot(index, cells=99)
+
+
+def test_index_with_removed_rows_draws_the_others():
+    index = bp.BVH(BOXES)
+    index.remove(0)
+    axes = bp.plot(index, labels=True)
+    assert [text.get_text() for text in axes.texts] == ["1", "2"]
+    assert colours(axes) == {ink.APART}
+
+
+def test_cells_of_boxes_raise_and_name_what_has_them():
+    with pytest.raises(TypeError, match=r"bp\.BVH"):
+        bp.plot(BOXES, cells=True)
+
+
+def test_world_draws_its_shapes_and_what_touches():
+    world = bp.World(dim=2, bounds=[[-9, -9], [9, 9]], border="bounce")
+    world.add_many(bp.Circle([1, 2]), [[0, 0], [2, 0]])
+    world.add(bp.Rectangle(1, 4), position=(6, 0), kind="static")
+    assert colours(bp.plot(world)) == {ink.APART, ink.STILL}
+    world.step()
+    axes = bp.plot(world, contacts=True, legend=True, title="three")
+    discs = parts(axes, EllipseCollection)
+    assert [to_hex(disc.get_facecolor()[0]) for disc in discs] == [ink.TOUCHING]
+    assert discs[0].get_offsets().tolist() == [[2, 0], [0, 0]]  # the larger one below
+    assert axes.get_xlim()[0] <= -9
+    assert axes.get_title(loc="left") == "three"
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["touching", "static", "contacts"]
+
+
+def test_turned_shapes_are_drawn_turned_and_rectangles_are_not():
+    quarter = bp.Shapes([bp.OrientedBox((4, 2)), bp.Rectangle(4, 2, offset=(5, 0))], [[0, 0], [0, 0]], np.pi / 2)
+    outlines = [path.get_extents() for part in parts(bp.plot(quarter), PolyCollection) for path in part.get_paths()]
+    assert sorted((round(outline.width, 9), round(outline.height, 9)) for outline in outlines) == [(2, 4), (4, 2)]
+    assert sorted(round(outline.y0, 9) for outline in outlines) == [-2, 4]
+
+
+@pytest.mark.parametrize(("dimension", "kinds"), [(2, all_kinds_2d()), (3, all_kinds_3d())])
+def test_every_shape_lies_within_its_box(dimension, kinds, tmp_path):
+    rng = np.random.default_rng(5)
+    turns = rng.normal(size=len(kinds)) if dimension == 2 else rng.normal(size=(len(kinds), 4))
+    shapes = bp.Shapes(kinds, rng.normal(size=(len(kinds), dimension)) * 3, turns)
+    from broadphase.view.pieces import pieces_of
+
+    pieces = pieces_of(shapes).placed(shapes.positions, shapes.rotations)
+    assert set(pieces.rows.tolist()) == set(range(len(kinds)))
+    reach = np.full((len(kinds), 2, dimension), [[np.inf], [-np.inf]])
+    for form, which in pieces.by_form():
+        for row, corners in zip(pieces.rows[which], pieces.vertices(form, which), strict=True):
+            reach[row] = np.minimum(reach[row, 0], corners.min(axis=0)), np.maximum(reach[row, 1], corners.max(axis=0))
+    sizes = shapes.boxes[:, 1] - shapes.boxes[:, 0]
+    assert (reach[:, 0] >= shapes.boxes[:, 0] - 1e-9).all()
+    assert (reach[:, 1] <= shapes.boxes[:, 1] + 1e-9).all()
+    # What is round has corners here, and the boxes of hulls and meshes are those of their turned bounds.
+    is_tight = np.array([not isinstance(shape, bp.ConvexHull | bp.Mesh) for shape in kinds])
+    assert (reach[:, 1] - reach[:, 0] >= 0.93 * sizes - 1e-9)[is_tight].all()
+    axes = bp.plot(shapes, pairs=False)
+    axes.figure.savefig(tmp_path / "shapes.svg")
+    axes.figure.savefig(tmp_path / "shapes.png")
+
+
+@pytest.mark.parametrize("as_index", [False, True])
+def test_rays_end_where_they_hit(as_index):
+    rays = ([[-1, 0.5], [-1, 9]], [[2, 0], [1, 0]])
+    axes = bp.plot(bp.BVH(BOXES) if as_index else BOXES, rays=rays)
+    ways = [line.tolist() for part in parts(axes, LineCollection) for line in part.get_segments()]
+    assert ways[0] == [[-1, 0.5], [0, 0.5]]
+    assert len(ways) == 2
+    shapes = bp.Shapes(bp.Circle(1), [[0, 0], [4, 0]])
+    ways = [line.tolist() for part in parts(bp.plot(shapes, rays=([9, 0], [-1, 0])), LineCollection)
+            for line in part.get_segments()]  # fmt: skip
+    assert ways == [[[9, 0], [5, 0]]]
+
+
+@pytest.mark.parametrize("option", ["cells", "pairs", "contacts", "rays"])
+def test_space_is_drawn_into_3d_axes(option, tmp_path):
+    world = bp.World(dim=3, method="octree")
+    world.add_many(bp.Box(2, 2, 2), np.random.default_rng(1).random((20, 3)) * 9)
+    world.step()
+    given = {"rays": ([[-3, 4, 4]], [[1, 0, 0]])}.get(option, True)
+    axes = bp.plot(world, labels=True, legend=True, **{option: given})
+    assert axes.name == "3d"
+    axes.figure.savefig(tmp_path / "space.png")
+    assert len(bp.plot(np.zeros((4, 6))).collections) == 1
+
+
+def test_given_axes_are_drawn_into():
+    _, axes = pyplot.subplots()
+    assert bp.plot(BOXES, axes=axes) is axes
+    with pytest.raises(ValueError, match="projection"):
+        bp.plot(np.zeros((1, 6)), axes=axes)
+
+
+@pytest.mark.parametrize("nothing", [np.empty((0, 4)), bp.World(2), bp.BVH(np.empty((0, 2, 2)))], ids=["a", "b", "c"])
+def test_nothing_is_an_empty_picture(nothing, tmp_path):
+    bp.plot(nothing, pairs=True).figure.savefig(tmp_path / "nothing.svg")
+
+
+def test_four_axes_raise():
+    with pytest.raises(ValueError, match="these boxes 4"):
+        bp.plot(np.zeros((1, 8)))
+
+
+def test_hull_faces_enclose_all_points():
+    points = np.random.default_rng(2).normal(size=(200, 3))
+    faces = hull_faces(points)
+    a, b, c = (points[faces[:, place]] for place in range(3))
+    normals = np.cross(b - a, c - a)
+    assert (np.einsum("fd,pd->fp", normals, points) <= (normals * a).sum(axis=1)[:, None] + 1e-9).all()
+    assert len(faces) == 2 * len(np.unique(faces)) - 4  # Euler
+    cube = unit_form("box", 3)
+    assert len(hull_faces(cube.vertices)) == len(cube.faces)
