@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Pieces", "pieces_of", "pieces_of_boxes", "turns_of"]
+__all__ = ["PieceCollection", "Pieces", "pieces_of", "pieces_of_boxes", "turns_of"]
 
 
 class Pieces(NamedTuple):
@@ -110,8 +110,10 @@ def pieces_of(shapes: bp.Shapes) -> Pieces:
     >>> [(form.name, pieces.rows[which].tolist()) for form, which in pieces.by_form()]
     [('disc', [0]), ('box', [1])]
     """
-    kinds, sizes, numbers = shapes.records()
-    return _Collection(shapes.dimension, shapes.geometries).collect(shapes.living_rows(), kinds, sizes, numbers)
+    collection = PieceCollection(shapes.dimension)
+    rows = shapes.living_rows()
+    collection.add(shapes, rows, rows)
+    return collection.pieces()
 
 
 def pieces_of_boxes(boxes: Floats) -> Pieces:
@@ -129,21 +131,33 @@ def pieces_of_boxes(boxes: Floats) -> Pieces:
     )
 
 
-class _Collection:
-    """Pieces that are being gathered, kind by kind."""
+class PieceCollection:
+    """Pieces that are being gathered.
 
-    def __init__(self, dimension: int, geometries: Any) -> None:
-        self._dimension, self._geometries = dimension, geometries
+    Parameters
+    ----------
+    dimension : int
+        2 or 3.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self._dimension = dimension
+        self._geometries: Any = ()
         self._forms: list[Form] = []
         self._numbers: dict[Any, int] = {}
         self._parts: list[tuple[Any, ...]] = []
 
-    def collect(self, rows: NDArray[np.int32], kinds: Any, sizes: Any, numbers: Floats) -> Pieces:
-        """Take records apart, those of one kind and size together."""
+    def add(self, shapes: bp.Shapes, rows: NDArray[np.int32], names: NDArray[np.int32]) -> None:
+        """Take the shapes of some rows apart; their pieces say that they belong to things of these numbers."""
+        kinds, sizes, numbers = shapes.records(rows)
+        self._geometries = shapes.geometries
         starts = np.cumsum(sizes, dtype=np.int64) - sizes
         for kind, size in sorted(set(zip(kinds.tolist(), sizes.tolist(), strict=True))):
             which = np.flatnonzero((kinds == kind) & (sizes == size))
-            self._take(kind, rows[which], numbers[starts[which, np.newaxis] + np.arange(size)])
+            self._take(kind, names[which], numbers[starts[which, np.newaxis] + np.arange(size)])
+
+    def pieces(self) -> Pieces:
+        """Give all that was added."""
         if not self._parts:
             return pieces_of_boxes(np.empty((0, 2, self._dimension)))
         form, row, anchors, matrices, stays = (np.concatenate(part) for part in zip(*self._parts, strict=True))

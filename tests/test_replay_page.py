@@ -1,0 +1,118 @@
+"""The page that plays a run: what is in it is what happened. Whether it plays is tried in a browser."""
+
+import base64
+import json
+import re
+import zlib
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase import scenes
+from broadphase.view.replay_page import Replay, save_replay
+from broadphase.view.tracks import Tracks
+
+
+def data_of(path):
+    text = path.read_text("utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, flags=re.DOTALL)[1])
+
+
+def unpacked(text, dtype):
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(text)), np.uint8)
+    width = np.dtype(dtype).itemsize
+    return planes.reshape(width, -1).T.copy().view(dtype).ravel()
+
+
+def places_of(data):
+    """Undo what the page undoes: differences of differences, modulo 65536."""
+    channels = data["dimension"] + data["turns"]
+    bends = unpacked(data["poses"], "<u2").reshape(data["frames"], -1, channels).astype(np.int64)
+    steps = np.cumsum(bends[1:], axis=0)
+    numbers = np.cumsum(np.concatenate([bends[:1], steps]), axis=0) & 0xFFFF
+    lower, upper = np.array(data["lower"]), np.array(data["upper"])
+    d = data["dimension"]
+    return lower + numbers[..., :d] / 65_535 * (upper - lower), numbers[..., d:]
+
+
+@pytest.mark.parametrize("name", ["bouncing_rectangles", "bouncing_spheres"])
+def test_places_and_touches_are_those_of_the_run(name, tmp_path):
+    scene = scenes.load(name)
+    save_replay(scene, tmp_path / "run.html", steps=20)
+    data = data_of(tmp_path / "run.html")
+    places, _ = places_of(data)
+    touching = unpacked(data["touching"], np.uint8).reshape(20, -1)
+    run = scene.start()
+    step = (np.array(data["upper"]) - data["lower"]) / 65_535
+    for number in range(20):
+        frame = run.step()
+        assert (np.abs(places[number] - run.world.positions) <= 0.51 * step).all()
+        flags = np.unpackbits(touching[number], bitorder="little")[: len(run.world)]
+        assert np.array_equal(np.flatnonzero(flags), np.unique(frame.touching))
+        assert data["stats"]["pairs"][number] == len(frame.touching)
+        assert data["stats"]["tests"][number] == frame.stats["tests"]
+    assert data["title"] == scene.title
+    assert len(unpacked(data["track"], "<i4")) == len(run.world)
+
+
+def test_page_needs_nothing_from_elsewhere(tmp_path):
+    save_replay("bouncing_spheres", tmp_path / "run.html", steps=3)
+    text = (tmp_path / "run.html").read_text("utf-8")
+    assert not re.search(r"https?://|src=|<link|@import|fetch\(|XMLHttpRequest", text)
+    assert "%" not in re.sub(r"\d%|% ", "", text.split("<script>")[0])  # every part was filled in
+
+
+def test_title_cannot_break_the_page(tmp_path):
+    world = bp.World(dim=2)
+    world.add(bp.Circle(1), position=(0, 0))
+    save_replay(world, tmp_path / "run.html", steps=2, title="</script><b>%DATA% & co")
+    text = (tmp_path / "run.html").read_text("utf-8")
+    assert text.count("</script>") == 2
+    assert "<title>&lt;/script&gt;&lt;b&gt;%DATA% &amp; co</title>" in text
+    assert data_of(tmp_path / "run.html")["title"] == "</script><b>%DATA% & co"
+
+
+def test_things_that_come_go_and_change_have_tracks_of_their_own():
+    world = bp.World(dim=2)
+    tracks = Tracks(world)
+    rows = world.add_many(bp.Circle(1), [[0, 0], [9, 0]])
+    tracks.add(world.step())
+    world.remove(rows[0])
+    tracks.add(world.step())
+    assert world.add_many(bp.Circle(1), [[5, 5]]).tolist() == [0]  # the row again, another thing
+    tracks.add(world.step())
+    world.set_shapes([1], bp.Rectangle(2, 2))
+    tracks.add(world.step())
+    poses = tracks.poses()
+    assert poses.lives.tolist() == [[0, 1], [0, 3], [2, 4], [3, 4]]
+    pieces = tracks.pieces()
+    assert [pieces.forms[form].name for form in pieces.form[np.argsort(pieces.rows)]] == ["disc", "disc", "disc", "box"]
+
+
+def test_turns_are_kept(tmp_path):
+    world = bp.World(dim=2)
+    world.add(bp.OrientedBox((4, 1)), position=(0, 0), spin=2.0)
+    save_replay(world, tmp_path / "run.html", steps=10, dt=0.1)
+    _, angles = places_of(data_of(tmp_path / "run.html"))
+    assert np.allclose(angles.ravel() / 65_536 * 2 * np.pi, 0.2 * np.arange(1, 11), atol=1e-4)
+    world = bp.World(dim=3)
+    world.add(bp.OrientedBox((4, 1, 1)), position=(0, 0, 0), spin=(0, 0, 1.0))
+    save_replay(world, tmp_path / "run.html", steps=10, dt=0.1)
+    _, numbers = places_of(data_of(tmp_path / "run.html"))
+    turns = numbers[:, 0] / 65_535 * 2 - 1
+    assert np.allclose(turns[-1], [np.cos(0.5), 0, 0, np.sin(0.5)], atol=1e-4)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_world_of_nothing_makes_a_page(dimension, tmp_path):
+    save_replay(bp.World(dim=dimension), tmp_path / "run.html", steps=2)
+    assert data_of(tmp_path / "run.html")["frames"] == 2
+    Replay(bp.World(dim=dimension)).save(tmp_path / "none.html")
+    assert data_of(tmp_path / "none.html")["frames"] == 0
+
+
+def test_run_that_no_browser_could_hold_raises(monkeypatch):
+    monkeypatch.setattr("broadphase.view.tracks.MOST_NUMBERS", 10)
+    with pytest.raises(ValueError, match="too many for a page"):
+        save_replay("bouncing_spheres", "never.html", steps=3)
