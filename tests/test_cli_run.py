@@ -209,3 +209,27 @@ def test_errors_name_what_is_wrong(scene, run, arguments, code, text):
     assert found == code
     assert out == ""
     assert text in " ".join(err.split())
+
+
+def test_replay_is_a_page_of_all_steps(scene, run):
+    code, out, _ = run("run", "balls.toml", "--replay", "run.html")
+    assert code == 0
+    assert "run.html" in out
+    page = (scene.parent / "run.html").read_text("utf-8")
+    assert "<title>Two balls and a wall</title>" in page
+    assert '"frames":12' in page
+
+
+def test_record_writes_for_rerun_or_names_what_is_missing(scene, run):
+    code, _, err = run("run", "balls.toml", "--record", "run.rrd", "--quiet")
+    if code:
+        assert "broadphase[record]" in err
+    else:
+        assert (scene.parent / "run.rrd").read_bytes().startswith(b"RRF")
+
+
+@pytest.mark.parametrize("option", ["--replay", "--record"])
+def test_other_endings_are_refused_before_the_run(scene, run, option):
+    code, _, err = run("run", "balls.toml", option, "run.txt")
+    assert code == 2
+    assert "does not end in" in " ".join(err.split())

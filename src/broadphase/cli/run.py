@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from broadphase import io, scenes
 from broadphase.cli.interrupt import asking_to_stop
 from broadphase.cli.options import JsonOption, ProgressOption, SceneMethodOption
 from broadphase.cli.screen import duration, print_facts, print_json, progress_bar
+from broadphase.view.replay_page import Replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +44,12 @@ def run(
         Path | None, typer.Option("--events", "-o", help="Write who begins and ends to touch: .csv or .parquet.")
     ] = None,
     stay: Annotated[bool, typer.Option("--stay", help="Write for every step who goes on touching, too.")] = False,
+    replay: Annotated[
+        Path | None, typer.Option("--replay", help="Write a page that plays the run in any browser: .html.")
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option("--record", help="Write a recording for the viewer of Rerun: .rrd.")
+    ] = None,
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")] = False,
     progress: ProgressOption = None,
@@ -58,6 +66,8 @@ def run(
 
     - `broadphase run machine_gun --steps 2000 --events hits.parquet`
 
+    - `broadphase run bouncing_spheres --replay spheres.html`
+
     - `broadphase run my_scene.toml --dt 0.02 --seed 3 --json`
 
     - `broadphase run --list`
@@ -69,21 +79,29 @@ def run(
         raise typer.BadParameter("name a file or a bundled scene; --list shows those", param_hint="SCENE")
     if events is not None and events.suffix.lower() not in io.EVENT_FORMATS:
         raise typer.BadParameter(f"{events} does not end in {' or '.join(io.EVENT_FORMATS)}", param_hint="--events")
+    for option, path, ending in (("--replay", replay, ".html"), ("--record", record, ".rrd")):
+        if path is not None and path.suffix.lower() != ending:
+            raise typer.BadParameter(f"{path} does not end in {ending}", param_hint=option)
     if dt is not None and not abs(dt) < float("inf"):
         raise typer.BadParameter("must be finite", param_hint="--dt")
     plan = scenes.load(scene).changed(method=method, dt=dt, steps=steps, seed=seed, factor=scale)
     sums = Sums(plan.start())
     log = scenes.EventLog(sums.run, stay=stay) if events is not None else None
+    page = Replay(sums.run.world, plan.title) if replay is not None else None
+    recording = sums.run.world.record(record) if record is not None else nullcontext()
     begin = time.perf_counter()
-    with progress_bar(False if quiet else progress) as step, asking_to_stop() as is_asked:
-        frames = _frames(sums, step, is_asked)
+    with progress_bar(False if quiet else progress) as step, asking_to_stop() as is_asked, recording:
+        frames = _frames(sums, step, is_asked, page)
         if log is not None and events is not None:
             sums.written = io.write_events(events, (log.columns(frame) for frame in frames))
         else:
             for _ in frames:
                 pass
         stopped = is_asked()
+    if page is not None and replay is not None:
+        page.save(replay)
     answer = sums.describe(time.perf_counter() - begin, events, stopped)
+    answer |= {name: str(path) for name, path in (("replay", replay), ("record", record)) if path is not None}
     if as_json:
         print_json(answer)
     elif not quiet:
@@ -140,13 +158,15 @@ class Sums:
         }
 
 
-def _frames(sums: Sums, show: Step, is_asked: Callable[[], bool]) -> Iterator[Any]:
+def _frames(sums: Sums, show: Step, is_asked: Callable[[], bool], page: Replay | None) -> Iterator[Any]:
     steps, shown = sums.run.scene.steps, 0.0
     for number in range(steps):
         if is_asked():
             return
         frame = sums.run.step()
         sums.add(frame)
+        if page is not None:
+            page.add(frame)
         yield frame
         if (now := time.perf_counter()) - shown > _SHOW_EVERY:
             show("running", number + 1, steps)
@@ -171,6 +191,9 @@ def _show(answer: dict[str, Any]) -> None:
         facts.insert(3, ("by the rules", f"{answer['made']:,} made, {answer['removed']:,} removed"))
     if answer["events"] is not None:
         facts.append(("written", f"{answer['events']['count']:,} events to {answer['events']['file']}"))
+    for name, what in (("replay", "a page that plays it"), ("record", "a recording")):
+        if name in answer:
+            facts.append(("written", f"{what} to {answer[name]}"))
     print_facts("Run", facts)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["PieceCollection", "Pieces", "pieces_of", "pieces_of_boxes", "turns_of"]
+__all__ = ["PieceCollection", "Pieces", "pieces_of", "pieces_of_boxes", "quaternions_of", "turns_of"]
 
 
 class Pieces(NamedTuple):
@@ -88,6 +88,26 @@ def turns_of(rotations: Floats) -> Floats:
         (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
     )
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def quaternions_of(turns: Floats) -> Floats:
+    """Make quaternions (x, y, z, w) of rotation matrices (n, 3, 3), as most libraries that draw want them.
+
+    Examples
+    --------
+    >>> quaternions_of(turns_of(np.array([[0.0, 0.0, 0.0, 1.0]])))
+    array([[0., 0., 1., 0.]])
+    """
+    # Four times the products of each number with itself and the others; the row of the largest is the safest.
+    xx, yy, zz = turns[:, 0, 0], turns[:, 1, 1], turns[:, 2, 2]
+    wx, wy, wz = (turns[:, j, i] - turns[:, i, j] for i, j in ((1, 2), (2, 0), (0, 1)))
+    xy, xz, yz = (turns[:, j, i] + turns[:, i, j] for i, j in ((0, 1), (0, 2), (1, 2)))
+    squares = 1 + np.stack([xx - yy - zz, yy - xx - zz, zz - xx - yy, xx + yy + zz])
+    products = np.array([[squares[0], xy, xz, wx], [xy, squares[1], yz, wy], [xz, yz, squares[2], wz],
+                         [wx, wy, wz, squares[3]]])  # fmt: skip
+    chosen: Floats = products[squares.argmax(axis=0), :, np.arange(len(turns))]
+    chosen = chosen / np.linalg.norm(chosen, axis=1, keepdims=True) + 0.0
+    return chosen
 
 
 def pieces_of(shapes: bp.Shapes) -> Pieces:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,7 +19,12 @@ from broadphase.world.memory import NO_PAIRS, keys_of, pairs_of
 from broadphase.world.world_motion import WorldMotion
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
+
+    from broadphase.view.recording import Recording
+    from broadphase.world.world import World
 
     Pairs = NDArray[np.int32]
 
@@ -28,6 +33,8 @@ __all__ = ["WorldSteps"]
 
 class WorldSteps(WorldMotion):
     """Steps of the world; see `broadphase.World` for the whole."""
+
+    _recording: Recording | None
 
     def step(self, dt: float = 0.0, *, budget: Any = None) -> Frame:
         """Move what moves by itself, find what touches, and tell those who asked.
@@ -74,8 +81,55 @@ class WorldSteps(WorldMotion):
             except BaseException:
                 self._put_back(before)
                 raise
-        self._handlers.dispatch(frame)
+        try:
+            self._handlers.dispatch(frame)
+        finally:
+            if self._recording is not None:
+                self._recording.log(frame)
         return frame
+
+    def record(self, path: str | Path) -> Recording:
+        """Write every step from now on into a file for the viewer of Rerun: shapes, contacts, events and figures.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of an .rrd file; ``rerun run.rrd`` shows it.
+
+        Returns
+        -------
+        Recording
+            A context manager; or call its ``close()``.
+
+        Raises
+        ------
+        MissingExtraError
+            Rerun is not installed: ``pip install 'broadphase[record]'``.
+        RuntimeError
+            The world is being recorded already.
+
+        Notes
+        -----
+        A frame is written after handlers and hooks have been called. While nothing is recorded, steps cost what they
+        cost without this. A copy of a world that is recorded is not.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> with world.record("run.rrd"):  # doctest: +SKIP
+        ...     for _ in range(100):
+        ...         frame = world.step(dt=1 / 60)
+        """
+        from broadphase.view.recording import Recording
+
+        if self._recording is not None:
+            raise RuntimeError(f"the world is being recorded already: {self._recording!r}")
+        self._recording = Recording(cast("World", self), path, self._end_recording)
+        return self._recording
+
+    def _end_recording(self) -> None:
+        self._recording = None
 
     def refresh(self) -> None:
         """Look where things are now, so that questions are answered for that. No events are found.

@@ -87,6 +87,7 @@ class World(WorldSnapshots, WorldChecks):
         super().__init__(dim, method, as_bounds(bounds, border, dim), border, margin, workers)
         self._actors = Actors(self)
         self._handlers = Handlers(self)
+        self._recording = None
 
     def __repr__(self) -> str:
         return f"<World of {len(self)} thing{'s' * (len(self) != 1)}, {self.dimension}-d, step {self._number}>"

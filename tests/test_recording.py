@@ -1,0 +1,130 @@
+"""`world.record`: every step is written, as it was, and nothing when no recording is on."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.view.pieces import quaternions_of, turns_of
+from cases import run_script
+
+
+class Stream:
+    """A stream of Rerun that remembers what it is told."""
+
+    def __init__(self, name):
+        self.logged, self.times, self.is_closed = [], [], False
+
+    def save(self, path, default_blueprint=None):
+        self.path = path
+
+    def set_time(self, timeline, **value):
+        self.times.append((timeline, *value.values()))
+
+    def log(self, name, archetype):
+        self.logged.append((name, type(archetype).__name__))
+
+    def flush(self):
+        pass
+
+    def disconnect(self):
+        self.is_closed = True
+
+
+@pytest.fixture
+def stream(monkeypatch):
+    rerun = pytest.importorskip("rerun", reason="the extra `record` is not installed")
+    made = []
+    monkeypatch.setattr(rerun, "RecordingStream", lambda name: made.append(Stream(name)) or made[0])
+    return made
+
+
+def two_balls():
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(1), [[0, 0], [1.5, 0]], velocities=[[0, 0], [1, 0]])
+    return world
+
+
+def test_steps_are_written_until_it_is_closed(stream):
+    world = two_balls()
+    world.step()
+    with world.record("run.rrd") as recording:
+        assert recording.path.name == "run.rrd"
+        world.step(dt=0.1)
+        names = [name for name, _ in stream[0].logged]
+        world.step(dt=1.0)
+    world.step()
+    assert stream[0].times == [("frame", 2), ("time", 0.1), ("frame", 3), ("time", 1.1)]
+    assert {"things/discs", "contacts/points", "contacts/normals", "figures/pairs/touching"} <= set(names)
+    assert ("log", "TextLog") in stream[0].logged  # the end of the touch
+    assert ("contacts/points", "Clear") in stream[0].logged  # does not stay on the screen
+    assert stream[0].is_closed
+    recording.close()
+
+
+def test_world_that_is_recorded_cannot_be_recorded_twice(stream):
+    world = two_balls()
+    recording = world.record("a.rrd")
+    with pytest.raises(RuntimeError, match="recorded already"):
+        world.record("b.rrd")
+    recording.close()
+    world.record("b.rrd").close()
+
+
+def test_copy_of_a_recorded_world_is_not_recorded(stream):
+    world = two_balls()
+    with world.record("run.rrd"):
+        copy.deepcopy(world).step()
+        assert not stream[0].logged
+
+
+def test_step_whose_handler_raises_is_written_too(stream):
+    world = two_balls()
+
+    @world.on_enter()
+    def fail(event):
+        raise KeyError(event.kind)
+
+    with world.record("run.rrd"):
+        with pytest.raises(KeyError):
+            world.step()
+        assert ("frame", 1) in stream[0].times
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_every_shape_is_written_to_a_real_file(dimension, tmp_path):
+    pytest.importorskip("rerun")
+    test_plot = pytest.importorskip("test_plot")
+    kinds = test_plot.all_kinds_2d() if dimension == 2 else test_plot.all_kinds_3d()
+    world = bp.World(dim=dimension)
+    places = np.random.default_rng(3).normal(size=(len(kinds), dimension))
+    world.add_many(kinds, places * 4, spins=1.0 if dimension == 2 else (1.0, 0, 0))
+    with world.record(tmp_path / "run.rrd"):
+        for _ in range(3):
+            world.step(dt=0.1)
+            world.remove(world.rows[-1:])
+    data = (tmp_path / "run.rrd").read_bytes()
+    assert data.startswith(b"RRF")
+    names = ["outlines", "discs", "points"] if dimension == 2 else ["balls", "boxes", "solids", "lines", "points"]
+    assert not [name for name in names if f"/things/{name}".encode() not in data]
+
+
+def test_import_of_the_package_leaves_rerun_alone():
+    assert run_script("import sys, broadphase; print('rerun' in sys.modules)").strip() == "False"
+
+
+def test_missing_library_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "rerun", None)
+    world = two_balls()
+    with pytest.raises(bp.MissingExtraError, match=r"broadphase\[record\]"):
+        world.record("run.rrd")
+    world.step()
+
+
+def test_quaternions_are_those_of_the_matrices():
+    given = np.random.default_rng(5).normal(size=(50, 4))
+    given = np.concatenate([given, np.eye(4)])
+    given /= np.linalg.norm(given, axis=1, keepdims=True)
+    found = quaternions_of(turns_of(given))[:, [3, 0, 1, 2]]
+    assert np.allclose(np.abs((found * given).sum(axis=1)), 1.0)
