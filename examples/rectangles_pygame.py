@@ -44,8 +44,7 @@ def main(arguments: list[str] | None = None) -> bp.World:
                 dt = 1.0 - dt
         begin, frame = perf_counter(), world.step(dt)
         took, frames = perf_counter() - begin, frames + 1
-        touching = np.zeros(len(world), bool)
-        touching[frame.touching.ravel()] = True
+        touching = np.isin(world.rows, frame.touching)
         screen.fill(GROUND)
         pictures = map(tiles.__getitem__, touching.tolist())
         screen.fblits(list(zip(pictures, (world.positions - EDGE / 2).tolist(), strict=True)))

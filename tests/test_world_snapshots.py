@@ -328,7 +328,7 @@ DERIVED = {
     "Rows": {"corners", "living", "_free", "_numbers"},
     "Memory": {"starts"},
     "BroadPhase": {"_columns", "_index", "is_tight", "reason"},
-    "World": {"_guard", "_arranging", "_last_frame", "_moving", "_handlers"},
+    "World": {"_guard", "_arranging", "_last_frame", "_moving", "_handlers", "_recording"},
 }
 
 
