@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Chart", "Controls"]
 
 BY_STATE, BY_CELL = "state", "cell"
+_PEAK = 2.0  # times the 95th percentile
 NOTHING, ASK_BOX, ASK_BALL = "nothing", "box", "ball"
 
 
@@ -112,8 +113,10 @@ class Chart:
         )
 
     def draw(self, history: tuple[NDArray[np.float64], ...]) -> None:
-        """Show seconds and milliseconds."""
-        self._plot.data = history
+        """Show seconds and milliseconds; single peaks are cut, lest they flatten the rest."""
+        seconds, *phases = history
+        top = _PEAK * max(float(np.percentile(phase, 95)) for phase in phases)
+        self._plot.data = (seconds, *(np.minimum(phase, top) for phase in phases))
 
 
 def _note(text: str) -> str:
