@@ -61,6 +61,7 @@ pictures: $(DONE)/package $(DONE)/test ## pictures of README and docs, and table
 	$(BIN)/python docs/images/draw_cells.py
 	$(BIN)/python docs/images/draw_contacts.py
 	$(BIN)/python docs/images/draw_plots.py
+	$(BIN)/python docs/images/draw_demo.py
 
 .PHONY: check
 check: lint types layers core-check ## everything that judges the code: ruff, mypy, import-linter, clang-format, sanitizers
@@ -137,7 +138,7 @@ $(DONE)/bench: pyproject.toml | $(DONE)/package
 	touch $@
 
 $(DONE)/test: pyproject.toml | $(DONE)/extras
-	$(PIP) --group test
+	$(PIP) --group test --group browser
 	touch $@
 
 $(DONE)/check: $(DONE)/venv pyproject.toml

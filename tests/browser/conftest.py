@@ -1,0 +1,60 @@
+"""A browser for the tests of pages: Chromium without a window, drawing in software. Without one, they are skipped."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from watching import FLAGS, VIEWPORT, WAIT, Watched, chromium
+
+ROOT = Path(__file__).resolve().parents[2]
+PICTURES = Path(os.environ.get("BROADPHASE_SCREENSHOTS") or ROOT / "build" / "browser")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser for all tests of a module: starting one takes seconds."""
+    driver = pytest.importorskip("playwright.sync_api", reason="tests in a browser need Playwright")
+    pytest.importorskip("PIL", reason="tests in a browser look at pictures by Pillow")
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium was found for the tests in a browser; CHROMIUM= can name one")
+    with driver.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def watch(browser: Any) -> Iterator[Callable[..., Watched]]:
+    """Opens addresses, each in a tab that is watched from the beginning."""
+    tabs: list[Watched] = []
+
+    def watch_at(url: str, **context: Any) -> Watched:
+        tab = Watched(browser.new_page(viewport=VIEWPORT, **context))
+        tabs.append(tab)
+        tab.page.set_default_timeout(WAIT)
+        tab.page.goto(url)
+        # The page warns that the browser draws in software; here that covers a good part of the picture.
+        tab.page.add_style_tag(content="#webgl-software-rendering { display: none }")
+        return tab
+
+    yield watch_at
+    for tab in tabs:
+        tab.page.close()
+
+
+@pytest.fixture
+def keep(request: pytest.FixtureRequest) -> Callable[[Any], None]:
+    """Keeps a picture of a page, under the name of the test."""
+
+    def keep_of(page: Any, suffix: str = "") -> None:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        name = re.sub(r"\W+", "_", request.node.name).strip("_")
+        page.screenshot(path=PICTURES / f"{name}{suffix}.png", timeout=WAIT)
+
+    return keep_of

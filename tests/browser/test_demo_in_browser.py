@@ -1,0 +1,192 @@
+"""The live page of the demo, looked at and used as people do."""
+
+import re
+import socket
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from watching import APART, ASKED, SELECTED, TOUCHING, Watched, is_near, share_near
+
+pytest.importorskip("viser", reason="the demo needs viser")
+
+from broadphase.view.demo_page import DemoPage, start_demo
+
+COUNT = 1000
+
+
+@pytest.fixture(scope="module")
+def demo():
+    page = start_demo("rectangles")
+    yield page
+    page.stop()
+
+
+@pytest.fixture(scope="module")
+def opened(demo, watch) -> Watched:
+    tab = watch(demo.url)
+    tab.wait_for("bp-hits", r"[1-9]")
+    return tab
+
+
+@pytest.fixture
+def tab(demo, opened):
+    """The tab, with a picture, and as it was found when a test is over."""
+    opened.pixels_when(lambda pixels: share_near(pixels, TOUCHING) > 0.01, "things that touch")
+    yield opened
+    if demo.wait(0.0):
+        return  # stopped
+    demo.controls.pause.value = False
+    demo.controls.ask.value = "nothing"
+    demo.controls.method.value = "auto"
+    demo.controls.scene.value = "1000 rectangles"
+    opened.wait_for("bp-title", "1000 rectangles")
+
+
+def positions_of(demo: DemoPage) -> np.ndarray:
+    return demo.simulation.stage.world.positions.copy()
+
+
+def pause(demo: DemoPage, tab: Watched) -> None:
+    tab.tick("Pause things", True)
+    tab.wait_for("bp-fps", "^paused$")
+
+
+def test_page_shows_things_and_figures(tab, keep):
+    keep(tab.page)
+    pixels = tab.pixels()
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 50
+    assert share_near(pixels, TOUCHING) > 0.02
+    assert share_near(pixels, APART) > 0.005
+    assert tab.text("bp-count") == f"{COUNT:,}"
+    assert tab.text("bp-brute") == f"{COUNT * (COUNT - 1) // 2:,}"
+    hits, pairs, tests = tab.numbers("bp-hits", "bp-pairs", "bp-tests")
+    assert 0 < hits <= pairs
+    assert 0 < tests < COUNT * (COUNT - 1) // 2
+    assert tab.text("bp-text")
+
+
+def test_page_asks_nothing_of_other_machines_and_has_no_errors(demo, tab):
+    hosts = {urlsplit(url).netloc for url in tab.asked if not url.startswith(("data:", "blob:"))}
+    assert hosts == {urlsplit(demo.url).netloc}
+    assert tab.complaints == []
+
+
+def test_things_move(demo, tab):
+    before, places = tab.pixels(), positions_of(demo)
+    tab.pixels_when(lambda now: (now != before).any(axis=-1).mean() > 0.02, "another picture")
+    assert (positions_of(demo) != places).any(axis=1).all()
+
+
+def test_another_method_shows_other_figures_at_once(demo, tab, keep):
+    auto = tab.wait_for("bp-method", r"^auto → \w+$")
+    assert auto.endswith(demo.simulation.figures().used)
+    (cheap,), why = tab.numbers("bp-tests"), tab.text("bp-why")
+
+    tab.choose("Method", "brute_force")
+    tab.wait_for("bp-method", "^brute_force$")
+    assert tab.numbers("bp-tests", "bp-brute") == [COUNT * (COUNT - 1) // 2] * 2
+    assert 10 * cheap < COUNT * (COUNT - 1) // 2
+    assert tab.text("bp-why") != why
+    keep(tab.page)
+
+    tab.choose("Method", "octree")
+    tab.wait_for("bp-method", "^octree$")
+    assert 0 < tab.numbers("bp-tests")[0] < COUNT * (COUNT - 1) // 2
+    assert demo.simulation.stage.world.method == "octree"
+
+
+def test_paused_page_stands_still_and_is_sent_nothing(demo, tab, keep):
+    pause(demo, tab)
+    pixels, places, received = tab.still_pixels(), positions_of(demo), tab.bytes_received
+    tab.page.wait_for_timeout(1000)
+    assert tab.bytes_received == received
+    assert np.array_equal(positions_of(demo), places)
+    assert np.array_equal(tab.pixels(), pixels)
+    keep(tab.page)
+
+    tab.tick("Pause things", False)
+    tab.wait_for("bp-fps", r"^\d+$")
+    tab.pixels_when(lambda now: (now != pixels).any(axis=-1).mean() > 0.02, "another picture")
+    assert tab.bytes_received > received
+
+
+def test_click_names_the_thing_under_it(demo, tab, keep):
+    pause(demo, tab)
+    places = np.argwhere(well_within(is_near(tab.still_pixels(), TOUCHING)))
+    y, x = places[len(places) // 2].tolist()
+    left, top = tab.place()
+    tab.page.mouse.click(left + x, top + y)
+    said = tab.wait_for("bp-answer", "The ray hit")
+    named = re.search(r"rectangles (\d+) at \(([-\d.]+), ([-\d.]+)\)", said)
+    assert named, said
+    row, *place = named.groups()
+    lower, upper = demo.simulation.stage.world.boxes[int(row)]
+    assert (lower - 0.1 <= np.array(place, float)).all()
+    assert (np.array(place, float) <= upper + 0.1).all()
+    touching = (demo.simulation.frame.touching == int(row)).any(axis=1).sum()
+    assert re.search(r"touches (\d+) other", said)[1] == str(touching)
+    lit = tab.pixels_when(lambda now: is_near(now, SELECTED).any(), "what was chosen")
+    assert is_near(lit, SELECTED)[y - 3 : y + 4, x - 3 : x + 4].any()
+    keep(tab.page)
+
+
+def test_dragged_rectangle_selects_what_is_in_it(demo, tab, keep):
+    pause(demo, tab)
+    (left, top), (height, width) = tab.place(), tab.still_pixels().shape[:2]
+    corners = np.array([[0.25, 0.3], [0.75, 0.6]]) * [width, height]
+    way = np.add([corners[0], corners.mean(axis=0), corners[1]], (left, top))
+    tab.page.keyboard.down("Shift")
+    tab.page.mouse.move(*way[0])
+    tab.page.mouse.down()
+    for place in way[1:]:
+        tab.page.mouse.move(*place)
+    tab.page.mouse.up()
+    tab.page.keyboard.up("Shift")
+    chosen = int(re.match(r"[\d,]+", tab.wait_for("bp-answer", "in the rectangle"))[0].replace(",", ""))
+    assert 10 < chosen < COUNT / 2
+    lit = is_near(tab.pixels_when(lambda now: share_near(now, SELECTED) > 0.01, "what was chosen"), SELECTED)
+    ys, xs = np.nonzero(lit)
+    reach = 12  # pixels: things that are partly in it stick out
+    assert corners[0, 0] - reach < xs.min() < xs.max() < corners[1, 0] + reach
+    assert corners[0, 1] - reach < ys.min() < ys.max() < corners[1, 1] + reach
+    keep(tab.page)
+
+
+def test_question_lights_what_answers_it(tab, keep):
+    tab.choose("Drag a", "ball")
+    tab.pixels_when(lambda now: share_near(now, ASKED, 40) > 0.005, "an answer")
+    keep(tab.page)
+
+
+@pytest.mark.parametrize("title", ["300 spheres in a cube", "Crowd and machine gun", "US counties"])
+def test_scene_is_shown_and_moves(demo, tab, keep, title):
+    before = tab.pixels()
+    demo.controls.scene.value = title
+    tab.wait_for("bp-title", f"^{title}$")
+    different = tab.pixels_when(lambda now: (now != before).any(axis=-1).mean() > 0.02, "another scene")
+    assert len(np.unique(different.reshape(-1, 3), axis=0)) > 50
+    tab.pixels_when(lambda now: (now != different).any(axis=-1).any(), "a move")
+    keep(tab.page)
+    assert tab.complaints == []
+
+
+def test_stopped_page_closes_the_port_and_the_picture_stands_still(demo, tab, keep):
+    demo.stop()
+    place = urlsplit(demo.url)
+    with pytest.raises(ConnectionRefusedError), socket.create_connection((place.hostname, place.port), timeout=5):
+        pass
+    tab.still_pixels()
+    received = tab.bytes_received
+    tab.page.wait_for_timeout(500)
+    assert tab.bytes_received == received
+    keep(tab.page)
+
+
+def well_within(mask: np.ndarray, reach: int = 3) -> np.ndarray:
+    """Keep the pixels whose neighbours all belong to it."""
+    kept = mask.copy()
+    for axis in (0, 1):
+        for step in range(-reach, reach + 1):
+            kept &= np.roll(mask, step, axis)
+    return kept

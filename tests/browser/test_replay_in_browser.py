@@ -1,0 +1,51 @@
+"""A recorded run opens from a file, without Python and without a network, and can be played."""
+
+import numpy as np
+import pytest
+
+from broadphase.view.replay_page import save_replay
+
+STEPS = 120
+
+
+@pytest.fixture(scope="module")
+def tab(watch, tmp_path_factory):
+    path = tmp_path_factory.mktemp("replay") / "run.html"
+    save_replay("bouncing_spheres", path, steps=STEPS)
+    return watch(path.as_uri(), offline=True)
+
+
+def positions(tab) -> np.ndarray:
+    return np.array(tab.page.evaluate("Array.from(window.replay.run.positions)"))
+
+
+def test_replay_plays_by_itself(tab, keep):
+    tab.page.wait_for_function("window.replay && window.replay.frame > 1")
+    before, picture = positions(tab), tab.pixels()
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50
+    frame = tab.page.evaluate("window.replay.frame")
+    tab.page.wait_for_function("frame => window.replay.frame != frame", arg=frame)
+    tab.pixels_when(lambda now: (now != picture).any(axis=-1).mean() > 0.002, "a move")
+    assert (positions(tab) != before).any()
+    keep(tab.page)
+
+
+def test_replay_stops_and_goes_where_it_is_told(tab, keep):
+    button = tab.page.locator("#play")
+    assert button.inner_text() == "Pause"
+    button.click()
+    assert button.inner_text() == "Play"
+    tab.still_pixels()
+    tab.page.evaluate("window.replay.seek(0)")
+    tab.wait_for("count", "^1 /")
+    first, first_picture = positions(tab), tab.still_pixels()
+    tab.page.evaluate("window.replay.seek(60)")
+    tab.wait_for("count", "^61 /")
+    assert (positions(tab) != first).any()
+    assert (tab.still_pixels() != first_picture).any()
+    keep(tab.page)
+
+
+def test_replay_asks_for_nothing_else_and_has_no_errors(tab):
+    assert len([url for url in tab.asked if not url.startswith(("data:", "blob:"))]) == 1
+    assert tab.complaints == []

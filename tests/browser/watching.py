@@ -1,0 +1,138 @@
+"""What the tests in a browser share: which browser, and a tab whose messages, errors and pixels can be looked at."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import re
+import shutil
+import time
+from typing import Any
+
+import numpy as np
+
+FLAGS = (
+    "--no-sandbox",  # which a container rarely permits
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+VIEWPORT = {"width": 900, "height": 480}  # small: drawing in software takes time for every pixel
+WAIT = 120_000.0  # milliseconds that anything may take on a busy machine
+TOUCHING, APART, SELECTED, ASKED = (0xD5, 0x5E, 0x00), (0x8A, 0x9B, 0xB0), (0xF0, 0xE4, 0x42), (0x56, 0xB4, 0xE9)
+
+# The picture is there from when the page has drawn it until the browser shows it: until the end of a frame. Pages that
+# draw on demand may not draw in the next one; pages that are slow draw fewer pixels than the canvas has on the screen.
+_GRAB = """() => new Promise((done, fail) => {
+    let left = 600;
+    const look = () => {
+        const canvas = document.querySelector("canvas[data-engine]") ?? document.querySelector("canvas");
+        if (canvas && canvas.width) {
+            const copy = document.createElement("canvas");
+            copy.width = canvas.clientWidth; copy.height = canvas.clientHeight;
+            const flat = copy.getContext("2d");
+            flat.imageSmoothingEnabled = false;
+            flat.drawImage(canvas, 0, 0, copy.width, copy.height);
+            const pixels = flat.getImageData(0, 0, copy.width, copy.height).data;
+            if (pixels.some((value, at) => at % 4 == 3 && value)) { done(copy.toDataURL("image/png")); return; }
+        }
+        if (left--) requestAnimationFrame(look); else fail("the canvas stays empty");
+    };
+    requestAnimationFrame(look);
+})"""
+
+
+def chromium() -> str | None:
+    """Find a browser."""
+    names = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return next(filter(None, map(shutil.which, filter(None, names))), None)
+
+
+def share_near(pixels: np.ndarray, colour: tuple[int, int, int], within: int = 48) -> float:
+    """Say how much of a picture has about that colour: light makes things a little brighter or darker."""
+    return float(is_near(pixels, colour, within).mean())
+
+
+def is_near(pixels: np.ndarray, colour: tuple[int, int, int], within: int = 48) -> np.ndarray:
+    return (np.abs(pixels.astype(int) - colour) <= within).all(axis=-1)
+
+
+class Watched:
+    """A tab: what it asked of the network, what it complained of, how much it was sent."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.asked: list[str] = []
+        self.complaints: list[str] = []
+        self.bytes_received = 0
+        page.on("request", lambda request: self.asked.append(request.url))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+        page.on("websocket", lambda socket: socket.on("framereceived", self._count))
+
+    def _count(self, payload: str | bytes) -> None:
+        self.bytes_received += len(payload)
+
+    def text(self, name: str) -> str:
+        """Read the element with an id."""
+        return str(self.page.inner_text(f"#{name}")).strip()
+
+    def numbers(self, *names: str) -> list[float]:
+        """Read the first number of each of the elements with these ids, all at the same moment."""
+        texts = self.page.evaluate("names => names.map(name => document.getElementById(name).innerText)", list(names))
+        found = [re.search(r"[\d,]+(\.\d+)?", text) for text in texts]
+        assert all(found), dict(zip(names, texts, strict=True))
+        return [float(one[0].replace(",", "")) for one in found if one]
+
+    def wait_for(self, name: str, pattern: str) -> str:
+        """Wait until the element with an id says something that a pattern is found in."""
+        rule = "([name, pattern]) => new RegExp(pattern).test(document.getElementById(name)?.innerText ?? '')"
+        self.page.wait_for_function(rule, arg=[name, pattern])
+        return self.text(name)
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose from a list, as people do."""
+        self.page.get_by_label(label, exact=True).click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+
+    def tick(self, label: str, on: bool) -> None:
+        """Set or clear a box to tick."""
+        self.page.get_by_label(label, exact=True).set_checked(on)
+
+    def pixels(self) -> np.ndarray:
+        """Give what the canvas shows, one pixel for each of the screen: shape (height, width, 3), uint8."""
+        from PIL import Image
+
+        png = base64.b64decode(self.page.evaluate(_GRAB).partition(",")[2])
+        return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
+
+    def pixels_when(self, is_right: Any, what: str) -> np.ndarray:
+        """Give what the canvas shows as soon as it satisfies a condition."""
+        until = time.monotonic() + WAIT / 1000
+        while True:
+            pixels = self.pixels()
+            if is_right(pixels):
+                return pixels
+            assert time.monotonic() < until, f"the picture never shows {what}"
+            self.page.wait_for_timeout(50)
+
+    def still_pixels(self) -> np.ndarray:
+        """Give what the canvas shows once it has not changed for a second."""
+        last = self.pixels()
+        until = time.monotonic() + WAIT / 1000
+        while True:
+            self.page.wait_for_timeout(1000)
+            pixels = self.pixels()
+            if np.array_equal(pixels, last):
+                return pixels
+            assert time.monotonic() < until, "the picture never stands still"
+            last = pixels
+
+    def place(self) -> tuple[float, float]:
+        """Give where the left upper corner of the canvas is in the tab."""
+        box = self.page.locator("canvas[data-engine]").bounding_box()
+        return box["x"], box["y"]
