@@ -153,6 +153,35 @@ def test_plot_comparison_writes_a_picture(comparison, tmp_path, ending):
         assert path.read_text().startswith("<?xml")
 
 
+def test_work_counts_the_tests_of_every_index():
+    works = bench.measure_work(["rects", "uniform"], [200, 50])
+    methods = {row.name for row in bp.METHODS if row.index_class and row.name != "brute_force"}
+    assert {work.method for work in works} == methods
+    assert [work.box_count for work in works if work.method == "bvh"] == [50, 200, 50, 200]
+    for work in works:
+        assert work.brute_force_tests == work.box_count * (work.box_count - 1) // 2
+        assert work.tests > 0
+        assert bool(work.bytes_by_level) == (work.method == "linear_tree")
+
+
+def test_work_leaves_out_what_would_take_long(monkeypatch):
+    monkeypatch.setattr("broadphase.bench.work.MOST_SECONDS", 0.0)
+    assert {work.box_count for work in bench.measure_work(["rects"], [50, 200])} == {50}
+
+
+def test_plot_comparison_with_work_has_three_rows(comparison, tmp_path, monkeypatch):
+    figure = pytest.importorskip("matplotlib.figure")
+    saved = []
+    monkeypatch.setattr(figure.Figure, "savefig", lambda self, *_, **__: saved.append(self))
+    scenes = list(dict.fromkeys(outcome.scene for outcome in comparison.outcomes))
+    bench.plot_comparison(comparison, tmp_path / "speed.png", bench.measure_work(scenes, [100, 300]))
+    titles = [panel.get_title(loc="left") for panel in saved[0].axes]
+    assert len(titles) == 3 * len(scenes)
+    for scene in scenes:
+        assert f"{scene}: boxes compared" in titles
+        assert f"{scene}: memory by level" in titles
+
+
 def test_spread_keeps_order_gap_and_bounds():
     rng = np.random.default_rng(3)
     for count in (1, 2, 5, 12):

@@ -27,6 +27,7 @@ from broadphase.bench.table import (
     show_table,
 )
 from broadphase.bench.timing import Timing, argsort_call, median_times, one_core, timed
+from broadphase.bench.work import Work, measure_work
 from broadphase.bench.world_contest import (
     WorldComparison,
     WorldOutcome,
@@ -53,6 +54,7 @@ __all__ = [
     "QueryPeer",
     "Task",
     "Timing",
+    "Work",
     "WorldComparison",
     "WorldOutcome",
     "WorldPeer",
@@ -73,6 +75,7 @@ __all__ = [
     "installed_version",
     "known_scenes",
     "load",
+    "measure_work",
     "median_times",
     "method_names",
     "one_core",

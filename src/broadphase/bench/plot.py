@@ -11,9 +11,11 @@ import numpy as np
 from broadphase.bench.extras import load
 from broadphase.bench.machine import footnote
 from broadphase.bench.table import duration, factor, grouped
+from broadphase.bench.work_plot import draw_memory, draw_tests
 
 if TYPE_CHECKING:
     from broadphase.bench.compare import Comparison
+    from broadphase.bench.work import Work
 
 __all__ = ["draw_scene", "plot_comparison"]
 
@@ -38,8 +40,8 @@ class Line(NamedTuple):
     yardstick: bool = False
 
 
-def plot_comparison(comparison: Comparison, path: str | Path) -> None:
-    """Draw a comparison and write it to a file.
+def plot_comparison(comparison: Comparison, path: str | Path, works: Sequence[Work] = ()) -> None:
+    """Draw a comparison and write it to a file: a column for each scene.
 
     Parameters
     ----------
@@ -47,6 +49,8 @@ def plot_comparison(comparison: Comparison, path: str | Path) -> None:
         From `compare`.
     path : str or Path
         Where to write; the ending says what: .svg, .png, .pdf.
+    works : sequence of Work, optional
+        From `measure_work`: below the times, how many tests the methods make, and the memory of cells by level.
 
     Raises
     ------
@@ -57,12 +61,23 @@ def plot_comparison(comparison: Comparison, path: str | Path) -> None:
     """
     figure_module = load("matplotlib.figure", "matplotlib", extra="plot")
     scenes = list(dict.fromkeys(outcome.scene for outcome in comparison.outcomes))
-    figure = figure_module.Figure(figsize=(6.6 * len(scenes), 5.4), layout="constrained")
-    panels = figure.subplots(1, len(scenes), squeeze=False)[0]
-    for panel, scene in zip(panels, scenes, strict=True):
-        draw_scene(panel, comparison, scene)
+    rows = 3 if works else 1
+    size = 6.6 * len(scenes), 5.4 + 4.2 * (rows - 1)
+    figure = figure_module.Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(rows, len(scenes), squeeze=False, height_ratios=[5.4, 4.2, 4.2][:rows])
+    for column, scene in zip(panels.T, scenes, strict=True):
+        draw_scene(column[0], comparison, scene)
+        here = [work for work in works if work.scene == scene]
+        if here:
+            draw_tests(column[1], here, LABEL_GAP * 5.4 / 4.2)
+        # The largest of those that say so.
+        for work in [work for work in here if work.bytes_by_level][-1:]:
+            draw_memory(column[2], work)
+    for panel in panels.ravel():
+        if not panel.has_data():
+            panel.set_axis_off()
     figure.text(0.995, 0.002, footnote(comparison.machine), ha="right", va="bottom", fontsize=7, color="0.35")
-    figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))
+    figure.get_layout_engine().set(rect=(0, 0.16 / size[1], 1, 1 - 0.16 / size[1]))
     figure.savefig(path, dpi=200)
 
 

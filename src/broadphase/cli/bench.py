@@ -26,7 +26,7 @@ def bench(
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the figures as JSON; - for the screen.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw time against n: .svg, .png or .pdf.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw time, tests and memory: .svg, .png or .pdf.")] = None,
     progress: ProgressOption = None,
     queries: Annotated[bool, typer.Option("--queries", help="Compare what indexes are asked, not all pairs.")] = False,
     query: Annotated[list[str] | None, typer.Option(help="Kind of question for --queries; again for more.")] = None,
@@ -91,7 +91,10 @@ def bench(
         if json_file is not None:
             json_file.write_text(text + "\n")
     if plot is not None:
-        benchmark.plot_comparison(comparison, plot)
+        counts = sorted({outcome.box_count for outcome in comparison.outcomes})
+        names = dict.fromkeys(outcome.scene for outcome in comparison.outcomes)
+        works = benchmark.measure_work(names, counts, dtype=dtype, seed=seed)
+        benchmark.plot_comparison(comparison, plot, works)
     if comparison.wrong:
         raise typer.Exit(1)
 
