@@ -15,6 +15,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 # What these test does not exist on Windows: fork, signals between processes, limits on memory.
 collect_ignore = ["test_fork.py", "test_interrupt.py", "test_out_of_memory.py"] if sys.platform == "win32" else []
 
+# They are settings, not modules with examples; and two modules of one name cannot both be collected.
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]
+
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
