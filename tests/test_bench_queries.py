@@ -4,6 +4,7 @@ import importlib.util
 import json
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -202,12 +203,14 @@ def test_queries_script_writes_its_figures(tmp_path, monkeypatch, capsys):
     specification = importlib.util.spec_from_file_location("benchmark_queries", path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
+    # All kinds of questions to everybody, twice to warm up, would take two minutes.
+    monkeypatch.setattr(module, "compare_queries", partial(bench.compare_queries, ["boxes_2d"], peers=["numpy"]))
     figures, plot = tmp_path / "q.json", tmp_path / "q.svg"
     monkeypatch.setattr(
         sys, "argv", ["queries.py", "--boxes", "50", "--budget", "0.1", "--json", str(figures), "--plot", str(plot)]
     )
     assert module.main() == 0
-    assert {o["task"] for o in json.loads(figures.read_text())["outcomes"]} == {task.name for task in TASKS}
+    assert {o["task"] for o in json.loads(figures.read_text())["outcomes"]} == {"boxes_2d"}
     assert plot.exists()
 
 
