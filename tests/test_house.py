@@ -1,4 +1,4 @@
-"""The house is in order: one version, one door to the core, documented names, short files, pins that agree."""
+"""The house is in order: one version, one door to the core, documented names, pins that agree."""
 
 import ast
 import importlib
@@ -53,10 +53,6 @@ def test_stub_of_the_core_is_the_generated_one(tmp_path):
     subprocess.run(command, check=True)
     committed = (ROOT / "src/broadphase/_core.pyi").read_text("utf-8")
     assert committed == stub.read_text("utf-8"), "src/broadphase/_core.pyi: run `make stub`"
-
-
-def test_source_files_fit_in_400_lines():
-    assert not {relative(path): lines for path in SOURCES if (lines := len(path.read_text("utf-8").splitlines())) > 400}
 
 
 def test_source_files_are_finished_and_named_after_a_topic():

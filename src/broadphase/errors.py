@@ -1,5 +1,10 @@
 """The errors and warnings that broadphase raises on its own account."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 __all__ = [
     "InvalidBoxError",
     "InvalidBoxWarning",
@@ -7,6 +12,7 @@ __all__ = [
     "TooManyPairsError",
     "UnknownRowError",
     "UnsupportedQueryError",
+    "unknown_name",
 ]
 
 
@@ -23,7 +29,7 @@ class InvalidBoxError(ValueError):
         super().__init__(message)
         self.row = row
 
-    def __reduce__(self) -> tuple[type["InvalidBoxError"], tuple[str, int]]:
+    def __reduce__(self) -> tuple[type[InvalidBoxError], tuple[str, int]]:
         return type(self), (str(self), self.row)
 
 
@@ -48,3 +54,38 @@ class UnsupportedQueryError(NotImplementedError):
 
 class MissingExtraError(ImportError):
     """An optional library is not installed; the message names the ``pip install`` that brings it."""
+
+
+def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
+    """Make the message for a name that does not exist; it suggests the nearest one that does.
+
+    Parameters
+    ----------
+    what : str
+        What it names, such as "method" or "layer".
+    name : object
+        What was given.
+    known : iterable of str
+        The names that exist.
+
+    Returns
+    -------
+    str
+        For a ValueError or KeyError.
+
+    Examples
+    --------
+    >>> unknown_name("method", "octre", ["grid", "octree"])
+    "unknown method 'octre' (did you mean 'octree'?)"
+    >>> unknown_name("depth", 3, ["zero_to_one", "minus_one_to_one"])
+    "unknown depth 3: must be 'minus_one_to_one' or 'zero_to_one'"
+    """
+    names = sorted(known)
+    nearest = get_close_matches(name, names, n=1) if isinstance(name, str) else []
+    if nearest:
+        return f"unknown {what} {name!r} (did you mean {nearest[0]!r}?)"
+    quoted = [repr(one) for one in names]
+    if not quoted:
+        return f"unknown {what} {name!r}: there are none yet"
+    listed = quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+    return f"unknown {what} {name!r}: must be {listed}"
