@@ -13,10 +13,11 @@ A result is float32 if every array given is float32, otherwise float64; a plain 
 """
 
 from broadphase.boxes.changing import grow, merge, swept
-from broadphase.boxes.forms import as_boxes, as_corners, as_numbers, describe_invalid, find_invalid
+from broadphase.boxes.forms import Boxes, as_boxes, as_corners, as_numbers, describe_invalid, find_invalid
 from broadphase.boxes.making import from_centers, from_parts, from_points, from_segments, from_spheres, from_triangles
 
 __all__ = [
+    "Boxes",
     "as_boxes",
     "as_corners",
     "as_numbers",

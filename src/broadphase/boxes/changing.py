@@ -12,12 +12,12 @@ from broadphase.boxes.forms import as_boxes
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from broadphase.boxes.forms import BoxesLike
+    from broadphase.boxes.forms import Boxes
 
 __all__ = ["grow", "merge", "swept"]
 
 
-def swept(before: BoxesLike, after: BoxesLike) -> NDArray[Any]:
+def swept(before: Boxes, after: Boxes) -> NDArray[Any]:
     """Make the boxes of motion: each covers its box before the step, after it, and on the straight way between.
 
     Two moving boxes that meet at any time during the step have swept boxes that overlap.
@@ -59,7 +59,7 @@ def swept(before: BoxesLike, after: BoxesLike) -> NDArray[Any]:
     return boxes
 
 
-def grow(boxes: BoxesLike, margin: ArrayLike) -> NDArray[Any]:
+def grow(boxes: Boxes, margin: ArrayLike) -> NDArray[Any]:
     """Grow boxes by half of `margin` on every side.
 
     So two boxes closer together than the margin along every axis overlap once both are grown, as with
@@ -100,7 +100,7 @@ def grow(boxes: BoxesLike, margin: ArrayLike) -> NDArray[Any]:
     return new
 
 
-def merge(boxes: BoxesLike) -> NDArray[Any]:
+def merge(boxes: Boxes) -> NDArray[Any]:
     """Make the one box around all boxes.
 
     Parameters

@@ -7,16 +7,31 @@ same numbers in a row, or a tuple ``(lower, upper)`` of two (n, d) arrays. The p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    BoxesLike: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]
+__all__ = ["Boxes", "as_boxes", "as_corners", "as_numbers", "describe_invalid", "find_invalid"]
 
-__all__ = ["as_boxes", "as_corners", "as_numbers", "describe_invalid", "find_invalid"]
+_Real: TypeAlias = np.bool_ | np.integer[Any] | np.floating[Any]
+
+
+class _SupportsArray(Protocol):
+    def __array__(self) -> NDArray[_Real]: ...
+
+
+_Array: TypeAlias = NDArray[_Real] | _SupportsArray
+_Number: TypeAlias = float | _Real
+
+# Boxes in any accepted form, for annotations: an array, whatever converts to one (such as a table of numbers), nested
+# sequences of numbers, or a tuple (lower, upper). The array's shape is checked at run time. Text is never boxes.
+# One sequence type at each depth: with several, type checkers do not infer lists that mix int and float.
+Boxes: TypeAlias = _Array | Sequence[_Array | Sequence[_Array | _Number | Sequence[_Number]]]
 
 MAX_DIMENSION = 4
 
@@ -27,7 +42,7 @@ _EXACT_INTEGER = 2**53  # every integer up to here is a float64; beyond, convers
 _FORMS = "boxes are an array of shape (n, 2, d) or (n, 2*d), or a tuple (lower, upper) of two (n, d) arrays, d = 1 to 4"
 
 
-def as_corners(boxes: BoxesLike, *, name: str = "boxes", empty_dimension: int = 2) -> tuple[NDArray[Any], NDArray[Any]]:
+def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dimension: int = 2) -> tuple[NDArray[Any], NDArray[Any]]:
     """Take boxes apart into lower and upper corners, without copying where the layout allows.
 
     Only shape and dtype are checked, never the values: see `find_invalid`.
@@ -90,7 +105,7 @@ def as_corners(boxes: BoxesLike, *, name: str = "boxes", empty_dimension: int = 
     return _lay_out(lower), _lay_out(upper)
 
 
-def as_boxes(boxes: BoxesLike, *, name: str = "boxes", empty_dimension: int = 2) -> NDArray[Any]:
+def as_boxes(boxes: Boxes, *, name: str = "boxes", empty_dimension: int = 2) -> NDArray[Any]:
     """Bring boxes in any accepted form to shape (n, 2, d).
 
     Only shape and dtype are checked, never the values: see `find_invalid`.
@@ -128,7 +143,7 @@ def as_boxes(boxes: BoxesLike, *, name: str = "boxes", empty_dimension: int = 2)
     return _as_three_axes(boxes, name, empty_dimension)
 
 
-def find_invalid(boxes: BoxesLike, *, limit: int | None = None) -> tuple[NDArray[np.int64], list[str]]:
+def find_invalid(boxes: Boxes, *, limit: int | None = None) -> tuple[NDArray[np.int64], list[str]]:
     r"""Find the rows that are not boxes: NaN in a corner, or lower > upper.
 
     Infinite corners and boxes of zero width are valid.
