@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.view.demo_figures import as_html
-from broadphase.view.demo_scenes import SCENES, scene_named
-from broadphase.view.examination import cells_of, examine
-from broadphase.view.simulation import METHODS, Simulation
+from broadphase.demo.examination import cells_of, examine
+from broadphase.demo.figures_html import as_html
+from broadphase.demo.scenes import SCENES, scene_named
+from broadphase.demo.simulation import METHODS, Simulation
 
 NAMES = [scene.name for scene in SCENES]
 SMALL = {"boxes_10k": 500, "boxes_100k": 500, "clusters": 500}

@@ -5,13 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from broadphase.view import demo_meshes
-from broadphase.view.demo_cameras import matrix_of, viewpoint
-from broadphase.view.demo_colours import APART, CELLS, TOUCHING, colours_of_cells, css, linear
-from broadphase.view.demo_figures import as_html
-from broadphase.view.demo_overlays import edges_of
-from broadphase.view.demo_scenes import SCENES, scene_named
-from broadphase.view.simulation import Simulation
+from broadphase.demo import Simulation, meshes
+from broadphase.demo.cameras import matrix_of, viewpoint
+from broadphase.demo.colours import APART, CELLS, TOUCHING, colours_of_cells, css, linear
+from broadphase.demo.figures_html import as_html
+from broadphase.demo.overlays import edges_of
+from broadphase.demo.scenes import SCENES, scene_named
 
 NAMES = [scene.name for scene in SCENES]
 SMALL = {"boxes_10k": 500, "boxes_100k": 500, "clusters": 500}
@@ -42,11 +41,11 @@ def test_html_shows_every_figure(method):
 
 
 SOLIDS = {
-    "box": demo_meshes.box(),
-    "ball": demo_meshes.ball(2),
-    "octahedron": demo_meshes.ball(0),
-    "capsule": demo_meshes.capsule(),
-    "knot": demo_meshes.knot(),
+    "box": meshes.box(),
+    "ball": meshes.ball(2),
+    "octahedron": meshes.ball(0),
+    "capsule": meshes.capsule(),
+    "knot": meshes.knot(),
 }
 
 
@@ -69,7 +68,7 @@ def test_solids_are_closed_and_look_outwards(name):
         assert np.abs(vertices).max() < 10
 
 
-@pytest.mark.parametrize("mesh", [demo_meshes.tile(), demo_meshes.disc()])
+@pytest.mark.parametrize("mesh", [meshes.tile(), meshes.disc()])
 def test_flat_solids_look_upwards(mesh):
     vertices, faces = mesh
     corners = vertices[faces].astype(float)

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from broadphase import MissingExtraError, cli
-from broadphase.view.demo_mesh_files import read_triangles
-from broadphase.view.demo_meshes import Triangles, ball
-from broadphase.view.demo_page import start_demo
+from broadphase.demo import start_demo
+from broadphase.demo.mesh_files import read_triangles
+from broadphase.demo.meshes import Triangles, ball
 
 pytest.importorskip("viser")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -201,7 +201,7 @@ def test_meshes_that_are_too_much(monkeypatch):
     vertices, faces = ball(1)
     content = trimesh.Trimesh(vertices, faces).export(file_type="ply")
     assert len(read_triangles("ball.ply", content).faces) == len(faces)
-    monkeypatch.setattr("broadphase.view.demo_mesh_files.MOST_TRIANGLES", 5)
+    monkeypatch.setattr("broadphase.demo.mesh_files.MOST_TRIANGLES", 5)
     with pytest.raises(ValueError, match="shows 5 at the most"):
         read_triangles("ball.ply", content)
 

@@ -13,8 +13,8 @@ from matplotlib import pyplot  # noqa: E402  # after the backend is chosen
 from matplotlib.collections import EllipseCollection, LineCollection, PolyCollection  # noqa: E402
 from matplotlib.colors import to_hex  # noqa: E402
 
-from broadphase.view import ink  # noqa: E402
-from broadphase.view.solids import hull_faces, unit_form  # noqa: E402
+from broadphase.plotting import ink  # noqa: E402
+from broadphase.plotting.solids import hull_faces, unit_form  # noqa: E402
 
 BOXES = np.array([[[0, 0], [2, 2]], [[1, 1], [3, 3]], [[5, 0], [6, 1]]], np.float64)
 
@@ -132,7 +132,7 @@ def test_every_shape_lies_within_its_box(dimension, kinds, tmp_path):
     rng = np.random.default_rng(5)
     turns = rng.normal(size=len(kinds)) if dimension == 2 else rng.normal(size=(len(kinds), 4))
     shapes = bp.Shapes(kinds, rng.normal(size=(len(kinds), dimension)) * 3, turns)
-    from broadphase.view.pieces import pieces_of
+    from broadphase.plotting.pieces import pieces_of
 
     pieces = pieces_of(shapes).placed(shapes.positions, shapes.rotations)
     assert set(pieces.rows.tolist()) == set(range(len(kinds)))

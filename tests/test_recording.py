@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.view.pieces import quaternions_of, turns_of
+from broadphase.plotting.pieces import quaternions_of, turns_of
 from cases import run_script
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import broadphase as bp
 from broadphase import scenes
-from broadphase.view.replay_page import Replay, save_replay
-from broadphase.view.tracks import Tracks
+from broadphase.recording import Replay, save_replay
+from broadphase.recording.tracks import Tracks
 
 
 def data_of(path):
@@ -113,6 +113,6 @@ def test_world_of_nothing_makes_a_page(dimension, tmp_path):
 
 
 def test_run_that_no_browser_could_hold_raises(monkeypatch):
-    monkeypatch.setattr("broadphase.view.tracks.MOST_NUMBERS", 10)
+    monkeypatch.setattr("broadphase.recording.tracks.MOST_NUMBERS", 10)
     with pytest.raises(ValueError, match="too many for a page"):
         save_replay("bouncing_spheres", "never.html", steps=3)

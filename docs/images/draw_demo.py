@@ -17,8 +17,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import broadphase as bp
-from broadphase.view.demo_page import DemoPage
-from broadphase.view.simulation import Simulation
+from broadphase.demo import DemoPage, Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

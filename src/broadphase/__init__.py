@@ -28,6 +28,7 @@ from broadphase.index.registry import METHODS
 from broadphase.index.stats import IndexStats
 from broadphase.index.sweep_and_prune import SweepAndPrune
 from broadphase.pairs import count_pairs, iter_pairs, pairs
+from broadphase.plotting import plot
 from broadphase.shapes import (
     Box,
     Capsule,
@@ -45,7 +46,6 @@ from broadphase.shapes import (
     Sphere,
     Triangle,
 )
-from broadphase.view.plotting import plot
 from broadphase.world.actor import Actor
 from broadphase.world.budgets import Budget
 from broadphase.world.frame import Frame

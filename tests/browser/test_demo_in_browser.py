@@ -10,7 +10,7 @@ from watching import APART, ASKED, SELECTED, TOUCHING, Watched, is_near, share_n
 
 pytest.importorskip("viser", reason="the demo needs viser")
 
-from broadphase.view.demo_page import DemoPage, start_demo
+from broadphase.demo import DemoPage, start_demo
 
 COUNT = 1000
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from broadphase.view.replay_page import save_replay
+from broadphase.recording import save_replay
 
 STEPS = 120
 

@@ -41,9 +41,9 @@ def demo(
 
     - `broadphase demo my_scene.toml --port 8080 --no-browser`
     """
-    from broadphase.view.demo_mesh_files import read_triangles
-    from broadphase.view.demo_page import start_demo
-    from broadphase.view.demo_scenes import SCENES
+    from broadphase.demo import start_demo
+    from broadphase.demo.mesh_files import read_triangles
+    from broadphase.demo.scenes import SCENES
 
     if list_all:
         print_facts("Scenes", [(one.name, f"{one.title}. {one.text}") for one in SCENES])

@@ -15,7 +15,7 @@ from broadphase import io, scenes
 from broadphase.cli.interrupt import asking_to_stop
 from broadphase.cli.options import JsonOption, ProgressOption, SceneMethodOption
 from broadphase.cli.screen import duration, print_facts, print_json, progress_bar
-from broadphase.view.replay_page import Replay
+from broadphase.recording import Replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from broadphase.view.recording import Recording
+    from broadphase.recording import Recording
     from broadphase.world.world import World
 
     Pairs = NDArray[np.int32]
@@ -121,7 +121,7 @@ class WorldSteps(WorldMotion):
         ...     for _ in range(100):
         ...         frame = world.step(dt=1 / 60)
         """
-        from broadphase.view.recording import Recording
+        from broadphase.recording import Recording
 
         if self._recording is not None:
             raise RuntimeError(f"the world is being recorded already: {self._recording!r}")

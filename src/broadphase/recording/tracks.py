@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from broadphase.view.pieces import PieceCollection
+from broadphase.plotting.pieces import PieceCollection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     import broadphase as bp
-    from broadphase.view.pieces import Pieces
+    from broadphase.plotting.pieces import Pieces
 
     Floats = NDArray[np.float64]
 

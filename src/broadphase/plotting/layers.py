@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from broadphase.view import ink
-from broadphase.view.subject import Rays, Subject
+from broadphase.plotting import ink
+from broadphase.plotting.subject import Rays, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase import Contacts
-    from broadphase.view.pieces import Pieces
+    from broadphase.plotting.pieces import Pieces
 
     Floats = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from broadphase.view.demo_scenes import DemoScene
-    from broadphase.view.stage import Stage
+    from broadphase.demo.scenes import DemoScene
+    from broadphase.demo.stage import Stage
 
     Floats = NDArray[np.float64]
 

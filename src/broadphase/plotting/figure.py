@@ -75,9 +75,9 @@ def plot(
     from broadphase.io.extras import import_extra
 
     import_extra("matplotlib", purpose="plotting", extra="plot")
-    from broadphase.view.plot_layers import Layers
-    from broadphase.view.plot_plane import draw_plane
-    from broadphase.view.plot_space import draw_space
+    from broadphase.plotting.layers import Layers
+    from broadphase.plotting.plane import draw_plane
+    from broadphase.plotting.space import draw_space
 
     layers = Layers.of(what, pairs, cells, contacts, rays, labels)
     is_flat = layers.subject.dimension == 2

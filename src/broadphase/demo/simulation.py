@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import broadphase as bp
-from broadphase.view.demo_scenes import DemoScene, scene_named
-from broadphase.view.examination import Examination, cells_of, examine
-from broadphase.view.figures import Figures
+from broadphase.demo.examination import Examination, cells_of, examine
+from broadphase.demo.figures import Figures
+from broadphase.demo.scenes import DemoScene, scene_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from broadphase.view.demo_meshes import Triangles
-    from broadphase.view.stage import Stage
+    from broadphase.demo.meshes import Triangles
+    from broadphase.demo.stage import Stage
 
     Rows = NDArray[np.int32]
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.io.extras import import_extra
-from broadphase.view.demo_cameras import Cameras, matrix_of
-from broadphase.view.demo_colours import (
+from broadphase.demo.bodies import Things
+from broadphase.demo.cameras import Cameras, matrix_of
+from broadphase.demo.colours import (
     APART,
     ASKED,
     FAST,
@@ -25,14 +25,14 @@ from broadphase.view.demo_colours import (
     TOUCHING,
     colours_of_cells,
 )
-from broadphase.view.demo_controls import BY_CELL, Chart, Controls
-from broadphase.view.demo_figures import as_html
-from broadphase.view.demo_mesh_files import read_triangles
-from broadphase.view.demo_overlays import Overlays
-from broadphase.view.demo_pointing import Pointing
-from broadphase.view.demo_scenes import DemoScene, scene_named
-from broadphase.view.demo_things import Things
-from broadphase.view.simulation import Simulation
+from broadphase.demo.controls import BY_CELL, Chart, Controls
+from broadphase.demo.figures_html import as_html
+from broadphase.demo.mesh_files import read_triangles
+from broadphase.demo.overlays import Overlays
+from broadphase.demo.pointing import Pointing
+from broadphase.demo.scenes import DemoScene, scene_named
+from broadphase.demo.simulation import Simulation
+from broadphase.io.extras import import_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ import broadphase as bp
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from broadphase.demo.meshes import Triangles
     from broadphase.scenes import Run
-    from broadphase.view.demo_meshes import Triangles
 
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]

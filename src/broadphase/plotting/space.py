@@ -9,14 +9,14 @@ from matplotlib.colors import LightSource, to_rgba
 from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
-from broadphase.view import ink
-from broadphase.view.solids import ball
+from broadphase.plotting import ink
+from broadphase.plotting.solids import ball
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.view.plot_layers import Layers
-    from broadphase.view.solids import Form
+    from broadphase.plotting.layers import Layers
+    from broadphase.plotting.solids import Form
 
     Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import broadphase as bp
-from broadphase.view.solids import Form, capsule_outline, hull_faces, unit_form
+from broadphase.plotting.solids import Form, capsule_outline, hull_faces, unit_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

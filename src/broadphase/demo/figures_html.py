@@ -5,10 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from broadphase.view.demo_colours import ASKED, TOUCHING, css
+from broadphase.demo.colours import ASKED, TOUCHING, css
 
 if TYPE_CHECKING:
-    from broadphase.view.figures import Figures
+    from broadphase.demo.figures import Figures
 
 __all__ = ["as_html", "headline"]
 

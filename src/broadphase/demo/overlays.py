@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.view.demo_colours import ASKED, CONTACT, LEVELS, SELECTED, STILL
-from broadphase.view.demo_meshes import ball, box
+from broadphase.demo.colours import ASKED, CONTACT, LEVELS, SELECTED, STILL
+from broadphase.demo.meshes import ball, box
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     import broadphase as bp
-    from broadphase.view.stage import Stage
+    from broadphase.demo.stage import Stage
 
 __all__ = ["Overlays", "edges_of"]
 

@@ -7,8 +7,8 @@ from pathlib import PurePath
 
 import numpy as np
 
+from broadphase.demo.meshes import Triangles
 from broadphase.io.extras import import_extra
-from broadphase.view.demo_meshes import Triangles
 
 __all__ = ["read_triangles"]
 

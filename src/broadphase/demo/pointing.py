@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.view.demo_cameras import matrix_of
-from broadphase.view.demo_colours import ASKED
-from broadphase.view.demo_controls import ASK_BALL, NOTHING
+from broadphase.demo.cameras import matrix_of
+from broadphase.demo.colours import ASKED
+from broadphase.demo.controls import ASK_BALL, NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from broadphase.view.demo_controls import Controls
-    from broadphase.view.demo_overlays import Overlays
-    from broadphase.view.simulation import Simulation
+    from broadphase.demo.controls import Controls
+    from broadphase.demo.overlays import Overlays
+    from broadphase.demo.simulation import Simulation
 
     Rows = NDArray[np.int32]
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.view.demo_colours import ASKED, TOUCHING, css
-from broadphase.view.demo_scenes import SCENES
-from broadphase.view.simulation import METHODS
+from broadphase.demo.colours import ASKED, TOUCHING, css
+from broadphase.demo.scenes import SCENES
+from broadphase.demo.simulation import METHODS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.view.simulation import Simulation
+    from broadphase.demo.simulation import Simulation
 
 __all__ = ["Chart", "Controls"]
 

@@ -14,16 +14,16 @@ import numpy as np
 
 import broadphase as bp
 from broadphase import scenes
-from broadphase.view.tracks import Tracks
+from broadphase.recording.tracks import Tracks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.view.pieces import Pieces
+    from broadphase.plotting.pieces import Pieces
 
 __all__ = ["Replay", "save_replay"]
 
-FOLDER = Path(__file__).with_name("replay")
+FOLDER = Path(__file__).with_name("page")
 SCRIPTS = ("data.js", "plane.js", "space.js", "player.js")
 # Of each frame, what is written in the corner.
 STATS = ("things", "tests", "brute_force_tests", "seconds_of_broad_phase", "seconds_of_narrow_phase")
@@ -141,7 +141,7 @@ def save_replay(
 
     Examples
     --------
-    >>> from broadphase.view.replay_page import save_replay
+    >>> from broadphase.recording.replay import save_replay
     >>> save_replay("bouncing_rectangles", "run.html", steps=200)  # doctest: +SKIP
     """
     if isinstance(what, bp.World):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import broadphase as bp
-from broadphase.view.pieces import Pieces, pieces_of, pieces_of_boxes
+from broadphase.plotting.pieces import Pieces, pieces_of, pieces_of_boxes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.view import demo_meshes
-from broadphase.view.demo_colours import linear
-from broadphase.view.stage import BALL, BOX, CAPSULE
+from broadphase.demo import meshes
+from broadphase.demo.colours import linear
+from broadphase.demo.stage import BALL, BOX, CAPSULE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from broadphase.view.stage import Stage
+    from broadphase.demo.stage import Stage
 
     Rows = NDArray[np.int32]
 
@@ -158,9 +158,9 @@ def _sorted_by_look(
 def _looks(dimension: int) -> dict[int, tuple[Any, ...]]:
     """Give the meshes of each form, the finest first."""
     if dimension == 2:
-        return {BOX: (demo_meshes.tile,), BALL: (demo_meshes.disc,), CAPSULE: (demo_meshes.tile,)}
+        return {BOX: (meshes.tile,), BALL: (meshes.disc,), CAPSULE: (meshes.tile,)}
     return {
-        BOX: (demo_meshes.box,),
-        BALL: (lambda: demo_meshes.ball(2), lambda: demo_meshes.ball(1), lambda: demo_meshes.ball(0)),
-        CAPSULE: (demo_meshes.capsule, lambda: demo_meshes.capsule(0.3, 6), demo_meshes.box),
+        BOX: (meshes.box,),
+        BALL: (lambda: meshes.ball(2), lambda: meshes.ball(1), lambda: meshes.ball(0)),
+        CAPSULE: (meshes.capsule, lambda: meshes.capsule(0.3, 6), meshes.box),
     }

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.collections import EllipseCollection, LineCollection, PolyCollection
 
-from broadphase.view import ink
-from broadphase.view.plot_layers import WIDEST
+from broadphase.plotting import ink
+from broadphase.plotting.layers import WIDEST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.view.plot_layers import Layers
+    from broadphase.plotting.layers import Layers
 
     Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from broadphase.io.extras import import_extra
-from broadphase.view.pieces import PieceCollection, Pieces, quaternions_of
+from broadphase.plotting.pieces import PieceCollection, Pieces, quaternions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,10 @@ import numpy as np
 
 import broadphase as bp
 from broadphase import data, scenes
+from broadphase.demo.meshes import Triangles, knot
+from broadphase.demo.stage import BALL, BOX, HIDDEN, Stage
 from broadphase.scenes.spread import Spread
 from broadphase.testing.draws import Draws
-from broadphase.view.demo_meshes import Triangles, knot
-from broadphase.view.stage import BALL, BOX, HIDDEN, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
