@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "broadphase/box_view.hpp"
-#include "broadphase/collect.hpp"
-#include "broadphase/kernels.hpp"
-#include "broadphase/parallel.hpp"
-#include "broadphase/problem.hpp"
-#include "broadphase/ragged.hpp"
+#include "base/parallel.hpp"
+#include "boxes/box_view.hpp"
+#include "question/collect.hpp"
+#include "question/problem.hpp"
+#include "question/ragged.hpp"
+#include "simd/kernels.hpp"
 
 namespace nb = nanobind;
 

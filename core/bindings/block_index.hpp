@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings.hpp"
-#include "broadphase/blocks.hpp"
+#include "tree/blocks.hpp"
 
 namespace broadphase::python {
 

@@ -1,5 +1,5 @@
 // All boxes in a row, kept and asked from Python.
-#include "broadphase/brute_force.hpp"
+#include "brute_force/brute_force.hpp"
 
 #include <nanobind/stl/string.h>
 
@@ -11,7 +11,7 @@
 
 #include "bindings.hpp"
 #include "block_index.hpp"
-#include "broadphase/row_chain.hpp"
+#include "brute_force/row_chain.hpp"
 #include "index_pairs.hpp"
 
 namespace broadphase::python {

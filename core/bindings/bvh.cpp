@@ -1,5 +1,5 @@
 // A bounding volume hierarchy, kept and asked from Python.
-#include "broadphase/bvh.hpp"
+#include "bvh/bvh.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -13,7 +13,7 @@
 
 #include "bindings.hpp"
 #include "block_index.hpp"
-#include "broadphase/bvh_changes.hpp"
+#include "bvh/changes.hpp"
 #include "index_pairs.hpp"
 
 namespace broadphase::python {

@@ -1,5 +1,5 @@
 // What a grid over some boxes is like: for whoever wants to know, or to draw it.
-#include "broadphase/grid.hpp"
+#include "grid/grid.hpp"
 
 #include <nanobind/stl/vector.h>
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "bindings.hpp"
-#include "broadphase/sort_pairs.hpp"
 #include "pair_filter.hpp"
+#include "question/sort_pairs.hpp"
 
 namespace broadphase::python {
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "broadphase/find.hpp"
-#include "broadphase/pairs_by_question.hpp"
+#include "choose/find.hpp"
 #include "layer_filter.hpp"
+#include "question/pairs_by_question.hpp"
 
 namespace broadphase::python {
 

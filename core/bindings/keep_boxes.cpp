@@ -1,12 +1,12 @@
 // Boxes on their way into an index.
-#include "broadphase/keep_boxes.hpp"
+#include "boxes/keep_boxes.hpp"
 
 #include <nanobind/stl/optional.h>
 
 #include <optional>
 
+#include "base/with_dimension.hpp"
 #include "bindings.hpp"
-#include "broadphase/with_dimension.hpp"
 
 namespace broadphase::python {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "bindings.hpp"
-#include "broadphase/any_boxes.hpp"
-#include "broadphase/questions.hpp"
+#include "boxes/any_boxes.hpp"
+#include "question/questions.hpp"
 
 namespace broadphase::python {
 

@@ -12,11 +12,11 @@
 
 #include "bindings.hpp"
 #include "block_index.hpp"
-#include "broadphase/linear_tree_covered.hpp"
-#include "broadphase/linear_tree_index.hpp"
-#include "broadphase/linear_tree_validate.hpp"
-#include "broadphase/linear_tree_walk.hpp"
 #include "index_pairs.hpp"
+#include "linear_tree/covered.hpp"
+#include "linear_tree/index.hpp"
+#include "linear_tree/validate.hpp"
+#include "linear_tree/walk.hpp"
 
 namespace broadphase::python {
 

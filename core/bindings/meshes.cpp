@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "bindings.hpp"
-#include "broadphase/triangle_pairs.hpp"
+#include "narrow/triangle_pairs.hpp"
 
 namespace broadphase::python {
 

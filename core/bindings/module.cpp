@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "broadphase/find.hpp"
-#include "broadphase/sort_pairs.hpp"
+#include "choose/find.hpp"
 #include "pair_filter.hpp"
+#include "question/sort_pairs.hpp"
 
 namespace broadphase::python {
 

@@ -1,5 +1,5 @@
 // What moves by itself, and what becomes of it at the borders.
-#include "broadphase/motion.hpp"
+#include "world/motion.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "broadphase/borders.hpp"
+#include "world/borders.hpp"
 
 namespace broadphase::python {
 

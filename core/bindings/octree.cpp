@@ -9,9 +9,9 @@
 
 #include "bindings.hpp"
 #include "block_index.hpp"
-#include "broadphase/octree_check.hpp"
-#include "broadphase/octree_pairs.hpp"
 #include "index_pairs.hpp"
+#include "octree/check.hpp"
+#include "octree/pairs.hpp"
 
 namespace broadphase::python {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bindings.hpp"
-#include "broadphase/filter.hpp"
+#include "question/filter.hpp"
 
 namespace broadphase::python {
 

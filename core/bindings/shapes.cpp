@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "broadphase/narrow_batch.hpp"
-#include "broadphase/noticing.hpp"
+#include "narrow/narrow_batch.hpp"
 #include "placed_shapes.hpp"
+#include "world/noticing.hpp"
 
 namespace broadphase::python {
 

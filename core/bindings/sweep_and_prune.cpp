@@ -1,5 +1,5 @@
 // A sweep that is kept, and asked from Python.
-#include "broadphase/sweep_and_prune.hpp"
+#include "sweep/sweep_and_prune.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "broadphase/sort_pairs.hpp"
-#include "broadphase/sweep_index.hpp"
 #include "pair_filter.hpp"
+#include "question/sort_pairs.hpp"
+#include "sweep/sweep_index.hpp"
 
 namespace broadphase::python {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "broadphase/touching.hpp"
+#include "world/touching.hpp"
 
 namespace broadphase::python {
 

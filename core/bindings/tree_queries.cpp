@@ -1,5 +1,5 @@
 // Questions to any tree of blocks: functions over the base class of those indexes.
-#include "broadphase/tree_queries.hpp"
+#include "tree/tree_queries.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "block_index.hpp"
-#include "broadphase/question_order.hpp"
 #include "layer_filter.hpp"
+#include "question/question_order.hpp"
 
 namespace broadphase::python {
 

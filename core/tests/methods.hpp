@@ -5,15 +5,15 @@
 #include <cstddef>
 #include <utility>
 
-#include "broadphase/brute_force.hpp"
-#include "broadphase/bvh_pairs.hpp"
-#include "broadphase/collect.hpp"
-#include "broadphase/grid.hpp"
-#include "broadphase/kernels.hpp"
-#include "broadphase/linear_tree.hpp"
-#include "broadphase/octree.hpp"
-#include "broadphase/sweep_and_prune.hpp"
+#include "brute_force/brute_force.hpp"
+#include "bvh/pairs.hpp"
+#include "grid/grid.hpp"
+#include "linear_tree/linear_tree.hpp"
+#include "octree/octree.hpp"
+#include "question/collect.hpp"
 #include "scenes.hpp"
+#include "simd/kernels.hpp"
+#include "sweep/sweep_and_prune.hpp"
 
 namespace broadphase::tests {
 

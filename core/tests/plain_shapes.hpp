@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "broadphase/shape.hpp"
+#include "shapes/shape.hpp"
 
 namespace broadphase::tests {
 

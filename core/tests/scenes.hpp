@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "broadphase/filter.hpp"
-#include "broadphase/problem.hpp"
 #include "check.hpp"
+#include "question/filter.hpp"
+#include "question/problem.hpp"
 
 namespace broadphase::tests {
 

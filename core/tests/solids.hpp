@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "broadphase/shape.hpp"
 #include "check.hpp"
+#include "shapes/shape.hpp"
 
 namespace broadphase::tests {
 

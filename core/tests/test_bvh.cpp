@@ -1,9 +1,9 @@
 // Random histories of a Bvh: sound after every step, with the pairs of a plain search.
-#include "broadphase/bvh.hpp"
+#include "bvh/bvh.hpp"
 
 #include <numeric>
 
-#include "broadphase/bvh_changes.hpp"
+#include "bvh/changes.hpp"
 #include "methods.hpp"
 
 namespace broadphase::tests {

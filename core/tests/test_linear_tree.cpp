@@ -1,6 +1,6 @@
 // Morton numbers and keys; a kept linear tree through changes; both ways to its pairs, and the tasks they are cut into.
-#include "broadphase/linear_tree_covered.hpp"
-#include "broadphase/linear_tree_validate.hpp"
+#include "linear_tree/covered.hpp"
+#include "linear_tree/validate.hpp"
 #include "methods.hpp"
 
 namespace broadphase::tests {

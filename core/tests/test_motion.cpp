@@ -1,13 +1,13 @@
 // What moves by itself, and what becomes of it at the borders.
-#include "broadphase/motion.hpp"
+#include "world/motion.hpp"
 
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "broadphase/borders.hpp"
 #include "check.hpp"
+#include "world/borders.hpp"
 
 namespace broadphase::tests {
 namespace {

@@ -1,5 +1,5 @@
 // Overlap, distance, contact, rays and impacts of every pair of kinds in the plane, against their definitions.
-#include "broadphase/narrow_2d.hpp"
+#include "narrow/narrow_2d.hpp"
 
 #include <cmath>
 #include <string>

@@ -1,5 +1,5 @@
 // The narrow phase in space: what must hold of any two shapes, whatever their kinds.
-#include "broadphase/narrow_3d.hpp"
+#include "narrow/narrow_3d.hpp"
 
 #include <algorithm>
 #include <string>

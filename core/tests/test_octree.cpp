@@ -2,9 +2,9 @@
 #include <limits>
 #include <vector>
 
-#include "broadphase/octree_check.hpp"
-#include "broadphase/octree_pairs.hpp"
 #include "methods.hpp"
+#include "octree/check.hpp"
+#include "octree/pairs.hpp"
 
 namespace broadphase::tests {
 namespace {

@@ -1,10 +1,10 @@
 // Every allocation of a call fails in turn: bad_alloc comes out, nothing leaks, and the next call gives the answer.
 #include <new>
 
-#include "broadphase/interference.hpp"
-#include "broadphase/ragged.hpp"
 #include "failing_memory.hpp"
 #include "methods.hpp"
+#include "question/ragged.hpp"
+#include "sweep/interference.hpp"
 
 namespace broadphase::tests {
 namespace {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "broadphase/box_columns.hpp"
+#include "boxes/box_columns.hpp"
 #include "methods.hpp"
 
 namespace broadphase::tests {

@@ -1,5 +1,5 @@
 // Sorting of rows by floating-point values, and the search for the end of a run.
-#include "broadphase/radix_sort.hpp"
+#include "base/radix_sort.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
-#include "broadphase/sorted_intervals.hpp"
 #include "check.hpp"
+#include "sweep/sorted_intervals.hpp"
 
 namespace broadphase::tests {
 namespace {

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "broadphase/interference.hpp"
-#include "broadphase/ragged.hpp"
 #include "methods.hpp"
+#include "question/ragged.hpp"
+#include "sweep/interference.hpp"
 
 namespace broadphase::tests {
 namespace {

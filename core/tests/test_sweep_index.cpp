@@ -3,9 +3,9 @@
 #include <new>
 #include <numeric>
 
-#include "broadphase/sweep_index.hpp"
 #include "failing_memory.hpp"
 #include "methods.hpp"
+#include "sweep/sweep_index.hpp"
 
 namespace broadphase::tests {
 namespace {

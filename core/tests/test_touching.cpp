@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "broadphase/touching.hpp"
 #include "check.hpp"
+#include "world/touching.hpp"
 
 namespace broadphase::tests {
 namespace {

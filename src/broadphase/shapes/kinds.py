@@ -18,7 +18,7 @@ __all__ = ["Layout", "ShapeKind", "layout_of", "moved"]
 
 
 class ShapeKind(IntEnum):
-    """What a record describes; `core/include/broadphase/shape.hpp` says with which numbers."""
+    """What a record describes; `core/shapes/shape.hpp` says with which numbers."""
 
     POINT = 0
     BALL = 1

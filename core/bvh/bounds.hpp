@@ -1,0 +1,70 @@
+// What is around boxes, how large it is, and where in a tree something hangs.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "tree/blocks.hpp"
+
+namespace broadphase {
+
+// Where a row or a block hangs: the block, and the lane in it.
+inline constexpr std::uint32_t kNoPlace = 0xffffffffu;
+inline std::uint32_t place_of(std::int32_t block, std::size_t lane) {
+  return static_cast<std::uint32_t>(block) * static_cast<std::uint32_t>(kLanes) + static_cast<std::uint32_t>(lane);
+}
+inline std::int32_t block_of(std::uint32_t place) { return static_cast<std::int32_t>(place / kLanes); }
+inline std::size_t lane_of(std::uint32_t place) { return place % kLanes; }
+
+// Calls use(lane) for every set bit, ascending.
+template <class Use>
+void for_each_lane(std::int32_t bits, Use&& use) {
+  for (auto rest = static_cast<std::uint32_t>(bits); rest != 0; rest &= rest - 1)
+    use(static_cast<std::size_t>(std::countr_zero(rest)));
+}
+
+// The union of local boxes: lower corner, then upper corner.
+struct Bounds {
+  float box[8];
+  std::size_t dimension;
+
+  explicit Bounds(std::size_t d) : dimension(d) {
+    std::fill_n(box, d, std::numeric_limits<float>::infinity());
+    std::fill_n(box + d, d, -std::numeric_limits<float>::infinity());
+  }
+  void add(const float* other) {
+    for (std::size_t k = 0; k < dimension; ++k) {
+      box[k] = other[k] < box[k] ? other[k] : box[k];
+      box[dimension + k] = other[dimension + k] > box[dimension + k] ? other[dimension + k] : box[dimension + k];
+    }
+  }
+};
+
+inline Bounds bounds_of(const Blocks& blocks, std::int32_t block) {
+  Bounds bounds(blocks.dimension());
+  float box[8];
+  for_each_lane(blocks.occupied(block), [&](std::size_t lane) {
+    blocks.get_box(block, lane, box);
+    bounds.add(box);
+  });
+  return bounds;
+}
+
+// Half the surface of a box, which the chance that a random ray hits it is proportional to; the length in one
+// dimension. Infinite extents count as large ones, so that sums and differences stay numbers.
+inline float half_area(const float* box, std::size_t dimension) {
+  constexpr float kMost = 1e6F;
+  float extent[4] = {};
+  for (std::size_t k = 0; k < dimension; ++k) extent[k] = std::min(kMost, box[dimension + k] - box[k]);
+  switch (dimension) {
+    case 1: return extent[0];
+    case 2: return extent[0] + extent[1];
+    case 3: return extent[0] * extent[1] + (extent[0] + extent[1]) * extent[2];
+    default: return extent[0] * extent[1] * (extent[2] + extent[3]) + (extent[0] + extent[1]) * extent[2] * extent[3];
+  }
+}
+
+}  // namespace broadphase

@@ -1,0 +1,283 @@
+// A bounding volume hierarchy: a tree of boxes, eight to a block, that follows its rows as they come, move and go.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/plain_array.hpp"
+#include "bvh/bounds.hpp"
+#include "bvh/edit.hpp"
+#include "bvh/pairs.hpp"
+#include "bvh/regroup.hpp"
+#include "bvh/sah.hpp"
+#include "tree/blocks.hpp"
+#include "tree/curve_order.hpp"
+#include "tree/median_order.hpp"
+
+namespace broadphase {
+
+// How builds go about it: packed along a curve, or cut by the surface-area heuristic.
+enum class BvhQuality { fast, balanced, sah };
+
+// How a tree is, in plain numbers.
+struct BvhReport {
+  std::size_t depth = 0, lanes = 0;  // lanes in use, of all blocks
+  // Blocks that a random ray through the root's box is expected to visit: half-areas, divided by the root's.
+  double cost = 0;
+  std::vector<std::size_t> blocks_by_level;
+};
+
+// Arranges rows in the blocks of a tree that its owner shows to everybody's queries.
+class Bvh {
+ public:
+  explicit Bvh(BlockTree& tree, BvhQuality quality = BvhQuality::balanced) : tree_(tree), quality_(quality) {}
+  Bvh(const Bvh&) = delete;
+  Bvh& operator=(const Bvh&) = delete;
+
+  // What long calls need besides the boxes.
+  struct Work {
+    const Kernels& kernels;
+    unsigned workers;
+    Interrupt& interrupt;
+  };
+
+  std::size_t rows() const { return rows_; }
+  std::size_t rebuilds() const { return rebuilds_; }
+  std::size_t limit() const { return places_.size(); }  // all row numbers are below
+  bool has(std::size_t row) const { return row < places_.size() && places_[row] != kNoPlace; }
+  std::size_t bytes() const { return tree_.blocks.bytes() + places_.size() * sizeof(std::uint32_t); }
+
+  // Replaces what was there. Throws bad_alloc or Interrupted, and then the tree is what it was.
+  template <class T>
+  void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
+    PlainArray<std::uint32_t> places;
+    places.grow(boxes.count);
+    std::fill_n(places.get(), boxes.count, kNoPlace);
+    const GrownBoxes<T> given{boxes, tree_.dimension()};
+    if (quality_ == BvhQuality::sah)
+      build_by_area(tree_, given, rows, count, places.get(), work.workers, work.interrupt);
+    else if (quality_ == BvhQuality::balanced)
+      pack<MedianOrder<T>>(given, rows, count, places.get(), work);
+    else
+      pack<CurveOrder<T>>(given, rows, count, places.get(), work);
+    places_ = std::move(places);
+    rows_ = count;
+    area_a_row_ = area_of_blocks() / static_cast<double>(std::max<std::size_t>(rows_, 1));
+    changes_ = 0;
+  }
+
+  // Rows that were not there. Throws bad_alloc or Interrupted, and then those rows are not there.
+  template <class T>
+  void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
+    if (count == 0) return;
+    if (count > rows_ / kManyInserts) {
+      std::vector<std::int32_t> all = rows_in_order();
+      all.insert(all.end(), rows, rows + count);
+      build(boxes, all.data(), all.size(), work);
+      ++rebuilds_;
+      return;
+    }
+    grow_places(boxes.count);
+    std::size_t done = 0;
+    try {
+      BvhEdit edit(tree_, places_.get());
+      const GrownBoxes<T> given{boxes, tree_.dimension()};
+      LocalBoxes<T> local(given, tree_.frame);
+      float box[8];
+      for (; done < count; ++done) {
+        edit.make_room();
+        local.get(static_cast<std::size_t>(rows[done]), box);
+        if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[done]), box);
+        edit.insert(rows[done], box);
+        ++rows_;
+      }
+    } catch (...) {
+      remove(rows, done);
+      throw;
+    }
+    changes_ += count;
+    improve(boxes, work);
+  }
+
+  void remove(const std::int32_t* rows, std::size_t count) {
+    BvhEdit edit(tree_, places_.get());
+    for (std::size_t at = 0; at < count; ++at) edit.remove(rows[at]);
+    rows_ -= count;
+    changes_ += count;
+  }
+
+  // Rows that moved. Throws bad_alloc or Interrupted, and then some of them may be where they were.
+  template <class T>
+  void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
+    const GrownBoxes<T> given{boxes, tree_.dimension()};
+    LocalBoxes<T> local(given, tree_.frame);
+    BvhEdit edit(tree_, places_.get());
+    float box[8];
+    if (count > rows_ / kManyMoves) {
+      refit(local);
+    } else {
+      for (std::size_t at = 0; at < count; ++at) {
+        edit.make_room();
+        local.get(static_cast<std::size_t>(rows[at]), box);
+        if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[at]), box);
+        edit.move(rows[at], box);
+      }
+    }
+    changes_ += count;
+    improve(boxes, work);
+  }
+
+  // Goes once through the blocks, from the root down, and regroups what is below each where that leaves less surface.
+  // Returns how many gained. Throws bad_alloc or Interrupted, and then the tree is sound.
+  std::size_t optimize(Interrupt& interrupt) {
+    std::vector<std::int32_t> open;
+    if (tree_.root != kNoBlock) open.push_back(tree_.root);
+    BvhRegroup regroup(tree_, places_.get());
+    std::size_t gained = 0;
+    while (!open.empty()) {
+      const std::int32_t block = open.back();
+      open.pop_back();
+      open.reserve(open.size() + kLanes);
+      gained += static_cast<std::size_t>(regroup.run(block));
+      for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block),
+                    [&](std::size_t lane) { open.push_back(tree_.blocks.child(block)[lane]); });
+      interrupt.check();
+    }
+    regroupings_ += gained;
+    return gained;
+  }
+  std::size_t regroupings() const { return regroupings_; }
+
+  BvhReport report() const {
+    BvhReport result;
+    if (tree_.root == kNoBlock) return result;
+    const double root = half_area(bounds_of(tree_.blocks, tree_.root).box, tree_.dimension());
+    double sum = root;
+    for_each_block([&](std::int32_t block, std::size_t level) {
+      if (result.blocks_by_level.size() <= level) result.blocks_by_level.resize(level + 1);
+      ++result.blocks_by_level[level];
+      result.lanes += tree_.blocks.lanes_in_use(block);
+      float box[8];
+      for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block), [&](std::size_t lane) {
+        tree_.blocks.get_box(block, lane, box);
+        sum += half_area(box, tree_.dimension());
+      });
+    });
+    result.depth = result.blocks_by_level.size();
+    result.cost = root > 0 ? sum / root : static_cast<double>(tree_.blocks.count());
+    return result;
+  }
+
+  // Calls use(block, level) for every block, parents first; the root's level is 0.
+  template <class Use>
+  void for_each_block(Use&& use) const {
+    if (tree_.root == kNoBlock) return;
+    std::vector<std::pair<std::int32_t, std::size_t>> open = {{tree_.root, 0}};
+    while (!open.empty()) {
+      const auto [block, level] = open.back();
+      open.pop_back();
+      use(block, level);
+      for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block), [&, level = level](std::size_t lane) {
+        open.emplace_back(tree_.blocks.child(block)[lane], level + 1);
+      });
+    }
+  }
+
+  // Calls use(row) for every row, as they hang: near rows follow each other.
+  template <class Use>
+  void for_each_row(Use&& use) const {
+    for_each_block([&](std::int32_t block, std::size_t) {
+      for_each_lane(tree_.blocks.rows(block), [&](std::size_t lane) { use(tree_.blocks.child(block)[lane]); });
+    });
+  }
+
+  // What is wrong; nothing, if all is well.
+  template <class T>
+  std::string validate(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) const;
+
+ private:
+  template <class Order, class T>
+  void pack(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, std::uint32_t* places,
+            const Work& work) {
+    TreePacker<T, Order> packer;
+    packer.pack(tree_, boxes, rows, count, places, work.kernels, work.workers, work.interrupt);
+  }
+
+  // Above these shares of all rows, one by one is slower than all at once.
+  static constexpr std::size_t kManyInserts = 4, kManyMoves = 4;
+  // The tree is built anew when its blocks have grown by this factor: then questions take about so much longer, and a
+  // build costs less than the changes since the last one did.
+  static constexpr double kWorse = 1.5;
+
+  void grow_places(std::size_t rows) {
+    const std::size_t before = places_.size();
+    if (rows <= before) return;
+    places_.grow(std::max(rows, before + before / 2));
+    std::fill(places_.get() + before, places_.get() + places_.size(), kNoPlace);
+  }
+
+  std::vector<std::int32_t> rows_in_order() const {
+    std::vector<std::int32_t> rows;
+    rows.reserve(rows_);
+    for_each_row([&](std::int32_t row) { rows.push_back(row); });
+    return rows;
+  }
+
+  template <class T>
+  void refit(LocalBoxes<T>& local) {
+    float box[8];
+    const auto read_rows = [&] {
+      for_each_block([&](std::int32_t block, std::size_t) {
+        for_each_lane(tree_.blocks.rows(block), [&](std::size_t lane) {
+          local.get(static_cast<std::size_t>(tree_.blocks.child(block)[lane]), box);
+          tree_.blocks.set_box(block, lane, box);
+        });
+      });
+    };
+    read_rows();
+    if (tree_.frame.exact && local.lossy()) {
+      tree_.frame.exact = false;
+      read_rows();
+    }
+    BvhEdit(tree_, places_.get()).refit();
+  }
+
+  double area_of_blocks() const {
+    double sum = 0;
+    float box[8];
+    for_each_block([&](std::int32_t block, std::size_t) {
+      for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block), [&](std::size_t lane) {
+        tree_.blocks.get_box(block, lane, box);
+        sum += half_area(box, tree_.dimension());
+      });
+    });
+    return sum;
+  }
+
+  // Once there have been many changes: builds the tree anew if it has become worse.
+  template <class T>
+  void improve(const BoxView<T>& boxes, const Work& work) {
+    if (changes_ < rows_ / 2 + kLanes) return;
+    changes_ = 0;
+    const double area_a_row = area_of_blocks() / static_cast<double>(std::max<std::size_t>(rows_, 1));
+    if (area_a_row <= kWorse * area_a_row_ && tree_.blocks.count() < rows_) return;
+    const std::vector<std::int32_t> rows = rows_in_order();
+    build(boxes, rows.data(), rows.size(), work);
+    ++rebuilds_;
+  }
+
+  BlockTree& tree_;
+  BvhQuality quality_;
+  PlainArray<std::uint32_t> places_;  // of each row; kNoPlace: it is not there
+  std::size_t rows_ = 0;
+  std::size_t changes_ = 0, rebuilds_ = 0;  // since the last build or look at the tree; on its own
+  std::size_t regroupings_ = 0;
+  double area_a_row_ = 0;  // half-areas of all blocks after the last build
+};
+
+}  // namespace broadphase
+
+#include "bvh/validate.hpp"

@@ -1,0 +1,282 @@
+// Changes to a tree of blocks, one row at a time: what R-trees do, with blocks for nodes.
+//
+// A. Guttman, "R-trees: a dynamic index structure for spatial searching", SIGMOD 1984, 10.1145/602259.602266.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/plain_array.hpp"
+#include "bvh/bounds.hpp"
+#include "tree/blocks.hpp"
+
+namespace broadphase {
+
+// Keeps: every lane's box contains what is below it, and is the union of it unless `set_row` has made it larger; every
+// block but the root has a lane in use and knows its parent; `places` says where each row hangs.
+//
+// What hangs in the blocks keeps its depth, but when the root is split or has one lane left. A block is split when a
+// ninth entry comes, into two of at most six, so that another split takes three more blocks below: a root of height h
+// is split only after at least 3^h insertions, whatever was removed in between, and kMostLevels is out of reach.
+class BvhEdit {
+ public:
+  BvhEdit(BlockTree& tree, std::uint32_t* places) : tree_(tree), blocks_(tree.blocks), places_(places) {}
+
+  // Before each insertion: room for the blocks it may take. Throws bad_alloc, and then nothing has changed.
+  void make_room() {
+    const std::size_t capacity = blocks_.bytes() / (blocks_.layout().words() * sizeof(float));
+    if (blocks_.limit() + kMostLevels > capacity) blocks_.reserve(capacity + capacity / 2 + 2 * kMostLevels);
+  }
+
+  void insert(std::int32_t row, const float* box) {
+    if (tree_.root == kNoBlock) tree_.root = blocks_.add();
+    std::int32_t block = tree_.root;
+    while ((blocks_.occupied(block) & ~blocks_.rows(block)) != 0) {
+      const std::size_t lane = best_lane(block, box);
+      extend(block, lane, box);
+      block = blocks_.child(block)[lane];
+    }
+    add(block, {row, true, bounds(box)});
+  }
+
+  void remove(std::int32_t row) {
+    const std::uint32_t place = places_[row];
+    places_[row] = kNoPlace;
+    blocks_.clear_lane(block_of(place), lane_of(place));
+    shrink(block_of(place));
+  }
+
+  // The row's lane gets this box, and the lanes above follow, both ways. A row that has left the box of its block goes
+  // to where it now belongs.
+  void move(std::int32_t row, const float* box) {
+    const std::uint32_t place = places_[row];
+    const std::int32_t block = block_of(place);
+    if (block != tree_.root && !meets_parent_lane(block, box)) {
+      remove(row);
+      insert(row, box);
+      return;
+    }
+    blocks_.set_box(block, lane_of(place), box);
+    follow(block);
+  }
+
+  // Recomputes all lanes that are blocks, from below.
+  void refit() {
+    if (tree_.root != kNoBlock) refit(tree_.root);
+  }
+
+ private:
+  struct Entry {
+    std::int32_t what;
+    bool is_row;
+    Bounds around;
+  };
+
+  Bounds bounds(const float* box) const {
+    Bounds result(blocks_.dimension());
+    result.add(box);
+    return result;
+  }
+
+  void put(std::int32_t block, std::size_t lane, const Entry& entry) {
+    blocks_.set_lane(block, lane, entry.around.box, entry.what, entry.is_row);
+    if (entry.is_row)
+      places_[entry.what] = place_of(block, lane);
+    else
+      blocks_.parent(entry.what) = static_cast<std::int32_t>(place_of(block, lane));
+  }
+  Entry take(std::int32_t block, std::size_t lane) const {
+    float box[8];
+    blocks_.get_box(block, lane, box);
+    return {blocks_.child(block)[lane], (blocks_.rows(block) >> lane & 1) != 0, bounds(box)};
+  }
+
+  // The block below which the box adds least to the half-area; of several, the smallest.
+  std::size_t best_lane(std::int32_t block, const float* box) const {
+    const std::size_t dimension = blocks_.dimension();
+    std::size_t best = 0;
+    float least_growth = 0, least_area = -1;
+    for_each_lane(blocks_.occupied(block) & ~blocks_.rows(block), [&](std::size_t lane) {
+      Bounds around(dimension);
+      blocks_.get_box(block, lane, around.box);
+      const float area = half_area(around.box, dimension);
+      around.add(box);
+      const float growth = half_area(around.box, dimension) - area;
+      if (least_area >= 0 && !(growth < least_growth || (growth == least_growth && area < least_area))) return;
+      best = lane;
+      least_growth = growth;
+      least_area = area;
+    });
+    return best;
+  }
+
+  void extend(std::int32_t block, std::size_t lane, const float* box) {
+    for (std::size_t k = 0; k < blocks_.dimension(); ++k) {
+      float& lower = blocks_.lower(block, k)[lane];
+      float& upper = blocks_.upper(block, k)[lane];
+      lower = std::min(lower, box[k]);
+      upper = std::max(upper, box[blocks_.dimension() + k]);
+    }
+  }
+
+  // The lanes above contain the entry already.
+  void add(std::int32_t block, Entry entry) {
+    for (;;) {
+      const auto free = ~static_cast<std::uint32_t>(blocks_.occupied(block)) & 0xffu;
+      if (free != 0) {
+        put(block, static_cast<std::size_t>(std::countr_zero(free)), entry);
+        return;
+      }
+      const Entry other = split(block, entry);
+      if (block == tree_.root) {
+        tree_.root = blocks_.add();
+        put(tree_.root, 0, {block, false, bounds_of(blocks_, block)});
+        put(tree_.root, 1, other);
+        return;
+      }
+      const auto place = static_cast<std::uint32_t>(blocks_.parent(block));
+      put(block_of(place), lane_of(place), {block, false, bounds_of(blocks_, block)});
+      block = block_of(place);
+      entry = other;
+    }
+  }
+
+  // Leaves some of the nine entries in the block and moves the others to another one, so that half-areas, weighted by
+  // the number of entries, are least along the best axis.
+  Entry split(std::int32_t block, const Entry& ninth) {
+    constexpr std::size_t kCount = kLanes + 1, kLeast = 3;
+    const std::size_t dimension = blocks_.dimension();
+    Entry entries[kCount] = {ninth, ninth, ninth, ninth, ninth, ninth, ninth, ninth, ninth};
+    for (std::size_t lane = 0; lane < kLanes; ++lane) entries[lane] = take(block, lane);
+    std::size_t order[kCount], best_order[kCount], best_count = kLeast;
+    float least = 0;
+    for (std::size_t k = 0; k < dimension; ++k) {
+      float centre[kCount], behind[kCount];
+      for (std::size_t e = 0; e < kCount; ++e) {
+        order[e] = e;
+        const float* box = entries[e].around.box;
+        const float middle = box[k] + box[dimension + k];
+        centre[e] = middle == middle ? middle : 0.0F;  // of an axis without ends
+      }
+      std::stable_sort(order, order + kCount, [&](std::size_t a, std::size_t b) { return centre[a] < centre[b]; });
+      Bounds around(dimension);
+      for (std::size_t e = kCount; e-- > kLeast;) {
+        around.add(entries[order[e]].around.box);
+        behind[e] = half_area(around.box, dimension);
+      }
+      around = Bounds(dimension);
+      for (std::size_t e = 0; e <= kCount - kLeast; ++e) {
+        const float cost = e < kLeast ? 0.0F
+                                      : half_area(around.box, dimension) * static_cast<float>(e) +
+                                            behind[e] * static_cast<float>(kCount - e);
+        around.add(entries[order[e]].around.box);
+        if (e < kLeast || (!(cost < least) && (k > 0 || e > kLeast))) continue;
+        least = cost;
+        best_count = e;
+        std::copy_n(order, kCount, best_order);
+      }
+    }
+    const std::int32_t other = blocks_.add();
+    blocks_.occupied(block) = blocks_.rows(block) = 0;
+    for (std::size_t e = 0; e < kCount; ++e)
+      if (e < best_count)
+        put(block, e, entries[best_order[e]]);
+      else
+        put(other, e - best_count, entries[best_order[e]]);
+    return {other, false, bounds_of(blocks_, other)};
+  }
+
+  bool meets_parent_lane(std::int32_t block, const float* box) const {
+    const auto place = static_cast<std::uint32_t>(blocks_.parent(block));
+    float lane[8];
+    blocks_.get_box(block_of(place), lane_of(place), lane);
+    for (std::size_t k = 0; k < blocks_.dimension(); ++k)
+      if (!(lane[k] <= box[blocks_.dimension() + k] && box[k] <= lane[blocks_.dimension() + k])) return false;
+    return true;
+  }
+
+  // The lanes above a block become what is below them, up to the first one that is already.
+  void follow(std::int32_t block) {
+    while (block != tree_.root) {
+      const auto place = static_cast<std::uint32_t>(blocks_.parent(block));
+      const Bounds around = bounds_of(blocks_, block);
+      block = block_of(place);
+      float box[8];
+      blocks_.get_box(block, lane_of(place), box);
+      if (std::equal(box, box + 2 * blocks_.dimension(), around.box)) return;
+      blocks_.set_box(block, lane_of(place), around.box);
+    }
+  }
+
+  // After a lane of the block was cleared.
+  void shrink(std::int32_t block) {
+    while (block != tree_.root) {
+      const auto place = static_cast<std::uint32_t>(blocks_.parent(block));
+      if (blocks_.occupied(block) != 0 && !merged(block)) {
+        follow(block);
+        break;
+      }
+      blocks_.clear_lane(block_of(place), lane_of(place));
+      blocks_.release(block);
+      block = block_of(place);
+    }
+    while (blocks_.occupied(tree_.root) == 0 || is_only_child_a_block()) {
+      const std::int32_t old = tree_.root;
+      const std::int32_t occupied = blocks_.occupied(old);
+      tree_.root = occupied == 0 ? kNoBlock : blocks_.child(old)[std::countr_zero(static_cast<unsigned>(occupied))];
+      blocks_.release(old);
+      if (tree_.root == kNoBlock) return;
+      blocks_.parent(tree_.root) = static_cast<std::int32_t>(kNoPlace);
+    }
+  }
+  bool is_only_child_a_block() const { return blocks_.lanes_in_use(tree_.root) == 1 && blocks_.rows(tree_.root) == 0; }
+
+  // Moves what little a block holds to a block beside it, if there is room: true, and the block is empty.
+  bool merged(std::int32_t block) {
+    constexpr std::size_t kFew = 3;
+    const std::size_t own = blocks_.lanes_in_use(block);
+    if (own > kFew) return false;
+    const auto place = static_cast<std::uint32_t>(blocks_.parent(block));
+    const std::int32_t parent = block_of(place);
+    const Bounds around = bounds_of(blocks_, block);
+    const std::size_t dimension = blocks_.dimension();
+    std::int32_t best = kNoBlock;
+    std::size_t best_lane = 0;
+    float least = 0;
+    for_each_lane(blocks_.occupied(parent) & ~blocks_.rows(parent), [&](std::size_t lane) {
+      const std::int32_t beside = blocks_.child(parent)[lane];
+      if (beside == block || blocks_.lanes_in_use(beside) + own > kLanes) return;
+      Bounds together(dimension);
+      blocks_.get_box(parent, lane, together.box);
+      const float before = half_area(together.box, dimension);
+      together.add(around.box);
+      const float growth = half_area(together.box, dimension) - before;
+      if (best != kNoBlock && !(growth < least)) return;
+      best = beside;
+      best_lane = lane;
+      least = growth;
+    });
+    if (best == kNoBlock) return false;
+    for_each_lane(blocks_.occupied(block), [&](std::size_t lane) {
+      const auto free = ~static_cast<std::uint32_t>(blocks_.occupied(best)) & 0xffu;
+      put(best, static_cast<std::size_t>(std::countr_zero(free)), take(block, lane));
+    });
+    extend(parent, best_lane, around.box);
+    blocks_.occupied(block) = blocks_.rows(block) = 0;
+    return true;
+  }
+
+  // No deeper than kMostLevels.
+  Bounds refit(std::int32_t block) {
+    for_each_lane(blocks_.occupied(block) & ~blocks_.rows(block),
+                  [&](std::size_t lane) { blocks_.set_box(block, lane, refit(blocks_.child(block)[lane]).box); });
+    return bounds_of(blocks_, block);
+  }
+
+  BlockTree& tree_;
+  Blocks& blocks_;
+  std::uint32_t* places_;
+};
+
+}  // namespace broadphase

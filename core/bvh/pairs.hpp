@@ -1,0 +1,87 @@
+// The pairs of one call, by a tree packed for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "bvh/packed.hpp"
+#include "question/problem.hpp"
+#include "tree/curve_order.hpp"
+#include "tree/tree_pairs.hpp"
+
+namespace broadphase {
+
+// Packs trees of all rows of one or two sets; keeps what it works with for the next one. CurveOrder is sooner sorted;
+// of trees in MedianOrder, questions visit half as many blocks.
+template <class T, class Order = CurveOrder<T>>
+class TreePacker {
+ public:
+  // `rows`: none for all of them. Throws bad_alloc or Interrupted, and then the tree is what it was.
+  void pack(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
+            std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
+    order_.sort(boxes, rows, count, kernels, workers, interrupt);
+    tree.blocks.reserve(PackedLevels(count).count());
+    tree.frame = frame_around(order_.extent(), boxes.dimension);
+    pack_rows(tree, boxes, order_, places, kernels, workers);
+  }
+  // In the frame that the tree has.
+  void pack_in_frame(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
+                     const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
+    order_.sort(boxes, rows, count, kernels, workers, interrupt);
+    tree.blocks.reserve(PackedLevels(count).count());
+    pack_rows(tree, boxes, order_, nullptr, kernels, workers);
+  }
+
+ private:
+  Order order_;
+};
+
+// Satisfies Method.
+template <class T>
+class BvhPairs {
+ public:
+  using Pairs = TreePairs<KeepOverlaps<T>>;
+  using Scratch = typename Pairs::Scratch;
+
+  BvhPairs(const Problem<T>& problem, const Kernels& kernels, unsigned workers) : problem_(problem) {
+    Interrupt never;
+    build(kernels, workers, never);
+  }
+  BvhPairs(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt& interrupt)
+      : problem_(problem) {
+    build(kernels, workers, interrupt);
+  }
+
+  std::size_t task_count() const { return pairs_->task_count(); }
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const { pairs_->run(task, scratch, out); }
+
+ private:
+  void build(const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
+    large_.blocks = Blocks(problem_.dimension);
+    small_.blocks = Blocks(problem_.dimension);
+    TreePacker<T> packer;
+    // The frame is that of the larger set.
+    const bool turned = problem_.cross && problem_.second.count > problem_.first.count;
+    const auto boxes = [&](const BoxView<T>& set) { return GrownBoxes<T>{set, problem_.dimension, problem_.grow}; };
+    const BoxView<T>& large = turned ? problem_.second : problem_.first;
+    packer.pack(large_, boxes(large), nullptr, large.count, nullptr, kernels, workers, interrupt);
+    if (problem_.cross) {
+      const BoxView<T>& small = turned ? problem_.first : problem_.second;
+      small_.frame = large_.frame;
+      packer.pack_in_frame(small_, boxes(small), nullptr, small.count, kernels, workers, interrupt);
+    }
+    const bool exact = large_.frame.exact && (!problem_.cross || small_.frame.exact);
+    const KeepOverlaps<T> keep{problem_, exact && problem_.touching};
+    if (problem_.cross)
+      pairs_.emplace(large_, small_, turned, keep, kernels);
+    else
+      pairs_.emplace(large_, keep, kernels);
+  }
+
+  Problem<T> problem_;
+  BlockTree large_, small_;
+  std::optional<Pairs> pairs_;
+};
+
+}  // namespace broadphase

@@ -1,0 +1,193 @@
+// The narrow phase over arrays of pairs of rows.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "narrow/narrow_2d.hpp"
+#include "narrow/narrow_3d.hpp"
+#include "question/pair_buffer.hpp"
+#include "shapes/shape_store.hpp"
+
+namespace broadphase {
+
+// Rows first[k] of one store and second[k] of another, or the same; offsets (D numbers each) move the second, or are
+// null.
+struct ShapePairs {
+  const std::int32_t* first;
+  const std::int32_t* second;
+  const double* offsets;
+  std::size_t count;
+};
+
+// Calls use(k, a, b) for each pair that the core knows, unknown(k) for the others.
+template <std::size_t D, class Use, class Unknown>
+void for_each_pair(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, Use&& use, Unknown&& unknown) {
+  std::vector<double> moved;
+  for (std::size_t k = 0; k < pairs.count; ++k) {
+    const ShapeView<D> first = a.placed<D>(static_cast<std::size_t>(pairs.first[k]));
+    ShapeView<D> second = b.placed<D>(static_cast<std::size_t>(pairs.second[k]));
+    if (is_kept_elsewhere(first.kind) || is_kept_elsewhere(second.kind)) {
+      unknown(k);
+      continue;
+    }
+    if (pairs.offsets != nullptr) {
+      moved.assign(second.record.begin(), second.record.end());
+      shift_shape<D>(second.kind, moved, pairs.offsets + k * D);
+      second.record = moved;
+    }
+    use(k, first, second);
+  }
+}
+
+// Whether they overlap: 0 no, 1 yes, 2 the core does not know.
+template <std::size_t D>
+void overlaps_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, std::uint8_t* answers) {
+  for_each_pair<D>(
+      a, b, pairs,
+      [&](std::size_t k, const ShapeView<D>& first, const ShapeView<D>& second) {
+        answers[k] = overlaps(first, second) ? 1 : 0;
+      },
+      [&](std::size_t k) { answers[k] = 2; });
+}
+
+// The pairs that overlap, and those that the core does not know. `boxes_overlap`: the boxes of each pair are known to;
+// then so do shapes that are boxes.
+template <std::size_t D>
+void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, bool boxes_overlap, PairBuffer& touching,
+                   PairBuffer& unknown) {
+  // Pairs come in an order in which rows are anywhere: they are fetched so many pairs ahead.
+  constexpr std::size_t kAhead = 24;
+  // Below, squares of radii might be no normal numbers: those pairs go the long way.
+  constexpr double kLeast = 0x1p-500, kMost = 0x1p500;
+  touching.room(pairs.count);
+  std::int32_t *first = touching.first(), *second = touching.second();
+  const StoredBall* balls = shapes.balls();
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < pairs.count; ++k) {
+#if defined(__GNUC__)
+    if (k + kAhead < pairs.count) {
+      __builtin_prefetch(balls + pairs.first[k + kAhead]);
+      __builtin_prefetch(balls + pairs.second[k + kAhead]);
+    }
+#endif
+    const auto i = static_cast<std::size_t>(pairs.first[k]), j = static_cast<std::size_t>(pairs.second[k]);
+    const double reach = balls[i][D] + balls[j][D];
+    bool hit;
+    if (reach >= kLeast && reach <= kMost) {
+      double squared = 0;
+      for (std::size_t axis = 0; axis < D; ++axis) {
+        const double gap = balls[j][axis] - balls[i][axis];
+        squared += gap * gap;
+      }
+      hit = squared <= reach * reach;
+    } else if (reach == 2 * ShapeStore::kBoxMark && boxes_overlap) {
+      hit = true;
+    } else {
+      const ShapeView<D> a = shapes.placed<D>(i), b = shapes.placed<D>(j);
+      if (is_kept_elsewhere(a.kind) || is_kept_elsewhere(b.kind)) {
+        unknown.push(pairs.first[k], pairs.second[k]);
+        continue;
+      }
+      hit = overlaps(a, b);
+    }
+    // Written in any case and counted if it holds: whether a pair touches cannot be foretold.
+    first[count] = pairs.first[k];
+    second[count] = pairs.second[k];
+    count += hit ? 1 : 0;
+  }
+  touching.commit(count);
+}
+
+// NaN where the core does not know. `normals`: D numbers each, from the first to the second.
+template <std::size_t D>
+void distances_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, double* distances,
+                  double* normals) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  for_each_pair<D>(
+      a, b, pairs,
+      [&](std::size_t k, const ShapeView<D>& first, const ShapeView<D>& second) {
+        Vec<D> normal{};
+        distances[k] = signed_distance(first, second, &normal);
+        std::copy_n(normal.begin(), D, normals + k * D);
+      },
+      [&](std::size_t k) {
+        distances[k] = kUnknown;
+        std::fill_n(normals + k * D, D, kUnknown);
+      });
+}
+
+struct ContactColumns {
+  double* normals;      // (m, D)
+  double* depths;       // (m,)
+  std::int8_t* counts;  // (m,): of points; -1 where the core does not know
+  double* points;       // (m, kMostPoints, D), NaN where there is none
+};
+
+// Of pairs that overlap.
+template <std::size_t D>
+void contacts_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, const ContactColumns& out) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  constexpr std::size_t kMostPoints = Contact<D>::kMostPoints;
+  std::fill_n(out.points, pairs.count * kMostPoints * D, kNone);
+  for_each_pair<D>(
+      a, b, pairs,
+      [&](std::size_t k, const ShapeView<D>& first, const ShapeView<D>& second) {
+        const Contact<D> found = contact(first, second);
+        std::copy_n(found.normal.begin(), D, out.normals + k * D);
+        out.depths[k] = found.depth;
+        out.counts[k] = static_cast<std::int8_t>(found.count);
+        for (std::size_t p = 0; p < found.count; ++p)
+          std::copy_n(found.points[p].begin(), D, out.points + (k * kMostPoints + p) * D);
+      },
+      [&](std::size_t k) {
+        std::fill_n(out.normals + k * D, D, kNone);
+        out.depths[k] = kNone;
+        out.counts[k] = -1;
+      });
+}
+
+// When the first of each pair, moved by motions[k] against the second, first touches it: in [0, 1], inf, or NaN where
+// the core does not know.
+template <std::size_t D>
+void impacts_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, const double* motions, double* times,
+                double* normals) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  for_each_pair<D>(
+      a, b, pairs,
+      [&](std::size_t k, const ShapeView<D>& first, const ShapeView<D>& second) {
+        Vec<D> motion, normal{};
+        std::copy_n(motions + k * D, D, motion.begin());
+        times[k] = impact_time(first, motion, second, &normal);
+        std::copy_n(normal.begin(), D, normals + k * D);
+      },
+      [&](std::size_t k) {
+        times[k] = kUnknown;
+        std::fill_n(normals + k * D, D, kUnknown);
+      });
+}
+
+// Ray k against the shape of rows[k]: the least t >= 0 with origin + t * direction in it, inf, or NaN where the core
+// does not know.
+template <std::size_t D>
+void ray_hits_of(const ShapeStore& shapes, const std::int32_t* rows, std::size_t count, const double* origins,
+                 const double* directions, double* times, double* normals) {
+  for (std::size_t k = 0; k < count; ++k) {
+    const ShapeView<D> shape = shapes.placed<D>(static_cast<std::size_t>(rows[k]));
+    Vec<D> origin, direction, normal{};
+    std::copy_n(origins + k * D, D, origin.begin());
+    std::copy_n(directions + k * D, D, direction.begin());
+    if (is_kept_elsewhere(shape.kind)) {
+      times[k] = std::numeric_limits<double>::quiet_NaN();
+      normal.fill(times[k]);
+    } else {
+      times[k] = ray_hit(shape, origin, direction, &normal);
+    }
+    std::copy_n(normal.begin(), D, normals + k * D);
+  }
+}
+
+}  // namespace broadphase

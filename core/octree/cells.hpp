@@ -1,0 +1,359 @@
+// The cells of an octree, and its rows, as lanes of a tree of blocks.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "octree/lattice.hpp"
+#include "tree/blocks.hpp"
+
+namespace broadphase {
+
+inline constexpr std::int32_t kNoCell = -1, kUnhung = -1;
+
+struct OctreeCell {
+  std::int64_t corner[4];         // lower, in lattice coordinates
+  std::int32_t block = kNoBlock;  // the first of its chain
+  std::int32_t parent = kNoCell;
+  std::int32_t place = kUnhung;  // its lane in the parent's chain; none while nothing is below
+  std::int32_t rows = 0;         // of its own
+  std::int32_t sinking = 0;      // those of them that a smaller cell would contain
+  std::uint16_t children = 0;    // which exist: bit `octant`
+  std::uint8_t octant = 0, life = 0, longest_life = 0;
+  std::int8_t level = 0;
+  bool is_used = false, is_idle = false, is_listed = false, is_dirty = false;  // listed: among the idle, now or before
+};
+
+struct OctreePoolFigures {
+  std::uint64_t created = 0, reused = 0, freed = 0;
+};
+
+// Cells by number, each with a chain of blocks for its lanes: its children that have anything below, and its rows.
+// Cell 0 is the top: its child 0 is the root, its rows are those outside the root.
+//
+// Rows and children lie in no order. All blocks of a chain but the second are full, so a free lane is found, and a hole
+// filled, at once; while there is but one block, it need not be full.
+class OctreeCells {
+ public:
+  static constexpr std::int32_t kTop = 0;
+  static constexpr std::uint8_t kShortLife = 8, kLongLife = 64;  // in updates
+
+  explicit OctreeCells(BlockTree& tree) : tree_(&tree) {}
+
+  const Blocks& blocks() const { return tree_->blocks; }
+  const LocalFrame& frame() const { return tree_->frame; }
+  const OctreeCell& cell(std::int32_t number) const { return cells_[static_cast<std::size_t>(number)]; }
+  std::size_t limit() const { return cells_.size(); }  // all numbers are below; those not `is_used` are in the pool
+  std::size_t pooled() const { return pool_.size(); }
+  const std::vector<std::int32_t>& idle() const { return idle_; }
+  const OctreePoolFigures& figures() const { return figures_; }
+  std::int32_t child(std::int32_t number, std::size_t octant) const {
+    return children_[static_cast<std::size_t>(number) << blocks().dimension() | octant];
+  }
+  std::int32_t root() const { return child(kTop, 0); }
+  std::int32_t place_of(std::int32_t row) const { return place_[static_cast<std::size_t>(row)]; }
+  bool has(std::int32_t row) const { return static_cast<std::size_t>(row) < place_.size() && place_of(row) != kUnhung; }
+  std::int32_t cell_of(std::int32_t row) const { return cell_at(place_of(row)); }
+  int level_of(std::int32_t row) const { return level_[static_cast<std::size_t>(row)]; }
+  std::size_t bytes() const {
+    return blocks().bytes() + cells_.capacity() * sizeof(OctreeCell) +
+           (children_.capacity() + place_.capacity() + pool_.capacity() + idle_.capacity()) * sizeof(std::int32_t) +
+           level_.capacity();
+  }
+
+  // Calls use(row) for the rows of a cell's own.
+  template <class Use>
+  void for_each_row(std::int32_t number, Use&& use) const {
+    for (std::int32_t block = cell(number).block; block != kNoBlock; block = blocks().next(block))
+      for (auto bits = static_cast<std::uint32_t>(blocks().rows(block)); bits != 0; bits &= bits - 1)
+        use(blocks().child(block)[std::countr_zero(bits)]);
+  }
+  // Calls use(cell) for its children, by octant.
+  template <class Use>
+  void for_each_child(std::int32_t number, Use&& use) const {
+    for (unsigned bits = cell(number).children; bits != 0; bits &= bits - 1)
+      use(child(number, static_cast<std::size_t>(std::countr_zero(bits))));
+  }
+
+  // The box around all lanes of a cell; false if there are none.
+  bool bounds(std::int32_t number, float* box) const {
+    const std::size_t dimension = blocks().dimension();
+    std::fill_n(box, dimension, std::numeric_limits<float>::infinity());
+    std::fill_n(box + dimension, dimension, -std::numeric_limits<float>::infinity());
+    bool any = false;
+    for (std::int32_t block = cell(number).block; block != kNoBlock; block = blocks().next(block)) {
+      const auto occupied = static_cast<std::uint32_t>(blocks().occupied(block));
+      any = any || occupied != 0;
+      for (std::size_t k = 0; k < dimension; ++k) {
+        const float *lower = blocks().lower(block, k), *upper = blocks().upper(block, k);
+        float least = box[k], most = box[dimension + k];
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+          const bool is_on = (occupied >> lane & 1u) != 0;
+          least = is_on && lower[lane] < least ? lower[lane] : least;
+          most = is_on && upper[lane] > most ? upper[lane] : most;
+        }
+        box[k] = least;
+        box[dimension + k] = most;
+      }
+    }
+    return any;
+  }
+
+ protected:
+  BlockTree& tree() { return *tree_; }
+  const BlockTree& tree() const { return *tree_; }
+  OctreeCell& at(std::int32_t number) { return cells_[static_cast<std::size_t>(number)]; }
+
+  // All cells set free, and a top without a root. Rows up to `row_limit` may come.
+  void start(std::size_t row_limit) {
+    tree_->blocks.clear();
+    cells_.clear();
+    children_.clear();
+    pool_.clear();
+    idle_.clear();
+    for (auto& cells : dirty_) cells.clear();
+    place_.assign(row_limit, kUnhung);
+    level_.assign(row_limit, 0);
+    const std::int32_t top = add_cell(kNoCell, 0);
+    at(top).level = OctreeLattice::kOutside;
+    tree_->root = at(top).block;
+  }
+  // For about so many rows: most cells are leaves, two thirds full.
+  void make_room(std::size_t count, std::size_t capacity) {
+    tree_->blocks.reserve(count / 5 + 16);
+    cells_.reserve(count / std::max<std::size_t>(capacity / 2, 4) + 16);
+    children_.reserve(cells_.capacity() << blocks().dimension());
+  }
+  void make_room(std::size_t row_limit) {
+    if (row_limit <= place_.size()) return;
+    place_.resize(row_limit, kUnhung);
+    level_.resize(row_limit, 0);
+  }
+
+  // A child, not yet on a lane: it has nothing below. Its corner and level are the caller's to set.
+  std::int32_t add_cell(std::int32_t parent, std::size_t octant) {
+    std::int32_t number;
+    const std::int32_t block = tree_->blocks.add();
+    if (!pool_.empty()) {
+      number = pool_.back();
+      pool_.pop_back();
+      ++figures_.reused;
+    } else {
+      number = static_cast<std::int32_t>(cells_.size());
+      cells_.emplace_back();
+      children_.resize(cells_.size() << blocks().dimension());
+      ++figures_.created;
+    }
+    const auto first = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(number) << blocks().dimension());
+    std::fill_n(children_.begin() + first, std::ptrdiff_t{1} << blocks().dimension(), kNoCell);
+    OctreeCell& cell = at(number) = OctreeCell{};
+    cell.block = block;
+    cell.octant = static_cast<std::uint8_t>(octant);
+    cell.longest_life = kShortLife;
+    cell.is_used = true;
+    tree_->blocks.parent(block) = number;
+    if (parent != kNoCell) adopt(parent, number, octant);
+    return number;
+  }
+  void adopt(std::int32_t parent, std::int32_t number, std::size_t octant) {
+    OctreeCell &above = at(parent), &cell = at(number);
+    cell.parent = parent;
+    cell.octant = static_cast<std::uint8_t>(octant);
+    above.children = static_cast<std::uint16_t>(above.children | 1u << octant);
+    children_[static_cast<std::size_t>(parent) << blocks().dimension() | octant] = number;
+    wake(above);
+  }
+
+  void add_row(std::int32_t number, std::int32_t row, int level, const float* box) {
+    wake(at(number));
+    const std::int32_t place = add_lane(number, box, row, true);
+    place_[static_cast<std::size_t>(row)] = place;
+    ++at(number).rows;
+    set_level(number, row, level, false);
+    soil(number);
+  }
+  void remove_row(std::int32_t row) {
+    const std::int32_t place = place_of(row), number = cell_at(place);
+    OctreeCell& cell = at(number);
+    clear_lane(number, place);
+    place_[static_cast<std::size_t>(row)] = kUnhung;
+    --cell.rows;
+    cell.sinking -= level_of(row) < cell.level;
+    soil(number);
+    rest(number);
+  }
+  // Another box in the same cell.
+  void set_row(std::int32_t row, int level, const float* box) {
+    const std::int32_t place = place_of(row), number = cell_at(place);
+    tree_->blocks.set_box(place / kWidth, static_cast<std::size_t>(place % kWidth), box);
+    set_level(number, row, level, true);
+    soil(number);
+  }
+
+  // A leaf without rows begins to count down.
+  void rest(std::int32_t number) {
+    OctreeCell& cell = at(number);
+    if (number == kTop || number == root() || cell.rows > 0 || cell.children != 0) return;
+    cell.is_idle = true;
+    cell.life = cell.longest_life;
+    if (!cell.is_listed) idle_.push_back(number);
+    cell.is_listed = true;
+  }
+  // What is below a cell has changed: `clean` is to look at it.
+  void soil(std::int32_t number) {
+    OctreeCell& cell = at(number);
+    if (cell.is_dirty) return;
+    dirty_[static_cast<std::size_t>(cell.level)].push_back(number);
+    cell.is_dirty = true;
+  }
+
+  // Brings the lanes of cells up to date with what is below them, from the lowest level to the top.
+  void clean() {
+    for (std::size_t level = 0; level < kLevels; ++level)
+      for (std::size_t k = 0; k < dirty_[level].size(); ++k) {
+        const std::int32_t number = dirty_[level][k];
+        if (!at(number).is_dirty) continue;
+        at(number).is_dirty = false;
+        float box[8];
+        const bool is_empty = !bounds(number, box);
+        if (number != kTop && hang(number, box, is_empty)) soil(at(number).parent);
+      }
+    for (auto& cells : dirty_) cells.clear();
+  }
+
+  // Puts a cell on a lane of its parent, or takes it off; false if nothing changes.
+  bool hang(std::int32_t number, const float* box, bool is_empty) {
+    const std::int32_t place = cell(number).place, parent = cell(number).parent;
+    if (is_empty) {
+      if (place == kUnhung) return false;
+      at(number).place = kUnhung;
+      clear_lane(parent, place);
+      return true;
+    }
+    if (place == kUnhung) {
+      const std::int32_t lane = add_lane(parent, box, cell(number).block, false);
+      at(number).place = lane;
+      return true;
+    }
+    float before[8];
+    blocks().get_box(place / kWidth, static_cast<std::size_t>(place % kWidth), before);
+    if (std::equal(box, box + 2 * blocks().dimension(), before)) return false;
+    tree_->blocks.set_box(place / kWidth, static_cast<std::size_t>(place % kWidth), box);
+    return true;
+  }
+
+  // An update has gone by: leaves that stay empty lose a life, and at last their place in the tree.
+  void age() {
+    std::vector<std::int32_t> staying;
+    for (std::size_t k = 0; k < idle_.size(); ++k) {  // grows where the last child of an empty cell goes
+      const std::int32_t number = idle_[k];
+      OctreeCell& cell = at(number);
+      if (!cell.is_idle) {
+        cell.is_listed = false;
+      } else if (cell.life > 1) {
+        --cell.life;
+        staying.push_back(number);
+      } else {
+        free_cell(number);
+      }
+    }
+    idle_.swap(staying);
+  }
+
+ private:
+  static constexpr std::int32_t kWidth = static_cast<std::int32_t>(kLanes);
+  static constexpr std::size_t kLevels = OctreeLattice::kOutside + 1;
+
+  std::int32_t cell_at(std::int32_t place) const { return blocks().parent(place / kWidth); }
+
+  void set_level(std::int32_t number, std::int32_t row, int level, bool was_here) {
+    OctreeCell& cell = at(number);
+    auto& stored = level_[static_cast<std::size_t>(row)];
+    if (was_here) cell.sinking -= stored < cell.level;
+    stored = static_cast<std::int8_t>(level);
+    cell.sinking += level < cell.level;
+  }
+
+  // Used again: it will be given more time next time.
+  static void wake(OctreeCell& cell) {
+    if (!cell.is_idle) return;
+    cell.is_idle = false;
+    cell.longest_life = static_cast<std::uint8_t>(std::min<int>(2 * cell.longest_life, kLongLife));
+  }
+  void free_cell(std::int32_t number) {
+    const std::int32_t parent = cell(number).parent;
+    const std::size_t octant = cell(number).octant;
+    tree_->blocks.release(cell(number).block);
+    at(number).is_used = at(number).is_idle = at(number).is_dirty = false;
+    children_[static_cast<std::size_t>(parent) << blocks().dimension() | octant] = kNoCell;
+    at(parent).children = static_cast<std::uint16_t>(at(parent).children & ~(1u << octant));
+    pool_.push_back(number);
+    ++figures_.freed;
+    rest(parent);
+  }
+
+  // Throws bad_alloc, and then nothing has changed.
+  std::int32_t add_lane(std::int32_t number, const float* box, std::int32_t what, bool is_row) {
+    Blocks& blocks = tree_->blocks;
+    const std::int32_t first = cell(number).block;
+    std::int32_t block = first;
+    if (blocks.occupied(block) == kFull) {
+      block = blocks.next(first);
+      if (block == kNoBlock || blocks.occupied(block) == kFull) {
+        const std::int32_t added = blocks.add();
+        blocks.parent(added) = number;
+        blocks.next(added) = block;
+        blocks.next(first) = added;
+        block = added;
+      }
+    }
+    const auto lane = static_cast<std::size_t>(std::countr_one(static_cast<std::uint32_t>(blocks.occupied(block))));
+    blocks.set_lane(block, lane, box, what, is_row);
+    return block * kWidth + static_cast<std::int32_t>(lane);
+  }
+  void clear_lane(std::int32_t number, std::int32_t place) {
+    Blocks& blocks = tree_->blocks;
+    const std::int32_t first = cell(number).block, second = blocks.next(first), block = place / kWidth;
+    const auto lane = static_cast<std::size_t>(place % kWidth);
+    blocks.clear_lane(block, lane);
+    if (second == kNoBlock) return;
+    if (block != second) move_lane(second, block, lane);
+    if (blocks.occupied(second) == 0) {
+      blocks.next(first) = blocks.next(second);
+      blocks.release(second);
+    }
+  }
+  // Any lane of `from` to a lane not in use.
+  void move_lane(std::int32_t from, std::int32_t block, std::size_t lane) {
+    Blocks& blocks = tree_->blocks;
+    const auto taken = static_cast<std::size_t>(std::countr_zero(static_cast<std::uint32_t>(blocks.occupied(from))));
+    float box[8];
+    blocks.get_box(from, taken, box);
+    const std::int32_t what = blocks.child(from)[taken];
+    const bool is_row = (static_cast<std::uint32_t>(blocks.rows(from)) >> taken & 1u) != 0;
+    blocks.clear_lane(from, taken);
+    blocks.set_lane(block, lane, box, what, is_row);
+    const std::int32_t place = block * kWidth + static_cast<std::int32_t>(lane);
+    if (is_row)
+      place_[static_cast<std::size_t>(what)] = place;
+    else
+      at(blocks.parent(what)).place = place;
+  }
+
+  static constexpr std::int32_t kFull = 255;
+
+  BlockTree* tree_;
+  std::vector<OctreeCell> cells_;
+  std::vector<std::int32_t> children_;  // of each cell 2^D, by octant
+  std::vector<std::int32_t> pool_, idle_;
+  std::vector<std::int32_t> dirty_[kLevels];
+  std::vector<std::int32_t> place_;  // of each row: block * 8 + lane
+  std::vector<std::int8_t> level_;   // of each row: of the smallest cell that would contain it
+  OctreePoolFigures figures_;
+};
+
+}  // namespace broadphase

@@ -1,0 +1,224 @@
+// The cells of an octree before there are any: cubes that halve from level to level, and where a box belongs among
+// them.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "tree/blocks.hpp"
+
+namespace broadphase {
+
+struct OctreeOptions {
+  double minimum = 0;         // edge of the smallest cells, in given units; 0: from the boxes
+  double looseness = 2;       // a cell holds what its cube, so many times as large about its centre, contains
+  std::size_t capacity = 32;  // a leaf with more is split
+  // What the root is to enclose besides the boxes, in given coordinates; empty: nothing.
+  std::vector<double> world_lower, world_upper;
+};
+
+// The smallest cell that contains a box: any lattice point in it, and its level (0: the smallest cells).
+struct Spot {
+  std::int64_t at[4];
+  int level;
+};
+
+// Lattice coordinates count the smallest cells from `base_`. The root covers [low, low + 2^levels) along every axis,
+// where low is 0 at first and falls as the root grows downwards; cells keep their coordinates.
+//
+//        low            0                    2^levels_before
+//         |-------------|--------------------|            the root before, and twice as large
+//         |------------------ root ------------------|
+class OctreeLattice {
+ public:
+  // Levels below the root. The walks' stack holds one block a level and up to 15 lanes beside it: see kMostLevels.
+  static constexpr int kMostLevels = 40;
+  static_assert(kMostLevels * 17 < static_cast<int>(broadphase::kMostLevels * kLanes));
+  static constexpr int kOutside = 127;  // the level of what is not in the root
+
+  std::size_t dimension() const { return dimension_; }
+  double looseness() const { return looseness_; }
+  int levels() const { return levels_; }
+  // Of the root.
+  std::int64_t low(std::size_t axis) const { return low_[axis]; }
+  std::int64_t high(std::size_t axis) const { return low_[axis] + (std::int64_t{1} << levels_); }
+
+  // In local coordinates, as all numbers here are unless they are lattice points.
+  double local(double lattice, std::size_t axis) const { return base_[axis] + lattice / steps_; }
+  double edge(int level) const { return std::ldexp(1.0, level) / steps_; }
+
+  // Where a box belongs; false, and the level outside, if it is not wholly in the root.
+  template <std::size_t D>
+  bool place(const double* lower, const double* upper, Spot& spot) const {
+    double from[D], to[D], size = 0;
+    spot.level = kOutside;
+    for (std::size_t k = 0; k < D; ++k) {
+      from[k] = (lower[k] - base_[k]) * steps_;
+      to[k] = (upper[k] - base_[k]) * steps_;
+      // Not true of infinities, and of nothing that an int64 would not hold.
+      if (!(from[k] >= static_cast<double>(low_[k]) && to[k] <= static_cast<double>(high(k)))) return false;
+      size = std::max(size, to[k] - from[k]);
+      // A box that ends at the root's upper border is in the last cell.
+      spot.at[k] = std::min(floor_of(from[k] / 2 + to[k] / 2), high(k) - 1);
+    }
+    if (looseness_ > 1)
+      sink_loosely<D>(from, to, size, spot);
+    else
+      sink_strictly<D>(from, to, spot);
+    return true;
+  }
+
+  // The lower corner of the cell of `level` with a lattice point in it.
+  std::int64_t corner(std::int64_t at, int level, std::size_t axis) const {
+    return ((at - low_[axis]) >> level << level) + low_[axis];
+  }
+
+  // Twice as large, downwards along the axes in which the box lies below; false if there are no more levels.
+  bool grow(const double* lower) {
+    if (levels_ == kMostLevels) return false;
+    for (std::size_t k = 0; k < dimension_; ++k)
+      if ((lower[k] - base_[k]) * steps_ < static_cast<double>(low_[k])) low_[k] -= std::int64_t{1} << levels_;
+    ++levels_;
+    return true;
+  }
+
+  // For boxes between `low` and `high`, whose largest edges have `size` as a lower quartile. Cells begin at multiples
+  // of `minimum`, as it was given; if it was not, it is 0.
+  void lay(const LocalFrame& frame, std::size_t dimension, const double* low, const double* high, double size,
+           double minimum, double looseness) {
+    dimension_ = dimension;
+    looseness_ = looseness;
+    double extent = 0, begin[4] = {};
+    for (std::size_t k = 0; k < dimension; ++k) extent = std::max(extent, high[k] - low[k]);
+    const double given = minimum;
+    minimum *= frame.scale;
+    if (!(minimum > 0)) minimum = smallest_cell(extent, size);
+    minimum = std::clamp(minimum, 0x1p-100, 0x1p100);
+    while (std::ldexp(minimum, kMostLevels - 1) < extent) minimum *= 2;
+    steps_ = 1 / minimum;
+    for (std::size_t k = 0; k < dimension; ++k) {
+      begin[k] = std::floor(low[k] * steps_) * minimum;
+      if (given > 0) begin[k] = frame.local(std::floor(frame.given(low[k], k) / given) * given, k);
+      if (!(begin[k] <= low[k])) begin[k] = low[k];  // far from the origin multiples are rounded
+    }
+    // The boxes in its middle, to the nearest cell.
+    for (levels_ = 0;; ++levels_) {
+      const double cells = std::ldexp(1.0, levels_);
+      bool encloses = true;
+      for (std::size_t k = 0; k < dimension; ++k) {
+        const double spare = std::floor((cells - (high[k] - begin[k]) * steps_) / 2);
+        base_[k] = begin[k] - std::max(spare, 0.0) * minimum;
+        low_[k] = 0;
+        encloses = encloses && (low[k] - base_[k]) * steps_ >= 0 && (high[k] - base_[k]) * steps_ <= cells;
+      }
+      if (encloses || levels_ == kMostLevels) return;
+    }
+  }
+
+ private:
+  // Far smaller than most boxes, and than what tells apart any but the most crowded points: splitting ends sooner.
+  static double smallest_cell(double extent, double size) {
+    const double least = std::max({size / 16, extent * 0x1p-20, 0x1p-60});
+    return std::ldexp(1.0, std::ilogb(least));
+  }
+
+  // As std::floor and std::ilogb, which are calls where the processor is not known; of what an int64 holds, and of
+  // numbers of 1 and more.
+  static std::int64_t floor_of(double x) {
+    const auto whole = static_cast<std::int64_t>(x);
+    return whole - (static_cast<double>(whole) > x);
+  }
+  static int exponent_of(double x) { return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52) - 1023; }
+
+  template <std::size_t D>
+  void sink_loosely(const double* from, const double* to, double size, Spot& spot) const {
+    int level = 0;
+    if (size > looseness_) level = exponent_of(size / looseness_);
+    while (level < levels_ && !holds<D>(from, to, spot, level)) ++level;
+    spot.level = level;
+  }
+
+  // True if the box is within the cube of the cell, made looser.
+  template <std::size_t D>
+  bool holds(const double* from, const double* to, const Spot& spot, int level) const {
+    const double edge = static_cast<double>(std::int64_t{1} << level), beyond = (looseness_ - 1) / 2 * edge;
+    for (std::size_t k = 0; k < D; ++k) {
+      const auto begin = static_cast<double>(corner(spot.at[k], level, k));
+      if (!(from[k] >= begin - beyond && to[k] <= begin + edge + beyond)) return false;
+    }
+    return true;
+  }
+
+  // The first and the last of the smallest cells that the box is in: the highest bit in which their numbers differ is
+  // the level of the cell that has both.
+  template <std::size_t D>
+  void sink_strictly(const double* from, const double* to, Spot& spot) const {
+    std::uint64_t differ = 0;
+    for (std::size_t k = 0; k < D; ++k) {
+      const auto first = std::min(floor_of(from[k]), high(k) - 1);
+      const auto last = std::max(static_cast<std::int64_t>(std::ceil(to[k])) - 1, first);
+      differ |= static_cast<std::uint64_t>((first - low_[k]) ^ (last - low_[k]));
+      spot.at[k] = first;
+    }
+    spot.level = static_cast<int>(std::bit_width(differ));
+  }
+
+  std::size_t dimension_ = 3;
+  double looseness_ = 2;
+  double base_[4] = {};
+  double steps_ = 1;  // smallest cells in a unit
+  std::int64_t low_[4] = {};
+  int levels_ = 0;
+};
+
+// The lattice for the given rows. Corners at infinity, which no cell contains, have no say.
+template <class T>
+OctreeLattice lattice_of(const LocalFrame& frame, const BoxView<T>& boxes, std::size_t dimension,
+                         const std::int32_t* rows, std::size_t count, const OctreeOptions& options) {
+  constexpr std::size_t kLookedAt = 1024;
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  T least[4] = {kInfinity, kInfinity, kInfinity, kInfinity}, most[4] = {-kInfinity, -kInfinity, -kInfinity, -kInfinity};
+  std::vector<double> sizes;
+  const std::size_t step = count / kLookedAt + 1;
+  for (std::size_t at = 0; at < count; ++at) {
+    const T* lower = boxes.lower_of(static_cast<std::size_t>(rows[at]));
+    const T* upper = boxes.upper_of(static_cast<std::size_t>(rows[at]));
+    for (std::size_t k = 0; k < dimension; ++k) {
+      least[k] = lower[k] < least[k] && lower[k] > -kInfinity ? lower[k] : least[k];
+      most[k] = upper[k] > most[k] && upper[k] < kInfinity ? upper[k] : most[k];
+    }
+    if (at % step != 0) continue;
+    double size = 0;
+    for (std::size_t k = 0; k < dimension; ++k)
+      size =
+          std::max(size, frame.local(static_cast<double>(upper[k]), k) - frame.local(static_cast<double>(lower[k]), k));
+    if (std::isfinite(size)) sizes.push_back(size);
+  }
+  double low[4], high[4];
+  for (std::size_t k = 0; k < dimension; ++k) {
+    low[k] = frame.local(static_cast<double>(least[k]), k);
+    high[k] = frame.local(static_cast<double>(most[k]), k);
+  }
+  for (std::size_t k = 0; k < options.world_lower.size(); ++k) {
+    low[k] = std::min(low[k], frame.local(options.world_lower[k], k));
+    high[k] = std::max(high[k], frame.local(options.world_upper[k], k));
+  }
+  for (std::size_t k = 0; k < dimension; ++k)
+    if (!(low[k] <= high[k]) || !std::isfinite(low[k]) || !std::isfinite(high[k])) low[k] = high[k] = 0;
+  double quartile = 0;
+  if (!sizes.empty()) {
+    const auto place = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 4);
+    std::nth_element(sizes.begin(), place, sizes.end());
+    quartile = *place;
+  }
+  OctreeLattice lattice;
+  lattice.lay(frame, dimension, low, high, quartile, options.minimum, options.looseness);
+  return lattice;
+}
+
+}  // namespace broadphase

@@ -1,0 +1,150 @@
+// Runs a method's tasks and puts their pairs together, in task order whatever the number of workers.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "question/method.hpp"
+
+namespace broadphase {
+
+struct TooManyPairs : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+// Pair k is block[k], block[stride + k].
+struct Pairs {
+  PairBlock block;
+  std::size_t size = 0, stride = 0;
+};
+
+namespace detail {
+
+// What one worker found in tasks that follow each other.
+struct Segment {
+  std::size_t task, last_task, worker, begin, end;
+};
+
+inline void check_limit(std::uint64_t found, std::uint64_t limit) {
+  if (found > limit) throw TooManyPairs("more pairs than max_pairs");
+}
+
+inline Pairs assemble(std::vector<Segment>& segments, const std::vector<PairBuffer>& buffers, unsigned workers,
+                      Interrupt& interrupt) {
+  std::sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) { return a.task < b.task; });
+  std::vector<std::size_t> target(segments.size() + 1, 0);
+  for (std::size_t k = 0; k < segments.size(); ++k) target[k + 1] = target[k] + segments[k].end - segments[k].begin;
+  Pairs result;
+  result.size = result.stride = target.back();
+  result.block = allocate_pairs(result.stride);
+  for_each_task(segments.size(), workers, interrupt, [&](unsigned, std::size_t k) {
+    const Segment& from = segments[k];
+    const PairBuffer& buffer = buffers[from.worker];
+    const std::size_t bytes = (from.end - from.begin) * sizeof(std::int32_t);
+    if (bytes == 0) return;
+    std::memcpy(result.block.get() + target[k], buffer.first_column() + from.begin, bytes);
+    std::memcpy(result.block.get() + result.stride + target[k], buffer.second_column() + from.begin, bytes);
+  });
+  return result;
+}
+
+}  // namespace detail
+
+// All pairs, on this thread. `expected`: so many there may be, if that is known.
+template <Method M>
+Pairs collect_in_order(const M& method, const Filter* filter, std::uint64_t limit, Interrupt& interrupt,
+                       typename M::Scratch& scratch, std::size_t expected = 0) {
+  const std::size_t tasks = method.task_count();
+  PairBuffer out(filter, false);
+  out.expect(expected);
+  for_each_task(tasks, 1, interrupt, [&](unsigned, std::size_t task) {
+    method.run(task, scratch, out);
+    detail::check_limit(out.count(), limit);
+    // What the first tasks found tells how much to expect of all: one allocation instead of several.
+    if (task + 1 < tasks && task >= tasks / 16)
+      out.expect(static_cast<std::size_t>(1.1 * static_cast<double>(out.size()) * static_cast<double>(tasks) /
+                                          static_cast<double>(task + 1)));
+  });
+  Pairs result;
+  result.size = out.size();
+  result.stride = out.capacity();
+  result.block = out.capacity() > 0 ? out.release() : allocate_pairs(0);
+  return result;
+}
+
+// All pairs. Throws TooManyPairs soon after `limit` is passed.
+template <Method M>
+Pairs collect_pairs(const M& method, const Filter* filter, unsigned workers, std::uint64_t limit,
+                    Interrupt& interrupt) {
+  const std::size_t tasks = method.task_count();
+  if (workers <= 1 || tasks <= 1) {
+    typename M::Scratch scratch;
+    return collect_in_order(method, filter, limit, interrupt, scratch);
+  }
+  std::vector<typename M::Scratch> scratch(workers);
+  std::vector<PairBuffer> buffers;
+  buffers.reserve(workers);
+  for (unsigned worker = 0; worker < workers; ++worker) buffers.emplace_back(filter, false);
+  std::vector<std::vector<detail::Segment>> segments(workers);
+  std::atomic<std::uint64_t> found{0};
+  const std::size_t grain = tasks / (std::size_t{workers} * 32) + 1;
+  for_each_task(
+      tasks, workers, interrupt,
+      [&](unsigned worker, std::size_t task) {
+        PairBuffer& out = buffers[worker];
+        const std::size_t begin = out.size();
+        const std::uint64_t before = out.count();
+        method.run(task, scratch[worker], out);
+        const std::uint64_t so_far = found += out.count() - before;
+        detail::check_limit(so_far, limit);
+        // Tasks go out in order: what has been found by now tells how much to expect of this worker in all.
+        if (task >= tasks / 16)
+          out.expect(static_cast<std::size_t>(1.2 * static_cast<double>(so_far) * static_cast<double>(tasks) /
+                                              static_cast<double>(task + 1) / workers));
+        // Tasks in a row that one worker did are one segment.
+        auto& own = segments[worker];
+        if (!own.empty() && own.back().last_task + 1 == task)
+          own.back().last_task = task, own.back().end = out.size();
+        else
+          own.push_back({task, task, worker, begin, out.size()});
+      },
+      grain);
+  std::vector<detail::Segment> all;
+  for (const auto& list : segments) all.insert(all.end(), list.begin(), list.end());
+  return detail::assemble(all, buffers, workers, interrupt);
+}
+
+// Their number, on this thread.
+template <Method M>
+std::uint64_t count_in_order(const M& method, const Filter* filter, Interrupt& interrupt,
+                             typename M::Scratch& scratch) {
+  PairBuffer out(filter, true);
+  for_each_task(method.task_count(), 1, interrupt, [&](unsigned, std::size_t task) { method.run(task, scratch, out); });
+  return out.count();
+}
+
+// Their number, in memory that does not depend on it.
+template <Method M>
+std::uint64_t count_pairs(const M& method, const Filter* filter, unsigned workers, Interrupt& interrupt) {
+  workers = std::max(1u, workers);
+  std::vector<typename M::Scratch> scratch(workers);
+  std::vector<PairBuffer> buffers;
+  buffers.reserve(workers);
+  for (unsigned worker = 0; worker < workers; ++worker) buffers.emplace_back(filter, true);
+  for_each_task(method.task_count(), workers, interrupt,
+                [&](unsigned worker, std::size_t task) { method.run(task, scratch[worker], buffers[worker]); });
+  std::uint64_t total = 0;
+  for (const PairBuffer& buffer : buffers) total += buffer.count();
+  return total;
+}
+
+}  // namespace broadphase

@@ -1,0 +1,78 @@
+// Pairs of a question and a row, turned into an answer for each question.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/plain_array.hpp"
+#include "question/collect.hpp"
+#include "question/ragged.hpp"
+
+namespace broadphase {
+
+namespace detail {
+
+// A few numbers by insertion, more by what the library has, many by radix. `spare` is as large as `rows`.
+inline void sort_rows(std::int32_t* rows, std::size_t count, PlainArray<std::int32_t>& spare, int bits) {
+  constexpr std::size_t kFew = 24, kMany = 512;
+  constexpr int kDigit = 11;
+  if (count <= kFew) {
+    for (std::size_t k = 1; k < count; ++k) {
+      const std::int32_t row = rows[k];
+      std::size_t to = k;
+      for (; to > 0 && rows[to - 1] > row; --to) rows[to] = rows[to - 1];
+      rows[to] = row;
+    }
+    return;
+  }
+  if (count <= kMany) return std::sort(rows, rows + count);
+  spare.grow(count);
+  std::int32_t *from = rows, *to = spare.get();
+  for (int shift = 0; shift < bits; shift += kDigit) {
+    std::array<std::uint32_t, std::size_t{1} << kDigit> place{};
+    const auto bucket = [&](std::int32_t row) { return static_cast<std::size_t>(row >> shift) & (place.size() - 1); };
+    for (std::size_t k = 0; k < count; ++k) ++place[bucket(from[k])];
+    std::uint32_t sum = 0;
+    for (std::uint32_t& at : place) sum += std::exchange(at, sum);
+    for (std::size_t k = 0; k < count; ++k) to[place[bucket(from[k])]++] = from[k];
+    std::swap(from, to);
+  }
+  if (from != rows) std::copy(from, from + count, rows);
+}
+
+}  // namespace detail
+
+// Answer k holds the second numbers of the pairs whose first number is k, ascending. `rows`: all second numbers are
+// below. O(pairs), and memory of the answers besides the pairs.
+inline Ragged by_question(const Pairs& pairs, std::size_t questions, std::size_t rows, unsigned workers,
+                          Interrupt& interrupt) {
+  const std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
+  Ragged result;
+  result.offsets.assign(questions + 1, 0);
+  result.rows.resize(pairs.size);
+  in_stretches(pairs.size, interrupt, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) ++result.offsets[static_cast<std::size_t>(first[k]) + 1];
+  });
+  for (std::size_t k = 0; k < questions; ++k) result.offsets[k + 1] += result.offsets[k];
+  std::vector<std::int64_t> next(result.offsets.begin(), result.offsets.end() - 1);
+  in_stretches(pairs.size, interrupt, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k)
+      result.rows[static_cast<std::size_t>(next[static_cast<std::size_t>(first[k])]++)] = second[k];
+  });
+  const int bits = static_cast<int>(std::bit_width(rows > 1 ? rows - 1 : 1));
+  constexpr std::size_t kTogether = 1024;
+  std::vector<PlainArray<std::int32_t>> spares(std::max(1u, workers));
+  for_each_task((questions + kTogether - 1) / kTogether, workers, interrupt, [&](unsigned worker, std::size_t task) {
+    for (std::size_t k = task * kTogether; k < std::min(questions, (task + 1) * kTogether); ++k)
+      detail::sort_rows(result.rows.data() + result.offsets[k],
+                        static_cast<std::size_t>(result.offsets[k + 1] - result.offsets[k]), spares[worker], bits);
+  });
+  return result;
+}
+
+}  // namespace broadphase

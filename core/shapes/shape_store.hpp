@@ -1,0 +1,159 @@
+// The shapes of many rows, local and placed.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "shapes/shape.hpp"
+#include "shapes/shape_place.hpp"
+
+namespace broadphase {
+
+// The placed record of a ball, by row: what the narrow phase needs most, where it is found at once, two to a line of
+// the cache. The number behind the centre is the radius; in rows of other shapes all are `kNoBall`, of axis-aligned
+// boxes `kBoxMark`, so that the sum of two tells what they are.
+using StoredBall = std::array<double, 4>;
+
+// Records lie one after the other, in the order in which rows got them; a row whose shape is exchanged for one that
+// needs no more room keeps its place. When more than half is waste, all is moved together.
+class ShapeStore {
+ public:
+  std::size_t row_count() const { return slots_.size(); }
+  bool has(std::size_t row) const { return row < slots_.size() && slots_[row].length != 0; }
+  ShapeKind kind(std::size_t row) const { return slots_[row].kind; }
+  std::span<const double> local(std::size_t row) const { return {local_.data() + slots_[row].at, slots_[row].length}; }
+
+  template <std::size_t D>
+  ShapeView<D> placed(std::size_t row) const {
+    const Slot& slot = slots_[row];
+    const double* record = slot.kind == ShapeKind::kBall ? balls_[row].data() : placed_.data() + slot.at;
+    return {slot.kind, {record, slot.length}};
+  }
+
+  static constexpr double kNoBall = -std::numeric_limits<double>::infinity(), kBoxMark = -0x1p1000;
+  const StoredBall* balls() const { return balls_.data(); }
+
+  // Gives a row a shape; it is placed by the next `place`. All or nothing where memory runs out.
+  void set(std::size_t row, ShapeKind kind, std::span<const double> record) {
+    if (row >= slots_.size()) {
+      balls_.resize(row + 1, {kNoBall, kNoBall, kNoBall, kNoBall});
+      slots_.resize(row + 1);
+    }
+    Slot& slot = slots_[row];
+    const auto length = static_cast<std::uint32_t>(record.size());
+    if (length > slot.room) {
+      const std::size_t at = local_.size();
+      if (at + length > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
+      local_.resize(at + length);
+      placed_.resize(at + length);
+      waste_ += slot.room;
+      slot.at = static_cast<std::uint32_t>(at);
+      slot.room = length;
+    }
+    slot.kind = kind;
+    slot.length = length;
+    balls_[row].fill(kind == ShapeKind::kBox ? kBoxMark : kNoBall);
+    std::copy(record.begin(), record.end(), local_.begin() + static_cast<std::ptrdiff_t>(slot.at));
+    const std::size_t dimension = record.size() - 1;  // of a ball
+    slot.is_centred_ball =
+        kind == ShapeKind::kBall && std::all_of(record.begin(), record.end() - 1, [](double x) { return x == 0.0; });
+    if (kind == ShapeKind::kBall) balls_[row][dimension] = record[dimension];
+    if (waste_ > local_.size() / 2) compact();
+  }
+
+  // Gives a row a shape that is placed already, and is not going to be placed again.
+  void set_placed(std::size_t row, ShapeKind kind, std::span<const double> record) {
+    set(row, kind, record);
+    double* to = kind == ShapeKind::kBall ? balls_[row].data() : placed_.data() + slots_[row].at;
+    std::copy(record.begin(), record.end(), to);
+  }
+
+  // The room of the row waits for the next shape there.
+  void clear(std::size_t row) { slots_[row].length = 0; }
+
+  // Places the shape of a row, and writes its box.
+  template <std::size_t D>
+  void place(std::size_t row, const double* position, const double* rotation, double* lower, double* upper) {
+    const Slot& slot = slots_[row];
+    // What most worlds are made of, in short: the numbers are those of the long way, but that 0 is not added.
+    if (slot.is_centred_ball) {
+      double* to = balls_[row].data();
+      for (std::size_t k = 0; k < D; ++k) {
+        to[k] = position[k];
+        lower[k] = Bounds<D>::below(to[k], to[D]);
+        upper[k] = Bounds<D>::above(to[k], to[D]);
+      }
+      return;
+    }
+    double* to = slot.kind == ShapeKind::kBall ? balls_[row].data() : placed_.data() + slot.at;
+    if (slot.kind == ShapeKind::kBox && rotation == nullptr) {
+      const double* from = local_.data() + slot.at;
+      for (std::size_t k = 0; k < D; ++k) {
+        const double centre = from[k] + position[k];
+        lower[k] = to[k] = centre - from[D + k];
+        upper[k] = to[D + k] = centre + from[D + k];
+      }
+      return;
+    }
+    place_shape<D>(slot.kind, local(row), Pose<D>(position, rotation), to);
+    Bounds<D> bounds;
+    add_bounds<D, true>(placed<D>(row), bounds);
+    std::copy_n(bounds.lower.begin(), D, lower);
+    std::copy_n(bounds.upper.begin(), D, upper);
+  }
+
+  // The box that the shape of a row has at the origin, without spare.
+  template <std::size_t D>
+  Bounds<D, false> relative_bounds(std::size_t row, const double* rotation) const {
+    const Vec<D> origin{};
+    std::vector<double> record(slots_[row].length);
+    place_shape<D>(slots_[row].kind, local(row), Pose<D>(origin.data(), rotation), record.data());
+    Bounds<D, false> bounds;
+    add_bounds<D, false>({slots_[row].kind, record}, bounds);
+    return bounds;
+  }
+
+  std::size_t memory_bytes() const {
+    return slots_.capacity() * sizeof(Slot) + balls_.capacity() * sizeof(StoredBall) +
+           (local_.capacity() + placed_.capacity()) * sizeof(double);
+  }
+
+ private:
+  struct Slot {
+    std::uint32_t at = 0;
+    std::uint32_t room = 0;
+    std::uint32_t length = 0;  // 0: no shape
+    ShapeKind kind = ShapeKind::kPoint;
+    bool is_centred_ball = false;
+  };
+
+  void compact() {
+    std::vector<double> local, placed;
+    local.reserve(local_.size() - waste_);
+    placed.reserve(local_.size() - waste_);
+    for (Slot& slot : slots_) {
+      const std::size_t at = std::exchange(slot.at, static_cast<std::uint32_t>(local.size()));
+      local.insert(local.end(), local_.begin() + static_cast<std::ptrdiff_t>(at),
+                   local_.begin() + static_cast<std::ptrdiff_t>(at + slot.room));
+      placed.insert(placed.end(), placed_.begin() + static_cast<std::ptrdiff_t>(at),
+                    placed_.begin() + static_cast<std::ptrdiff_t>(at + slot.room));
+    }
+    local_ = std::move(local);
+    placed_ = std::move(placed);
+    waste_ = 0;
+  }
+
+  std::vector<Slot> slots_;
+  std::vector<StoredBall> balls_;  // by row
+  std::vector<double> local_, placed_;
+  std::size_t waste_ = 0;  // numbers that belong to no row
+};
+
+}  // namespace broadphase

@@ -1,0 +1,58 @@
+// All kernels of one level: this file is compiled once per instruction set, with BROADPHASE_LEVEL naming it.
+#include "simd/kernels.hpp"
+
+#include "brute_force/overlap_run_kernel.hpp"
+#include "brute_force/overlap_runs_kernel.hpp"
+#include "grid/file_boxes_wide_kernel.hpp"
+#include "grid/name_hits_kernel.hpp"
+#include "grid/sweep_cell_kernel.hpp"
+#include "tree/pack_boxes_kernel.hpp"
+#include "tree/pair_blocks_kernel.hpp"
+#include "tree/rank_keys_kernel.hpp"
+#include "tree/walk_blocks_kernel.hpp"
+
+namespace broadphase::BROADPHASE_LEVEL {
+
+#define BROADPHASE_TEXT(x) #x
+#define BROADPHASE_NAME(x) BROADPHASE_TEXT(x)
+
+extern const Kernels kKernels;
+const Kernels kKernels = {
+    BROADPHASE_NAME(BROADPHASE_LEVEL),
+    {overlap_run<float, 1, true>, overlap_run<float, 2, true>, overlap_run<float, 3, true>,
+     overlap_run<float, 4, true>},
+    {overlap_run<float, 1, false>, overlap_run<float, 2, false>, overlap_run<float, 3, false>,
+     overlap_run<float, 4, false>},
+    {overlap_run<double, 1, true>, overlap_run<double, 2, true>, overlap_run<double, 3, true>,
+     overlap_run<double, 4, true>},
+    {overlap_run<double, 1, false>, overlap_run<double, 2, false>, overlap_run<double, 3, false>,
+     overlap_run<double, 4, false>},
+    {overlap_runs<float, 1, true>, overlap_runs<float, 2, true>, overlap_runs<float, 3, true>,
+     overlap_runs<float, 4, true>},
+    {overlap_runs<float, 1, false>, overlap_runs<float, 2, false>, overlap_runs<float, 3, false>,
+     overlap_runs<float, 4, false>},
+    {overlap_runs<double, 1, true>, overlap_runs<double, 2, true>, overlap_runs<double, 3, true>,
+     overlap_runs<double, 4, true>},
+    {overlap_runs<double, 1, false>, overlap_runs<double, 2, false>, overlap_runs<double, 3, false>,
+     overlap_runs<double, 4, false>},
+    {file_boxes<float, 1>, file_boxes<float, 2>, file_boxes<float, 3>, file_boxes<float, 4>},
+    {file_boxes<double, 1>, file_boxes<double, 2>, file_boxes<double, 3>, file_boxes<double, 4>},
+    {sweep_range<1>, sweep_range<2>, sweep_range<3>, sweep_range<4>},
+    {sort_cell<1>, sort_cell<2>, sort_cell<3>, sort_cell<4>},
+    {sweep_blocks<1>, sweep_blocks<2>, sweep_blocks<3>, sweep_blocks<4>},
+    count_hits,
+    list_hits,
+    name_rows,
+    rank_keys,
+    {next_by_box<1>, next_by_box<2>, next_by_box<3>, next_by_box<4>},
+    {next_by_distance<1>, next_by_distance<2>, next_by_distance<3>, next_by_distance<4>},
+    {next_by_time<1>, next_by_time<2>, next_by_time<3>, next_by_time<4>},
+    {next_by_region<1>, next_by_region<2>, next_by_region<3>, next_by_region<4>},
+    {pair_blocks<1>, pair_blocks<2>, pair_blocks<3>, pair_blocks<4>},
+    {curve_keys<float, 1>, curve_keys<float, 2>, curve_keys<float, 3>, curve_keys<float, 4>},
+    {curve_keys<double, 1>, curve_keys<double, 2>, curve_keys<double, 3>, curve_keys<double, 4>},
+    {pack_leaves<float, 1>, pack_leaves<float, 2>, pack_leaves<float, 3>, pack_leaves<float, 4>},
+    {pack_leaves<double, 1>, pack_leaves<double, 2>, pack_leaves<double, 3>, pack_leaves<double, 4>},
+};
+
+}  // namespace broadphase::BROADPHASE_LEVEL

@@ -1,0 +1,83 @@
+// The innermost loops, compiled once per instruction set, and the choice among them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "boxes/pack_boxes.hpp"
+#include "grid/record.hpp"
+#include "tree/pair_walk.hpp"
+#include "tree/walks.hpp"
+
+namespace broadphase {
+
+// One box against a run of boxes held as structure of arrays (2 * D pointers: D lower columns, then D upper ones).
+// `positions` receives the positions in [begin, end) that overlap the box, ascending; returns how many.
+// Room for (end - begin) + 64 positions and readable columns up to end + 64 are preconditions.
+template <class T>
+struct RunQuery {
+  const T* const* columns;
+  std::size_t begin, end;
+  const T* box;  // D lower, then D upper
+};
+template <class T>
+using OverlapRun = std::size_t (*)(const RunQuery<T>& query, std::uint32_t* positions);
+
+// Boxes [first, last) of some columns, each against a run of others. The first box's run is [begin, end), and each box
+// behind has a run longer by `growth`, 0 or 1. Readable columns up to 64 behind the longest run are a precondition.
+template <class T>
+struct RunsQuery {
+  const T* const* boxes;
+  std::size_t first, last;
+  const T* const* columns;
+  std::size_t begin, end, growth;
+};
+// Bit l of `lanes`: the box overlaps the one at position + l.
+struct RunHits {
+  std::uint32_t box, position, lanes;
+};
+// By box and then by position, with no empty ones. Room is needed for as many as there are tests, and for one more.
+template <class T>
+using OverlapRuns = std::size_t (*)(const RunsQuery<T>& query, RunHits* hits);
+
+// Kernels of one level. Arrays by dimension: entry D - 1.
+struct Kernels {
+  const char* level;
+  // Closed boxes, and open ones (strict comparisons; the caller leaves empty boxes out).
+  OverlapRun<float> closed_run_f32[4], open_run_f32[4];
+  OverlapRun<double> closed_run_f64[4], open_run_f64[4];
+  OverlapRuns<float> closed_runs_f32[4], open_runs_f32[4];
+  OverlapRuns<double> closed_runs_f64[4], open_runs_f64[4];
+
+  // The grid: see the kernels of these names.
+  std::size_t (*file_boxes_f32[4])(FileBoxes<float>&);
+  std::size_t (*file_boxes_f64[4])(FileBoxes<double>&);
+  void (*sweep_range[4])(const CellRecords&, std::size_t axis, std::int32_t* lowest, std::int32_t* highest);
+  void (*sort_cell[4])(const CellRecords&, std::size_t axis, const Buckets&, void* room, const CellArrays& to);
+  std::size_t (*sweep_blocks[4])(SweepRequest&, CandidateBlock*, std::uint32_t* sure, std::uint32_t* possible);
+  std::uint64_t (*count_hits)(const std::uint32_t* sure, std::size_t blocks);
+  std::size_t (*list_hits)(const CandidateBlock*, const std::uint32_t* sure, std::size_t blocks, std::uint64_t* hits);
+  void (*name_rows)(const std::uint64_t* hits, std::size_t count, const std::uint32_t* a, const std::uint32_t* b,
+                    bool ordered, std::int32_t* first, std::int32_t* second);
+
+  // See the kernel of this name.
+  void (*rank_keys)(const std::int32_t* key, std::size_t count, std::int32_t* rank);
+
+  // Trees of blocks: see walks.hpp.
+  void (*next_by_box[4])(BoxWalk&);
+  void (*next_by_distance[4])(BallWalk&);
+  void (*next_by_time[4])(SweepWalk&);
+  void (*next_by_region[4])(ConvexWalk&);
+  bool (*pair_blocks[4])(PairWalk&);
+
+  // Packing of such trees: see pack_boxes.hpp.
+  void (*curve_keys_f32[4])(const CurveKeys<float>&);
+  void (*curve_keys_f64[4])(const CurveKeys<double>&);
+  bool (*pack_leaves_f32[4])(const PackLeaves<float>&);
+  bool (*pack_leaves_f64[4])(const PackLeaves<double>&);
+};
+
+// Levels built into this module that this processor can run, weakest first; `count` receives how many.
+const Kernels* const* available_kernels(std::size_t& count);
+
+}  // namespace broadphase

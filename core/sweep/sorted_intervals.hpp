@@ -1,0 +1,189 @@
+// Boxes in the order in which they begin along a direction.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/radix_sort.hpp"
+#include "boxes/box_columns.hpp"
+#include "question/problem.hpp"
+#include "sweep/sweep_direction.hpp"
+
+namespace broadphase {
+
+// The delimiters of the boxes of one set: begins ascending, each with its end, and the boxes in that order. Boxes that
+// begin together stay in the order of their rows. Everything const is safe to call from any thread.
+template <class T>
+class SortedIntervals {
+ public:
+  SortedIntervals() = default;
+  // Where boxes are open (not `touching`), those without an interior are left out.
+  SortedIntervals(const BoxView<T>& boxes, std::size_t dimension, bool touching, T grow,
+                  const SweepDirection& direction, Interrupt& interrupt)
+      : dimension_(dimension), grow_(grow) {
+    sweep_along(direction);
+    sort(boxes, touching, interrupt);
+    make_room(count());
+    fill(boxes, 0, count(), interrupt);
+  }
+  SortedIntervals(const SortedIntervals&) = delete;
+  SortedIntervals& operator=(const SortedIntervals&) = delete;
+
+  std::size_t count() const { return rows_.size(); }
+  std::size_t dimension() const { return dimension_; }
+  const SweepDirection& direction() const { return direction_; }
+  const std::int32_t* rows() const { return rows_.data(); }
+  const T* begins() const { return direction_.axis < 0 ? begin_.data() : columns_.lower(dimension_ - 1); }
+  const T* ends() const { return direction_.axis < 0 ? end_.data() : columns_.upper(dimension_ - 1); }
+
+  // The columns that decide whether boxes overlap whose intervals do: all axes, or all but the one swept along.
+  std::size_t tested_axes() const { return direction_.axis < 0 ? dimension_ : dimension_ - 1; }
+  const T* const* tested_columns() const { return tested_; }
+  // The columns of all axes, in the order of axis().
+  const T* const* columns() const { return columns_.pointers(); }
+  // The axis of column k: the one swept along comes last.
+  std::size_t axis(std::size_t k) const { return axis_[k]; }
+
+  // Of the box at a position, what tested_columns() holds.
+  void gather_tested(std::size_t position, T* box) const {
+    for (std::size_t k = 0; k < 2 * tested_axes(); ++k) box[k] = tested_[k][position];
+  }
+  // False for a box without an interior, which overlaps nothing where boxes are open.
+  bool solid(std::size_t position) const {
+    bool result = true;
+    for (std::size_t k = 0; k < dimension_; ++k) result &= columns_.lower(k)[position] < columns_.upper(k)[position];
+    return result;
+  }
+
+ protected:
+  explicit SortedIntervals(std::size_t dimension) : dimension_(dimension) {}
+
+  Interval<T> interval_of(const BoxView<T>& boxes, std::size_t row) const {
+    return interval_along(direction_, boxes.lower_of(row), boxes.upper_of(row), dimension_, grow_);
+  }
+  T* begins() { return direction_.axis < 0 ? begin_.data() : columns_.lower(dimension_ - 1); }
+
+  void sweep_along(const SweepDirection& direction) {
+    direction_ = direction;
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < dimension_; ++k)
+      if (static_cast<int>(k) != direction_.axis) axis_[next++] = k;
+    if (direction_.axis >= 0) axis_[next] = static_cast<std::size_t>(direction_.axis);
+    make_room(capacity_);
+  }
+
+  // For so many boxes; keeps nothing of what was there if it has to grow.
+  void make_room(std::size_t count) {
+    if (count > capacity_) {
+      columns_ = BoxColumns<T>(count, dimension_);
+      capacity_ = count;
+    }
+    if (direction_.axis < 0 && begin_.size() < capacity_) {
+      begin_.resize(capacity_);
+      end_.resize(capacity_);
+    }
+    for (std::size_t k = 0; k < tested_axes(); ++k) {
+      tested_[k] = columns_.lower(k);
+      tested_[tested_axes() + k] = columns_.upper(k);
+    }
+  }
+
+  // Writes what belongs to positions [begin, end), by their rows.
+  void fill(const BoxView<T>& boxes, std::size_t begin, std::size_t end, Interrupt& interrupt) {
+    in_stretches(end - begin, interrupt, [&](std::size_t from, std::size_t to) {
+      switch (dimension_) {
+        case 1: fill_columns(boxes, begin + from, begin + to, std::make_index_sequence<1>()); break;
+        case 2: fill_columns(boxes, begin + from, begin + to, std::make_index_sequence<2>()); break;
+        case 3: fill_columns(boxes, begin + from, begin + to, std::make_index_sequence<3>()); break;
+        default: fill_columns(boxes, begin + from, begin + to, std::make_index_sequence<4>()); break;
+      }
+      for (std::size_t position = begin + from; direction_.axis < 0 && position < begin + to; ++position) {
+        const auto interval = interval_of(boxes, static_cast<std::size_t>(rows_[position]));
+        begin_[position] = interval.begin;
+        end_[position] = interval.end;
+      }
+    });
+  }
+
+  void take_order(const RowSorter<T>& sorter) {
+    rows_.resize(sorter.count());
+    for (std::size_t k = 0; k < rows_.size(); ++k) rows_[k] = static_cast<std::int32_t>(sorter.row(k));
+  }
+
+  std::size_t dimension_ = 0;
+  T grow_ = 0;
+  SweepDirection direction_;
+  std::vector<std::int32_t> rows_;
+  std::size_t axis_[4] = {};
+  std::size_t capacity_ = 0;
+  BoxColumns<T> columns_;
+  const T* tested_[8] = {};
+  std::vector<T> begin_, end_;  // along a direction that is no axis
+
+ private:
+  void sort(const BoxView<T>& boxes, bool touching, Interrupt& interrupt) {
+    RowSorter<T> sorter(boxes.count);
+    in_stretches(boxes.count, interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row)
+        if (touching || has_interior(boxes.lower_of(row), boxes.upper_of(row), dimension_, grow_))
+          sorter.add(interval_of(boxes, row).begin, static_cast<std::uint32_t>(row));
+    });
+    sorter.sort(interrupt);
+    take_order(sorter);
+  }
+
+  // Row by row, so that a box is read once from wherever it lies, and without a loop over the axes.
+  template <std::size_t... K>
+  void fill_columns(const BoxView<T>& boxes, std::size_t begin, std::size_t end, std::index_sequence<K...>) {
+    T* const lower[] = {columns_.lower(K)...};
+    T* const upper[] = {columns_.upper(K)...};
+    const std::size_t axis[] = {axis_[K]...};
+    for (std::size_t position = begin; position < end; ++position) {
+      const auto row = static_cast<std::size_t>(rows_[position]);
+      const T *from_lower = boxes.lower_of(row), *from_upper = boxes.upper_of(row);
+      ((lower[K][position] = from_lower[axis[K]] - grow_, upper[K][position] = from_upper[axis[K]] + grow_), ...);
+    }
+  }
+};
+
+// The first position at or after `from` whose value is > limit (or >= limit if not `Closed`), in ascending values.
+// Looks near `guess` first: neighbours in a sweep have nearly the same answer.
+template <bool Closed, class T>
+std::size_t end_of_run(const T* values, std::size_t from, std::size_t count, std::size_t guess, T limit) {
+  const auto within = [&](std::size_t position) {
+    return Closed ? values[position] <= limit : values[position] < limit;
+  };
+  // Mostly the answer is in a window around the guess: six halvings without a branch that is hard to foretell.
+  constexpr std::size_t kWindow = 64;
+  if (guess >= from + kWindow / 2 && guess + kWindow / 2 < count) {
+    std::size_t low = guess - kWindow / 2;
+    if (within(low) && !within(low + kWindow)) {
+      for (std::size_t half = kWindow / 2; half > 0; half /= 2) low += half * within(low + half);
+      return low + 1;
+    }
+  }
+  guess = std::clamp(guess, from, count);
+  std::size_t low = guess, high = guess;  // all before low are within, none from high on
+  for (std::size_t step = 1; high < count && within(high); step *= 2) {
+    low = high + 1;
+    high = std::min(count, high + step);
+  }
+  if (low == guess)
+    for (std::size_t step = 1; low > from && !within(low - 1); step *= 2) {
+      high = low - 1;
+      low = low - from > step ? low - step : from;
+    }
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (within(middle))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+}  // namespace broadphase

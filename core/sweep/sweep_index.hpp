@@ -1,0 +1,221 @@
+// A sweep that is kept: boxes come, go and move, and are sorted from the order they had.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "question/collect.hpp"
+#include "sweep/coherent_intervals.hpp"
+#include "sweep/interference.hpp"
+#include "sweep/sweep_and_prune.hpp"
+#include "sweep/sweep_direction.hpp"
+
+namespace broadphase {
+
+// What to sort along: a given direction, the principal one, or whatever is expected to leave the fewest tests.
+enum class SweepAlong { automatic, principal, given };
+
+// Chooses it, by a sample. Keeps its memory.
+template <class T>
+class DirectionChoice {
+ public:
+  DirectionChoice(std::size_t dimension, SweepAlong along, const SweepDirection& given)
+      : dimension_(dimension), along_(along), direction_(given) {}
+
+  const SweepDirection& direction() const { return direction_; }
+  std::uint64_t times_changed() const { return changed_; }
+
+  // Before the boxes are sorted. `candidates`: of the last sweep; 0 if there was none since the last choice.
+  void look(const BoxView<T>& boxes, CoherentIntervals<T>& order, std::uint64_t candidates) {
+    if (along_ == SweepAlong::given || order.alive() == 0) return;
+    if (chosen_ && candidates > 0 && candidates_ == 0) candidates_ = candidates;
+    const bool clustered = candidates_ > 0 && candidates > candidates_ + candidates_ / 2 + 4 * order.alive();
+    if (chosen_ && !clustered && ++looks_left_out_ < kLookEvery) return;
+    looks_left_out_ = 0;
+    candidates_ = 0;
+    take_sample(order);
+    const SweepDirection best =
+        along_ == SweepAlong::principal ? principal_direction(boxes, sample_, dimension_) : cheapest(boxes);
+    if (chosen_ && !differs(best)) return;
+    changed_ += chosen_;
+    chosen_ = true;
+    direction_ = best;
+  }
+
+ private:
+  // How many changes go by before the next look, which takes about as long as sorting some thousand boxes.
+  static constexpr int kLookEvery = 64;
+  // A direction is not left for one that promises less than a fifth fewer tests: sorting anew has a price, too.
+  static constexpr double kWorthIt = 0.8;
+
+  void take_sample(CoherentIntervals<T>& order) {
+    // One box in 32, at least 64 and at most 512: as for a sweep that is not kept.
+    const std::vector<std::int32_t>& rows = order.known_rows();
+    const std::size_t most = std::min(rows.size(), std::clamp<std::size_t>(rows.size() / 32, 64, 512));
+    sample_.clear();
+    sample_.reserve(512);
+    for (std::size_t k = 0; k < most; ++k) {
+      const auto row = static_cast<std::size_t>(rows[(2 * k + 1) * rows.size() / (2 * most)]);
+      if (order.is_alive(row)) sample_.push_back(row);
+    }
+  }
+
+  // Tests to expect, as a share of all pairs, times what a test costs: one axis more along a direction that is none.
+  double cost(const BoxView<T>& boxes, const SweepDirection& direction) {
+    ends_.take(boxes, sample_, dimension_, T(0), direction);
+    const auto d = static_cast<double>(dimension_);
+    return detail::overlapping_share(ends_) * (direction.axis < 0 ? (d + 1) / d : 1);
+  }
+
+  SweepDirection cheapest(const BoxView<T>& boxes) {
+    SweepDirection best{0, {}};
+    if (dimension_ == 1) return best;
+    double least = cost(boxes, best);
+    const auto consider = [&](const SweepDirection& direction, double worth) {
+      const double expected = cost(boxes, direction);
+      if (expected >= least * worth) return;
+      least = expected;
+      best = direction;
+    };
+    for (std::size_t k = 1; k < dimension_; ++k) consider({static_cast<int>(k), {}}, 1);
+    consider(principal_direction(boxes, sample_, dimension_), kWorthIt);
+    if (chosen_) consider(direction_, 1 / kWorthIt);
+    return best;
+  }
+
+  bool differs(const SweepDirection& other) const {
+    if (other.axis >= 0 || direction_.axis >= 0) return other.axis != direction_.axis;
+    double product = 0, own = 0, others = 0;
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      product += other.weight[k] * direction_.weight[k];
+      own += direction_.weight[k] * direction_.weight[k];
+      others += other.weight[k] * other.weight[k];
+    }
+    return std::abs(product) < 0.99 * std::sqrt(own * others);
+  }
+
+  std::size_t dimension_;
+  SweepAlong along_;
+  SweepDirection direction_;
+  bool chosen_ = false;
+  int looks_left_out_ = 0;
+  std::uint64_t candidates_ = 0, changed_ = 0;
+  std::vector<std::size_t> sample_;
+  detail::SortedSample<T> ends_;
+};
+
+// Rows of a store that the caller keeps; each question is handed the store as it is now. Changes are noted, and the
+// next question brings the order up to date. Questions may come from any number of threads at once, changes only while
+// there are none.
+template <class T>
+class SweepIndex {
+ public:
+  SweepIndex(std::size_t dimension, SweepAlong along, const SweepDirection& given)
+      : order_(dimension), choice_(dimension, along, given) {}
+  SweepIndex(const SweepIndex&) = delete;
+  SweepIndex& operator=(const SweepIndex&) = delete;
+
+  // Replace, insert, move and remove rows here.
+  CoherentIntervals<T>& order() { return order_; }
+  const CoherentIntervals<T>& order() const { return order_; }
+  const DirectionChoice<T>& choice() const { return choice_; }
+
+  void arrange(const BoxView<T>& boxes, Interrupt& interrupt) {
+    const std::lock_guard<std::mutex> guard(lock_);
+    bring_up_to_date(boxes, interrupt);
+  }
+
+  // What is returned is valid until the next change.
+  const SweepAndPrune<T>& sweep(const BoxView<T>& boxes, bool touching, const Kernels& kernels, Interrupt& interrupt) {
+    const std::lock_guard<std::mutex> guard(lock_);
+    bring_up_to_date(boxes, interrupt);
+    SweepAndPrune<T>& method = touching ? closed_ : open_;
+    bool& ready = touching ? closed_is_ready_ : open_is_ready_;
+    if (!ready) method.prepare(order_, nullptr, kernels, touching, interrupt);
+    ready = true;
+    candidates_ = tests_ = method.candidate_count();
+    return method;
+  }
+  const Interference<T>& interference(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
+    const std::lock_guard<std::mutex> guard(lock_);
+    bring_up_to_date(boxes, interrupt);
+    if (!interference_is_ready_) {
+      order_.note_places(interrupt);
+      interference_.prepare(order_, kernels, interrupt);
+    }
+    interference_is_ready_ = true;
+    return interference_;
+  }
+
+  Pairs pairs(const BoxView<T>& boxes, bool touching, const Filter* filter, const Kernels& kernels, unsigned workers,
+              std::uint64_t limit, Interrupt& interrupt) {
+    const SweepAndPrune<T>& method = sweep(boxes, touching, kernels, interrupt);
+    Pairs found;
+    if (workers <= 1) {
+      Scratch scratch = take_scratch();
+      // As many as last time, or a few more: the answer is then the only memory that is taken.
+      found = collect_in_order(method, filter, limit, interrupt, scratch, pairs_ + pairs_ / 8);
+      give_back(std::move(scratch));
+    } else {
+      found = collect_pairs(method, filter, workers, limit, interrupt);
+    }
+    pairs_ = found.size;
+    return found;
+  }
+  std::uint64_t count(const BoxView<T>& boxes, bool touching, const Filter* filter, const Kernels& kernels,
+                      unsigned workers, Interrupt& interrupt) {
+    const SweepAndPrune<T>& method = sweep(boxes, touching, kernels, interrupt);
+    if (workers > 1) return count_pairs(method, filter, workers, interrupt);
+    Scratch scratch = take_scratch();
+    const std::uint64_t found = count_in_order(method, filter, interrupt, scratch);
+    give_back(std::move(scratch));
+    return found;
+  }
+
+  // Of the last sweep, and the pairs that the last pairs() found.
+  std::uint64_t tests() const { return tests_; }
+  std::uint64_t pairs_found() const { return pairs_; }
+  std::size_t bytes() const { return order_.bytes() + closed_.bytes() + open_.bytes() + interference_.bytes(); }
+
+ private:
+  using Scratch = typename SweepAndPrune<T>::Scratch;
+
+  void bring_up_to_date(const BoxView<T>& boxes, Interrupt& interrupt) {
+    if (order_.up_to_date()) return;
+    closed_is_ready_ = open_is_ready_ = interference_is_ready_ = false;
+    choice_.look(boxes, order_, candidates_);
+    candidates_ = 0;
+    order_.arrange(boxes, choice_.direction(), interrupt);
+  }
+
+  Scratch take_scratch() {
+    const std::lock_guard<std::mutex> guard(lock_);
+    if (scratches_.empty()) return {};
+    Scratch scratch = std::move(scratches_.back());
+    scratches_.pop_back();
+    return scratch;
+  }
+  void give_back(Scratch&& scratch) {
+    const std::lock_guard<std::mutex> guard(lock_);
+    scratches_.push_back(std::move(scratch));
+  }
+
+  std::mutex lock_;  // held while anything but a read-only structure is touched
+  CoherentIntervals<T> order_;
+  DirectionChoice<T> choice_;
+  SweepAndPrune<T> closed_, open_;
+  Interference<T> interference_;
+  bool closed_is_ready_ = false, open_is_ready_ = false, interference_is_ready_ = false;
+  std::uint64_t candidates_ = 0;  // of the order as it is; 0 if nobody asked for pairs yet
+  std::vector<Scratch> scratches_;
+  std::atomic<std::uint64_t> tests_{0}, pairs_{0};
+};
+
+}  // namespace broadphase

@@ -1,0 +1,161 @@
+// Rows in the order in which a Hilbert curve comes by the centres of their boxes: neighbours in the list are neighbours
+// in space.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "base/plain_array.hpp"
+#include "boxes/grown_boxes.hpp"
+#include "simd/kernels.hpp"
+
+namespace broadphase {
+
+template <class T>
+class CurveOrder {
+ public:
+  // `rows` null: all of them. Throws bad_alloc or Interrupted.
+  void sort(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
+            unsigned workers, Interrupt& interrupt) {
+    items_.grow(count);
+    spare_.grow(count);
+    count_ = count;
+    passes_ = count > kManyRows ? kMostPasses : kMostPasses - 1;
+    const std::size_t parts = workers > 1 && count > kPartRows ? workers : 1;
+    const EvenSplit split{count, parts};
+    std::vector<Extent<T>> extents(parts);
+    for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
+      for (std::size_t at = split.at(part); at < split.at(part + 1); ++at)
+        items_[at].row = rows != nullptr ? static_cast<std::uint32_t>(rows[at]) : static_cast<std::uint32_t>(at);
+      extents[part] = extent_of(boxes, split.at(part), split.at(part + 1), [&](std::size_t at) { return row(at); });
+    });
+    extent_ = Extent<T>();
+    for (const Extent<T>& part : extents) extent_.add(part);
+    std::vector<Places> places(parts);
+    for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
+      make_keys(boxes, extent_, kernels, split.at(part), split.at(part + 1));
+      if (parts == 1) count_digits(0, count, places[0]);
+    });
+    sort_keys(0, count, places, workers, interrupt);
+    resolve(boxes, kernels, 0, count, 0, interrupt);
+  }
+
+  std::size_t count() const { return count_; }
+  const RowKey* items() const { return items_.get(); }
+  std::uint32_t row(std::size_t at) const { return items_[at].row; }
+  const Extent<T>& extent() const { return extent_; }
+
+ private:
+  using Item = RowKey;
+  static constexpr std::size_t kPartRows = 20000;
+  // Two passes of the sort see enough of the key where rows are not many: cells of the curve are then a few times as
+  // many as the rows. A key has at most 32 bits, as many along each axis.
+  static constexpr std::size_t kManyRows = 150000;
+  static constexpr int kDigit = 11, kMostPasses = 3;
+  static constexpr std::size_t kBuckets = std::size_t{1} << kDigit;
+  using Places = std::array<std::array<std::uint32_t, kBuckets>, kMostPasses>;
+  // More rows than this in one cell of the curve are put in order on a finer scale, so many times at most: then all
+  // bits of a float have been seen, and more.
+  static constexpr std::size_t kCrowd = kLanes;
+  static constexpr int kMostScales = 6;
+
+  int bits(std::size_t dimension) const {
+    return std::min(passes_ * kDigit, 32) / static_cast<int>(dimension) - (dimension == 1 ? 2 : 0);
+  }
+
+  void make_keys(const GrownBoxes<T>& boxes, const Extent<T>& extent, const Kernels& kernels, std::size_t begin,
+                 std::size_t end) {
+    // The same scale along all axes: cells are cubes.
+    T width = 0;
+    for (std::size_t k = 0; k < boxes.dimension; ++k) width = std::max(width, extent.high[k] / 2 - extent.low[k] / 2);
+    const T most = static_cast<T>((std::uint32_t{1} << bits(boxes.dimension)) - 1);
+    CurveKeys<T> request{};
+    request.boxes = pack_boxes(boxes);
+    request.items = items_.get();
+    request.begin = begin;
+    request.end = end;
+    std::copy_n(extent.low, 4, request.low);
+    std::copy_n(extent.high, 4, request.high);
+    request.scale = width > 0 ? most / 4 / width : T(0);
+    request.bits = bits(boxes.dimension);
+    if constexpr (std::is_same_v<T, float>)
+      kernels.curve_keys_f32[boxes.dimension - 1](request);
+    else
+      kernels.curve_keys_f64[boxes.dimension - 1](request);
+  }
+
+  void count_digits(std::size_t begin, std::size_t end, Places& places) const {
+    for (auto& place : places) place.fill(0);
+    for (std::size_t at = begin; at < end; ++at)
+      for (int pass = 0; pass < kMostPasses; ++pass) ++places[static_cast<std::size_t>(pass)][digit(items_[at], pass)];
+  }
+  static std::size_t digit(const Item& item, int pass) { return item.key >> (pass * kDigit) & (kBuckets - 1); }
+
+  // Stable, lowest digit first; each part moves a stretch of its own. One part has been counted already.
+  void sort_keys(std::size_t begin, std::size_t end, std::vector<Places>& places, unsigned workers,
+                 Interrupt& interrupt) {
+    Item *from = items_.get(), *to = spare_.get();
+    const std::size_t parts = places.size();
+    const EvenSplit split{end - begin, parts};
+    for (int pass = 0; pass < passes_; ++pass) {
+      const auto p = static_cast<std::size_t>(pass);
+      if (parts > 1)
+        for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
+          places[part][p].fill(0);
+          for (std::size_t at = split.at(part); at < split.at(part + 1); ++at) ++places[part][p][digit(from[at], pass)];
+        });
+      auto sum = static_cast<std::uint32_t>(begin);
+      for (std::size_t bucket = 0; bucket < kBuckets; ++bucket)
+        for (std::size_t part = 0; part < parts; ++part) sum += std::exchange(places[part][p][bucket], sum);
+      for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
+        for (std::size_t at = begin + split.at(part); at < begin + split.at(part + 1); ++at)
+          to[places[part][p][digit(from[at], pass)]++] = from[at];
+      });
+      std::swap(from, to);
+    }
+    if (from == items_.get()) return;
+    if (begin == 0 && end == count_)
+      std::swap(items_, spare_);
+    else
+      std::copy_n(from + begin, end - begin, to + begin);
+  }
+
+  // Rows whose centres fall into one cell, in the order of a curve through that cell.
+  void resolve(const GrownBoxes<T>& boxes, const Kernels& kernels, std::size_t begin, std::size_t end, int scale,
+               Interrupt& interrupt) {
+    for (std::size_t at = begin; at < end;) {
+      const std::uint32_t key = items_[at].key;
+      std::size_t last = at + 1;
+      while (last < end && items_[last].key == key) ++last;
+      if (last - at > kCrowd && scale + 1 < kMostScales) refine(boxes, kernels, at, last, scale + 1, interrupt);
+      at = last;
+    }
+  }
+  void refine(const GrownBoxes<T>& boxes, const Kernels& kernels, std::size_t begin, std::size_t end, int scale,
+              Interrupt& interrupt) {
+    interrupt.check();
+    make_keys(boxes, extent_of(boxes, begin, end, [&](std::size_t at) { return row(at); }), kernels, begin, end);
+    if (end - begin < kBuckets / 2) {
+      std::stable_sort(items_.get() + begin, items_.get() + end,
+                       [](const Item& a, const Item& b) { return a.key < b.key; });
+    } else {
+      std::vector<Places> places(1);
+      count_digits(begin, end, places[0]);
+      sort_keys(begin, end, places, 1, interrupt);
+    }
+    resolve(boxes, kernels, begin, end, scale, interrupt);
+  }
+
+  PlainArray<Item> items_, spare_;
+  std::size_t count_ = 0;
+  int passes_ = kMostPasses;
+  Extent<T> extent_;
+};
+
+}  // namespace broadphase

@@ -1,0 +1,211 @@
+// The pairs of a tree of blocks with itself or with another tree of the same frame.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/plain_array.hpp"
+#include "question/method.hpp"
+#include "question/problem.hpp"
+#include "simd/kernels.hpp"
+#include "tree/blocks.hpp"
+
+namespace broadphase {
+
+// Rows below each block, those of the blocks that go on with it included; and how deep the tree is.
+struct BlockCounts {
+  std::vector<std::uint32_t> rows;
+  std::size_t depth = 0;
+
+  explicit BlockCounts(const BlockTree& tree) : rows(tree.blocks.limit(), 0) {
+    if (tree.root != kNoBlock) count(tree.blocks, tree.root, 1);
+  }
+
+ private:
+  // No deeper than kMostLevels.
+  std::uint32_t count(const Blocks& blocks, std::int32_t block, std::size_t level) {
+    depth = std::max(depth, level);
+    std::uint32_t sum = 0;
+    const auto occupied = static_cast<std::uint32_t>(blocks.occupied(block));
+    const auto own = occupied & static_cast<std::uint32_t>(blocks.rows(block));
+    sum += static_cast<std::uint32_t>(std::popcount(own));
+    for (std::uint32_t inner = occupied ^ own; inner != 0; inner &= inner - 1)
+      sum += count(blocks, blocks.child(block)[std::countr_zero(inner)], level + 1);
+    if (blocks.next(block) != kNoBlock) sum += count(blocks, blocks.next(block), level + 1);
+    return rows[static_cast<std::size_t>(block)] = sum;
+  }
+};
+
+// Keeps the pairs that overlap by the numbers given.
+template <class T>
+struct KeepOverlaps {
+  const Problem<T>& problem;
+  bool certain;  // the floats of the trees tell it already
+
+  std::size_t operator()(std::int32_t* first, std::int32_t* second, std::size_t count) const {
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::int32_t i = first[k], j = second[k];
+      first[kept] = i;
+      second[kept] = j;
+      kept += static_cast<std::size_t>(overlaps(problem, i, j));
+    }
+    return kept;
+  }
+};
+
+// Satisfies Method. The lanes of both trees contain the boxes with what they are to grow by. `keep` is given the
+// candidates, some at a time, and leaves those that count, unless `keep.certain`. Blocks meet blocks, from the roots
+// down, 64 tests at a time; what is below two blocks that do not meet is never looked at.
+template <class Keep>
+class TreePairs {
+ public:
+  struct Scratch {
+    PlainArray<BlockPair> stack;
+  };
+
+  // Within one tree.
+  TreePairs(const BlockTree& tree, const Keep& keep, const Kernels& kernels)
+      : TreePairs(tree, tree, true, false, keep, kernels) {}
+  // Between two; `turned`: the first tree holds the second set of rows. `one_task`: there are so few pairs that
+  // counting the rows below the blocks, to cut tasks from, would take longer than finding them.
+  TreePairs(const BlockTree& first, const BlockTree& second, bool turned, const Keep& keep, const Kernels& kernels,
+            bool one_task = false)
+      : TreePairs(first, second, false, turned, keep, kernels, one_task) {}
+
+  std::size_t task_count() const { return task_begin_.size() - 1; }
+  std::uint64_t tests() const { return tests_.load(std::memory_order_relaxed); }
+
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
+    const std::size_t begin = task_begin_[task], count = task_begin_[task + 1] - begin;
+    scratch.stack.grow(stack_size_ + count);
+    PairWalk walk = start(scratch.stack.get());
+    std::copy_n(entries_.begin() + static_cast<std::ptrdiff_t>(begin), count, walk.stack);
+    walk.depth = count;
+    walk.counting = out.counts_only() && keep_.certain;
+    bool more = true;
+    while (more) {
+      constexpr std::size_t kRoom = 4096;
+      out.room(kRoom);
+      walk.first = turned_ ? out.second() : out.first();
+      walk.second = turned_ ? out.first() : out.second();
+      walk.room = kRoom;
+      walk.found = 0;
+      more = step_(walk);
+      out.commit(keep_.certain ? walk.found : keep_(out.first(), out.second(), walk.found));
+    }
+    out.add_count(walk.count);
+    tests_.fetch_add(walk.tests, std::memory_order_relaxed);
+  }
+
+ private:
+  TreePairs(const BlockTree& first, const BlockTree& second, bool one, bool turned, const Keep& keep,
+            const Kernels& kernels, bool one_task = false)
+      : first_(first),
+        second_(second),
+        keep_(keep),
+        one_(one),
+        turned_(turned),
+        step_(kernels.pair_blocks[first.dimension() - 1]) {
+    stack_size_ = (2 * kMostLevels + 1) * kPairsAStep;
+    const bool any = first.root != kNoBlock && second.root != kNoBlock;
+    if (any && one_task) {
+      entries_.push_back(roots());
+      task_begin_.push_back(0);
+    } else if (any) {
+      const BlockCounts counts(first);
+      std::optional<BlockCounts> other;
+      if (!one) other.emplace(second);
+      const BlockCounts* both[2] = {&counts, one ? &counts : &*other};
+      stack_size_ = (both[0]->depth + both[1]->depth + 1) * kPairsAStep;
+      make_tasks(both);
+    }
+    task_begin_.push_back(entries_.size());
+  }
+
+  BlockPair roots() const {
+    return {first_.root, second_.root, BlockPair::kAllLanes, one_ ? BlockPair::kSelf : std::uint16_t{0}};
+  }
+
+  PairWalk start(BlockPair* stack) const {
+    PairWalk walk;
+    walk.memory[0] = first_.blocks.memory();
+    walk.memory[1] = second_.blocks.memory();
+    walk.one_tree = one_;
+    walk.stack = stack;
+    return walk;
+  }
+
+  // Steps down from the roots until no entry has more candidates than a task may have; small ones share a task.
+  void make_tasks(const BlockCounts* const* counts) {
+    std::vector<BlockPair> open = {roots()};
+    std::vector<BlockPair> below(kPairsAStep);
+    std::uint64_t sum = kTaskCandidates;
+    while (!open.empty()) {
+      BlockPair entry = open.back();
+      open.pop_back();
+      const std::uint64_t candidates = candidates_of(entry, counts);
+      if (candidates > kTaskCandidates && worth_a_step(entry)) {
+        PairWalk walk = start(below.data());
+        walk.room = kHitsAStep;
+        walk.expanding = true;
+        walk.stack[walk.depth++] = entry;
+        step_(walk);
+        open.insert(open.end(), below.begin(), below.begin() + static_cast<std::ptrdiff_t>(walk.depth));
+        tests_.fetch_add(walk.tests, std::memory_order_relaxed);
+        if (!has_rows(entry)) continue;
+        entry.flags |= BlockPair::kRowsOnly;
+        open.push_back(entry);
+        continue;
+      }
+      if (sum + candidates > kTaskCandidates) {
+        task_begin_.push_back(entries_.size());
+        sum = 0;
+      }
+      sum += candidates;
+      entries_.push_back(entry);
+    }
+  }
+
+  const BlockTree& tree_of_a(const BlockPair& entry) const {
+    return (entry.flags & BlockPair::kTurned) != 0 ? second_ : first_;
+  }
+  const BlockTree& tree_of_b(const BlockPair& entry) const {
+    return (entry.flags & BlockPair::kTurned) != 0 ? first_ : second_;
+  }
+  bool has_rows(const BlockPair& entry) const {
+    return tree_of_a(entry).blocks.rows(entry.a) != 0 && tree_of_b(entry).blocks.rows(entry.b) != 0;
+  }
+  // Not for rows with a block that goes on in others: each step would only take eight rows off.
+  bool worth_a_step(const BlockPair& entry) const {
+    const Blocks& blocks = tree_of_a(entry).blocks;
+    const bool only_rows = (blocks.occupied(entry.a) & entry.lanes & ~blocks.rows(entry.a)) == 0;
+    return (entry.flags & BlockPair::kAlone) == 0 || !only_rows || tree_of_b(entry).blocks.next(entry.b) == kNoBlock;
+  }
+  std::uint64_t candidates_of(const BlockPair& entry, const BlockCounts* const* counts) const {
+    if ((entry.flags & BlockPair::kRowsOnly) != 0) return kHitsAStep;
+    const bool turned = (entry.flags & BlockPair::kTurned) != 0;
+    const std::uint64_t a = counts[turned]->rows[static_cast<std::size_t>(entry.a)];
+    const std::uint64_t b = counts[!turned]->rows[static_cast<std::size_t>(entry.b)];
+    if ((entry.flags & BlockPair::kSelf) != 0) return a * (a - 1) / 2;
+    return (entry.flags & BlockPair::kAlone) != 0 && entry.lanes != BlockPair::kAllLanes
+               ? std::min<std::uint64_t>(a, kLanes) * b
+               : a * b;
+  }
+
+  const BlockTree &first_, &second_;
+  Keep keep_;
+  bool one_, turned_;
+  bool (*step_)(PairWalk&);
+  std::size_t stack_size_ = 0;
+  std::vector<BlockPair> entries_;
+  std::vector<std::size_t> task_begin_;
+  mutable std::atomic<std::uint64_t> tests_{0};
+};
+
+}  // namespace broadphase

@@ -1,0 +1,263 @@
+// Questions to a tree of blocks, one at a time: which rows meet a box, lie near a point, are hit by a ray, are in view.
+//
+// A walk names candidates; the exact test reads the rows as they were given. All of it only reads, and any number of
+// threads may ask at once, each with a scratch of its own.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "boxes/any_boxes.hpp"
+#include "question/questions.hpp"
+#include "simd/kernels.hpp"
+#include "tree/blocks.hpp"
+#include "tree/tree_walks.hpp"
+
+namespace broadphase {
+
+// A row with its distance or its time; ordered by that, then by row.
+using KeyedRow = std::pair<double, std::int32_t>;
+
+class TreeQueries {
+ public:
+  TreeQueries(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, const Kernels& kernels)
+      : tree_(tree), rows_(rows), filter_(filter), kernels_(kernels), dimension_(tree.dimension()) {}
+
+  // Appends the rows that meet `box`, ascending; `loosely`, those that may: the rows themselves are not read, which is
+  // a third of the time of a few questions to a large tree.
+  void by_box(std::size_t query, const double* box, BoxWalk& walk, std::vector<std::int32_t>& found,
+              bool loosely = false) const {
+    const std::size_t begin = found.size();
+    const bool exact = start(walk, tree_, box) || loosely;
+    const auto next = kernels_.next_by_box[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk)) {
+      if (exact && filter_.row_layer == nullptr) {
+        found.insert(found.end(), walk.rows, walk.rows + walk.found);
+        continue;
+      }
+      for (std::size_t at = 0; at < walk.found; ++at)
+        if (allows(query, walk.rows[at]) && (exact || boxes_meet(box, read(walk.rows[at]).box, dimension_)))
+          found.push_back(walk.rows[at]);
+    }
+    sort_from(found, begin);
+  }
+
+  // Appends the rows at most `radius` from `center`, ascending.
+  void by_ball(std::size_t query, const double* center, double radius, BallWalk& walk,
+               std::vector<std::int32_t>& found) const {
+    const std::size_t begin = found.size();
+    const double scale = unit_scale(radius), squared = radius * scale * (radius * scale);
+    start(walk, tree_, center, ball_limit(tree_, squared, scale), false);
+    const auto next = kernels_.next_by_distance[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk))
+      for (std::size_t at = 0; at < walk.found; ++at)
+        if (allows(query, walk.rows[at]) &&
+            squared_distance(center, read(walk.rows[at]).box, dimension_, scale) <= squared)
+          found.push_back(walk.rows[at]);
+    sort_from(found, begin);
+  }
+
+  // What one question tells the next: neither is further from a box than the other by more than they lie apart.
+  struct NearestScratch {
+    BallWalk walk;
+    std::vector<KeyedRow> found;  // the answer, nearest first: squares of distances, multiplied by `scale` first
+    double scale = 1;
+    double point[4];         // of the last question
+    std::size_t wanted = 0;  // in the last question; 0 if it found fewer, or if there was none
+  };
+
+  // The `wanted` nearest rows that are at most `farthest` away.
+  void nearest(std::size_t query, const double* center, std::size_t wanted, double farthest,
+               NearestScratch& scratch) const {
+    BallWalk& walk = scratch.walk;
+    std::vector<KeyedRow>& found = scratch.found;
+    const double last_scale = std::exchange(scratch.scale, scale_near(center)), scale = scratch.scale;
+    const double squared = farthest * scale * (farthest * scale);
+    float limit = ball_limit(tree_, squared, scale);
+    if (wanted > 0 && scratch.wanted == wanted && last_scale == scale) {
+      // More than all roundings of these few sums and roots.
+      constexpr double kMore = 1 + 1e-12;
+      double step = 0;
+      for (std::size_t k = 0; k < dimension_; ++k) step += std::fabs(center[k] - scratch.point[k]);
+      const double reach = (std::sqrt(found.back().first) + step * scale) * kMore;
+      limit = std::min(limit, ball_limit(tree_, reach * reach, scale));
+    }
+    start(walk, tree_, center, limit, true);
+    found.clear();
+    const auto next = kernels_.next_by_distance[dimension_ - 1];
+    if (wanted > 0)
+      for (next(walk); walk.found > 0; next(walk))
+        while (walk.lanes != 0) {
+          const std::size_t lane = take_least(walk);
+          if (walk.lane_key[lane] > walk.limit) break;
+          const std::int32_t row = tree_.blocks.child(walk.block)[lane];
+          if (!allows(query, row)) continue;
+          const KeyedRow candidate(squared_distance(center, read(walk.block, lane).box, dimension_, scale), row);
+          if (candidate.first > squared || candidate.first == kNever) continue;
+          if (!put_in_order(found, wanted, candidate)) continue;
+          if (found.size() == wanted) walk.limit = std::min(walk.limit, ball_limit(tree_, found.back().first, scale));
+        }
+    scratch.wanted = found.size() == wanted && filter_.row_layer == nullptr ? wanted : 0;
+    std::copy_n(center, dimension_, scratch.point);
+  }
+
+  // The row touched first, at a time for which length * time <= farthest; (kNever, -1) if there is none.
+  KeyedRow first_touched(std::size_t query, const Sweep& sweep, double length, double farthest, SweepWalk& walk) const {
+    KeyedRow best(kNever, -1);
+    const double unit = start(walk, tree_, sweep, farthest / length, true);
+    const auto next = kernels_.next_by_time[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk)) {
+      while (walk.lanes != 0) {
+        const std::size_t lane = take_least(walk);
+        if (walk.lane_key[lane] > walk.limit) break;
+        const std::int32_t row = tree_.blocks.child(walk.block)[lane];
+        if (!allows(query, row)) continue;
+        const KeyedRow candidate(touch_time(sweep, read(walk.block, lane).box, dimension_, kNever), row);
+        if (candidate.first == kNever || !(candidate.first * length <= farthest)) continue;
+        if (best.second >= 0 && !(candidate < best)) continue;
+        best = candidate;
+        walk.limit = std::min(walk.limit, time_limit(unit, best.first));
+      }
+    }
+    return best;
+  }
+
+  // Appends all the rows touched, by time and then by row.
+  void all_touched(std::size_t query, const Sweep& sweep, double length, double farthest, SweepWalk& walk,
+                   std::vector<KeyedRow>& found) const {
+    found.clear();
+    start(walk, tree_, sweep, farthest / length, false);
+    const auto next = kernels_.next_by_time[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk))
+      for (std::size_t at = 0; at < walk.found; ++at) {
+        if (!allows(query, walk.rows[at])) continue;
+        const double time = touch_time(sweep, read(walk.rows[at]).box, dimension_, kNever);
+        if (time != kNever && time * length <= farthest) found.emplace_back(time, walk.rows[at]);
+      }
+    std::sort(found.begin(), found.end());
+  }
+
+  bool any_touched(std::size_t query, const Sweep& sweep, double length, double farthest, SweepWalk& walk) const {
+    start(walk, tree_, sweep, farthest / length, true);
+    const auto next = kernels_.next_by_time[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk))
+      while (walk.lanes != 0) {
+        const std::size_t lane = take_least(walk);
+        if (!allows(query, tree_.blocks.child(walk.block)[lane])) continue;
+        const double time = touch_time(sweep, read(walk.block, lane).box, dimension_, kNever);
+        if (time != kNever && time * length <= farthest) return true;
+      }
+    return false;
+  }
+
+  struct RegionScratch {
+    ConvexWalk walk;
+    LocalRegion local;
+  };
+
+  // Appends the rows that meet a convex region, ascending.
+  void by_region(std::size_t query, const ConvexRegion& region, RegionScratch& scratch,
+                 std::vector<std::int32_t>& found) const {
+    const std::size_t begin = found.size();
+    ConvexWalk& walk = scratch.walk;
+    scratch.local.start(walk, tree_, region);
+    const auto next = kernels_.next_by_region[dimension_ - 1];
+    for (next(walk); walk.found > 0 || walk.sure_found > 0; next(walk)) {
+      for (std::size_t at = 0; at < walk.found; ++at)
+        if (allows(query, walk.rows[at]) && meets(region, read(walk.rows[at]).box, dimension_))
+          found.push_back(walk.rows[at]);
+      if (filter_.row_layer == nullptr) {
+        found.insert(found.end(), walk.sure, walk.sure + walk.sure_found);
+      } else {
+        for (std::size_t at = 0; at < walk.sure_found; ++at)
+          if (allows(query, walk.sure[at])) found.push_back(walk.sure[at]);
+      }
+    }
+    sort_from(found, begin);
+  }
+
+ private:
+  struct Box {
+    double box[8];
+  };
+  Box read(std::int32_t row) const {
+    Box result;
+    rows_.read(static_cast<std::size_t>(row), result.box);
+    return result;
+  }
+
+  bool allows(std::size_t query, std::int32_t row) const {
+    return filter_.allows(static_cast<std::size_t>(row), query);
+  }
+
+  // 1 wherever the squares of distances in this tree and around this point are numbers.
+  double scale_near(const double* center) const {
+    constexpr double kLong = 0x1p500, kShort = 0x1p-400;
+    double length = 1 / tree_.frame.scale;
+    for (std::size_t k = 0; k < dimension_; ++k) length = std::max(length, std::fabs(center[k]));
+    return length > kLong || length < kShort ? unit_scale(length) : 1;
+  }
+
+  // Keeps the least `wanted`, in order. False if this one is not among them.
+  static bool put_in_order(std::vector<KeyedRow>& found, std::size_t wanted, const KeyedRow& candidate) {
+    if (found.size() == wanted) {
+      if (!(candidate < found.back())) return false;
+      found.back() = candidate;
+    } else {
+      found.push_back(candidate);
+    }
+    // Of many, the place is looked up first; of few, that would take longer than to move them.
+    constexpr std::size_t kFew = 16;
+    auto place = found.end() - 1;
+    if (found.size() > kFew) {
+      const auto to = std::lower_bound(found.begin(), place, candidate);
+      std::move_backward(to, place, found.end());
+      *to = candidate;
+      return true;
+    }
+    for (; place != found.begin() && candidate < *(place - 1); --place) *place = *(place - 1);
+    *place = candidate;
+    return true;
+  }
+
+  // A lane's row as it was given. Where nothing was rounded, the block tells, which has been read anyway.
+  Box read(std::int32_t block, std::size_t lane) const {
+    if (!tree_.is_exact()) return read(tree_.blocks.child(block)[lane]);
+    Box result;
+    const double scale = 1 / tree_.frame.scale;  // a power of two, like its inverse
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      result.box[k] = static_cast<double>(tree_.blocks.lower(block, k)[lane]) * scale;
+      result.box[dimension_ + k] = static_cast<double>(tree_.blocks.upper(block, k)[lane]) * scale;
+    }
+    return result;
+  }
+
+  // Takes the lane with the least key from those left: the best one often makes the others needless.
+  static std::size_t take_least(OrderedWalk& walk) {
+    auto least = static_cast<std::size_t>(std::countr_zero(walk.lanes));
+    for (std::uint32_t lanes = walk.lanes & (walk.lanes - 1); lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+      least = walk.lane_key[lane] < walk.lane_key[least] ? lane : least;
+    }
+    walk.lanes &= ~(1u << least);
+    return least;
+  }
+
+  static void sort_from(std::vector<std::int32_t>& rows, std::size_t begin) {
+    if (rows.size() - begin > 1) std::sort(rows.begin() + static_cast<std::ptrdiff_t>(begin), rows.end());
+  }
+
+  const BlockTree& tree_;
+  AnyBoxes rows_;
+  QueryFilter filter_;
+  const Kernels& kernels_;
+  std::size_t dimension_;
+};
+
+}  // namespace broadphase

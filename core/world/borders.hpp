@@ -1,0 +1,164 @@
+// The borders of the world: who is beyond them, and what becomes of those.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "world/motion.hpp"
+
+namespace broadphase {
+
+// `boxes` have D lower and D upper numbers a row, `bounds` likewise one row. `moves` is 0 for rows to pass over. Rows
+// come in ascending order.
+//
+// Calls beyond(lower, upper, from, to) for every axis of every box; the row counts if it says so for any.
+template <std::size_t D, class Beyond>
+std::vector<std::int32_t> rows_beyond(const double* boxes, const double* bounds, const std::uint8_t* moves,
+                                      std::size_t count, Beyond&& beyond) {
+  constexpr std::size_t kTogether = 64;
+  std::vector<std::int32_t> rows;
+  const auto is_beyond = [&](std::size_t row) {
+    const double* box = boxes + row * 2 * D;
+    bool any = false;
+    for (std::size_t k = 0; k < D; ++k) any |= beyond(box[k], box[D + k], bounds[k], bounds[D + k]);
+    return any;
+  };
+  for (std::size_t begin = 0; begin < count; begin += kTogether) {
+    const std::size_t end = std::min(count, begin + kTogether);
+    // One branch for many boxes: most of the world is not at its borders.
+    bool any = false;
+    for (std::size_t row = begin; row < end; ++row) any |= is_beyond(row);
+    for (std::size_t row = begin; any && row < end; ++row)
+      if (moves[row] != 0 && is_beyond(row)) rows.push_back(static_cast<std::int32_t>(row));
+  }
+  return rows;
+}
+
+// Boxes that are not wholly within the closed bounds.
+template <std::size_t D>
+std::vector<std::int32_t> rows_sticking_out(const double* boxes, const double* bounds, const std::uint8_t* moves,
+                                            std::size_t count) {
+  return rows_beyond<D>(boxes, bounds, moves, count, [](double lower, double upper, double from, double to) {
+    return (lower < from) | (upper > to);
+  });
+}
+
+// Boxes that do not even touch the closed bounds.
+template <std::size_t D>
+std::vector<std::int32_t> rows_outside(const double* boxes, const double* bounds, const std::uint8_t* moves,
+                                       std::size_t count) {
+  return rows_beyond<D>(boxes, bounds, moves, count, [](double lower, double upper, double from, double to) {
+    return (upper < from) | (lower > to);
+  });
+}
+
+// a - b, rounded up: a shape there does not reach past the border by a rounding error, over and over.
+inline double difference_up(double a, double b) {
+  const double sum = a - b;
+  const double part = sum - a;
+  const double error = (a - (sum - part)) - (b + part);  // of the rounding, exactly
+  return error > 0 ? std::nextafter(sum, std::numeric_limits<double>::infinity()) : sum;
+}
+
+inline double difference_down(double a, double b) { return -difference_up(-a, -b); }
+
+// One number of a position between `from` and `to`, and of its velocity.
+//
+// What went past a border was reflected there, at the other side if it came so far, and so on: the triangle wave. What
+// is past it but not on the way out (it was put there, or it turned and a corner came out) is set back to the border
+// and keeps its velocity, or it would be turned round at every step and never come loose. Without room to move, a
+// position is put in the middle, and keeps its velocity for the time when there is room.
+inline void bounce_within(double from, double to, double& position, double& velocity) {
+  const double room = to - from;
+  if (!(room > 0)) {
+    position = from + room / 2;
+    return;
+  }
+  const bool above = position > to, below = position < from;
+  if (!above && !below) return;
+  const double border = above ? to : from;
+  const double beyond = std::abs(position - border);
+  if (above ? velocity <= 0 : velocity >= 0) {
+    position = border;
+    return;
+  }
+  // Exact, however far it went. Where there is no other side, its room being infinite, `beyond` is left as it is.
+  const double way = std::fmod(beyond, 2 * room);
+  const bool turned = way < room;
+  if (turned) velocity = -velocity;
+  const double inward = turned ? way : 2 * room - way;
+  position = above ? to - inward : from + inward;
+  // Not what the numbers can say, so far out; and rounding at the other side.
+  if (!(position >= from)) position = from;
+  if (!(position <= to)) position = to;
+}
+
+// Keeps the shapes of some rows within the bounds, each axis on its own. `boxes` are theirs, D lower and D upper
+// numbers each, relative to their positions. Returns the rows whose position or velocity is another now.
+template <std::size_t D>
+std::vector<std::int32_t> bounce(double* positions, double* velocities, const std::int32_t* rows, const double* boxes,
+                                 std::size_t count, const double* bounds) {
+  std::vector<std::int32_t> changed;
+  for (std::size_t i = 0; i < count; ++i) {
+    double* position = positions + static_cast<std::size_t>(rows[i]) * D;
+    double* velocity = velocities + static_cast<std::size_t>(rows[i]) * D;
+    const double* box = boxes + i * 2 * D;
+    bool any = false;
+    for (std::size_t k = 0; k < D; ++k) {
+      const double place = position[k], speed = velocity[k];
+      bounce_within(difference_up(bounds[k], box[k]), difference_down(bounds[D + k], box[D + k]), position[k],
+                    velocity[k]);
+      any |= (position[k] != place) | (velocity[k] != speed);
+    }
+    if (any) changed.push_back(rows[i]);
+  }
+  return changed;
+}
+
+// A number moved by a multiple of `to - from` into [from, to). What is there stays as it is, to the bit. What would
+// round to `to`, such as a tiny negative number where `from` is 0, becomes `from`: the nearest there is. What is not
+// finite is left for others to notice.
+inline double wrapped(double from, double to, double x) {
+  if ((x >= from && x < to) || !is_finite(x)) return x;
+  const double period = to - from;
+  const bool above = x >= to;
+  // Counted from the border that was crossed, which is exact near it; so is fmod, anywhere.
+  const double beyond = std::fmod(above ? x - to : from - x, period);
+  const double there = above ? from + beyond : to - beyond;
+  return there >= from && there < to ? there : from;
+}
+
+// Moves positions into the half-open bounds. Returns the rows that were not there.
+template <std::size_t D>
+std::vector<std::int32_t> wrap(double* positions, const double* bounds, const std::uint8_t* moves, std::size_t count) {
+  constexpr std::size_t kTogether = 64;
+  std::vector<std::int32_t> rows;
+  const auto is_out = [&](std::size_t row) {
+    bool any = false;
+    for (std::size_t k = 0; k < D; ++k) {
+      const double x = positions[row * D + k];
+      any |= (x < bounds[k]) | (x >= bounds[D + k]);
+    }
+    return any;
+  };
+  for (std::size_t begin = 0; begin < count; begin += kTogether) {
+    const std::size_t end = std::min(count, begin + kTogether);
+    bool any = false;
+    for (std::size_t row = begin; row < end; ++row) any |= is_out(row);
+    for (std::size_t row = begin; any && row < end; ++row) {
+      if (moves[row] == 0 || !is_out(row)) continue;
+      for (std::size_t k = 0; k < D; ++k) {
+        double& x = positions[row * D + k];
+        x = wrapped(bounds[k], bounds[D + k], x);
+      }
+      rows.push_back(static_cast<std::int32_t>(row));
+    }
+  }
+  return rows;
+}
+
+}  // namespace broadphase
