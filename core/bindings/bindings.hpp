@@ -12,9 +12,9 @@
 
 #include "base/parallel.hpp"
 #include "boxes/box_view.hpp"
-#include "question/collect.hpp"
-#include "question/problem.hpp"
-#include "question/ragged.hpp"
+#include "query/collect.hpp"
+#include "query/problem.hpp"
+#include "query/ragged.hpp"
 #include "simd/kernels.hpp"
 
 namespace nb = nanobind;

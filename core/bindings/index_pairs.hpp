@@ -7,7 +7,7 @@
 
 #include "bindings.hpp"
 #include "pair_filter.hpp"
-#include "question/sort_pairs.hpp"
+#include "query/sort_pairs.hpp"
 
 namespace broadphase::python {
 

@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "boxes/any_boxes.hpp"
-#include "question/questions.hpp"
+#include "query/queries.hpp"
 
 namespace broadphase::python {
 

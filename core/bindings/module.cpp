@@ -13,7 +13,7 @@
 
 #include "choose/find.hpp"
 #include "pair_filter.hpp"
-#include "question/sort_pairs.hpp"
+#include "query/sort_pairs.hpp"
 
 namespace broadphase::python {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bindings.hpp"
-#include "question/filter.hpp"
+#include "query/filter.hpp"
 
 namespace broadphase::python {
 

@@ -9,7 +9,7 @@
 
 #include "block_index.hpp"
 #include "layer_filter.hpp"
-#include "question/question_order.hpp"
+#include "query/query_order.hpp"
 
 namespace broadphase::python {
 

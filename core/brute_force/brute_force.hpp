@@ -10,8 +10,8 @@
 
 #include "base/parallel.hpp"
 #include "boxes/box_columns.hpp"
-#include "question/method.hpp"
-#include "question/problem.hpp"
+#include "query/method.hpp"
+#include "query/problem.hpp"
 #include "simd/kernels.hpp"
 
 namespace broadphase {

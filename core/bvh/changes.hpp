@@ -9,8 +9,8 @@
 
 #include "base/plain_array.hpp"
 #include "bvh/bvh.hpp"
-#include "question/collect.hpp"
-#include "question/sort_pairs.hpp"
+#include "query/collect.hpp"
+#include "query/sort_pairs.hpp"
 #include "tree/tree_pairs.hpp"
 
 namespace broadphase {

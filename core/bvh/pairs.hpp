@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "bvh/packed.hpp"
-#include "question/problem.hpp"
+#include "query/problem.hpp"
 #include "tree/curve_order.hpp"
 #include "tree/tree_pairs.hpp"
 

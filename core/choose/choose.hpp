@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "grid/plan.hpp"
-#include "question/problem.hpp"
+#include "query/problem.hpp"
 
 namespace broadphase {
 

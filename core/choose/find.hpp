@@ -10,7 +10,7 @@
 #include "grid/grid.hpp"
 #include "linear_tree/linear_tree.hpp"
 #include "octree/octree.hpp"
-#include "question/collect.hpp"
+#include "query/collect.hpp"
 #include "simd/kernels.hpp"
 #include "sweep/sweep_and_prune.hpp"
 

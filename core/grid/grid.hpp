@@ -18,8 +18,8 @@
 
 #include "choose/choose.hpp"
 #include "grid/level.hpp"
-#include "question/method.hpp"
-#include "question/problem.hpp"
+#include "query/method.hpp"
+#include "query/problem.hpp"
 #include "simd/kernels.hpp"
 
 namespace broadphase {

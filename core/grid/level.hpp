@@ -13,7 +13,7 @@
 #include "base/plain_array.hpp"
 #include "grid/cell_room.hpp"
 #include "grid/plan.hpp"
-#include "question/problem.hpp"
+#include "query/problem.hpp"
 #include "simd/kernels.hpp"
 
 namespace broadphase {

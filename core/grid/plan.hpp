@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "grid/record.hpp"
-#include "question/problem.hpp"
+#include "query/problem.hpp"
 
 namespace broadphase {
 

@@ -9,7 +9,7 @@
 
 #include "linear_tree/boxes.hpp"
 #include "linear_tree/cells.hpp"
-#include "question/method.hpp"
+#include "query/method.hpp"
 
 namespace broadphase {
 

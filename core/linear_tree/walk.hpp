@@ -12,8 +12,8 @@
 #include "linear_tree/boxes.hpp"
 #include "linear_tree/lists.hpp"
 #include "linear_tree/nodes.hpp"
-#include "question/method.hpp"
-#include "question/problem.hpp"
+#include "query/method.hpp"
+#include "query/problem.hpp"
 
 namespace broadphase {
 

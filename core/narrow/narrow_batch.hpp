@@ -9,7 +9,7 @@
 
 #include "narrow/narrow_2d.hpp"
 #include "narrow/narrow_3d.hpp"
-#include "question/pair_buffer.hpp"
+#include "query/pair_buffer.hpp"
 #include "shapes/shape_store.hpp"
 
 namespace broadphase {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "narrow/triangle_triangle.hpp"
-#include "question/method.hpp"
+#include "query/method.hpp"
 
 namespace broadphase {
 

@@ -10,7 +10,7 @@
 
 #include "octree/arrangement.hpp"
 #include "octree/walk.hpp"
-#include "question/method.hpp"
+#include "query/method.hpp"
 #include "sweep/sweep_and_prune.hpp"
 
 namespace broadphase {

@@ -10,8 +10,8 @@
 
 #include "octree/cells.hpp"
 #include "octree/reach.hpp"
-#include "question/pair_buffer.hpp"
-#include "question/problem.hpp"
+#include "query/pair_buffer.hpp"
+#include "query/problem.hpp"
 #include "tree/walks.hpp"
 
 namespace broadphase {

@@ -9,7 +9,7 @@
 
 #include "base/radix_sort.hpp"
 #include "boxes/box_columns.hpp"
-#include "question/problem.hpp"
+#include "query/problem.hpp"
 #include "sweep/sweep_direction.hpp"
 
 namespace broadphase {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "question/method.hpp"
-#include "question/problem.hpp"
+#include "query/method.hpp"
+#include "query/problem.hpp"
 #include "simd/kernels.hpp"
 #include "sweep/sorted_intervals.hpp"
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "question/problem.hpp"
+#include "query/problem.hpp"
 
 namespace broadphase {
 

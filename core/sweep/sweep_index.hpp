@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "question/collect.hpp"
+#include "query/collect.hpp"
 #include "sweep/coherent_intervals.hpp"
 #include "sweep/interference.hpp"
 #include "sweep/sweep_and_prune.hpp"

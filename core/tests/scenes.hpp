@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "question/filter.hpp"
-#include "question/problem.hpp"
+#include "query/filter.hpp"
+#include "query/problem.hpp"
 
 namespace broadphase::tests {
 

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "methods.hpp"
-#include "question/ragged.hpp"
+#include "query/ragged.hpp"
 #include "sweep/interference.hpp"
 
 namespace broadphase::tests {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/plain_array.hpp"
-#include "question/method.hpp"
-#include "question/problem.hpp"
+#include "query/method.hpp"
+#include "query/problem.hpp"
 #include "simd/kernels.hpp"
 #include "tree/blocks.hpp"
 

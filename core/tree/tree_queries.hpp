@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "boxes/any_boxes.hpp"
-#include "question/questions.hpp"
+#include "query/queries.hpp"
 #include "simd/kernels.hpp"
 #include "tree/blocks.hpp"
 #include "tree/tree_walks.hpp"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "question/questions.hpp"
+#include "query/queries.hpp"
 #include "tree/blocks.hpp"
 #include "tree/walks.hpp"
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "question/collect.hpp"
-#include "question/sort_pairs.hpp"
+#include "query/collect.hpp"
+#include "query/sort_pairs.hpp"
 
 namespace broadphase {
 

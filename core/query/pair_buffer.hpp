@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/memory.hpp"
-#include "question/filter.hpp"
+#include "query/filter.hpp"
 
 namespace broadphase {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/parallel.hpp"
-#include "question/method.hpp"
+#include "query/method.hpp"
 
 namespace broadphase {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/plain_array.hpp"
-#include "question/collect.hpp"
+#include "query/collect.hpp"
 
 namespace broadphase {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/plain_array.hpp"
-#include "question/collect.hpp"
-#include "question/ragged.hpp"
+#include "query/collect.hpp"
+#include "query/ragged.hpp"
 
 namespace broadphase {
 

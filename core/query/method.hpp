@@ -4,7 +4,7 @@
 #include <concepts>
 #include <cstddef>
 
-#include "question/pair_buffer.hpp"
+#include "query/pair_buffer.hpp"
 
 namespace broadphase {
 
