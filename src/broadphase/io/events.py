@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.io.tables import TABLE_WRITERS, replacing
+from broadphase.files import replacing
+from broadphase.io.tables import TABLE_WRITERS
 
 if TYPE_CHECKING:
     import os

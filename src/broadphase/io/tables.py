@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from broadphase.io.extras import has_library, import_extra
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     Portions = Iterable[dict[str, NDArray[Any]]]
 
-__all__ = ["TABLE_WRITERS", "replacing", "write_csv", "write_parquet"]
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give the name of a file to write, which takes the place of `path` if all goes well, and goes away if not."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield unfinished
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+__all__ = ["TABLE_WRITERS", "write_csv", "write_parquet"]
 
 
 def write_csv(path: Path, portions: Portions, types: dict[str, str]) -> int:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.io.tables import replacing, write_csv, write_parquet
+from broadphase.files import replacing
+from broadphase.io.tables import write_csv, write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

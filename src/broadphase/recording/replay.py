@@ -14,6 +14,7 @@ import numpy as np
 
 import broadphase as bp
 from broadphase import scenes
+from broadphase.files import replacing
 from broadphase.recording.tracks import Tracks
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class Replay:
         data = json.dumps(self._data(), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
         parts = {"TITLE": escape(self._title), "SCRIPT": scripts, "DATA": data}
         page = re.sub(r"%([A-Z]+)%", lambda found: parts[found[1]], text)
-        Path(path).write_text(page, "utf-8")
+        with replacing(path) as unfinished:
+            unfinished.write_text(page, "utf-8")
 
     def _data(self) -> dict[str, Any]:
         tracks = self._tracks

@@ -20,12 +20,13 @@ import hashlib
 import json
 import os
 import struct
-import threading
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from broadphase.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -165,16 +166,8 @@ def write_snapshot(path: str | os.PathLike[str], data: bytes) -> None:
     OSError
         The file cannot be written. The older one is as it was.
     """
-    path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
-    try:
-        with unfinished.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with replacing(path) as unfinished:
+        unfinished.write_bytes(data)
 
 
 def read_snapshot(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray[Any]]]:
