@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import broadphase as bp
-from broadphase.convex import regions_of_boxes, regions_of_planes, regions_of_views
+from broadphase.index.regions import regions_of_boxes, regions_of_planes, regions_of_views
 from broadphase.index.registry import METHODS
 from broadphase.testing import assert_same_answers, assert_same_pairs, oracle, query_oracle
 from cases import lattice

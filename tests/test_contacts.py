@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.contacts import narrow
+from broadphase.narrow import row_pairs
 from broadphase.testing.shape_oracle import parts_of, shape_distance
 from shape_cases import KINDS, hull, mixed, rotations
 
@@ -198,17 +198,17 @@ def test_answers_in_portions_and_from_many_threads_are_the_same(dimension, monke
     def ask(_=None):
         return [
             bp.overlaps(shapes, pairs=pairs),
-            narrow.overlap_mask(shapes, shapes, first, second, offsets),
-            *narrow.separations(shapes, shapes, first, second, offsets),
-            *narrow.contacts_of(shapes, shapes, first, first),
-            *narrow.ray_hits(shapes, first, motions * 5, -motions),
-            *narrow.impacts(shapes, shapes, first, second, motions, offsets),
+            row_pairs.overlap_mask(shapes, shapes, first, second, offsets),
+            *row_pairs.separations(shapes, shapes, first, second, offsets),
+            *row_pairs.contacts_of(shapes, shapes, first, first),
+            *row_pairs.ray_hits(shapes, first, motions * 5, -motions),
+            *row_pairs.impacts(shapes, shapes, first, second, motions, offsets),
         ]
 
     whole = ask()
     with ThreadPoolExecutor(4) as pool:
         answers = [*pool.map(ask, range(8))]
-    monkeypatch.setattr(narrow, "_PORTION", 7)
+    monkeypatch.setattr(row_pairs, "_PORTION", 7)
     for answer in [*answers, ask()]:
         for one, other in zip(whole, answer, strict=True):
             assert one.dtype == other.dtype
@@ -311,22 +311,22 @@ class Elsewhere:
 
 def test_pairs_with_geometry_and_only_they_are_asked_elsewhere(monkeypatch):
     elsewhere = Elsewhere()
-    monkeypatch.setattr(narrow, "_elsewhere", lambda: elsewhere)
+    monkeypatch.setattr(row_pairs, "_elsewhere", lambda: elsewhere)
     rng = np.random.default_rng(6)
     shapes = bp.Shapes([bp.Sphere(1), hull(rng), bp.Sphere(2), hull(rng)], [[0, 0, 0], [1, 0, 0], [0, 2, 0], [9, 9, 9]])
     pairs = np.array([[0, 2], [0, 1], [1, 2], [2, 3], [3, 1]], np.int32)
     offsets = rng.normal(size=(5, 3))
     first, second = pairs.T.copy()
     known = bp.Shapes(bp.Sphere([1, 2]), [[0, 0, 0], [0, 2, 0]])
-    assert narrow.overlap_mask(shapes, shapes, first, second, offsets).tolist()[1:] == [True, False, True, False]
+    assert row_pairs.overlap_mask(shapes, shapes, first, second, offsets).tolist()[1:] == [True, False, True, False]
     assert elsewhere.asked[0][:2] == ([0, 1, 2, 3], [1, 2, 3, 1])
     assert np.array_equal(elsewhere.asked[0][2], offsets[1:])
-    distances, normals = narrow.separations(shapes, shapes, first, second)
+    distances, normals = row_pairs.separations(shapes, shapes, first, second)
     assert elsewhere.asked[1][2] is None
     assert distances[1:].tolist() == [100, 101, 102, 103]
     assert distances[0] == bp.distance(known, pairs=[[0, 1]])
     assert normals[1:, 2].tolist() == [1] * 4
-    found = narrow.contacts_of(shapes, shapes, first, second)
+    found = row_pairs.contacts_of(shapes, shapes, first, second)
     assert found.depths[1:].tolist() == [10, 11, 12, 13]
     assert found.counts[1:].tolist() == [1] * 4
     assert found.points[1:, 0, 0].tolist() == [7] * 4

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.contacts import narrow
+from broadphase.narrow import row_pairs
 from broadphase.testing.shape_oracle import parts_of, shape_distance
 
 QUARTERS = {
@@ -54,13 +54,13 @@ def check_scene(dimension, seed, pair_count):
     pairs = rng.integers(60, size=(pair_count, 2)).astype(np.int32)
     first, second = pairs.T.copy()
     expected = np.array([shape_distance(parts[i], parts[j]) for i, j in pairs.tolist()])
-    distances, normals = narrow.separations(placed, placed, first, second)
+    distances, normals = row_pairs.separations(placed, placed, first, second)
     assert np.abs(distances - expected).max() < ROUNDING, seed
     assert np.abs(np.linalg.norm(normals, axis=1) - 1).max() < ROUNDING, seed
-    overlap = narrow.overlap_mask(placed, placed, first, second)
+    overlap = row_pairs.overlap_mask(placed, placed, first, second)
     assert not (overlap != (expected <= 0))[np.abs(expected) > ROUNDING].any(), seed
-    assert np.array_equal(overlap, narrow.overlap_mask(placed, placed, second, first)), seed
-    assert np.array_equal(distances, narrow.distances(placed, placed, second, first)), seed
+    assert np.array_equal(overlap, row_pairs.overlap_mask(placed, placed, second, first)), seed
+    assert np.array_equal(distances, row_pairs.distances(placed, placed, second, first)), seed
     found = bp.contacts(placed, pairs=pairs)
     assert np.array_equal(found.pairs, pairs[overlap]), seed
     assert np.abs(found.depths + np.minimum(expected[overlap], 0)).max() < ROUNDING, seed

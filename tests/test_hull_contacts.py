@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.contacts import coal_solids, narrow
+from broadphase.narrow import poses, row_pairs
+from broadphase.narrow.hulls import coal
 from solid_scenes import CUBE, any_solids, as_compound, every_pair, quaternions, rough_sphere
 
 pytest.importorskip("coal", reason="the extra `coal`")
@@ -103,7 +104,7 @@ def check_minkowski(seed, lattice, exponent, rounds):
         step = rng.integers(-4, 5, 3).astype(np.float64) if lattice else rng.normal(size=3) * 1.3
         a = bp.Shapes(bp.ConvexHull(np.ldexp(first, exponent)), [[0, 0, 0]])
         b = bp.Shapes(bp.ConvexHull(np.ldexp(second, exponent)), [np.ldexp(step, exponent)])
-        gap, normal = narrow.separations(a, b, np.zeros(1, np.int32), np.zeros(1, np.int32))
+        gap, normal = row_pairs.separations(a, b, np.zeros(1, np.int32), np.zeros(1, np.int32))
         gap, normal = np.ldexp(gap[0], -exponent), normal[0]
         difference = (second + step)[:, np.newaxis] - first
         planes = scipy_spatial.ConvexHull(difference.reshape(-1, 3)).equations
@@ -170,9 +171,9 @@ def test_moving_hulls_of_boxes_hit_when_the_boxes_do(seed):
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
         first, second = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
         motions, offsets = rng.normal(size=(2, len(pairs), 3)) * [[[3]], [[0.5]]]
-        times, normals = narrow.impacts(hulls, theirs, first, second, motions, offsets)
-        wanted, _ = narrow.impacts(boxes, reference, first, second, motions, offsets)
-        back, _ = narrow.impacts(theirs, hulls, second, first, -motions, -offsets)
+        times, normals = row_pairs.impacts(hulls, theirs, first, second, motions, offsets)
+        wanted, _ = row_pairs.impacts(boxes, reference, first, second, motions, offsets)
+        back, _ = row_pairs.impacts(theirs, hulls, second, first, -motions, -offsets)
         assert np.array_equal(np.isinf(times), np.isinf(wanted))
         assert np.array_equal(np.isinf(back), np.isinf(wanted))
         hit = np.isfinite(wanted)
@@ -187,7 +188,7 @@ def test_nothing_is_too_fast_for_a_thin_hull():
     sheet = bp.Shapes(bp.ConvexHull(CUBE * [5, 5, 1e-6]), [[0, 0, 0]])
     bullets = bp.Shapes(bp.ConvexHull(CUBE * 1e-3), [[0.1, 0.2, 1000]])
     row = np.zeros(1, np.int32)
-    times, normals = narrow.impacts(bullets, sheet, row, row, np.array([[0.0, 0, -1e6]]))
+    times, normals = row_pairs.impacts(bullets, sheet, row, row, np.array([[0.0, 0, -1e6]]))
     assert np.isclose(times[0], (1000 - 1e-3 - 1e-6) / 1e6, rtol=1e-9)
     assert np.allclose(normals, [[0, 0, -1]])
 
@@ -213,9 +214,9 @@ def test_a_hull_against_a_mesh_is_against_its_triangles(seed):
     asked = (np.ascontiguousarray(pairs[:, column].astype(np.int32)) for column in (0, 1))
     first, second = asked
     motions, offsets = rng.normal(size=(2, len(pairs), 3)) * [[[2]], [[0.5]]]
-    times, _ = narrow.impacts(hulls, meshes, first, second, motions, offsets)
-    wanted, _ = narrow.impacts(hulls, compounds, first, second, motions, offsets)
-    back, _ = narrow.impacts(meshes, hulls, second, first, -motions, -offsets)
+    times, _ = row_pairs.impacts(hulls, meshes, first, second, motions, offsets)
+    wanted, _ = row_pairs.impacts(hulls, compounds, first, second, motions, offsets)
+    back, _ = row_pairs.impacts(meshes, hulls, second, first, -motions, -offsets)
     assert np.array_equal(np.isinf(times), np.isinf(wanted))
     hit = np.isfinite(wanted)
     assert 3 < hit.sum() < len(pairs)
@@ -229,16 +230,16 @@ def test_offsets_move_the_second():
     pairs = every_pair(hulls, others).astype(np.int32)
     first, second = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
     offsets = np.tile([[0.5, -1.0, 2.0]], (len(pairs), 1))
-    gaps, normals = narrow.separations(hulls, others, first, second, offsets)
+    gaps, normals = row_pairs.separations(hulls, others, first, second, offsets)
     others.move(others.positions + offsets[0])
-    wanted, wanted_normals = narrow.separations(hulls, others, first, second)
+    wanted, wanted_normals = row_pairs.separations(hulls, others, first, second)
     assert np.allclose(gaps, wanted, atol=1e-12)
     assert np.allclose(normals, wanted_normals, atol=1e-6)
 
 
 def test_what_is_made_of_a_hull_is_kept_as_long_as_the_hull(monkeypatch):
     made = []
-    kept = coal_solids.KeptByGeometry(lambda *asked: made.append(asked) or object())
+    kept = poses.KeptByGeometry(lambda *asked: made.append(asked) or object())
     hull = bp.ConvexHull(CUBE)
     solid = kept(hull, 0)
     assert kept(hull[:1], 0) is solid is kept(hull.placed((1, 2, 3), None), 0)
@@ -251,7 +252,7 @@ def test_what_is_made_of_a_hull_is_kept_as_long_as_the_hull(monkeypatch):
 
 
 def test_without_coal_the_error_says_what_to_install(monkeypatch):
-    coal_solids.coal.cache_clear()
+    coal.cache_clear()
     monkeypatch.setitem(sys.modules, "coal", None)
     shapes = bp.Shapes([bp.ConvexHull(CUBE), bp.Sphere(1)], [[0, 0, 0]] * 2)
     with pytest.raises(bp.MissingExtraError, match=r'pip install "broadphase\[coal\]"'):

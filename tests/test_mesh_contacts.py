@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.contacts import narrow
+from broadphase.narrow import row_pairs
 from solid_scenes import CUBE, CUBE_FACES, any_solids, as_compound, every_pair, quaternions, rough_sphere
 
 needs_coal = pytest.mark.skipif(importlib.util.find_spec("coal") is None, reason="coal is not installed")
@@ -73,8 +73,8 @@ def test_rays_hit_a_mesh_where_they_hit_its_triangles(seed):
     directions[:200] = -origins[:200] + rng.normal(size=(200, 3)) * 0.7
     directions[-5:] = 0
     rows = np.arange(300, dtype=np.int32) % 3
-    times, normals = narrow.ray_hits(mesh, rows, origins, directions)
-    wanted, wanted_normals = narrow.ray_hits(compound, rows, origins, directions)
+    times, normals = row_pairs.ray_hits(mesh, rows, origins, directions)
+    wanted, wanted_normals = row_pairs.ray_hits(compound, rows, origins, directions)
     assert np.array_equal(np.isinf(times), np.isinf(wanted))
     hit = np.isfinite(times)
     assert 80 < hit.sum() < 300
@@ -91,14 +91,14 @@ def test_moving_things_hit_a_mesh_when_they_hit_its_triangles(seed):
     motions = rng.normal(size=(len(pairs), 3)) * 3
     offsets = rng.normal(size=(len(pairs), 3))
     for moved in (None, offsets):
-        times, normals = narrow.impacts(mesh, others, first, second, motions, moved)
-        wanted, _ = narrow.impacts(compound, others, first, second, motions, moved)
+        times, normals = row_pairs.impacts(mesh, others, first, second, motions, moved)
+        wanted, _ = row_pairs.impacts(compound, others, first, second, motions, moved)
         assert np.array_equal(np.isinf(times), np.isinf(wanted))
         hit = np.isfinite(wanted)
         assert 20 < hit.sum() < len(pairs)
         assert np.allclose(times[hit], wanted[hit], atol=1e-9)
         assert np.allclose(np.linalg.norm(normals[hit], axis=1), 1)
-    back = narrow.impacts(others, mesh, second, first, -motions, None if moved is None else -moved)[0]
+    back = row_pairs.impacts(others, mesh, second, first, -motions, None if moved is None else -moved)[0]
     assert np.array_equal(np.isinf(back), np.isinf(wanted))
     assert np.allclose(back[hit], wanted[hit], atol=1e-9)
 
@@ -120,7 +120,7 @@ def test_two_meshes_are_compounds_to_each_other(seed):
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     motions = rng.normal(size=(len(pairs), 3)) * 2
     asked = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), motions
-    times, reference = (narrow.impacts(shapes, shapes, *asked)[0] for shapes in (meshes, compounds))
+    times, reference = (row_pairs.impacts(shapes, shapes, *asked)[0] for shapes in (meshes, compounds))
     assert np.array_equal(np.isinf(times), np.isinf(reference))
     hit = np.isfinite(reference)
     assert np.allclose(times[hit], reference[hit], atol=1e-9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.contacts.narrow import overlap_mask, separations
+from broadphase.narrow.row_pairs import overlap_mask, separations
 from world_query_cases import (
     CASES,
     EXTENT,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.contacts.narrow import overlap_mask
+from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.shapes import Shapes
 from broadphase.testing.world_oracle import ALL_BITS, EVERY_KIND, PlainWorld, Thing
 from index_cases import generator

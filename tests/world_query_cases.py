@@ -3,7 +3,7 @@
 import numpy as np
 
 import broadphase as bp
-from broadphase.contacts.narrow import impacts, overlap_mask, ray_hits, separations
+from broadphase.narrow.row_pairs import impacts, overlap_mask, ray_hits, separations
 
 LAYERS = ("ball", "wall", "mud")
 EXTENT = {2: 9.0, 3: 5.0}

@@ -5,8 +5,6 @@ Start with `pairs`. Boxes are NumPy arrays of shape (n, 2, d): lower corner, upp
 
 from broadphase import boxes, morton
 from broadphase.cameras import look_at, orthographic, perspective, selection_matrix
-from broadphase.contacts import Contacts, Impacts, ShapeRayHits, contacts, distance, overlaps, raycast, time_of_impact
-from broadphase.contacts.triangle_pairs import triangle_pairs
 from broadphase.errors import (
     InvalidBoxError,
     InvalidBoxWarning,
@@ -27,6 +25,8 @@ from broadphase.index.octree import Octree
 from broadphase.index.registry import METHODS
 from broadphase.index.stats import IndexStats
 from broadphase.index.sweep_and_prune import SweepAndPrune
+from broadphase.narrow import Contacts, Impacts, ShapeRayHits, contacts, distance, overlaps, raycast, time_of_impact
+from broadphase.narrow.triangles import triangle_pairs
 from broadphase.pairs import count_pairs, iter_pairs, pairs
 from broadphase.plotting import plot
 from broadphase.shapes import (

@@ -293,7 +293,7 @@ def _as_float(array: NDArray[Any], name: str) -> NDArray[Any]:
     raise TypeError(f"{name} must be float32, float64 or integer, not {dtype}")
 
 
-def _as_three_axes(boxes: ArrayLike, name: str, empty_dimension: int) -> NDArray[Any]:
+def _as_three_axes(boxes: Any, name: str, empty_dimension: int) -> NDArray[Any]:
     array = _as_array(boxes, name)
     shape = array.shape
     if len(shape) == 3 and shape[1] == 2 and 0 < shape[2] <= MAX_DIMENSION:
@@ -305,7 +305,7 @@ def _as_three_axes(boxes: ArrayLike, name: str, empty_dimension: int) -> NDArray
     raise ValueError(f"{name} has shape {shape}; {_FORMS}")
 
 
-def _as_pair(pair: tuple[ArrayLike, ArrayLike], name: str, empty_dimension: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _as_pair(pair: tuple[Any, Any], name: str, empty_dimension: int) -> tuple[NDArray[Any], NDArray[Any]]:
     lower, upper = (
         _as_array(corner, f"{name}, {which}") for corner, which in zip(pair, ("lower", "upper"), strict=True)
     )

@@ -13,7 +13,7 @@ from broadphase.index.region_questions import RegionQuestions
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.convex import Regions
+    from broadphase.index.regions import Regions
 
 __all__ = ["JoinedQuestions", "join"]
 

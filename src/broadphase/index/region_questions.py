@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
-from broadphase.convex import Regions, regions_of_boxes, regions_of_planes, regions_of_views
 from broadphase.filters import as_attribute
 from broadphase.index import asked
 from broadphase.index.answers import Answers, Nearest
 from broadphase.index.kept_boxes import KeptBoxes
+from broadphase.index.regions import Regions, regions_of_boxes, regions_of_planes, regions_of_views
 from broadphase.index.rows import checked_corners
 from broadphase.index.timed import Timed
 from broadphase.workers import worker_count

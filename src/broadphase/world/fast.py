@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from broadphase.contacts import Impacts
-from broadphase.contacts.narrow import impacts
+from broadphase.narrow import Impacts
+from broadphase.narrow.row_pairs import impacts
 from broadphase.pairs import pairs as box_pairs
 from broadphase.world.periodic import image_pairs
 from broadphase.world.ways import Ways

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.contacts import Impacts
-from broadphase.contacts.narrow import contacts_of
+from broadphase.narrow import Impacts
+from broadphase.narrow.row_pairs import contacts_of
 from broadphase.world.memory import NO_PAIRS
 from broadphase.world.periodic import where_touching
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from broadphase.contacts import Contacts
+    from broadphase.narrow import Contacts
     from broadphase.shapes import Shapes
     from broadphase.world.memory import Advance
 

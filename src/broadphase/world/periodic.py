@@ -8,7 +8,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.boxes.rounding import boxes_around
-from broadphase.contacts.narrow import overlap_mask
+from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.pairs import pairs as box_pairs
 from broadphase.world.memory import keys_of
 

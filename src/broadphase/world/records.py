@@ -13,7 +13,7 @@ from broadphase.world.memory import keys_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.contacts import Contacts
+    from broadphase.narrow import Contacts
     from broadphase.world.actor import Actor
     from broadphase.world.frame import Frame
     from broadphase.world.state import WorldState

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from broadphase import _native
-from broadphase.contacts.narrow import overlap_mask
 from broadphase.filters import make_filter
+from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.world.budgets import Budget, in_turn, spend
 from broadphase.world.columns import STATIC
 from broadphase.world.frame import Frame

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
-from broadphase.contacts.narrow import overlap_mask
+from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.pairs import pairs
 from broadphase.world.columns import STATIC
 from broadphase.world.kinds import KINDS

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.contacts.narrow import overlap_mask
 from broadphase.filters import make_filter
+from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.world.borders import bounce, gone, wrap
 from broadphase.world.columns import DYNAMIC, STATIC
 from broadphase.world.memory import NO_PAIRS, keys_of

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.contacts.narrow import impacts, ray_hits
 from broadphase.index import asked
 from broadphase.index.answers import RayHits, RayHitsAll, SweepHits
+from broadphase.narrow.row_pairs import impacts, ray_hits
 from broadphase.world.world_queries import WorldQueries
 from broadphase.world.world_searches import ROOM
 

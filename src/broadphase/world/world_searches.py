@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from broadphase.contacts.narrow import distances, overlap_mask
 from broadphase.index.answers import Answers, Nearest
+from broadphase.narrow.row_pairs import distances, overlap_mask
 from broadphase.shapes import Circle, Shapes, Sphere
 from broadphase.world.images import images_of
 from broadphase.world.state import WorldState

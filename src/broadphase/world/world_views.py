@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
-from broadphase.convex import regions_of_planes, regions_of_views
 from broadphase.index.answers import Answers
+from broadphase.index.regions import regions_of_planes, regions_of_views
 from broadphase.world.actor import RENDER
 from broadphase.world.records import Hit, cell_of
 from broadphase.world.viewing import Visible, eye_of, levels_of

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.contacts import Impacts
 from broadphase.filters import make_filter
+from broadphase.narrow import Impacts
 from broadphase.world.columns import STATIC
 from broadphase.world.editing import WorldEdits
 from broadphase.world.fast import meetings

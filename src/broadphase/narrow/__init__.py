@@ -1,6 +1,6 @@
 """The narrow phase: which shapes touch, where, how far apart they are, and when they meet."""
 
-from broadphase.contacts.answers import Contacts, Impacts, ShapeRayHits
-from broadphase.contacts.questions import contacts, distance, overlaps, raycast, time_of_impact
+from broadphase.narrow.queries import contacts, distance, overlaps, raycast, time_of_impact
+from broadphase.narrow.results import Contacts, Impacts, ShapeRayHits
 
 __all__ = ["Contacts", "Impacts", "ShapeRayHits", "contacts", "distance", "overlaps", "raycast", "time_of_impact"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.boxes import as_numbers
-from broadphase.contacts import narrow
-from broadphase.contacts.answers import Contacts, Impacts, ShapeRayHits
+from broadphase.narrow import row_pairs
+from broadphase.narrow.results import Contacts, Impacts, ShapeRayHits
 from broadphase.pairs import pairs as box_pairs
 from broadphase.shapes import Shapes
 from broadphase.shapes.parameters import LARGEST
@@ -66,7 +66,7 @@ def overlaps(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None)
     """
     other = _other(a, b)
     found = _candidates(a, b) if pairs is None else _checked_pairs(pairs, a, other)
-    return found[narrow.overlap_mask(a, other, *_columns(found))]
+    return found[row_pairs.overlap_mask(a, other, *_columns(found))]
 
 
 def distance(a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike) -> Floats:
@@ -99,7 +99,7 @@ def distance(a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike) -> Floats:
     array([ 2. , -0.5])
     """
     other = _other(a, b)
-    return narrow.distances(a, other, *_columns(_checked_pairs(pairs, a, other)))
+    return row_pairs.distances(a, other, *_columns(_checked_pairs(pairs, a, other)))
 
 
 def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None) -> Contacts:
@@ -138,7 +138,7 @@ def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None)
     [[-0.5, 0.875], [1.0, 0.875]]
     """
     other = _other(a, b)
-    return narrow.contacts_of(a, other, *_columns(overlaps(a, b, pairs)))
+    return row_pairs.contacts_of(a, other, *_columns(overlaps(a, b, pairs)))
 
 
 def raycast(
@@ -194,7 +194,7 @@ def raycast(
     if not (limit >= 0).all():
         row = int(np.argmin(np.atleast_1d(limit >= 0)))
         raise ValueError(f"max_distance: row {row} has {np.atleast_1d(limit)[row]}, which is not at least 0")
-    distances, normals = narrow.ray_hits(shapes, which, begin, along)
+    distances, normals = row_pairs.ray_hits(shapes, which, begin, along)
     missed = ~(distances <= limit)
     distances[missed] = np.inf
     normals[missed | ~np.isfinite(distances)] = np.nan
@@ -241,7 +241,7 @@ def time_of_impact(
     relative = _vectors(motions, "motions", len(which), a.dimension, LARGEST)
     if np.ndim(other_motions) or other_motions != 0.0:
         relative = relative - _vectors(other_motions, "other_motions", len(which), a.dimension, LARGEST)
-    times, normals = narrow.impacts(a, other, *_columns(which), relative)
+    times, normals = row_pairs.impacts(a, other, *_columns(which), relative)
     normals[~np.isfinite(times)] = np.nan
     return Impacts(which, times, normals)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
-from broadphase.contacts.answers import Contacts
+from broadphase.narrow.results import Contacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,4 +191,4 @@ def _of(offsets: Floats | None, some: NDArray[np.intp]) -> Floats | None:
 
 def _elsewhere() -> Any:
     """Bring what answers for hulls and meshes, which few need: it has an index and more to load."""
-    return import_module("broadphase.contacts.hulls_and_meshes")
+    return import_module("broadphase.narrow.geometries")

@@ -1,4 +1,4 @@
-"""Hulls and meshes in their places, and what is made of them once and kept."""
+"""Pairs of rows with a convex hull or a mesh, the poses of these, and what is computed of each once and kept."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
 
-__all__ = ["Asked", "KeptByGeometry", "Pose", "kinds_of", "pose_of"]
+__all__ = ["KeptByGeometry", "Pose", "RowPairs", "kinds_of", "pose_of"]
 
 
-class Asked(NamedTuple):
-    """Pairs of rows, as the functions of `narrow` take them."""
+class RowPairs(NamedTuple):
+    """Pairs of rows, as the functions of `row_pairs` take them."""
 
     a: Shapes
     b: Shapes
@@ -32,10 +32,10 @@ class Asked(NamedTuple):
     second: Rows
     offsets: Floats | None
 
-    def some(self, which: NDArray[np.intp]) -> Asked:
+    def some(self, which: NDArray[np.intp]) -> RowPairs:
         """Pick some of them."""
         offsets = None if self.offsets is None else self.offsets[which]
-        return Asked(self.a, self.b, self.first[which], self.second[which], offsets)
+        return RowPairs(self.a, self.b, self.first[which], self.second[which], offsets)
 
     def boxes(self, reach: Floats | None = None) -> tuple[Floats, Floats]:
         """Give boxes around the first and the second of each pair, `reach` wider on all sides, and never too small."""

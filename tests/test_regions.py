@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.convex import MOST_PLANES, regions_of_boxes, regions_of_planes, regions_of_views
+from broadphase.index.regions import MOST_PLANES, regions_of_boxes, regions_of_planes, regions_of_views
 from broadphase.testing import assert_same_answers, query_oracle
 from cases import lattice
 
@@ -331,8 +331,10 @@ def test_views_and_planes_that_are_none_are_refused():
         regions_of_views(np.full((4, 4), np.nan))
     with pytest.raises(ValueError, match="shape"):
         regions_of_views(np.eye(5))
-    with pytest.raises(ValueError, match="depth must be one of minus_one_to_one, zero_to_one"):
+    with pytest.raises(ValueError, match="unknown depth 'reversed': must be 'minus_one_to_one' or 'zero_to_one'"):
         regions_of_views(np.eye(4), depth="reversed")
+    with pytest.raises(ValueError, match="unknown depth 'zero_one' \\(did you mean 'zero_to_one'"):
+        regions_of_views(np.eye(4), depth="zero_one")
     with pytest.raises(ValueError, match="planes must have shape"):
         regions_of_planes(np.eye(5))
     with pytest.raises(ValueError, match="at most 64 planes, not 65"):

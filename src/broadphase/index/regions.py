@@ -1,0 +1,344 @@
+"""Convex regions as slabs, for queries: oriented boxes, frustums, and what else planes bound.
+
+Two convex polytopes are disjoint exactly if their projections on some axis are: on a face normal of either or, in 3D,
+on a cross product of an edge of each. So a region is a list of slabs ``least <= axis . x <= most`` for the axes that
+its faces give, and its edges with those of the coordinate axes, and a box around it for the coordinate axes themselves.
+A box meets the region if its projections meet all slabs, and the box around it.
+
+Rounding errs on one side: a box that touches a region is never separated from it; one that misses it by less than some
+1e-14 of the coordinates at hand may be found to touch. Faces that lie along the coordinate axes are exact.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from broadphase.boxes import as_numbers
+from broadphase.errors import unknown_name
+from broadphase.shapes.turning import as_matrices
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["MOST_PLANES", "Depth", "Regions", "regions_of_boxes", "regions_of_planes", "regions_of_views"]
+
+Depth = Literal["minus_one_to_one", "zero_to_one"]
+MOST_PLANES = 64  # of one region; its corners are searched for at every three of them
+
+_EPSILON = float(np.finfo(np.float64).eps)
+_AXIS_ROUNDING = 32 * _EPSILON  # of the sums that axes are multiplied out to, on both sides of a comparison
+_ROTATION_ERROR = 1e-5  # of float32 matrices that have been multiplied a few times
+_SINGULAR = 1e-12  # planes that meet at a smaller angle are taken for parallel
+_DEPTHS: tuple[Depth, ...] = ("minus_one_to_one", "zero_to_one")
+
+
+class Regions(NamedTuple):
+    """Convex regions, as the core takes them.
+
+    Attributes
+    ----------
+    offsets : ndarray, shape (q + 1,), int64
+        The slabs of region j are rows ``offsets[j]`` to ``offsets[j + 1]`` of `axes`, `least` and `most`.
+    axes : ndarray, shape (s, d), float64
+        Of any length.
+    least, most : ndarray, shape (s,), float64
+        Where the region begins and ends on each axis; infinite where it does not.
+    around_lower, around_upper : ndarray, shape (q, d), float64
+        The box around each region; infinite where it has no bounds.
+    """
+
+    offsets: NDArray[np.int64]
+    axes: Floats
+    least: Floats
+    most: Floats
+    around_lower: Floats
+    around_upper: Floats
+
+
+def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: ArrayLike) -> Regions:
+    """Make the regions of oriented boxes.
+
+    Parameters
+    ----------
+    centers : array_like, shape (q, d)
+        d = 2 or 3. Finite.
+    half_sizes : array_like, shape (q, d), (d,) or one number
+        Half the width along each axis of the box; finite, at least 0.
+    rotations : array_like
+        Matrices of shape (q, d, d) or (d, d), whose columns are the axes of the box. In 2D also angles of shape (q,) or
+        one number, in radians, counterclockwise; in 3D also quaternions of shape (q, 4) or (4,), in the order
+        w, x, y, z and of any length but 0.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number out of range, or a matrix that does not rotate: names the first bad row.
+    """
+    middle = _checked("centers", centers)
+    if middle.ndim != 2 or middle.shape[1] not in (2, 3):
+        raise ValueError(f"centers must have shape (q, 2) or (q, 3), not {middle.shape}")
+    half = _checked("half_sizes", half_sizes)
+    if half.shape not in (middle.shape, middle.shape[1:], ()):
+        raise ValueError(f"half_sizes of shape {half.shape} do not fit {len(middle)} boxes of {middle.shape[1]} axes")
+    if (half < 0).any():
+        raise ValueError(f"half_sizes: {_first_row(half < 0)}{half[half < 0][0]} is negative")
+    half = np.broadcast_to(half, middle.shape)
+    turn = _rotation_matrices(rotations, *middle.shape)
+    if middle.shape[1] == 2:
+        axes = np.stack([-turn[:, 1], turn[:, 0]], axis=2)  # across each edge
+    else:
+        edges = turn.swapaxes(1, 2)
+        faces = np.cross(edges[:, [1, 2, 0]], edges[:, [2, 0, 1]])
+        axes = np.concatenate([faces, _across_coordinate_axes(edges)], axis=1)
+    axes[np.abs(axes) < 1e-15] = 0.0  # what a quarter of a turn leaves of a cosine
+    reach = np.abs(turn) @ half[:, :, None]
+    size = np.abs(middle) + reach[:, :, 0]
+    center = np.einsum("qsk,qk->qs", axes, middle)
+    radius = np.einsum("qsj,qj->qs", np.abs(axes @ turn), half)
+    radius += _AXIS_ROUNDING * np.einsum("qsk,qk->qs", np.abs(axes), size)
+    turned = (turn != 0).sum(axis=2) > 1
+    margin = reach[:, :, 0] + np.where(turned, _AXIS_ROUNDING * size, 0.0)
+    kept = (axes != 0).sum(axis=2) > 1
+    return Regions(
+        np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64),
+        np.ascontiguousarray(axes[kept]),
+        (center - radius)[kept],
+        (center + radius)[kept],
+        middle - margin,
+        middle + margin,
+    )
+
+
+def _rotation_matrices(rotations: ArrayLike, count: int, dimension: int) -> Floats:
+    """Bring rotations of any form to (q, d, d)."""
+    array = _checked("rotations", rotations)
+    matrix, vector = (dimension, dimension), (4,) if dimension == 3 else ()
+    if array.shape in (matrix, (count, *matrix)):
+        turn = np.broadcast_to(array, (count, *matrix))
+        wrong = np.abs(turn.swapaxes(1, 2) @ turn - np.eye(dimension)).max(axis=(1, 2)) > _ROTATION_ERROR
+        if wrong.any():
+            raise ValueError(
+                f"rotations: row {int(wrong.argmax())} has columns that are not perpendicular unit vectors"
+            )
+        return turn
+    if array.shape not in (vector, (count, *vector)):
+        others = "quaternions (q, 4) or (4,)" if dimension == 3 else "angles (q,) or one number"
+        raise ValueError(
+            f"rotations of shape {array.shape} for {count} boxes; needed are matrices"
+            f" (q, {dimension}, {dimension}) or ({dimension}, {dimension}), or {others}"
+        )
+    if dimension == 2:
+        return np.broadcast_to(as_matrices(array, dimension), (count, 2, 2))
+    array = np.broadcast_to(array, (count, 4))
+    if not array.any(axis=1).all():
+        raise ValueError(f"rotations: row {int((~array.any(axis=1)).argmax())} is a quaternion of length 0")
+    return as_matrices(array, dimension)
+
+
+def regions_of_views(matrices: ArrayLike, *, depth: str = "minus_one_to_one") -> Regions:
+    """Make the regions that cameras see.
+
+    Parameters
+    ----------
+    matrices : array_like, shape (4, 4) or (q, 4, 4), or (3, 3) or (q, 3, 3) in 2D
+        Projection times view, which multiplies column vectors: a point is in view if ``x, y, z, w = matrix @ point``
+        has ``-w <= x <= w`` and so on. The far plane may be at infinity.
+    depth : str
+        ``"minus_one_to_one"`` for ``-w <= z <= w``, as OpenGL has it; ``"zero_to_one"`` for ``0 <= z <= w``, as Vulkan,
+        Direct3D and Metal do, with z reversed or not. Of no meaning in 2D.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; NaN or an infinity; a matrix with less than d dimensions: names the first such.
+    """
+    if depth not in _DEPTHS:
+        raise ValueError(unknown_name("depth", depth, _DEPTHS))
+    array = _checked("matrix", matrices)
+    if array.ndim not in (2, 3) or array.shape[-1] not in (3, 4) or array.shape[-2] != array.shape[-1]:
+        raise ValueError(f"matrix must have shape (4, 4) or (q, 4, 4), in 2D (3, 3) or (q, 3, 3), not {array.shape}")
+    array = array.reshape(-1, *array.shape[-2:])
+    rows, last = array[:, :-1], array[:, -1:]
+    begin = last + rows
+    if depth == "zero_to_one" and array.shape[-1] == 4:
+        begin[:, 2] = rows[:, 2]
+    planes = np.concatenate([begin, last - rows], axis=1)
+    for number, sides in enumerate(planes):
+        if np.linalg.matrix_rank(_unit(sides[:, :-1]), tol=_SINGULAR) < planes.shape[2] - 1:
+            raise ValueError(f"matrix: number {number} is singular")
+    return regions_of_planes(planes)
+
+
+def regions_of_planes(planes: ArrayLike) -> Regions:
+    """Make the regions on the inner side of all of some planes.
+
+    Parameters
+    ----------
+    planes : array_like, shape (p, d + 1) or (q, p, d + 1)
+        d = 2 or 3; rows ``n, c``: inside is where ``n . x + c >= 0``. In any order and of any length, redundant ones
+        allowed, at most `MOST_PLANES`. A region may be unbounded, or empty.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; NaN or an infinity.
+
+    Notes
+    -----
+    The corners are found by trying every d planes: O(p**d * p) for each region.
+    """
+    array = _checked("planes", planes)
+    if array.ndim not in (2, 3) or array.shape[-1] not in (3, 4):
+        raise ValueError(f"planes must have shape (p, 4) or (q, p, 4), in 2D (p, 3) or (q, p, 3), not {array.shape}")
+    if array.shape[-2] > MOST_PLANES:
+        raise ValueError(f"a region has at most {MOST_PLANES} planes, not {array.shape[-2]}")
+    array = array if array.ndim == 3 else array[np.newaxis]
+    dimension = array.shape[2] - 1
+    parts = [_polyhedron(sides) for sides in array]
+    axes, least, most, lower, upper = (list(part) for part in zip(*parts, strict=True)) if parts else ([],) * 5
+    return Regions(
+        np.cumsum([0, *map(len, least)], dtype=np.int64),
+        np.concatenate([np.empty((0, dimension)), *axes]),
+        np.concatenate([np.empty(0), *least]),
+        np.concatenate([np.empty(0), *most]),
+        np.array(lower).reshape(-1, dimension),
+        np.array(upper).reshape(-1, dimension),
+    )
+
+
+def _polyhedron(planes: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Give axes, least and most of the slabs of one region, and the corners of the box around it."""
+    dimension = planes.shape[1] - 1
+    everywhere = np.full(dimension, np.inf)
+    # No slab keeps anything out; or one of an axis without length keeps everything out.
+    nowhere = (np.zeros((1, dimension)), np.ones(1), np.zeros(1), everywhere, -everywhere)
+    with np.errstate(over="ignore"):  # what is further away than any number is at infinity
+        planes = np.ldexp(planes, -_exponents(planes[:, :-1]))
+    length = np.linalg.norm(planes[:, :-1], axis=1)
+    if (planes[(length == 0) | np.isinf(planes[:, -1]), -1] < 0).any():
+        return nowhere
+    used = (length > 0) & np.isfinite(planes[:, -1])
+    planes, length = planes[used], length[used]
+    units, distances = planes[:, :-1] / length[:, None], planes[:, -1] / length
+    _, strengths, directions = np.linalg.svd(units) if len(units) else (None, np.empty(0), np.eye(dimension))
+    rank = int((strengths > _SINGULAR).sum())
+    if rank == 0:
+        return np.empty((0, dimension)), np.empty(0), np.empty(0), -everywhere, everywhere
+    corners, errors, meeting = _corners(units, distances, rank)
+    if not len(corners):
+        return nowhere
+    lines = directions[rank:]  # along which the region has no ends
+    rays = np.concatenate([_rays(units, lines), lines, -lines])
+    axes = units
+    if dimension == 3 and rank > 1:
+        pairs = np.unique(np.concatenate([meeting[:, pair] for pair in combinations(range(rank), 2)]), axis=0)
+        edges = _unit(np.cross(units[pairs[:, 0]], units[pairs[:, 1]]))
+        axes = np.concatenate([axes, _across_coordinate_axes(edges)])
+    axes = _distinct(axes)
+    lower, upper = _supports(np.eye(dimension), corners, errors, rays)
+    along = (planes[:, :-1] != 0).sum(axis=1) == 1
+    for *normal, offset in planes[along]:
+        axis = int(np.flatnonzero(normal)[0])
+        end = -offset / normal[axis]
+        if normal[axis] > 0:
+            lower[axis] = max(lower[axis], end)
+        else:
+            upper[axis] = min(upper[axis], end)
+    return axes, *_supports(axes, corners, errors, rays), lower, upper
+
+
+def _corners(units: Floats, distances: Floats, rank: int) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Find where planes meet that span `rank` dimensions, inside all others: the points, their errors, the planes."""
+    meeting = np.array(list(combinations(range(len(units)), rank)), np.intp).reshape(-1, rank)
+    strength = np.linalg.svd(units[meeting], compute_uv=False)[:, -1]
+    meeting, strength = meeting[strength > _SINGULAR], strength[strength > _SINGULAR]
+    offsets = -distances[meeting]
+    points = (np.linalg.pinv(units[meeting]) @ offsets[:, :, None])[:, :, 0]
+    errors = 8 * _EPSILON / strength * (np.abs(points).sum(axis=1) + np.abs(offsets).max(axis=1))
+    inside = (points @ units.T + distances >= -4 * errors[:, None]).all(axis=1)
+    return points[inside], errors[inside], meeting[inside]
+
+
+def _rays(units: Floats, lines: Floats) -> Floats:
+    """Find the directions across all `lines` in which an edge of the region goes on for ever."""
+    dimension = units.shape[1]
+    if len(lines) == dimension - 1:
+        found = units
+    elif dimension == 2:
+        found = np.stack([-units[:, 1], units[:, 0]], axis=1)
+    elif len(lines) == 1:
+        found = np.cross(units, lines[0])
+    else:
+        one, other = np.triu_indices(len(units), 1)
+        found = np.cross(units[one], units[other])
+    length = np.linalg.norm(found, axis=1)
+    found, length = found[length > _SINGULAR], length[length > _SINGULAR]
+    found, length = np.concatenate([found, -found]) / np.tile(length, 2)[:, None], np.tile(length, 2)
+    inside: Floats = found[(found @ units.T >= -16 * _EPSILON / length[:, None]).all(axis=1)]
+    return inside
+
+
+def _supports(axes: Floats, corners: Floats, errors: Floats, rays: Floats) -> tuple[Floats, Floats]:
+    """Give where the region begins and ends on each axis, a little further out than rounding may have moved it."""
+    places = axes @ corners.T
+    sizes = np.abs(axes)
+    spread = sizes.sum(axis=1)[:, None] * errors
+    slack = _AXIS_ROUNDING * (sizes @ np.abs(corners).max(axis=0))
+    least, most = (places - spread).min(axis=1) - slack, (places + spread).max(axis=1) + slack
+    if len(rays):
+        onward, rounding = axes @ rays.T, 16 * _EPSILON * np.linalg.norm(axes, axis=1)
+        least[onward.min(axis=1) < -rounding] = -np.inf
+        most[onward.max(axis=1) > rounding] = np.inf
+    return least, most
+
+
+def _distinct(axes: Floats) -> Floats:
+    """Give each direction once, as a unit vector, without the coordinate axes: the box around stands for those."""
+    axes = _unit(axes)
+    axes[np.abs(axes) < 1e-15] = 0.0
+    axes = axes[(axes != 0).sum(axis=1) > 1]
+    first = axes[np.arange(len(axes)), (axes != 0).argmax(axis=1)] if len(axes) else np.empty(0)
+    axes = axes * np.sign(first)[:, None]
+    _, kept = np.unique(axes.round(12) + 0.0, axis=0, return_index=True)
+    return axes[np.sort(kept)]
+
+
+def _across_coordinate_axes(edges: Floats) -> Floats:
+    """Give the cross products of the three coordinate axes with each edge (..., 3)."""
+    x, y, z = np.moveaxis(edges, -1, 0)
+    zero = np.zeros_like(x)
+    products = [np.stack(parts, axis=-1) for parts in ((zero, -z, y), (z, zero, -x), (-y, x, zero))]
+    return np.concatenate(products, axis=-2)
+
+
+def _unit(vectors: Floats) -> Floats:
+    """Bring vectors to length 1; those without length stay so."""
+    vectors = np.ldexp(vectors, -_exponents(vectors))
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    result: Floats = vectors / np.where(length > 0, length, 1.0)
+    return result
+
+
+def _exponents(vectors: Floats) -> NDArray[np.int32]:
+    """Give the binary exponent of the largest number of each row, as a column."""
+    result: NDArray[np.int32] = np.frexp(np.abs(vectors).max(axis=1, initial=0.0))[1][:, None]
+    return result
+
+
+def _checked(name: str, values: ArrayLike) -> Floats:
+    """Bring finite numbers to float64."""
+    array: Floats = as_numbers(values, name=name).astype(np.float64)
+    wrong = ~np.isfinite(array)
+    if wrong.any():
+        raise ValueError(f"{name}: {_first_row(wrong)}{array[wrong].flat[0]} is not finite")
+    return array
+
+
+def _first_row(wrong: NDArray[Any]) -> str:
+    """Name the first row with anything wrong, to begin a message with."""
+    return f"row {int(np.argwhere(wrong)[0, 0])}: " if wrong.ndim else ""
