@@ -25,7 +25,7 @@ help: ## list the targets
 
 .PHONY: run
 run: $(DONE)/package $(DONE)/cli ## find the pairs of real and of moving boxes, with a table of what it took
-	$(BIN)/python -m broadphase.bench.tour
+	$(BIN)/python -m benchmarks.tour
 
 .PHONY: demo
 demo: $(DONE)/package $(DONE)/demo ## watch collisions being found, in the browser (ARGS= goes to broadphase demo)
@@ -45,19 +45,19 @@ docs: $(DONE)/package $(DONE)/test ## run the code of README and docs, and follo
 
 .PHONY: bench
 bench: $(DONE)/package $(DONE)/bench ## compare with other libraries, pairs, queries and worlds: benchmarks/results, and plots
-	$(BIN)/python benchmarks/peers.py $(ARGS)
-	$(BIN)/python benchmarks/queries.py
-	$(BIN)/python benchmarks/worlds.py
+	$(BIN)/python -m benchmarks pairs $(ARGS)
+	$(BIN)/python -m benchmarks queries
+	$(BIN)/python -m benchmarks worlds
 
 .PHONY: targets
 targets: $(DONE)/package $(DONE)/bench ## measure every speed target, and how far "auto" is from the best method
-	$(BIN)/python benchmarks/targets.py $(ARGS)
-	$(BIN)/python benchmarks/auto_regret.py
+	$(BIN)/python -m benchmarks.targets $(ARGS)
+	$(BIN)/python -m benchmarks.auto_regret
 
 .PHONY: pictures
 pictures: $(DONE)/package $(DONE)/test ## pictures of README and docs, and tables from the figures of the last make bench
-	$(BIN)/python benchmarks/readme_table.py
-	$(BIN)/python docs/images/draw_overview.py
+	$(BIN)/python -m benchmarks.readme_table
+	PYTHONPATH=. $(BIN)/python docs/images/draw_overview.py
 	$(BIN)/python docs/images/draw_cells.py
 	$(BIN)/python docs/images/draw_contacts.py
 	$(BIN)/python docs/images/draw_plots.py
@@ -134,7 +134,7 @@ $(DONE)/extras: pyproject.toml | $(DONE)/package
 	touch $@
 
 $(DONE)/bench: pyproject.toml | $(DONE)/package
-	$(PIP) 'broadphase[bench,cli,plot]'
+	$(PIP) 'broadphase[cli,plot]' --group bench
 	touch $@
 
 $(DONE)/test: pyproject.toml | $(DONE)/extras

@@ -1,7 +1,7 @@
 """Show that ``method="auto"`` is within 1.3 times of the best method on every standard scene.
 
-python benchmarks/auto_regret.py            # about a minute
-python benchmarks/auto_regret.py --quick --json regret.json
+python -m benchmarks.auto_regret            # about a minute
+python -m benchmarks.auto_regret --quick --json regret.json
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 import broadphase as bp
-from broadphase.bench import duration, factor, grouped, median_times, show_table, timed
-from broadphase.bench.machine import describe_machine
+from benchmarks.measuring import describe_machine, median_times, timed
+from benchmarks.tables import duration, factor, grouped, show_table
 from broadphase.testing import SCENES, make_scene
 
 SIZES = (30, 100, 300, 1_000, 10_000, 100_000)

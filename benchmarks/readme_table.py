@@ -1,7 +1,7 @@
 """Put the figures of ``benchmarks/results`` into README.md, between the marks of the tables.
 
-python benchmarks/readme_table.py            # rewrite
-python benchmarks/readme_table.py --check    # exit with 1 if README.md does not show the figures
+python -m benchmarks.readme_table            # rewrite
+python -m benchmarks.readme_table --check    # exit with 1 if README.md does not show the figures
 """
 
 from __future__ import annotations
@@ -11,24 +11,11 @@ import json
 import sys
 from pathlib import Path
 
-from broadphase.bench import (
-    Comparison,
-    Outcome,
-    QueryComparison,
-    WorldComparison,
-    best_other,
-    duration,
-    factor,
-    first_own,
-    from_json,
-    grouped,
-    own_step,
-    peer,
-    queries_from_json,
-    ratio,
-    scene_title,
-    worlds_from_json,
-)
+from benchmarks.pairs import Comparison, Outcome, from_json
+from benchmarks.peers import peer
+from benchmarks.queries import QueryComparison, best_other, first_own, queries_from_json, ratio
+from benchmarks.tables import duration, factor, grouped
+from benchmarks.worlds import WorldComparison, own_step, scene_title, worlds_from_json
 
 ROOT = Path(__file__).resolve().parents[1]
 QUERIES = ROOT / "benchmarks/results/queries.json"
@@ -146,7 +133,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if the table differs")
     chosen = parser.parse_args()
-    comparison = from_json(json.loads((ROOT / "benchmarks/results/peers.json").read_text()))
+    comparison = from_json(json.loads((ROOT / "benchmarks/results/pairs.json").read_text()))
     readme = ROOT / "README.md"
     text = readme.read_text()
     new = put(text, BEGIN, END, table(comparison))

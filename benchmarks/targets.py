@@ -3,9 +3,9 @@
 Times are medians of interleaved runs of the public calls, NumPy in to NumPy out, one thread. T is the time of
 ``np.argsort`` of as many random float32, taken in between, so that the figures travel from machine to machine.
 
-    python benchmarks/targets.py              # about five minutes
-    python benchmarks/targets.py --quick      # about a minute
-    python benchmarks/targets.py --json results.json --data FOLDER_WITH_sccd_cloth-ball.npz
+    python -m benchmarks.targets              # about five minutes
+    python -m benchmarks.targets --quick      # about a minute
+    python -m benchmarks.targets --json results.json --data FOLDER_WITH_sccd_cloth-ball.npz
 """
 
 from __future__ import annotations
@@ -26,20 +26,10 @@ from typing import Any
 import numpy as np
 
 import broadphase as bp
-from broadphase.bench import (
-    Timing,
-    argsort_call,
-    best_other,
-    compare_queries,
-    duration,
-    first_own,
-    grouped,
-    median_times,
-    show_table,
-    timed,
-)
-from broadphase.bench import ratio as query_ratio
-from broadphase.bench.machine import describe_machine
+from benchmarks.measuring import Timing, argsort_call, describe_machine, median_times, timed
+from benchmarks.queries import best_other, compare_queries, first_own
+from benchmarks.queries import ratio as query_ratio
+from benchmarks.tables import duration, grouped, show_table
 from broadphase.data import describe, load
 from broadphase.testing import SCENES, checksum, make_scene
 

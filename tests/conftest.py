@@ -18,6 +18,10 @@ collect_ignore = ["test_fork.py", "test_interrupt.py", "test_out_of_memory.py"] 
 # They are settings, not modules with examples; and two modules of one name cannot both be collected.
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]
 
+# The benchmarks are a package of the repository, not of the wheel.
+if not (Path(__file__).resolve().parents[1] / "benchmarks").is_dir():
+    collect_ignore_glob.append("test_bench_*.py")
+
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

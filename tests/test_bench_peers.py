@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from benchmarks.measuring import load
+from benchmarks.pairs import Reference
+from benchmarks.peers import PEERS, installed_version, peer, unsuited
 
 import broadphase as bp
-from broadphase.bench import PEERS, installed_version, load, peer, unsuited
-from broadphase.bench.answers import Reference
 from broadphase.testing import make_scene
 
 INSTALLED = [pytest.param(row, id=row.name) for row in PEERS if installed_version(row)]
@@ -66,17 +67,17 @@ def test_peer_unknown_name_lists_the_known():
     ],
 )
 def test_unsuited_names_the_reason(name, scene, reason, monkeypatch):
-    monkeypatch.setattr("broadphase.bench.peers.version", lambda _: "1")
+    monkeypatch.setattr("benchmarks.measuring.version", lambda _: "1")
     assert unsuited(peer(name), make_scene(scene, 50)) == reason
 
 
 def test_unsuited_when_missing_says_not_installed(monkeypatch):
-    monkeypatch.setattr("broadphase.bench.peers.installed_version", lambda _: None)
+    monkeypatch.setattr("benchmarks.peers.installed_version", lambda _: None)
     assert unsuited(peer("shapely"), make_scene("rects", 10)) == "not installed"
 
 
 def test_load_missing_module_names_the_install():
-    with pytest.raises(bp.MissingExtraError, match=r"pip install 'broadphase\[bench\]' or pip install some-thing"):
+    with pytest.raises(bp.MissingExtraError, match="pip install --group bench, or pip install some-thing"):
         load("no_such_module_anywhere", "some-thing")
 
 
@@ -94,6 +95,6 @@ def test_reference_judges_every_kind_of_fault():
 
 
 def test_reference_above_the_oracle_agrees_with_numpy_sweep(monkeypatch):
-    monkeypatch.setattr("broadphase.bench.answers.LARGEST_FOR_ORACLE", 10)
+    monkeypatch.setattr("benchmarks.pairs.LARGEST_FOR_ORACLE", 10)
     boxes = make_scene("lognormal", 400)
     assert Reference(boxes).judge(peer("numpy_sweep").find(boxes)) == "exact"

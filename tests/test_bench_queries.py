@@ -1,22 +1,37 @@
 """Comparisons of queries: the same questions to indexes and installed libraries, and the same answers."""
 
-import importlib.util
 import json
-import sys
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.measuring import version_of
+from benchmarks.plots import plot_queries
+from benchmarks.queries import (
+    FRAMES,
+    TASKS,
+    begin_own,
+    best_other,
+    capable,
+    compare_queries,
+    first_own,
+    judge_changes,
+    judge_first,
+    judge_nearest,
+    judge_sets,
+    queries_as_json,
+    queries_from_json,
+    query_tables,
+    ratio,
+    right_answer,
+    show_queries,
+    show_query_choices,
+    task_named,
+    without_index,
+)
+from benchmarks.query_peers import QUERY_PEERS, QueryPeer
 
 import broadphase as bp
-from broadphase import bench
-from broadphase.bench.peers import version_of
-from broadphase.bench.query_own import begin_own, capable, right_answer, without_index
-from broadphase.bench.query_peers import QUERY_PEERS, QueryPeer
-from broadphase.bench.query_tasks import FRAMES, TASKS, task_named
-from broadphase.bench.query_verdicts import judge_changes, judge_first, judge_nearest, judge_sets
 from broadphase.testing import oracle, query_oracle
 
 N = 300
@@ -122,7 +137,7 @@ def test_verdicts_name_every_kind_of_fault():
 
 @pytest.fixture(scope="module")
 def comparison():
-    return bench.compare_queries(["boxes_2d", "views", "few_move"], N, peers=["numpy", "scipy"], budget=0.5)
+    return compare_queries(["boxes_2d", "views", "few_move"], N, peers=["numpy", "scipy"], budget=0.5)
 
 
 def test_compare_queries_times_everybody_who_is_right(comparison):
@@ -130,15 +145,15 @@ def test_compare_queries_times_everybody_who_is_right(comparison):
     assert list(dict.fromkeys(tasks)) == ["boxes_2d", "views", "few_move"]
     assert comparison.wrong == []
     assert all(outcome.milliseconds > 0 and outcome.rounds > 0 for outcome in comparison.outcomes)
-    assert bench.first_own(comparison.of("views")).contestant == "Index"
-    assert bench.best_other(comparison.of("views")).contestant == "numpy"
+    assert first_own(comparison.of("views")).contestant == "Index"
+    assert best_other(comparison.of("views")).contestant == "numpy"
 
 
 def test_compare_queries_wrong_or_failing_peer_is_not_timed(monkeypatch):
     breaker = lies_about(("views",), "breaker", lambda setting: lambda _: 1 / 0)
-    monkeypatch.setattr("broadphase.bench.query_contest.QUERY_PEERS", (*QUERY_PEERS, lies_about(("views",)), breaker))
+    monkeypatch.setattr("benchmarks.queries.QUERY_PEERS", (*QUERY_PEERS, lies_about(("views",)), breaker))
     told = []
-    done = bench.compare_queries(
+    done = compare_queries(
         ["views"], 50, peers=["liar", "breaker"], budget=0.1, progress=lambda *step: told.append(step)
     )
     verdicts = {outcome.contestant: outcome for outcome in done.outcomes}
@@ -150,41 +165,41 @@ def test_compare_queries_wrong_or_failing_peer_is_not_timed(monkeypatch):
 
 
 def test_compare_queries_too_slow_is_left_out():
-    done = bench.compare_queries(["views"], 50, peers=[], slowest=1e-9)
+    done = compare_queries(["views"], 50, peers=[], slowest=1e-9)
     assert all(outcome.verdict.startswith("would take") for outcome in done.outcomes)
 
 
 def test_compare_queries_unknown_names_raise():
     with pytest.raises(ValueError, match=r"no kind of question is named 'taste'.*rays"):
-        bench.compare_queries(["taste"], 10)
+        compare_queries(["taste"], 10)
     with pytest.raises(ValueError, match="no peer is named 'nobody'"):
-        bench.compare_queries(["rays"], 10, peers=["nobody"])
+        compare_queries(["rays"], 10, peers=["nobody"])
 
 
 def test_query_tables_and_json_hold_the_outcomes(comparison, capsys):
-    tables = bench.query_tables(comparison)
+    tables = query_tables(comparison)
     assert tables[0][0] == f"{N} rectangles asked of {N}"
     assert tables[0][2][0][0] == "broadphase Index"
     assert all(len(row) == len(columns) for _, columns, rows in tables for row in rows)
-    assert bench.queries_from_json(json.loads(json.dumps(bench.queries_as_json(comparison)))) == comparison
-    bench.show_queries(comparison)
-    bench.show_query_choices()
+    assert queries_from_json(json.loads(json.dumps(queries_as_json(comparison)))) == comparison
+    show_queries(comparison)
+    show_query_choices()
     text = capsys.readouterr().out
     assert "NumPy, six planes" in text
     assert "embreex" in text or "Embree" in text
 
 
 def test_ratio_compares_for_as_many_questions(comparison):
-    ours = bench.first_own(comparison.of("boxes_2d"))
+    ours = first_own(comparison.of("boxes_2d"))
     fewer = replace(ours, question_count=ours.question_count // 10)
-    assert bench.ratio(fewer, ours) == pytest.approx(10.0)
+    assert ratio(fewer, ours) == pytest.approx(10.0)
 
 
 def test_plot_queries_writes_a_picture(comparison, tmp_path):
     pytest.importorskip("matplotlib")
     untimed = [replace(outcome, milliseconds=None) for outcome in comparison.of("views")]
     outcomes = [outcome for outcome in comparison.outcomes if outcome.task != "views"] + untimed
-    bench.plot_queries(replace(comparison, outcomes=outcomes), tmp_path / "queries.png")
+    plot_queries(replace(comparison, outcomes=outcomes), tmp_path / "queries.png")
     assert (tmp_path / "queries.png").stat().st_size > 5_000
 
 
@@ -195,40 +210,3 @@ def test_query_peers_and_tasks_go_together():
     )
     words = set().union(*(task.needs for task in TASKS))
     assert words <= set().union(*(method.capabilities for method in bp.METHODS))
-
-
-def test_queries_script_writes_its_figures(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("matplotlib")
-    path = Path(__file__).resolve().parents[1] / "benchmarks/queries.py"
-    specification = importlib.util.spec_from_file_location("benchmark_queries", path)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    # All kinds of questions to everybody, twice to warm up, would take two minutes.
-    monkeypatch.setattr(module, "compare_queries", partial(bench.compare_queries, ["boxes_2d"], peers=["numpy"]))
-    figures, plot = tmp_path / "q.json", tmp_path / "q.svg"
-    monkeypatch.setattr(
-        sys, "argv", ["queries.py", "--boxes", "50", "--budget", "0.1", "--json", str(figures), "--plot", str(plot)]
-    )
-    assert module.main() == 0
-    assert {o["task"] for o in json.loads(figures.read_text())["outcomes"]} == {"boxes_2d"}
-    assert plot.exists()
-
-
-def test_bench_command_asks_indexes(tmp_path):
-    typer, testing = pytest.importorskip("typer"), pytest.importorskip("typer.testing")
-    from broadphase.cli.bench import bench as command
-
-    application = typer.Typer()
-    application.command()(command)
-    small = ["--query", "boxes_2d", "--size", "50", "--budget", "0.1", "--no-peers"]
-    result = testing.CliRunner().invoke(application, [*small, "--json", str(tmp_path / "q.json")])
-    assert result.exit_code == 0, result.output
-    assert "broadphase Index" in result.output
-    assert json.loads((tmp_path / "q.json").read_text())["outcomes"][0]["task"] == "boxes_2d"
-    for options, message in (
-        (["--query", "taste"], "no kind of question is named"),
-        ([*small, "--scene", "rects"], "not with queries: --scene"),
-    ):
-        result = testing.CliRunner().invoke(application, options)
-        assert result.exit_code == 2
-        assert message in " ".join(result.output.split())

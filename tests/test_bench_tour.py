@@ -1,8 +1,8 @@
 """The tour that `make run` makes."""
 
 import pytest
+from benchmarks import tour
 
-from broadphase.bench import tour
 from broadphase.testing import make_scene
 
 

@@ -4,21 +4,21 @@ import json
 
 import numpy as np
 import pytest
+from benchmarks.measuring import version_of
+from benchmarks.query_peers import keys_of
+from benchmarks.world_peers import WORLD_PEERS, WorldPeer
+from benchmarks.worlds import WORLD_SCENES, compare_worlds, show_worlds, world_scene, worlds_as_json, worlds_from_json
 
 import broadphase as bp
-from broadphase import bench
-from broadphase.bench.moving_peers import keys_of
-from broadphase.bench.peers import version_of
-from broadphase.bench.world_contest import compare_worlds, worlds_as_json, worlds_from_json
 from broadphase.testing import oracle
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # other people's
 SHARE = 0.02
 
 
-@pytest.mark.parametrize("name", bench.WORLD_SCENES)
+@pytest.mark.parametrize("name", WORLD_SCENES)
 def test_scene_has_its_share_of_things_as_close_together(name):
-    scene, whole = bench.world_scene(name, SHARE), bench.world_scene(name)
+    scene, whole = world_scene(name, SHARE), world_scene(name)
     assert scene.count == round(whole.count * SHARE)
     assert (scene.velocities[scene.moving :] == 0).all()
     assert np.array_equal(scene.at(3), scene.positions + 3 * scene.velocities)
@@ -30,14 +30,14 @@ def test_scene_has_its_share_of_things_as_close_together(name):
     ("name", "scene"),
     [
         pytest.param(row.name, scene, id=f"{row.name}-{scene}")
-        for row in bench.WORLD_PEERS
+        for row in WORLD_PEERS
         for scene in row.scenes
         if version_of(row.distribution)
     ],
 )
 def test_every_world_finds_what_touches(name, scene):
-    row = next(row for row in bench.WORLD_PEERS if row.name == name)
-    made = bench.world_scene(scene, SHARE)
+    row = next(row for row in WORLD_PEERS if row.name == name)
+    made = world_scene(scene, SHARE)
     world = row.make(made)
     for _ in range(6):
         world.step()
@@ -54,20 +54,20 @@ def test_comparison_survives_json_and_is_shown(capsys):
     comparison = compare_worlds(["rectangles"], peers=["broadphase", "anew"], share=0.1, budget=0.2)
     assert [outcome.verdict for outcome in comparison.outcomes] == ["exact", "exact"]
     assert worlds_from_json(json.loads(json.dumps(worlds_as_json(comparison)))) == comparison
-    bench.show_worlds(comparison)
+    show_worlds(comparison)
     assert "100 rectangles" in capsys.readouterr().out
 
 
 def test_world_that_is_wrong_gets_no_time(monkeypatch):
-    row = next(row for row in bench.WORLD_PEERS if row.name == "anew")
+    row = next(row for row in WORLD_PEERS if row.name == "anew")
 
     class SeesMore(row.make):
         def touching(self):
             nobody = np.int64(self.scene.count) << 32
             return np.concatenate([super().touching(), nobody + np.arange(10)])
 
-    liar = bench.WorldPeer("liar", "Liar", "numpy", SeesMore, ("discs",))
-    monkeypatch.setattr("broadphase.bench.world_contest.WORLD_PEERS", (liar,))
+    liar = WorldPeer("liar", "Liar", "numpy", SeesMore, ("discs",))
+    monkeypatch.setattr("benchmarks.worlds.WORLD_PEERS", (liar,))
     comparison = compare_worlds(["discs"], share=SHARE, budget=0.1)
     assert [outcome.milliseconds for outcome in comparison.wrong] == [None]
     assert comparison.wrong[0].verdict.startswith("wrong: 10 of ")
@@ -80,8 +80,8 @@ def test_unknown_name_raises(options):
 
 
 def test_own_world_integrates_as_the_scene_says():
-    scene = bench.world_scene("balls", SHARE)
-    world = next(row for row in bench.WORLD_PEERS if row.name == "broadphase").make(scene)
+    scene = world_scene("balls", SHARE)
+    world = next(row for row in WORLD_PEERS if row.name == "broadphase").make(scene)
     world.step()
     assert isinstance(world.world, bp.World)
     assert world.world.positions == pytest.approx(scene.at(1))

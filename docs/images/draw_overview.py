@@ -1,8 +1,8 @@
 """Draw the picture of the README: the boxes of all US counties and their pairs, and the speed against other libraries.
 
-    python docs/images/draw_overview.py
+    PYTHONPATH=. python docs/images/draw_overview.py
 
-The speed comes from ``benchmarks/results/peers.json``, which ``make bench`` writes. Needs the extra ``plot``.
+The speed comes from ``benchmarks/results/pairs.json``, which ``make bench`` writes. Needs the extra ``plot``.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.pairs import from_json
+from benchmarks.plots import draw_scene
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 import broadphase as bp
-from broadphase.bench import from_json
-from broadphase.bench.plot import draw_scene
 from broadphase.data import load
 
 HERE = Path(__file__).resolve().parent
-RESULTS = HERE.parents[1] / "benchmarks" / "results" / "peers.json"
+RESULTS = HERE.parents[1] / "benchmarks" / "results" / "pairs.json"
 CONTIGUOUS = (-125.5, 24.0, -66.5, 50.0)  # degrees: west, south, east, north
 
 

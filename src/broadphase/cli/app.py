@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 import broadphase as bp
-from broadphase.cli.bench import bench
 from broadphase.cli.count import count
 from broadphase.cli.demo import demo
 from broadphase.cli.explain import explain
@@ -27,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (pairs, count, explain, info, bench, demo):
+for command in (pairs, count, explain, info, demo):
     app.command()(command)
 app.command("run")(run_scene)
 

@@ -1,6 +1,6 @@
-"""The main job in half a minute: the pairs of real boxes, and of moving ones frame after frame.
+"""Find every overlapping pair of real boxes, and of moving ones frame after frame, in half a minute.
 
-Run it by ``make run`` or ``python -m broadphase.bench.tour``.
+Run it by ``make run`` or ``python -m benchmarks.tour``.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import broadphase as bp
+from benchmarks.measuring import describe_machine, progress_bar
+from benchmarks.tables import duration, grouped, show_table
 from broadphase import data
-from broadphase.bench.machine import describe_machine
-from broadphase.bench.progress import progress_bar
-from broadphase.bench.table import duration, grouped, show_table
 from broadphase.testing import moving
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Stop", "main", "visit"]
 
 COLUMNS = ("scene", "boxes", "frames", "pairs", "method", "per frame", "frames/s", "brute-force tests", "per pair")
 COUNTY_FRAMES = 20  # the counties do not move: the same question again and again, for a steady median
@@ -70,7 +68,7 @@ def visit(
     total : int
         How many frames there are.
     progress : callable, optional
-        As in `broadphase.bench.compare`.
+        As in `benchmarks.pairs.compare`.
 
     Returns
     -------
@@ -102,7 +100,7 @@ def frames_of(scene: str, box_count: int, frame_count: int) -> Iterator[NDArray[
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the tour and print what it found; the exit code is 1 when the counties come out wrong."""
-    parser = argparse.ArgumentParser(prog="python -m broadphase.bench.tour", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tour", description=__doc__)
     parser.add_argument("--boxes", type=int, default=100_000, help="boxes in the large moving scene (100000)")
     parser.add_argument("--frames", type=int, default=60, help="frames of the moving scenes (60)")
     chosen = parser.parse_args(arguments)

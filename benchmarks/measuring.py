@@ -1,4 +1,4 @@
-"""Medians of interleaved runs, as milliseconds and as multiples of a sort by NumPy in the same minute.
+"""How the figures are taken: medians of interleaved runs, on which machine, beside which yardstick.
 
 Machines differ and the same machine differs from hour to hour, so every time is also given as a multiple of T, the
 time of ``np.argsort`` of as many random float32, taken in between the others.
@@ -7,17 +7,114 @@ time of ``np.argsort`` of as many random float32, taken in between the others.
 from __future__ import annotations
 
 import gc
+import importlib
 import os
+import platform
 import statistics
+import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Timing", "argsort_call", "median_times", "one_core", "timed"]
+import broadphase as bp
+from broadphase.errors import MissingExtraError
+from broadphase.testing import simd_levels
+
+
+def load(module: str, distribution: str = "") -> Any:
+    """Import an optional module quietly.
+
+    Parameters
+    ----------
+    module : str
+        Dotted name.
+    distribution : str
+        What ``pip install`` calls it. Default: the name of the module.
+
+    Raises
+    ------
+    MissingExtraError
+        It is not installed; the message says how to install it.
+    """
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on standard output when imported
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return importlib.import_module(module)
+    except ImportError as error:
+        name = distribution or module
+        raise MissingExtraError(f"{name} is not installed: pip install --group bench, or pip install {name}") from error
+
+
+def processor_name() -> str:
+    """Give the processor's name as the system knows it."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def describe_machine() -> dict[str, str]:
+    """Give processor, cores, instruction set in use, system, and versions of Python, NumPy and broadphase."""
+    return {
+        "processor": processor_name(),
+        "cores": str(os.cpu_count() or 1),
+        "instruction sets": ", ".join(simd_levels()),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "broadphase": bp.__version__,
+    }
+
+
+def footnote(machine: dict[str, str]) -> str:
+    """Say below a plot where its figures come from."""
+    return f"{machine['processor']}, Python {machine['python']}, NumPy {machine['numpy']}; medians, one thread"
+
+
+@contextmanager
+def progress_bar(wanted: bool | None = None) -> Iterator[Callable[[float, str], None] | None]:
+    """Show a bar while a `with` block runs, where rich is installed.
+
+    Parameters
+    ----------
+    wanted : bool, optional
+        Unset: if the error stream is a terminal.
+
+    Yields
+    ------
+    advance : callable or None
+        ``advance(done, what)`` with `done` from 0 to 1; None when nobody watches.
+    """
+    if not (sys.stderr.isatty() if wanted is None else wanted):
+        yield None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    except ImportError:
+        yield None
+        return
+    # Drawn by the caller, never by a thread of its own, which would disturb the times.
+    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        task = bar.add_task("", total=1.0)
+
+        def advance(done: float, what: str) -> None:
+            bar.update(task, completed=done, description=what)
+            bar.refresh()
+
+        yield advance
+
 
 # Seconds; a quicker call is repeated this long. Some processors need half a millisecond to wake the widest vector units
 # after a pause, which would otherwise fall on every short call that follows somebody else's long one.
@@ -107,7 +204,7 @@ def median_times(
 
     Examples
     --------
-    >>> from broadphase.bench import median_times
+    >>> from benchmarks.measuring import median_times
     >>> timings = median_times({"sum": lambda: sum(range(1000)), "nothing": lambda: None}, budget=0.05)
     >>> timings["nothing"].milliseconds < timings["sum"].milliseconds
     True
@@ -139,3 +236,11 @@ def median_times(
         name: Timing(statistics.median(seconds) * 1e3, min(seconds) * 1e3, len(seconds))
         for name, seconds in samples.items()
     }
+
+
+def version_of(distribution: str) -> str | None:
+    """Give the version of what ``pip install`` calls by that name, or None when it is not installed."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None

@@ -1,28 +1,101 @@
-"""Run methods and peers over standard scenes, check every answer, and time those that are right."""
+"""Compare all methods with other libraries at finding all pairs: check every answer, and time those that are right.
+
+python -m benchmarks pairs              # a minute and a half; writes results/pairs.json and results/speed.svg
+python -m benchmarks.readme_table       # then puts the figures into README.md
+python docs/images/draw_overview.py     # and draws them in its picture
+"""
 
 from __future__ import annotations
 
 import contextlib
 import math
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import broadphase as bp
-from broadphase.bench.answers import Reference
-from broadphase.bench.machine import describe_machine
-from broadphase.bench.peers import PEERS, Peer, installed_version, peer, unsuited
-from broadphase.bench.timing import argsort_call, median_times, one_core, timed
-from broadphase.testing import SCENES, make_scene
+from benchmarks.measuring import argsort_call, describe_machine, median_times, one_core, timed
+from benchmarks.peers import PEERS, Peer, installed_version, peer, unsuited
+from benchmarks.tables import duration, factor, grouped, show_table
+from broadphase.testing import SCENES, make_scene, oracle
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["Comparison", "Contestant", "Outcome", "compare", "contestants", "known_scenes", "method_names"]
+
+LARGEST_FOR_ORACLE = 5_000  # the oracle tests every pair: a third of a second here, and growing as the square
+
+
+class Reference:
+    """The pairs of a scene, worked out when first asked for.
+
+    Up to `LARGEST_FOR_ORACLE` boxes they come from the oracle of `broadphase.testing`; above it from
+    `broadphase.pairs` with ``method="grid"``, so that every other method and every exact peer is a second witness.
+    """
+
+    def __init__(self, boxes: NDArray[Any]) -> None:
+        self.boxes = boxes
+        self._keys: dict[bool, NDArray[np.int64]] = {}
+
+    def keys(self, touching: bool) -> NDArray[np.int64]:
+        """Give the right pairs as sorted integers, one for each pair."""
+        if touching not in self._keys:
+            if len(self.boxes) <= LARGEST_FOR_ORACLE:
+                pairs = oracle.pairs(self.boxes, touching=touching)
+            else:
+                pairs = bp.pairs(self.boxes, method="grid", touching=touching)
+            self._keys[touching] = np.unique(sorted_keys(pairs))  # a pair found twice is a fault of whoever found it
+        return self._keys[touching]
+
+    def judge(self, answer: Any, *, touching: bool = True) -> str:
+        """Compare an answer with the right one, pair by pair.
+
+        Parameters
+        ----------
+        answer : array_like, shape (m, 2)
+            Row numbers, each pair in either order.
+        touching : bool
+            Whether boxes that only touch are pairs.
+
+        Returns
+        -------
+        verdict : str
+            ``"exact"``, ``"2 extra pairs"``, or ``"wrong: ..."`` when a pair is missing or there twice.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from benchmarks.pairs import Reference
+        >>> reference = Reference(np.array([[[0.0], [2.0]], [[1.0], [3.0]], [[9.0], [9.5]]]))
+        >>> reference.judge([[0, 1]]), reference.judge([[1, 0], [0, 2]]), reference.judge(np.empty((0, 2)))
+        ('exact', '1 extra pair', 'wrong: 1 missing')
+        """
+        right, given = self.keys(touching), sorted_keys(answer)
+        if np.array_equal(right, given):
+            return "exact"
+        distinct = np.unique(given)
+        repeated, given = len(given) - len(distinct), distinct
+        missing = len(np.setdiff1d(right, given, assume_unique=True))
+        extra = len(np.setdiff1d(given, right, assume_unique=True))
+        if missing or repeated:
+            faults = {"missing": missing, "twice": repeated, "extra": extra}
+            return "wrong: " + ", ".join(f"{count} {what}" for what, count in faults.items() if count)
+        return f"{extra} extra pair{'s' if extra > 1 else ''}"
+
+
+def sorted_keys(pairs: Any) -> NDArray[np.int64]:
+    """Pack each pair, smaller row first, into one integer, and sort them."""
+    rows = np.asarray(pairs).astype(np.int64).reshape(-1, 2)
+    keys = (rows.min(axis=1) << 32) | rows.max(axis=1) if len(rows) else np.empty(0, np.int64)
+    keys.sort()
+    return keys
+
 
 LADDER = 10  # a contestant is tried on a tenth and a hundredth of the boxes first, to foresee how long it would take
 MOST_PER_CALL = 0.25  # seconds that the samples of one contestant may take in one scene: more hardly moves a median
@@ -305,3 +378,180 @@ def replace_times(outcome: Outcome, milliseconds: float, unit: float, runs: int)
         runs,
         outcome.verdict,
     )
+
+
+WITHOUT_ANY_SAVING = "brute_force"
+MOST_SECONDS = 5.0  # a method that may take longer with so many boxes, by what it took with fewer, is left out
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one method spent on one scene, to find all pairs.
+
+    Attributes
+    ----------
+    scene, method, title : str
+        What was done, and by whom.
+    box_count, dimension : int
+        On what.
+    tests : int
+        Comparisons of two boxes.
+    brute_force_tests : int
+        Those that comparing all against all takes.
+    bytes_by_level : tuple of int
+        Of the cells of each level; empty for a method that does not say.
+    """
+
+    scene: str
+    method: str
+    title: str
+    box_count: int
+    dimension: int
+    tests: int
+    brute_force_tests: int
+    bytes_by_level: tuple[int, ...] = ()
+
+
+def measure_work(
+    scenes: Iterable[str], sizes: Sequence[int], *, dtype: DTypeLike = "float32", seed: int = 7
+) -> list[Work]:
+    """Find all pairs of standard scenes with every index, and note what its `stats` say.
+
+    Parameters
+    ----------
+    scenes : iterable of str
+        Names of standard scenes.
+    sizes : sequence of int
+        Numbers of boxes.
+    dtype : data type
+        float32 or float64.
+    seed : int
+        Of the scenes.
+
+    Returns
+    -------
+    list of Work
+        Scene by scene, size by size; the methods in the order of the registry, but for those that would take long.
+
+    Examples
+    --------
+    >>> [work] = [work for work in measure_work(["rects"], [500]) if work.method == "bvh"]
+    >>> work.brute_force_tests, work.tests < work.brute_force_tests / 5
+    (124750, True)
+    """
+    found = []
+    for scene in scenes:
+        seconds: dict[str, float] = {}
+        before = 1
+        for size in sorted(sizes):
+            boxes = make_scene(scene, size, seed=seed, dtype=dtype)
+            dimension = boxes.shape[2]
+            for row in bp.METHODS:
+                if not row.index_class or row.name == WITHOUT_ANY_SAVING or dimension not in row.dimensions:
+                    continue
+                if seconds.get(row.name, 0.0) * (size / before) ** 2 > MOST_SECONDS:
+                    continue
+                begin = perf_counter()
+                index: bp.BoxIndex = getattr(bp, row.index_class)(boxes)
+                index.count_pairs()
+                stats = index.stats()
+                levels = tuple(stats.get("bytes_by_level", ()))
+                counts = size, dimension, int(stats["tests"]), int(stats["brute_force_tests"])
+                found.append(Work(scene, row.name, row.title, *counts, levels))
+                seconds[row.name] = perf_counter() - begin
+            before = size
+    return found
+
+
+def as_json(comparison: Comparison) -> dict[str, Any]:
+    """Give a comparison as plain dictionaries and lists, ready for `json.dump`."""
+    return {
+        "machine": comparison.machine,
+        "versions": comparison.versions,
+        "argsort_milliseconds": {str(n): value for n, value in comparison.argsort_milliseconds.items()},
+        "not_installed": comparison.not_installed,
+        "outcomes": [asdict(outcome) for outcome in comparison.outcomes],
+    }
+
+
+def from_json(told: dict[str, Any]) -> Comparison:
+    """Give back the comparison that `as_json` was made of."""
+    return Comparison(
+        told["machine"],
+        told["versions"],
+        [Outcome(**outcome) for outcome in told["outcomes"]],
+        {int(n): value for n, value in told["argsort_milliseconds"].items()},
+        told["not_installed"],
+    )
+
+
+def comparison_tables(comparison: Comparison) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Give title, columns and rows of one table for each scene: who, time at each size, multiple of T, answer."""
+    tables = []
+    for scene in dict.fromkeys(outcome.scene for outcome in comparison.outcomes):
+        here = [outcome for outcome in comparison.outcomes if outcome.scene == scene]
+        sizes = sorted({outcome.box_count for outcome in here})
+        largest = max(sizes)
+        pairs = next((o.pair_count for o in here if o.box_count == largest and o.verdict == "exact"), None)
+        title = f"{scene}: {grouped(largest)} boxes have {grouped(pairs)} overlapping pairs"
+        columns = ["", *(f"n = {grouped(n)}" for n in sizes), "in T", "times broadphase", "answer"]
+        names = list(dict.fromkeys((outcome.contestant, outcome.title) for outcome in here))
+        best = first_times(here)
+        rows = [row_of(name, title, here, sizes, best) for name, title in names]
+        rows = sorted(rows, key=lambda row: all(cell in ("-", "") for cell in row[1 : 1 + len(sizes)]))
+        rows.append(argsort_row(comparison, sizes))
+        tables.append((title, columns, rows))
+    return tables
+
+
+def first_times(outcomes: list[Outcome]) -> dict[int, float]:
+    """Give the time of the first contestant at each size, to which the others are compared."""
+    first = outcomes[0].contestant
+    return {o.box_count: o.milliseconds for o in outcomes if o.contestant == first and o.milliseconds}
+
+
+def row_of(name: str, title: str, here: list[Outcome], sizes: list[int], best: dict[int, float]) -> list[str]:
+    """Give the cells of one contestant; `in T` and the ratio are those of the largest size."""
+    mine = {outcome.box_count: outcome for outcome in here if outcome.contestant == name}
+    cells = [duration(mine[n].milliseconds) if n in mine else "" for n in sizes]
+    multiple = ratio = ""
+    last = mine.get(sizes[-1])
+    if last and last.milliseconds is not None and last.multiple is not None:
+        multiple = factor(last.multiple)
+        ratio = factor(last.milliseconds / best[sizes[-1]]) if sizes[-1] in best else ""
+    notes = [mine[n].verdict for n in sizes if n in mine and mine[n].verdict != "exact"]
+    return [title, *cells, multiple, ratio, notes[-1] if notes else "exact"]
+
+
+def argsort_row(comparison: Comparison, sizes: list[int]) -> list[str]:
+    """Give the row of the yardstick."""
+    times = [duration(comparison.argsort_milliseconds.get(n)) for n in sizes]
+    return ["T: np.argsort of n float32", *times, "1.0", "", ""]
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Print one table for each scene, the machine, and which peers are not installed."""
+    for title, columns, rows in comparison_tables(comparison):
+        show_table(columns, rows, title, strong=0)
+    machine = comparison.machine
+    print(
+        f"{machine['processor']}, {machine['instruction sets']}; Python {machine['python']}, NumPy {machine['numpy']}, "
+        f"broadphase {machine['broadphase']}. Medians; every answer checked."
+    )
+    if comparison.not_installed:
+        print(f"Not installed: {', '.join(comparison.not_installed)}. To compare: pip install --group bench")
+    for outcome in comparison.wrong:
+        print(
+            f"{outcome.title} on {outcome.scene}, {grouped(outcome.box_count)} boxes: {outcome.verdict}",
+            file=sys.stderr,
+        )
+
+
+def show_choices() -> None:
+    """Print the scenes, methods and peers that there are."""
+    scenes = [[scene.name, f"{scene.dimension}D", scene.summary] for scene in SCENES.values()]
+    show_table(["scene", "", "what it is like"], scenes, left=3)
+    methods = [["auto", "looks at the boxes and takes the quickest"], *([row.name, row.summary] for row in bp.METHODS)]
+    show_table(["method", "when it is the right one"], methods, left=2)
+    peers = [[row.name, row.title, installed_version(row) or "not installed", row.remark] for row in PEERS]
+    show_table(["peer", "library", "version", "remark"], peers, left=4)

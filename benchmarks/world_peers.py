@@ -1,7 +1,7 @@
-"""Libraries in which things move and touch: each makes its own world of a scene, and steps it.
+"""Other libraries that step a world of moving bodies: each makes its own world of a scene, and steps it.
 
-A world is stepped by ``step()``, which ends when the pairs that touch are known, or those that began and ended, in
-whatever form the library has; ``touching()`` then gives the pairs as sorted integers, ``first << 32 | second``.
+``step()`` ends when the pairs that touch are known, or those that enter and exit, in whatever form the library has;
+``touching()`` then returns the pairs as sorted integers, ``first << 32 | second``.
 """
 
 from __future__ import annotations
@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 import broadphase as bp
-from broadphase.bench.extras import load
-from broadphase.bench.moving_peers import keys_of, sorted_pair_keys
+from benchmarks.measuring import load
+from benchmarks.query_peers import keys_of, sorted_pair_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from broadphase.bench.world_scenes import WorldScene
-
-__all__ = ["WORLD_PEERS", "RunningWorld", "WorldPeer"]
+    from benchmarks.worlds import WorldScene
 
 
 class RunningWorld(Protocol):
