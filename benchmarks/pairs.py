@@ -549,7 +549,7 @@ def show_comparison(comparison: Comparison) -> None:
 
 def show_choices() -> None:
     """Print the scenes, methods and peers that there are."""
-    scenes = [[scene.name, f"{scene.dimension}D", scene.summary] for scene in SCENES.values()]
+    scenes = [[scene.name, f"{scene.dim}D", scene.summary] for scene in SCENES.values()]
     show_table(["scene", "", "what it is like"], scenes, left=3)
     methods = [["auto", "looks at the boxes and takes the quickest"], *([row.name, row.summary] for row in bp.METHODS)]
     show_table(["method", "when it is the right one"], methods, left=2)

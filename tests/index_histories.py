@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from broadphase.testing import assert_same_answers
 from index_cases import (
     QUESTIONS,
     Asker,
@@ -18,6 +17,7 @@ from index_cases import (
     random_filters,
     scene,
 )
+from oracles.queries import assert_same_answers
 
 Pair = tuple[int, int]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.shapes import ShapeKind
-from broadphase.testing.shape_oracle import Part, shape_distance
+from oracles.shapes import Part, shape_distance
 
 # Numbers in a record.
 SIZES = {"POINT": 3, "BALL": 4, "SEGMENT": 6, "CAPSULE": 7, "BOX": 6, "ORIENTED_BOX": 15, "TRIANGLE": 9}

@@ -32,7 +32,8 @@ from benchmarks.queries import (
 from benchmarks.query_peers import QUERY_PEERS, QueryPeer
 
 import broadphase as bp
-from broadphase.testing import oracle, query_oracle
+from broadphase.testing import oracle
+from oracles import queries as query_oracle
 
 N = 300
 SETTINGS = {task.name: task.make(N) for task in TASKS}

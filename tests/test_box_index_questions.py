@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.testing import assert_same_answers, make_scene, query_oracle
+from broadphase.testing import make_scene
 from cases import EACH_INDEX, capabilities_of, each_index_with
+from oracles import queries as query_oracle
+from oracles.queries import assert_same_answers
 
 N, Q = 400, 60
 ALL = 2**64 - 1

@@ -8,7 +8,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.narrow import row_pairs
-from broadphase.testing.shape_oracle import parts_of, shape_distance
+from oracles.shapes import parts_of, shape_distance
 from shape_cases import KINDS, hull, mixed, rotations
 
 NAN = float("nan")

@@ -5,7 +5,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.narrow import row_pairs
-from broadphase.testing.shape_oracle import parts_of, shape_distance
+from oracles.shapes import parts_of, shape_distance
 
 QUARTERS = {
     2: np.arange(8) * np.pi / 4,

@@ -7,7 +7,8 @@ import pytest
 
 import broadphase as bp
 from broadphase.index.joining import boxes_as_seen_by, join
-from broadphase.testing import assert_same_pairs, make_scene, oracle, query_oracle
+from broadphase.testing import assert_same_pairs, make_scene, oracle
+from oracles import queries as query_oracle
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.testing import assert_same_answers, assert_same_pairs, oracle, query_oracle
+from broadphase.testing import assert_same_pairs, oracle
 from index_cases import CLASSES, QUESTIONS, Asker, ask, check_with_the_oracle, generator, questions_of
+from oracles import queries as query_oracle
+from oracles.queries import assert_same_answers
 
 each_class = pytest.mark.parametrize("name", CLASSES)
 STACK = 256 * 1024

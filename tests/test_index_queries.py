@@ -7,7 +7,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.testing import SCENES as STANDARD_SCENES
-from broadphase.testing import assert_same_answers, make_scene, query_oracle, simd_level, simd_levels
+from broadphase.testing import make_scene, simd_level, simd_levels
 from cases import DIMENSIONS, DTYPES
 from index_cases import (
     CAPABILITIES,
@@ -26,6 +26,8 @@ from index_cases import (
     random_filters,
     scene,
 )
+from oracles import queries as query_oracle
+from oracles.queries import assert_same_answers
 
 each_class = pytest.mark.parametrize("name", CLASSES)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.testing import assert_same_answers
 from index_cases import CLASSES, ask, check_questions, generator, make_questions, questions_of, scene
+from oracles.queries import assert_same_answers
 
 each_class = pytest.mark.parametrize("name", CLASSES)
 

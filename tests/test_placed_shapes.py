@@ -9,7 +9,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.shapes import ShapeKind
-from broadphase.testing.shape_oracle import parts_of
+from oracles.shapes import parts_of
 from shape_cases import EVERY_KIND, KINDS, hull, mesh, mixed, quaternions, rotations
 
 NAN = float("nan")

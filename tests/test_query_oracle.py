@@ -6,8 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from broadphase.testing import assert_same_answers, query_oracle
 from cases import lattice
+from oracles import queries as query_oracle
+from oracles.queries import assert_same_answers
 
 INF = np.inf
 # Along a line: one box apart from two that touch, one of no size, and one that reaches to infinity.
@@ -224,19 +225,19 @@ def test_balls_and_neighbours_agree_with_loops(dimension):
 def test_answers_that_differ_are_named():
     rows, offsets = np.array([4, 5, 6]), np.array([0, 1, 1, 3])
     assert_same_answers((rows, offsets), (rows, offsets))
-    with pytest.raises(AssertionError, match=r"a scene: question 2: \[5, 6\] where \[5, 7\] was expected; 1 of 3"):
+    with pytest.raises(AssertionError, match=r"a scene: query 2: \[5, 6\] where \[5, 7\] was expected; 1 of 3"):
         assert_same_answers((rows, offsets), (np.array([4, 5, 7]), offsets), "a scene")
-    with pytest.raises(AssertionError, match=r"question 0: \[\] where \[4\] was expected; 2 of 3"):
+    with pytest.raises(AssertionError, match=r"query 0: \[\] where \[4\] was expected; 2 of 3"):
         assert_same_answers((rows, np.array([0, 0, 1, 3])), (rows, offsets))
-    with pytest.raises(AssertionError, match="2 answers where 3 were expected"):
+    with pytest.raises(AssertionError, match="results of 2 queries where 3 were expected"):
         assert_same_answers((rows, np.array([0, 1, 3])), (rows, offsets))
     with pytest.raises(AssertionError, match="do not divide"):
         assert_same_answers((rows, np.array([0, 1, 1, 2])), (rows, offsets))
-    with pytest.raises(AssertionError, match=r"question 1: 7 at 0.25 where 7 at 0.5 was"):
+    with pytest.raises(AssertionError, match=r"query 1: 7 at 0.25 where 7 at 0.5 was"):
         assert_same_answers((np.array([1, 7]), np.array([1.0, 0.25])), (np.array([1, 7]), np.array([1.0, 0.5])))
-    with pytest.raises(AssertionError, match="question 1: True where False was"):
+    with pytest.raises(AssertionError, match="query 1: True where False was"):
         assert_same_answers(np.array([True, True]), np.array([True, False]))
     distances = np.array([1.0, 2.0, 3.0])
     assert_same_answers((rows, offsets, distances), (rows, offsets, distances))
-    with pytest.raises(AssertionError, match=r"question 2: \[5, 6\] at \[2.0, 2.0\] where \[5, 6\] at \[2.0, 3.0\]"):
+    with pytest.raises(AssertionError, match=r"query 2: \[5, 6\] at \[2.0, 2.0\] where \[5, 6\] at \[2.0, 3.0\]"):
         assert_same_answers((rows, offsets, np.array([1.0, 2.0, 2.0])), (rows, offsets, distances))

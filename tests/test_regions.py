@@ -5,8 +5,9 @@ import pytest
 
 import broadphase as bp
 from broadphase.index.regions import MOST_PLANES, regions_of_boxes, regions_of_planes, regions_of_views
-from broadphase.testing import assert_same_answers, query_oracle
 from cases import lattice
+from oracles import queries as query_oracle
+from oracles.queries import assert_same_answers
 
 INF = np.inf
 MARGIN = 1e-9  # relative to the scene: closer to touching than this, nothing is asked

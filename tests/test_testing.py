@@ -76,7 +76,7 @@ def test_scenes_are_boxes_of_their_dimension_and_dtype(name):
     for dtype in DTYPES:
         for n in (0, 1, 2, 3, 10, 1000):
             boxes = scene.factory(n, 5, dtype)
-            assert boxes.shape == (n, 2, scene.dimension)
+            assert boxes.shape == (n, 2, scene.dim)
             assert boxes.dtype == dtype
             assert (boxes[:, 0] <= boxes[:, 1]).all()
 
@@ -95,8 +95,8 @@ def test_scenes_have_a_fair_number_of_pairs_at_any_size(name):
         assert 0.05 * n < oracle.count_pairs(make_scene(name, n, dtype="float64")) < 80 * n
 
 
-def test_unknown_scene_is_told_the_known_ones():
-    with pytest.raises(ValueError, match="uniform"):
+def test_make_scene_with_unknown_name_suggests_the_nearest():
+    with pytest.raises(ValueError, match="did you mean 'uniform'"):
         make_scene("unifrom", 10)
 
 

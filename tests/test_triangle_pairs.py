@@ -8,7 +8,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.testing import assert_same_pairs
-from triangle_oracle import interiors_meet_exactly, meet_exactly
+from oracles.triangles import interiors_meet_exactly, meet_exactly
 from triangle_scenes import KINDS, as_mesh
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.testing.world_oracle import EventBook
 from index_cases import generator
+from oracles.worlds import EventBook
 from world_histories import METHODS, History, small_thresholds
 
 EVENTS = ("enter", "stay", "exit", "exit_handles", "touching")

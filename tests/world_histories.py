@@ -7,35 +7,21 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.narrow.row_pairs import overlap_mask
-from broadphase.shapes import Shapes
-from broadphase.testing.world_oracle import ALL_BITS, EVERY_KIND, PlainWorld, Thing
 from index_cases import generator
+from oracles.shapes import Part, parts_of, shapes_touch
+from oracles.worlds import ALL_BITS, BODY_TYPES, Body, PlainWorld
 
 METHODS = ("auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "octree", "bvh")
 EVENTS = ("enter", "stay", "exit", "exit_handles", "touching")
 
 
 def small_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let "auto" take its tree in worlds of a few things, and leave it again."""
+    """Let "auto" take its tree in worlds of a few bodies, and leave it again."""
     from broadphase.world import broad_phase
 
     monkeypatch.setattr(broad_phase, "_FEWEST_FOR_A_TREE", 4)
     monkeypatch.setattr(broad_phase, "_STEPS_BEFORE_A_TREE", 1)
     monkeypatch.setattr(broad_phase, "_FEW", 0.7)
-
-
-def overlap_by_the_core(first: list[Thing], second: list[Thing]) -> np.ndarray:
-    """Tell what touches by shapes placed for this question alone."""
-    if not first:
-        return np.zeros(0, bool)
-    sides = []
-    for things in (first, second):
-        positions = np.array([thing.seen[0] for thing in things])
-        rotations = np.array([thing.seen[1] for thing in things])
-        sides.append(Shapes([thing.shape for thing in things], positions, rotations))
-    rows = np.arange(len(first), dtype=np.int32)
-    return overlap_mask(*sides, rows, rows)
 
 
 class RoundedBoxes:
@@ -75,8 +61,26 @@ class RoundedBoxes:
 class AnyShapes(RoundedBoxes):
     """Shapes of all kinds, turned."""
 
-    overlap = staticmethod(overlap_by_the_core)
     turns = True
+
+    def __init__(self, rng: np.random.Generator, dimension: int) -> None:
+        super().__init__(rng, dimension)
+        self.touch: dict[Any, bool] = {}  # what was computed for two shapes and their poses, which steps often repeat
+        self.shapes: list[Any] = []  # kept, for their ids to stay theirs
+
+    def overlap(self, first: list[Body], second: list[Body]) -> np.ndarray:
+        """Tell which pairs touch, by plain NumPy."""
+        parts: dict[Any, list[Part]] = {}
+        found = []
+        for pair in zip(first, second, strict=True):
+            keys = tuple((id(body.shape), body.seen[0].tobytes(), body.seen[1].tobytes()) for body in pair)
+            if keys not in self.touch:
+                for key, body in zip(keys, pair, strict=True):
+                    if key not in parts:
+                        parts[key] = parts_of(body.shape, *body.seen)
+                self.touch[keys] = shapes_touch(*(parts[key] for key in keys))
+            found.append(self.touch[keys])
+        return np.array(found, bool)
 
     def rotation(self) -> Any:
         if self.dimension == 2:
@@ -97,6 +101,7 @@ class AnyShapes(RoundedBoxes):
             bp.Point,
         )
         shape = made[rng.integers(len(made))]()
+        self.shapes.append(shape)
         return shape, {"shape": shape}
 
 
@@ -124,7 +129,7 @@ class History:
         return [call(world) for world in self.worlds]
 
     def some_rows(self, share: float | None = None) -> list[int]:
-        rows = sorted(self.plain.things)
+        rows = sorted(self.plain.bodies)
         part = (self.rng.choice([0.1, 0.5, 1.0]) if not self.few else 0.1) if share is None else share
         return sorted(self.rng.permutation(rows)[: int(np.ceil(part * len(rows)))].tolist())
 
@@ -152,7 +157,7 @@ class History:
         shapes, halves = zip(*(self.make.shape() for _ in range(count)), strict=True) if count else ((), ())
         places = np.array([self.make.place() for _ in range(count)]).reshape(count, self.dimension)
         paces = rng.choice([0.0, 0.0, 0.5, -1.0], (count, self.dimension))
-        kinds = rng.choice(EVERY_KIND, count, p=[0.6, 0.25, 0.15])
+        kinds = rng.choice(BODY_TYPES, count, p=[0.6, 0.25, 0.15])
         turns = np.array([self.make.rotation() for _ in range(count)])
         every = rng.choice([1, 1, 1, 2, 3], count)
         filtered = rng.random() < 0.3
@@ -168,15 +173,15 @@ class History:
         rows = [self.take_row() for _ in range(count)]
         assert all(one == rows for one in given), self.where()
         for k, row in enumerate(rows):
-            self.plain.things[row] = Thing(
+            self.plain.bodies[row] = Body(
                 handle=self.generation[row] << 32 | row, position=places[k], rotation=turns[k], velocity=paces[k],
-                kind=str(kinds[k]), layer=int(layers[k]), mask=int(masks[k]), group=int(groups[k]),
-                every=int(every[k]), **halves[k],
+                body_type=str(kinds[k]), layer=int(layers[k]), mask=int(masks[k]), group=int(groups[k]),
+                update_interval=int(every[k]), **halves[k],
             )  # fmt: skip
 
     def remove(self) -> None:
         rows = self.some_rows()[:8]
-        self.stale += [self.plain.things[row].handle for row in rows]
+        self.stale += [self.plain.bodies[row].handle for row in rows]
         self.each(lambda world: world.remove(rows))
         for row in rows:
             self.plain.remove(row)
@@ -185,7 +190,7 @@ class History:
     def new_places(self, rows: list[int]) -> np.ndarray:
         if self.rng.random() < 0.5:
             return np.array([self.make.place() for _ in rows]).reshape(-1, self.dimension)
-        old = np.array([self.plain.things[row].position for row in rows]).reshape(-1, self.dimension)
+        old = np.array([self.plain.bodies[row].position for row in rows]).reshape(-1, self.dimension)
         return old + self.rng.choice([0.0, 0.25, -0.25], old.shape)
 
     def new_turns(self, rows: list[int]) -> Any:
@@ -212,10 +217,10 @@ class History:
 
     def take_poses(self, rows: list[int], places: np.ndarray, turns: Any, is_put: bool) -> None:
         for k, row in enumerate(rows):
-            thing = self.plain.things[row]
-            thing.position, thing.is_put = places[k], thing.is_put or is_put
+            body = self.plain.bodies[row]
+            body.position, body.is_put = places[k], body.is_put or is_put
             if turns is not None:
-                thing.rotation = turns[k]
+                body.rotation = turns[k]
 
     def set_velocities(self) -> None:
         rows = self.some_rows()
@@ -226,17 +231,17 @@ class History:
             for world in self.worlds:
                 world.velocities[rows] = paces
         for row, pace in zip(rows, paces, strict=True):
-            self.plain.things[row].velocity = pace
+            self.plain.bodies[row].velocity = pace
 
     def set_shapes(self) -> None:
         rows = self.some_rows()
         made = [self.make.shape() for _ in rows]
         self.each(lambda world: world.set_shapes(rows, [shape for shape, _ in made]))
         for row, (_, known) in zip(rows, made, strict=True):
-            thing = self.plain.things[row]
-            vars(thing).update(known)
+            body = self.plain.bodies[row]
+            vars(body).update(known)
             # It is seen as what it is at once, and where it was seen last.
-            thing.core = np.stack([thing.seen[0] - thing.half, thing.seen[0] + thing.half])
+            body.core = np.stack([body.seen[0] - body.half, body.seen[0] + body.half])
 
     def set_filters(self) -> None:
         rows = self.some_rows()
@@ -246,15 +251,15 @@ class History:
                 given = values if name == "group" else values.astype(np.uint64)
                 self.each(lambda world, name=name, given=given: world.set_filters(rows, **{name: given}))
                 for row, value in zip(rows, values.tolist(), strict=True):
-                    setattr(self.plain.things[row], name, value)
+                    setattr(self.plain.bodies[row], name, value)
 
     def some_pairs(self) -> np.ndarray:
-        rows = sorted(self.plain.things)
+        rows = sorted(self.plain.bodies)
         if len(rows) < 2:
             return np.empty((0, 2), np.int64)
         pairs = [self.rng.choice(rows, 2, replace=False) for _ in range(6)]
         standing = sorted((a & 0xFFFF_FFFF, b & 0xFFFF_FFFF) for a, b in self.plain.book.standing)
-        alive = [pair for pair in standing if pair[0] in self.plain.things and pair[1] in self.plain.things]
+        alive = [pair for pair in standing if pair[0] in self.plain.bodies and pair[1] in self.plain.bodies]
         return np.array(pairs + alive[:3])
 
     def ignore(self) -> None:
@@ -276,7 +281,7 @@ class History:
     def set_asleep(self, rows: list[int], asleep: bool) -> None:
         self.each(lambda world: world.sleep(rows) if asleep else world.wake(rows))
         for row in rows:
-            self.plain.things[row].asleep = asleep
+            self.plain.bodies[row].asleep = asleep
 
     def refresh(self) -> None:
         self.each(lambda world: world.refresh())
@@ -285,10 +290,10 @@ class History:
     def ask(self) -> None:
         """Ask for the index: it holds what is there, and what was put elsewhere has been seen there then."""
         for world in self.worlds:
-            assert np.array_equal(world.index.rows, sorted(self.plain.things)), self.where()
-        for thing in self.plain.things.values():
-            if thing.is_put:
-                thing.look()
+            assert np.array_equal(world.index.rows, sorted(self.plain.bodies)), self.where()
+        for body in self.plain.bodies.values():
+            if body.is_put:
+                body.look()
 
     def switch(self) -> None:
         """Find pairs by another method from now on."""
@@ -315,10 +320,10 @@ class History:
                     extra, missing = (set(map(tuple, a.tolist())) for a in (actual, expected))
                     raise AssertionError(f"{name}, extra {extra - missing}, missing {missing - extra}, {where}")
             assert np.array_equal(frame.touching, world.touching), where
-            rows = sorted(self.plain.things)
+            rows = sorted(self.plain.bodies)
             assert world.rows.tolist() == rows, where
             if rows:
-                positions = np.array([self.plain.things[row].position for row in rows])
+                positions = np.array([self.plain.bodies[row].position for row in rows])
                 assert np.array_equal(world.positions[rows], positions), where
         for other in frames[1:]:
             for name in EVENTS:
@@ -331,9 +336,9 @@ class History:
                 world.validate()
             except AssertionError as error:
                 raise AssertionError(f"{self.where()}: {error}") from None
-            handles = [thing.handle for _, thing in sorted(self.plain.things.items())]
+            handles = [body.handle for _, body in sorted(self.plain.bodies.items())]
             assert world.handles().tolist() == handles, self.where()
-            assert world.rows_of(handles).tolist() == sorted(self.plain.things), self.where()
+            assert world.rows_of(handles).tolist() == sorted(self.plain.bodies), self.where()
             for handle in self.stale[-20:]:
                 with pytest.raises(KeyError):
                     world.rows_of([handle])
@@ -351,7 +356,7 @@ class History:
 
     def end(self) -> None:
         """Remove everything: what has begun must end."""
-        rows = sorted(self.plain.things)
+        rows = sorted(self.plain.bodies)
         self.each(lambda world: world.remove(rows))
         for row in rows:
             self.plain.remove(row)

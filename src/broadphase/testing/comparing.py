@@ -1,17 +1,16 @@
-"""Compare and fingerprint sets of pairs, and compare answers to questions."""
+"""Compare and fingerprint sets of pairs."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-SHOWN = 5  # pairs of each kind that a message names
+SHOWN = 5  # pairs of each sort that a message names
 
 
 def assert_same_pairs(actual: Any, expected: Any, label: str = "") -> None:
-    """Check that two arrays hold the same set of pairs, each once, in whatever order.
+    """Check that two arrays hold the same set of pairs, each once, in any order.
 
     A pair is ordered: `(2, 1)` is not `(1, 2)`.
 
@@ -25,8 +24,8 @@ def assert_same_pairs(actual: Any, expected: Any, label: str = "") -> None:
     Raises
     ------
     AssertionError
-        Wrong shape or dtype, a missing pair, an extra one, or one that is there twice. The message counts them and
-        names the first few of each kind.
+        Wrong shape or dtype, or a pair that is missing, extra or repeated. The message counts them and names the first
+        few of each.
 
     Examples
     --------
@@ -39,12 +38,12 @@ def assert_same_pairs(actual: Any, expected: Any, label: str = "") -> None:
     """
     found, times = np.unique(keys(actual, "actual", label), return_counts=True)
     wanted = np.unique(keys(expected, "expected", label))
-    kinds = {
+    faulty = {
         "missing": np.setdiff1d(wanted, found, assume_unique=True),
         "extra": np.setdiff1d(found, wanted, assume_unique=True),
         "more than once": found[times > 1],
     }
-    faults = [f"{len(which)} {kind}: {listed(which)}" for kind, which in kinds.items() if len(which)]
+    faults = [f"{len(which)} {fault}: {listed(which)}" for fault, which in faulty.items() if len(which)]
     if faults:
         head = f"{label}: " if label else ""
         raise AssertionError(f"{head}{times.sum()} pairs where {len(wanted)} were expected; " + "; ".join(faults))
@@ -62,75 +61,13 @@ def keys(pairs: Any, name: str, label: str) -> np.ndarray[Any, np.dtype[np.uint6
 
 
 def listed(packed: np.ndarray[Any, np.dtype[np.uint64]]) -> str:
-    """Name the first few of some packed pairs."""
+    """Write the first few of some packed pairs."""
     names = ", ".join(f"({int(key) >> 32}, {int(key) & 0xFFFFFFFF})" for key in packed[:SHOWN])
     return names + (", ..." if len(packed) > SHOWN else "")
 
 
-def assert_same_answers(actual: Any, expected: Any, label: str = "") -> None:
-    """Check that the answers of an index are those of the oracle, to the last bit and in the same order.
-
-    Parameters
-    ----------
-    actual, expected : array_like, or tuple of them
-        What a query of an index gives, and what the function of that name in `broadphase.testing.query_oracle` does:
-        rows and offsets, perhaps with distances; or one row of values for each question.
-    label : str
-        What was compared (scene, seed, class), put first in the message.
-
-    Raises
-    ------
-    AssertionError
-        Names the first question that is answered differently, and both answers.
-
-    Examples
-    --------
-    >>> from broadphase.testing import assert_same_answers
-    >>> assert_same_answers(([0, 2, 1], [0, 2, 3]), ([0, 2, 1], [0, 2, 3]))
-    >>> assert_same_answers(([0, 2], [0, 2, 2]), ([0, 2, 1], [0, 2, 3]), "two questions")
-    Traceback (most recent call last):
-    AssertionError: two questions: question 1: [] where [1] was expected; 1 of 2 answers differ
-    """
-    head = f"{label}: " if label else ""
-    found, wanted = answers_by_question(actual), answers_by_question(expected)
-    if len(found) != len(wanted):
-        raise AssertionError(f"{head}{len(found)} answers where {len(wanted)} were expected")
-    differ = [
-        question
-        for question, (one, other) in enumerate(zip(found, wanted, strict=True))
-        if len(one) != len(other) or not all(map(np.array_equal, one, other))
-    ]
-    if differ:
-        one, other = (" at ".join(map(shortened, answers[differ[0]])) for answers in (found, wanted))
-        raise AssertionError(
-            f"{head}question {differ[0]}: {one} where {other} was expected; "
-            f"{len(differ)} of {len(wanted)} answers differ"
-        )
-
-
-def answers_by_question(answers: Any) -> list[tuple[np.ndarray[Any, Any], ...]]:
-    """Take answers apart: for each question its part of every array."""
-    parts = [np.asarray(part) for part in answers] if isinstance(answers, tuple) else [np.asarray(answers)]
-    if len(parts) == 1 or np.issubdtype(parts[1].dtype, np.floating):
-        return list(zip(*parts, strict=True))
-    rows, offsets, *more = parts
-    if (
-        offsets[:1].tolist() != [0]
-        or (np.diff(offsets) < 0).any()
-        or any(len(part) != offsets[-1] for part in (rows, *more))
-    ):
-        raise AssertionError(f"offsets {shortened(offsets)} do not divide {len(rows)} rows")
-    return [tuple(part[begin:end] for part in (rows, *more)) for begin, end in pairwise(offsets)]
-
-
-def shortened(values: np.ndarray[Any, Any]) -> str:
-    """Write the first numbers of an array, in full precision."""
-    few = values.tolist()
-    return str(few) if not isinstance(few, list) or len(few) <= 2 * SHOWN else f"{str(few[: 2 * SHOWN])[:-1]}, ...]"
-
-
 def checksum(pairs: Any) -> str:
-    """Fingerprint a set of pairs, whatever their order.
+    """Fingerprint a set of pairs, independent of their order.
 
     Each pair is packed as ``first << 32 | second`` and scrambled by the finalizer of splitmix64 [1]_; the fingerprint
     is the sum modulo 2**64.

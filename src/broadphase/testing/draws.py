@@ -1,8 +1,8 @@
 """Random numbers that are the same on every machine and with every version of NumPy.
 
-NumPy keeps the raw numbers of a bit generator as they are for ever, but neither what `numpy.random.Generator` makes of
-them nor the last digit of ``exp`` and powers. What is here uses the raw numbers, and only the operations of floating
-point that are rounded in one way everywhere.
+NumPy guarantees the raw output of a bit generator for ever, but neither the methods of `numpy.random.Generator` nor the
+last digit of ``exp`` and powers. This module uses the raw output, and only floating-point operations that are correctly
+rounded everywhere.
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ if TYPE_CHECKING:
 
 __all__ = ["Draws", "exponential", "root"]
 
-HALF_STEPS = 12  # uniform numbers that make one normal one: their variance is 1 without a factor
-NEWTON_STEPS = 6  # from 20 % off to the last digit, with one to spare
+HALF_STEPS = 12  # uniform numbers summed for one normal number: the variance is 1 without a factor
+NEWTON_STEPS = 6  # from an error of 20 % to the last digit, with one to spare
 EXPONENTIAL_TERMS = 20  # of the series up to log(2) / 2, where the next would be below a hundredth of an ulp
 LOG2_HIGH, LOG2_LOW = 0.693359375, -2.121944400546905827679e-4  # log(2) in two parts; 355 / 512 is exact
 
 
 class Draws:
-    """A stream of random numbers: the same seed gives the same numbers everywhere, for ever.
+    """A stream of random numbers: the same seed gives the same numbers on every machine and with every NumPy.
 
     Parameters
     ----------
     seed : int
-        Where the stream begins.
+        Seed of the stream.
     """
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.PCG64(seed)
 
     def raw(self, count: int) -> NDArray[np.uint64]:
-        """Give `count` numbers of 64 random bits."""
+        """Draw `count` numbers of 64 random bits."""
         return np.asarray(self._bits.random_raw(count), np.uint64)
 
     def random(self, shape: int | tuple[int, ...]) -> NDArray[np.float64]:
-        """Give numbers from 0 to 1, multiples of 2**-53, without 1."""
+        """Draw from [0, 1), in multiples of 2**-53."""
         shape = (shape,) if isinstance(shape, int) else shape
         return np.asarray((self.raw(prod(shape)) >> np.uint64(11)) * 2.0**-53).reshape(shape)
 
     def between(self, least: float, most: float, shape: int | tuple[int, ...]) -> NDArray[np.float64]:
-        """Give numbers from `least` to `most`."""
+        """Draw from [`least`, `most`)."""
         return least + (most - least) * self.random(shape)
 
     def integers(self, least: int, end: int, shape: int | tuple[int, ...]) -> NDArray[np.int64]:
-        """Give whole numbers from `least` up to but not including `end`."""
+        """Draw integers from `least` up to but not including `end`."""
         return least + np.floor(self.random(shape) * (end - least)).astype(np.int64)
 
     def permutation(self, count: int) -> NDArray[np.int64]:
-        """Give 0 to `count` - 1 in random order."""
+        """Draw a random order of 0 to `count` - 1."""
         return np.argsort(self.raw(count), kind="stable").astype(np.int64)
 
     def normal(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Give numbers that are normal for all that a scene needs: a sum of uniform ones, never beyond 6."""
+        """Draw nearly normal numbers of mean 0 and variance 1: sums of 12 uniform numbers, from -6 to 6."""
         total = np.full(shape, -HALF_STEPS / 2)
         for part in self.random((HALF_STEPS, *shape)):
             total += part
@@ -65,7 +65,7 @@ class Draws:
 
 
 def exponential(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give e to the power of each value, right but for some units in the last place.
+    """Compute e to the power of each value, to a few units in the last place.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def exponential(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def root(values: Any, degree: int) -> Any:
-    """Give the square, cube or fourth root of numbers from 0 on (`degree` 1: the numbers), as float64.
+    """Compute the square, cube or fourth root of numbers >= 0, as float64 (`degree` 1 returns them unchanged).
 
     Examples
     --------
@@ -100,7 +100,7 @@ def root(values: Any, degree: int) -> Any:
 
 
 def cube_root(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the cube roots by Newton's method, from numbers moved into [1/8, 1) by a power of eight."""
+    """Compute cube roots by Newton's method, after scaling into [1/8, 1) by a power of eight."""
     mantissas, exponents = np.frexp(values)
     thirds = -(-exponents // 3)
     reduced = np.ldexp(mantissas, exponents - 3 * thirds)

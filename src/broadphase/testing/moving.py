@@ -1,4 +1,4 @@
-"""Scenes in motion: the same boxes frame after frame, bouncing inside their world."""
+"""Scenes in motion: the boxes of a scene move step by step and bounce inside its bounds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class MovingScene:
     """Boxes that move a little in each step and bounce off the bounds of the scene.
 
-    A box moves `speed` of the mean box size on each axis, at most, in one step. It keeps its size up to rounding, as
-    its corners are moved in float64 and rounded to the dtype of the scene. On an axis where a box has an infinite
-    corner or fills the whole world, it stays where it is.
+    In one step, a box moves at most `speed` times the mean box size along each axis. It keeps its size up to rounding:
+    corners are computed in float64 and rounded to the dtype of the scene. A box does not move along an axis on which it
+    has an infinite corner or spans the whole scene.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class MovingScene:
         self._world_lower = np.min(finite[:, 0], axis=0, initial=np.inf, where=known)
         self._world_upper = np.max(finite[:, 1], axis=0, initial=-np.inf, where=known)
         mean_size = np.where(known, sizes, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-        if not mean_size.any():  # points: the mean distance between them does as well
+        if not mean_size.any():  # points: take the mean distance between them
             mean_size = (self._world_upper - self._world_lower) / root(max(len(boxes), 1), boxes.shape[2])
         self._first = boxes.astype(np.float64)
         self._offsets = np.zeros(sizes.shape)
@@ -46,7 +46,7 @@ class MovingScene:
         self._velocities[~known | (sizes >= self._world_upper - self._world_lower)] = 0.0
 
     def step(self) -> NDArray[Any]:
-        """Move every box once and give the boxes of the frame: a new `(n, 2, d)` array, also kept in `boxes`."""
+        """Move every box once; return the boxes as a new `(n, 2, d)` array, also kept in `boxes`."""
         self._offsets += self._velocities
         lower, upper = self._first[:, 0] + self._offsets, self._first[:, 1] + self._offsets
         moves = self._velocities != 0.0
@@ -59,7 +59,7 @@ class MovingScene:
 
 
 def moving(name: str, n: int, *, seed: int = 7, dtype: DTypeLike = np.float32, speed: float = 0.1) -> MovingScene:
-    """Make a standard scene that moves: call `step` for each next frame, or read `boxes`.
+    """Make a standard scene that moves: `step` gives the next boxes, `boxes` the current ones.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def moving(name: str, n: int, *, seed: int = 7, dtype: DTypeLike = np.float32, s
     n : int
         Number of boxes.
     seed : int
-        Seed of places, sizes and velocities.
+        Seed of positions, sizes and velocities.
     dtype : float32 or float64
         Type of the boxes.
     speed : float

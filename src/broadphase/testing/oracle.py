@@ -1,8 +1,7 @@
-"""The plain answer to compare with: every pair tested with NumPy, as the definition reads.
+"""The plain oracle: every pair tested with NumPy, as the definition reads.
 
-Nothing here is clever, so that it can be checked by reading. Pairs are tested in blocks of rows: O(n**2) time, a few
-seconds for 20 000 boxes, and O(n) memory beyond the answer. Input is not checked: boxes must be free of NaN and have
-lower <= upper.
+It is simple enough to be checked by reading. Pairs are tested in blocks of rows: O(n**2) time, a few seconds for 20 000
+boxes, and O(n) memory beyond the result. Input is not checked: boxes must be free of NaN and have lower <= upper.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ def pairs(boxes: Any, other: Any = None, **options: Any) -> NDArray[np.int32]:
 
 
 def count_pairs(boxes: Any, other: Any = None, **options: Any) -> int:
-    """Count the pairs that `pairs` finds, without holding them all."""
+    """Count the pairs that `pairs` finds, without holding all of them."""
     return sum(len(block) for block in pair_blocks(boxes, other, **options))
 
 
 def pair_blocks(
     boxes: Any, other: Any = None, *, touching: bool = True, margin: float = 0.0, **filters: Any
 ) -> Iterator[NDArray[np.int32]]:
-    """Give the pairs of `pairs` in pieces, in order."""
+    """Yield the pairs of `pairs` in blocks, in order."""
     lower, upper = grown(*corners(boxes), margin)
     lower2, upper2 = (lower, upper) if other is None else grown(*corners(other), margin)
     rows = max(1, BLOCK // max(1, len(lower2)))
@@ -66,20 +65,20 @@ def pair_blocks(
 
 
 def corners(boxes: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Give lower and upper corners, each `(n, d)`, of boxes in any of the forms that `broadphase.pairs` takes."""
+    """Take lower and upper corners, each `(n, d)`, of boxes in any of the forms that `broadphase.pairs` takes."""
     if isinstance(boxes, tuple):
         lower, upper = (np.asarray(part) for part in boxes)
     else:
         array = np.asarray(boxes)
-        dimension = array.shape[2] if array.ndim == 3 else array.shape[1] // 2
-        lower, upper = array.reshape(len(array), 2, dimension).swapaxes(0, 1)
+        dim = array.shape[2] if array.ndim == 3 else array.shape[1] // 2
+        lower, upper = array.reshape(len(array), 2, dim).swapaxes(0, 1)
     dtype = np.float32 if lower.dtype == upper.dtype == np.float32 else np.float64
     return lower.astype(dtype), upper.astype(dtype)
 
 
 def grown(lower: NDArray[Any], upper: NDArray[Any], margin: float) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Grow boxes by half of `margin` on each side, rounded in their own dtype."""
-    with np.errstate(over="ignore"):  # a corner may well round to infinity
+    """Grow boxes by half of `margin` on each side, rounded to their dtype."""
+    with np.errstate(over="ignore"):  # a corner may round to infinity
         half = lower.dtype.type(margin / 2)
         return lower - half, upper + half
 
@@ -87,7 +86,7 @@ def grown(lower: NDArray[Any], upper: NDArray[Any], margin: float) -> tuple[NDAr
 def overlaps(
     lower: NDArray[Any], upper: NDArray[Any], lower2: NDArray[Any], upper2: NDArray[Any], touching: bool
 ) -> NDArray[np.bool_]:
-    """Test each box of one set against each of another: a Boolean for each row and column."""
+    """Test each box of one set against each of another; one Boolean per pair, in a matrix."""
     meet = np.ones((len(lower), len(lower2)), bool)
     for axis in range(lower.shape[1]):
         l1, u1, l2, u2 = lower[:, axis, None], upper[:, axis, None], lower2[None, :, axis], upper2[None, :, axis]
@@ -107,7 +106,7 @@ def allowed(
     ignore_pairs: Any = None,
     ignore_shared: Any = None,
 ) -> NDArray[np.bool_]:
-    """Tell which of the pairs of rows `i`, `j` the filters let through."""
+    """Tell which of the pairs of rows `i`, `j` pass the filters."""
 
     def values(option: Any, default: int, dtype: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
         both = option if two_sets and isinstance(option, tuple) else (option, option)

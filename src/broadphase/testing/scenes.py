@@ -1,85 +1,382 @@
-"""The standard scenes by name: seeded, reproducible boxes for tests and benchmarks."""
+"""The standard scenes by name: seeded, reproducible boxes for tests and benchmarks.
+
+Each factory takes ``(n, seed, dtype)`` and makes `(n, 2, d)` boxes in random order. Corners are computed in float64 and
+rounded once to `dtype`. The number of overlaps per box hardly depends on `n`: sizes shrink, or the world grows, as
+boxes are added, and at `n` = 100 000 every scene has the sizes written in its code.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from broadphase.testing import awkward_scenes as awkward
-from broadphase.testing import everyday_scenes as everyday
+from broadphase.errors import unknown_name
+from broadphase.testing.draws import Draws, exponential, root
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
+    Boxes: TypeAlias = NDArray[Any]
+
 Factory = Callable[[int, int, "DTypeLike"], "NDArray[Any]"]
+
+REFERENCE_COUNT = 100_000  # the box count at which the sizes below hold as written
+
+# Scenes as in applications: even and uneven sizes, clusters, flat worlds, long sticks -----------------------------
+
+
+def from_centers(centers: NDArray[Any], halves: NDArray[Any] | float, dtype: DTypeLike) -> Boxes:
+    """Build `(n, 2, d)` boxes from centres `(n, d)` and half sizes, rounding each corner once to `dtype`."""
+    boxes = np.empty((len(centers), 2, centers.shape[1]), dtype)
+    np.subtract(centers, halves, out=boxes[:, 0], casting="same_kind")
+    np.add(centers, halves, out=boxes[:, 1], casting="same_kind")
+    return boxes
+
+
+def even_half(n: int, dim: int) -> float:
+    """Compute the half size at which `n` equal cubes in the unit cube have four overlaps each, on average."""
+    # Two cubes of edge e overlap when their centres are closer than e on each axis: n (2 e)^d = 4.
+    return float(0.25 * root(4.0 / max(n, 1), dim))
+
+
+def density(n: int, dim: int) -> float:
+    """Compute the factor on lengths that keeps the overlaps per box as they are at `REFERENCE_COUNT` boxes."""
+    return float(root(REFERENCE_COUNT / max(n, 1), dim))
+
+
+def uniform_in(dim: int, n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes spread evenly over the unit cube of `dim` axes, four overlaps each."""
+    return from_centers(Draws(seed).random((n, dim)), even_half(n, dim), dtype)
+
+
+def uniform(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes spread evenly over the unit cube, four overlaps each."""
+    return uniform_in(3, n, seed, dtype)
+
+
+def uniform_1d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal intervals spread evenly over the unit interval, four overlaps each."""
+    return uniform_in(1, n, seed, dtype)
+
+
+def uniform_2d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal squares spread evenly over the unit square, four overlaps each."""
+    return uniform_in(2, n, seed, dtype)
+
+
+def uniform_4d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes spread evenly over the unit cube of four axes, four overlaps each."""
+    return uniform_in(4, n, seed, dtype)
+
+
+def rects(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Rectangles of 10 by 10 in a square of 500 by 500 for each thousand."""
+    side = 500.0 * np.sqrt(n / 1000.0)
+    return from_centers(Draws(seed).random((n, 2)) * side, 5.0, dtype)
+
+
+def mixed_1d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Intervals whose lengths are log-normal over three decades."""
+    rng = Draws(seed)
+    halves = even_half(n, 1) * exponential(1.38 * rng.normal((n, 1)))
+    return from_centers(rng.random((n, 1)), halves, dtype)
+
+
+def lognormal(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Boxes whose sizes are log-normal over three decades."""
+    rng = Draws(seed)
+    sizes = 0.00155 * density(n, 3) * exponential(1.38 * rng.normal((n, 1)))
+    return from_centers(rng.random((n, 3)), sizes * (0.7 + 0.6 * rng.random((n, 3))), dtype)
+
+
+def power(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Cubes whose sizes follow the power law s**-2.5 over three decades: many small, few large."""
+    rng = Draws(seed)
+    steepest = 1.0 / root(0.001**2 * 0.001, 2)  # 0.001 ** -1.5
+    thirds = root(steepest + rng.random((n, 1)) * (1.0 - steepest), 3)
+    halves = density(n, 3) / (thirds * thirds) / 2.0
+    return from_centers(rng.random((n, 3)), halves, dtype)
+
+
+def clusters(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Cubes in 50 Gaussian clusters of different widths."""
+    rng = Draws(seed)
+    middles, widths = rng.random((50, 3)) * 10.0, 0.05 + 0.25 * rng.random((50, 1))
+    chosen = rng.integers(0, 50, n)
+    centers = middles[chosen] + widths[chosen] * rng.normal((n, 3))
+    return from_centers(centers, 0.0125 * density(n, 3) * (0.5 + rng.random((n, 1))), dtype)
+
+
+def flat(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Boxes of a game level: a wide ground, hardly any height."""
+    rng = Draws(seed)
+    side = 1000.0 / density(n, 2)
+    halves = (0.5 + 2.0 * rng.random((n, 3))) * np.array([1.0, 0.5, 1.0])
+    return from_centers(rng.random((n, 3)) * np.array([side, 2.0, side]), halves, dtype)
+
+
+def giant(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal small cubes and one that covers them all."""
+    rng = Draws(seed)
+    halves = np.full((n, 1), even_half(n, 3))
+    halves[n // 2 : n // 2 + 1] = 2.0
+    return from_centers(rng.random((n, 3)), halves, dtype)
+
+
+def sticks(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Sticks a hundred times as long as thick, each along an axis chosen at random."""
+    rng = Draws(seed)
+    halves = np.full((n, 3), 0.0005)
+    halves[np.arange(n), rng.integers(0, 3, n)] = 0.05
+    return from_centers(rng.random((n, 3)), halves * density(n, 3), dtype)
+
+
+# Scenes made to break a broad phase: ties, degenerate shapes, extreme coordinates, uneven distributions --------------
+
+
+def integer_tiling(dim: int, n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Fill a block of `dim` axes with unit cells, in random order: neighbours only touch."""
+    side = 1
+    while side**dim < n:
+        side += 1
+    cells = np.stack(np.unravel_index(np.arange(n), (side,) * dim), axis=1)
+    lower = cells[Draws(seed).permutation(n)]
+    return np.stack([lower, lower + 1], axis=1).astype(dtype)
+
+
+def tiles(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Squares that tile a plane: each only touches its eight neighbours."""
+    return integer_tiling(2, n, seed, dtype)
+
+
+def voxels(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Cubes that fill a block: each only touches its 26 neighbours."""
+    return integer_tiling(3, n, seed, dtype)
+
+
+def line(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes with their centres on a line along one axis, four overlaps each."""
+    rng = Draws(seed)
+    centers = np.zeros((n, 3))
+    centers[:, rng.integers(0, 3, 1)] = rng.random((n, 1))
+    return from_centers(centers, even_half(n, 1), dtype)
+
+
+def diagonal(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes along the main diagonal, four overlaps each: no axis separates better than another."""
+    return from_centers(Draws(seed).random((n, 1)) * np.ones(3), even_half(n, 1), dtype)
+
+
+def plane_tilted(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Thin boxes on a plane that is parallel to no axis."""
+    rng = Draws(seed)
+    u, v = rng.random((2, n, 1))
+    centers = u * np.array([0.8, -0.4, -0.4]) + v * np.array([0.1, 0.7, -0.8])
+    return from_centers(centers, even_half(n, 2) * np.array([2.0, 2.0, 0.5]), dtype)
+
+
+def identical(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """One box, repeated: every pair overlaps."""
+    return from_centers(Draws(seed).random((1, 3)) * np.ones((n, 1)), 0.25, dtype)
+
+
+def half_identical(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes, half of them copies of one."""
+    boxes = uniform(n, seed, dtype)
+    return np.where((np.arange(n) % 2 == 0)[:, None, None], boxes[:1], boxes)
+
+
+def doubled(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes, each present twice."""
+    boxes = uniform((n + 1) // 2, seed, dtype)
+    return np.concatenate([boxes, boxes])[Draws(seed).permutation(2 * len(boxes))][:n]
+
+
+def points(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Boxes of zero size; every fourth one is a copy of another."""
+    rng = Draws(seed)
+    centers = rng.random((n, 3))
+    rows = np.arange(0, n, 4)
+    centers[rows] = centers[rng.integers(0, max(n, 1), len(rows))]
+    return from_centers(centers, 0.0, dtype)
+
+
+def nested(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Families of 64 concentric boxes, each inside the next."""
+    rng = Draws(seed)
+    families = (n + 63) // 64
+    middles = rng.random((families, 3)) * root(max(families, 1), 3)
+    order = rng.permutation(n)
+    return from_centers(middles[order // 64], (1.0 + order[:, None] % 64) / 128.0, dtype)
+
+
+def lattice_in(dim: int, n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Small integer corners around zero: touching, duplicates, zero size and minus zero are common."""
+    rng = Draws(seed)
+    reach = int(root(2.0 * n, dim)) // 2 + 1
+    boxes = np.empty((n, 2, dim), dtype)
+    boxes[:, 0] = rng.integers(-reach, reach + 1, (n, dim))
+    boxes[:, 1] = boxes[:, 0] + rng.integers(0, 3, (n, dim))
+    boxes[(boxes == 0) & (rng.random(boxes.shape) < 0.5)] = -0.0
+    return boxes
+
+
+def lattice(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Small integer corners around zero: touching, duplicates, zero size and minus zero are common."""
+    return lattice_in(3, n, seed, dtype)
+
+
+def lattice_1d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Small integer intervals around zero: touching, duplicates, zero size and minus zero are common."""
+    return lattice_in(1, n, seed, dtype)
+
+
+def lattice_2d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Small integer rectangles around zero: touching, duplicates, zero size and minus zero are common."""
+    return lattice_in(2, n, seed, dtype)
+
+
+def lattice_4d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Small integer boxes of four axes: touching, duplicates, zero size and minus zero are common."""
+    return lattice_in(4, n, seed, dtype)
+
+
+def shifted(by: float, n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Cubes of edge 0.8, four overlaps each, in a world that starts at `by` on every axis."""
+    side = root(max(n, 1), 3)
+    centers = Draws(seed).random((n, 3)) * side + by
+    return from_centers(centers, even_half(n, 3) * side, dtype)
+
+
+def far(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Cubes of edge 0.8 a million from the origin: float32 has steps of 1/16 there."""
+    return shifted(1e6, n, seed, dtype)
+
+
+def very_far(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Cubes of edge 0.8 at 1e12 from the origin; in float32 they all round to one point."""
+    return shifted(1e12, n, seed, dtype)
+
+
+def two_scales(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes: half of them in a unit cube, the others spread over a million times its edge."""
+    rng = Draws(seed)
+    centers = rng.random((n, 3))
+    centers[rng.permutation(n)[: n // 2]] *= 1e6
+    return from_centers(centers, even_half((n + 1) // 2, 3), dtype)
+
+
+def outliers(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes in a unit cube, except up to eight at a distance of 1e9."""
+    rng = Draws(seed)
+    centers = rng.random((n, 3))
+    few = rng.permutation(n)[: min(8, n // 4)]
+    centers[few] += rng.integers(-1, 2, (len(few), 3)) * 1e9
+    return from_centers(centers, even_half(n, 3), dtype)
+
+
+def infinite(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes, except up to 32 that extend to infinity on some sides, or lie there."""
+    rng = Draws(seed)
+    boxes = uniform(n, seed, dtype)
+    rows = rng.permutation(n)[: min(32, (n + 3) // 4)]
+    reaches = boxes[rows]
+    lowest, highest = rng.random((2, len(rows), 3)) < 0.4
+    reaches[:, 0][lowest], reaches[:, 1][highest] = -np.inf, np.inf
+    reaches[::8, 0], reaches[::8, 1] = np.inf, np.inf
+    boxes[rows] = reaches
+    return boxes
+
+
+def huge_tiny(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Cubes whose size and distance from the origin span most of the exponents of the dtype."""
+    rng = Draws(seed)
+    octaves = 120 if np.dtype(dtype) == np.float32 else 1000
+    scales = np.ldexp(rng.between(1.0, 2.0, (n, 1)), rng.integers(-octaves, octaves, (n, 1)).astype(np.int32))
+    places = rng.between(-1.0, 1.0, (n, 3))
+    places[np.arange(n), rng.integers(0, 3, n)] = rng.integers(0, 2, n) * 2.0 - 1.0
+    # Less than 1, so that no cube covers the origin: it would overlap every smaller one there.
+    halves = 0.8 * min(1.0, float(root(8.0 * octaves / max(n, 1), 3)))
+    return from_centers(places * scales, halves * scales, dtype)
+
+
+def tiny_steps(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Cubes whose faces lie within a few ulps of each other."""
+    rng = Draws(seed)
+    boxes = integer_tiling(3, n, seed, dtype)
+    ulps = rng.integers(-1, 2, boxes.shape)
+    return np.where(ulps == 0, boxes, np.nextafter(boxes, np.where(ulps < 0, -np.inf, np.inf).astype(dtype)))
+
+
+# The registry ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A kind of scene, of which any number of boxes can be made.
+    """A seeded distribution of boxes, in any number.
 
     Attributes
     ----------
     name : str
         The key in `SCENES`.
-    dimension : int
+    dim : int
         Number of axes of its boxes, 1 to 4.
     factory : callable
-        ``factory(n, seed, dtype)`` makes the `(n, 2, dimension)` boxes; the same arguments give the same boxes.
+        ``factory(n, seed, dtype)`` makes the `(n, 2, dim)` boxes; the same arguments give the same boxes.
     quadratic : bool
         True when the pairs grow as the square of the box count (for `very_far`: in float32). Keep such a scene small.
     """
 
     name: str
-    dimension: int
+    dim: int
     factory: Factory
     quadratic: bool = False
 
     @property
     def summary(self) -> str:
-        """One line on what the scene is like."""
+        """What the scene is like, in one line."""
         return (self.factory.__doc__ or self.name).splitlines()[0]
 
 
 SCENES: dict[str, Scene] = {
     scene.name: scene
     for scene in (
-        Scene("rects", 2, everyday.rects),
-        Scene("uniform", 3, everyday.uniform),
-        Scene("uniform_1d", 1, everyday.uniform_1d),
-        Scene("uniform_2d", 2, everyday.uniform_2d),
-        Scene("uniform_4d", 4, everyday.uniform_4d),
-        Scene("lognormal", 3, everyday.lognormal),
-        Scene("power", 3, everyday.power),
-        Scene("clusters", 3, everyday.clusters),
-        Scene("flat", 3, everyday.flat),
-        Scene("giant", 3, everyday.giant),
-        Scene("sticks", 3, everyday.sticks),
-        Scene("mixed_1d", 1, everyday.mixed_1d),
-        Scene("tiles", 2, awkward.tiles),
-        Scene("voxels", 3, awkward.voxels),
-        Scene("line", 3, awkward.line),
-        Scene("diagonal", 3, awkward.diagonal),
-        Scene("plane_tilted", 3, awkward.plane_tilted),
-        Scene("identical", 3, awkward.identical, quadratic=True),
-        Scene("half_identical", 3, awkward.half_identical, quadratic=True),
-        Scene("doubled", 3, awkward.doubled),
-        Scene("points", 3, awkward.points),
-        Scene("nested", 3, awkward.nested),
-        Scene("lattice", 3, awkward.lattice),
-        Scene("lattice_1d", 1, awkward.lattice_1d),
-        Scene("lattice_2d", 2, awkward.lattice_2d),
-        Scene("lattice_4d", 4, awkward.lattice_4d),
-        Scene("tiny_steps", 3, awkward.tiny_steps),
-        Scene("far", 3, awkward.far),
-        Scene("very_far", 3, awkward.very_far, quadratic=True),
-        Scene("two_scales", 3, awkward.two_scales),
-        Scene("outliers", 3, awkward.outliers),
-        Scene("infinite", 3, awkward.infinite),
-        Scene("huge_tiny", 3, awkward.huge_tiny),
+        Scene("rects", 2, rects),
+        Scene("uniform", 3, uniform),
+        Scene("uniform_1d", 1, uniform_1d),
+        Scene("uniform_2d", 2, uniform_2d),
+        Scene("uniform_4d", 4, uniform_4d),
+        Scene("lognormal", 3, lognormal),
+        Scene("power", 3, power),
+        Scene("clusters", 3, clusters),
+        Scene("flat", 3, flat),
+        Scene("giant", 3, giant),
+        Scene("sticks", 3, sticks),
+        Scene("mixed_1d", 1, mixed_1d),
+        Scene("tiles", 2, tiles),
+        Scene("voxels", 3, voxels),
+        Scene("line", 3, line),
+        Scene("diagonal", 3, diagonal),
+        Scene("plane_tilted", 3, plane_tilted),
+        Scene("identical", 3, identical, quadratic=True),
+        Scene("half_identical", 3, half_identical, quadratic=True),
+        Scene("doubled", 3, doubled),
+        Scene("points", 3, points),
+        Scene("nested", 3, nested),
+        Scene("lattice", 3, lattice),
+        Scene("lattice_1d", 1, lattice_1d),
+        Scene("lattice_2d", 2, lattice_2d),
+        Scene("lattice_4d", 4, lattice_4d),
+        Scene("tiny_steps", 3, tiny_steps),
+        Scene("far", 3, far),
+        Scene("very_far", 3, very_far, quadratic=True),
+        Scene("two_scales", 3, two_scales),
+        Scene("outliers", 3, outliers),
+        Scene("infinite", 3, infinite),
+        Scene("huge_tiny", 3, huge_tiny),
     )
 }
 
@@ -96,7 +393,7 @@ def make_scene(name: str, n: int, *, seed: int = 7, dtype: DTypeLike = np.float3
     seed : int
         The same seed gives the same boxes, on every machine.
     dtype : float32 or float64
-        Corners are worked out in float64 and rounded once.
+        Corners are computed in float64 and rounded once.
 
     Returns
     -------
@@ -106,7 +403,7 @@ def make_scene(name: str, n: int, *, seed: int = 7, dtype: DTypeLike = np.float3
     Raises
     ------
     ValueError
-        No scene has that name.
+        No scene has that name; the message suggests the nearest.
 
     Examples
     --------
@@ -115,5 +412,5 @@ def make_scene(name: str, n: int, *, seed: int = 7, dtype: DTypeLike = np.float3
     (2, 2, 2)
     """
     if name not in SCENES:
-        raise ValueError(f"no scene is named {name!r}; the scenes are {', '.join(sorted(SCENES))}")
+        raise ValueError(unknown_name("scene", name, SCENES))
     return SCENES[name].factory(n, seed, dtype)

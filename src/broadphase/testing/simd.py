@@ -1,4 +1,4 @@
-"""Force an instruction set for a while."""
+"""Choose the instruction set of the kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from broadphase import _native
 
 @contextmanager
 def simd_level(name: str) -> Iterator[None]:
-    """Run the kernels of one instruction set inside a `with` block, in the whole process.
+    """Use the kernels of one instruction set inside a `with` block, in the whole process.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def simd_level(name: str) -> Iterator[None]:
     Raises
     ------
     ValueError
-        This processor, or this build, does not have that level.
+        The processor or this build lacks that level.
 
     Examples
     --------
@@ -39,5 +39,5 @@ def simd_level(name: str) -> Iterator[None]:
 
 
 def simd_levels() -> list[str]:
-    """Give the names of the instruction sets that this machine can run, the plainest first."""
+    """List the instruction sets that this machine can run, the simplest first."""
     return list(_native.simd_levels())

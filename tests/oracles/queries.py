@@ -1,19 +1,19 @@
-"""The plain answers to every question that an index can be asked: each box tried with NumPy, as the definition reads.
+"""The queries of an index in plain NumPy: every box tested against every query, as the definition reads.
 
-Nothing here is clever, so that it can be checked by reading. All arithmetic is in float64, in the order written, and an
-index gives these very numbers. O(n * q) time and memory for n boxes and q questions. Input is not checked: boxes must
-be free of NaN and have lower <= upper; points, radii and motions must be finite.
+All arithmetic is in float64, in the order written; an index must return the same numbers to the last bit. O(n * q) time
+and memory for n boxes and q queries. Input is not checked: boxes must be free of NaN and have lower <= upper; points,
+radii and motions must be finite.
 
 Every function takes two more options. `rows` are the row numbers of the boxes, ascending, where they are not 0 to
-n - 1: the living rows of an index. `layers` are four integers or arrays of 64 bits: layer and mask of the boxes, layer
-and mask of the questions; a box is an answer only if each has a bit of its layer in the other's mask.
+n - 1 (the rows in use of an index). `layers` are four integers or arrays of 64 bits: layer and mask of the boxes, layer
+and mask of the queries; a box is in the result only if each has a bit of its layer in the other's mask.
 
-Answers are those of the methods of the same names: rows that belong to question j are
-``rows[offsets[j]:offsets[j + 1]]``.
+Results are those of the methods of the same names: the rows of query j are ``rows[offsets[j]:offsets[j + 1]]``.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -29,19 +29,20 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.int32]
     Offsets: TypeAlias = NDArray[np.int64]
 
+SHOWN = 10  # numbers of an array that a message names
+
 
 def query(
-    boxes: Any, asked: Any, *, rows: ArrayLike | None = None, layers: Layers | None = None
+    boxes: Any, regions: Any, *, rows: ArrayLike | None = None, layers: Layers | None = None
 ) -> tuple[Rows, Offsets]:
-    """Find the boxes that overlap each of the boxes asked about; boxes that only touch overlap.
+    """Find the boxes that overlap each of `regions`; boxes that only touch overlap.
 
     Examples
     --------
-    >>> from broadphase.testing import query_oracle
-    >>> query_oracle.query([[0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 9, 9]], [[2, 2, 9, 9], [5, 5, 6, 6]])
+    >>> query([[0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 9, 9]], [[2, 2, 9, 9], [5, 5, 6, 6]])
     (array([0, 1, 2], dtype=int32), array([0, 3, 3]))
     """
-    return ragged(overlaps(*as_float64(asked), *as_float64(boxes), touching=True), rows, layers)
+    return ragged(overlaps(*as_float64(regions), *as_float64(boxes), touching=True), rows, layers)
 
 
 def query_points(boxes: Any, points: ArrayLike, **options: Any) -> tuple[Rows, Offsets]:
@@ -111,13 +112,13 @@ def raycast_all(
 
 
 def shapecast(
-    boxes: Any, asked: Any, motion: ArrayLike, *, rows: ArrayLike | None = None, layers: Layers | None = None
+    boxes: Any, moving: Any, motion: ArrayLike, *, rows: ArrayLike | None = None, layers: Layers | None = None
 ) -> tuple[Rows, Floats]:
     """Find the box that each moving box touches first, and when: 0 at the start of `motion`, 1 at its end.
 
     -1 and infinity for a miss. Of boxes touched at one time, the lowest row is taken.
     """
-    times = touch_times(*as_float64(boxes), *as_float64(asked), np.asarray(motion, np.float64))
+    times = touch_times(*as_float64(boxes), *as_float64(moving), np.asarray(motion, np.float64))
     return first((times <= 1) & allowed(times.shape, layers), times, numbers(times.shape[1], rows))
 
 
@@ -215,7 +216,7 @@ def distances(times: Floats, lengths: Floats) -> Floats:
 
 
 def first(hit: Bools, times: Floats, number: Rows) -> tuple[Rows, Floats]:
-    """Give the row with the least time of each question and that time; -1 and infinity if nothing is hit."""
+    """Give the row with the least time of each query and that time; -1 and infinity if nothing is hit."""
     if not len(number):
         return np.full(len(hit), -1, np.int32), np.full(len(hit), np.inf)
     best = np.where(hit, times, np.inf).argmin(axis=1)
@@ -224,7 +225,7 @@ def first(hit: Bools, times: Floats, number: Rows) -> tuple[Rows, Floats]:
 
 
 def allowed(shape: tuple[int, ...], layers: Layers | None) -> Bools:
-    """Tell which boxes `(n)` may be answers to which questions `(q)`."""
+    """Tell which boxes `(n)` the layers and masks allow in the result of which query `(q)`."""
     if layers is None:
         return np.ones(shape, bool)
     row_layer, row_mask, layer, mask = (np.asarray(values, np.uint64) for values in layers)
@@ -238,11 +239,71 @@ def numbers(count: int, rows: ArrayLike | None) -> Rows:
 
 
 def offsets_of(hit: Bools) -> Offsets:
-    """Say where the answers to each question begin."""
+    """Give the place at which the rows of each query begin."""
     return np.concatenate([[0], np.cumsum(hit.sum(axis=1))]).astype(np.int64)
 
 
 def ragged(hit: Bools, rows: ArrayLike | None, layers: Layers | None) -> tuple[Rows, Offsets]:
-    """List the answers to each question one after the other, each ascending."""
+    """List the rows of each query one query after the other, ascending within a query."""
     hit = hit & allowed(hit.shape, layers)
     return numbers(hit.shape[1], rows)[np.nonzero(hit)[1]], offsets_of(hit)
+
+
+def assert_same_answers(actual: Any, expected: Any, label: str = "") -> None:
+    """Check that the result of a query is that of the oracle, to the last bit and in the same order.
+
+    Parameters
+    ----------
+    actual, expected : array_like, or tuple of them
+        What a query of an index returns, and what the function of that name here does: rows and offsets, perhaps with
+        distances; or one row of values for each query.
+    label : str
+        What was compared (scene, seed, class), put first in the message.
+
+    Raises
+    ------
+    AssertionError
+        Names the first query whose result differs, and both results.
+
+    Examples
+    --------
+    >>> assert_same_answers(([0, 2, 1], [0, 2, 3]), ([0, 2, 1], [0, 2, 3]))
+    >>> assert_same_answers(([0, 2], [0, 2, 2]), ([0, 2, 1], [0, 2, 3]), "two queries")
+    Traceback (most recent call last):
+    AssertionError: two queries: query 1: [] where [1] was expected; 1 of 2 queries differ
+    """
+    head = f"{label}: " if label else ""
+    found, wanted = split_by_query(actual), split_by_query(expected)
+    if len(found) != len(wanted):
+        raise AssertionError(f"{head}results of {len(found)} queries where {len(wanted)} were expected")
+    differ = [
+        number
+        for number, (one, other) in enumerate(zip(found, wanted, strict=True))
+        if len(one) != len(other) or not all(map(np.array_equal, one, other))
+    ]
+    if differ:
+        one, other = (" at ".join(map(shortened, results[differ[0]])) for results in (found, wanted))
+        raise AssertionError(
+            f"{head}query {differ[0]}: {one} where {other} was expected; {len(differ)} of {len(wanted)} queries differ"
+        )
+
+
+def split_by_query(results: Any) -> list[tuple[NDArray[Any], ...]]:
+    """Give for each query its part of every array."""
+    parts = [np.asarray(part) for part in results] if isinstance(results, tuple) else [np.asarray(results)]
+    if len(parts) == 1 or np.issubdtype(parts[1].dtype, np.floating):
+        return list(zip(*parts, strict=True))
+    rows, offsets, *more = parts
+    if (
+        offsets[:1].tolist() != [0]
+        or (np.diff(offsets) < 0).any()
+        or any(len(part) != offsets[-1] for part in (rows, *more))
+    ):
+        raise AssertionError(f"offsets {shortened(offsets)} do not divide {len(rows)} rows")
+    return [tuple(part[begin:end] for part in (rows, *more)) for begin, end in pairwise(offsets)]
+
+
+def shortened(values: NDArray[Any]) -> str:
+    """Write the first numbers of an array, in full precision."""
+    few = values.tolist()
+    return str(few) if not isinstance(few, list) or len(few) <= SHOWN else f"{str(few[:SHOWN])[:-1]}, ...]"

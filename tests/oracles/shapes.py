@@ -1,9 +1,8 @@
-"""The narrow phase by plain NumPy, one pair at a time: slow, short, and independent of the core.
+"""The narrow phase in plain NumPy, one pair at a time: slow, short, and independent of the core.
 
-A shape is taken as parts, each the convex hull of a few points and all within a radius of it. How far two of them are
-apart, or how deep in each other, is one number: the largest gap that they leave in any direction. It is found where
-points, edges or faces face each other, so it is enough to try the directions between points, across edges, and across
-pairs of edges.
+A shape is a list of parts, each the convex hull of a few points and everything within a radius of it. The signed
+distance of two parts is the largest gap between them along any direction. That direction joins two points, is normal to
+an edge or a face, or is normal to an edge of each, so these are tried.
 """
 
 from __future__ import annotations
@@ -19,7 +18,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Part", "parts_of", "shape_distance"]
+__all__ = ["Part", "parts_of", "shape_distance", "shapes_touch"]
+
+ROUNDING = 1e-12  # of a signed distance computed here, relative to the coordinates
 
 
 class Part(NamedTuple):
@@ -38,21 +39,21 @@ class Part(NamedTuple):
 
 
 def parts_of(shape: Shape, position: ArrayLike, rotation: Any = None) -> list[Part]:
-    """Take one placed shape apart.
+    """Split one placed shape into convex parts.
 
     Parameters
     ----------
     shape : Shape
-        One, not a row of them, and no mesh.
+        One shape, not a row of them, and no mesh.
     position : array_like, shape (d,)
-        Where its actor is.
+        Position of its body.
     rotation : float or array_like of shape (4,), optional
-        How its actor is turned.
+        Rotation of its body.
 
     Returns
     -------
     list of Part
-        One, or those of a compound.
+        One part, or those of a compound.
 
     Examples
     --------
@@ -64,7 +65,7 @@ def parts_of(shape: Shape, position: ArrayLike, rotation: Any = None) -> list[Pa
 
 
 def shape_distance(first: list[Part], second: list[Part]) -> float:
-    """Say how far apart two placed shapes are: below 0, minus the length of the shortest way out of each other.
+    """Compute the signed distance of two placed shapes; negative is minus the penetration depth.
 
     Parameters
     ----------
@@ -85,8 +86,29 @@ def shape_distance(first: list[Part], second: list[Part]) -> float:
     return min(_gap(a.points, b.points) - a.radius - b.radius for a in first for b in second)
 
 
+def shapes_touch(first: list[Part], second: list[Part]) -> bool:
+    """Tell whether two placed shapes overlap or touch; a gap as small as the rounding of this oracle counts as none.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> disc, dot, far = (parts_of(shape, (x, 0)) for shape, x in ((bp.Circle(1), 0), (bp.Point(), 1), (bp.Point(), 2)))
+    >>> shapes_touch(disc, dot), shapes_touch(disc, far)
+    (True, False)
+    """
+    return any(_parts_touch(one, other) for one in first for other in second)
+
+
+def _parts_touch(first: Part, second: Part) -> bool:
+    slack = first.radius + second.radius + ROUNDING * max(1.0, np.abs(first.points).max(), np.abs(second.points).max())
+    gaps = np.maximum(
+        first.points.min(axis=0) - second.points.max(axis=0), second.points.min(axis=0) - first.points.max(axis=0)
+    )
+    return bool((gaps <= slack).all()) and _gap(first.points, second.points) <= slack
+
+
 def _gap(first: Floats, second: Floats) -> float:
-    """Give the distance of the hulls of two sets of points, or minus their depth in each other."""
+    """Compute the signed distance of the convex hulls of two sets of points."""
     dimension = first.shape[1]
     points = np.unique((second[np.newaxis] - first[:, np.newaxis]).reshape(-1, dimension), axis=0)
     edges = _distinct(np.concatenate([_between(first), _between(second)]))
@@ -111,14 +133,14 @@ def _gap(first: Floats, second: Floats) -> float:
 
 
 def _between(points: Floats) -> Floats:
-    """Give the way from each point to each behind it."""
+    """Compute the vector from each point to each that follows it."""
     one, two = np.triu_indices(len(points), 1)
     result: Floats = points[two] - points[one]
     return result
 
 
 def _distinct(vectors: Floats) -> Floats:
-    """Leave out vectors along others."""
+    """Drop vectors that are parallel to another."""
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = vectors[length[:, 0] > 0] / length[length[:, 0] > 0]
     leading = np.take_along_axis(units, np.abs(units).argmax(axis=1)[:, np.newaxis], axis=1)
@@ -134,7 +156,7 @@ def _placed_parts(shape: Any, frames: list[tuple[Any, Floats]]) -> list[Part]:
     if hasattr(shape, "parts"):
         return [placed for part in shape.parts for placed in _placed_parts(part, frames)]
     own = _own_points(shape, len(frames[0][1]))
-    stays = type(shape).__name__ in ("Rectangle", "Box")  # along the axes, whatever turns its middle
+    stays = type(shape).__name__ in ("Rectangle", "Box")  # a rotation moves its center only
     points = np.zeros((1, own.shape[1])) if stays else own
     for rotation, shift in frames:
         points = _turned(points, rotation) + shift
@@ -142,7 +164,7 @@ def _placed_parts(shape: Any, frames: list[tuple[Any, Floats]]) -> list[Part]:
 
 
 def _own_points(shape: Any, dimension: int) -> Floats:
-    """Give the points of a shape before it is turned or moved."""
+    """Give the points of a shape in its own frame."""
     for name in ("corners", "points"):
         if hasattr(shape, name):
             return np.asarray(getattr(shape, name))
@@ -157,7 +179,7 @@ def _own_points(shape: Any, dimension: int) -> Floats:
 
 
 def _turned(points: Floats, rotation: Any) -> Floats:
-    """Turn points: by a complex number, or by a quaternion, in two cross products."""
+    """Rotate points by an angle (2-D) or a quaternion (3-D)."""
     if rotation is None:
         return points
     if points.shape[1] == 2:

@@ -1,11 +1,11 @@
-"""What a world must say, the plain way: every pair of things tried with NumPy, and an account of the events.
+"""The events of a world in plain NumPy: every pair of bodies tested, and an account of what enters, stays and exits.
 
-Nothing here is clever, so that it can be checked by reading, and nothing asks the core. A shape is a **rounded box**: a
-box, and everything within a radius of it. A ball is a point with a radius, a rectangle is a box without one. For other
-shapes, hand over a predicate of your own. O(n**2) time for n things. Input is not checked.
+A shape is a **rounded box** here: a box, and everything within a radius of it. A ball is a point with a radius, an
+unrotated rectangle is a box with radius 0. For other shapes, pass a predicate. O(n**2) time for n bodies. Input is not
+checked.
 
-`touching` says what touches; `EventBook` what enters, stays and exits when that changes; `PlainWorld` does what
-`broadphase.World` does between them: it moves things, and knows where they were last seen.
+`touching` finds the pairs that touch, `EventBook` turns them into events, and `PlainWorld` does what `broadphase.World`
+does between them: it moves bodies, and knows where each was last seen.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     Pairs = NDArray[np.int32]
 
 ALL_BITS = 2**64 - 1
-EVERY_KIND = ("dynamic", "static", "kinematic")
+BODY_TYPES = ("dynamic", "static", "kinematic")
 
 
 def touching(boxes: ArrayLike, radii: ArrayLike = 0.0, *, period: ArrayLike | None = None, **filters: Any) -> Pairs:
-    """Find the rounded boxes that touch or overlap, by trying every pair.
+    """Find the rounded boxes that touch or overlap, by testing every pair.
 
     Parameters
     ----------
     boxes : array_like, shape (n, 2, d)
         Lower and upper corners.
     radii : array_like, shape (n,), or float
-        How far each shape reaches beyond its box.
+        Distance by which each shape extends beyond its box.
     period : array_like, shape (d,), optional
-        Of a periodic world: things also touch if one of them does so moved by this, back or forth, along any axes.
+        Size of a periodic world: bodies also touch if they do after one is shifted by this along any axes.
     **filters
         `layer`, `mask`, `group`, `static`, `ignore_pairs`, as in `broadphase.pairs`.
 
@@ -51,8 +51,7 @@ def touching(boxes: ArrayLike, radii: ArrayLike = 0.0, *, period: ArrayLike | No
     --------
     Two balls that touch, and a rectangle that touches the second of them.
 
-    >>> from broadphase.testing import world_oracle
-    >>> world_oracle.touching([[[0, 0], [0, 0]], [[2, 0], [2, 0]], [[3, 0], [5, 9]]], radii=[1, 1, 0])
+    >>> touching([[[0, 0], [0, 0]], [[2, 0], [2, 0]], [[3, 0], [5, 9]]], radii=[1, 1, 0])
     array([[0, 1],
            [1, 2]], dtype=int32)
     """
@@ -70,7 +69,7 @@ def touching(boxes: ArrayLike, radii: ArrayLike = 0.0, *, period: ArrayLike | No
 
 
 def rounded_boxes_meet(first: Any, second: Any, first_radii: Any, second_radii: Any) -> NDArray[np.bool_]:
-    """Tell for each k whether rounded box k of one set, cores (m, 2, d), touches that of another."""
+    """Tell for each k whether rounded box k of one set, given by boxes (m, 2, d) and radii, touches that of another."""
     gaps = np.maximum(np.maximum(first[:, 0] - second[:, 1], second[:, 0] - first[:, 1]), 0.0)
     squared = np.zeros(len(gaps))
     for axis in range(gaps.shape[1]):
@@ -82,7 +81,7 @@ def rounded_boxes_meet(first: Any, second: Any, first_radii: Any, second_radii: 
 
 
 class Events(NamedTuple):
-    """What a step must tell: pairs of rows in lexicographic order, and the handles that those of `exit` had."""
+    """What a step must report: pairs of rows in lexicographic order, and the handles of the pairs in `exit`."""
 
     enter: Pairs
     stay: Pairs
@@ -91,18 +90,17 @@ class Events(NamedTuple):
 
 
 class EventBook:
-    """An account of the events: from what touches, step by step, to what enters, stays and exits.
+    """Turns the pairs that touch, step by step, into the pairs that enter, stay and exit.
 
-    Things are told apart by their handles, ``generation << 32 | row``, so a row that is used again is another thing.
+    Bodies are told apart by their handles, ``generation << 32 | row``: a row that is used again is another body.
 
     Examples
     --------
-    >>> from broadphase.testing.world_oracle import EventBook
     >>> book = EventBook()
     >>> book.step([[0, 1]], {0: 1 << 32 | 0, 1: 1 << 32 | 1}).enter.tolist()
     [[0, 1]]
 
-    Row 1 is another thing now: one pair of the two rows has ended, and another has begun.
+    Row 1 is another body now, so one pair of the two rows exits and another enters.
 
     >>> events = book.step([[0, 1]], {0: 1 << 32 | 0, 1: 2 << 32 | 1})
     >>> events.exit.tolist(), events.enter.tolist(), events.stay.tolist()
@@ -113,16 +111,16 @@ class EventBook:
         self.standing: set[tuple[int, int]] = set()
 
     def step(self, pairs: Any, handles: Mapping[int, int]) -> Events:
-        """Take the pairs of rows that touch now, and who the rows are."""
+        """Take the pairs of rows that touch now, and the handle of each row."""
         now = {(handles[int(one)], handles[int(other)]) for one, other in pairs}
-        began, lasting, ended = now - self.standing, now & self.standing, self.standing - now
+        enter, stay, exit_ = now - self.standing, now & self.standing, self.standing - now
         self.standing = now
-        named = sorted(ended, key=rows_of)
-        return Events(as_rows(began), as_rows(lasting), as_rows(ended), np.array(named, np.int64).reshape(-1, 2))
+        named = sorted(exit_, key=rows_of)
+        return Events(as_rows(enter), as_rows(stay), as_rows(exit_), np.array(named, np.int64).reshape(-1, 2))
 
 
 def rows_of(handles: Iterable[int]) -> list[int]:
-    """Give the rows that handles name, or named."""
+    """Give the rows of handles."""
     return [handle & 0xFFFF_FFFF for handle in handles]
 
 
@@ -132,23 +130,23 @@ def as_rows(pairs: Iterable[tuple[int, int]]) -> Pairs:
 
 
 @dataclass
-class Thing:
-    """One thing in a plain world. `shape` is for a predicate of your own."""
+class Body:
+    """One body of a plain world. `shape` is for a predicate."""
 
     handle: int
     position: NDArray[np.float64]
-    half: Any = 0.0  # half the size of its box
+    half: Any = 0.0  # of the size of its box
     radius: float = 0.0
     velocity: Any = 0.0
     rotation: Any = 0.0
     shape: Any = None
-    kind: str = "dynamic"
+    body_type: str = "dynamic"
     layer: int = 1
     mask: int = ALL_BITS
     group: int = 0
-    every: int = 1
+    update_interval: int = 1
     asleep: bool = False
-    is_put: bool = False  # by hand, and not seen there yet
+    is_put: bool = False  # moved by the user, and not seen there yet
     seen: Any = field(init=False)  # position and rotation
     core: Any = field(init=False)
 
@@ -156,81 +154,80 @@ class Thing:
         self.look()
 
     def look(self) -> None:
-        """See where it is."""
+        """Take its pose as the one seen."""
         self.seen, self.is_put = (np.array(self.position, np.float64), np.array(self.rotation)), False
         self.core = np.stack([self.seen[0] - self.half, self.seen[0] + self.half])
 
     @property
     def moves(self) -> bool:
-        """Whether steps move it and look at it."""
-        return self.kind != "static" and not self.asleep
+        """Whether a step moves it."""
+        return self.body_type != "static" and not self.asleep
 
 
 class PlainWorld:
-    """Things by row, and what steps make of them.
+    """Bodies by row, and the events of each step.
 
     Parameters
     ----------
     overlap : callable, optional
-        ``overlap(first, second)``: tell for each k whether thing ``first[k]`` touches thing ``second[k]``, two lists of
-        `Thing`, where `seen` says. Unset: as rounded boxes.
+        ``overlap(first, second)``: tell for each k whether body ``first[k]`` touches body ``second[k]``, two lists of
+        `Body`, each at its pose in `seen`. Default: as rounded boxes.
 
     Examples
     --------
-    >>> from broadphase.testing.world_oracle import PlainWorld, Thing
     >>> world = PlainWorld()
     >>> for row, x in enumerate([0.0, 3.0]):
-    ...     world.things[row] = Thing(handle=1 << 32 | row, position=[x, 0.0], radius=1.0, velocity=[-x, 0.0])
+    ...     world.bodies[row] = Body(handle=1 << 32 | row, position=[x, 0.0], radius=1.0, velocity=[-x, 0.0])
     >>> world.step(0.25).enter.tolist(), world.step(0.25).enter.tolist()
     ([], [[0, 1]])
     """
 
-    def __init__(self, overlap: Callable[[list[Thing], list[Thing]], NDArray[np.bool_]] | None = None) -> None:
-        self.things: dict[int, Thing] = {}
+    def __init__(self, overlap: Callable[[list[Body], list[Body]], NDArray[np.bool_]] | None = None) -> None:
+        self.bodies: dict[int, Body] = {}
         self.ignored: set[tuple[int, int]] = set()
         self.book = EventBook()
         self.number = 0
         self._overlap = overlap
 
     def remove(self, row: int) -> None:
-        """Take a thing out, and forget which pairs of it are ignored."""
-        del self.things[row]
+        """Remove a body, and the ignored pairs it is in."""
+        del self.bodies[row]
         self.ignored = {pair for pair in self.ignored if row not in pair}
 
     def step(self, dt: float) -> Events:
-        """Move what moves, look at what is to be looked at in this step, and say what that changes."""
+        """Move the bodies that move, see those whose turn it is, and give the events."""
         self.number += 1
-        for row, thing in self.things.items():
-            if thing.is_put:
-                thing.look()
-            if thing.moves:
-                thing.position = thing.position + np.multiply(thing.velocity, dt)
-                if (self.number + row) % thing.every == 0:
-                    thing.look()
-        return self.book.step(self.touching(), {row: thing.handle for row, thing in self.things.items()})
+        for row, body in self.bodies.items():
+            if body.is_put:
+                body.look()
+            if body.moves:
+                body.position = body.position + np.multiply(body.velocity, dt)
+                if (self.number + row) % body.update_interval == 0:
+                    body.look()
+        return self.book.step(self.touching(), {row: body.handle for row, body in self.bodies.items()})
 
     def refresh(self) -> None:
-        """Look at everything that moves, without a step."""
-        for thing in self.things.values():
-            if thing.moves or thing.is_put:
-                thing.look()
+        """See every body that moves, without a step."""
+        for body in self.bodies.values():
+            if body.moves or body.is_put:
+                body.look()
 
     def touching(self) -> Pairs:
-        """Find the pairs of rows that touch where things were last seen."""
-        rows = np.array(sorted(self.things), np.int32)
-        things = [self.things[row] for row in rows.tolist()]
-        if len(things) < 2:
+        """Find the pairs of rows that touch where the bodies were last seen."""
+        rows = np.array(sorted(self.bodies), np.int32)
+        bodies = [self.bodies[row] for row in rows.tolist()]
+        if len(bodies) < 2:
             return np.empty((0, 2), np.int32)
         filters = {
-            "layer": np.array([thing.layer for thing in things], np.uint64),
-            "mask": np.array([thing.mask for thing in things], np.uint64),
-            "group": np.array([thing.group for thing in things]),
-            "static": np.array([thing.kind == "static" for thing in things]),
+            "layer": np.array([body.layer for body in bodies], np.uint64),
+            "mask": np.array([body.mask for body in bodies], np.uint64),
+            "group": np.array([body.group for body in bodies]),
+            "static": np.array([body.body_type == "static" for body in bodies]),
             "ignore_pairs": np.searchsorted(rows, np.array(sorted(self.ignored), np.int64).reshape(-1, 2)),
         }
         if self._overlap is None:
-            return rows[touching([thing.core for thing in things], [thing.radius for thing in things], **filters)]
-        i, j = np.triu_indices(len(things), 1)
+            return rows[touching([body.core for body in bodies], [body.radius for body in bodies], **filters)]
+        i, j = np.triu_indices(len(bodies), 1)
         keep = allowed(i, j, False, **filters)
-        keep[keep] = self._overlap([things[k] for k in i[keep]], [things[k] for k in j[keep]])
+        keep[keep] = self._overlap([bodies[k] for k in i[keep]], [bodies[k] for k in j[keep]])
         return rows[np.stack([i[keep], j[keep]], axis=1)]
