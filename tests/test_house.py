@@ -1,6 +1,7 @@
 """The house is in order: one version, one door to the core, documented names, pins that agree."""
 
 import ast
+import graphlib
 import importlib
 import importlib.metadata
 import importlib.util
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,75 @@ def test_compiled_module_is_imported_in_one_file_only():
     assert [path.name for path in doors] == ["_native.py"]
 
 
+def statements_run_by_an_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """What runs when a module is imported: everything outside functions, and not what only type checkers read."""
+    for node in body:
+        if isinstance(node, ast.If):
+            if "TYPE_CHECKING" not in ast.unparse(node.test):
+                yield from statements_run_by_an_import(node.body)
+            yield from statements_run_by_an_import(node.orelse)
+        elif isinstance(node, ast.Try):
+            handlers = [statement for handler in node.handlers for statement in handler.body]
+            yield from statements_run_by_an_import([*node.body, *handlers, *node.orelse, *node.finalbody])
+        elif isinstance(node, ast.With | ast.ClassDef):
+            yield from statements_run_by_an_import(node.body)
+        else:
+            yield node
+
+
+def imports_between_files(files: dict[str, Path]) -> dict[str, set[str]]:
+    """Give for each module those it imports when it is imported; `from package import module` is one of the module."""
+    graph: dict[str, set[str]] = {}
+    for name, path in files.items():
+        package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+        names = set()
+        for node in statements_run_by_an_import(ast.parse(path.read_text("utf-8")).body):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                above = package[: len(package) - node.level + 1] if node.level else []
+                base = ".".join([*above, *([node.module] if node.module else [])])
+                members = {f"{base}.{alias.name}" for alias in node.names}
+                names |= members & files.keys()
+                if members - files.keys():
+                    names.add(base)
+        graph[name] = (names & files.keys()) - {name}
+    return graph
+
+
+def modules_under(folder: Path) -> dict[str, Path]:
+    parts = {path: path.relative_to(folder).with_suffix("").parts for path in folder.rglob("*.py")}
+    return {".".join(part[:-1] if part[-1] == "__init__" else part): path for path, part in parts.items()}
+
+
+def circle_of_imports(folder: Path) -> list[str]:
+    try:
+        graphlib.TopologicalSorter(imports_between_files(modules_under(folder))).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_files_of_the_package_import_each_other_in_no_circle():
+    assert circle_of_imports(ROOT / "src") == []
+
+
+def test_circle_of_imports_is_found_through_packages_and_relative_imports(tmp_path):
+    files = {
+        "p/__init__.py": "from p.a import one",
+        "p/a.py": "from .q import b\nif TYPE_CHECKING:\n    from p import b\n",
+        "p/q/__init__.py": "",
+        "p/q/b.py": "try:\n    from ..c import two\nexcept ImportError:\n    pass\n",
+        "p/c.py": "def later():\n    import p.a\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert circle_of_imports(tmp_path) == []
+    (tmp_path / "p/c.py").write_text("import p.a\n")
+    assert set(circle_of_imports(tmp_path)) == {"p.a", "p.q.b", "p.c"}
+
+
 def test_core_outside_the_bindings_never_sees_python():
     for path in SOURCES:
         if path.suffix != ".py" and "bindings" not in path.parts:
@@ -93,6 +164,13 @@ def test_import_of_the_package_brings_numpy_and_nothing_else():
     brought = {name.partition(".")[0] for name in modules}
     assert not {f"broadphase.{part}" for part in ("cli", "io", "testing")} & set(modules)
     assert brought - {"broadphase", "numpy"} <= set(sys.stdlib_module_names), "import broadphase is to stay quick"
+
+
+def test_installed_package_holds_no_benchmark_and_no_oracle_of_our_tests():
+    installed = Path(bp.__file__).parent
+    names = {path.relative_to(installed).as_posix() for path in installed.rglob("*") if "__pycache__" not in path.parts}
+    assert {name for name in names if "oracle" in name} == {"testing/oracle.py"}
+    assert not {name for name in names if re.search(r"bench|peer|contest|(^|/)tests?(/|$)|test_", name)}
 
 
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="for free-threaded Python")
