@@ -8,8 +8,8 @@ import pytest
 from broadphase.demo import Simulation, meshes
 from broadphase.demo.cameras import matrix_of, viewpoint
 from broadphase.demo.colours import APART, CELLS, TOUCHING, colours_of_cells, css, linear
-from broadphase.demo.figures_html import as_html
-from broadphase.demo.overlays import edges_of
+from broadphase.demo.drawing import edges_of
+from broadphase.demo.panel import as_html
 from broadphase.demo.scenes import SCENES, scene_named
 
 NAMES = [scene.name for scene in SCENES]
@@ -34,29 +34,30 @@ def test_html_shows_every_figure(method):
         assert f'id="bp-{name}"' in text
     assert "&lt;Title&gt;" in text
     assert "a &amp; b" in text
-    assert ("all against all</p>" in text) == (method == "brute_force")
+    assert ("no test saved</p>" in text) == (method == "brute_force")
     assert "fewer tests" in text or method == "brute_force"
     assert ">paused<" in text
     assert "drawn" not in text
 
 
 SOLIDS = {
-    "box": meshes.box(),
-    "ball": meshes.ball(2),
-    "octahedron": meshes.ball(0),
-    "capsule": meshes.capsule(),
-    "knot": meshes.knot(),
+    "box": meshes.box,
+    "ball": lambda: meshes.ball(2),
+    "coarse ball": lambda: meshes.ball(1),
+    "capsule": meshes.capsule,
+    "coarse capsule": lambda: meshes.capsule(0.4, 8),
+    "knot": meshes.knot,
 }
 
 
 @pytest.mark.parametrize("name", SOLIDS)
-def test_solids_are_closed_and_look_outwards(name):
-    vertices, faces = SOLIDS[name]
+def test_solids_are_closed_and_face_outwards(name):
+    pytest.importorskip("trimesh")
+    vertices, faces = SOLIDS[name]()
     assert (vertices.dtype, faces.dtype) == (np.float32, np.uint32)
     corners = vertices[faces].astype(float)
     _, same = np.unique(vertices.round(5), axis=0, return_inverse=True)
     edges = same.reshape(-1)[faces][:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
-    edges = edges[edges[:, 0] != edges[:, 1]]  # the poles of the capsule
     there, back = (set(map(tuple, way.tolist())) for way in (edges, edges[:, ::-1]))
     assert there == back
     volume = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum() / 6
@@ -68,12 +69,23 @@ def test_solids_are_closed_and_look_outwards(name):
         assert np.abs(vertices).max() < 10
 
 
-@pytest.mark.parametrize("mesh", [meshes.tile(), meshes.disc()])
-def test_flat_solids_look_upwards(mesh):
-    vertices, faces = mesh
+def test_capsule_is_straight_between_its_ends():
+    pytest.importorskip("trimesh")
+    x, y, z = meshes.capsule(share=0.3).vertices.T.astype(float)
+    assert np.hypot(x, z)[np.abs(y) < 0.2 + 1e-6] == pytest.approx(0.5)
+    ends = np.abs(y) > 0.2 + 1e-6
+    assert ends.any()
+    assert np.hypot(np.hypot(x, z) / 0.5, (np.abs(y) - 0.2) / 0.3)[ends] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("make", [meshes.tile, meshes.disc])
+def test_flat_solids_have_no_face_below(make):
+    pytest.importorskip("trimesh")
+    vertices, faces = make()
     corners = vertices[faces].astype(float)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     assert (normals[:, 2] >= -1e-9).all()
+    assert normals[:, 2].max() > 0
     assert np.abs(vertices).max() == pytest.approx(0.5)
 
 

@@ -14,8 +14,7 @@ import pytest
 
 from broadphase import MissingExtraError, cli
 from broadphase.demo import start_demo
-from broadphase.demo.mesh_files import read_triangles
-from broadphase.demo.meshes import Triangles, ball
+from broadphase.demo.meshes import Triangles, ball, read_triangles
 
 pytest.importorskip("viser")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -94,15 +93,15 @@ def test_every_control_does_something(page):
     until(lambda: simulation.speed == 0.5)
     controls.cells.value = controls.contacts.value = True
     controls.method.value = "linear_tree"
-    until(lambda: {"cells", "normals", "points of contact"} <= set(page._overlays._handles))
+    until(lambda: {"cells", "normals", "contact points"} <= set(page._overlays._handles))
     controls.colour.value = "cell"
     controls.cells.value = controls.contacts.value = False
-    until(lambda: not {"cells", "normals", "points of contact"} & set(page._overlays._handles))
-    controls.ask.value = "box"
-    until(lambda: "box asks" in page._overlays._handles)
-    controls.ask.value = "ball"
-    until(lambda: "ball asks" in page._overlays._handles and "box asks" not in page._overlays._handles)
-    controls.ask.value = "nothing"
+    until(lambda: not {"cells", "normals", "contact points"} & set(page._overlays._handles))
+    controls.query.value = "box"
+    until(lambda: "query box" in page._overlays._handles)
+    controls.query.value = "ball"
+    until(lambda: "query ball" in page._overlays._handles and "query box" not in page._overlays._handles)
+    controls.query.value = "none"
     until(lambda: page._pointing._probe is None)
     controls.size.value, controls.speed.value, controls.colour.value = 1.0, 1.0, "state"
 
@@ -111,12 +110,12 @@ def test_click_and_rectangle_say_what_they_found(page):
     page.controls.pause.value = True
     until(lambda: page.simulation.paused)
     simulation = page.simulation
-    place = simulation.stage.places(simulation.rows)[0]
+    place = simulation.stage.positions(simulation.rows)[0]
     eye = place + np.array([0, 0, 9])
-    page.wish("click", lambda: page._pointing.click(SimpleNamespace(ray_origin=eye, ray_direction=[0, 0, -1])))
+    page.request("click", lambda: page._pointing.click(SimpleNamespace(ray_origin=eye, ray_direction=[0, 0, -1])))
     until(lambda: answer(page).startswith("The ray hit rectangles"))
     until(lambda: "label" in page._overlays._handles)
-    page.wish("click", lambda: page._pointing.click(SimpleNamespace(ray_origin=eye, ray_direction=[0, 0, 1])))
+    page.request("click", lambda: page._pointing.click(SimpleNamespace(ray_origin=eye, ray_direction=[0, 0, 1])))
     until(lambda: answer(page) == "The ray hit nothing.")
     camera = SimpleNamespace(
         position=np.array([0.0, 0, 12]),
@@ -126,10 +125,10 @@ def test_click_and_rectangle_say_what_they_found(page):
         aspect=1.0,
     )
     event = SimpleNamespace(screen_min=(0.0, 0.0), screen_max=(1.0, 1.0), client=SimpleNamespace(camera=camera))
-    page.wish("select", lambda: page._pointing.select(event))
-    until(lambda: answer(page) == f"{len(simulation.rows):,} things are in the rectangle.")
+    page.request("select", lambda: page._pointing.select(event))
+    until(lambda: answer(page) == f"{len(simulation.rows):,} bodies are in the rectangle.")
     event.screen_max = (0.0, 0.0)
-    page.wish("select", lambda: page._pointing.select(event))
+    page.request("select", lambda: page._pointing.select(event))
 
 
 def test_all_scenes_are_shown_one_after_the_other(page):
@@ -138,9 +137,9 @@ def test_all_scenes_are_shown_one_after_the_other(page):
         until(lambda title=title: page.simulation.scene.title == title and title in page._figures.content)
         number = page.simulation.frame.number if page.simulation.frame else 0
         until(lambda number=number: page.simulation.frame and page.simulation.frame.number > number + 2)
-    page.controls.ask.value = "ball"
-    until(lambda: "asked" in page._overlays._handles)
-    page.controls.ask.value = "nothing"
+    page.controls.query.value = "ball"
+    until(lambda: "queried" in page._overlays._handles)
+    page.controls.query.value = "none"
     page.controls.scene.value = "1000 rectangles"
     until(lambda: page.simulation.scene.name == "rectangles")
 
@@ -201,8 +200,8 @@ def test_meshes_that_are_too_much(monkeypatch):
     vertices, faces = ball(1)
     content = trimesh.Trimesh(vertices, faces).export(file_type="ply")
     assert len(read_triangles("ball.ply", content).faces) == len(faces)
-    monkeypatch.setattr("broadphase.demo.mesh_files.MOST_TRIANGLES", 5)
-    with pytest.raises(ValueError, match="shows 5 at the most"):
+    monkeypatch.setattr("broadphase.demo.meshes.MOST_TRIANGLES", 5)
+    with pytest.raises(ValueError, match="shows at most 5"):
         read_triangles("ball.ply", content)
 
 
@@ -215,7 +214,7 @@ def test_command_lists_scenes(capsys):
 
 def test_command_refuses_what_is_not_there(capsys):
     assert cli.main(["demo", "nowhere", "--no-browser"]) == 1
-    assert "no scene 'nowhere'" in capsys.readouterr().err
+    assert "unknown scene 'nowhere'" in capsys.readouterr().err
     assert cli.main(["demo", "--mesh", "nowhere.stl", "--no-browser"]) == 1
     assert "nowhere.stl" in capsys.readouterr().err
 

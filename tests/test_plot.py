@@ -14,7 +14,7 @@ from matplotlib.collections import EllipseCollection, LineCollection, PolyCollec
 from matplotlib.colors import to_hex  # noqa: E402
 
 from broadphase.plotting import ink  # noqa: E402
-from broadphase.plotting.solids import hull_faces, unit_form  # noqa: E402
+from broadphase.plotting.pieces import hull_faces, unit_form  # noqa: E402
 
 BOXES = np.array([[[0, 0], [2, 2]], [[1, 1], [3, 3]], [[5, 0], [6, 1]]], np.float64)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.plotting.pieces import quaternions_of, turns_of
+from broadphase.plotting.pieces import quaternions_of, rotation_matrices
 from cases import run_script
 
 
@@ -126,5 +126,5 @@ def test_quaternions_are_those_of_the_matrices():
     given = np.random.default_rng(5).normal(size=(50, 4))
     given = np.concatenate([given, np.eye(4)])
     given /= np.linalg.norm(given, axis=1, keepdims=True)
-    found = quaternions_of(turns_of(given))[:, [3, 0, 1, 2]]
+    found = quaternions_of(rotation_matrices(given))[:, [3, 0, 1, 2]]
     assert np.allclose(np.abs((found * given).sum(axis=1)), 1.0)

@@ -1,4 +1,4 @@
-"""Draw the moving picture and the still of the demo: what its page shows in Chromium.
+"""Draw the animation and the still picture of the demo: its page as Chromium shows it.
 
     python docs/images/draw_demo.py
 
@@ -28,24 +28,24 @@ sys.path.insert(0, str(HERE.parents[1] / "tests" / "browser"))
 from watching import FLAGS, WAIT, Watched, chromium  # noqa: E402
 
 VIEW = {"width": 1200, "height": 640}
-WIDTH = 900  # pixels of the moving picture
+WIDTH = 900  # of the animation, in pixels
 STEPS = 6  # of the world between two frames: a tenth of a second
 MOST_BYTES = 1_500_000
-# The tale: so many frames each, with a method, with or without its cells.
-TALE = ((14, "brute_force", False), (14, "auto", False), (14, "octree", True))
-# Frames are taken one by one, so nobody can say how many there are in a second; and the browser draws in software.
+# What the animation shows: a number of frames, the method, with or without its cells.
+SEQUENCE = ((14, "brute_force", False), (14, "auto", False), (14, "octree", True))
+# Hidden: frames per second mean nothing here, as frames are taken one by one; and the browser draws in software.
 STYLE = "#webgl-software-rendering, tr:has(#bp-fps) { display: none }"
 
 
 class ByHand(Simulation):
-    """A simulation that does some steps when it is told to, and goes by the seconds of its world."""
+    """A simulation that steps on request, and takes the seconds of its world for the time."""
 
     def __init__(self, scene: str, **options: Any) -> None:
         self._seconds, self._wanted = 0.0, 1
         super().__init__(scene, clock=lambda: self._seconds, **options)
 
     def tick(self) -> bp.Frame | None:
-        """Do a step, if one is wanted."""
+        """Do the steps that were requested."""
         frame = None
         while self._wanted > 0:
             self._wanted -= 1
@@ -54,13 +54,13 @@ class ByHand(Simulation):
         return frame
 
     def go_on(self, steps: int) -> None:
-        """Want some steps."""
+        """Request some steps."""
         self._wanted = steps
 
 
 @contextmanager
 def showing(simulation: Simulation) -> Iterator[DemoPage]:
-    """Have a page as long as it is needed."""
+    """Provide a page, and stop it afterwards."""
     page = DemoPage(simulation)
     try:
         yield page
@@ -69,9 +69,9 @@ def showing(simulation: Simulation) -> Iterator[DemoPage]:
 
 
 def take(page: DemoPage, tab: Watched) -> Image.Image:
-    """Do some steps, and take a picture once the page shows them."""
+    """Step, and take a picture once the page shows the result."""
     received = tab.bytes_received
-    page.wish("step", lambda: page.simulation.go_on(STEPS))
+    page.request("step", lambda: page.simulation.go_on(STEPS))
     while tab.bytes_received == received:
         tab.page.wait_for_timeout(20)
     tab.page.wait_for_timeout(400)
@@ -79,7 +79,7 @@ def take(page: DemoPage, tab: Watched) -> Image.Image:
 
 
 def open_page(browser: Any, page: DemoPage) -> Watched:
-    """Open the page in a tab, and wait until it shows something."""
+    """Open the page in a tab, and wait until it shows figures."""
     tab = Watched(browser.new_page(viewport=VIEW))
     tab.page.set_default_timeout(WAIT)
     tab.page.goto(page.url)
@@ -90,8 +90,8 @@ def open_page(browser: Any, page: DemoPage) -> Watched:
     return tab
 
 
-def write_moving(frames: list[Image.Image], path: Path) -> None:
-    """Write as good a picture as the bytes allow."""
+def write_animation(frames: list[Image.Image], path: Path) -> None:
+    """Write the animation in the best quality that fits into the bytes allowed."""
     for quality in range(80, 10, -10):
         frames[0].save(path, save_all=True, append_images=frames[1:], duration=100, loop=0, quality=quality, method=4)
         if path.stat().st_size <= MOST_BYTES:
@@ -107,17 +107,17 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
 
-        with showing(ByHand("rectangles", method=TALE[0][1], size=0.6)) as page:
+        with showing(ByHand("rectangles", method=SEQUENCE[0][1], size=0.6)) as page:
             tab = open_page(browser, page)
             frames = []
-            for count, method, cells in TALE:
+            for count, method, cells in SEQUENCE:
                 page.controls.method.value, page.controls.cells.value = method, cells
                 take(page, tab)
                 frames += [take(page, tab) for _ in range(count)]
             tab.page.close()
         height = round(WIDTH * frames[0].height / frames[0].width)
         small = [frame.resize((WIDTH, height), Image.Resampling.LANCZOS) for frame in frames]
-        write_moving(small, HERE / "demo.webp")
+        write_animation(small, HERE / "demo.webp")
 
         with showing(ByHand("machine_gun")) as page:
             tab = open_page(browser, page)

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from watching import APART, ASKED, SELECTED, TOUCHING, Watched, is_near, share_near
+from watching import APART, QUERIED, SELECTED, TOUCHING, Watched, is_near, share_near
 
 pytest.importorskip("viser", reason="the demo needs viser")
 
@@ -32,12 +32,12 @@ def opened(demo, watch) -> Watched:
 @pytest.fixture
 def tab(demo, opened):
     """The tab, with a picture, and as it was found when a test is over."""
-    opened.pixels_when(lambda pixels: share_near(pixels, TOUCHING) > 0.01, "things that touch")
+    opened.pixels_when(lambda pixels: share_near(pixels, TOUCHING) > 0.01, "touching bodies")
     yield opened
     if demo.wait(0.0):
         return  # stopped
     demo.controls.pause.value = False
-    demo.controls.ask.value = "nothing"
+    demo.controls.query.value = "none"
     demo.controls.method.value = "auto"
     demo.controls.scene.value = "1000 rectangles"
     opened.wait_for("bp-title", "1000 rectangles")
@@ -48,11 +48,11 @@ def positions_of(demo: DemoPage) -> np.ndarray:
 
 
 def pause(demo: DemoPage, tab: Watched) -> None:
-    tab.tick("Pause things", True)
+    tab.tick("Pause bodies", True)
     tab.wait_for("bp-fps", "^paused$")
 
 
-def test_page_shows_things_and_figures(tab, keep):
+def test_page_shows_bodies_and_figures(tab, keep):
     keep(tab.page)
     pixels = tab.pixels()
     assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 50
@@ -66,13 +66,13 @@ def test_page_shows_things_and_figures(tab, keep):
     assert tab.text("bp-text")
 
 
-def test_page_asks_nothing_of_other_machines_and_has_no_errors(demo, tab):
+def test_page_loads_nothing_from_other_machines_and_has_no_errors(demo, tab):
     hosts = {urlsplit(url).netloc for url in tab.asked if not url.startswith(("data:", "blob:"))}
     assert hosts == {urlsplit(demo.url).netloc}
     assert tab.complaints == []
 
 
-def test_things_move(demo, tab):
+def test_bodies_move(demo, tab):
     before, places = tab.pixels(), positions_of(demo)
     tab.pixels_when(lambda now: (now != before).any(axis=-1).mean() > 0.02, "another picture")
     assert (positions_of(demo) != places).any(axis=1).all()
@@ -105,13 +105,13 @@ def test_paused_page_stands_still_and_is_sent_nothing(demo, tab, keep):
     assert np.array_equal(tab.pixels(), pixels)
     keep(tab.page)
 
-    tab.tick("Pause things", False)
+    tab.tick("Pause bodies", False)
     tab.wait_for("bp-fps", r"^\d+$")
     tab.pixels_when(lambda now: (now != pixels).any(axis=-1).mean() > 0.02, "another picture")
     assert tab.bytes_received > received
 
 
-def test_click_names_the_thing_under_it(demo, tab, keep):
+def test_click_names_the_body_under_it(demo, tab, keep):
     pause(demo, tab)
     places = np.argwhere(well_within(is_near(tab.still_pixels(), TOUCHING)))
     y, x = places[len(places) // 2].tolist()
@@ -153,14 +153,14 @@ def test_dragged_rectangle_selects_what_is_in_it(demo, tab, keep):
     keep(tab.page)
 
 
-def test_question_lights_what_answers_it(tab, keep):
-    tab.choose("Drag a", "ball")
-    tab.pixels_when(lambda now: share_near(now, ASKED, 40) > 0.005, "an answer")
+def test_query_ball_colours_the_bodies_that_meet_it(tab, keep):
+    tab.choose("Query shape", "ball")
+    tab.pixels_when(lambda now: share_near(now, QUERIED, 40) > 0.005, "a queried body")
     keep(tab.page)
 
 
 @pytest.mark.parametrize("title", ["300 spheres in a cube", "Crowd and machine gun", "US counties"])
-def test_scene_is_shown_and_moves(demo, tab, keep, title):
+def test_scene_chosen_is_shown_and_moves(demo, tab, keep, title):
     before = tab.pixels()
     demo.controls.scene.value = title
     tab.wait_for("bp-title", f"^{title}$")

@@ -23,7 +23,7 @@ FLAGS = (
 )
 VIEWPORT = {"width": 900, "height": 480}  # small: drawing in software takes time for every pixel
 WAIT = 120_000.0  # milliseconds that anything may take on a busy machine
-TOUCHING, APART, SELECTED, ASKED = (0xD5, 0x5E, 0x00), (0x8A, 0x9B, 0xB0), (0xF0, 0xE4, 0x42), (0x56, 0xB4, 0xE9)
+TOUCHING, APART, SELECTED, QUERIED = (0xD5, 0x5E, 0x00), (0x8A, 0x9B, 0xB0), (0xF0, 0xE4, 0x42), (0x56, 0xB4, 0xE9)
 
 # The picture is there from when the page has drawn it until the browser shows it: until the end of a frame. Pages that
 # draw on demand may not draw in the next one; pages that are slow draw fewer pixels than the canvas has on the screen.

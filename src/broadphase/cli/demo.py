@@ -42,7 +42,7 @@ def demo(
     - `broadphase demo my_scene.toml --port 8080 --no-browser`
     """
     from broadphase.demo import start_demo
-    from broadphase.demo.mesh_files import read_triangles
+    from broadphase.demo.meshes import read_triangles
     from broadphase.demo.scenes import SCENES
 
     if list_all:

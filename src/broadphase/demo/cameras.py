@@ -1,4 +1,4 @@
-"""The cameras of the demo: where they are, how they move, and what they see."""
+"""The cameras of the demo: their paths and their matrices."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ if TYPE_CHECKING:
 
 __all__ = ["Cameras", "matrix_of", "viewpoint"]
 
-_ROUND = 60.0  # seconds for once around, or to and fro
-_NEAR, _FAR = 0.01, 1000.0  # those of viser, in lengths of the picture
-_RESIZED = 0.02  # share by which the picture's form must change
-_ROOM = 1.06  # around what is in the picture
+_ROUND = 60.0  # seconds for one orbit, or one flight to and fro
+_NEAR, _FAR = 0.01, 1000.0  # those of viser, in units of the picture
+_RESIZED = 0.02  # smallest change of the aspect ratio, as a share, after which the camera is placed again
+_ROOM = 1.06  # size of the picture relative to the world in it
 _UP = (0.0, 1.0, 0.0)
-_USUAL = SimpleNamespace(fov=np.deg2rad(75.0), aspect=1.0)  # until the browser tells
-_CUBE = 0.93  # of the ball around it that a cube fills in the picture
+_USUAL = SimpleNamespace(fov=np.deg2rad(75.0), aspect=1.0)  # until the browser reports its own
+_CUBE = 0.93  # share of its bounding ball that a cube fills in the picture
 
 
 class Cameras:
-    """The cameras of all who look at the page.
+    """The cameras of all browsers that show the page.
 
     Parameters
     ----------
     server : viser.ViserServer
-    wish : callable
-        Called with a name and a function, to have it done between two steps.
+    request : callable
+        Called with a name and a function that is to run between two steps.
     """
 
-    def __init__(self, server: Any, wish: Callable[[str, Callable[[], None]], None]) -> None:
+    def __init__(self, server: Any, request: Callable[[str, Callable[[], None]], None]) -> None:
         self._server = server
-        self._wish = wish
+        self._request = request
         self._angle = 0.0
         self.moved = False
-        server.on_client_connect(lambda client: wish(f"greet {client.client_id}", lambda: self._greet(client)))
+        server.on_client_connect(lambda client: request(f"greet {client.client_id}", lambda: self._greet(client)))
 
     def set_stage(self, scene: DemoScene, stage: Stage) -> None:
-        """Look at another scene."""
+        """Show another scene."""
         self._scene, self._stage, self._angle = scene, stage, 0.0
         position, target = viewpoint(scene.camera, stage, 0.0, _USUAL)
         initial = self._server.initial_camera
@@ -57,7 +57,7 @@ class Cameras:
             self._place(client)
 
     def move(self, seconds: float) -> None:
-        """Go on along the path of the scene."""
+        """Move along the path of the scene."""
         if self._scene.camera == "still":
             return
         self._angle += 2 * np.pi * seconds / _ROUND
@@ -65,12 +65,12 @@ class Cameras:
             self._place(client)
 
     def last(self) -> Any:
-        """Give the camera of who came last; None where nobody looks."""
+        """Return the camera of the browser that connected last, or None."""
         clients = list(self._server.get_clients().values())
         return clients[-1].camera if clients else None
 
     def _greet(self, client: Any) -> None:
-        """See to it that the picture fits, also when panels or the window have changed their size."""
+        """Fit the picture now, and again whenever panels or the window change their size."""
         fitted = client.camera.aspect
         client.camera.up_direction = _UP
         self._place(client)
@@ -80,7 +80,7 @@ class Cameras:
             self.moved = True
             if abs(camera.aspect / fitted - 1) > _RESIZED:
                 fitted = camera.aspect
-                self._wish(f"fit {client.client_id}", lambda: self._place(client))
+                self._request(f"fit {client.client_id}", lambda: self._place(client))
 
         client.camera.on_update(follow)
 
@@ -92,21 +92,21 @@ class Cameras:
 
 
 def viewpoint(path: str, stage: Stage, angle: float, camera: Any) -> tuple[Floats, Floats]:
-    """Give where a camera is, and where it looks: such that everything is in the picture, unless it flies through.
+    """Return the position of a camera and the point it looks at. Unless it flies through, it sees the whole world.
 
     Parameters
     ----------
     path : str
-        That of `DemoScene.camera`.
+        See `DemoScene.camera`.
     stage : Stage
     angle : float
-        How far it is on its path, in radians.
+        Position on the path, in radians.
     camera
-        Has ``fov`` and ``aspect``.
+        Provides ``fov`` and ``aspect``.
     """
     half = 0.5 * stage.extent * stage.scale
     if path == "fly":
-        # To and fro through the middle of the longest side, looking ahead; turning at its ends.
+        # To and fro along the third axis, looking ahead; it turns around at the ends.
         rounds, turned = np.divmod(angle / np.pi, 1.0)
         yaw = np.pi * (rounds + np.clip(5.0 * turned - 4.0, 0.0, 1.0))
         place = half * np.array([0.12 * np.sin(2 * angle), 0.1, -0.95 * np.cos(angle)])
@@ -121,6 +121,6 @@ def viewpoint(path: str, stage: Stage, angle: float, camera: Any) -> tuple[Float
 
 
 def matrix_of(camera: Any) -> Floats:
-    """Give the matrix of a camera of the page: projection times view."""
+    """Return the matrix of a camera of the page: projection times view."""
     view = bp.look_at(camera.position, camera.look_at, camera.up_direction)
     return bp.perspective(camera.fov, camera.aspect, _NEAR, _FAR) @ view

@@ -1,4 +1,4 @@
-"""Colours that people with any kind of colour vision can tell apart, on a dark ground."""
+"""Colours that people with any kind of colour vision can tell apart, on a dark background."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "APART",
-    "ASKED",
+    "BACKGROUND",
+    "CCD",
     "CELLS",
     "CONTACT",
-    "FAST",
-    "GROUND",
     "LEVELS",
+    "QUERIED",
     "SELECTED",
-    "STILL",
-    "TOUCHED",
+    "STATIC",
     "TOUCHING",
+    "TOUCHING_STATIC",
     "colours_of_cells",
     "css",
     "linear",
@@ -28,18 +28,17 @@ __all__ = [
 
 Colour = tuple[int, int, int]
 
-# The hues of Okabe and Ito, "Color Universal Design", 2008; greys for what is not to be looked at.
+# The hues of Okabe and Ito, "Color Universal Design", 2008; greys for what is less important.
 TOUCHING: Colour = (0xD5, 0x5E, 0x00)
-TOUCHED: Colour = (0x9A, 0x48, 0x0C)
-"""For what stands still, and is touched."""
-FAST: Colour = (0xFF, 0xFF, 0xFF)
-"""For bullets and their like."""
+TOUCHING_STATIC: Colour = (0x9A, 0x48, 0x0C)
+CCD: Colour = (0xFF, 0xFF, 0xFF)
+"""For bodies with continuous collision detection, such as bullets."""
 APART: Colour = (0x8A, 0x9B, 0xB0)
-STILL: Colour = (0x4A, 0x55, 0x63)
-ASKED: Colour = (0x56, 0xB4, 0xE9)
+STATIC: Colour = (0x4A, 0x55, 0x63)
+QUERIED: Colour = (0x56, 0xB4, 0xE9)
 SELECTED: Colour = (0xF0, 0xE4, 0x42)
 CONTACT: Colour = (0xFF, 0xFF, 0xFF)
-GROUND: Colour = (0x14, 0x17, 0x1C)
+BACKGROUND: Colour = (0x14, 0x17, 0x1C)
 LEVELS: tuple[Colour, ...] = (
     (0x56, 0xB4, 0xE9),
     (0x00, 0x9E, 0x73),
@@ -48,14 +47,14 @@ LEVELS: tuple[Colour, ...] = (
     (0xCC, 0x79, 0xA7),
     (0x00, 0x72, 0xB2),
 )
-"""For cells, by their level."""
+"""For cells, by level."""
 CELLS: NDArray[np.uint8] = np.array([*LEVELS, (0xD5, 0x5E, 0x00), (0xB8, 0xC4, 0xD4)], np.uint8)
-"""For things, by their cell."""
+"""For bodies, by the cell that they are in."""
 
 
 def colours_of_cells(cells: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Give each cell a colour that its neighbours hardly have; what is in none is grey."""
-    # A multiplicative hash (Knuth): neighbouring numbers fall far apart.
+    """Return a colour for each cell number, mostly different for neighbouring cells; -1 (no cell) is grey."""
+    # A multiplicative hash (Knuth) spreads neighbouring numbers over the palette.
     mixed = (cells.astype(np.uint64) * np.uint64(2654435761)) >> np.uint64(8)
     colours: NDArray[np.uint8] = CELLS[mixed % np.uint64(len(CELLS))]
     colours[cells < 0] = APART
@@ -63,7 +62,7 @@ def colours_of_cells(cells: NDArray[np.int64]) -> NDArray[np.uint8]:
 
 
 def css(colour: Colour) -> str:
-    """Write a colour as style sheets do."""
+    """Write a colour as style sheets do: #rrggbb."""
     return f"#{colour[0]:02x}{colour[1]:02x}{colour[2]:02x}"
 
 
@@ -74,6 +73,6 @@ _LINEAR = np.round(
 
 
 def linear(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Take colours from sRGB to shares of light, which is what viser has instances of meshes shine with."""
+    """Convert colours from sRGB to linear light, which viser expects for instanced meshes."""
     light: NDArray[np.uint8] = _LINEAR[colours]
     return light

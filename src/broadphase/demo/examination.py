@@ -1,4 +1,4 @@
-"""A closer look at how a frame was found: which method, why, how many tests, and its cells."""
+"""How the pairs of a world are found: by which method and why, with how many tests, in which cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Examination", "cells_of", "examine"]
 
 _STATIC = 1  # in World.kinds
-_FANOUT = 8  # of the tree
+_FANOUT = 8  # children of a node of the tree
 
 
 @dataclass(frozen=True)
@@ -25,23 +25,23 @@ class Examination:
     Attributes
     ----------
     method : str
-        Who does the work: the name of a method in the registry.
+        The method that does the work: its name in the registry.
     why : str
-        Why this one, in one sentence.
+        Why this method, in one sentence.
     tests : int
-        Tests of two boxes with each other that this method takes for all pairs of these boxes.
+        Box tests that this method takes to find all pairs of these boxes.
     depth : int
-        Levels of its tree; 1 for methods without levels.
+        Levels of its cells; 1 for methods without levels.
     parts : int
-        Its cells, or nodes.
+        Number of its cells or nodes.
     parts_name : str
-        What they are.
+        "cells" or "nodes".
     bytes : int
-        What the index weighs.
+        Memory of the index.
     cells_idle, cells_freed : int
-        Empty cells of an octree that live on, and those that it has given back so far; 0 for others.
+        Empty cells that an octree keeps, and those that it has freed so far; 0 for other methods.
     outline : Outline or None
-        The cells; None for a method that has none, or if nobody wanted them.
+        The cells; None if the method has none, or if they were not requested.
     """
 
     method: str
@@ -57,15 +57,15 @@ class Examination:
 
 
 def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -> Examination:
-    """Look closer at a world.
+    """Examine how the pairs of a world are found.
 
     Parameters
     ----------
     world : World
     frame : Frame, optional
-        Its last step.
+        Result of its last step.
     outline : bool
-        Whether the cells are wanted.
+        Whether to include the cells.
 
     Returns
     -------
@@ -73,8 +73,8 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
 
     Notes
     -----
-    With "auto", pairs are found without an index most of the time: one is made here, by the same method. So this takes
-    about as long as a step.
+    With "auto", most steps find pairs without an index: here one is built, of the same method. So this takes about as
+    long as a step.
     """
     method, why = world.method, ""
     if method != "auto":
@@ -83,7 +83,7 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
     elif frame is not None and "tree" in str(frame.stats["reason"]):
         index, method = world.index, "bvh"
         last = frame.stats
-        why = f"{last['changed']:,} of {last['things']:,} things moved: only these are asked about, in a tree."
+        why = f"{last['changed']:,} of {last['things']:,} bodies moved: only these are looked up, in a tree."
     else:
         boxes = world.boxes[world.rows]
         choice = bp.explain(boxes)
@@ -94,8 +94,8 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
     stats = index.stats()
     tests = stats.get("tests")
     if method == "bvh" and world.method == "auto" and frame is not None:
-        tests = _tests_of_asking(world, index.outline())
-    elif not tests:  # the index has not been asked for all pairs yet
+        tests = _tests_of_queries(world, index.outline())
+    elif not tests:  # the index has not found all pairs yet
         index.pairs()
         tests = index.stats()["tests"]
     parts_name = "cells" if "cells" in stats else "nodes"
@@ -115,7 +115,7 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
 
 
 def cells_of(outline: bp.Outline, places: Any) -> NDArray[np.int64]:
-    """Find the deepest cell that each place lies in.
+    """Find the deepest cell that each point is in.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def cells_of(outline: bp.Outline, places: Any) -> NDArray[np.int64]:
     Returns
     -------
     ndarray, shape (k,), int64
-        Numbers of cells; -1 for places in none.
+        Numbers of cells; -1 for points in no cell.
     """
     found = bp.BVH((outline.lower, outline.upper)).query_points(places)
     rank = outline.level[found.rows].astype(np.int64) * (len(outline.level) + 1) + found.rows
@@ -134,8 +134,8 @@ def cells_of(outline: bp.Outline, places: Any) -> NDArray[np.int64]:
     return np.where(best < 0, -1, best % (len(outline.level) + 1))
 
 
-def _tests_of_asking(world: bp.World, nodes: bp.Outline) -> int:
-    """Count the tests that asking a tree about each box that moves takes: for each node that it meets, all below."""
+def _tests_of_queries(world: bp.World, nodes: bp.Outline) -> int:
+    """Count the box tests of querying a tree with each moving box: all children of each node that it meets."""
     rows = world.rows[world.kinds[world.rows] != _STATIC]
     return _FANOUT * bp.count_pairs(world.boxes[rows], (nodes.lower, nodes.upper))
 

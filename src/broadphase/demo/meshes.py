@@ -1,17 +1,22 @@
-"""Meshes for the demo: unit solids that are scaled to things, and a knot to fly through."""
+"""Meshes for the demo: unit solids that bodies are drawn with, a knot, and mesh files of the user."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import io
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from broadphase.io.extras import import_extra
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Triangles", "ball", "box", "capsule", "disc", "knot", "tile"]
+__all__ = ["Triangles", "ball", "box", "capsule", "disc", "knot", "read_triangles", "tile"]
 
-_EDGE_OF_TILE = 0.88  # of the width: the rest slopes, so that light shows where one tile ends and the next begins
+MOST_TRIANGLES = 100_000
+_TOP = 0.88  # width of the upper side of flat solids: the rim slopes, so that shading shows where one ends
 
 
 class Triangles(NamedTuple):
@@ -29,74 +34,31 @@ class Triangles(NamedTuple):
 
 
 def box() -> Triangles:
-    """Make the cube of edge 1 around the origin, each side with vertices of its own: light shows its edges."""
-    return _of_quads(_quads(1.0))
+    """Make the cube of edge 1 around the origin."""
+    return _with_sharp_edges(_creation().box())
 
 
 def tile() -> Triangles:
-    """Make a cube of edge 1 whose upper side is smaller: a rectangle of the plane, seen from above."""
-    return _of_quads(_quads(_EDGE_OF_TILE)[:-1])  # nobody sees it from below
-
-
-def ball(refinements: int) -> Triangles:
-    """Make the ball of diameter 1 from an octahedron whose triangles are cut in four so many times."""
-    vertices = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], np.float64)
-    faces = np.array([[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]])
-    for _ in range(refinements):
-        edges = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
-        edges, which = np.unique(edges, axis=0, return_inverse=True)
-        middles = vertices[edges].mean(axis=1)
-        ab, bc, ca = (which.reshape(-1, 3) + len(vertices)).T
-        a, b, c = faces.T
-        quarters = (a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)
-        faces = np.concatenate([np.stack(corners, axis=1) for corners in quarters])
-        vertices = np.concatenate([vertices, middles])
-        vertices /= np.linalg.norm(vertices, axis=1, keepdims=True)
-    return _as_triangles(vertices / 2, faces)
+    """Make a 2D rectangle as seen from above: a cube of edge 1 with a smaller top and no bottom."""
+    return _seen_from_above(_creation().box())
 
 
 def disc(corners: int = 24) -> Triangles:
-    """Make a flat cone frustum of diameter and height 1: a circle of the plane, seen from above."""
-    angles = np.linspace(0, 2 * np.pi, corners, endpoint=False)
-    ring = np.stack([np.cos(angles), np.sin(angles), np.zeros(corners)], axis=1) / 2
-    top = ring * _EDGE_OF_TILE + [0, 0, 0.5]
-    low = ring - [0, 0, 0.5]
-    here, there = np.arange(corners), np.roll(np.arange(corners), -1)
-    # The upper side has vertices of its own: light shows its edge.
-    vertices = np.concatenate([low, top, top, [[0, 0, 0.5]]])
-    faces = np.concatenate(
-        [
-            np.stack([here, there, there + corners], axis=1),
-            np.stack([here, there + corners, here + corners], axis=1),
-            np.stack([here + 2 * corners, there + 2 * corners, np.full(corners, 3 * corners)], axis=1),
-        ]
-    )
-    return _as_triangles(vertices, faces)
+    """Make a 2D circle as seen from above: a cylinder of diameter and height 1 with a smaller top and no bottom."""
+    return _seen_from_above(_creation().cylinder(radius=0.5, height=1.0, sections=corners))
+
+
+def ball(subdivisions: int) -> Triangles:
+    """Make the ball of diameter 1 around the origin, of 20 * 4**subdivisions triangles."""
+    return _as_triangles(_creation().icosphere(subdivisions=subdivisions, radius=0.5))
 
 
 def capsule(share: float = 0.3, corners: int = 12) -> Triangles:
     """Make a capsule along the second axis in the cube of edge 1; each end takes a share of the height."""
-    bend = np.linspace(0, np.pi / 2, 4)
-    bends = np.concatenate([-bend[::-1], bend])
-    ends = np.repeat([share - 0.5, 0.5 - share], len(bend))
-    heights = ends + share * np.sin(bends)
-    angles = np.linspace(0, 2 * np.pi, corners, endpoint=False)
-    rings = [
-        np.stack([radius * np.cos(angles), np.full(corners, height), -radius * np.sin(angles)], axis=1)
-        for radius, height in zip(np.cos(bends) / 2, heights, strict=True)
-    ]
-    here, there = np.arange(corners), np.roll(np.arange(corners), -1)
-    faces = [
-        np.concatenate(
-            [
-                np.stack([here, there, there + corners], axis=1),
-                np.stack([here, there + corners, here + corners], axis=1),
-            ]
-        )
-        + ring * corners
-        for ring in range(len(bends) - 1)
-    ]
-    return _as_triangles(np.concatenate(rings), np.concatenate(faces))
+    mesh = _creation().capsule(height=0.5 / share - 1, radius=0.5, count=[corners // 2, corners])
+    x, y, z = mesh.vertices.T
+    mesh.vertices = np.stack([x, 2 * share * z, -y], axis=1)
+    return _as_triangles(mesh)
 
 
 def knot(around: int = 400, across: int = 24) -> Triangles:
@@ -105,7 +67,7 @@ def knot(around: int = 400, across: int = 24) -> Triangles:
     line = np.stack([np.sin(t) + 2 * np.sin(2 * t), np.cos(t) - 2 * np.cos(2 * t), -np.sin(3 * t)], axis=1)
     ahead = np.roll(line, -1, axis=0) - np.roll(line, 1, axis=0)
     ahead /= np.linalg.norm(ahead, axis=1, keepdims=True)
-    side = np.cross(ahead, [0.0, 0.0, 1.0])  # the knot is nowhere upright
+    side = np.cross(ahead, [0.0, 0.0, 1.0])  # the curve is never parallel to the third axis
     side /= np.linalg.norm(side, axis=1, keepdims=True)
     up = np.cross(side, ahead)
     angles = np.linspace(0, 2 * np.pi, across, endpoint=False)
@@ -115,23 +77,66 @@ def knot(around: int = 400, across: int = 24) -> Triangles:
     right = ring * across + (spoke + 1) % across
     on = (ring + 1) % around * across
     a, b, c, d = ring * across + spoke, right, on + spoke, on + (spoke + 1) % across
-    return _as_triangles(vertices, np.concatenate([np.stack([a, c, b], axis=1), np.stack([b, c, d], axis=1)]))
-
-
-def _quads(top: float) -> NDArray[np.float64]:
-    """Give the six sides (6, 4, 3) of a cube whose upper side is so wide; that below is the last."""
-    low = np.array([[-1, -1, -1], [1, -1, -1], [1, 1, -1], [-1, 1, -1]], np.float64)
-    high = low * [top, top, -1]
-    sides = [[low[k], low[(k + 1) % 4], high[(k + 1) % 4], high[k]] for k in range(4)]
-    quads: NDArray[np.float64] = np.array([*sides, high, low[::-1]]) / 2
-    return quads
-
-
-def _of_quads(quads: NDArray[np.float64]) -> Triangles:
-    first = 4 * np.arange(len(quads))[:, None]
-    faces = np.concatenate([first + np.array([0, 1, 2]), first + np.array([0, 2, 3])])
-    return _as_triangles(quads.reshape(-1, 3), faces)
-
-
-def _as_triangles(vertices: NDArray[np.float64], faces: NDArray[np.int64]) -> Triangles:
+    faces = np.concatenate([np.stack([a, c, b], axis=1), np.stack([b, c, d], axis=1)])
     return Triangles(vertices.astype(np.float32), faces.astype(np.uint32))
+
+
+def read_triangles(name: str, content: bytes) -> Triangles:
+    """Read the triangles of a mesh file.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file; its suffix gives the format: .stl, .obj, .ply, .glb or any other that trimesh reads.
+    content : bytes
+        Content of the file.
+
+    Returns
+    -------
+    Triangles
+
+    Raises
+    ------
+    MissingExtraError
+        trimesh is not installed.
+    ValueError
+        The file is not a readable mesh, has no triangles, or has more than the demo can show.
+    """
+    trimesh = import_extra("trimesh", purpose=f"reading {name}", extra="demo")
+    try:
+        scene = trimesh.load_scene(io.BytesIO(content), file_type=PurePath(name).suffix.lower().lstrip("."))
+        vertices, faces = _as_triangles(scene.to_mesh())
+    except MemoryError:
+        raise
+    except Exception as error:  # trimesh raises all kinds of exceptions on damaged files
+        raise ValueError(f"{name}: not a readable mesh ({type(error).__name__}: {error})") from error
+    if not len(faces):
+        raise ValueError(f"{name}: has no triangles")
+    if len(faces) > MOST_TRIANGLES:
+        raise ValueError(f"{name}: has {len(faces):,} triangles; the demo shows at most {MOST_TRIANGLES:,}")
+    if not np.isfinite(vertices).all():
+        raise ValueError(f"{name}: a vertex is not finite")
+    return Triangles(vertices, faces)
+
+
+def _creation() -> Any:
+    return import_extra("trimesh.creation", purpose="the demo", extra="demo")
+
+
+def _seen_from_above(mesh: Any) -> Triangles:
+    """Make the top smaller and remove the bottom, which the camera never sees."""
+    mesh.update_faces(mesh.face_normals[:, 2] > -0.5)
+    vertices = mesh.vertices.copy()
+    vertices[vertices[:, 2] > 0, :2] *= _TOP
+    mesh.vertices = vertices
+    return _with_sharp_edges(mesh)
+
+
+def _with_sharp_edges(mesh: Any) -> Triangles:
+    """Give each triangle vertices of its own: shading is flat then."""
+    mesh.unmerge_vertices()
+    return _as_triangles(mesh)
+
+
+def _as_triangles(mesh: Any) -> Triangles:
+    return Triangles(np.asarray(mesh.vertices, np.float32), np.asarray(mesh.faces, np.uint32))

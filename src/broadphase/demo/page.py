@@ -1,4 +1,4 @@
-"""The live page of the demo, by viser."""
+"""The live page of the demo, served by viser."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.demo.bodies import Things
 from broadphase.demo.cameras import Cameras, matrix_of
 from broadphase.demo.colours import (
     APART,
-    ASKED,
-    FAST,
-    GROUND,
+    BACKGROUND,
+    CCD,
+    QUERIED,
     SELECTED,
-    STILL,
-    TOUCHED,
+    STATIC,
     TOUCHING,
+    TOUCHING_STATIC,
     colours_of_cells,
 )
-from broadphase.demo.controls import BY_CELL, Chart, Controls
-from broadphase.demo.figures_html import as_html
-from broadphase.demo.mesh_files import read_triangles
-from broadphase.demo.overlays import Overlays
+from broadphase.demo.drawing import Bodies, Overlays
+from broadphase.demo.meshes import read_triangles
+from broadphase.demo.panel import BY_CELL, Chart, Controls, as_html
 from broadphase.demo.pointing import Pointing
 from broadphase.demo.scenes import DemoScene, scene_named
 from broadphase.demo.simulation import Simulation
@@ -47,7 +45,7 @@ FPS = 60.0
 _FIGURES_EVERY = 0.2  # seconds
 _CHART_EVERY = 0.25
 _CELLS_EVERY = 0.1
-_POINTS_A_SECOND = 1e6  # of 15 bytes each; of more things, fewer frames are sent
+_POINTS_PER_SECOND = 1e6  # of 15 bytes each; with more bodies, fewer frames are sent
 
 
 def start_demo(
@@ -59,7 +57,7 @@ def start_demo(
     port: int = 0,
     mesh: Any = None,
 ) -> DemoPage:
-    """Start the page, and return at once.
+    """Start the page in a thread of its own, and return.
 
     Parameters
     ----------
@@ -68,25 +66,25 @@ def start_demo(
     method, count
         See `Simulation`.
     host : str
-        The address to listen at; by default only this machine can reach it.
+        The address to listen at. Default: only this machine can reach it.
     port : int
-        0 for one that is free.
+        Default: a free one.
     mesh : Triangles, optional
-        A mesh to show.
+        A mesh for the scene that shows one.
 
     Returns
     -------
     DemoPage
-        Has ``url``, and ``stop()``.
+        Provides ``url`` and ``stop()``.
 
     Raises
     ------
     MissingExtraError
         viser is not installed.
     ValueError, FileNotFoundError
-        There is no such scene or method.
+        The scene or the method does not exist.
     OSError
-        The port is taken.
+        The port is in use.
     """
     return DemoPage(Simulation(scene, method=method, count=count, mesh=mesh), host, port)
 
@@ -94,7 +92,7 @@ def start_demo(
 class DemoPage:
     """The page: a server, and a thread that steps the simulation and sends what has changed.
 
-    What people do on the page arrives in threads of viser; it becomes a wish, and is granted between two steps.
+    Input from browsers arrives in threads of viser. It is queued as requests, which run between two steps.
 
     Parameters
     ----------
@@ -107,13 +105,13 @@ class DemoPage:
         self.simulation = simulation
         self._server = _serve(host, port)
         self.url = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{self._server.get_port()}"
-        self._wishes: dict[str, Callable[[], None]] = {}
-        self._wishing = threading.Lock()
+        self._requests: dict[str, Callable[[], None]] = {}
+        self._requests_lock = threading.Lock()
         self._stopping = threading.Event()
         self._error: BaseException | None = None
         self._dirty = True
         self._drawn_at = self._figures_at = self._chart_at = self._cells_at = -1.0
-        self._held: Floats | None = None
+        self._frozen: Floats | None = None
         self._build()
         self._set_stage()
         self._thread = threading.Thread(target=self._run, name="broadphase-demo", daemon=True)
@@ -127,69 +125,67 @@ class DemoPage:
             self._server.stop()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until the page has stopped, or for so long; says whether it has.
+        """Wait until the page has stopped, for at most `seconds`; return whether it has.
 
         Raises
         ------
         RuntimeError
-            The page has stopped by itself, because of an error.
+            The page has stopped because of an error.
         """
         stopped = self._stopping.wait(seconds)
         if self._error is not None:
             raise RuntimeError(f"the demo stopped: {self._error}") from self._error
         return stopped
 
-    def wish(self, name: str, do: Callable[[], None]) -> None:
-        """Have something done between two steps; of several wishes of one name, the last."""
-        with self._wishing:
-            self._wishes.pop(name, None)
-            self._wishes[name] = do
-
-    # What is on the page.
+    def request(self, name: str, do: Callable[[], None]) -> None:
+        """Run a function between two steps; of several requests with one name, only the last."""
+        with self._requests_lock:
+            self._requests.pop(name, None)
+            self._requests[name] = do
 
     def _build(self) -> None:
         server, gui = self._server, self._server.gui
-        gui.configure_theme(dark_mode=True, show_logo=False, show_share_button=False, brand_color=ASKED)
+        gui.configure_theme(dark_mode=True, show_logo=False, show_share_button=False, brand_color=QUERIED)
         gui.set_panel_label("broadphase")
         server.scene.set_up_direction("+y")
-        server.scene.set_background_image(np.full((1, 1, 3), GROUND, np.uint8), format="png")
+        server.scene.set_background_image(np.full((1, 1, 3), BACKGROUND, np.uint8), format="png")
         self.controls = Controls(gui, self.simulation)
         panel = gui.add_panel()
-        with panel.add_tab("What it costs"):
+        with panel.add_tab("Cost"):
             self._figures = gui.add_html("")
             self._chart = Chart(gui)
         panel.dock_left()
         panel.set_width(330)
         gui.main_panel.dock_right()
-        self._cameras = Cameras(server, self.wish)
-        self._pointing = Pointing(server, self.simulation, self.controls, self.wish)
+        self._cameras = Cameras(server, self.request)
+        self._pointing = Pointing(server, self.simulation, self.controls, self.request)
         self._connect()
 
     def _connect(self) -> None:
         controls, simulation = self.controls, self.simulation
         controls.set_scene(simulation)
 
-        def told(element: Any, name: str, do: Callable[[], None]) -> None:
-            element.on_update(lambda _: self.wish(name, do))
+        def connect(element: Any, name: str, do: Callable[[], None]) -> None:
+            element.on_update(lambda _: self.request(name, do))
 
-        told(controls.scene, "scene", lambda: self._begin(controls.scenes[controls.scene.value]))
-        told(controls.method, "method", lambda: setattr(simulation, "method", controls.method.value))
-        told(controls.count, "count", self._rebuild)
-        told(controls.size, "size", self._rebuild)
-        told(controls.speed, "speed", lambda: setattr(simulation, "speed", controls.speed.value))
-        told(controls.pause, "pause", lambda: setattr(simulation, "paused", controls.pause.value))
-        for element in (controls.cells, controls.contacts, controls.colour, controls.cull, controls.hold):
-            told(element, "show", self._redraw)
-        for element in (controls.ask, controls.ask_size):
-            told(element, "ask", self._pointing.set_question)
+        connect(controls.scene, "scene", lambda: self._begin(controls.scenes[controls.scene.value]))
+        connect(controls.method, "method", lambda: setattr(simulation, "method", controls.method.value))
+        connect(controls.count, "count", self._rebuild)
+        connect(controls.size, "size", self._rebuild)
+        connect(controls.speed, "speed", lambda: setattr(simulation, "speed", controls.speed.value))
+        connect(controls.pause, "pause", lambda: setattr(simulation, "paused", controls.pause.value))
+        for element in (controls.cells, controls.contacts, controls.colour, controls.cull, controls.freeze):
+            connect(element, "show", self._redraw)
+        for element in (controls.query, controls.query_size):
+            connect(element, "query", self._pointing.set_query)
         controls.mesh.on_upload(lambda event: self._load(event.target.value))
 
     def _set_stage(self) -> None:
         simulation, controls, scene = self.simulation, self.controls, self._server.scene
-        self._things = Things(scene, simulation.stage)
+        self._bodies = Bodies(scene, simulation.stage)
         self._overlays = Overlays(scene, simulation.stage)
-        self._held = None
-        controls.hold.value = False
+        self._frozen = None
+        controls.freeze.value = False
         self._pointing.set_stage(self._overlays)
         self._cameras.set_stage(simulation.scene, simulation.stage)
         self._dirty = True
@@ -207,19 +203,17 @@ class DemoPage:
     def _replace(self, start: Callable[[], None]) -> None:
         start()
         with self._server.atomic():
-            self._things.remove()
+            self._bodies.remove()
             self._overlays.remove()
             self._set_stage()
         self._figures_at = self._cells_at = -1.0
-
-    # The thread.
 
     def _run(self) -> None:
         last = perf_counter()
         try:
             while not self._stopping.is_set():
                 began = perf_counter()
-                self._grant()
+                self._run_requests()
                 frame = self.simulation.tick()
                 if not self.controls.pause_camera.value:
                     self._cameras.move(began - last)
@@ -233,15 +227,15 @@ class DemoPage:
             self._stopping.set()
             raise
 
-    def _grant(self) -> None:
-        with self._wishing:
-            wishes, self._wishes = self._wishes, {}
-        for wish in wishes.values():
+    def _run_requests(self) -> None:
+        with self._requests_lock:
+            requests, self._requests = self._requests, {}
+        for do in requests.values():
             try:
-                wish()
+                do()
             except (ValueError, OSError, ImportError) as error:
-                self.controls.say(f"{escape(str(error))}")
-        if wishes:
+                self.controls.say(escape(str(error)))
+        if requests:
             self._redraw()
 
     def _redraw(self) -> None:
@@ -250,7 +244,7 @@ class DemoPage:
 
     def _show(self, now: float) -> None:
         simulation = self.simulation
-        every = len(simulation.rows) / _POINTS_A_SECOND if self._things.as_points else 0.0
+        every = len(simulation.rows) / _POINTS_PER_SECOND if self._bodies.as_points else 0.0
         if not self._dirty or now - self._drawn_at < every:
             return
         self._dirty, self._drawn_at = False, now
@@ -271,7 +265,7 @@ class DemoPage:
         if controls.cull.value and simulation.stage.dimension == 3 and (matrix := self._culling_matrix()) is not None:
             seen = simulation.look(matrix)
             rows, levels = seen.rows, seen.levels
-        self._things.draw(rows, self._colours(rows), levels)
+        self._bodies.draw(rows, self._colours(rows), levels)
         if controls.cells.value:
             if now - self._cells_at >= _CELLS_EVERY:
                 self._cells_at = now
@@ -286,7 +280,7 @@ class DemoPage:
             self._overlays.draw_contacts(simulation.frame.contacts)
         else:
             self._overlays.hide("normals")
-            self._overlays.hide("points of contact")
+            self._overlays.hide("contact points")
         self._pointing.draw()
 
     def _colours(self, rows: NDArray[np.int32]) -> NDArray[np.uint8]:
@@ -297,34 +291,34 @@ class DemoPage:
             table[simulation.rows] = colours_of_cells(simulation.cells())
         else:
             table[:] = APART
-            table[world.kinds == 1] = STILL
-            table[world.fast] = FAST
+            table[world.kinds == 1] = STATIC
+            table[world.fast] = CCD
             touching = simulation.touching_rows()
             table[touching] = TOUCHING
-            table[touching[world.kinds[touching] == 1]] = TOUCHED if simulation.scene.lights_still else STILL
-            self._overlays.draw_triangles("touched", touching, TOUCHING)
-        asked = self._pointing.asked_rows()
-        if asked is not None:
-            table[asked] = ASKED
-            self._overlays.draw_triangles("asked", asked, ASKED)
-        table[self._pointing.chosen_rows()] = SELECTED
+            table[touching[world.kinds[touching] == 1]] = TOUCHING_STATIC if simulation.scene.lights_static else STATIC
+            self._overlays.draw_triangles("touching", touching, TOUCHING)
+        queried = self._pointing.queried_rows()
+        if queried is not None:
+            table[queried] = QUERIED
+            self._overlays.draw_triangles("queried", queried, QUERIED)
+        table[self._pointing.selected_rows()] = SELECTED
         chosen: NDArray[np.uint8] = table if len(rows) == len(table) else table[rows]
         return chosen
 
     def _culling_matrix(self) -> Floats | None:
-        """Give the matrix of the camera whose view is drawn: that of who looks, or one that is held."""
-        is_held = self.controls.hold.value
-        if not is_held:
-            self._held = None
+        """Return the matrix of the camera whose frustum culls: the current one, or the frozen one."""
+        is_frozen = self.controls.freeze.value
+        if not is_frozen:
+            self._frozen = None
             self._overlays.hide("camera")
-        elif self._held is not None:
-            return self._held
+        elif self._frozen is not None:
+            return self._frozen
         camera = self._cameras.last()
         if camera is None:
             return None
         matrix = matrix_of(camera)
-        if is_held:
-            self._held = matrix
+        if is_frozen:
+            self._frozen = matrix
             self._overlays.draw_camera(camera)
         return matrix
 
@@ -336,18 +330,18 @@ class DemoPage:
             self.controls.set_scene(self.simulation)
             self.controls.say(f"{escape(file.name)}: {len(mesh.faces):,} triangles.")
 
-        self.wish("mesh", begin)
+        self.request("mesh", begin)
 
 
 def _serve(host: str, port: int) -> Any:
     viser = import_extra("viser", purpose="the demo", extra="demo")
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-    with socket.socket(family) as trial:  # viser would take another port where this one is taken
-        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket(family) as probe:  # viser would silently choose another port
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            trial.bind((host, port))
+            probe.bind((host, port))
         except OSError as error:
             raise OSError(f"cannot listen at {host}, port {port}: {error.strerror}") from error
-        free = trial.getsockname()[1]
+        free = probe.getsockname()[1]
     with redirect_stdout(StringIO()):  # it prints a table
         return viser.ViserServer(host=host, port=free, label="broadphase", verbose=False)

@@ -11,6 +11,7 @@ import broadphase as bp
 from broadphase import data, scenes
 from broadphase.demo.meshes import Triangles, knot
 from broadphase.demo.stage import BALL, BOX, HIDDEN, Stage
+from broadphase.errors import unknown_name
 from broadphase.scenes.spread import Spread
 from broadphase.testing.draws import Draws
 
@@ -28,28 +29,28 @@ MOST = 200_000
 
 @dataclass(frozen=True)
 class DemoScene:
-    """A scene to choose.
+    """A scene of the demo.
 
     Attributes
     ----------
     name : str
-        What the command line calls it.
+        Name on the command line.
     title : str
-        What the page calls it.
+        Title on the page.
     text : str
-        What there is to see, in a sentence or two.
+        What it shows, in a sentence or two.
     make : callable
-        Called with a count, a factor on sizes, and the mesh of the user's; gives a `Stage`.
+        Called with a count, a factor on sizes and a mesh or None; returns a `Stage`.
     count : int
-        How many things there are unless told otherwise.
+        Default number of bodies.
     counts : tuple of two int
-        The fewest and the most that make sense.
+        Smallest and greatest count that make sense.
     camera : str
         How the camera moves: ``"still"``, ``"orbit"`` or ``"fly"``.
     culled : bool
-        Whether only what the camera sees is drawn, in less detail where it is far away.
-    lights_still : bool
-        Whether what stands still changes its colour, too, when it is touched.
+        Whether frustum culling and levels of detail are on at first.
+    lights_static : bool
+        Whether static bodies change their colour, too, when they touch others.
     """
 
     name: str
@@ -60,7 +61,7 @@ class DemoScene:
     counts: tuple[int, int] = (2, MOST)
     camera: str = "still"
     culled: bool = False
-    lights_still: bool = False
+    lights_static: bool = False
 
 
 def _of_file(path: str) -> Callable[[int, float, Triangles | None], Stage]:
@@ -94,7 +95,7 @@ def _times(spread: Spread, factor: float) -> Spread:
 
 
 def _boxes(count: int, size: float, mesh: Triangles | None) -> Stage:
-    """Cubes in a cube that grows with their number: at size 1, four in ten touch another."""
+    """Cubes in a cube that grows with their number: at size 1, four in ten touch another one."""
     draws = Draws(SEED)
     side = float(np.cbrt(16.0 * count))
     world = bp.World(dim=3, bounds=[[0.0] * 3, [side] * 3], border="bounce")
@@ -106,7 +107,7 @@ def _boxes(count: int, size: float, mesh: Triangles | None) -> Stage:
 
 
 def _clusters(count: int, size: float, mesh: Triangles | None) -> Stage:
-    """Boxes of log-normal sizes in swarms, each of which keeps together."""
+    """Boxes of log-normal sizes in swarms, each of which moves together."""
     draws = Draws(SEED)
     swarms = 24
     world = bp.World(dim=3, bounds=[[-60.0, -30.0, -60.0], [60.0, 30.0, 60.0]], border="bounce")
@@ -124,7 +125,7 @@ def _clusters(count: int, size: float, mesh: Triangles | None) -> Stage:
 
 
 def _counties(count: int, size: float, mesh: Triangles | None) -> Stage:
-    """Storms that drift over the boxes of the counties, which stand still."""
+    """Storms that drift over the boxes of the counties, which are static."""
     draws = Draws(SEED)
     boxes = data.load("us_counties")
     low, high = np.array([-125.0, 24.0]), np.array([-66.0, 50.0])  # the contiguous states
@@ -146,7 +147,7 @@ def _counties(count: int, size: float, mesh: Triangles | None) -> Stage:
 
 
 def _mesh(count: int, size: float, mesh: Triangles | None) -> Stage:
-    """Balls that fly through the triangles of a mesh, which stands still."""
+    """Balls that fly through the triangles of a mesh, which are static."""
     draws = Draws(SEED)
     vertices, faces = mesh if mesh is not None else knot()
     low, high = vertices.min(axis=0).astype(float), vertices.max(axis=0).astype(float)
@@ -172,7 +173,7 @@ SCENES: tuple[DemoScene, ...] = (
     DemoScene(
         "rectangles",
         "1000 rectangles",
-        "Rectangles bounce in a square; whoever touches another turns vermilion.",
+        "Rectangles bounce in a square; those that touch another one turn vermilion.",
         _of_file("bouncing_rectangles"),
         1000,
         (2, 20_000),
@@ -180,7 +181,7 @@ SCENES: tuple[DemoScene, ...] = (
     DemoScene(
         "spheres",
         "300 spheres in a cube",
-        "Spheres bounce in a cube, while the camera goes around it slowly.",
+        "Spheres bounce in a cube, while the camera orbits it.",
         _of_file("bouncing_spheres"),
         300,
         (2, 20_000),
@@ -189,8 +190,8 @@ SCENES: tuple[DemoScene, ...] = (
     DemoScene(
         "machine_gun",
         "Crowd and machine gun",
-        "Bullets fly through a crowd. Only what the camera sees is drawn, and what is far away in less detail:"
-        " the index is asked for both in each frame.",
+        "Bullets fly through a crowd. A frustum query in each frame finds the bodies to draw, and their levels of"
+        " detail.",
         _of_file("machine_gun"),
         600,
         (10, 10_000),
@@ -198,12 +199,17 @@ SCENES: tuple[DemoScene, ...] = (
         culled=True,
     ),
     DemoScene(
-        "boxes_10k", "10 000 boxes", "Cubes in a cube, four in ten touch another.", _boxes, 10_000, camera="orbit"
+        "boxes_10k",
+        "10 000 boxes",
+        "Cubes bounce in a cube; four in ten touch another.",
+        _boxes,
+        10_000,
+        camera="orbit",
     ),
     DemoScene(
         "boxes_100k",
         "100 000 boxes",
-        "The same, ten times as many: drawn as points, since browsers are slower than the engine.",
+        "The same with ten times as many, drawn as points: browsers draw more slowly than the engine computes.",
         _boxes,
         100_000,
         camera="orbit",
@@ -211,7 +217,7 @@ SCENES: tuple[DemoScene, ...] = (
     DemoScene(
         "clusters",
         "Clusters",
-        "Boxes of many sizes in swarms: crowded here, empty there. Try methods, and look at their cells.",
+        "Boxes of many sizes in dense swarms with empty space between. Compare the methods and their cells.",
         _clusters,
         4000,
         (10, 50_000),
@@ -220,16 +226,16 @@ SCENES: tuple[DemoScene, ...] = (
     DemoScene(
         "us_counties",
         "US counties",
-        "Storms drift over the boxes of 3000 counties. What stands still is not looked for again.",
+        "Storms drift over the boxes of 3000 counties. Counties are static: only the storms are tested in each step.",
         _counties,
         120,
         (1, 5000),
-        lights_still=True,
+        lights_static=True,
     ),
     DemoScene(
         "mesh",
         "Triangles of a mesh",
-        "Balls fly through a mesh; each triangle is a thing of its own. Load a mesh of yours by the button.",
+        "Balls fly through a mesh; each triangle is a static body. The button on the right loads a mesh of your own.",
         _mesh,
         150,
         (1, 5000),
@@ -239,18 +245,19 @@ SCENES: tuple[DemoScene, ...] = (
 
 
 def scene_named(name: str) -> DemoScene:
-    """Find a scene by its name, or make one of a scene file.
+    """Find a scene by its name, or make one from a scene file.
 
     Raises
     ------
     ValueError, FileNotFoundError
-        There is neither; or something is wrong with the file.
+        There is no such scene or file, or the file is invalid.
     """
     for scene in SCENES:
         if scene.name == name:
             return scene
     if not name.lower().endswith((".toml", ".json")):
-        raise ValueError(f"no scene {name!r}; there are {', '.join(scene.name for scene in SCENES)}, and scene files")
+        message = unknown_name("scene", name, [scene.name for scene in SCENES])
+        raise ValueError(f"{message}; scene files end in .toml or .json")
     plan = scenes.load(name)
     count = sum(group.count for group in plan.groups if group.kind == "dynamic")
     return DemoScene(name, plan.title, plan.title, _of_file(name), max(1, count), (1, MOST))

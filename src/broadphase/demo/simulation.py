@@ -1,8 +1,9 @@
-"""The demo without its page: a scene that runs, what it costs, and what can be asked of it."""
+"""The demo without its page: a running scene, its figures and its queries."""
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,8 +11,8 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.demo.examination import Examination, cells_of, examine
-from broadphase.demo.figures import Figures
 from broadphase.demo.scenes import DemoScene, scene_named
+from broadphase.errors import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,28 +24,28 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int32]
 
-__all__ = ["METHODS", "Picked", "Simulation"]
+__all__ = ["METHODS", "Figures", "Picked", "Simulation"]
 
 METHODS = ("auto", *(method.name for method in bp.METHODS))
-"""What can be chosen."""
+"""The methods to choose from."""
 
 _HISTORY = 10.0  # seconds
-_SHARE_OF_EXAMINING = 0.1  # of the time: how much of it may go into looking closer
+_SHARE_OF_EXAMINING = 0.1  # of the time that may go into examining the method
 
 
 class Picked(NamedTuple):
-    """What a ray hit.
+    """The body that a ray hit first.
 
     Attributes
     ----------
     row : int
-        Which thing.
+        Row of the body.
     name : str
-        What it is called.
+        Its layer and row.
     position, normal : ndarray, shape (3,), float64
-        Where the ray hit, and the direction of the surface there, in the world.
+        Point and surface normal of the hit, in world coordinates.
     touching : int
-        How many others it touches.
+        Number of bodies that it touches.
     """
 
     row: int
@@ -54,8 +55,75 @@ class Picked(NamedTuple):
     touching: int
 
 
+@dataclass(frozen=True)
+class Figures:
+    """The figures that the page shows.
+
+    Attributes
+    ----------
+    method : str
+        The chosen method: "auto" or a name from the registry.
+    used : str
+        The method that does the work.
+    why : str
+        Why this method.
+    reason : str
+        What the world reports about its last step.
+    count : int
+        Number of bodies.
+    depth, parts, parts_name
+        See `Examination`.
+    broad_ms, narrow_ms : float
+        Medians of the last second, in milliseconds.
+    step_ms : float
+        The last step, in milliseconds.
+    tests : int
+        Box tests.
+    brute_force_tests : int
+        Box tests that brute force takes.
+    pairs : int
+        Candidate pairs: those that the broad phase passes to the narrow phase.
+    hits : int
+        Touching pairs.
+    enters, exits : int
+        Events of the last step.
+    fps : float
+        Steps per second.
+    drawn, culled : int
+        Bodies inside and outside the camera's frustum; 0 and 0 without frustum culling.
+    details : tuple of int
+        Number of bodies drawn in full, medium and low detail.
+    cells_idle, cells_freed : int
+        Empty cells that an octree keeps, and those that it has freed so far; 0 and 0 for other methods.
+    """
+
+    method: str
+    used: str
+    why: str
+    reason: str
+    count: int
+    depth: int
+    parts: int
+    parts_name: str
+    broad_ms: float
+    narrow_ms: float
+    step_ms: float
+    tests: int
+    brute_force_tests: int
+    pairs: int
+    hits: int
+    enters: int
+    exits: int
+    fps: float
+    drawn: int
+    culled: int
+    details: tuple[int, ...]
+    cells_idle: int
+    cells_freed: int
+
+
 class Simulation:
-    """A scene that runs.
+    """A running scene.
 
     Parameters
     ----------
@@ -64,20 +132,22 @@ class Simulation:
     method : str
         "auto", or a name from the registry.
     count : int, optional
-        Number of things; unset, that of the scene.
+        Number of bodies. Default: that of the scene.
     size, speed : float
-        Factors on sizes, and on how far things go in one step.
+        Factors on the size of bodies, and on the time of one step.
     mesh : Triangles, optional
-        A mesh of the user's, for the scene that shows one.
+        A mesh for the scene that shows one. Default: a knot.
     clock : callable
-        Gives seconds; for tests.
+        Returns seconds; for tests.
 
     Attributes
     ----------
     stage : Stage
-        The world and how it looks.
+        The world and how its bodies are drawn.
     frame : Frame or None
-        The last step.
+        Result of the last step.
+    seen : Visible or None
+        Result of the last frustum query, see `look`.
     paused : bool
         Whether `tick` does nothing.
     speed : float
@@ -106,7 +176,7 @@ class Simulation:
         self.paused = False
         self.speed = speed
         if method not in METHODS:
-            raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+            raise ValueError(unknown_name("method", method, METHODS))
         self._method = method
         self._moments: deque[tuple[float, float, float]] = deque()
         chosen = scene_named(scene) if isinstance(scene, str) else scene
@@ -120,17 +190,17 @@ class Simulation:
         size: float | None = None,
         mesh: Triangles | None = None,
     ) -> None:
-        """Begin a scene anew, perhaps another one.
+        """Restart the scene, or start another one.
 
         Parameters
         ----------
         scene, count, size, mesh : optional
-            As for the class. Unset, they stay as they are; but the count of another scene is its own.
+            As for the class. Default: as they are, but the count of another scene is its own.
 
         Raises
         ------
         ValueError, FileNotFoundError
-            There is no such scene, or it cannot be; the one that runs goes on.
+            The scene does not exist or cannot be made; the running one continues.
         """
         if scene is None:
             here, wanted = self.scene, self.count if count is None else count
@@ -154,28 +224,28 @@ class Simulation:
 
     @property
     def method(self) -> str:
-        """How pairs are found: set it at will, also while it runs."""
+        """The broad phase method. May be set at any time."""
         return self._method
 
     @method.setter
     def method(self, method: str) -> None:
         if method not in METHODS:
-            raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+            raise ValueError(unknown_name("method", method, METHODS))
         self._method = self.stage.world.method = method
         self._examination = None
 
     @property
     def rows(self) -> Rows:
-        """The rows of the things that there are, ascending."""
+        """The rows of all bodies, ascending."""
         return self._rows
 
     def tick(self) -> bp.Frame | None:
-        """Do one step.
+        """Step the world.
 
         Returns
         -------
         Frame or None
-            None while it is paused.
+            None while paused.
         """
         if self.paused:
             return None
@@ -192,7 +262,7 @@ class Simulation:
         return frame
 
     def touching_rows(self) -> Rows:
-        """Give the rows that touch others, ascending."""
+        """Return the rows of all touching bodies, ascending."""
         if self.frame is None:
             return np.empty(0, np.int32)
         flags = np.zeros(self.stage.world.slots, np.bool_)
@@ -200,14 +270,14 @@ class Simulation:
         return np.flatnonzero(flags).astype(np.int32)
 
     def examination(self, *, outline: bool = False, fresh: bool = False) -> Examination:
-        """Look closer at the method; not in each frame, so that it takes a tenth of the time at most.
+        """Examine the method. Not in each frame, so that it takes at most a tenth of the time.
 
         Parameters
         ----------
         outline : bool
-            Whether the cells are wanted.
+            Whether to include the cells.
         fresh : bool
-            Whether it must be that of the last step.
+            Whether it must describe the last step.
         """
         last, now = self._examination, self._clock()
         due = last is None or now - self._examined_at > self._examining / _SHARE_OF_EXAMINING
@@ -220,7 +290,7 @@ class Simulation:
         return last
 
     def figures(self) -> Figures:
-        """Gather what is on the screen."""
+        """Return the figures that the page shows."""
         frame, looked = self.frame, self.examination()
         stats: Any = {} if frame is None else frame.stats
         moments, count = self._moments, len(self.stage.world)
@@ -255,12 +325,12 @@ class Simulation:
         )
 
     def history(self, points: int = 200) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Give the last ten seconds as a chart has them.
+        """Return the times of the last ten seconds, for a chart.
 
         Returns
         -------
         seconds, broad, narrow : ndarray, shape (k,), float64
-            Seconds before now, from -10 to 0; milliseconds of the two phases: the greatest of each stretch of time.
+            Seconds relative to now, from -10 to 0; milliseconds of both phases, the maximum of each interval.
         """
         if not self._moments:
             return np.zeros(1), np.zeros(1), np.zeros(1)
@@ -272,25 +342,25 @@ class Simulation:
         return table[begins, 0], broad, narrow
 
     def cells(self) -> NDArray[np.int64]:
-        """Give the number of the cell that each of `rows` lies in, shape (k,); -1 where there are no cells."""
+        """Return the number of the cell that each of `rows` is in, shape (k,); -1 for none."""
         outline = self.examination(outline=True).outline
         if outline is None or not len(outline.level):
             return np.full(len(self._rows), -1, np.int64)
         return cells_of(outline, self.stage.world.positions[self._rows])
 
-    def cast(self, origin: ArrayLike, direction: ArrayLike) -> Picked | None:
-        """Cast a ray of the picture, and tell what it hits.
+    def raycast(self, origin: ArrayLike, direction: ArrayLike) -> Picked | None:
+        """Cast a ray, and return the first body that it hits.
 
         Parameters
         ----------
         origin, direction : array_like, shape (3,)
-            As the page has them.
+            In coordinates of the page.
         """
         world, stage = self.stage.world, self.stage
         begin, along = stage.to_world(origin), np.asarray(direction, np.float64)
         if world.dimension == 2:
             if not along[2] * begin[2] < 0:
-                return None  # away from the plane, or along it
+                return None  # away from the plane, or parallel to it
             place = begin - along * (begin[2] / along[2])
             rows = world.query_points([place[:2]]).rows
             if not len(rows):
@@ -305,44 +375,46 @@ class Simulation:
         return Picked(row, stage.name(row), position, normal, touching)
 
     def select(self, matrix: ArrayLike, rectangle: ArrayLike, viewport: ArrayLike | None = None) -> Rows:
-        """Find what is in a rectangle of the picture, by the frustum behind it.
+        """Find the bodies in a rectangle of the picture, by a frustum query.
 
         Parameters
         ----------
         matrix : array_like, shape (4, 4)
-            Of the page's camera: projection times view.
+            Projection times view of the page's camera.
         rectangle, viewport
-            As `broadphase.selection_matrix` has them.
+            See `broadphase.selection_matrix`.
         """
         whole = np.asarray(matrix, np.float64) @ self.stage.view_matrix()
         part = bp.selection_matrix(whole, rectangle, viewport)
         return self._within(part)
 
     def look(self, matrix: ArrayLike, distances: tuple[float, ...] = (3.0, 6.0)) -> bp.Visible:
-        """Ask what a camera sees, and in which detail; `seen` keeps the answer.
+        """Find the bodies that a camera sees, and their levels of detail; `seen` keeps the result.
 
         Parameters
         ----------
         matrix : array_like, shape (4, 4)
-            Of the page's camera: projection times view.
+            Projection times view of the page's camera.
         distances : tuple of float
-            In lengths of the picture: where detail goes down.
+            Distances from the camera at which the level of detail goes down, in units of the picture.
         """
         if self.stage.dimension != 3:
-            raise ValueError("only a scene in space has a camera within it")
+            raise ValueError("frustum culling needs a 3D scene")
         whole = np.asarray(matrix, np.float64) @ self.stage.view_matrix()
         self.seen = self.stage.world.visible(whole, lod=[one / self.stage.scale for one in distances])
         return self.seen
 
-    def ask(self, place: ArrayLike, size: float, *, ball: bool) -> Rows:
-        """Find what meets a ball or a box at a place of the picture.
+    def query(self, place: ArrayLike, size: float, *, ball: bool) -> Rows:
+        """Find the bodies that meet a ball or a box.
 
         Parameters
         ----------
         place : array_like, shape (3,)
+            Its center, in coordinates of the page.
         size : float
-            Diameter, or edge, in lengths of the picture.
+            Diameter of the ball, or edge of the box, in units of the picture.
         ball : bool
+            Whether it is a ball.
         """
         world, half = self.stage.world, size / 2 / self.stage.scale
         middle = self.stage.to_world(place)[: world.dimension]
@@ -353,7 +425,7 @@ class Simulation:
     def _within(self, matrix: NDArray[np.float64]) -> Rows:
         if self.stage.dimension == 3:
             return self.stage.world.frustum(matrix).rows
-        # The plane z = 0 of what a camera sees: sides of a region of the plane, each where a row of the matrix and the
-        # last one, added or subtracted, are zero.
+        # A 2D world lies in the plane z = 0. The sides of the region are the lines where the sum or the difference of a
+        # row of the matrix and the last row is zero.
         sides = np.concatenate([matrix[3] + matrix[:2], matrix[3] - matrix[:2]])[:, [0, 1, 3]]
         return self.stage.world.frustum(planes=sides).rows

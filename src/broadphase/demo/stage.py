@@ -1,4 +1,4 @@
-"""A world on the stage: what moves it, and how large and of which form its things look."""
+"""A world with what is needed to step it and to draw its bodies: their forms, sizes and positions in the picture."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ __all__ = ["BALL", "BOX", "CAPSULE", "HIDDEN", "Stage"]
 BOX, BALL, CAPSULE, HIDDEN = range(4)
 _FORMS = {"Circle": BALL, "Sphere": BALL, "Capsule": CAPSULE}
 VIEW_SIZE = 10.0
-"""How long the longest side of a world is on the page."""
+"""Length of the longest side of a world, in units of the picture."""
 
 
 class Stage:
-    """A world, and what is needed to step it and to draw it.
+    """A world, with what is needed to step it and to draw it.
 
     Parameters
     ----------
     world : World
     bounds : array_like, shape (2, d)
-        What is to be in the picture: lower and upper corner.
+        The region to show: lower and upper corner.
     dt : float
-        Seconds of the world in one step, at speed 1.
+        Simulated seconds of one step at speed 1.
     run : Run, optional
-        Who steps the world, where a scene file has rules.
+        Steps the world and applies the rules of its scene file. Default: only the world is stepped.
     mesh : Triangles, optional
-        A mesh of which each triangle is a row, from 0 on; it is drawn as a whole.
+        A mesh whose triangles are the first rows of the world; it is drawn as a whole.
 
     Attributes
     ----------
     world, dt, mesh
         As given.
     middle : ndarray, shape (3,), float64
-        What is in the middle of the picture.
+        The point in the middle of the picture.
     scale : float
-        From lengths of the world to lengths of the picture.
+        Units of the picture per unit of the world.
     seconds : float
-        What the last step of the world took.
+        Duration of the last step.
     renewals : int
-        How often rows were found to be other things than before.
+        How often rows were reused by other bodies.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Stage:
         return self.world.dimension
 
     def step(self, speed: float) -> bp.Frame:
-        """Do one step, so many times as far as usual."""
+        """Step the world by `speed` times the usual time."""
         if self._run is None:
             began = perf_counter()
             frame = self.world.step(self.dt * speed)
@@ -91,7 +91,7 @@ class Stage:
         return frame
 
     def describe(self, rows: Rows, form: int, sizes: Any) -> None:
-        """Say how rows look, so that nobody need ask each for its shape."""
+        """Set the form and the sizes of rows, which saves looking at each shape."""
         self._make_room()
         self._forms[rows] = form
         self._sizes[rows] = 0.0
@@ -100,39 +100,39 @@ class Stage:
         self._known[rows] = self.world.handles(rows)
 
     def forms(self, rows: Rows) -> NDArray[np.uint8]:
-        """Say what rows look like, shape (k,): `BOX`, `BALL`, `CAPSULE` or `HIDDEN`."""
+        """Return the form of each row, shape (k,): `BOX`, `BALL`, `CAPSULE` or `HIDDEN`."""
         self._learn(rows)
         found: NDArray[np.uint8] = self._forms[rows]
         return found
 
     def sizes(self, rows: Rows) -> NDArray[np.float32]:
-        """Give the full sizes of rows in the picture, along their own axes, shape (k, 3). Flat things have no depth."""
+        """Return the sizes of rows along their own axes in units of the picture, shape (k, 3); the third is 0 in 2D."""
         self._learn(rows)
         return self._sizes[rows] * np.float32(self.scale)
 
-    def places(self, rows: Rows) -> NDArray[np.float32]:
-        """Give the middles of rows in the picture, shape (k, 3)."""
+    def positions(self, rows: Rows) -> NDArray[np.float32]:
+        """Return the centers of rows in the picture, shape (k, 3)."""
         self._learn(rows)
         d = self.dimension
         positions = self.world.positions
-        everything = len(rows) == len(positions)  # which needs no picking out
+        everything = len(rows) == len(positions)  # saves a copy
         places = self._offsets.copy() if everything else self._offsets[rows]
         places[:, :d] += (positions if everything else positions[rows]) - self.middle[:d]
         places *= np.float32(self.scale)
         return places
 
-    def turns(self, rows: Rows) -> NDArray[np.float32]:
-        """Give how rows are turned, as quaternions (w, x, y, z), shape (k, 4)."""
-        turns = np.zeros((len(rows), 4), np.float32)
+    def rotations(self, rows: Rows) -> NDArray[np.float32]:
+        """Return the rotations of rows as quaternions (w, x, y, z), shape (k, 4)."""
+        quaternions = np.zeros((len(rows), 4), np.float32)
         rotations = self.world.rotations[rows]
         if self.dimension == 3:
-            turns[:] = rotations
-            return turns
-        turns[:, 0], turns[:, 3] = np.cos(rotations / 2), np.sin(rotations / 2)
-        return turns
+            quaternions[:] = rotations
+            return quaternions
+        quaternions[:, 0], quaternions[:, 3] = np.cos(rotations / 2), np.sin(rotations / 2)
+        return quaternions
 
     def to_view(self, points: Any) -> NDArray[np.float32]:
-        """Take points of the world (..., d) to the picture (..., 3)."""
+        """Transform points of the world (..., d) to the picture (..., 3)."""
         given = np.asarray(points, np.float64)
         placed = np.zeros((*given.shape[:-1], 3), np.float32)
         d = self.dimension
@@ -140,21 +140,20 @@ class Stage:
         return placed
 
     def to_world(self, points: Any) -> Floats:
-        """Take points of the picture (..., 3) to space, also those of a flat world."""
+        """Transform points of the picture (..., 3) to the world; those of a 2D world keep their third coordinate."""
         placed: Floats = np.asarray(points, np.float64) / self.scale + self.middle
         return placed
 
     def view_matrix(self) -> Floats:
-        """Give the matrix (4, 4) from the world, or the space that a flat world lies in, to the picture."""
+        """Return the matrix (4, 4) from the world to the picture."""
         matrix = np.diag([self.scale, self.scale, self.scale, 1.0])
         matrix[:3, 3] = -self.middle * self.scale
         return matrix
 
     def name(self, row: int) -> str:
-        """Name a row for people: what layer it is in, and its number."""
+        """Return a name of a row: its layer and its number."""
         layer = self.world.actor(row).layer
-        kind = layer if isinstance(layer, str) else "thing"
-        return f"{'thing' if kind == 'default' else kind} {row}"
+        return f"{layer if isinstance(layer, str) and layer != 'default' else 'body'} {row}"
 
     def _make_room(self) -> None:
         missing = self.world.slots - len(self._known)
@@ -165,9 +164,9 @@ class Stage:
             self._offsets = np.concatenate([self._offsets, np.zeros((missing, 3), np.float32)])
 
     def _learn(self, rows: Rows) -> None:
-        """Look at the shapes of rows that were not here when it was last done."""
+        """Learn the forms of rows that were added since the last call."""
         if self._run is None and len(self._known) == self.world.slots:
-            return  # only the rules of a scene take rows away and use them again
+            return  # only the rules of a scene remove and reuse rows
         self._make_room()
         handles = self.world.handles(rows)
         fresh = self._known[rows] != handles
@@ -180,15 +179,15 @@ class Stage:
             self._learn_alike(fresh_rows[self.world.layers[fresh_rows] == layer])
 
     def _learn_alike(self, rows: Rows) -> None:
-        """Look at rows of one layer, which are taken to be of one form."""
+        """Learn the forms of rows of one layer, which are assumed to have the same type of shape."""
         shapes, d = self.world.shapes, self.dimension
         self._forms[rows] = _FORMS.get(type(shapes[int(rows[0])]).__name__, BOX)
         rotations = self.world.rotations[rows]
-        is_turned = (rotations != ([1, 0, 0, 0] if d == 3 else 0)).reshape(len(rows), -1).any(axis=1)
+        is_rotated = (rotations != ([1, 0, 0, 0] if d == 3 else 0)).reshape(len(rows), -1).any(axis=1)
         around = self.world.boxes[rows]
-        for at in np.flatnonzero(is_turned).tolist():
+        for at in np.flatnonzero(is_rotated).tolist():
             around[at] = bp.Shapes(shapes[int(rows[at])], np.zeros((1, d))).boxes[0]
         self._sizes[rows, :d] = around[:, 1] - around[:, 0]
         middles = around.mean(axis=1)
-        middles[~is_turned] -= self.world.positions[rows[~is_turned]]
+        middles[~is_rotated] -= self.world.positions[rows[~is_rotated]]
         self._offsets[rows, :d] = np.where(np.abs(middles) > 1e-6 * self._sizes[rows, :d], middles, 0.0)

@@ -41,7 +41,7 @@ def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
     ValueError
         Not a mesh file, no triangles in it, or NaN in a vertex.
     MissingExtraError
-        trimesh is not installed.
+        trimesh is not installed; or SciPy, which finds the connected pieces.
     """
     meshes = _read_scene(path)
     names = np.array([name for name, _, _ in meshes], dtype=object)
@@ -98,26 +98,15 @@ def _nodes_of(scene: Any) -> list[tuple[str, Any, Any]]:
 def _label_pieces(vertices: NDArray[Any], faces: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the corners of all triangles, and for each the number of the connected piece it belongs to.
 
-    Pieces are numbered in the order of their first triangle. Every vertex starts with its own number; the lowest number
-    spreads along triangles, and each number then takes that of the vertex it names, until nothing changes: about log(v)
-    rounds.
+    Pieces are numbered in the order of their first triangle.
     """
+    sparse = import_extra("scipy.sparse", purpose="finding the connected pieces of a mesh")
+    csgraph = import_extra("scipy.sparse.csgraph", purpose="finding the connected pieces of a mesh")
     _, same = np.unique(vertices, axis=0, return_inverse=True)
     corners = same.reshape(-1)[faces]
-    label = np.arange(len(vertices))
-    while True:
-        lowest = label[corners].min(axis=1)
-        spread = label.copy()
-        for column in range(corners.shape[1]):
-            np.minimum.at(spread, label[corners[:, column]], lowest)
-            np.minimum.at(spread, corners[:, column], lowest)
-        while (spread[spread] != spread).any():
-            spread = spread[spread]
-        if (spread == label).all():
-            break
-        label = spread
-    root = label[corners[:, 0]]
-    _, first, number = np.unique(root, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
+    edges = np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]]])
+    graph = sparse.coo_array((np.ones(len(edges), np.bool_), edges.T), shape=(len(vertices), len(vertices)))
+    _, label = csgraph.connected_components(graph, directed=False)
+    _, first, number = np.unique(label[corners[:, 0]], return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))
     return vertices[faces].reshape(-1, vertices.shape[1]), np.repeat(rank[number.reshape(-1)], faces.shape[1])

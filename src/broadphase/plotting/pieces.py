@@ -1,4 +1,4 @@
-"""Shapes taken apart into pieces that are easy to draw: each a form, scaled, turned and moved with its thing."""
+"""Shapes taken apart into simple pieces for drawing: each is a form (ball, box, line, …), scaled, rotated and moved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import broadphase as bp
-from broadphase.plotting.solids import Form, capsule_outline, hull_faces, unit_form
+from broadphase.io.extras import import_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,28 +15,60 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Faces = NDArray[np.int32]
 
-__all__ = ["PieceCollection", "Pieces", "pieces_of", "pieces_of_boxes", "quaternions_of", "turns_of"]
+__all__ = [
+    "Form",
+    "PieceCollection",
+    "Pieces",
+    "ball",
+    "hull_faces",
+    "pieces_of",
+    "pieces_of_boxes",
+    "quaternions_of",
+    "rotation_matrices",
+    "unit_form",
+]
+
+CORNERS_OF_DISC = 48
+CORNERS_OF_CYLINDER = 20
+
+
+class Form(NamedTuple):
+    """The geometry of a piece before it is scaled, rotated and moved.
+
+    Attributes
+    ----------
+    name : str
+        "dot", "line", "disc", "box", "ball", "cylinder", or "" for the geometry of a single shape.
+    vertices : ndarray, shape (v, d), float64
+        In the plane, in order around the outline.
+    faces : ndarray, shape (f, 3), int32
+        Triangles, counter-clockwise seen from outside; empty in the plane, and for dots and lines.
+    """
+
+    name: str
+    vertices: Floats
+    faces: Faces
 
 
 class Pieces(NamedTuple):
-    """What things are made of, for drawing.
+    """The pieces that shapes consist of.
 
-    A vertex v of a piece's form is drawn at ``position + R @ (anchor + matrix @ v)``, where R turns its thing; or, for
-    what stays along the axes, at ``position + R @ anchor + matrix @ v``.
+    A vertex v of a piece's form is drawn at ``position + R @ (anchor + matrix @ v)``, where R is the rotation of its
+    row; for an axis-aligned piece, at ``position + R @ anchor + matrix @ v``.
 
     Attributes
     ----------
     forms : list of Form
-        What there is to be drawn.
     form : ndarray, shape (p,), int32
-        The form of each piece.
+        The form of each piece, as an index into `forms`.
     rows : ndarray, shape (p,), int32
-        The thing that each belongs to.
+        The row of the shape that each piece belongs to.
     anchors : ndarray, shape (p, d), float64
     matrices : ndarray, shape (p, d, d), float64
-    stays : ndarray, shape (p,), bool
-        Whether it keeps along the axes while its thing turns.
+    aligned : ndarray, shape (p,), bool
+        Whether the piece keeps its orientation when its row rotates.
     """
 
     forms: list[Form]
@@ -44,10 +76,10 @@ class Pieces(NamedTuple):
     rows: NDArray[np.int32]
     anchors: Floats
     matrices: Floats
-    stays: NDArray[np.bool_]
+    aligned: NDArray[np.bool_]
 
     def placed(self, positions: Floats, rotations: Floats | None) -> Pieces:
-        """Give the pieces with their things where they are: anchors and matrices are those of the world then.
+        """Transform the pieces from the frames of their rows to world coordinates.
 
         Parameters
         ----------
@@ -58,26 +90,26 @@ class Pieces(NamedTuple):
         """
         anchors, matrices = self.anchors, self.matrices
         if rotations is not None:
-            turns = turns_of(rotations[self.rows])
+            turns = rotation_matrices(rotations[self.rows])
             anchors = (turns @ anchors[:, :, np.newaxis])[:, :, 0]
-            matrices = np.where(self.stays[:, np.newaxis, np.newaxis], matrices, turns @ matrices)
+            matrices = np.where(self.aligned[:, np.newaxis, np.newaxis], matrices, turns @ matrices)
         return self._replace(anchors=positions[self.rows] + anchors, matrices=matrices)
 
     def by_form(self) -> Iterator[tuple[Form, NDArray[np.int64]]]:
-        """Give each form with the pieces that have it."""
+        """Yield each form with the indices of the pieces that have it."""
         for number, form in enumerate(self.forms):
             which = np.flatnonzero(self.form == number)
             if len(which):
                 yield form, which
 
     def vertices(self, form: Form, which: NDArray[np.int64]) -> Floats:
-        """Give the vertices of pieces of one form, shape (k, v, d)."""
+        """Return the vertices of pieces of one form, shape (k, v, d)."""
         corners: Floats = form.vertices @ np.swapaxes(self.matrices[which], 1, 2)
         return corners + self.anchors[which, np.newaxis]
 
 
-def turns_of(rotations: Floats) -> Floats:
-    """Make matrices (n, d, d) of angles (n,) or quaternions (n, 4)."""
+def rotation_matrices(rotations: Floats) -> Floats:
+    """Convert angles (n,) or quaternions (n, 4) to rotation matrices (n, d, d)."""
     if rotations.ndim == 1:
         cosine, sine = np.cos(rotations), np.sin(rotations)
         return np.stack([cosine, -sine, sine, cosine], axis=-1).reshape(-1, 2, 2)
@@ -91,14 +123,14 @@ def turns_of(rotations: Floats) -> Floats:
 
 
 def quaternions_of(turns: Floats) -> Floats:
-    """Make quaternions (x, y, z, w) of rotation matrices (n, 3, 3), as most libraries that draw want them.
+    """Convert rotation matrices (n, 3, 3) to quaternions (x, y, z, w), the order that Rerun expects.
 
     Examples
     --------
-    >>> quaternions_of(turns_of(np.array([[0.0, 0.0, 0.0, 1.0]])))
+    >>> quaternions_of(rotation_matrices(np.array([[0.0, 0.0, 0.0, 1.0]])))
     array([[0., 0., 1., 0.]])
     """
-    # Four times the products of each number with itself and the others; the row of the largest is the safest.
+    # Four times the products of each component with itself and the others; the row of the largest is the most precise.
     xx, yy, zz = turns[:, 0, 0], turns[:, 1, 1], turns[:, 2, 2]
     wx, wy, wz = (turns[:, j, i] - turns[:, i, j] for i, j in ((1, 2), (2, 0), (0, 1)))
     xy, xz, yz = (turns[:, j, i] + turns[:, i, j] for i, j in ((0, 1), (0, 2), (1, 2)))
@@ -116,17 +148,17 @@ def pieces_of(shapes: bp.Shapes) -> Pieces:
     Parameters
     ----------
     shapes : Shapes
-        In the plane or in space.
+        In 2D or 3D.
 
     Returns
     -------
     Pieces
-        In the frames of their things: see `Pieces.placed`.
+        In the frames of their rows: see `Pieces.placed`.
 
     Examples
     --------
-    >>> things = bp.Shapes([bp.Circle(2), bp.Rectangle(4, 2)], [[0, 0], [5, 0]])
-    >>> pieces = pieces_of(things)
+    >>> shapes = bp.Shapes([bp.Circle(2), bp.Rectangle(4, 2)], [[0, 0], [5, 0]])
+    >>> pieces = pieces_of(shapes)
     >>> [(form.name, pieces.rows[which].tolist()) for form, which in pieces.by_form()]
     [('disc', [0]), ('box', [1])]
     """
@@ -137,7 +169,7 @@ def pieces_of(shapes: bp.Shapes) -> Pieces:
 
 
 def pieces_of_boxes(boxes: Floats) -> Pieces:
-    """Make pieces of boxes (n, 2, d), in their places."""
+    """Make one piece of each box (n, 2, d), in world coordinates."""
     boxes = np.asarray(boxes, np.float64)
     count, dimension = len(boxes), boxes.shape[2]
     half = (boxes[:, 1] - boxes[:, 0]) / 2
@@ -152,7 +184,7 @@ def pieces_of_boxes(boxes: Floats) -> Pieces:
 
 
 class PieceCollection:
-    """Pieces that are being gathered.
+    """Collects the pieces of shapes that are added one batch after the other.
 
     Parameters
     ----------
@@ -168,7 +200,7 @@ class PieceCollection:
         self._parts: list[tuple[Any, ...]] = []
 
     def add(self, shapes: bp.Shapes, rows: NDArray[np.int32], names: NDArray[np.int32]) -> None:
-        """Take the shapes of some rows apart; their pieces say that they belong to things of these numbers."""
+        """Take the shapes of some rows apart; `names` are the row numbers that their pieces get."""
         kinds, sizes, numbers = shapes.records(rows)
         self._geometries = shapes.geometries
         starts = np.cumsum(sizes, dtype=np.int64) - sizes
@@ -177,11 +209,11 @@ class PieceCollection:
             self._take(kind, names[which], numbers[starts[which, np.newaxis] + np.arange(size)])
 
     def pieces(self) -> Pieces:
-        """Give all that was added."""
+        """Return all pieces added so far."""
         if not self._parts:
             return pieces_of_boxes(np.empty((0, 2, self._dimension)))
-        form, row, anchors, matrices, stays = (np.concatenate(part) for part in zip(*self._parts, strict=True))
-        return Pieces(self._forms, form, row, anchors, matrices, stays)
+        form, row, anchors, matrices, aligned = (np.concatenate(part) for part in zip(*self._parts, strict=True))
+        return Pieces(self._forms, form, row, anchors, matrices, aligned)
 
     def _take(self, kind: int, rows: NDArray[np.int32], numbers: Floats) -> None:
         d = self._dimension
@@ -196,7 +228,7 @@ class PieceCollection:
         elif kind == bp.Capsule.kind:
             self._take_capsules(rows, numbers[:, :d], numbers[:, d : 2 * d], numbers[:, 2 * d])
         elif kind == bp.Rectangle.kind:
-            self._add("box", rows, numbers[:, :d], numbers[:, d:, np.newaxis] * unit, stays=True)
+            self._add("box", rows, numbers[:, :d], numbers[:, d:, np.newaxis] * unit, aligned=True)
         elif kind == bp.OrientedBox.kind:
             axes = np.swapaxes(numbers[:, 2 * d :].reshape(-1, d, d), 1, 2)
             self._add("box", rows, numbers[:, :d], axes * numbers[:, np.newaxis, d : 2 * d])
@@ -212,7 +244,7 @@ class PieceCollection:
     def _take_capsules(self, rows: NDArray[np.int32], start: Floats, end: Floats, radii: Floats) -> None:
         if self._dimension == 2:
             for row, begin, along, radius in zip(rows, start, end - start, radii, strict=True):
-                self._add_own((row,), capsule_outline(along, float(radius)), begin[np.newaxis])
+                self._add_own((row,), _capsule_outline(along, float(radius)), begin[np.newaxis])
             return
         round_ends = radii[:, None, None] * np.eye(3)
         self._add("ball", rows, start, round_ends)
@@ -243,11 +275,11 @@ class PieceCollection:
             turns = np.swapaxes(numbers[which, 4:13].reshape(-1, 3, 3), 1, 2)
             self._add_own(rows[which], Form("", geometry.vertices, faces), numbers[which, 1:4], turns)
 
-    def _add(self, name: str, rows: Any, anchors: Floats, matrices: Floats, stays: bool = False) -> None:
+    def _add(self, name: str, rows: Any, anchors: Floats, matrices: Floats, aligned: bool = False) -> None:
         if name not in self._numbers:
             self._numbers[name] = len(self._forms)
             self._forms.append(unit_form(name, self._dimension))
-        self._keep(self._numbers[name], rows, anchors, matrices, stays)
+        self._keep(self._numbers[name], rows, anchors, matrices, aligned)
 
     def _add_own(self, rows: Any, form: Form, anchors: Floats | None = None, matrices: Floats | None = None) -> None:
         key = form.vertices.tobytes(), form.faces.tobytes()
@@ -259,7 +291,117 @@ class PieceCollection:
         matrices = np.broadcast_to(np.eye(d), (len(rows), d, d)) if matrices is None else matrices
         self._keep(self._numbers[key], rows, anchors, matrices, False)
 
-    def _keep(self, form: int, rows: Any, anchors: Floats, matrices: Floats, stays: bool) -> None:
+    def _keep(self, form: int, rows: Any, anchors: Floats, matrices: Floats, aligned: bool) -> None:
         count = len(rows)
         numbers = np.full(count, form, np.int32), np.asarray(rows, np.int32)
-        self._parts.append((*numbers, anchors, matrices, np.full(count, stays)))
+        self._parts.append((*numbers, anchors, matrices, np.full(count, aligned)))
+
+
+_NO_FACES = np.empty((0, 3), np.int32)
+
+
+def unit_form(name: str, dimension: int) -> Form:
+    """Make a form of radius, half size or length 1: boxes and balls around the origin, lines and cylinders from it on.
+
+    Parameters
+    ----------
+    name : str
+        "dot", "line" (along the first axis), "disc", "box", "ball", "cylinder" (along the third axis, without ends).
+    dimension : int
+        2 or 3.
+
+    Returns
+    -------
+    Form
+
+    Examples
+    --------
+    >>> unit_form("box", 2).vertices.tolist()
+    [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]
+    """
+    if name == "dot":
+        return Form(name, np.zeros((1, dimension)), _NO_FACES)
+    if name == "line":
+        return Form(name, np.eye(2, dimension)[::-1] * [[0.0], [1.0]], _NO_FACES)
+    if dimension == 2:
+        corners = _ring(CORNERS_OF_DISC) if name == "disc" else np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
+        return Form(name, corners, _NO_FACES)
+    return {"box": _cube, "ball": ball, "cylinder": _cylinder}[name]()
+
+
+def _capsule_outline(along: Floats, radius: float) -> Form:
+    """Make the outline of a 2D capsule that goes from the origin along a vector."""
+    start = np.arctan2(along[1], along[0]) + np.pi / 2
+    angles = np.linspace(0.0, np.pi, CORNERS_OF_DISC // 2 + 1)
+    back, front = (np.stack([np.cos(turn), np.sin(turn)], axis=1) for turn in (start + angles, start + np.pi + angles))
+    return Form("", np.concatenate([radius * back, along + radius * front]), _NO_FACES)
+
+
+def hull_faces(points: Floats) -> Faces:
+    """Triangulate the surface of the convex hull of points, by SciPy.
+
+    Parameters
+    ----------
+    points : ndarray, shape (k, 3), float64
+        Not all in one plane.
+
+    Returns
+    -------
+    ndarray, shape (f, 3), int32
+        Indices into `points`, counter-clockwise seen from outside.
+
+    Raises
+    ------
+    MissingExtraError
+        SciPy is not installed.
+
+    Examples
+    --------
+    >>> len(hull_faces(np.concatenate([unit_form("box", 3).vertices, [[0.1, 0.2, 0.3]]])))
+    12
+    """
+    spatial = import_extra("scipy.spatial", purpose="drawing convex hulls", extra="plot")
+    centered = np.asarray(points, np.float64) - np.mean(points, axis=0)  # its precision is absolute
+    hull = spatial.ConvexHull(centered)
+    faces: Faces = hull.simplices.astype(np.int32)
+    a, b, c = (centered[faces[:, place]] for place in range(3))
+    inwards = (np.cross(b - a, c - a) * hull.equations[:, :3]).sum(axis=1) < 0
+    faces[inwards] = faces[inwards, ::-1]
+    return faces
+
+
+def _ring(corners: int) -> Floats:
+    angles = np.linspace(0.0, 2 * np.pi, corners, endpoint=False)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def _cube() -> Form:
+    vertices = np.array([[x, y, z] for z in (-1.0, 1) for y in (-1.0, 1) for x in (-1.0, 1)])
+    quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
+    faces = [face for a, b, c, d in quads for face in ((a, b, c), (a, c, d))]
+    return Form("box", vertices, np.array(faces, np.int32))
+
+
+def ball(refinements: int = 2) -> Form:
+    """Make a unit ball from an octahedron, each of whose triangles is cut in four `refinements` times."""
+    vertices = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
+    faces = np.array([[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]])
+    for _ in range(refinements):
+        edges, which = np.unique(
+            np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0, return_inverse=True
+        )
+        ab, bc, ca = (which.reshape(-1, 3) + len(vertices)).T
+        a, b, c = faces.T
+        parts = ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))
+        faces = np.concatenate([np.stack(part, axis=1) for part in parts])
+        vertices = np.concatenate([vertices, vertices[edges].mean(axis=1)])
+        vertices /= np.linalg.norm(vertices, axis=1, keepdims=True)
+    return Form("ball", vertices, faces.astype(np.int32))
+
+
+def _cylinder() -> Form:
+    ring = _ring(CORNERS_OF_CYLINDER)
+    ends = [np.concatenate([ring, np.full((len(ring), 1), height)], axis=1) for height in (0.0, 1.0)]
+    here, there = np.arange(len(ring)), np.roll(np.arange(len(ring)), -1)
+    below, above = np.stack([here, there, there + len(ring)]), np.stack([here, there + len(ring), here + len(ring)])
+    return Form("cylinder", np.concatenate(ends), np.concatenate([below.T, above.T]).astype(np.int32))

@@ -10,13 +10,13 @@ from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
 from broadphase.plotting import ink
-from broadphase.plotting.solids import ball
+from broadphase.plotting.pieces import ball
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.plotting.layers import Layers
-    from broadphase.plotting.solids import Form
+    from broadphase.plotting.pieces import Form
 
     Floats = NDArray[np.float64]
 

@@ -177,7 +177,7 @@ def _pieces_as_json(pieces: Pieces) -> dict[str, Any]:
         ],
         "form": _packed(pieces.form),
         "track": _packed(pieces.rows),
-        "stays": _packed(pieces.stays.astype(np.uint8)),
+        "aligned": _packed(pieces.aligned.astype(np.uint8)),
         "placing": _packed(numbers.astype(np.float32)),
     }
 

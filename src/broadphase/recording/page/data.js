@@ -18,7 +18,7 @@ class Run {
     const run = new Run();
     Object.assign(run, data);
     const kinds = { lives: Int32Array, still: Uint8Array, poses: Uint16Array, touching: Uint8Array, form: Int32Array,
-                    track: Int32Array, stays: Uint8Array, placing: Float32Array };
+                    track: Int32Array, aligned: Uint8Array, placing: Float32Array };
     for (const [name, Type] of Object.entries(kinds)) run[name] = await unpack(data[name], Type);
     run.tracks = run.still.length;
     run.channels = run.dimension + run.turns;

@@ -68,8 +68,8 @@ class Plane {
       faces.arc(x, y, radius, 0, 2 * Math.PI);
       return;
     }
-    const stays = run.stays[piece];
-    const [k, l, m, n] = stays ? [a, b, c, d] : [r * a + s * c, r * b + s * d, t * a + u * c, t * b + u * d];
+    const aligned = run.aligned[piece];
+    const [k, l, m, n] = aligned ? [a, b, c, d] : [r * a + s * c, r * b + s * d, t * a + u * c, t * b + u * d];
     const path = form.name === "line" ? lines : faces;
     for (let at = 0; at < vertices.length; at += 2) {
       const px = x + k * vertices[at] + l * vertices[at + 1], py = y + m * vertices[at] + n * vertices[at + 1];

@@ -151,11 +151,11 @@ class Space {
       const track = run.track[piece];
       if (!run.isThere(track, frame)) continue;
       const own = run.placing.subarray(12 * piece, 12 * piece + 12), turn = run.rotations.subarray(9 * track, 9 * track + 9);
-      const at = INSTANCE * count++, stays = run.stays[piece];
+      const at = INSTANCE * count++, aligned = run.aligned[piece];
       for (let row = 0; row < 3; row++) {
         for (let column = 0; column < 3; column++) {
-          let value = stays ? own[3 + 3 * row + column] : 0;
-          if (!stays) for (let k = 0; k < 3; k++) value += turn[3 * row + k] * own[3 + 3 * k + column];
+          let value = aligned ? own[3 + 3 * row + column] : 0;
+          if (!aligned) for (let k = 0; k < 3; k++) value += turn[3 * row + k] * own[3 + 3 * k + column];
           out[at + 3 * column + row] = value;
         }
         out[at + 9 + row] = run.positions[3 * track + row]

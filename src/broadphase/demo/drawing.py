@@ -1,0 +1,358 @@
+"""What the demo draws into the scene of the page: the bodies, and overlays such as cells, contacts and the probe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.demo import meshes
+from broadphase.demo.colours import CONTACT, LEVELS, QUERIED, SELECTED, STATIC, linear
+from broadphase.demo.stage import BALL, BOX, CAPSULE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    import broadphase as bp
+    from broadphase.demo.stage import Stage
+
+    Rows = NDArray[np.int32]
+
+__all__ = ["Bodies", "Overlays", "edges_of"]
+
+MOST_INSTANCES = 20_000
+"""Up to so many bodies are drawn as solids, more as points. Browsers need about 10 ms for each 10 000 solids."""
+MOST_CELLS = 4000
+"""More cells hide each other, and browsers draw the lines slowly: only the coarsest are drawn."""
+MOST_CONTACTS = 4000
+_DEPTH = 0.02  # of flat bodies, in units of the picture
+_FLAT_LIFTS = 64  # flat bodies lie at so many different heights: overlapping ones would flicker at the same height
+_LIFT = 0.06  # of overlays above flat bodies, in units of the picture
+_NORMAL = 0.2  # length of the line that shows a normal, in units of the picture
+
+_CORNERS = {2: np.array([[0, 0], [1, 0], [1, 1], [0, 1]]), 3: np.array(list(np.ndindex(2, 2, 2)))}
+_EDGES = {
+    2: np.array([[0, 1], [1, 2], [2, 3], [3, 0]]),
+    3: np.array([[0, 1], [2, 3], [4, 5], [6, 7], [0, 2], [1, 3], [4, 6], [5, 7], [0, 4], [1, 5], [2, 6], [3, 7]]),
+}
+
+
+class Bodies:
+    """The bodies of a stage on the page: instances of a few meshes, or a point cloud if there are too many.
+
+    Parameters
+    ----------
+    scene : viser.SceneApi
+        Where to draw.
+    stage : Stage
+        What to draw.
+
+    Attributes
+    ----------
+    as_points : bool
+        Whether bodies are drawn as points.
+    """
+
+    def __init__(self, scene: Any, stage: Stage) -> None:
+        self._scene, self._stage = scene, stage
+        self._handles: dict[str, Any] = {}
+        self._rows = np.empty(0, np.int32)
+        self._groups: dict[str, Any] = {}  # which of the rows each handle draws
+        self._heights: NDArray[np.float32] | None = None
+        self._rotates = False
+        self._renewals = -1
+        self.as_points = len(stage.world) > MOST_INSTANCES and stage.mesh is None
+
+    def draw(self, rows: Rows, colours: NDArray[np.uint8], levels: NDArray[np.int32] | None = None) -> None:
+        """Draw these rows and no others.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (k,), int32
+        colours : ndarray, shape (k, 3), uint8
+        levels : ndarray, shape (k,), int32, optional
+            Level of detail of each row; 0 is the finest. Default: all 0.
+        """
+        positions = self._stage.positions(rows)
+        if self.as_points:
+            self._draw_points(rows, positions, colours)
+            return
+        light = linear(colours)
+        is_known = self._renewals == self._stage.renewals and np.array_equal(rows, self._rows)
+        if levels is not None or not is_known:
+            self._draw_instances(rows, positions, light, levels)
+            return
+        if self._heights is not None:
+            positions[:, 2] = self._heights
+        rotations = self._stage.rotations(rows) if self._rotates else None
+        for name, chosen in self._groups.items():
+            handle = self._handles[name]
+            handle.batched_positions = positions[chosen]
+            handle.batched_colors = light[chosen]
+            if rotations is not None:
+                handle.batched_wxyzs = rotations[chosen]
+
+    def remove(self) -> None:
+        """Remove everything from the page."""
+        for handle in self._handles.values():
+            handle.remove()
+        self._handles.clear()
+        self._groups.clear()
+        self._rows = np.empty(0, np.int32)
+
+    def _draw_points(self, rows: Rows, positions: NDArray[np.float32], colours: NDArray[np.uint8]) -> None:
+        handle = self._handles.get("points")
+        if handle is None or len(handle.points) != len(rows):
+            size = float(np.median(self._stage.sizes(rows).max(axis=1)))
+            self._handles["points"] = self._scene.add_point_cloud(
+                "/bodies/points", positions, colours, point_size=0.7 * size, precision="float32", point_shading="flat"
+            )
+            return
+        handle.points, handle.colors = positions, colours
+
+    def _draw_instances(
+        self, rows: Rows, positions: NDArray[np.float32], colours: NDArray[np.uint8], levels: NDArray[np.int32] | None
+    ) -> None:
+        """Draw rows whose forms or levels of detail may differ from the last drawing."""
+        stage = self._stage
+        sizes, forms, rotations = stage.sizes(rows), stage.forms(rows), stage.rotations(rows)
+        if stage.dimension == 2:
+            sizes[:, 2] = _DEPTH
+            is_static = stage.world.kinds[rows] == 1
+            self._heights = np.float32(_DEPTH) * ((rows % _FLAT_LIFTS) / _FLAT_LIFTS - 2 * is_static).astype(np.float32)
+            positions[:, 2] = self._heights
+        self._rotates = bool(stage.world.spins.any())
+        self._rows, self._groups, self._renewals = rows.copy(), {}, stage.renewals
+        for name, make, chosen in _grouped_by_mesh(stage.dimension, forms, levels):
+            handle = self._handles.get(name)
+            if not chosen.any():
+                if handle is not None:
+                    handle.visible = False
+                continue
+            group: Any = slice(None) if chosen.all() else np.flatnonzero(chosen)
+            self._groups[name] = group
+            if handle is None:
+                self._handles[name] = self._scene.add_batched_meshes_simple(
+                    f"/bodies/{name}",
+                    *make(),
+                    rotations[group],
+                    positions[group],
+                    batched_scales=sizes[group],
+                    batched_colors=colours[group],
+                    lod="off",
+                    cast_shadow=False,
+                    receive_shadow=False,
+                )
+                continue
+            handle.visible = True
+            handle.batched_positions = positions[group]
+            handle.batched_wxyzs = rotations[group]
+            handle.batched_scales = sizes[group]
+            handle.batched_colors = colours[group]
+
+
+def _grouped_by_mesh(
+    dimension: int, forms: NDArray[np.uint8], levels: NDArray[np.int32] | None
+) -> Iterator[tuple[str, Any, NDArray[np.bool_]]]:
+    """Yield for each mesh its name, the function that makes it, and which bodies are drawn with it."""
+    for form, makers in _meshes_of(dimension).items():
+        is_form = forms == form
+        for level, make in enumerate(makers):
+            if levels is None:
+                chosen = is_form if level == 0 else np.zeros(len(forms), np.bool_)
+            else:
+                chosen = is_form & (np.minimum(levels, len(makers) - 1) == level)
+            yield f"{form}_{level}", make, chosen
+
+
+def _meshes_of(dimension: int) -> dict[int, tuple[Any, ...]]:
+    """Return the functions that make the meshes of each form, the finest first."""
+    if dimension == 2:
+        return {BOX: (meshes.tile,), BALL: (meshes.disc,), CAPSULE: (meshes.tile,)}
+    return {
+        BOX: (meshes.box,),
+        BALL: (lambda: meshes.ball(2), lambda: meshes.ball(1), lambda: meshes.ball(0)),
+        CAPSULE: (meshes.capsule, lambda: meshes.capsule(0.3, 6), meshes.box),
+    }
+
+
+def edges_of(boxes: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the edges of boxes (n, 2, d) as lines, shape (n * 4 or 12, 2, d)."""
+    d = boxes.shape[2]
+    corners = boxes[:, _CORNERS[d], np.arange(d)]
+    lines: NDArray[np.float64] = corners[:, _EDGES[d]].reshape(-1, 2, d)
+    return lines
+
+
+class Overlays:
+    """What is drawn over the bodies of a stage.
+
+    Parameters
+    ----------
+    scene : viser.SceneApi
+    stage : Stage
+    """
+
+    def __init__(self, scene: Any, stage: Stage) -> None:
+        self._scene, self._stage = scene, stage
+        self._handles: dict[str, Any] = {}
+        self._probe_size = 0.0
+        self._lit: dict[str, NDArray[np.int32]] = {}
+        self._draw_bounds()
+        self._draw_mesh()
+
+    def remove(self) -> None:
+        """Remove everything from the page."""
+        for handle in self._handles.values():
+            handle.remove()
+        self._handles.clear()
+
+    def hide(self, name: str) -> None:
+        """Remove one overlay from the page, if it is there."""
+        handle = self._handles.pop(name, None)
+        if handle is not None:
+            handle.remove()
+
+    def draw_cells(self, outline: bp.Outline) -> None:
+        """Draw cells, coloured by level; of too many, the coarsest."""
+        kept = np.argsort(outline.level, kind="stable")[:MOST_CELLS]
+        lines = self._stage.to_view(edges_of(np.stack([outline.lower[kept], outline.upper[kept]], axis=1)))
+        if self._stage.dimension == 2:
+            lines[..., 2] = _LIFT
+        palette = np.array(LEVELS, np.uint8)
+        per_cell = 4 if self._stage.dimension == 2 else 12
+        colours = np.repeat(palette[outline.level[kept] % len(palette)], per_cell, axis=0)
+        self._lines("cells", lines, np.repeat(colours[:, None], 2, axis=1), 1.5)
+
+    def draw_contacts(self, contacts: bp.Contacts) -> None:
+        """Draw contact points, and the normal at the first point of each pair."""
+        count, stage = min(len(contacts.depths), MOST_CONTACTS), self._stage
+        if not count:
+            self.hide("contact points")
+            self.hide("normals")
+            return
+        points = contacts.points[:count]
+        present = ~np.isnan(points[:, :, 0])
+        places = stage.to_view(points[present])
+        first = stage.to_view(points[:, 0])
+        ends = first.copy()
+        ends[:, : stage.dimension] += (_NORMAL * contacts.normals[:count]).astype(np.float32)
+        lift = _LIFT if stage.dimension == 2 else 0.0
+        places[:, 2] += lift
+        lines = np.stack([first, ends], axis=1)
+        lines[..., 2] += lift
+        self._lines("normals", lines, np.broadcast_to(np.array(SELECTED, np.uint8), (len(lines), 2, 3)).copy(), 2.0)
+        self.hide("contact points")
+        self._handles["contact points"] = self._scene.add_point_cloud(
+            "/over/contacts", places, CONTACT, point_size=0.035, point_shape="circle", precision="float32"
+        )
+
+    def draw_probe(self, place: Any, size: float, is_ball: bool) -> None:
+        """Draw the ball or box of the dragged query."""
+        name = "query ball" if is_ball else "query box"
+        self.hide("query box" if is_ball else "query ball")
+        handle = self._handles.get(name)
+        if handle is None or self._probe_size != size:
+            vertices, faces = meshes.ball(3) if is_ball else meshes.box()
+            self._probe_size = size
+            flat = [1, 1, 0.05] if self._stage.dimension == 2 else [1, 1, 1]
+            self.hide(name)
+            handle = self._handles[name] = self._scene.add_mesh_simple(
+                f"/over/{name.replace(' ', '_')}",
+                vertices * size * np.array(flat, np.float32),
+                faces,
+                color=QUERIED,
+                opacity=0.3,
+                side="double",
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+        handle.position = tuple(float(one) for one in place)
+
+    def hide_probe(self) -> None:
+        """Remove the ball or box of the dragged query, and the colour of the mesh's triangles in it."""
+        self.hide("query ball")
+        self.hide("query box")
+        self.draw_triangles("queried", np.empty(0, np.int32), QUERIED)
+
+    def draw_label(self, text: str, place: Any) -> None:
+        """Write a name beside a body."""
+        handle = self._handles.get("label")
+        where = tuple(float(one) for one in place)
+        if handle is None:
+            self._handles["label"] = self._scene.add_label("/over/label", text, position=where)
+        else:
+            handle.text, handle.position = text, where
+
+    def draw_camera(self, camera: Any) -> None:
+        """Draw the frustum of a camera of the page."""
+        self.hide("camera")
+        self._handles["camera"] = self._scene.add_camera_frustum(
+            "/over/camera",
+            fov=camera.fov,
+            aspect=camera.aspect,
+            scale=0.6,
+            color=SELECTED,
+            wxyz=camera.wxyz,
+            position=camera.position,
+            cast_shadow=False,
+            receive_shadow=False,
+        )
+
+    def _draw_bounds(self) -> None:
+        stage = self._stage
+        d = stage.dimension
+        half = stage.extent[:d] / 2
+        bounds = np.stack([stage.middle[:d] - half, stage.middle[:d] + half])[None]
+        lines = stage.to_view(edges_of(bounds))
+        self._lines("bounds", lines, np.broadcast_to(np.array(STATIC, np.uint8), (len(lines), 2, 3)).copy(), 1.5)
+
+    def _draw_mesh(self) -> None:
+        mesh = self._stage.mesh
+        if mesh is not None:
+            self._handles["mesh"] = self._scene.add_mesh_simple(
+                "/over/mesh",
+                self._stage.to_view(mesh.vertices),
+                mesh.faces,
+                color=STATIC,
+                opacity=0.55,
+                side="double",
+                flat_shading=True,
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+
+    def draw_triangles(self, name: str, rows: NDArray[np.int32], colour: tuple[int, int, int]) -> None:
+        """Draw those of the rows that are triangles of the mesh in another colour."""
+        mesh = self._stage.mesh
+        if mesh is None:
+            return
+        faces = rows[rows < len(mesh.faces)]
+        if np.array_equal(faces, self._lit.get(name, ())):
+            return
+        self._lit[name] = faces
+        self.hide(name)
+        if not len(faces):
+            return
+        corners = self._stage.to_view(mesh.vertices[mesh.faces[faces]].reshape(-1, 3))
+        self._handles[name] = self._scene.add_mesh_simple(
+            f"/over/{name}",
+            corners,
+            np.arange(len(corners), dtype=np.uint32).reshape(-1, 3),
+            color=colour,
+            side="double",
+            flat_shading=True,
+            cast_shadow=False,
+            receive_shadow=False,
+        )
+
+    def _lines(self, name: str, lines: NDArray[np.float32], colours: NDArray[np.uint8], thickness: float) -> None:
+        handle = self._handles.get(name)
+        if handle is None:
+            self._handles[name] = self._scene.add_line_segments(
+                f"/over/{name}", lines, colours, thickness=thickness, thickness_units="screen"
+            )
+        else:
+            handle.points, handle.colors = lines, colours

@@ -1,0 +1,206 @@
+"""The panels of the demo's page: the controls on the right, the figures and the chart on the left."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.demo.colours import QUERIED, TOUCHING, css
+from broadphase.demo.scenes import SCENES
+from broadphase.demo.simulation import METHODS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from broadphase.demo.simulation import Figures, Simulation
+
+__all__ = ["BY_CELL", "BY_STATE", "NO_QUERY", "QUERY_BALL", "QUERY_BOX", "Chart", "Controls", "as_html", "headline"]
+
+BY_STATE, BY_CELL = "state", "cell"
+NO_QUERY, QUERY_BOX, QUERY_BALL = "none", "box", "ball"
+_PEAK = 2.0  # the chart ends at so many times the 95th percentile
+
+
+class Controls:
+    """The controls of the page. Each is an element of viser with a `value` and callbacks for changes.
+
+    Parameters
+    ----------
+    gui : viser.GuiApi
+    simulation : Simulation
+
+    Attributes
+    ----------
+    scenes : dict of str to DemoScene
+        The scenes to choose from, by title.
+    """
+
+    def __init__(self, gui: Any, simulation: Simulation) -> None:
+        self._gui = gui
+        here = simulation.scene
+        self.scenes = {scene.title: scene for scene in (*SCENES, here)}
+        self.scene = gui.add_dropdown("Scene", tuple(self.scenes), initial_value=here.title)
+        self.method = gui.add_dropdown(
+            "Method",
+            METHODS,
+            initial_value=simulation.method,
+            hint="How the broad phase finds pairs. All methods find the same pairs; compare their cost.",
+        )
+        self.count = gui.add_slider("Count", 1, 2, 1, 1)
+        self.size = gui.add_slider("Size", 0.1, 4.0, 0.1, simulation.size, hint="A factor on the size of all bodies.")
+        self.speed = gui.add_slider("Speed", 0.0, 4.0, 0.1, simulation.speed)
+        self.pause = gui.add_checkbox("Pause bodies", simulation.paused)
+        self.pause_camera = gui.add_checkbox("Pause camera", False)
+        with gui.add_folder("Show"):
+            self.cells = gui.add_checkbox("Cells of the method", False)
+            self.contacts = gui.add_checkbox("Contacts and normals", False)
+            self.colour = gui.add_dropdown(
+                "Colour by",
+                (BY_STATE, BY_CELL),
+                initial_value=BY_STATE,
+                hint="State: touching or not. Cell: the cell of the method that each body is in.",
+            )
+            self.cull = gui.add_checkbox(
+                "Frustum culling",
+                False,
+                hint="Draw only the bodies that the camera sees, found by a frustum query in each frame.",
+            )
+            self.freeze = gui.add_checkbox(
+                "Freeze the culling camera",
+                False,
+                hint="Keep the frustum where it is. Then look around: bodies outside it are not drawn.",
+            )
+        with gui.add_folder("Query"):
+            self.query = gui.add_dropdown(
+                "Query shape",
+                (NO_QUERY, QUERY_BOX, QUERY_BALL),
+                initial_value=NO_QUERY,
+                hint="Drag it by its arrows: bodies that meet it turn blue.",
+            )
+            self.query_size = gui.add_slider("Query size", 0.2, 8.0, 0.1, 2.5)
+            self.answer = gui.add_html(_note("Click a body to cast a ray. Drag with Shift to select bodies."))
+        self.mesh = gui.add_upload_button("Load a mesh", hint=".stl, .obj, .ply or .glb")
+
+    def set_scene(self, simulation: Simulation) -> None:
+        """Show the controls that apply to the scene, within its limits."""
+        scene, stage, count = simulation.scene, simulation.stage, simulation.count
+        self.cull.visible = self.freeze.visible = stage.dimension == 3
+        self.cull.value = scene.culled
+        self.pause_camera.visible = scene.camera != "still"
+        most = min(scene.counts[1], 5 * scene.count)
+        step = max(1, most // 200)
+        self.count.min, self.count.max, self.count.step = min(step, count), most, step
+        self.count.value = count
+
+    def say(self, html: str) -> None:
+        """Show a message below the query controls."""
+        self.answer.content = _note(html)
+
+
+class Chart:
+    """A chart of the milliseconds of both phases in the last ten seconds.
+
+    Parameters
+    ----------
+    gui : viser.GuiApi
+    """
+
+    def __init__(self, gui: Any) -> None:
+        empty = np.zeros(1)
+        grid = {"stroke": "#2a3039", "width": 1}
+        ink = "#aeb8c6"
+        self._plot = gui.add_uplot(
+            (empty, empty, empty),
+            (
+                {"label": "seconds"},
+                {"label": "broad phase, ms", "stroke": css(QUERIED), "width": 2},
+                {"label": "narrow phase, ms", "stroke": css(TOUCHING), "width": 2},
+            ),
+            scales={"x": {"time": False, "range": (-10.0, 0.0)}, "y": {}},
+            axes=(
+                {"stroke": ink, "grid": grid},
+                {"stroke": ink, "grid": grid, "size": 44},
+            ),
+            legend={"show": True, "live": False},
+            height=170,
+        )
+
+    def draw(self, history: tuple[NDArray[np.float64], ...]) -> None:
+        """Show seconds and milliseconds; single peaks are cut, so that the rest stays legible."""
+        seconds, *phases = history
+        top = _PEAK * max(float(np.percentile(phase, 95)) for phase in phases)
+        self._plot.data = (seconds, *(np.minimum(phase, top) for phase in phases))
+
+
+def headline(figures: Figures) -> tuple[str, str]:
+    """Say in a few words and in one sentence how many tests the method saved."""
+    whole = figures.brute_force_tests
+    if figures.used == "brute_force":
+        return "no test saved", f"Brute force tested all {whole:,} pairs in this frame. Compare another method."
+    if not figures.tests:
+        return "no tests", f"Brute force would test {whole:,} pairs; this frame needed no test."
+    return (
+        f"{whole / figures.tests:,.0f}× fewer tests",
+        f"Brute force would test {whole:,} pairs; this frame needed {figures.tests:,} tests.",
+    )
+
+
+def as_html(title: str, text: str, figures: Figures, paused: bool) -> str:
+    """Make the panel of figures; the element of each value has the id ``bp-<name>``."""
+    rows = [
+        ("bodies", "count", f"{figures.count:,}"),
+        ("broad phase", "broad", f"{figures.broad_ms:.2f} ms"),
+        ("narrow phase", "narrow", f"{figures.narrow_ms:.2f} ms"),
+        ("box tests", "tests", f"{figures.tests:,}"),
+        ("box tests by brute force", "brute", f"{figures.brute_force_tests:,}"),
+        ("candidate pairs", "pairs", f"{figures.pairs:,}"),
+        ("touching pairs", "hits", f'<span class="hit">{figures.hits:,}</span>'),
+        ("enter / exit events", "events", f"{figures.enters:,} / {figures.exits:,}"),
+        (_depth(figures), "depth", f"{figures.parts:,}"),
+        ("frames per second", "fps", "paused" if paused else f"{figures.fps:.0f}"),
+    ]
+    if figures.drawn or figures.culled:
+        rows.append(("drawn / culled", "drawn", f"{figures.drawn:,} / {figures.culled:,}"))
+        rows.append(("full / medium / low detail", "details", " / ".join(f"{one:,}" for one in figures.details)))
+    if figures.cells_idle or figures.cells_freed:
+        kept = f"{figures.cells_idle:,} / {figures.cells_freed:,}"
+        rows.append(("empty cells kept / freed", "kept", kept))
+    cells = "".join(f'<tr><td>{name}</td><td id="bp-{key}">{value}</td></tr>' for name, key, value in rows)
+    factor, line = headline(figures)
+    chosen = figures.used if figures.method != "auto" else f"auto → {figures.used}"
+    return (
+        f'{_STYLE}<div class="bp"><h1 id="bp-title">{escape(title)}</h1><p id="bp-text">{escape(text)}</p>'
+        f'<p class="big" id="bp-factor">{factor}</p><p id="bp-headline">{line}</p>'
+        f'<table><tr><td>method</td><td id="bp-method">{escape(chosen)}</td></tr></table>'
+        f'<p class="why" id="bp-why">{escape(_why(figures))}</p>'
+        f"<table>{cells}</table></div>"
+    )
+
+
+_STYLE = (
+    "<style>"
+    ".bp{font:13px/1.45 system-ui,sans-serif;color:#d7dde6;padding:2px 14px 8px}"
+    ".bp h1{font-size:15px;margin:6px 0 2px;color:#fff}"
+    ".bp p{margin:2px 0 8px;color:#aeb8c6}"
+    ".bp table{width:100%;border-collapse:collapse}"
+    ".bp td{padding:1.5px 0;border-top:1px solid #2a3039;vertical-align:baseline}"
+    ".bp td+td{text-align:right;font-variant-numeric:tabular-nums;color:#fff;font-weight:600}"
+    ".bp .why{color:#aeb8c6;font-size:12px;margin:0 0 6px}"
+    f".bp .big{{font-size:21px;font-weight:700;color:{css(QUERIED)};margin:0}}"
+    f".bp .hit{{color:{css(TOUCHING)}}}"
+    "</style>"
+)
+
+
+def _note(html: str) -> str:
+    return f'<div id="bp-answer" style="padding:4px 14px;font-size:13px;color:#d7dde6">{html}</div>'
+
+
+def _depth(figures: Figures) -> str:
+    return f"{figures.parts_name} on {figures.depth} level{'s' * (figures.depth != 1)}"
+
+
+def _why(figures: Figures) -> str:
+    return figures.why if figures.method != "auto" else f"{figures.why} ({figures.reason})"
