@@ -65,22 +65,35 @@ class AnyShapes(RoundedBoxes):
 
     def __init__(self, rng: np.random.Generator, dimension: int) -> None:
         super().__init__(rng, dimension)
-        self.touch: dict[Any, bool] = {}  # what was computed for two shapes and their poses, which steps often repeat
-        self.shapes: list[Any] = []  # kept, for their ids to stay theirs
+        # What was computed for a shape and its pose, or for two of them: steps often repeat them.
+        self.placed: dict[Any, tuple[list[Part], np.ndarray]] = {}
+        self.touch: dict[Any, bool] = {}
+        self.shapes: list[Any] = []  # kept alive, so that an id stays that of one shape
 
     def overlap(self, first: list[Body], second: list[Body]) -> np.ndarray:
         """Tell which pairs touch, by plain NumPy."""
-        parts: dict[Any, list[Part]] = {}
-        found = []
-        for pair in zip(first, second, strict=True):
-            keys = tuple((id(body.shape), body.seen[0].tobytes(), body.seen[1].tobytes()) for body in pair)
-            if keys not in self.touch:
-                for key, body in zip(keys, pair, strict=True):
-                    if key not in parts:
-                        parts[key] = parts_of(body.shape, *body.seen)
-                self.touch[keys] = shapes_touch(*(parts[key] for key in keys))
-            found.append(self.touch[keys])
-        return np.array(found, bool)
+        bodies = {id(body): body for body in (*first, *second)}
+        keys = {number: self.place_once(body) for number, body in bodies.items()}
+        if not keys:
+            return np.zeros(0, bool)
+        bounds = [np.array([self.placed[keys[id(body)]][1] for body in side]) for side in (first, second)]
+        found = (bounds[0][:, 0] <= bounds[1][:, 1]).all(axis=1) & (bounds[1][:, 0] <= bounds[0][:, 1]).all(axis=1)
+        for k in np.flatnonzero(found):
+            pair = keys[id(first[k])], keys[id(second[k])]
+            if pair not in self.touch:
+                self.touch[pair] = shapes_touch(*(self.placed[key][0] for key in pair))
+            found[k] = self.touch[pair]
+        return found
+
+    def place_once(self, body: Body) -> Any:
+        """Give the key of a shape in its pose, of which `placed` has the parts and a box around them."""
+        key = id(body.shape), body.seen[0].tobytes(), body.seen[1].tobytes()
+        if key not in self.placed:
+            parts = parts_of(body.shape, *body.seen)
+            lower = np.min([part.points.min(axis=0) - part.radius for part in parts], axis=0)
+            upper = np.max([part.points.max(axis=0) + part.radius for part in parts], axis=0)
+            self.placed[key] = parts, np.stack([lower - 1e-9, upper + 1e-9])
+        return key
 
     def rotation(self) -> Any:
         if self.dimension == 2:
