@@ -10,8 +10,8 @@ def shapes_of(dimension, rng, count):
     if dimension == 2:
         kinds = [
             bp.Circle(size),
+            bp.AABB(np.stack([size, 2 * size], axis=1)),
             bp.Rectangle(size, 2 * size),
-            bp.OrientedBox(np.stack([size, 2 * size], axis=1)),
             bp.Capsule((0, 0), (1, 0), size / 2),
             bp.Triangle([[0, 0], [1, 0], [0, 1]]),
             bp.ConvexPolygon([[0, 0], [2, 0], [2, 1], [1, 2], [0, 1]], rotation=0.3),
@@ -22,8 +22,8 @@ def shapes_of(dimension, rng, count):
     else:
         kinds = [
             bp.Sphere(size),
-            bp.Box(size, size, 2 * size),
-            bp.OrientedBox([1, 2, 0.5]),
+            bp.AABB(np.stack([size, size, 2 * size], axis=1)),
+            bp.Box(1, 2, 0.5),
             bp.Capsule((0, 0, 0), (0, 1, 0), size / 2),
             bp.Compound([bp.Sphere(0.5), bp.Box(1, 0.2, 1, offset=(1, 0, 0))]),
         ]

@@ -29,15 +29,16 @@ def flat_kinds():
     return {
         "point": lambda rng: bp.Point(offset=rng.normal(size=2)),
         "circle": lambda rng: bp.Circle(rng.random(), offset=rng.normal(size=2)),
-        "rectangle": lambda rng: bp.Rectangle(*rng.random(2), offset=rng.normal(size=2)),
+        "aabb": lambda rng: bp.AABB(rng.random(2), offset=rng.normal(size=2)),
+        "rectangle": lambda rng: bp.Rectangle(*rng.random(2), **turned_and_moved(rng, 2)),
         "triangle": lambda rng: bp.Triangle(rng.normal(size=(3, 2)), **turned_and_moved(rng, 2)),
         "polygon": lambda rng: bp.ConvexPolygon(convex_corners(rng), **turned_and_moved(rng, 2)),
         **straight_kinds(2),
         "compound": lambda rng: bp.Compound(
             [
                 bp.Circle(rng.random(), offset=rng.normal(size=2)),
-                bp.Compound([bp.Rectangle(*rng.random(2), offset=rng.normal(size=2))], **turned_and_moved(rng, 2)),
-                bp.OrientedBox(rng.random(2), **turned_and_moved(rng, 2)),
+                bp.Compound([bp.AABB(rng.random(2), offset=rng.normal(size=2))], **turned_and_moved(rng, 2)),
+                bp.Rectangle(*rng.random(2), **turned_and_moved(rng, 2)),
             ],
             **turned_and_moved(rng, 2),
         ),
@@ -49,12 +50,13 @@ def solid_kinds():
     return {
         "point": lambda rng: bp.Point(offset=rng.normal(size=3)),
         "sphere": lambda rng: bp.Sphere(rng.random(), offset=rng.normal(size=3)),
-        "box": lambda rng: bp.Box(*rng.random(3), offset=rng.normal(size=3)),
+        "aabb": lambda rng: bp.AABB(rng.random(3), offset=rng.normal(size=3)),
+        "box": lambda rng: bp.Box(*rng.random(3), **turned_and_moved(rng, 3)),
         "triangle": lambda rng: bp.Triangle(rng.normal(size=(3, 3)), **turned_and_moved(rng, 3)),
         **straight_kinds(3),
         "compound": lambda rng: bp.Compound(
             [
-                bp.Compound([bp.Box(*rng.random(3), offset=rng.normal(size=3))], **turned_and_moved(rng, 3)),
+                bp.Compound([bp.AABB(rng.random(3), offset=rng.normal(size=3))], **turned_and_moved(rng, 3)),
                 bp.Capsule(rng.normal(size=3), rng.normal(size=3), rng.random()),
             ],
             **turned_and_moved(rng, 3),
@@ -68,7 +70,6 @@ def straight_kinds(dimension):
         "capsule": lambda rng: bp.Capsule(
             *rng.normal(size=(2, dimension)), rng.random(), **turned_and_moved(rng, dimension)
         ),
-        "oriented_box": lambda rng: bp.OrientedBox(rng.random(dimension), **turned_and_moved(rng, dimension)),
     }
 
 

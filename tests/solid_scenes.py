@@ -24,10 +24,10 @@ def any_solids(rng, count):
         bp.Sphere(size(count)),
         bp.Segment(place(count, 3), place(count, 3)),
         bp.Capsule(place(count, 3), place(count, 3), size(count)),
+        bp.AABB(size(count, 3)),
         bp.Box(size(count), size(count), size(count)),
-        bp.OrientedBox(size(count, 3)),
         bp.Triangle(place(count, 3, 3)),
-        bp.Compound([bp.Sphere(0.5, offset=(1, 0, 0)), bp.OrientedBox((1, 2, 0.5)), bp.Segment((0, 0, 0), (0, 0, 2))]),
+        bp.Compound([bp.Sphere(0.5, offset=(1, 0, 0)), bp.Box(1, 2, 0.5), bp.Segment((0, 0, 0), (0, 0, 2))]),
     ]
 
 

@@ -90,7 +90,7 @@ def test_one_call_for_all_kinds_equals_a_call_for_each_pair(dimension):
 
 @pytest.mark.parametrize("dimension", KINDS)
 def test_contacts_lead_out_of_each_other_and_lie_between_the_surfaces(dimension):
-    shapes, parts, _ = scene(dimension, 40, spread=0.7)
+    shapes, parts, _ = scene(dimension, {2: 40, 3: 80}[dimension], spread=0.7)
     found = bp.contacts(shapes)
     most = 2 if dimension == 2 else 4
     assert np.array_equal(found.pairs, bp.overlaps(shapes))
@@ -124,7 +124,7 @@ def test_the_other_way_round_is_the_same_with_the_opposite_normal(dimension):
 
 @pytest.mark.parametrize("dimension", KINDS)
 def test_rays_enter_where_the_distance_ends(dimension):
-    shapes, parts, rng = scene(dimension, 60, seed=3)
+    shapes, parts, rng = scene(dimension, 60, seed=4)
     rows = rng.integers(len(shapes), size=120)
     origins = rng.normal(size=(120, dimension)) * 4
     directions = shapes.positions[rows] - origins + rng.normal(size=(120, dimension))
@@ -347,7 +347,7 @@ def test_answers_do_not_depend_on_the_unit_of_length(dimension, exponent):
     ends, pairs, motions = rng.normal(size=(2, 30, dimension)), every_pair(60), rng.normal(size=(1770, dimension))
     answers = []
     for scale in (1.0, unit):
-        boxes = bp.OrientedBox(sizes * scale, offset=sizes[::-1] * scale)
+        boxes = (bp.Rectangle if dimension == 2 else bp.Box)(*sizes.T * scale, offset=sizes[::-1] * scale)
         shapes = bp.Shapes([boxes, bp.Capsule(*(ends * scale), sizes[:, 0] * scale)], np.tile(places * scale, (2, 1)),
                            np.concatenate([turns, turns]))  # fmt: skip
         found, hits = bp.contacts(shapes), bp.raycast(shapes, 2 * ends[0, :1] * scale, -ends[0, 0])

@@ -31,13 +31,13 @@ def lattice_shape(rng, dimension):
     if kind == 3:
         return bp.Capsule(*place(2), rng.integers(0, 3), **turned)
     if kind == 4:
-        return (bp.Rectangle if dimension == 2 else bp.Box)(*rng.integers(0, 3, dimension), offset=place())
+        return bp.AABB(rng.integers(0, 3, dimension), offset=place())
     if kind == 5:
-        return bp.OrientedBox(rng.integers(0, 3, dimension), **turned)
+        return (bp.Rectangle if dimension == 2 else bp.Box)(*rng.integers(0, 3, dimension), **turned)
     if kind == 6:
         return bp.Triangle(place(3), **turned)
     if dimension == 3:
-        return bp.Compound([bp.Box(*rng.integers(0, 3, 3), offset=place()), bp.Segment(*place(2))], **turned)
+        return bp.Compound([bp.AABB(rng.integers(0, 3, 3), offset=place()), bp.Segment(*place(2))], **turned)
     while True:
         try:
             return bp.ConvexPolygon(place(rng.integers(3, 6)), **turned)

@@ -169,7 +169,7 @@ def test_scene_file_of_the_user(tmp_path):
         'shape = { type = "sphere", radius = { from = 1, to = 2 }, offset = [0, 3, 0] }\n'
         'place = { how = "uniform", in = [[0, 0, 0], [50, 50, 50]] }\n'
         '[[group]]\nname = "bars"\ncount = 5\nrotation = "random"\n'
-        'shape = { type = "oriented_box", size = [1, 2, 6] }\n'
+        'shape = { type = "box", x = 1, y = 2, z = 6 }\n'
         'place = { how = "uniform", in = [[0, 0, 0], [50, 50, 50]] }\n'
     )
     simulation = Simulation(str(path), count=50)

@@ -21,7 +21,7 @@ def boxes_twice(rng, count, spread=1.5, origin=0.0):
     """Boxes that turn, as hulls of their corners and as the core knows them."""
     places, turns = rng.normal(size=(count, 3)) * spread + origin, quaternions(rng, count)
     hulls = bp.Shapes(bp.ConvexHull(CUBE * HALF, offset=(0.25, 0, 0)), places, turns)
-    return hulls, bp.Shapes(bp.OrientedBox(2 * HALF, offset=(0.25, 0, 0)), places, turns)
+    return hulls, bp.Shapes(bp.Box(*2 * HALF, offset=(0.25, 0, 0)), places, turns)
 
 
 def others_around(rng, count, spread=1.5, origin=0.0):

@@ -36,15 +36,15 @@ def colours(axes):
 def all_kinds_2d():
     capsule = bp.Capsule((-1, 0), (1, 0), 0.5)
     hexagon = [[np.cos(turn), np.sin(turn)] for turn in np.arange(6) * np.pi / 3]
-    compound = bp.Compound([bp.Circle(0.4, offset=(0, 1)), bp.OrientedBox((2, 1))])
-    kinds = [bp.Circle(1), capsule, bp.Rectangle(2, 1), bp.OrientedBox((2, 1)), bp.ConvexPolygon(hexagon), compound]
+    compound = bp.Compound([bp.Circle(0.4, offset=(0, 1)), bp.Rectangle(2, 1)])
+    kinds = [bp.Circle(1), capsule, bp.Rectangle(2, 1), bp.Rectangle(2, 1), bp.ConvexPolygon(hexagon), compound]
     return [*kinds, bp.Triangle([[0, 0], [1, 0], [0, 1]]), bp.Segment((0, 0), (1, 1)), bp.Point()]
 
 
 def all_kinds_3d():
-    compound = bp.Compound([bp.Sphere(0.4, offset=(0, 1, 0)), bp.OrientedBox((2, 1, 1))])
+    compound = bp.Compound([bp.Sphere(0.4, offset=(0, 1, 0)), bp.Box(2, 1, 1)])
     points = np.random.default_rng(1).normal(size=(20, 3))
-    kinds = [bp.Sphere(1), bp.Capsule((0, 0, -1), (0, 0, 1), 0.5), bp.Box(2, 1, 1), bp.OrientedBox((2, 1, 1)), compound]
+    kinds = [bp.Sphere(1), bp.Capsule((0, 0, -1), (0, 0, 1), 0.5), bp.Box(2, 1, 1), bp.Box(2, 1, 1), compound]
     kinds += [bp.ConvexHull(points), bp.Mesh(np.eye(3), [[0, 1, 2]]), bp.Triangle(np.eye(3))]
     return [*kinds, bp.Segment((0, 0, 0), (1, 1, 1)), bp.Point()]
 
@@ -120,8 +120,8 @@ def test_world_draws_its_shapes_and_what_touches():
     assert labels == ["touching", "static", "contacts"]
 
 
-def test_turned_shapes_are_drawn_turned_and_rectangles_are_not():
-    quarter = bp.Shapes([bp.OrientedBox((4, 2)), bp.Rectangle(4, 2, offset=(5, 0))], [[0, 0], [0, 0]], np.pi / 2)
+def test_rotated_shapes_are_drawn_rotated_and_aabbs_are_not():
+    quarter = bp.Shapes([bp.Rectangle(4, 2), bp.AABB((4, 2), offset=(5, 0))], [[0, 0], [0, 0]], np.pi / 2)
     outlines = [path.get_extents() for part in parts(bp.plot(quarter), PolyCollection) for path in part.get_paths()]
     assert sorted((round(outline.width, 9), round(outline.height, 9)) for outline in outlines) == [(2, 4), (4, 2)]
     assert sorted(round(outline.y0, 9) for outline in outlines) == [-2, 4]

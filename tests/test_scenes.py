@@ -93,11 +93,11 @@ def test_bundled_scenes_are_those_of_the_origins():
 
 
 GOLDEN = {
-    "balls": "2fef4acaefa2c970",
-    "bouncing_rectangles": "0153495950f4d474",
+    "balls": "7227416d6b70f271",
+    "bouncing_rectangles": "ebe227b3d8ef2425",
     "bouncing_spheres": "68d8656f455c630d",
-    "crowd": "0de04ec6c916d48b",
-    "machine_gun": "7aa39e9ed35f8b09",
+    "crowd": "eed9a12b864be1d6",
+    "machine_gun": "eb0e369658f741fd",
 }
 
 
@@ -264,11 +264,11 @@ def test_list_gives_the_count_or_is_gone_through_again():
 
 def test_random_rotations_are_unit_quaternions_and_angles():
     boxes = "[world]\ndim = {}\n[[group]]\ncount = 50\nrotation = 'random'\nplace = {{ in = [{}, {}] }}\n"
-    boxes += "shape = {{ type = 'oriented_box', size = {} }}"
-    turned = parse(boxes.format(3, [0] * 3, [9] * 3, [1, 2, 3])).build().rotations
+    boxes += "shape = {{ type = {} }}"
+    turned = parse(boxes.format(3, [0] * 3, [9] * 3, "'box', x = 1, y = 2, z = 3")).build().rotations
     np.testing.assert_allclose(np.linalg.norm(turned, axis=1), 1)
     assert len(np.unique(turned.round(6), axis=0)) == 50
-    angles = parse(boxes.format(2, [0] * 2, [9] * 2, [1, 2])).build().rotations
+    angles = parse(boxes.format(2, [0] * 2, [9] * 2, "'rectangle', width = 1, height = 2")).build().rotations
     assert angles.shape == (50,)
     assert 0 <= angles.min() < 1 < 5 < angles.max() < 2 * np.pi
 
@@ -279,7 +279,8 @@ SHAPES = {
     'type = "segment", start = [0, 0], end = [3, 1]': [[0, 0], [3, 1]],
     'type = "capsule", start = [0, 0], end = [3, 1], radius = 1': [[-1, -1], [4, 2]],
     'type = "rectangle", width = 2, height = 4': [[-1, -2], [1, 2]],
-    'type = "oriented_box", size = [2, 4], offset = [1, 0]': [[0, -2], [2, 2]],
+    'type = "rectangle", width = 2, height = 4, rotation = 1.5707963267948966': [[-2, -1], [2, 1]],
+    'type = "aabb", size = [2, 4], offset = [1, 0]': [[0, -2], [2, 2]],
     'type = "triangle", corners = [[0, 0], [1, 0], [0, 1]]': [[0, 0], [1, 1]],
     'type = "convex_polygon", corners = [[0, 0], [2, 0], [2, 1], [0, 1]]': [[0, 0], [2, 1]],
     'type = "compound", parts = [{ type = "circle", radius = 1 }, { type = "point", offset = [5, 0] }]': [

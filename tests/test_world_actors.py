@@ -76,7 +76,7 @@ def test_actor_turns_in_the_plane_and_in_space():
     stick.rotation += 0.25
     assert (stick.rotation, stick.spin) == (np.pi / 2 + 0.25, 2.0)
     space = bp.World(dim=3)
-    box = space.add(bp.OrientedBox((1, 2, 3)), position=(0, 0, 0))
+    box = space.add(bp.Box(1, 2, 3), position=(0, 0, 0))
     box.rotation = (0, 1, 0, 0)
     box.spin[2] = 3.0
     assert box.rotation.tolist() == [0, 1, 0, 0]

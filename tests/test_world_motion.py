@@ -33,7 +33,7 @@ def test_step_moves_and_turns_what_should_move():
 
 def test_step_in_space_turns_boxes_with_their_spin():
     world = bp.World(dim=3)
-    row = world.add_many(bp.OrientedBox((4, 2, 2)), [[0, 0, 0]], spins=[[0, 0, np.pi]])[0]
+    row = world.add_many(bp.Box(4, 2, 2), [[0, 0, 0]], spins=[[0, 0, np.pi]])[0]
     world.step(0.5)
     np.testing.assert_allclose(world.rotations[row], [np.sqrt(0.5), 0, 0, np.sqrt(0.5)])
     np.testing.assert_allclose(world.boxes[row], [[-1, -2, -1], [1, 2, 1]], atol=1e-12)

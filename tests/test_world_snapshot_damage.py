@@ -20,7 +20,7 @@ def full_world():
         [
             bp.Sphere(1),
             bp.Box(1, 2, 3),
-            bp.OrientedBox([1, 2, 3]),
+            bp.Box(1, 2, 3),
             bp.Capsule((0, 0, 0), (1, 0, 0), 0.5),
             bp.Compound([bp.Sphere(1), bp.Box(1, 1, 1, offset=(1, 0, 0))]),
             bp.Sphere(2),

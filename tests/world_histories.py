@@ -105,10 +105,10 @@ class AnyShapes(RoundedBoxes):
         offset, corners = rng.uniform(-1, 1, d), rng.uniform(-1, 1, (3, d))
         made = (
             lambda: (bp.Circle if d == 2 else bp.Sphere)(rng.uniform(0, 1), offset=offset),
-            lambda: (bp.Rectangle if d == 2 else bp.Box)(*rng.uniform(0, 2, d), offset=offset),
+            lambda: bp.AABB(rng.uniform(0, 2, d), offset=offset),
             lambda: bp.Segment(*corners[:2]),
             lambda: bp.Capsule(*corners[:2], rng.uniform(0, 0.5)),
-            lambda: bp.OrientedBox(rng.uniform(0, 2, d), rotation=self.rotation()),
+            lambda: (bp.Rectangle if d == 2 else bp.Box)(*rng.uniform(0, 2, d), rotation=self.rotation()),
             lambda: bp.Triangle(corners),
             lambda: bp.Compound([bp.Capsule(*corners[:2], 0.25), (bp.Circle if d == 2 else bp.Sphere)(0.5)]),
             bp.Point,

@@ -35,8 +35,8 @@ class Draws:
         numbers, d = self.numbers, self.d
         shared = [
             (bp.Circle if d == 2 else bp.Sphere)(numbers(0, 1, n)),
-            (bp.Rectangle if d == 2 else bp.Box)(*numbers(0, 2, d, n)),
-            bp.OrientedBox(numbers(0.3, 2, n, d), rotation=self.turns(n)),
+            bp.AABB(numbers(0, 2, n, d)),
+            (bp.Rectangle if d == 2 else bp.Box)(*numbers(0.3, 2, d, n), rotation=self.turns(n)),
             bp.Capsule(numbers(-1, 1, n, d), numbers(-1, 1, n, d), numbers(0, 0.5, n)),
             bp.Segment(numbers(-1, 1, n, d), numbers(-1, 1, n, d)),
             bp.Point(),
@@ -81,11 +81,12 @@ def check_regions(world, draws, count):
     """Ask what overlaps points, balls, boxes, turned boxes and shapes; give how many answers there were."""
     d, points, turns = draws.d, draws.places(count), draws.turns(count)
     radii, half = draws.numbers(0, 2, count), draws.numbers(0, 1, count, d)
+    box = bp.Rectangle if d == 2 else bp.Box
     stick = bp.Capsule([0] * d, [2] * d, 0.25)
     return [
         check_overlaps(world, world.query_points(points), bp.Shapes(bp.Point(), points)),
         check_overlaps(world, world.query_ball(points, radii), bp.Shapes(ball(d, radii), points)),
-        check_overlaps(world, world.query_obb(points, half, turns), bp.Shapes(bp.OrientedBox(2 * half), points, turns)),
+        check_overlaps(world, world.query_obb(points, half, turns), bp.Shapes(box(*2 * half.T), points, turns)),
         check_overlaps(world, world.query_shape(stick, points, turns), bp.Shapes(stick, points, turns)),
         check_boxes(world, points, 2 * half),
     ]

@@ -25,7 +25,7 @@ class Season:
                 bp.Capsule([0, 0], [1, 0], 0.25),
                 bp.Triangle([[0, 0], [1, 0], [0, 1]]),
             ],
-            [bp.Sphere(0.5), bp.Box(1, 2, 1), bp.Capsule([0] * 3, [1, 0, 0], 0.25), bp.OrientedBox([1, 1, 2])],
+            [bp.Sphere(0.5), bp.Box(1, 2, 1), bp.Capsule([0] * 3, [1, 0, 0], 0.25), bp.Box(1, 1, 2)],
         ][dimension - 2]
         self.add(self.THINGS)
         self.world.on_enter("bonus")(self.hear)

@@ -71,13 +71,13 @@ struct PlacedShapes {
   void clear(const Rows& rows) {
     for (std::size_t k = 0; k < rows.shape(0); ++k) store.clear(static_cast<std::size_t>(rows.data()[k]));
   }
-  int kind(std::size_t row) const {
+  int placed_kind(std::size_t row) const {
     require(row);
-    return static_cast<int>(store.kind(row));
+    return static_cast<int>(store.placed_kind(row));
   }
   nb::object placed(std::size_t row) const {
     require(row);
-    const std::span<const double> record = store.placed<2>(row).record;
+    const std::span<const double> record = dimension == 2 ? store.placed<2>(row).record : store.placed<3>(row).record;
     return as_array(std::vector<double>(record.begin(), record.end()), 1);
   }
 

@@ -166,7 +166,7 @@ void bind_shapes(nb::module_& module) {
       .def("set_boxes", &PlacedShapes::set_boxes, boxes)
       .def("relative_boxes", &relative_boxes, rows, rotations)
       .def("clear", &PlacedShapes::clear, rows)
-      .def("kind", &PlacedShapes::kind, nb::arg("row"))
+      .def("placed_kind", &PlacedShapes::placed_kind, nb::arg("row"))
       .def("placed", &PlacedShapes::placed, nb::arg("row"))
       .def("records", &PlacedShapes::records, rows)
       .def("place", &place, rows, positions, rotations, seen_positions, seen_rotations, boxes)

@@ -1,7 +1,7 @@
 // Shapes as the narrow phase reads them: a kind, and a record of numbers.
 //
-// A record is local (relative to an actor) or placed (in the world); both have the same length, and but for `kBox` the
-// same meaning, so that placing is a map from one array to another of the same form.
+// A record is local (relative to an actor) or placed (in the world). Both have the same form, but for `kBox`; and an
+// oriented box that turns out parallel to the axes is placed as a `kBox`, for which everything is quicker and exact.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ enum class ShapeKind : std::uint8_t {
   kBall,         // centre[D], radius: a disc in the plane
   kSegment,      // begin[D], end[D]
   kCapsule,      // begin[D], end[D], radius
-  kBox,          // axis-aligned. Local: centre[D], half[D]. Placed: lower[D], upper[D]
-  kOrientedBox,  // centre[D], half[D], axes[D][D]: one unit vector after the other
+  kBox,          // parallel to the axes. Local: centre[D], half[D]; never turns. Placed: lower[D], upper[D]
+  kOrientedBox,  // turns: centre[D], half[D], axes[D][D]: one unit vector after the other
   kTriangle,     // three corners [D]
   kPolygon,      // in the plane only, convex: three corners or more [D], counter-clockwise
   kCompound,     // parts, each one after the other: kind, length of its record, its record
@@ -44,10 +44,9 @@ struct ShapeView {
 template <std::size_t D, class Visit>
 void for_each_part(std::span<const double> record, Visit&& visit) {
   for (std::size_t at = 0; at < record.size();) {
+    const auto kind = static_cast<ShapeKind>(static_cast<std::uint8_t>(record[at]));
     const auto length = static_cast<std::size_t>(record[at + 1]);
-    if (!visit(ShapeView<D>{static_cast<ShapeKind>(static_cast<std::uint8_t>(record[at])),
-                            record.subspan(at + 2, length)}))
-      return;
+    if (!visit(ShapeView<D>{kind, record.subspan(at + 2, kind == ShapeKind::kBox ? 2 * D : length)})) return;
     at += 2 + length;
   }
 }

@@ -16,6 +16,16 @@ namespace broadphase {
 template <std::size_t D>
 inline constexpr std::size_t kRotationNumbers = D == 2 ? 1 : 4;
 
+// Whether a rotation, which may be null, turns anything.
+template <std::size_t D>
+bool is_turn(const double* rotation) {
+  if (rotation == nullptr) return false;
+  if constexpr (D == 2)
+    return *rotation != 0.0;
+  else
+    return rotation[1] != 0.0 || rotation[2] != 0.0 || rotation[3] != 0.0;
+}
+
 // Where an actor is, and how it is turned.
 template <std::size_t D>
 struct Pose {
@@ -26,14 +36,13 @@ struct Pose {
   // `rotation` may be null: not turned. A quaternion of any length but zero will do. Without a turn nothing is rounded.
   Pose(const double* at, const double* rotation) {
     std::copy_n(at, D, position.begin());
+    is_turned = is_turn<D>(rotation);
     if constexpr (D == 2) {
-      is_turned = rotation != nullptr && *rotation != 0.0;
       if (is_turned) {
         const double c = std::cos(*rotation), s = std::sin(*rotation);
         matrix = {c, -s, s, c};
       }
     } else {
-      is_turned = rotation != nullptr && (rotation[1] != 0.0 || rotation[2] != 0.0 || rotation[3] != 0.0);
       if (is_turned) {
         const double w = rotation[0], x = rotation[1], y = rotation[2], z = rotation[3];
         const double two = 2.0 / (w * w + x * x + y * y + z * z);
@@ -62,26 +71,37 @@ struct Pose {
   }
 };
 
-// Writes the placed record of a local one. `to` has room for as many numbers.
+// Whether the local record of an oriented box is parallel to the axes as long as its actor is not turned.
 template <std::size_t D>
-void place_shape(ShapeKind kind, std::span<const double> local, const Pose<D>& pose, double* to) {
+bool has_coordinate_axes(const double* record) {
+  const double* axes = record + 2 * D;
+  for (std::size_t k = 0; k < D * D; ++k)
+    if (axes[k] != (k % (D + 1) == 0 ? 1.0 : 0.0)) return false;
+  return true;
+}
+
+// Writes the placed record of a local one. `to` has room for as many numbers. Returns the kind of the placed record,
+// which is another only for an oriented box that is parallel to the axes: that is placed as a `kBox`.
+template <std::size_t D>
+ShapeKind place_shape(ShapeKind kind, std::span<const double> local, const Pose<D>& pose, double* to) {
   const double* from = local.data();
+  if (kind == ShapeKind::kOrientedBox && !pose.is_turned && has_coordinate_axes<D>(from)) kind = ShapeKind::kBox;
   switch (kind) {
     case ShapeKind::kPoint:
     case ShapeKind::kSegment:
     case ShapeKind::kTriangle:
     case ShapeKind::kPolygon:
       for (std::size_t k = 0; k < local.size(); k += D) pose.place(from + k, to + k);
-      return;
+      break;
     case ShapeKind::kBall:
       pose.place(from, to);
       to[D] = from[D];
-      return;
+      break;
     case ShapeKind::kCapsule:
       pose.place(from, to);
       pose.place(from + D, to + D);
       to[2 * D] = from[2 * D];
-      return;
+      break;
     case ShapeKind::kBox: {
       Vec<D> centre;
       pose.place(from, centre.data());
@@ -90,31 +110,32 @@ void place_shape(ShapeKind kind, std::span<const double> local, const Pose<D>& p
         to[k] = centre[k] - half;
         to[D + k] = centre[k] + half;
       }
-      return;
+      break;
     }
     case ShapeKind::kOrientedBox:
       pose.place(from, to);
       std::copy_n(from + D, D, to + D);
       for (std::size_t axis = 0; axis < D; ++axis) pose.turn(from + (2 + axis) * D, to + (2 + axis) * D);
-      return;
+      break;
     case ShapeKind::kCompound:
       for (std::size_t at = 0; at < local.size();) {
         const auto length = static_cast<std::size_t>(from[at + 1]);
-        to[at] = from[at];
+        const auto part = static_cast<ShapeKind>(static_cast<std::uint8_t>(from[at]));
+        std::fill_n(to + at + 2, length, 0.0);  // a box parallel to the axes does not use all of it
+        to[at] = static_cast<double>(place_shape<D>(part, local.subspan(at + 2, length), pose, to + at + 2));
         to[at + 1] = from[at + 1];
-        place_shape<D>(static_cast<ShapeKind>(static_cast<std::uint8_t>(from[at])), local.subspan(at + 2, length), pose,
-                       to + at + 2);
         at += 2 + length;
       }
-      return;
+      break;
     case ShapeKind::kHull:
     case ShapeKind::kMesh:
       to[0] = from[0];
       pose.place(from + 1, to + 1);
       for (std::size_t axis = 0; axis < D; ++axis) pose.turn(from + 1 + (1 + axis) * D, to + 1 + (1 + axis) * D);
       std::copy_n(from + 1 + (1 + D) * D, 2 * D, to + 1 + (1 + D) * D);
-      return;
+      break;
   }
+  return kind;
 }
 
 // Moves a placed record by `offset`, in place.
@@ -128,9 +149,9 @@ void shift_shape(ShapeKind kind, std::span<double> placed, const double* offset)
     case ShapeKind::kSegment:
     case ShapeKind::kTriangle:
     case ShapeKind::kPolygon:
-    case ShapeKind::kBox:
       for (std::size_t at = 0; at < placed.size(); at += D) shift(at);
       return;
+    case ShapeKind::kBox:
     case ShapeKind::kCapsule: shift(D); [[fallthrough]];
     case ShapeKind::kBall:
     case ShapeKind::kOrientedBox: shift(0); return;

@@ -17,8 +17,8 @@
 namespace broadphase {
 
 // The placed record of a ball, by row: what the narrow phase needs most, where it is found at once, two to a line of
-// the cache. The number behind the centre is the radius; in rows of other shapes all are `kNoBall`, of axis-aligned
-// boxes `kBoxMark`, so that the sum of two tells what they are.
+// the cache. The number behind the centre is the radius; in rows of other shapes all are `kNoBall`, of boxes that are
+// placed parallel to the axes `kBoxMark`, so that the sum of two tells what they are.
 using StoredBall = std::array<double, 4>;
 
 // Records lie one after the other, in the order in which rows got them; a row whose shape is exchanged for one that
@@ -28,13 +28,14 @@ class ShapeStore {
   std::size_t row_count() const { return slots_.size(); }
   bool has(std::size_t row) const { return row < slots_.size() && slots_[row].length != 0; }
   ShapeKind kind(std::size_t row) const { return slots_[row].kind; }
+  ShapeKind placed_kind(std::size_t row) const { return slots_[row].placed_kind; }
   std::span<const double> local(std::size_t row) const { return {local_.data() + slots_[row].at, slots_[row].length}; }
 
   template <std::size_t D>
   ShapeView<D> placed(std::size_t row) const {
     const Slot& slot = slots_[row];
     const double* record = slot.kind == ShapeKind::kBall ? balls_[row].data() : placed_.data() + slot.at;
-    return {slot.kind, {record, slot.length}};
+    return {slot.placed_kind, {record, slot.placed_kind == ShapeKind::kBox ? 2 * D : slot.length}};
   }
 
   static constexpr double kNoBall = -std::numeric_limits<double>::infinity(), kBoxMark = -0x1p1000;
@@ -59,8 +60,9 @@ class ShapeStore {
     }
     slot.kind = kind;
     slot.length = length;
-    balls_[row].fill(kind == ShapeKind::kBox ? kBoxMark : kNoBall);
+    set_placed_kind(row, kind);
     std::copy(record.begin(), record.end(), local_.begin() + static_cast<std::ptrdiff_t>(slot.at));
+    slot.is_plain_box = kind == ShapeKind::kBox || (kind == ShapeKind::kOrientedBox && is_parallel_to_axes(record));
     const std::size_t dimension = record.size() - 1;  // of a ball
     slot.is_centred_ball =
         kind == ShapeKind::kBall && std::all_of(record.begin(), record.end() - 1, [](double x) { return x == 0.0; });
@@ -93,7 +95,8 @@ class ShapeStore {
       return;
     }
     double* to = slot.kind == ShapeKind::kBall ? balls_[row].data() : placed_.data() + slot.at;
-    if (slot.kind == ShapeKind::kBox && rotation == nullptr) {
+    if (slot.is_plain_box && !is_turn<D>(rotation)) {
+      if (slot.placed_kind != ShapeKind::kBox) set_placed_kind(row, ShapeKind::kBox);
       const double* from = local_.data() + slot.at;
       for (std::size_t k = 0; k < D; ++k) {
         const double centre = from[k] + position[k];
@@ -102,7 +105,8 @@ class ShapeStore {
       }
       return;
     }
-    place_shape<D>(slot.kind, local(row), Pose<D>(position, rotation), to);
+    const ShapeKind placed_kind = place_shape<D>(slot.kind, local(row), Pose<D>(position, rotation), to);
+    if (placed_kind != slot.placed_kind) set_placed_kind(row, placed_kind);
     Bounds<D> bounds;
     add_bounds<D, true>(placed<D>(row), bounds);
     std::copy_n(bounds.lower.begin(), D, lower);
@@ -114,9 +118,10 @@ class ShapeStore {
   Bounds<D, false> relative_bounds(std::size_t row, const double* rotation) const {
     const Vec<D> origin{};
     std::vector<double> record(slots_[row].length);
-    place_shape<D>(slots_[row].kind, local(row), Pose<D>(origin.data(), rotation), record.data());
+    const ShapeKind kind =
+        place_shape<D>(slots_[row].kind, local(row), Pose<D>(origin.data(), rotation), record.data());
     Bounds<D, false> bounds;
-    add_bounds<D, false>({slots_[row].kind, record}, bounds);
+    add_bounds<D, false>({kind, record}, bounds);
     return bounds;
   }
 
@@ -131,8 +136,23 @@ class ShapeStore {
     std::uint32_t room = 0;
     std::uint32_t length = 0;  // 0: no shape
     ShapeKind kind = ShapeKind::kPoint;
+    ShapeKind placed_kind = ShapeKind::kPoint;
     bool is_centred_ball = false;
+    bool is_plain_box = false;  // parallel to the axes as long as its actor is not turned
   };
+  static_assert(sizeof(Slot) == 16);
+
+  // Of the local record of an oriented box: its length says of what dimension it is.
+  static bool is_parallel_to_axes(std::span<const double> record) {
+    constexpr std::size_t kNumbersInPlane = 8;
+    return record.size() == kNumbersInPlane ? has_coordinate_axes<2>(record.data())
+                                            : has_coordinate_axes<3>(record.data());
+  }
+
+  void set_placed_kind(std::size_t row, ShapeKind kind) {
+    slots_[row].placed_kind = kind;
+    balls_[row].fill(kind == ShapeKind::kBox ? kBoxMark : kNoBall);
+  }
 
   void compact() {
     std::vector<double> local, placed;

@@ -25,12 +25,12 @@ def one_of_each_type() -> list[bp.Shape]:
     return [
         bp.Circle(0.8),
         bp.Capsule((-0.9, 0), (0.9, 0), 0.4),
-        bp.Rectangle(1.7, 1.2),
-        bp.OrientedBox((2.2, 0.9)),
+        bp.AABB((1.7, 1.2)),
+        bp.Rectangle(2.2, 0.9),
         bp.Triangle([[-1, -0.7], [1, -0.7], [0, 1]]),
         bp.ConvexPolygon(hexagon),
         bp.Segment((-1.1, 0), (1.1, 0)),
-        bp.Compound([bp.OrientedBox((0.3, 1.8)), bp.OrientedBox((1.5, 0.6), offset=(0, 0.8))]),
+        bp.Compound([bp.Rectangle(0.3, 1.8), bp.Rectangle(1.5, 0.6, offset=(0, 0.8))]),
         bp.Point(),
     ]
 

@@ -30,6 +30,7 @@ from broadphase.narrow.triangles import triangle_pairs
 from broadphase.pairs import count_pairs, iter_pairs, pairs
 from broadphase.plotting import plot
 from broadphase.shapes import (
+    AABB,
     Box,
     Capsule,
     Circle,
@@ -37,7 +38,6 @@ from broadphase.shapes import (
     ConvexHull,
     ConvexPolygon,
     Mesh,
-    OrientedBox,
     Point,
     Rectangle,
     Segment,
@@ -54,6 +54,7 @@ from broadphase.world.viewing import Visible
 from broadphase.world.world import World
 
 __all__ = [
+    "AABB",
     "BVH",
     "METHODS",
     "Actor",
@@ -87,7 +88,6 @@ __all__ = [
     "MissingExtraError",
     "Nearest",
     "Octree",
-    "OrientedBox",
     "Outline",
     "Point",
     "RayHits",

@@ -156,7 +156,7 @@ def _placed_parts(shape: Any, frames: list[tuple[Any, Floats]]) -> list[Part]:
     if hasattr(shape, "parts"):
         return [placed for part in shape.parts for placed in _placed_parts(part, frames)]
     own = _own_points(shape, len(frames[0][1]))
-    stays = type(shape).__name__ in ("Rectangle", "Box")  # a rotation moves its center only
+    stays = type(shape).__name__ == "AABB"  # parallel to the axes, whatever turns its center
     points = np.zeros((1, own.shape[1])) if stays else own
     for rotation, shift in frames:
         points = _turned(points, rotation) + shift
@@ -170,7 +170,7 @@ def _own_points(shape: Any, dimension: int) -> Floats:
             return np.asarray(getattr(shape, name))
     if hasattr(shape, "start"):
         return np.stack([shape.start, shape.end])
-    sizes = {"Rectangle": ("width", "height"), "Box": ("x", "y", "z"), "OrientedBox": ("size",)}
+    sizes = {"Rectangle": ("width", "height"), "Box": ("x", "y", "z"), "AABB": ("size",)}
     names = sizes.get(type(shape).__name__)
     if names is None:
         return np.zeros((1, dimension))

@@ -303,7 +303,7 @@ def _frame_of(shapes: Shapes, row: int) -> _Frame:
 def _solids_of(shapes: Shapes, row: int, frame: _Frame, offset: Floats | None = None) -> list[_Solid]:
     """Make a row's shape for coal; a compound is one solid for each of its parts."""
     record: Any = shapes.store.placed(row)
-    kind = ShapeKind(shapes.store.kind(row))
+    kind = ShapeKind(shapes.store.placed_kind(row))
     if kind in (ShapeKind.HULL, ShapeKind.MESH):
         geometry: Any = shapes.geometries[int(record[0])]
         make = _hull if kind == ShapeKind.HULL else _mesh

@@ -68,7 +68,7 @@ class Pose(NamedTuple):
 def kinds_of(shapes: Shapes, rows: Rows) -> NDArray[np.uint8]:
     """Give the kind of the shape in each row."""
     unique, places = np.unique(rows, return_inverse=True)
-    return np.array([shapes.store.kind(int(row)) for row in unique], np.uint8)[places.reshape(-1)]
+    return np.array([shapes.store.placed_kind(int(row)) for row in unique], np.uint8)[places.reshape(-1)]
 
 
 def pose_of(shapes: Shapes, row: int) -> Pose:

@@ -227,9 +227,9 @@ class PieceCollection:
             self._add("line", rows, numbers[:, :d], along[:, :, np.newaxis] * unit[:1])
         elif kind == bp.Capsule.kind:
             self._take_capsules(rows, numbers[:, :d], numbers[:, d : 2 * d], numbers[:, 2 * d])
-        elif kind == bp.Rectangle.kind:
+        elif kind == bp.AABB.kind:
             self._add("box", rows, numbers[:, :d], numbers[:, d:, np.newaxis] * unit, aligned=True)
-        elif kind == bp.OrientedBox.kind:
+        elif kind == bp.Box.kind:
             axes = np.swapaxes(numbers[:, 2 * d :].reshape(-1, d, d), 1, 2)
             self._add("box", rows, numbers[:, :d], axes * numbers[:, np.newaxis, d : 2 * d])
         elif kind == bp.Compound.kind:

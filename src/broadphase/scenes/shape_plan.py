@@ -25,13 +25,13 @@ TYPES: dict[str, tuple[str, tuple[int, ...], dict[str, str]]] = {
     "capsule": ("Capsule", (2, 3), {"start": _VECTOR, "end": _VECTOR, "radius": _LENGTH}),
     "rectangle": ("Rectangle", (2,), {"width": _LENGTH, "height": _LENGTH}),
     "box": ("Box", (3,), {"x": _LENGTH, "y": _LENGTH, "z": _LENGTH}),
-    "oriented_box": ("OrientedBox", (2, 3), {"size": _VECTOR}),
+    "aabb": ("AABB", (2, 3), {"size": _VECTOR}),
     "triangle": ("Triangle", (2, 3), {"corners": _CORNERS}),
     "convex_polygon": ("ConvexPolygon", (2,), {"corners": _CORNERS}),
 }
 """Class, dimensions and keys of each type; ``compound`` is one more."""
 
-_STIFF = ("point", "circle", "sphere", "rectangle", "box", "compound")  # turning them by themselves has no meaning
+_STIFF = ("point", "circle", "sphere", "aabb", "compound")  # turning them by themselves has no meaning
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from broadphase.shapes.records import Geometries, Records, dimension_of, records
 from broadphase.shapes.round import Capsule, Circle, Point, Segment, Sphere
 from broadphase.shapes.shape import Shape
 from broadphase.shapes.solids import ConvexHull, Geometry, Mesh
-from broadphase.shapes.straight import Box, OrientedBox, Rectangle, Triangle
+from broadphase.shapes.straight import AABB, Box, Rectangle, Triangle
 
 __all__ = [
+    "AABB",
     "Box",
     "Capsule",
     "Circle",
@@ -20,7 +21,6 @@ __all__ = [
     "Geometries",
     "Geometry",
     "Mesh",
-    "OrientedBox",
     "Point",
     "Records",
     "Rectangle",

@@ -44,8 +44,8 @@ class Shapes:
     dimension : int
         2 or 3.
     boxes : ndarray, shape (n, 2, d), float64
-        A box around each, for `pairs` and the indexes: exact around `Rectangle` and `Box`; a few roundings larger
-        around the others, so that none is missed.
+        A box around each, for `pairs` and the indexes: exact around an `AABB`, and around a `Rectangle` or `Box`
+        that is not rotated; a few roundings larger around the others, so that none is missed.
     positions, rotations : ndarray
         Where they are, and how they are turned; None for no rotations. Views, read-only; see `move`.
 

@@ -13,7 +13,7 @@ from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.round import Capsule, Circle, Point, Segment, Sphere
 from broadphase.shapes.shape import Shape
 from broadphase.shapes.solids import Geometry
-from broadphase.shapes.straight import Box, OrientedBox, Rectangle, Triangle
+from broadphase.shapes.straight import AABB, Box, Rectangle, Triangle
 from broadphase.shapes.turning import quaternions_of
 
 if TYPE_CHECKING:
@@ -238,15 +238,15 @@ def _capsule(numbers: Floats, dimension: int, _: Geometries) -> Shape:
 
 
 def _box(numbers: Floats, dimension: int, _: Geometries) -> Shape:
-    kind: Any = Rectangle if dimension == 2 else Box
-    shape: Shape = kind(*(2 * numbers[dimension:]), offset=_unless_zero(numbers[:dimension]))
-    return shape
+    return AABB(2 * numbers[dimension:], offset=_unless_zero(numbers[:dimension]))
 
 
 def _oriented_box(numbers: Floats, dimension: int, _: Geometries) -> Shape:
+    rotates: Any = Rectangle if dimension == 2 else Box
+    sizes = 2 * numbers[dimension : 2 * dimension]
     rotation = _rotation(numbers[2 * dimension :], dimension)
-    size = 2 * numbers[dimension : 2 * dimension]
-    return OrientedBox(size, offset=_unless_zero(numbers[:dimension]), rotation=rotation)
+    shape: Shape = rotates(*sizes, offset=_unless_zero(numbers[:dimension]), rotation=rotation)
+    return shape
 
 
 def _triangle(numbers: Floats, dimension: int, _: Geometries) -> Shape:

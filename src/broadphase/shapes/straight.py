@@ -1,4 +1,4 @@
-"""Boxes, along the axes and turned, and triangles."""
+"""Boxes that never rotate and boxes that do, and triangles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.shapes.kinds import ShapeKind
-from broadphase.shapes.parameters import as_rows, as_sizes, as_vectors, require_rows, side_by_side
+from broadphase.shapes.parameters import Parameter, as_rows, as_sizes, as_vectors, require_rows, side_by_side
 from broadphase.shapes.shape import Shape
 
 if TYPE_CHECKING:
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Box", "OrientedBox", "Rectangle", "Triangle"]
+__all__ = ["AABB", "Box", "Rectangle", "Triangle"]
 
 
-class Rectangle(Shape):
-    """A rectangle along the axes of the plane, however its actor is turned.
+class AABB(Shape):
+    """An axis-aligned box, in the plane or in space: it never rotates, whatever its actor does.
 
     Parameters
     ----------
-    width, height : array_like, one number or (n,)
-        Full sizes along x and y; at least 0.
-    offset : array_like, shape (2,) or (n, 2), optional
-        Where its middle lies relative to its actor. Turns with the actor; the rectangle itself does not.
+    size : array_like, shape (d,) or (n, d)
+        Full sizes along the axes; at least 0. Two of them make a rectangle, three a box.
+    offset : array_like, shape (d,) or (n, d), optional
+        Position of its center relative to its actor. It rotates with the actor; the box itself does not.
 
     Raises
     ------
@@ -35,22 +35,76 @@ class Rectangle(Shape):
 
     See Also
     --------
-    OrientedBox : One that turns.
+    Rectangle, Box : Those that rotate; as fast and as exact as long as they are not rotated.
 
     Examples
     --------
     >>> import broadphase as bp
-    >>> bp.Rectangle(10, 10)
-    Rectangle(width=10.0, height=10.0)
+    >>> bp.AABB((4, 2))
+    AABB(size=[4.0, 2.0])
+    >>> square = bp.AABB((2, 2)), bp.Rectangle(2, 2)
+    >>> [bp.Shapes(shape, [0, 0], rotations=np.pi / 4).boxes[0, 1].round(2).tolist() for shape in square]
+    [[1.0, 1.0], [1.41, 1.41]]
     """
 
     __slots__ = ()
     kind = ShapeKind.BOX
 
-    def __init__(self, width: ArrayLike, height: ArrayLike, *, offset: ArrayLike | None = None) -> None:
+    def __init__(self, size: ArrayLike, *, offset: ArrayLike | None = None) -> None:
+        given = as_vectors(size, "size")
+        _require_sizes(given)
+        half = given.rows / 2
+        self._place(half.shape[1], np.concatenate([np.zeros_like(half), half], axis=1), {"size": given}, offset, None)
+
+    @property
+    def size(self) -> Floats:
+        """Full sizes along the axes, shape (d,), or (n, d) for many."""
+        return np.asarray(self._value("size"))
+
+
+class Rectangle(Shape):
+    """A rectangle that rotates with its actor, in the plane.
+
+    Parameters
+    ----------
+    width, height : array_like, one number or (n,)
+        Full sizes along x and y while it is not rotated; at least 0.
+    offset : array_like, shape (2,) or (n, 2), optional
+        Position of its center relative to its actor. Rotates with the actor.
+    rotation : array_like, one number or (n,), optional
+        Its rotation relative to its actor; radians, counterclockwise.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite, a negative size: names the row.
+
+    See Also
+    --------
+    AABB : One that never rotates.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.Rectangle(10, 5)
+    Rectangle(width=10.0, height=5.0)
+    >>> bp.Rectangle(4, 2, rotation=0.5)
+    Rectangle(width=4.0, height=2.0, rotation=0.5)
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.ORIENTED_BOX
+
+    def __init__(
+        self,
+        width: ArrayLike,
+        height: ArrayLike,
+        *,
+        offset: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+    ) -> None:
         own = {"width": as_sizes(width, "width"), "height": as_sizes(height, "height")}
-        half = side_by_side(own) / 2
-        self._place(2, np.concatenate([np.zeros_like(half), half], axis=1), own, offset, None)
+        self._place(2, _oriented_records(own), own, offset, rotation)
 
     @property
     def width(self) -> Any:
@@ -64,23 +118,25 @@ class Rectangle(Shape):
 
 
 class Box(Shape):
-    """A box along the axes of space, however its actor is turned.
+    """A box that rotates with its actor, in space.
 
     Parameters
     ----------
     x, y, z : array_like, one number or (n,)
-        Full sizes along the axes; at least 0.
+        Full sizes along the axes while it is not rotated; at least 0.
     offset : array_like, shape (3,) or (n, 3), optional
-        Where its middle lies relative to its actor. Turns with the actor; the box itself does not.
+        Position of its center relative to its actor. Rotates with the actor.
+    rotation : array_like, shape (4,) or (n, 4), optional
+        Its rotation relative to its actor: a quaternion (w, x, y, z) of any length but 0.
 
     Raises
     ------
     ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a negative size: names the row.
+        Wrong shape or dtype; a number that is not finite, a negative size, a zero quaternion: names the row.
 
     See Also
     --------
-    OrientedBox : One that turns.
+    AABB : One that never rotates.
 
     Examples
     --------
@@ -90,12 +146,19 @@ class Box(Shape):
     """
 
     __slots__ = ()
-    kind = ShapeKind.BOX
+    kind = ShapeKind.ORIENTED_BOX
 
-    def __init__(self, x: ArrayLike, y: ArrayLike, z: ArrayLike, *, offset: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        z: ArrayLike,
+        *,
+        offset: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+    ) -> None:
         own = {name: as_sizes(size, name) for name, size in (("x", x), ("y", y), ("z", z))}
-        half = side_by_side(own) / 2
-        self._place(3, np.concatenate([np.zeros_like(half), half], axis=1), own, offset, None)
+        self._place(3, _oriented_records(own), own, offset, rotation)
 
     @property
     def x(self) -> Any:
@@ -111,52 +174,6 @@ class Box(Shape):
     def z(self) -> Any:
         """Size along z, or those of many, shape (n,)."""
         return self._value("z")
-
-
-class OrientedBox(Shape):
-    """A box that turns with its actor, in the plane or in space.
-
-    Parameters
-    ----------
-    size : array_like, shape (d,) or (n, d)
-        Full sizes along its own axes; at least 0. Two of them make a rectangle, three a box.
-    offset : array_like, shape (d,) or (n, d), optional
-        Where its middle lies relative to its actor. Turns with the actor.
-    rotation : array_like, optional
-        How it is turned relative to its actor: radians, one or (n,), in the plane; quaternions (w, x, y, z), (4,) or
-        (n, 4), of any length but 0, in space.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a negative size: names the row.
-
-    Examples
-    --------
-    >>> import broadphase as bp
-    >>> bp.OrientedBox((4, 2), rotation=0.5)
-    OrientedBox(size=[4.0, 2.0], rotation=0.5)
-    """
-
-    __slots__ = ()
-    kind = ShapeKind.ORIENTED_BOX
-
-    def __init__(self, size: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None) -> None:
-        given = as_vectors(size, "size")
-        negative = given.rows < 0
-        if negative.any():
-            row = int(negative.any(axis=1).argmax())
-            fault = f"has {given.rows[row][negative[row]][0]}, which is negative"
-            require_rows(~negative.any(axis=1), "size", given, fault)
-        count, dimension = given.rows.shape
-        axes = np.broadcast_to(np.eye(dimension).ravel(), (count, dimension**2))
-        records = np.concatenate([np.zeros((count, dimension)), given.rows / 2, axes], axis=1)
-        self._place(dimension, records, {"size": given}, offset, rotation)
-
-    @property
-    def size(self) -> Floats:
-        """Full sizes along its own axes, shape (d,), or (n, d) for many."""
-        return np.asarray(self._value("size"))
 
 
 class Triangle(Shape):
@@ -200,3 +217,19 @@ class Triangle(Shape):
     def corners(self) -> Floats:
         """The corners, shape (3, d), or (n, 3, d) for many."""
         return np.asarray(self._value("corners"))
+
+
+def _oriented_records(sizes: dict[str, Parameter]) -> Floats:
+    """Make the local records of boxes that rotate: center, half sizes, axes."""
+    half = side_by_side(sizes) / 2
+    count, dim = half.shape
+    axes = np.broadcast_to(np.eye(dim).ravel(), (count, dim**2))
+    return np.concatenate([np.zeros_like(half), half, axes], axis=1)
+
+
+def _require_sizes(given: Parameter) -> None:
+    negative = given.rows < 0
+    if negative.any():
+        row = int(negative.any(axis=1).argmax())
+        fault = f"has {given.rows[row][negative[row]][0]}, which is negative"
+        require_rows(~negative.any(axis=1), "size", given, fault)

@@ -9,7 +9,7 @@ import numpy as np
 from broadphase.index import asked
 from broadphase.index.answers import Answers, Nearest
 from broadphase.index.rows import checked_corners
-from broadphase.shapes import OrientedBox, Point, Shapes
+from broadphase.shapes import Box, Point, Rectangle, Shapes
 from broadphase.world.world_searches import WorldSearches
 
 if TYPE_CHECKING:
@@ -197,7 +197,11 @@ class WorldQueries(WorldSearches):
         ValueError, TypeError
             As `query`.
         """
-        placed = self._placed(OrientedBox(2 * np.asarray(half_sizes, np.float64)), centers, rotations)
+        half = np.asarray(half_sizes, np.float64)
+        sizes = 2 * np.broadcast_to(half, (*half.shape[:-1], self.dimension))
+        placed = self._placed(
+            (Rectangle if self.dimension == 2 else Box)(*np.moveaxis(sizes, -1, 0)), centers, rotations
+        )
         with self._guard.reading:
             return self._overlapping(placed, workers, layer, mask)
 
