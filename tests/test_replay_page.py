@@ -1,4 +1,4 @@
-"""The page that plays a run: what is in it is what happened. Whether it plays is tried in a browser."""
+"""Replay pages hold the run that was simulated. tests/browser plays them."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ import pytest
 import broadphase as bp
 from broadphase import scenes
 from broadphase.recording import Replay, save_replay
-from broadphase.recording.tracks import Tracks
+from broadphase.recording.replay import Tracks
 
 
 def data_of(path):
@@ -26,8 +26,8 @@ def unpacked(text, dtype):
 
 
 def places_of(data):
-    """Undo what the page undoes: differences of differences, modulo 65536."""
-    channels = data["dimension"] + data["turns"]
+    """Decode as the page does: second differences modulo 65536."""
+    channels = data["dimension"] + data["rotationSize"]
     bends = unpacked(data["poses"], "<u2").reshape(data["frames"], -1, channels).astype(np.int64)
     steps = np.cumsum(bends[1:], axis=0)
     numbers = np.cumsum(np.concatenate([bends[:1], steps]), axis=0) & 0xFFFF
@@ -73,24 +73,24 @@ def test_title_cannot_break_the_page(tmp_path):
     assert data_of(tmp_path / "run.html")["title"] == "</script><b>%DATA% & co"
 
 
-def test_things_that_come_go_and_change_have_tracks_of_their_own():
+def test_tracks_of_reused_rows_and_changed_shapes_are_separate():
     world = bp.World(dim=2)
     tracks = Tracks(world)
     rows = world.add_many(bp.Circle(1), [[0, 0], [9, 0]])
     tracks.add(world.step())
     world.remove(rows[0])
     tracks.add(world.step())
-    assert world.add_many(bp.Circle(1), [[5, 5]]).tolist() == [0]  # the row again, another thing
+    assert world.add_many(bp.Circle(1), [[5, 5]]).tolist() == [0]  # the row is reused by another body
     tracks.add(world.step())
     world.set_shapes([1], bp.Rectangle(2, 2))
     tracks.add(world.step())
     poses = tracks.poses()
-    assert poses.lives.tolist() == [[0, 1], [0, 3], [2, 4], [3, 4]]
+    assert poses.lifetimes.tolist() == [[0, 1], [0, 3], [2, 4], [3, 4]]
     pieces = tracks.pieces()
     assert [pieces.forms[form].name for form in pieces.form[np.argsort(pieces.rows)]] == ["disc", "disc", "disc", "box"]
 
 
-def test_turns_are_kept(tmp_path):
+def test_rotations_are_those_of_the_run(tmp_path):
     world = bp.World(dim=2)
     world.add(bp.Rectangle(4, 1), position=(0, 0), spin=2.0)
     save_replay(world, tmp_path / "run.html", steps=10, dt=0.1)
@@ -105,14 +105,14 @@ def test_turns_are_kept(tmp_path):
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_world_of_nothing_makes_a_page(dimension, tmp_path):
+def test_empty_world_makes_a_page(dimension, tmp_path):
     save_replay(bp.World(dim=dimension), tmp_path / "run.html", steps=2)
     assert data_of(tmp_path / "run.html")["frames"] == 2
     Replay(bp.World(dim=dimension)).save(tmp_path / "none.html")
     assert data_of(tmp_path / "none.html")["frames"] == 0
 
 
-def test_run_that_no_browser_could_hold_raises(monkeypatch):
-    monkeypatch.setattr("broadphase.recording.tracks.MOST_NUMBERS", 10)
+def test_run_too_large_for_a_browser_raises(monkeypatch):
+    monkeypatch.setattr("broadphase.recording.replay.MOST_NUMBERS", 10)
     with pytest.raises(ValueError, match="too many for a page"):
         save_replay("bouncing_spheres", "never.html", steps=3)

@@ -30,7 +30,7 @@ def test_replay_plays_by_itself(tab, keep):
     keep(tab.page)
 
 
-def test_replay_stops_and_goes_where_it_is_told(tab, keep):
+def test_replay_pauses_and_seeks(tab, keep):
     button = tab.page.locator("#play")
     assert button.inner_text() == "Pause"
     button.click()
@@ -46,6 +46,6 @@ def test_replay_stops_and_goes_where_it_is_told(tab, keep):
     keep(tab.page)
 
 
-def test_replay_asks_for_nothing_else_and_has_no_errors(tab):
+def test_replay_loads_nothing_else_and_has_no_errors(tab):
     assert len([url for url in tab.asked if not url.startswith(("data:", "blob:"))]) == 1
     assert tab.complaints == []

@@ -1,4 +1,4 @@
-"""A run of a world as one page of HTML, which plays without Python and without a network."""
+"""Replay pages: a run of a world as one HTML page, which plays without Python and without a network."""
 
 from __future__ import annotations
 
@@ -8,37 +8,94 @@ import re
 import zlib
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 import broadphase as bp
 from broadphase import scenes
 from broadphase.files import replacing
-from broadphase.recording.tracks import Tracks
+from broadphase.plotting.pieces import PieceCollection
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from broadphase.plotting.pieces import Pieces
 
-__all__ = ["Replay", "save_replay"]
+    Floats = NDArray[np.float64]
+
+__all__ = ["Poses", "Replay", "Tracks", "save_replay"]
 
 FOLDER = Path(__file__).with_name("page")
 SCRIPTS = ("data.js", "plane.js", "space.js", "player.js")
-# Of each frame, what is written in the corner.
+# The figures of each frame that the page shows, from `Frame.stats`.
 STATS = ("things", "tests", "brute_force_tests", "seconds_of_broad_phase", "seconds_of_narrow_phase")
+STEPS = 65_535  # positions are stored in 16 bits per axis, relative to the extent of the run: finer than a pixel
+MOST_NUMBERS = 150_000_000  # a page that holds more of them does not open
+STATIC = 1  # in World.kinds
+
+
+def save_replay(
+    what: bp.World | scenes.Scene | str,
+    path: str | os.PathLike[str],
+    *,
+    steps: int | None = None,
+    dt: float = 1 / 60,
+    title: str | None = None,
+) -> None:
+    """Step through a world or a scene, and write the run as a page that plays in any browser.
+
+    Parameters
+    ----------
+    what : World, Scene or str
+        A world, which is stepped; or a scene, or the name of one, which is run with its rules.
+    path : path-like
+        An .html file, of some hundred kilobytes. To play it takes neither Python nor a network.
+    steps : int, optional
+        Number of steps. Default: 300, or those of the scene.
+    dt : float
+        Seconds of one step of a world. A scene has its own.
+    title : str, optional
+        Title of the page. Default: that of the scene.
+
+    Raises
+    ------
+    ValueError
+        The page would not fit into the memory of a browser.
+    MissingExtraError
+        There are convex hulls to draw, and SciPy is not installed.
+    OSError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> from broadphase.recording import save_replay
+    >>> save_replay("bouncing_rectangles", "run.html", steps=200)  # doctest: +SKIP
+    """
+    if isinstance(what, bp.World):
+        replay = Replay(what, "A world" if title is None else title)
+        for _ in range(300 if steps is None else steps):
+            replay.add(what.step(dt))
+    else:
+        scene = scenes.load(what) if isinstance(what, str) else what
+        run = scene.start()
+        replay = Replay(run.world, scene.title if title is None else title)
+        for _ in range(scene.steps if steps is None else steps):
+            replay.add(run.step())
+    replay.save(path)
 
 
 class Replay:
-    """What happens in a world, to be played back.
+    """Collects the frames of a run, and writes them as a page.
 
     Parameters
     ----------
     world : World
-        In the plane or in space.
+        In 2D or 3D.
     title : str
-        What it is called on the page.
+        Title of the page.
 
     Examples
     --------
@@ -63,7 +120,7 @@ class Replay:
         return len(self._stats)
 
     def add(self, frame: bp.Frame) -> None:
-        """Keep where everything is after a step, and what touched in it.
+        """Add the frame of a step: the poses of all bodies, and which of them touch.
 
         Raises
         ------
@@ -74,13 +131,13 @@ class Replay:
         events = [len(frame.touching), len(frame.enter), len(frame.exit)]
         self._stats.append([*events, *(float(frame.stats[name]) for name in STATS), frame.time])
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page.
 
         Parameters
         ----------
-        path : str or Path
-            Of an .html file.
+        path : path-like
+            An .html file. It is replaced when the whole page is on the disk.
         """
         text = (FOLDER / "page.html").read_text("utf-8")
         scripts = "\n".join((FOLDER / name).read_text("utf-8") for name in SCRIPTS)
@@ -91,81 +148,161 @@ class Replay:
             unfinished.write_text(page, "utf-8")
 
     def _data(self) -> dict[str, Any]:
-        tracks = self._tracks
-        pieces, poses = tracks.pieces(), tracks.poses()
+        pieces, poses = self._tracks.pieces(), self._tracks.poses()
         bounds = self._world.bounds
-        stats = np.array(self._stats).reshape(self.frame_count, 3 + len(STATS) + 1)
+        names = ["pairs", "enter", "exit", *STATS, "time"]
+        stats = np.array(self._stats).reshape(self.frame_count, len(names))
         return {
             "title": self._title,
             "dimension": self._world.dimension,
-            "method": self._world.method,
             "frames": self.frame_count,
             "bounds": None if bounds is None else np.asarray(bounds).tolist(),
             "lower": poses.lower.tolist(),
             "upper": poses.upper.tolist(),
-            "turns": poses.turns,
-            "lives": _packed(poses.lives.astype(np.int32)),
-            "still": _packed(poses.still.astype(np.uint8)),
+            "rotationSize": poses.rotation_size,
+            "lifetimes": _packed(poses.lifetimes.astype(np.int32)),
+            "isStatic": _packed(poses.is_static.astype(np.uint8)),
             "poses": _packed(poses.numbers),
             "touching": _packed(np.packbits(poses.touching, axis=1, bitorder="little")),
-            "stats": {name: stats[:, place].tolist() for place, name in enumerate(_stat_names())},
+            "stats": {name: stats[:, column].tolist() for column, name in enumerate(names)},
             **_pieces_as_json(pieces),
         }
 
 
-def save_replay(
-    what: bp.World | scenes.Scene | str,
-    path: str | Path,
-    *,
-    steps: int | None = None,
-    dt: float = 1 / 60,
-    title: str | None = None,
-) -> None:
-    """Step through a world or a scene, and write what happens as a page that plays in any browser.
+class Poses(NamedTuple):
+    """The poses of all tracks in all frames.
+
+    A track is a body while it keeps its shape: a body that gets another shape starts another track.
+
+    Attributes
+    ----------
+    lower, upper : ndarray, shape (d,)
+        The positions that 0 and 65535 stand for.
+    rotation_size : int
+        Numbers per rotation: 0; 1 for an angle, where 65536 is a full turn; or 4 for a quaternion, from -1 to 1.
+    lifetimes : ndarray, shape (t, 2), int64
+        The first frame of each track, and the one after its last.
+    is_static : ndarray, shape (t,), bool
+    numbers : ndarray, shape (frames, t, d + rotation_size), uint16
+        The pose in the first frame, then second differences between frames. All modulo 65536.
+    touching : ndarray, shape (frames, t), bool
+    """
+
+    lower: Floats
+    upper: Floats
+    rotation_size: int
+    lifetimes: NDArray[np.int64]
+    is_static: NDArray[np.bool_]
+    numbers: NDArray[np.uint16]
+    touching: NDArray[np.bool_]
+
+
+class Tracks:
+    """The poses of all bodies of a world, collected step by step.
 
     Parameters
     ----------
-    what : World, Scene or str
-        A world, which has gone on when this returns; or a scene, or the name of one, with its rules.
-    path : str or Path
-        Of an .html file, of some hundred kilobytes. It needs neither Python nor a network to play.
-    steps : int, optional
-        How many; unset 300, or those of the scene.
-    dt : float
-        From step to step of a world; a scene has its own.
-    title : str, optional
-        Unset: that of the scene.
-
-    Raises
-    ------
-    ValueError
-        The page would not fit into the memory of a browser.
-
-    Examples
-    --------
-    >>> from broadphase.recording.replay import save_replay
-    >>> save_replay("bouncing_rectangles", "run.html", steps=200)  # doctest: +SKIP
+    world : World
     """
-    if isinstance(what, bp.World):
-        replay = Replay(what, "A world" if title is None else title)
-        for _ in range(300 if steps is None else steps):
-            replay.add(what.step(dt))
-    else:
-        scene = scenes.load(what) if isinstance(what, str) else what
-        run = scene.start()
-        replay = Replay(run.world, scene.title if title is None else title)
-        for _ in range(scene.steps if steps is None else steps):
-            replay.add(run.step())
-    replay.save(path)
 
+    def __init__(self, world: bp.World) -> None:
+        self._world = world
+        self._collection = PieceCollection(world.dimension)
+        self._track_of: dict[int, int] = {}  # by handle
+        self._shape_of: dict[int, bytes] = {}  # by track
+        self._last_records: tuple[bytes, ...] = ()
+        self._last_handles = np.empty(0, np.int64)
+        self._last_tracks = np.empty(0, np.int32)
+        self._count = self._size = 0
+        self._frames: list[tuple[NDArray[np.int32], Floats, NDArray[np.int32]]] = []
+        self._is_static: list[NDArray[np.bool_]] = []
 
-def _stat_names() -> list[str]:
-    return ["pairs", "enter", "exit", *STATS, "time"]
+    def add(self, frame: bp.Frame) -> None:
+        """Store the poses of all bodies, and which of them touch in a frame."""
+        shapes, rows = self._world.shapes, self._world.rows
+        tracks = self._tracks_of(shapes, rows)
+        poses = [shapes.positions[rows]]
+        if shapes.rotations is not None:
+            poses.append(shapes.rotations[rows].reshape(len(rows), -1))
+        by_row = np.zeros(self._world.slots, np.int32)
+        by_row[rows] = tracks
+        touching = frame.touching.ravel()
+        touching = by_row[np.unique(touching[self._world.alive[touching]])]
+        self._frames.append((tracks, np.concatenate(poses, axis=1), touching))
+        self._size = max(self._size, sum(part.shape[1] for part in poses))
+        if len(self._frames) * self._count * self._size > MOST_NUMBERS:
+            raise ValueError(f"{len(self._frames)} frames of {self._count} bodies are too many for a page")
+
+    def pieces(self) -> Pieces:
+        """Return the pieces of all tracks."""
+        return self._collection.pieces()
+
+    def poses(self) -> Poses:
+        """Return the poses of all tracks in all frames."""
+        d, frames, count = self._world.dimension, len(self._frames), self._count
+        rotation_size = self._size - d if self._size else 0
+        poses = np.zeros((frames, count, d + rotation_size))
+        present = np.zeros((frames, count), np.bool_)
+        touching = np.zeros((frames, count), np.bool_)
+        for number, (tracks, stored, touched) in enumerate(self._frames):
+            poses[number, tracks, : stored.shape[1]] = stored
+            if rotation_size == 4 and stored.shape[1] == d:
+                poses[number, tracks, d] = 1.0
+            present[number, tracks] = True
+            touching[number, touched] = True
+        first = present.argmax(axis=0) if frames else np.zeros(count, np.int64)
+        lifetimes = np.stack([first, first + present.sum(axis=0)], axis=1).astype(np.int64)
+        positions = poses[..., :d][present]
+        lower = positions.min(axis=0) if len(positions) else np.zeros(d)
+        upper = positions.max(axis=0) if len(positions) else np.ones(d)
+        numbers = np.zeros(poses.shape, np.int64)
+        width = np.where(upper > lower, upper - lower, 1.0)
+        numbers[..., :d] = np.rint((poses[..., :d] - lower) / width * STEPS)
+        if rotation_size == 1:
+            numbers[..., d:] = np.rint(poses[..., d:] * (65_536 / (2 * np.pi)))
+        elif rotation_size == 4:
+            length = np.linalg.norm(poses[..., d:], axis=-1, keepdims=True)
+            numbers[..., d:] = np.rint((poses[..., d:] / np.where(length > 0, length, 1.0) + 1) / 2 * STEPS)
+        # Outside its lifetime a track keeps its first or last pose: the differences are 0, and compress to nothing.
+        for number in range(frames):
+            early, late = number < lifetimes[:, 0], number >= lifetimes[:, 1]
+            numbers[number, early] = numbers[lifetimes[early, 0], np.flatnonzero(early)]
+            numbers[number, late] = numbers[lifetimes[late, 1] - 1, np.flatnonzero(late)]
+        steps = np.diff(numbers, axis=0, prepend=0)
+        differences = steps.copy()
+        differences[2:] -= steps[1:-1]
+        is_static = np.concatenate(self._is_static) if self._is_static else np.empty(0, np.bool_)
+        kept = (differences & 0xFFFF).astype(np.uint16)
+        return Poses(lower, upper, rotation_size, lifetimes, is_static, kept, touching)
+
+    def _tracks_of(self, shapes: bp.Shapes, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the track of each living row; start tracks for new bodies and changed shapes."""
+        handles, records = self._world.handles(rows), shapes.records(rows)
+        kept = tuple(part.tobytes() for part in records)
+        if kept == self._last_records and np.array_equal(handles, self._last_handles):
+            return self._last_tracks
+        tracks = np.empty(len(rows), np.int32)
+        started = []
+        ends = np.cumsum(records.sizes, dtype=np.int64)
+        for place, handle in enumerate(handles.tolist()):
+            shape = records.numbers[ends[place] - records.sizes[place] : ends[place]].tobytes()
+            shape += bytes([int(records.kinds[place])])
+            track = self._track_of.get(handle, -1)
+            if track < 0 or self._shape_of[track] != shape:
+                track = self._track_of[handle] = self._count
+                self._shape_of[track] = shape
+                self._count += 1
+                started.append(place)
+            tracks[place] = track
+        self._collection.add(shapes, rows[started], tracks[started])
+        self._is_static.append(self._world.kinds[rows[started]] == STATIC)
+        self._last_records, self._last_handles, self._last_tracks = kept, handles, tracks
+        return tracks
 
 
 def _pieces_as_json(pieces: Pieces) -> dict[str, Any]:
     count, d = pieces.anchors.shape
-    numbers = np.concatenate([pieces.anchors, pieces.matrices.reshape(count, d * d)], axis=1)
+    transforms = np.concatenate([pieces.anchors, pieces.matrices.reshape(count, d * d)], axis=1)
     return {
         "forms": [
             {
@@ -178,12 +315,12 @@ def _pieces_as_json(pieces: Pieces) -> dict[str, Any]:
         "form": _packed(pieces.form),
         "track": _packed(pieces.rows),
         "aligned": _packed(pieces.aligned.astype(np.uint8)),
-        "placing": _packed(numbers.astype(np.float32)),
+        "transforms": _packed(transforms.astype(np.float32)),
     }
 
 
 def _packed(array: NDArray[Any]) -> str:
-    """Compress an array, byte by byte of its numbers: neighbours are alike then."""
+    """Compress an array byte plane by byte plane: bytes of equal significance are alike."""
     little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     planes = little.view(np.uint8).reshape(-1, array.itemsize).T if array.size else np.empty(0, np.uint8)
     return base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode("ascii")

@@ -1,8 +1,8 @@
-// The run: its numbers out of their text, and the place of each thing in a frame.
+// The run: its numbers decoded from text, and the pose of each track in a frame. See Poses in replay.py.
 
-const COLOURS = { ground: "#14171c", apart: "#8a9bb0", still: "#4a5563", touching: "#d55e00", touched: "#9a480c", edge: "#0c0e11", bounds: "#3a424e" };
+const COLOURS = { ground: "#14171c", apart: "#8a9bb0", static: "#4a5563", touching: "#d55e00", touchingStatic: "#9a480c", edge: "#0c0e11", bounds: "#3a424e" };
 
-/** Undo base64 and deflate, and put the bytes of each number together again. */
+/** Undo base64, deflate and the split into byte planes. */
 async function unpack(text, Type) {
   const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -17,21 +17,21 @@ class Run {
   static async read(data) {
     const run = new Run();
     Object.assign(run, data);
-    const kinds = { lives: Int32Array, still: Uint8Array, poses: Uint16Array, touching: Uint8Array, form: Int32Array,
-                    track: Int32Array, aligned: Uint8Array, placing: Float32Array };
-    for (const [name, Type] of Object.entries(kinds)) run[name] = await unpack(data[name], Type);
-    run.tracks = run.still.length;
-    run.channels = run.dimension + run.turns;
+    const types = { lifetimes: Int32Array, isStatic: Uint8Array, poses: Uint16Array, touching: Uint8Array, form: Int32Array,
+                    track: Int32Array, aligned: Uint8Array, transforms: Float32Array };
+    for (const [name, Type] of Object.entries(types)) run[name] = await unpack(data[name], Type);
+    run.tracks = run.isStatic.length;
+    run.channels = run.dimension + run.rotationSize;
     run.rowBytes = Math.ceil(run.tracks / 8);
-    run.sumUp();
+    run.decodePoses();
     const d = run.dimension;
     run.positions = new Float32Array(run.tracks * d);
     run.rotations = new Float32Array(run.tracks * d * d);  // matrices, row by row
     return run;
   }
 
-  /** Poses came as differences of differences, modulo 65536. */
-  sumUp() {
+  /** Poses are stored as second differences modulo 65536. */
+  decodePoses() {
     const size = this.tracks * this.channels, step = new Uint16Array(size), poses = this.poses;
     for (let frame = 1; frame < this.frames; frame++) {
       const at = frame * size;
@@ -42,27 +42,28 @@ class Run {
     }
   }
 
-  isThere(track, frame) { return this.lives[2 * track] <= frame && frame < this.lives[2 * track + 1]; }
+  isPresent(track, frame) { return this.lifetimes[2 * track] <= frame && frame < this.lifetimes[2 * track + 1]; }
 
   isTouching(track, frame) { return (this.touching[frame * this.rowBytes + (track >> 3)] >> (track & 7)) & 1; }
 
-  /** What stands still and is touched is darker: it is not what is to be looked at. */
+  /** Static bodies are darker: the moving ones matter more. */
   styleOf(track, frame) {
-    const touches = this.isTouching(track, frame);
-    return this.still[track] ? (touches ? "touched" : "still") : touches ? "touching" : "apart";
+    const isTouching = this.isTouching(track, frame);
+    if (this.isStatic[track]) return isTouching ? "touchingStatic" : "static";
+    return isTouching ? "touching" : "apart";
   }
 
-  /** Fill positions and rotations with those of a frame. */
-  look(frame) {
-    const { dimension: d, channels, turns, poses, positions, rotations, lower, upper } = this;
+  /** Set positions and rotations to those of a frame. */
+  setFrame(frame) {
+    const { dimension: d, channels, rotationSize, poses, positions, rotations, lower, upper } = this;
     const scale = lower.map((low, axis) => (upper[axis] - low) / 65535);
     for (let track = 0; track < this.tracks; track++) {
       const at = (frame * this.tracks + track) * channels;
       for (let axis = 0; axis < d; axis++) positions[track * d + axis] = lower[axis] + poses[at + axis] * scale[axis];
-      if (turns === 1) {
+      if (rotationSize === 1) {
         const angle = poses[at + d] * (2 * Math.PI / 65536), c = Math.cos(angle), s = Math.sin(angle);
         rotations.set([c, -s, s, c], track * 4);
-      } else if (turns === 4) {
+      } else if (rotationSize === 4) {
         rotations.set(matrixOf(poses.subarray(at + d, at + d + 4)), track * 9);
       } else {
         for (let axis = 0; axis < d; axis++) rotations[track * d * d + axis * d + axis] = 1;
@@ -70,19 +71,19 @@ class Run {
     }
   }
 
-  /** The corners of everything that is seen. */
+  /** Lower and upper corner of the picture. */
   extent() {
     if (this.bounds) return this.bounds;
     const d = this.dimension, reach = this.pieceReach();
     return [this.lower.map((low) => low - reach), this.upper.map((high) => high + reach)].map((corner) => corner.slice(0, d));
   }
 
-  /** How far the larger things reach beyond their places; giants do not count. */
+  /** How far the larger bodies reach beyond their positions; the two percent of the largest are left out. */
   pieceReach() {
     const d = this.dimension, width = d + d * d, reaches = [];
     for (let piece = 0; piece < this.form.length; piece++) {
       let most = 0;
-      for (let k = 0; k < width; k++) most = Math.max(most, Math.abs(this.placing[piece * width + k]));
+      for (let k = 0; k < width; k++) most = Math.max(most, Math.abs(this.transforms[piece * width + k]));
       reaches.push(most);
     }
     reaches.sort((a, b) => a - b);

@@ -1,4 +1,4 @@
-// The picture of a run in the plane, by a canvas: dragged to move, wheel to zoom.
+// The picture of a 2D run, drawn on a canvas: drag to move, wheel to zoom.
 
 class Plane {
   constructor(canvas, run) {
@@ -10,7 +10,7 @@ class Plane {
     this.middle = lower.map((low, axis) => (low + upper[axis]) / 2);
   }
 
-  /** Pixels for one unit of length. */
+  /** Pixels per unit of length. */
   get scale() {
     const [lower, upper] = this.run.extent();
     const room = [upper[0] - lower[0] || 1, upper[1] - lower[1] || 1];
@@ -26,11 +26,11 @@ class Plane {
 
   draw(frame) {
     const { context, canvas, run, scale } = this;
-    run.look(frame);
+    run.setFrame(frame);
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.fillStyle = COLOURS.ground;
     context.fillRect(0, 0, canvas.width, canvas.height);
-    // Lengths are as in the run, y upwards.
+    // Coordinates of the run, y upwards.
     context.setTransform(scale, 0, 0, -scale, canvas.width / 2 - scale * this.middle[0], canvas.height / 2 + scale * this.middle[1]);
     if (run.bounds) {
       const [[x, y], [right, top]] = run.bounds;
@@ -39,11 +39,11 @@ class Plane {
       context.strokeRect(x, y, right - x, top - y);
     }
     const thin = Math.max(0.5, Math.min(1.5, 24 / Math.sqrt(run.tracks))) / scale;
-    for (const style of ["still", "touched", "apart", "touching"]) {
+    for (const style of ["static", "touchingStatic", "apart", "touching"]) {
       const faces = new Path2D(), lines = new Path2D();
       for (let piece = 0; piece < run.form.length; piece++) {
         const track = run.track[piece];
-        if (run.isThere(track, frame) && run.styleOf(track, frame) === style) this.trace(piece, track, faces, lines);
+        if (run.isPresent(track, frame) && run.styleOf(track, frame) === style) this.trace(piece, track, faces, lines);
       }
       context.fillStyle = COLOURS[style];
       context.fill(faces);
@@ -56,10 +56,10 @@ class Plane {
     }
   }
 
-  /** Add the outline of a piece to the faces, or to the lines if it has no inside. */
+  /** Add the outline of a piece to the faces, or to the lines if it has no interior. */
   trace(piece, track, faces, lines) {
     const { run, scale } = this, form = run.forms[run.form[piece]], vertices = form.vertices;
-    const [ax, ay, a, b, c, d] = run.placing.subarray(6 * piece, 6 * piece + 6);
+    const [ax, ay, a, b, c, d] = run.transforms.subarray(6 * piece, 6 * piece + 6);
     const [r, s, t, u] = run.rotations.subarray(4 * track, 4 * track + 4);
     const x = run.positions[2 * track] + r * ax + s * ay, y = run.positions[2 * track + 1] + t * ax + u * ay;
     if (form.name === "dot" || form.name === "disc") {

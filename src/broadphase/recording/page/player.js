@@ -1,7 +1,7 @@
-// Play, pause and scrub; the figures in the corner.
+// Play, pause and scrub; the figures of the current frame.
 
 const element = (id) => document.getElementById(id);
-const FRAMES_A_SECOND = 60;
+const FRAMES_PER_SECOND = 60;
 
 class Player {
   constructor(run) {
@@ -9,7 +9,7 @@ class Player {
     this.canvas = element("picture");
     this.picture = run.dimension === 2 ? new Plane(this.canvas, run) : new Space(this.canvas, run);
     this.frame = 0;
-    this.drawn = 0;  // how often, for tests
+    this.drawn = 0;  // number of drawings, for tests
     this.playing = false;
     this.speed = 1;
     this.last = 0;
@@ -49,7 +49,7 @@ class Player {
     this.show();
   }
 
-  /** The pairs that touch, over the whole run. */
+  /** The number of touching pairs over the whole run. */
   chart() {
     const canvas = element("chart"), context = canvas.getContext("2d"), pairs = this.run.stats.pairs;
     const most = Math.max(1, ...pairs), across = canvas.width / Math.max(1, pairs.length - 1);
@@ -79,8 +79,8 @@ class Player {
 
   tick(now) {
     if (!this.playing) return;
-    // A tab that was hidden does not catch up.
-    this.share += Math.min(0.25, Math.max(0, now - this.last) / 1000) * FRAMES_A_SECOND * this.speed;
+    // A hidden tab does not catch up.
+    this.share += Math.min(0.25, Math.max(0, now - this.last) / 1000) * FRAMES_PER_SECOND * this.speed;
     this.last = now;
     const whole = Math.floor(this.share);
     if (whole) {
@@ -102,7 +102,7 @@ class Player {
     const stats = this.run.stats, at = (name) => stats[name][this.frame];
     const whole = (number) => Math.round(number).toLocaleString("en"), ms = (seconds) => `${(1e3 * seconds).toFixed(2)} ms`;
     const texts = {
-      time: at("time").toFixed(2), things: whole(at("things")), pairs: whole(at("pairs")),
+      time: at("time").toFixed(2), bodies: whole(at("things")), pairs: whole(at("pairs")),
       events: `${whole(at("enter"))} / ${whole(at("exit"))}`, tests: whole(at("tests")), brute: whole(at("brute_force_tests")),
       broad: ms(at("seconds_of_broad_phase")), narrow: ms(at("seconds_of_narrow_phase")),
       count: `${this.frame + 1} / ${this.run.frames}`,
@@ -118,7 +118,7 @@ class Player {
     window.replay = new Player(run);
     window.replay.play();
   } catch (error) {
-    element("trouble").hidden = false;
-    element("trouble").textContent = `This run cannot be shown: ${error.message}`;
+    element("error").hidden = false;
+    element("error").textContent = `Cannot show this run: ${error.message}`;
   }
 })();

@@ -1,4 +1,4 @@
-// The picture of a run in space, by WebGL: dragged to turn, wheel to come nearer. Forms are drawn many at a time.
+// The picture of a 3D run, drawn by WebGL: drag to rotate, wheel to zoom. All pieces of one form are one draw call.
 
 const VERTEX = `#version 300 es
 in vec3 vertex, normal;
@@ -9,7 +9,7 @@ void main() {
   mat3 turned = mat3(column0, column1, column2);
   gl_Position = camera * vec4(place + turned * vertex, 1.0);
   gl_PointSize = 4.0;
-  // Normals turn as the products of the other two columns, which are there for what is flat, too.
+  // The inverse transpose, up to a factor, by cross products: it exists for flat pieces, too.
   facing = mat3(cross(column1, column2), cross(column2, column0), cross(column0, column1)) * normal;
   shade = colour;
 }`;
@@ -25,12 +25,12 @@ void main() {
   pixel = vec4(shade * lit, 1.0);
 }`;
 
-const INSTANCE = 15;  // numbers of each: three columns, a place, a colour
+const INSTANCE = 15;  // numbers per instance: three columns, position, colour
 
 class Space {
   constructor(canvas, run) {
     const gl = canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
-    if (!gl) throw new Error("This browser has no WebGL 2, which runs in space are drawn with.");
+    if (!gl) throw new Error("3D runs need WebGL 2, which this browser does not provide.");
     this.canvas = canvas;
     this.run = run;
     this.gl = gl;
@@ -58,7 +58,7 @@ class Space {
     return program;
   }
 
-  /** Give a form to the graphics processor, with as many places as there are pieces of it. */
+  /** Upload a form, with room for an instance of each of its pieces. */
   upload(form, number) {
     const gl = this.gl, pieces = [];
     this.run.form.forEach((one, piece) => { if (one === number) pieces.push(piece); });
@@ -88,7 +88,7 @@ class Space {
     gl.vertexAttribDivisor(place, divisor);
   }
 
-  /** Vertices of all triangles, each with its normal; what is round is smooth. */
+  /** Vertices of all triangles, each with its normal; balls and cylinders are shaded smoothly. */
   cornersOf(form) {
     const corners = [], at = (number) => form.vertices.slice(3 * number, 3 * number + 3);
     for (let face = 0; face < form.faces.length; face += 3) {
@@ -102,7 +102,7 @@ class Space {
     return corners;
   }
 
-  /** The edges of the world. */
+  /** The edges of the bounds. */
   uploadLines() {
     const ends = [];
     for (const [a, b] of [[0, 1], [0, 2], [1, 3], [2, 3], [4, 5], [4, 6], [5, 7], [6, 7], [0, 4], [1, 5], [2, 6], [3, 7]])
@@ -121,7 +121,7 @@ class Space {
 
   draw(frame) {
     const { gl, canvas, run } = this;
-    run.look(frame);
+    run.setFrame(frame);
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(...rgb(COLOURS.ground), 1);
     gl.enable(gl.DEPTH_TEST);
@@ -143,14 +143,14 @@ class Space {
     gl.drawArraysInstanced(mode, 0, mesh.count, count);
   }
 
-  /** Write where the pieces of a mesh are; give how many of them there are. */
+  /** Write the instances of a mesh in a frame; return how many there are. */
   fill(mesh, frame) {
     const run = this.run, out = mesh.numbers;
     let count = 0;
     for (const piece of mesh.pieces) {
       const track = run.track[piece];
-      if (!run.isThere(track, frame)) continue;
-      const own = run.placing.subarray(12 * piece, 12 * piece + 12), turn = run.rotations.subarray(9 * track, 9 * track + 9);
+      if (!run.isPresent(track, frame)) continue;
+      const own = run.transforms.subarray(12 * piece, 12 * piece + 12), turn = run.rotations.subarray(9 * track, 9 * track + 9);
       const at = INSTANCE * count++, aligned = run.aligned[piece];
       for (let row = 0; row < 3; row++) {
         for (let column = 0; column < 3; column++) {
@@ -166,7 +166,7 @@ class Space {
     return count;
   }
 
-  /** Look at the middle from around it; z is up. */
+  /** The matrix of a camera that orbits the middle; z is up. */
   camera() {
     const far = this.size * this.distance, flat = Math.cos(this.tilt);
     const ahead = [-flat * Math.cos(this.turn), -flat * Math.sin(this.turn), -Math.sin(this.tilt)];
