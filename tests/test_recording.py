@@ -1,6 +1,8 @@
-"""`world.record`: every step is written, as it was, and nothing when no recording is on."""
+"""Recordings hold every step as it was, from `record` until `close`."""
 
 import copy
+import gc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +13,13 @@ from cases import run_script
 
 
 class Stream:
-    """A stream of Rerun that remembers what it is told."""
+    """Stands in for a stream of Rerun, and remembers what is logged."""
 
     def __init__(self, name):
         self.logged, self.times, self.is_closed = [], [], False
 
     def save(self, path, default_blueprint=None):
-        self.path = path
+        Path(path).write_bytes(b"recorded")
 
     def set_time(self, timeline, **value):
         self.times.append((timeline, *value.values()))
@@ -33,8 +35,9 @@ class Stream:
 
 
 @pytest.fixture
-def stream(monkeypatch):
+def stream(monkeypatch, tmp_path):
     rerun = pytest.importorskip("rerun", reason="the extra `record` is not installed")
+    monkeypatch.chdir(tmp_path)
     made = []
     monkeypatch.setattr(rerun, "RecordingStream", lambda name: made.append(Stream(name)) or made[0])
     return made
@@ -56,11 +59,36 @@ def test_steps_are_written_until_it_is_closed(stream):
         world.step(dt=1.0)
     world.step()
     assert stream[0].times == [("frame", 2), ("time", 0.1), ("frame", 3), ("time", 1.1)]
-    assert {"things/discs", "contacts/points", "contacts/normals", "figures/pairs/touching"} <= set(names)
+    assert {"bodies/discs", "contacts/points", "contacts/normals", "figures/pairs/touching"} <= set(names)
     assert ("log", "TextLog") in stream[0].logged  # the end of the touch
     assert ("contacts/points", "Clear") in stream[0].logged  # does not stay on the screen
     assert stream[0].is_closed
     recording.close()
+
+
+def test_recording_replaces_an_older_file_when_it_is_closed(stream, tmp_path):
+    path = tmp_path / "run.rrd"
+    path.write_bytes(b"old")
+    with two_balls().record(path):
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"recorded"
+    assert [found.name for found in tmp_path.iterdir()] == ["run.rrd"]
+
+
+def test_recording_of_a_world_that_is_dropped_is_finished(stream, tmp_path):
+    two_balls().record(tmp_path / "run.rrd")
+    gc.collect()
+    assert stream[0].is_closed
+    assert (tmp_path / "run.rrd").exists()
+
+
+def test_recording_not_closed_is_finished_at_exit(tmp_path):
+    pytest.importorskip("rerun")
+    path = tmp_path / "run.rrd"
+    script = "import broadphase as bp; world = bp.World(dim=2); world.add(bp.Circle(1), position=(0, 0));"
+    run_script(f"{script} recording = world.record({str(path)!r}); world.step(0.1)")
+    assert path.read_bytes().startswith(b"RRF")
+    assert [found.name for found in tmp_path.iterdir()] == ["run.rrd"]
 
 
 def test_world_that_is_recorded_cannot_be_recorded_twice(stream):
@@ -107,7 +135,7 @@ def test_every_shape_is_written_to_a_real_file(dimension, tmp_path):
     data = (tmp_path / "run.rrd").read_bytes()
     assert data.startswith(b"RRF")
     names = ["outlines", "discs", "points"] if dimension == 2 else ["balls", "boxes", "solids", "lines", "points"]
-    assert not [name for name in names if f"/things/{name}".encode() not in data]
+    assert not [name for name in names if f"/bodies/{name}".encode() not in data]
 
 
 def test_import_of_the_package_leaves_rerun_alone():

@@ -1,17 +1,20 @@
-"""Recordings of worlds, to be looked at with the viewer of Rerun."""
+"""Recordings of worlds for the Rerun viewer."""
 
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from broadphase.files import replacing
 from broadphase.io.extras import import_extra
 from broadphase.plotting.pieces import PieceCollection, Pieces, quaternions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from types import TracebackType
 
     from numpy.typing import NDArray
@@ -23,37 +26,39 @@ if TYPE_CHECKING:
 __all__ = ["Recording"]
 
 STATIC = 1  # in World.kinds
-# Told apart with any kind of colour vision, on the dark ground of the viewer: touching, apart, static.
-TOUCHING, APART, STILL = (213, 94, 0), (138, 155, 176), (94, 106, 120)
+# Told apart with any kind of colour vision, on the dark background of the viewer.
+TOUCHING, APART, STATIC_COLOUR = (213, 94, 0), (138, 155, 176), (94, 106, 120)
 CONTACT = (86, 180, 233)
-MOST_NAMED = 20  # pairs of one step that are named in the log
-SOLID = 3  # rerun's way to fill a box
+MOST_NAMED = 20  # pairs of one step that the log lists
+SOLID = 3  # rerun.components.FillMode.Solid
 
 
 class Recording:
-    """What a world does, step by step, in a file for the viewer of Rerun: made by `broadphase.World.record`.
+    """A recording in progress, made by `broadphase.World.record`.
 
-    A context manager; or call `close`. Until then every step is written: shapes, contacts, events and figures, along
-    the timelines "frame" and "time".
+    Writes shapes, contacts, events and figures of every step, on the timelines "frame" and "time", until `close` or the
+    end of a ``with`` block. The file gets its name then; at the end of the program at the latest.
 
     Attributes
     ----------
     path : Path
-        Of the file.
+        The file.
     """
 
     def __init__(self, world: bp.World, path: str | Path, stop: Callable[[], None]) -> None:
         self._rerun = import_extra("rerun", purpose="recording", extra="record")
         self.path = Path(path)
-        self._world, self._stop, self._is_open = world, stop, True
+        self._world, self._stop = world, stop
         self._shown: set[str] = set()
         self._known: tuple[bytes, ...] = ()
         self._pieces: Pieces | None = None
         self._stream = self._rerun.RecordingStream("broadphase")
-        self._stream.save(str(self.path), default_blueprint=self._views())
+        writing = replacing(self.path)
+        self._stream.save(str(writing.__enter__()), default_blueprint=self._views())
+        self._close = weakref.finalize(self, _finish, self._stream, writing)
 
     def __repr__(self) -> str:
-        return f"<Recording to {self.path}, {'open' if self._is_open else 'closed'}>"
+        return f"<Recording to {self.path}, {'open' if self._close.alive else 'closed'}>"
 
     def __enter__(self) -> Self:
         return self
@@ -64,18 +69,16 @@ class Recording:
         self.close()
 
     def close(self) -> None:
-        """End the recording, and write what is left of it. To close twice does no harm."""
-        if self._is_open:
-            self._is_open = False
+        """Finish the file. Closing twice has no effect."""
+        if self._close.alive:
             self._stop()
-            self._stream.flush()
-            self._stream.disconnect()
+            self._close()
 
     def log(self, frame: bp.Frame) -> None:
-        """Write one step; the world calls it."""
+        """Write one step; called by the world."""
         self._stream.set_time("frame", sequence=frame.number)
         self._stream.set_time("time", duration=frame.time)
-        shown = {**self._things(frame), **self._contacts(frame), **self._events(frame)}
+        shown = {**self._bodies(frame), **self._contacts(frame), **self._events(frame)}
         for name in self._shown - set(shown):
             self._stream.log(name, self._rerun.Clear(recursive=False))
         for name, archetype in shown.items():
@@ -88,11 +91,11 @@ class Recording:
         space = views.Spatial2DView if self._world.dimension == 2 else views.Spatial3DView
         figures = [views.TimeSeriesView(origin=f"/figures/{name}", name=name) for name in ("pairs", "milliseconds")]
         side = views.Vertical(*figures, views.TextLogView(origin="/log", name="events"))
-        scene = space(origin="/", contents=["/things/**", "/contacts/**", "/events/**"], name="world")
+        scene = space(origin="/", contents=["/bodies/**", "/contacts/**", "/events/**"], name="world")
         return views.Blueprint(views.Horizontal(scene, side, column_shares=[3, 2]), collapse_panels=True)
 
     def _placed(self) -> Pieces:
-        """Take the shapes apart, unless they are those of the last step, and put them where they are."""
+        """Return the pieces of all shapes in world coordinates; only changed shapes are taken apart again."""
         world, shapes = self._world, self._world.shapes
         rows = world.rows
         records = shapes.records(rows)
@@ -103,25 +106,25 @@ class Recording:
             self._pieces, self._known = collection.pieces(), known
         return self._pieces.placed(shapes.positions, shapes.rotations)
 
-    def _things(self, frame: bp.Frame) -> dict[str, Any]:
-        """Draw what is in the world: one entity for each form, so that the viewer draws many at a time."""
+    def _bodies(self, frame: bp.Frame) -> dict[str, Any]:
+        """Draw the bodies, with one entity for each form, which the viewer draws at once."""
         world, pieces = self._world, self._placed()
         colours = np.full((world.slots, 3), APART, np.uint8)
-        colours[world.kinds == STATIC] = STILL
+        colours[world.kinds == STATIC] = STATIC_COLOUR
         colours[np.unique(frame.touching)] = TOUCHING
-        draw = self._in_plane if world.dimension == 2 else self._in_space
+        draw = self._in_2d if world.dimension == 2 else self._in_3d
         return draw(pieces, colours[pieces.rows])
 
-    def _in_plane(self, pieces: Pieces, colours: NDArray[np.uint8]) -> dict[str, Any]:
+    def _in_2d(self, pieces: Pieces, colours: NDArray[np.uint8]) -> dict[str, Any]:
         rerun, shown = self._rerun, {}
         strips: list[Floats] = []
         of_strips: list[NDArray[np.uint8]] = []
         for form, which in pieces.by_form():
             if form.name == "dot":
-                shown["things/points"] = rerun.Points2D(pieces.anchors[which], colors=colours[which])
+                shown["bodies/points"] = rerun.Points2D(pieces.anchors[which], colors=colours[which])
             elif form.name == "disc":
                 radii = np.sqrt((pieces.matrices[which, :, 0] ** 2).sum(axis=1))
-                shown["things/discs"] = rerun.Ellipses2D(
+                shown["bodies/discs"] = rerun.Ellipses2D(
                     centers=pieces.anchors[which], half_sizes=np.stack([radii, radii], axis=1), colors=colours[which]
                 )
             else:
@@ -130,10 +133,10 @@ class Recording:
                 strips += list(closed)
                 of_strips.append(colours[which])
         if strips:
-            shown["things/outlines"] = rerun.LineStrips2D(strips, colors=np.concatenate(of_strips))
+            shown["bodies/outlines"] = rerun.LineStrips2D(strips, colors=np.concatenate(of_strips))
         return shown
 
-    def _in_space(self, pieces: Pieces, colours: NDArray[np.uint8]) -> dict[str, Any]:
+    def _in_3d(self, pieces: Pieces, colours: NDArray[np.uint8]) -> dict[str, Any]:
         rerun, shown = self._rerun, {}
         vertices: list[Floats] = []
         faces: list[NDArray[np.int64]] = []
@@ -143,17 +146,17 @@ class Recording:
             anchors, look = pieces.anchors[which], colours[which]
             sizes = np.sqrt((pieces.matrices[which] ** 2).sum(axis=1))
             if form.name == "dot":
-                shown["things/points"] = rerun.Points3D(anchors, colors=look)
+                shown["bodies/points"] = rerun.Points3D(anchors, colors=look)
             elif form.name == "line":
-                shown["things/lines"] = rerun.LineStrips3D(list(pieces.vertices(form, which)), colors=look)
+                shown["bodies/lines"] = rerun.LineStrips3D(list(pieces.vertices(form, which)), colors=look)
             elif form.name == "ball":
-                shown["things/balls"] = rerun.Ellipsoids3D(
+                shown["bodies/balls"] = rerun.Ellipsoids3D(
                     centers=anchors, half_sizes=sizes, colors=look, fill_mode=SOLID
                 )
             elif form.name == "box":
-                turns = quaternions_of(pieces.matrices[which] / np.where(sizes > 0, sizes, 1.0)[:, np.newaxis])
-                shown["things/boxes"] = rerun.Boxes3D(
-                    centers=anchors, half_sizes=sizes, quaternions=turns, colors=look, fill_mode=SOLID
+                quaternions = quaternions_of(pieces.matrices[which] / np.where(sizes > 0, sizes, 1.0)[:, np.newaxis])
+                shown["bodies/boxes"] = rerun.Boxes3D(
+                    centers=anchors, half_sizes=sizes, quaternions=quaternions, colors=look, fill_mode=SOLID
                 )
             else:
                 corners = pieces.vertices(form, which)
@@ -163,7 +166,7 @@ class Recording:
                 of_vertices.append(np.repeat(look, len(form.vertices), axis=0))
                 count += corners.shape[0] * corners.shape[1]
         if vertices:
-            shown["things/solids"] = rerun.Mesh3D(
+            shown["bodies/solids"] = rerun.Mesh3D(
                 vertex_positions=np.concatenate(vertices),
                 triangle_indices=np.concatenate(faces),
                 vertex_colors=np.concatenate(of_vertices),
@@ -178,23 +181,23 @@ class Recording:
         points, normals = found.points[which, place], found.normals[which]
         boxes = self._world.shapes.boxes[np.unique(found.pairs)]
         length = 0.5 * float(np.median((boxes[:, 1] - boxes[:, 0]).max(axis=1)))
-        kinds = self._of_dimension("Points", "Arrows")
+        make_points, make_arrows = self._of_dimension("Points", "Arrows")
         return {
-            "contacts/points": kinds[0](points, colors=CONTACT),
-            "contacts/normals": kinds[1](vectors=normals * length, origins=points, colors=CONTACT),
+            "contacts/points": make_points(points, colors=CONTACT),
+            "contacts/normals": make_arrows(vectors=normals * length, origins=points, colors=CONTACT),
         }
 
     def _events(self, frame: bp.Frame) -> dict[str, Any]:
-        """Write what began and ended into the log, and show where."""
+        """Log enter and exit events, and show where bodies began to touch."""
         for word, pairs in (("enter", frame.enter), ("exit", frame.exit)):
             if len(pairs):
                 more = f" and {len(pairs) - MOST_NAMED} more" if len(pairs) > MOST_NAMED else ""
                 named = ", ".join(f"{first}-{second}" for first, second in pairs[:MOST_NAMED].tolist())
                 self._stream.log("log", self._rerun.TextLog(f"{word}: {named}{more}", level="INFO"))
-        begun = frame.enter[self._world.alive[frame.enter].all(axis=1)]
-        if not len(begun):
+        entered = frame.enter[self._world.alive[frame.enter].all(axis=1)]
+        if not len(entered):
             return {}
-        middles = self._world.shapes.boxes[begun].mean(axis=(1, 2))
+        middles = self._world.shapes.boxes[entered].mean(axis=(1, 2))
         return {"events/enter": self._of_dimension("Points")[0](middles, colors=TOUCHING)}
 
     def _log_figures(self, frame: bp.Frame) -> None:
@@ -204,7 +207,7 @@ class Recording:
             "pairs/enter": len(frame.enter),
             "pairs/exit": len(frame.exit),
             "pairs/tests": stats["tests"],
-            "things": stats["things"],
+            "bodies": stats["things"],
             "milliseconds/broad_phase": 1e3 * stats["seconds_of_broad_phase"],
             "milliseconds/narrow_phase": 1e3 * stats["seconds_of_narrow_phase"],
             "milliseconds/motion": 1e3 * stats["seconds_of_motion"],
@@ -214,3 +217,9 @@ class Recording:
 
     def _of_dimension(self, *names: str) -> list[Any]:
         return [getattr(self._rerun, f"{name}{self._world.dimension}D") for name in names]
+
+
+def _finish(stream: Any, writing: AbstractContextManager[Path]) -> None:
+    stream.flush()
+    stream.disconnect()
+    writing.__exit__(None, None, None)
