@@ -17,11 +17,9 @@
 
 namespace broadphase {
 
-namespace detail {
-
 // The bits of x, D - 1 zeros between any two. x has at most 64 / D bits.
 template <std::size_t D>
-constexpr std::uint64_t spread(std::uint64_t x) {
+constexpr std::uint64_t spread_bits(std::uint64_t x) {
   if constexpr (D == 2) {
     x = (x | x << 16) & 0x0000FFFF0000FFFF;
     x = (x | x << 8) & 0x00FF00FF00FF00FF;
@@ -43,7 +41,9 @@ constexpr std::uint64_t spread(std::uint64_t x) {
   return x;
 }
 
-// The other way round.
+namespace detail {
+
+// Undoes spread_bits().
 template <std::size_t D>
 constexpr std::uint64_t gather_bits(std::uint64_t x) {
   std::uint64_t result = 0;
@@ -57,7 +57,7 @@ constexpr std::uint64_t gather_bits(std::uint64_t x) {
 template <std::size_t D>
 constexpr std::uint64_t morton_number(const std::uint64_t* cell) {
   std::uint64_t number = 0;
-  for (std::size_t k = 0; k < D; ++k) number |= detail::spread<D>(cell[k]) << k;
+  for (std::size_t k = 0; k < D; ++k) number |= spread_bits<D>(cell[k]) << k;
   return number;
 }
 

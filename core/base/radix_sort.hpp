@@ -1,4 +1,4 @@
-// A stable sort of row numbers by one number each: floating-point, or unsigned.
+// The core's one radix sort, and row numbers sorted by a number each: floating-point, or unsigned.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/parallel.hpp"
 
@@ -29,6 +30,73 @@ OrderBits<T> order_bits(T x) {
   constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
   const Bits bits = std::bit_cast<Bits>(x + T(0));  // -0.0 + 0.0 is 0.0
   return (bits & kSign) != 0 ? static_cast<Bits>(~bits) : static_cast<Bits>(bits | kSign);
+}
+
+namespace detail {
+
+// Numbers of items by the value of one digit; then where the next item of each value goes.
+template <int Digit>
+using DigitPlaces = std::array<std::uint32_t, std::size_t{1} << Digit>;
+
+// Counts to places, values ascending, and the parts of one value one behind the other.
+template <int Digit>
+void counts_to_places(DigitPlaces<Digit>* parts, std::size_t part_count) {
+  std::uint32_t sum = 0;
+  for (std::size_t value = 0; value < parts[0].size(); ++value)
+    for (std::size_t part = 0; part < part_count; ++part) sum += std::exchange(parts[part][value], sum);
+}
+
+}  // namespace detail
+
+// Sorts items by the bits [from, to) of key(item), an unsigned number. Stable; lowest digit first, at most `Digit` bits
+// a pass. `spare` has room for as many items. Returns the one of the two arrays that holds the result: the same for
+// any number of workers. Takes memory only for more than one worker.
+template <int Digit, class Item, class Key>
+Item* radix_sort(Item* items, Item* spare, std::size_t count, int from, int to, const Key& key, unsigned workers,
+                 Interrupt& interrupt) {
+  // From so many items on, what each worker moves takes far longer than handing it out.
+  constexpr std::size_t kWorthWorkers = 20000;
+  using Bits = decltype(key(*items));
+  constexpr auto kMostPasses = (8 * sizeof(Bits) + Digit - 1) / Digit;
+  const auto passes = static_cast<std::size_t>((to - from + Digit - 1) / Digit);
+  if (passes == 0 || count == 0) return items;
+  // Passes of the same width: the fewer values a digit has, the fewer places are written to by turns.
+  const int width = (to - from + static_cast<int>(passes) - 1) / static_cast<int>(passes);
+  const std::size_t mask = (std::size_t{1} << width) - 1;
+  const auto digit = [&](const Item& item, std::size_t pass) {
+    return static_cast<std::size_t>(key(item) >> (from + static_cast<int>(pass) * width)) & mask;
+  };
+  if (workers <= 1 || count < kWorthWorkers) {
+    // All digits are counted in one reading.
+    std::array<detail::DigitPlaces<Digit>, kMostPasses> places;
+    for (std::size_t pass = 0; pass < passes; ++pass) places[pass].fill(0);
+    for (std::size_t k = 0; k < count; ++k)
+      for (std::size_t pass = 0; pass < passes; ++pass) ++places[pass][digit(items[k], pass)];
+    for (std::size_t pass = 0; pass < passes; ++pass) {
+      detail::DigitPlaces<Digit>& place = places[pass];
+      detail::counts_to_places<Digit>(&place, 1);
+      in_stretches(count, interrupt, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin; k < end; ++k) spare[place[digit(items[k], pass)]++] = items[k];
+      });
+      std::swap(items, spare);
+    }
+    return items;
+  }
+  const EvenSplit split{count, workers};
+  std::vector<detail::DigitPlaces<Digit>> places(workers);
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    for_each_task(workers, workers, interrupt, [&](unsigned, std::size_t part) {
+      places[part].fill(0);
+      for (std::size_t k = split.at(part); k < split.at(part + 1); ++k) ++places[part][digit(items[k], pass)];
+    });
+    detail::counts_to_places<Digit>(places.data(), workers);
+    for_each_task(workers, workers, interrupt, [&](unsigned, std::size_t part) {
+      for (std::size_t k = split.at(part); k < split.at(part + 1); ++k)
+        spare[places[part][digit(items[k], pass)]++] = items[k];
+    });
+    std::swap(items, spare);
+  }
+  return items;
 }
 
 // Rows with a value each: add them all, sort, read. Rows of equal value keep the order in which they were added.
@@ -95,23 +163,13 @@ class RowSorter {
       sort_digits<kDigit>(from, to, interrupt);
   }
 
-  // By the bits [from, to) of key - least, lowest digit first.
+  // By the bits [from, to) of key - least.
   template <int Digit>
   void sort_digits(int from, int to, Interrupt& interrupt) {
-    constexpr std::size_t kBuckets = std::size_t{1} << Digit;
-    const auto bucket = [this](Bits key, int shift) {
-      return static_cast<std::size_t>(static_cast<Bits>(key - least_) >> shift) & (kBuckets - 1);
-    };
-    for (int shift = from; shift < to; shift += Digit) {
-      std::array<std::uint32_t, kBuckets> place{};
-      for (std::size_t k = 0; k < count_; ++k) ++place[bucket(items_[k].key, shift)];
-      std::uint32_t sum = 0;
-      for (std::uint32_t& at : place) sum += std::exchange(at, sum);
-      in_stretches(count_, interrupt, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t k = begin; k < end; ++k) spare_[place[bucket(items_[k].key, shift)]++] = items_[k];
-      });
+    const Bits least = least_;
+    const auto key = [least](const Item& item) { return static_cast<Bits>(item.key - least); };
+    if (radix_sort<Digit>(items_.get(), spare_.get(), count_, from, to, key, 1, interrupt) != items_.get())
       items_.swap(spare_);
-    }
   }
 
   // False, with the work half done, if it would take more than `moves`.

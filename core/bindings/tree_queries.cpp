@@ -9,7 +9,7 @@
 
 #include "block_index.hpp"
 #include "layer_filter.hpp"
-#include "query/query_order.hpp"
+#include "tree/query_order.hpp"
 
 namespace broadphase::python {
 
@@ -31,7 +31,7 @@ class Questions {
     {
       const nb::gil_scoped_release release;
       Interrupt interrupt(signal_pending);
-      const std::vector<std::uint32_t> order = near_each_other(count, tree_, place);
+      const std::vector<std::uint32_t> order = near_each_other(count, tree_, place, interrupt);
       answers = collect_ragged<Scratch>(
           count, rows_, workers, interrupt,
           [&](std::size_t question, Scratch& scratch, std::vector<std::int32_t>& rows) {
@@ -47,7 +47,7 @@ class Questions {
   void each(std::size_t count, unsigned workers, const Place& place, const Ask& ask) const {
     const nb::gil_scoped_release release;
     Interrupt interrupt(signal_pending);
-    const std::vector<std::uint32_t> order = near_each_other(count, tree_, place);
+    const std::vector<std::uint32_t> order = near_each_other(count, tree_, place, interrupt);
     const std::size_t together = questions_together(rows_), tasks = (count + together - 1) / together;
     std::vector<Scratch> scratch(std::max(1u, workers));
     for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {

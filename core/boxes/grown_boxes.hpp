@@ -1,12 +1,11 @@
 // Boxes on their way into a packed tree, and how far they reach.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <limits>
 
 #include "base/with_dimension.hpp"
 #include "boxes/box_view.hpp"
+#include "boxes/extent.hpp"
 #include "boxes/pack_boxes.hpp"
 
 namespace broadphase {
@@ -28,41 +27,14 @@ PackBoxes<T> pack_boxes(const GrownBoxes<T>& grown) {
   return {boxes.lower, boxes.upper, boxes.lower_stride, boxes.upper_stride, grown.grow};
 }
 
-// From the least finite lower corner to the largest finite upper one; low > high where there is none.
-template <class T>
-struct Extent {
-  T low[4], high[4];
-
-  Extent() {
-    std::fill_n(low, 4, std::numeric_limits<T>::infinity());
-    std::fill_n(high, 4, -std::numeric_limits<T>::infinity());
-  }
-  template <std::size_t D>
-  void add_row(const GrownBoxes<T>& boxes, std::size_t row) {
-    constexpr T kInfinity = std::numeric_limits<T>::infinity();
-    for (std::size_t k = 0; k < D; ++k) {
-      const T lower = boxes.lower(row, k), upper = boxes.upper(row, k);
-      const T from = lower == -kInfinity ? kInfinity : lower, to = upper == kInfinity ? -kInfinity : upper;
-      low[k] = from < low[k] ? from : low[k];
-      high[k] = to > high[k] ? to : high[k];
-    }
-  }
-  void add(const Extent& other) {
-    for (std::size_t k = 0; k < 4; ++k) {
-      low[k] = std::min(low[k], other.low[k]);
-      high[k] = std::max(high[k], other.high[k]);
-    }
-  }
-};
-
 // Of rows [begin, end) of those that row(at) names.
 template <class T, class Row>
 Extent<T> extent_of(const GrownBoxes<T>& boxes, std::size_t begin, std::size_t end, Row&& row) {
   return with_dimension(boxes.dimension, [&](auto dimension) {
-    Extent<T> extent;
-    for (std::size_t at = begin; at < end; ++at)
-      extent.template add_row<decltype(dimension)::value>(boxes, static_cast<std::size_t>(row(at)));
-    return extent;
+    return finite_extent<decltype(dimension)::value, T>(end - begin, boxes.grow, [&](std::size_t k) {
+      const auto at = static_cast<std::size_t>(row(begin + k));
+      return BoxCorners<T>{boxes.boxes.lower_of(at), boxes.boxes.upper_of(at)};
+    });
   });
 }
 

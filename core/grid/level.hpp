@@ -96,13 +96,13 @@ class GridLevel {
     SampledEnds ends;
     std::size_t total = 0;
     for (std::size_t k = 0; k < sets(); ++k) {
-      const std::size_t count = count_in(k, cell), step = count / kLookedAt + 1;
-      std::size_t passed = 0;  // records of the runs before
-      total += count;
+      const EvenSample taken(count_in(k, cell), kLookedAt);
+      std::size_t next = 0, passed = 0;  // passed: records of the runs before
+      total += count_in(k, cell);
       for (std::uint32_t r = filed_[k].start[cell]; r < filed_[k].start[cell + 1]; ++r) {
         const RecordRun& run = filed_[k].runs[r];
-        for (std::size_t at = (step - passed % step) % step; at < run.count; at += step) {
-          const auto* record = static_cast<const std::byte*>(run.records) + at * record_size();
+        for (; next < taken.size() && taken[next] < passed + run.count; ++next) {
+          const auto* record = static_cast<const std::byte*>(run.records) + (taken[next] - passed) * record_size();
           ends.lower.push_back(problem_.dimension < 4 ? lower_of<3>(record) : lower_of<4>(record));
           ends.upper.push_back(problem_.dimension < 4 ? upper_of<3>(record) : upper_of<4>(record));
         }

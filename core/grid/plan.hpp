@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/even_sample.hpp"
 #include "grid/record.hpp"
 #include "query/problem.hpp"
 
@@ -30,12 +31,11 @@ struct Sample {
 template <class T>
 void take_sample(const BoxView<T>& from, const std::vector<std::uint32_t>& rows, std::size_t dimension, T grow,
                  std::size_t most, Sample& sample) {
-  const std::size_t count = rows.empty() ? from.count : rows.size(), taken = std::min(count, most);
-  sample.boxes.reserve(sample.boxes.size() + taken);
-  for (std::size_t k = 0; k < taken; ++k) {
-    // The middle of each of `taken` equal stretches.
-    const std::size_t place = count / taken * k + count % taken * k / taken + count / taken / 2;
-    const std::size_t row = rows.empty() ? place : rows[place];
+  const std::size_t count = rows.empty() ? from.count : rows.size();
+  const EvenSample taken(count, most);
+  sample.boxes.reserve(sample.boxes.size() + taken.size());
+  for (std::size_t k = 0; k < taken.size(); ++k) {
+    const std::size_t row = rows.empty() ? taken[k] : rows[taken[k]];
     Sample::Box box{};
     bool valid = true;
     for (std::size_t d = 0; d < dimension; ++d) {

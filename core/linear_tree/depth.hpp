@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/even_sample.hpp"
 #include "linear_tree/order.hpp"
 
 namespace broadphase {
@@ -20,7 +21,9 @@ std::size_t measured_depth(const LinearSource<T>& source, const std::vector<std:
   // 512 boxes tell the quarters apart within a few per cent. A cell of 8 boxes is a quarter of a leaf: deeper cells
   // would only cost digits to sort by.
   constexpr std::size_t kLookedAt = 512, kInCell = 8;
-  const std::size_t count = items.size(), looked_at = std::min(count, kLookedAt), dimension = source.dimension;
+  const std::size_t count = items.size(), dimension = source.dimension;
+  const EvenSample sample(count, kLookedAt);
+  const std::size_t looked_at = sample.size();
   if (looked_at < 2) return 1;
   std::vector<std::size_t> apart(looked_at), sinks(looked_at);
   const std::size_t most = kMostDepth[dimension - 1];
@@ -28,7 +31,7 @@ std::size_t measured_depth(const LinearSource<T>& source, const std::vector<std:
   with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) {
     const CellMap<D> map(world, most);
     for (std::size_t at = 0; at < looked_at; ++at) {
-      const std::uint32_t item = items[at * count / looked_at];
+      const std::uint32_t item = items[sample[at]];
       const T *lower = source.lower(item), *upper = source.upper(item);
       std::uint64_t cell[D], length = 0;
       for (std::size_t k = 0; k < D; ++k) {

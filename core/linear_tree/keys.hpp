@@ -88,7 +88,7 @@ class CellMap {
     const std::uint64_t differ = ((cell[K] ^ coordinate(static_cast<double>(upper[K] + grow), K)) | ...);
     // The highest bit in which the corners differ along any axis is the highest digit in which their numbers do.
     const auto up = static_cast<std::size_t>(std::bit_width(differ << 1 | 1)) - 1;
-    const std::uint64_t first = ((detail::spread<D>(cell[K] >> up << up) << K) | ...);
+    const std::uint64_t first = ((spread_bits<D>(cell[K] >> up << up) << K) | ...);
     return keys_.key(first, keys_.depth - up);
   }
 

@@ -12,6 +12,7 @@
 #include "base/parallel.hpp"
 #include "base/radix_sort.hpp"
 #include "boxes/box_view.hpp"
+#include "boxes/extent.hpp"
 #include "linear_tree/keys.hpp"
 
 namespace broadphase {
@@ -42,48 +43,18 @@ struct LinearSource {
   }
 };
 
-namespace detail {
-
-// `Finite`: infinite corners are left out, at the price of some more comparisons. Otherwise they make the result so.
-template <std::size_t D, bool Finite, class T>
-void extend_over(const LinearSource<T>& source, const std::uint32_t* items, std::size_t count, T* low, T* high) {
-  constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  std::fill_n(low, D, kInfinity);
-  std::fill_n(high, D, -kInfinity);
-  for (std::size_t at = 0; at < count; ++at) {
-    const T *lower = source.lower(items[at]), *upper = source.upper(items[at]);
-    for (std::size_t k = 0; k < D; ++k) {
-      const T l = lower[k] - source.grow, u = upper[k] + source.grow;
-      if constexpr (Finite) {
-        // A box that begins nowhere still ends somewhere, and the other way round.
-        for (const T x : {l, u}) {
-          low[k] = x < low[k] && x > -kInfinity ? x : low[k];
-          high[k] = x > high[k] && x < kInfinity ? x : high[k];
-        }
-      } else {
-        low[k] = l < low[k] ? l : low[k];
-        high[k] = u > high[k] ? u : high[k];
-      }
-    }
-  }
-}
-
-}  // namespace detail
-
 // The box around all boxes, infinite corners left out.
 template <class T>
 LinearWorld world_around(const LinearSource<T>& source, const std::uint32_t* items, std::size_t count) {
   return with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) {
-    T low[D], high[D];
+    const Extent<T> extent = finite_extent<D, T>(count, source.grow, [&](std::size_t at) {
+      return BoxCorners<T>{source.lower(items[at]), source.upper(items[at])};
+    });
     LinearWorld world;
-    detail::extend_over<D, false>(source, items, count, low, high);
-    bool finite = true;
-    for (std::size_t k = 0; k < D; ++k) finite = finite && std::isfinite(low[k]) && std::isfinite(high[k]);
-    if (!finite) detail::extend_over<D, true>(source, items, count, low, high);
     for (std::size_t k = 0; k < D; ++k)
-      if (low[k] <= high[k]) {
-        world.low[k] = static_cast<double>(low[k]);
-        world.high[k] = static_cast<double>(high[k]);
+      if (extent.low[k] <= extent.high[k]) {
+        world.low[k] = static_cast<double>(extent.low[k]);
+        world.high[k] = static_cast<double>(extent.high[k]);
       }
     return world;
   });

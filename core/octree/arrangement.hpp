@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/morton.hpp"
 #include "base/parallel.hpp"
 #include "base/with_dimension.hpp"
 #include "octree/cells.hpp"
@@ -217,7 +218,7 @@ class OctreeArrangement : public OctreeCells {
       if (lattice_.place<D>(corners.lower, corners.upper, spot)) {
         std::uint64_t key = 0;
         for (std::size_t axis = 0; axis < D; ++axis)
-          key |= spread<D>(static_cast<std::uint64_t>(spot.at[axis] - lattice_.low(axis)) >> skipped) << axis;
+          key |= spread_bits<D>(static_cast<std::uint64_t>(spot.at[axis] - lattice_.low(axis)) >> skipped) << axis;
         items.push_back({key, rows[k], spot.level});
       } else {
         outside.push_back({0, rows[k], spot.level});
@@ -231,29 +232,6 @@ class OctreeArrangement : public OctreeCells {
   // Bits of each coordinate that a key holds.
   int key_bits() const {
     return std::min(blocks().dimension() <= 2 ? 32 : static_cast<int>(64 / blocks().dimension()), lattice_.levels());
-  }
-  // Bit b goes to b * D.
-  template <std::size_t D>
-  static std::uint64_t spread(std::uint64_t x) {
-    if constexpr (D == 2) {
-      x = (x | x << 16) & 0x0000ffff0000ffffu;
-      x = (x | x << 8) & 0x00ff00ff00ff00ffu;
-      x = (x | x << 4) & 0x0f0f0f0f0f0f0f0fu;
-      x = (x | x << 2) & 0x3333333333333333u;
-      x = (x | x << 1) & 0x5555555555555555u;
-    } else if constexpr (D == 3) {
-      x = (x | x << 32) & 0x001f00000000ffffu;
-      x = (x | x << 16) & 0x001f0000ff0000ffu;
-      x = (x | x << 8) & 0x100f00f00f00f00fu;
-      x = (x | x << 4) & 0x10c30c30c30c30c3u;
-      x = (x | x << 2) & 0x1249249249249249u;
-    } else if constexpr (D == 4) {
-      x = (x | x << 24) & 0x000000ff000000ffu;
-      x = (x | x << 12) & 0x000f000f000f000fu;
-      x = (x | x << 6) & 0x0303030303030303u;
-      x = (x | x << 3) & 0x1111111111111111u;
-    }
-    return x;
   }
 
   template <std::size_t D, class T>

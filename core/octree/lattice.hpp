@@ -7,9 +7,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "base/even_sample.hpp"
+#include "base/with_dimension.hpp"
+#include "boxes/box_view.hpp"
+#include "boxes/extent.hpp"
 #include "tree/blocks.hpp"
 
 namespace broadphase {
@@ -181,28 +184,26 @@ template <class T>
 OctreeLattice lattice_of(const LocalFrame& frame, const BoxView<T>& boxes, std::size_t dimension,
                          const std::int32_t* rows, std::size_t count, const OctreeOptions& options) {
   constexpr std::size_t kLookedAt = 1024;
-  constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  T least[4] = {kInfinity, kInfinity, kInfinity, kInfinity}, most[4] = {-kInfinity, -kInfinity, -kInfinity, -kInfinity};
+  const auto corners = [&](std::size_t at) {
+    const auto row = static_cast<std::size_t>(rows[at]);
+    return BoxCorners<T>{boxes.lower_of(row), boxes.upper_of(row)};
+  };
+  const Extent<T> extent =
+      with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { return finite_extent<D, T>(count, T(0), corners); });
   std::vector<double> sizes;
-  const std::size_t step = count / kLookedAt + 1;
-  for (std::size_t at = 0; at < count; ++at) {
-    const T* lower = boxes.lower_of(static_cast<std::size_t>(rows[at]));
-    const T* upper = boxes.upper_of(static_cast<std::size_t>(rows[at]));
-    for (std::size_t k = 0; k < dimension; ++k) {
-      least[k] = lower[k] < least[k] && lower[k] > -kInfinity ? lower[k] : least[k];
-      most[k] = upper[k] > most[k] && upper[k] < kInfinity ? upper[k] : most[k];
-    }
-    if (at % step != 0) continue;
+  const EvenSample sample(count, kLookedAt);
+  for (std::size_t at = 0; at < sample.size(); ++at) {
+    const BoxCorners<T> box = corners(sample[at]);
     double size = 0;
     for (std::size_t k = 0; k < dimension; ++k)
-      size =
-          std::max(size, frame.local(static_cast<double>(upper[k]), k) - frame.local(static_cast<double>(lower[k]), k));
+      size = std::max(
+          size, frame.local(static_cast<double>(box.upper[k]), k) - frame.local(static_cast<double>(box.lower[k]), k));
     if (std::isfinite(size)) sizes.push_back(size);
   }
   double low[4], high[4];
   for (std::size_t k = 0; k < dimension; ++k) {
-    low[k] = frame.local(static_cast<double>(least[k]), k);
-    high[k] = frame.local(static_cast<double>(most[k]), k);
+    low[k] = frame.local(static_cast<double>(extent.low[k]), k);
+    high[k] = frame.local(static_cast<double>(extent.high[k]), k);
   }
   for (std::size_t k = 0; k < options.world_lower.size(); ++k) {
     low[k] = std::min(low[k], frame.local(options.world_lower[k], k));

@@ -2,14 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "base/plain_array.hpp"
+#include "base/radix_sort.hpp"
 #include "query/collect.hpp"
 #include "query/ragged.hpp"
 
@@ -20,7 +19,6 @@ namespace detail {
 // A few numbers by insertion, more by what the library has, many by radix. `spare` is as large as `rows`.
 inline void sort_rows(std::int32_t* rows, std::size_t count, PlainArray<std::int32_t>& spare, int bits) {
   constexpr std::size_t kFew = 24, kMany = 512;
-  constexpr int kDigit = 11;
   if (count <= kFew) {
     for (std::size_t k = 1; k < count; ++k) {
       const std::int32_t row = rows[k];
@@ -32,17 +30,10 @@ inline void sort_rows(std::int32_t* rows, std::size_t count, PlainArray<std::int
   }
   if (count <= kMany) return std::sort(rows, rows + count);
   spare.grow(count);
-  std::int32_t *from = rows, *to = spare.get();
-  for (int shift = 0; shift < bits; shift += kDigit) {
-    std::array<std::uint32_t, std::size_t{1} << kDigit> place{};
-    const auto bucket = [&](std::int32_t row) { return static_cast<std::size_t>(row >> shift) & (place.size() - 1); };
-    for (std::size_t k = 0; k < count; ++k) ++place[bucket(from[k])];
-    std::uint32_t sum = 0;
-    for (std::uint32_t& at : place) sum += std::exchange(at, sum);
-    for (std::size_t k = 0; k < count; ++k) to[place[bucket(from[k])]++] = from[k];
-    std::swap(from, to);
-  }
-  if (from != rows) std::copy(from, from + count, rows);
+  Interrupt none;  // short, and only the calling thread may be interrupted
+  const auto key = [](std::int32_t row) { return static_cast<std::uint32_t>(row); };
+  const std::int32_t* sorted = radix_sort<11>(rows, spare.get(), count, 0, bits, key, 1, none);
+  if (sorted != rows) std::copy(sorted, sorted + count, rows);
 }
 
 }  // namespace detail

@@ -2,43 +2,16 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <utility>
 #include <vector>
 
 #include "base/plain_array.hpp"
+#include "base/radix_sort.hpp"
 #include "query/collect.hpp"
 
 namespace broadphase {
-
-namespace detail {
-
-// Sorts 64-bit keys of which only the low bits are used, lowest digit first. `spare` is as large as `keys`; returns the
-// one of the two that holds the result.
-inline std::uint64_t* sort_keys(std::uint64_t* keys, std::uint64_t* spare, std::size_t count, int bits) {
-  constexpr int kMostPasses = 6, kMostDigit = 11;
-  const int passes = (bits + kMostDigit - 1) / kMostDigit, digit = (bits + passes - 1) / passes;
-  const std::uint64_t mask = (std::uint64_t{1} << digit) - 1;
-  std::array<std::array<std::uint32_t, 1u << kMostDigit>, kMostPasses> places;
-  for (int pass = 0; pass < passes; ++pass) places[static_cast<std::size_t>(pass)].fill(0);
-  for (std::size_t k = 0; k < count; ++k)
-    for (int pass = 0; pass < passes; ++pass)
-      ++places[static_cast<std::size_t>(pass)][keys[k] >> (pass * digit) & mask];
-  for (int pass = 0; pass < passes; ++pass) {
-    auto& place = places[static_cast<std::size_t>(pass)];
-    std::uint32_t sum = 0;
-    for (std::size_t value = 0; value <= mask; ++value) sum += std::exchange(place[value], sum);
-    for (std::size_t k = 0; k < count; ++k) spare[place[keys[k] >> (pass * digit) & mask]++] = keys[k];
-    std::swap(keys, spare);
-  }
-  return keys;
-}
-
-}  // namespace detail
 
 // `rows`: of the larger set. Pairs go to stretches of first rows, so that each stretch fits a near cache, and are
 // sorted there by radix. Time O(pairs); memory of the pairs once more.
@@ -73,7 +46,9 @@ inline void sort_pairs(Pairs& pairs, std::size_t rows, unsigned workers, Interru
       std::sort(own, own + count);
     } else {
       spares[worker].grow(count);
-      sorted = detail::sort_keys(own, spares[worker].get(), count, row_bits + stretch_bits);
+      Interrupt none;  // tasks are short, and only the calling thread may be interrupted
+      const auto key = [](std::uint64_t pair) { return pair; };
+      sorted = radix_sort<11>(own, spares[worker].get(), count, 0, row_bits + stretch_bits, key, 1, none);
     }
     const auto high = static_cast<std::uint64_t>(s) << stretch_bits;
     for (std::size_t k = 0; k < count; ++k) {

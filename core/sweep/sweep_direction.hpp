@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/even_sample.hpp"
 #include "query/problem.hpp"
 
 namespace broadphase {
@@ -50,10 +51,9 @@ Interval<T> interval_along(const SweepDirection& direction, const T* lower, cons
 
 // Up to `most` rows, evenly spread: stands for all of them.
 inline std::vector<std::size_t> sample_rows(std::size_t count, std::size_t most) {
-  std::vector<std::size_t> rows(std::min(count, most));
-  const double step = static_cast<double>(count) / static_cast<double>(std::max<std::size_t>(1, rows.size()));
-  for (std::size_t k = 0; k < rows.size(); ++k)
-    rows[k] = std::min(count - 1, static_cast<std::size_t>((static_cast<double>(k) + 0.5) * step));
+  const EvenSample sample(count, most);
+  std::vector<std::size_t> rows(sample.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = sample[k];
   return rows;
 }
 

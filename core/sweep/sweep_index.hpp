@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/even_sample.hpp"
 #include "query/collect.hpp"
 #include "sweep/coherent_intervals.hpp"
 #include "sweep/interference.hpp"
@@ -58,11 +59,11 @@ class DirectionChoice {
   void take_sample(CoherentIntervals<T>& order) {
     // One box in 32, at least 64 and at most 512: as for a sweep that is not kept.
     const std::vector<std::int32_t>& rows = order.known_rows();
-    const std::size_t most = std::min(rows.size(), std::clamp<std::size_t>(rows.size() / 32, 64, 512));
+    const EvenSample sample(rows.size(), std::clamp<std::size_t>(rows.size() / 32, 64, 512));
     sample_.clear();
     sample_.reserve(512);
-    for (std::size_t k = 0; k < most; ++k) {
-      const auto row = static_cast<std::size_t>(rows[(2 * k + 1) * rows.size() / (2 * most)]);
+    for (std::size_t k = 0; k < sample.size(); ++k) {
+      const auto row = static_cast<std::size_t>(rows[sample[k]]);
       if (order.is_alive(row)) sample_.push_back(row);
     }
   }

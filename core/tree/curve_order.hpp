@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -12,6 +11,7 @@
 
 #include "base/parallel.hpp"
 #include "base/plain_array.hpp"
+#include "base/radix_sort.hpp"
 #include "boxes/grown_boxes.hpp"
 #include "simd/kernels.hpp"
 
@@ -37,12 +37,10 @@ class CurveOrder {
     });
     extent_ = Extent<T>();
     for (const Extent<T>& part : extents) extent_.add(part);
-    std::vector<Places> places(parts);
     for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
       make_keys(boxes, extent_, kernels, split.at(part), split.at(part + 1));
-      if (parts == 1) count_digits(0, count, places[0]);
     });
-    sort_keys(0, count, places, workers, interrupt);
+    if (sorted(0, count, workers, interrupt) != items_.get()) std::swap(items_, spare_);
     resolve(boxes, kernels, 0, count, 0, interrupt);
   }
 
@@ -58,8 +56,8 @@ class CurveOrder {
   // many as the rows. A key has at most 32 bits, as many along each axis.
   static constexpr std::size_t kManyRows = 150000;
   static constexpr int kDigit = 11, kMostPasses = 3;
-  static constexpr std::size_t kBuckets = std::size_t{1} << kDigit;
-  using Places = std::array<std::array<std::uint32_t, kBuckets>, kMostPasses>;
+  // Fewer are sorted sooner by comparing than by clearing and adding up the counts of a radix sort.
+  static constexpr std::size_t kFewRows = 1024;
   // More rows than this in one cell of the curve are put in order on a finer scale, so many times at most: then all
   // bits of a float have been seen, and more.
   static constexpr std::size_t kCrowd = kLanes;
@@ -90,40 +88,11 @@ class CurveOrder {
       kernels.curve_keys_f64[boxes.dimension - 1](request);
   }
 
-  void count_digits(std::size_t begin, std::size_t end, Places& places) const {
-    for (auto& place : places) place.fill(0);
-    for (std::size_t at = begin; at < end; ++at)
-      for (int pass = 0; pass < kMostPasses; ++pass) ++places[static_cast<std::size_t>(pass)][digit(items_[at], pass)];
-  }
-  static std::size_t digit(const Item& item, int pass) { return item.key >> (pass * kDigit) & (kBuckets - 1); }
-
-  // Stable, lowest digit first; each part moves a stretch of its own. One part has been counted already.
-  void sort_keys(std::size_t begin, std::size_t end, std::vector<Places>& places, unsigned workers,
-                 Interrupt& interrupt) {
-    Item *from = items_.get(), *to = spare_.get();
-    const std::size_t parts = places.size();
-    const EvenSplit split{end - begin, parts};
-    for (int pass = 0; pass < passes_; ++pass) {
-      const auto p = static_cast<std::size_t>(pass);
-      if (parts > 1)
-        for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
-          places[part][p].fill(0);
-          for (std::size_t at = split.at(part); at < split.at(part + 1); ++at) ++places[part][p][digit(from[at], pass)];
-        });
-      auto sum = static_cast<std::uint32_t>(begin);
-      for (std::size_t bucket = 0; bucket < kBuckets; ++bucket)
-        for (std::size_t part = 0; part < parts; ++part) sum += std::exchange(places[part][p][bucket], sum);
-      for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
-        for (std::size_t at = begin + split.at(part); at < begin + split.at(part + 1); ++at)
-          to[places[part][p][digit(from[at], pass)]++] = from[at];
-      });
-      std::swap(from, to);
-    }
-    if (from == items_.get()) return;
-    if (begin == 0 && end == count_)
-      std::swap(items_, spare_);
-    else
-      std::copy_n(from + begin, end - begin, to + begin);
+  // Stable. The result is here or in the same places of the spare items: the return value says where.
+  const Item* sorted(std::size_t begin, std::size_t end, unsigned workers, Interrupt& interrupt) {
+    const auto key = [](const Item& item) { return item.key; };
+    return radix_sort<kDigit>(items_.get() + begin, spare_.get() + begin, end - begin, 0,
+                              std::min(passes_ * kDigit, 32), key, workers, interrupt);
   }
 
   // Rows whose centres fall into one cell, in the order of a curve through that cell.
@@ -141,13 +110,12 @@ class CurveOrder {
               Interrupt& interrupt) {
     interrupt.check();
     make_keys(boxes, extent_of(boxes, begin, end, [&](std::size_t at) { return row(at); }), kernels, begin, end);
-    if (end - begin < kBuckets / 2) {
+    if (end - begin < kFewRows) {
       std::stable_sort(items_.get() + begin, items_.get() + end,
                        [](const Item& a, const Item& b) { return a.key < b.key; });
     } else {
-      std::vector<Places> places(1);
-      count_digits(begin, end, places[0]);
-      sort_keys(begin, end, places, 1, interrupt);
+      const Item* result = sorted(begin, end, 1, interrupt);
+      if (result != items_.get() + begin) std::copy_n(result, end - begin, items_.get() + begin);
     }
     resolve(boxes, kernels, begin, end, scale, interrupt);
   }

@@ -12,7 +12,9 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/with_dimension.hpp"
 #include "boxes/box_view.hpp"
+#include "boxes/extent.hpp"
 
 namespace broadphase {
 
@@ -79,23 +81,26 @@ inline LocalFrame frame_between(const double* low, const double* high, std::size
 // The frame of the given rows, for their finite coordinates; that of float32 is exact if it can be.
 template <class T>
 LocalFrame frame_of(const BoxView<T>& boxes, std::size_t dimension, const std::int32_t* rows, std::size_t count) {
-  double low[4], high[4], least = std::numeric_limits<double>::infinity();
-  for (std::size_t k = 0; k < dimension; ++k) {
-    low[k] = std::numeric_limits<double>::infinity();
-    high[k] = -low[k];
-    for (std::size_t at = 0; at < count; ++at) {
+  const Extent<T> extent = with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) {
+    return finite_extent<D, T>(count, T(0), [&](std::size_t at) {
       const auto row = static_cast<std::size_t>(rows[at]);
-      for (const double x : {static_cast<double>(boxes.lower_of(row)[k]), static_cast<double>(boxes.upper_of(row)[k])})
-        if (std::isfinite(x)) {
-          low[k] = std::min(low[k], x);
-          high[k] = std::max(high[k], x);
-          if (x != 0) least = std::min(least, std::fabs(x));
-        }
-    }
-  }
+      return BoxCorners<T>{boxes.lower_of(row), boxes.upper_of(row)};
+    });
+  });
+  double low[4], high[4];
+  std::copy_n(extent.low, 4, low);
+  std::copy_n(extent.high, 4, high);
   LocalFrame frame = frame_between(low, high, dimension, std::is_same_v<T, float>);
+  if (!frame.exact) return frame;
+  T least = std::numeric_limits<T>::infinity();  // of the magnitudes that are not zero
+  for (std::size_t at = 0; at < count; ++at) {
+    const auto row = static_cast<std::size_t>(rows[at]);
+    for (std::size_t k = 0; k < dimension; ++k)
+      for (const T x : {std::fabs(boxes.lower_of(row)[k]), std::fabs(boxes.upper_of(row)[k])})
+        least = x > 0 && x < least ? x : least;
+  }
   // Local numbers below this would lose bits as denormals.
-  if (least * frame.scale < 0x1p-100) frame.exact = false;
+  if (static_cast<double>(least) * frame.scale < 0x1p-100) frame.exact = false;
   return frame;
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/even_sample.hpp"
 #include "base/parallel.hpp"
 #include "base/plain_array.hpp"
 #include "base/with_dimension.hpp"
@@ -125,7 +126,8 @@ class MedianSorter {
     bool turned = false;
     for (int round = 0; end - begin > kFew; ++round) {
       const std::size_t count = end - begin, pivots = count > 2048 ? kPivots : kFewPivots;
-      const auto sample = [&](std::size_t i) { return from[begin + count * i / pivots].at[axis]; };
+      const EvenSample places(count, pivots);
+      const auto sample = [&](std::size_t i) { return from[begin + places[i]].at[axis]; };
       alignas(64) std::int32_t ranks[kFew];
       float sorted[kFew];
       rank(pivots, sample, ranks);

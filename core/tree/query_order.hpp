@@ -2,13 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "base/morton.hpp"
+#include "base/radix_sort.hpp"
 #include "tree/blocks.hpp"
 
 namespace broadphase {
@@ -16,7 +15,8 @@ namespace broadphase {
 // Questions by the Morton number of a place each, 10 bits an axis in 3D. Empty where sorting would not pay: few
 // questions, or a tree that stays in the nearest caches anyway. `place(question, point)` writes D doubles.
 template <class Place>
-std::vector<std::uint32_t> near_each_other(std::size_t count, const BlockTree& tree, const Place& place) {
+std::vector<std::uint32_t> near_each_other(std::size_t count, const BlockTree& tree, const Place& place,
+                                           Interrupt& interrupt) {
   constexpr std::size_t kFew = 512, kSmallTree = std::size_t{1} << 18;
   std::vector<std::uint32_t> order;
   if (count < kFew || tree.blocks.count() * tree.blocks.layout().words() * sizeof(float) < kSmallTree) return order;
@@ -39,17 +39,11 @@ std::vector<std::uint32_t> near_each_other(std::size_t count, const BlockTree& t
     }
     items[k] = {static_cast<std::uint32_t>(morton_number(cell, dimension)), static_cast<std::uint32_t>(k)};
   }
-  constexpr int kDigit = 11;
-  for (int shift = 0; shift < bits * static_cast<int>(dimension); shift += kDigit) {
-    std::array<std::uint32_t, (1u << kDigit) + 1> start{};
-    const auto digit = [shift](std::uint32_t key) { return key >> shift & ((1u << kDigit) - 1); };
-    for (const Item& item : items) ++start[digit(item.key) + 1];
-    for (std::size_t k = 1; k < start.size(); ++k) start[k] += start[k - 1];
-    for (const Item& item : items) spare[start[digit(item.key)]++] = item;
-    items.swap(spare);
-  }
+  const auto key = [](const Item& item) { return item.key; };
+  const Item* sorted =
+      radix_sort<11>(items.data(), spare.data(), count, 0, bits * static_cast<int>(dimension), key, 1, interrupt);
   order.resize(count);
-  for (std::size_t k = 0; k < count; ++k) order[k] = items[k].question;
+  for (std::size_t k = 0; k < count; ++k) order[k] = sorted[k].question;
   return order;
 }
 

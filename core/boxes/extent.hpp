@@ -1,0 +1,66 @@
+// How far boxes reach: the one scan for the finite corners.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+namespace broadphase {
+
+// From the least finite coordinate to the largest; low > high along an axis that has none.
+template <class T>
+struct Extent {
+  T low[4], high[4];
+
+  Extent() {
+    std::fill_n(low, 4, std::numeric_limits<T>::infinity());
+    std::fill_n(high, 4, -std::numeric_limits<T>::infinity());
+  }
+  void add(const Extent& other) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      low[k] = std::min(low[k], other.low[k]);
+      high[k] = std::max(high[k], other.high[k]);
+    }
+  }
+};
+
+// Two corners where they lie.
+template <class T>
+struct BoxCorners {
+  const T* lower;
+  const T* upper;
+};
+
+// Of `count` boxes, each larger by `grow` on every side; corners(k) gives BoxCorners of box k. Precondition: no NaN,
+// and lower <= upper.
+template <std::size_t D, class T, class Corners>
+Extent<T> finite_extent(std::size_t count, T grow, const Corners& corners) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  Extent<T> extent;
+  for (std::size_t at = 0; at < count; ++at) {
+    const BoxCorners<T> box = corners(at);
+    for (std::size_t k = 0; k < D; ++k) {
+      const T lower = box.lower[k] - grow, upper = box.upper[k] + grow;
+      extent.low[k] = lower < extent.low[k] ? lower : extent.low[k];
+      extent.high[k] = upper > extent.high[k] ? upper : extent.high[k];
+    }
+  }
+  bool finite = true;
+  for (std::size_t k = 0; k < D; ++k) finite &= std::isfinite(extent.low[k]) && std::isfinite(extent.high[k]);
+  if (finite || count == 0) return extent;
+  // Infinite corners are rare, and leaving them out takes twice the comparisons: a box that reaches to infinity on one
+  // side counts with its other corner.
+  extent = Extent<T>();
+  for (std::size_t at = 0; at < count; ++at) {
+    const BoxCorners<T> box = corners(at);
+    for (std::size_t k = 0; k < D; ++k)
+      for (const T x : {box.lower[k] - grow, box.upper[k] + grow}) {
+        extent.low[k] = x < extent.low[k] && x > -kInfinity ? x : extent.low[k];
+        extent.high[k] = x > extent.high[k] && x < kInfinity ? x : extent.high[k];
+      }
+  }
+  return extent;
+}
+
+}  // namespace broadphase
