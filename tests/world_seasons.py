@@ -1,4 +1,4 @@
-"""A world in which things come and go for ever, and which must not grow."""
+"""A world whose bodies are removed and added in every frame, and whose memory must not grow."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ from index_cases import generator
 
 
 class Season:
-    """Things fly about, some are replaced in every frame; shapes, filters and sleep change now and then."""
+    """Bodies that move, of which some are replaced in every frame; shapes, filters and sleep change now and then."""
 
-    THINGS = 80
+    BODIES = 80
 
     def __init__(self, method: str, dimension: int) -> None:
         self.rng = generator("season", method, dimension)
@@ -27,7 +27,7 @@ class Season:
             ],
             [bp.Sphere(0.5), bp.Box(1, 2, 1), bp.Capsule([0] * 3, [1, 0, 0], 0.25), bp.Box(1, 1, 2)],
         ][dimension - 2]
-        self.add(self.THINGS)
+        self.add(self.BODIES)
         self.world.on_enter("bonus")(self.hear)
 
     def hear(self, event: Any) -> None:
@@ -43,11 +43,11 @@ class Season:
         )  # fmt: skip
 
     def live(self, number: int) -> None:
-        """Let one frame pass."""
+        """Change a few bodies, and step."""
         world, rng = self.world, self.rng
         rows = rng.permutation(world.rows.copy())[:6]
         world.remove(rows[:3])
-        self.add(self.THINGS - len(world))
+        self.add(self.BODIES - len(world))
         what = number % 6
         if what == 0:
             world.set_shapes(rows[3:], self.shapes[int(rng.integers(len(self.shapes)))])
@@ -67,25 +67,12 @@ class Season:
         assert self.begun - self.ended == len(self.frame.touching)
 
     def weight(self) -> int:
-        """Give the bytes of all that the world keeps from frame to frame."""
+        """Give the bytes that the world holds between frames."""
         return int(self.world.stats()["bytes"])
-
-    def counts(self) -> dict[str, int]:
-        """Give the numbers of what grows if something is never let go."""
-        world, actors = self.world, self.world._actors
-        known = {name: len(getattr(actors, name)) for name in ("_seen", "_held", "_gone", "_gone_before")}
-        ignored = world._ignored.pairs
-        lists = {
-            "queue": world._handlers._queue,
-            "displaced": world._displaced,
-            "ignored": ignored,
-            "gone": world._gone,
-        }
-        return {**known, **{name: 0 if part is None else len(part) for name, part in lists.items()}}
 
 
 def heaviest(season: Season, frames: range) -> int:
-    """Live through frames, and give the greatest weight on the way."""
+    """Run some frames, and give the greatest weight on the way."""
     weights = []
     for number in frames:
         season.live(number)
