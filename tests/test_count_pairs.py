@@ -25,29 +25,29 @@ def test_counts_are_plain_integers():
         assert type(bp.count_pairs(np.empty((0, 2, 2)), method=method)) is int
 
 
-# Around these numbers of boxes, n, n**2 / 2 and n**2 leave the ranges of 16, 31, 32 and 33 bits.
-@pytest.mark.parametrize("n", [46_341, 65_535, 65_536, 65_537, 92_683])
-def test_counts_beyond_32_bits_are_exact(n):
+# At 65 537 boxes n leaves 16 bits, n**2 / 2 leaves 31 and n**2 leaves 32; at 92 683 n**2 / 2 leaves 32. The soak tests
+# have both sides of each.
+@pytest.mark.parametrize(("n", "methods"), [(65_537, METHOD_NAMES), (92_683, ["auto"])])
+def test_counts_beyond_32_bits_are_exact(n, methods):
     boxes = np.broadcast_to(np.array([[0, 0], [1, 1]], np.float32), (n, 2, 2))
-    for method in METHOD_NAMES if n == 65_537 else ("auto", "brute_force"):
+    for method in methods:
         assert bp.count_pairs(boxes, method=method) == n * (n - 1) // 2, method
 
 
 def test_counts_of_two_sets_beyond_32_bits_are_exact():
     boxes = np.broadcast_to(np.array([[0, 0], [1, 1]], np.float32), (70_000, 2, 2))
-    for method in METHOD_NAMES:
-        assert bp.count_pairs(boxes, boxes[:65_537], method=method) == 70_000 * 65_537, method
+    assert bp.count_pairs(boxes, boxes[:65_537]) == 70_000 * 65_537
 
 
-def test_counting_1e5_equal_boxes_takes_little_memory():
+def test_counting_pairs_of_equal_boxes_takes_little_memory():
     script = """
 import resource, numpy as np, broadphase as bp
-boxes = np.broadcast_to(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], np.float32), (100_000, 2, 3)).copy()
+boxes = np.broadcast_to(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], np.float32), (30_000, 2, 3)).copy()
 bp.count_pairs(boxes[:1000])
 for method in METHODS:
     for workers in (1, 2) if method == "auto" else (2,):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        assert bp.count_pairs(boxes, method=method, workers=workers) == 4_999_950_000
+        assert bp.count_pairs(boxes, method=method, workers=workers) == 449_985_000
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
     for growth in run_script(script.replace("METHODS", repr(METHOD_NAMES))).split():

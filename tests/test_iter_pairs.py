@@ -64,7 +64,7 @@ def test_chunks_take_every_option():
 
 @pytest.mark.parametrize("name", ["uniform", "rects", "power", "giant", "tiles", "half_identical"])
 def test_chunks_of_large_scenes_hold_every_pair_once(name):
-    boxes = scene(name, 2500 if SCENES[name].quadratic else 30_000)
+    boxes = scene(name, 1200 if SCENES[name].quadratic else 30_000)
     expected = bp.pairs(boxes)
     for method in METHOD_NAMES:
         assert_same_pairs(joined(bp.iter_pairs(boxes, method=method, chunk=9999)), expected, f"{name} {method}")
@@ -128,7 +128,7 @@ def test_errors_are_raised_at_the_call():
 def test_first_chunks_of_far_more_pairs_than_memory_holds_take_little_memory():
     script = """
 import resource, numpy as np, broadphase as bp
-boxes = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]]), (200_000, 2, 2))
+boxes = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]]), (60_000, 2, 2))
 list(bp.iter_pairs(boxes[:2000], chunk=1000))
 for method in METHODS:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -138,4 +138,4 @@ for method in METHODS:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
     for growth in run_script(script.replace("METHODS", repr(METHOD_NAMES))).split():
-        assert int(growth) < 100_000, f"{growth} KiB for 3 million of 2e10 pairs"
+        assert int(growth) < 100_000, f"{growth} KiB for 3 million of 2e9 pairs"

@@ -51,7 +51,7 @@ def test_limit_of_zero_lets_no_pairs_pass():
 def test_limit_stops_before_memory_does():
     script = """
 import resource, numpy as np, broadphase as bp
-boxes = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]]), (200_000, 2, 2)).copy()
+boxes = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]]), (60_000, 2, 2)).copy()
 bp.pairs(boxes[:100])
 for method in METHODS:
     for workers in (1, 2):

@@ -112,3 +112,13 @@ def test_scenes_of_a_hundred_thousand_boxes_agree_between_methods_levels_and_wor
                     found = bp.pairs(boxes, method=method, workers=workers)
                     assert checksum(found) == expected, (level, method, workers)
                     assert bp.count_pairs(boxes, method=method, workers=workers) == len(found)
+
+
+# Around these numbers of boxes, n, n**2 / 2 and n**2 leave the ranges of 16, 31, 32 and 33 bits.
+@pytest.mark.parametrize("n", [46_341, 65_535, 65_536, 65_537, 92_683, 100_000])
+@pytest.mark.parametrize("method", METHOD_NAMES)
+def test_counts_around_powers_of_two_are_exact(method, n):
+    boxes = np.broadcast_to(np.array([[0, 0], [1, 1]], np.float32), (n, 2, 2))
+    for workers in (1, 2):
+        assert bp.count_pairs(boxes, method=method, workers=workers) == n * (n - 1) // 2
+    assert bp.count_pairs(boxes, boxes[: n - 1], method=method) == n * (n - 1)
