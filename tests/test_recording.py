@@ -123,8 +123,8 @@ def test_step_whose_handler_raises_is_written_too(stream):
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_every_shape_is_written_to_a_real_file(dimension, tmp_path):
     pytest.importorskip("rerun")
-    test_plot = pytest.importorskip("test_plot")
-    kinds = test_plot.all_kinds_2d() if dimension == 2 else test_plot.all_kinds_3d()
+    test_plotting = pytest.importorskip("test_plotting")
+    kinds = test_plotting.all_kinds_2d() if dimension == 2 else test_plotting.all_kinds_3d()
     world = bp.World(dim=dimension)
     places = np.random.default_rng(3).normal(size=(len(kinds), dimension))
     world.add_many(kinds, places * 4, spins=1.0 if dimension == 2 else (1.0, 0, 0))

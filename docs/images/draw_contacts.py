@@ -48,7 +48,7 @@ def draw(path: Path) -> None:
     """Draw the shapes and their contacts."""
     figure = Figure(figsize=(10, 4.6))
     panel = figure.add_axes((0.01, 0.01, 0.98, 0.98))
-    bp.plot(crowd(), contacts=True, axes=panel)
+    bp.plot(crowd(), contacts=True, ax=panel)
     panel.set_axis_off()
     panel.autoscale_view()
     figure.savefig(path, metadata={"Date": None})

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/plots.md: what `bp.plot` makes of boxes, indexes, shapes and worlds.
+"""Draw the pictures of docs/plots.md: boxes, an index, shapes and a world, by `bp.plot`.
 
     python docs/images/draw_plots.py                 # plot_*.svg beside this file
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from draw_cells import scene
-from draw_contacts import heap
+from draw_contacts import crowd
 from matplotlib import rcParams, use
 
 import broadphase as bp
@@ -26,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def boxes_in(dimension: int, count: int, world: float, largest: float) -> np.ndarray:
-    """Make boxes of all sizes up to `largest` anywhere in a square or cube."""
+    """Make boxes of all sizes up to `largest`, uniformly distributed in a square or cube."""
     draws = Draws(11)
     lower = draws.random((count, dimension)) * (world - largest)
     return np.stack([lower, lower + largest * (0.3 + 0.7 * draws.random((count, dimension)))], axis=1)
@@ -44,12 +44,12 @@ def plot_cells() -> Axes:
 
 
 def plot_shapes() -> Axes:
-    """Draw shapes where they touch."""
-    return bp.plot(heap()[1], contacts=True, legend=True)
+    """Draw shapes and their contacts."""
+    return bp.plot(crowd(), contacts=True, legend=True)
 
 
 def plot_space() -> Axes:
-    """Draw boxes in space, and the cells of an octree."""
+    """Draw boxes in 3D, and the cells of an octree."""
     return bp.plot(bp.Octree(boxes_in(3, 40, 10.0, 2.0)), pairs=True, cells=True, legend=True)
 
 

@@ -1,76 +1,87 @@
-"""Pictures for papers and notebooks: boxes, indexes, shapes and worlds by Matplotlib."""
+"""`broadphase.plot`: pictures for papers and notebooks, drawn with Matplotlib."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
     from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
+
+    from broadphase import BoxIndex, Contacts, Shapes, World
+    from broadphase.boxes import Boxes
 
 __all__ = ["plot"]
 
 
 def plot(
-    what: Any,
+    what: Boxes | BoxIndex | Shapes | World,
     *,
-    pairs: Any = None,
-    cells: Any = False,
-    contacts: Any = False,
-    rays: Any = None,
+    pairs: bool | ArrayLike | None = None,
+    cells: bool | int | Sequence[int] = False,
+    contacts: bool | Contacts = False,
+    rays: tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
     labels: bool = False,
     legend: bool = False,
     title: str | None = None,
-    axes: Any = None,
+    ax: Axes | None = None,
 ) -> Axes:
-    """Draw boxes, an index, shapes or a world, in the plane or in space.
+    """Draw boxes, an index, shapes or a world in 2D or 3D, with Matplotlib.
 
-    What touches is vermilion, what does not is light, what is static is grey: told apart with any kind of colour
-    vision, and in a black and white print.
+    Overlapping boxes and touching shapes are vermilion, others are light, static bodies are grey. The colours can be
+    told apart with any kind of colour vision, and in black and white print.
 
     Parameters
     ----------
     what : array_like, BoxIndex, Shapes or World
-        Boxes in any form that `broadphase.pairs` takes, an index of boxes, or shapes, which are drawn as what they are.
+        Boxes in any form that `broadphase.pairs` accepts, an index, shapes, or a world after any number of steps.
     pairs : bool, or array_like of int, shape (m, 2), optional
-        Which pairs to show: a line from middle to middle, and both in the colour of what touches. True: all that
-        overlap; of a world, what touched at its last step. Unset: those, by colour alone. False: none.
-    cells : bool, int, or list of int
-        The cells or nodes of an index, or of the index of a world: all levels, or those named.
+        The pairs to show: a line from center to center, and both rows in the colour of touching ones. True: all
+        overlapping pairs; of a world, those that touched in its last step. None: those, by colour only. False: no
+        pairs.
+    cells : bool, int or list of int
+        The levels of cells or nodes to show, of an index or the index of a world. True: all levels.
     contacts : bool or Contacts
-        Points and normals where shapes touch.
+        Contact points and normals between shapes.
     rays : tuple of array_like, optional
-        ``(origins, directions)``, each (q, d), or with a greatest distance as the third: rays, up to what they hit.
+        ``(origins, directions)``, each of shape (q, d), or ``(origins, directions, max_distances)``. Each ray is drawn
+        up to its first hit.
     labels : bool
-        The row of each, written in its middle.
+        Write the row number at the center of each row.
     legend : bool
-        What is what.
+        Add a legend.
     title : str, optional
-        Above the picture.
-    axes : matplotlib.axes.Axes, optional
-        Where to draw; one of ``projection="3d"`` for things in space. Unset: in a figure of its own, by pyplot.
+        Title of the axes.
+    ax : matplotlib.axes.Axes, optional
+        The axes to draw into, with ``projection="3d"`` for 3D. Default: a new figure of pyplot.
 
     Returns
     -------
     matplotlib.axes.Axes
-        With ``axes.figure.savefig("boxes.svg")`` the picture is in a file.
+        ``ax.figure.savefig("boxes.svg")`` writes the picture to a file.
 
     Raises
     ------
     MissingExtraError
-        Matplotlib is not installed.
-    ValueError, TypeError
-        Boxes of more than three axes, a row or a level that there is not, cells of what has none.
+        Matplotlib is not installed; or SciPy, and there are convex hulls to draw.
+    ValueError
+        Boxes with one or more than three axes, a row or a level that does not exist, or axes of the wrong projection.
+    TypeError
+        Cells of something without an index, or contacts of boxes.
 
     Notes
     -----
-    In the plane, axes have equal scales. Some ten thousand things can be drawn in the plane, a thousand in space.
+    Axes have equal scales. Matplotlib handles some ten thousand rows in 2D, and about a thousand in 3D.
 
     Examples
     --------
     >>> import broadphase as bp
     >>> index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3], [5, 0, 6, 1]])
-    >>> axes = bp.plot(index, pairs=True, cells=True)  # doctest: +SKIP
-    >>> axes.figure.savefig("index.svg")  # doctest: +SKIP
+    >>> ax = bp.plot(index, pairs=True, cells=True)  # doctest: +SKIP
+    >>> ax.figure.savefig("index.svg")  # doctest: +SKIP
     """
     from broadphase.io.extras import import_extra
 
@@ -81,20 +92,19 @@ def plot(
 
     layers = Layers.of(what, pairs, cells, contacts, rays, labels)
     is_flat = layers.subject.dimension == 2
-    if axes is None:
-        axes = _new_axes(layers.extent())
-    elif is_flat == (axes.name == "3d"):
-        raise ValueError('axes must be of projection="3d" for things in space, and not for those of the plane')
-    (draw_plane if is_flat else draw_space)(axes, layers)
+    drawn = _new_axes(layers.extent()) if ax is None else ax
+    if is_flat == (drawn.name == "3d"):
+        wanted, given = ("2D", "3D") if is_flat else ("3D", "2D")
+        raise ValueError(f'{wanted} plots need {wanted} axes, not {given} axes: projection="3d" makes 3D axes')
+    (draw_plane if is_flat else draw_space)(drawn, layers)
     if title is not None:
-        axes.set_title(title, loc="left", fontsize=10)
+        drawn.set_title(title, loc="left", fontsize=10)
     if legend:
-        axes.legend(handles=layers.legend(), loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
-    drawn: Axes = axes
+        drawn.legend(handles=layers.legend(), loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
     return drawn
 
 
-def _new_axes(extent: Any) -> Any:
+def _new_axes(extent: NDArray[np.float64]) -> Any:
     from matplotlib import pyplot
 
     width, height, *deep = extent[1] - extent[0]

@@ -1,4 +1,4 @@
-"""What a plot shows, one above the other, and in which colours."""
+"""What a plot shows, computed before anything is drawn: pieces, pairs, cells, contacts and rays."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["WIDEST", "Layers", "Level"]
 
-WIDEST = 0.9  # points: of the edges of a few things
-DEEPEST_DRAWN = 12  # colours of more could not be told apart; what is deeper looks like this
+WIDEST = 0.9  # width of edges in points, if there are few
+DEEPEST_DRAWN = 12  # deeper levels share one colour: more colours could not be told apart
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The cells of one level, and how they are drawn."""
+    """The cells of one level, with their colour and line width."""
 
     number: int
     lower: Floats
@@ -41,7 +41,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """Everything that is asked for, found."""
+    """Everything that a plot shows."""
 
     subject: Subject
     pieces: Pieces
@@ -54,7 +54,7 @@ class Layers:
 
     @classmethod
     def of(cls, what: Any, pairs: Any, cells: Any, contacts: Any, rays: Any, labels: bool) -> Layers:
-        """Find what is to be drawn."""
+        """Compute what the arguments of `broadphase.plot` select."""
         subject = Subject(what)
         shown = subject.pairs(pairs)
         touching = np.zeros(len(subject.boxes), np.bool_)
@@ -71,16 +71,16 @@ class Layers:
         )
 
     def looks(self) -> list[tuple[NDArray[np.bool_], str, str]]:
-        """Give which rows are drawn alike: flags, colour of the face, colour of the edge. Those below come first."""
-        still = self.subject.still
+        """Return the styles from bottom to top: flags of the rows, colour of the face, colour of the edge."""
+        static = self.subject.is_static
         return [
-            (~self.touching & ~still, ink.APART, ink.APART_EDGE),
-            (~self.touching & still, ink.STILL, ink.STILL_EDGE),
+            (~self.touching & ~static, ink.APART, ink.APART_EDGE),
+            (~self.touching & static, ink.STATIC, ink.STATIC_EDGE),
             (self.touching, ink.TOUCHING, ink.TOUCHING_EDGE),
         ]
 
     def extent(self) -> Floats:
-        """Give the corners of what is to be seen, rays and what they hit included, shape (2, d)."""
+        """Return lower and upper corner of the picture, with rays and what they hit, shape (2, d)."""
         lower, upper = self.subject.extent()
         if self.rays is not None and len(self.rays.origins):
             ways = np.concatenate([self.rays.origins, self.rays.ends[self.rays.hits]])
@@ -88,29 +88,29 @@ class Layers:
         return np.stack([lower, upper])
 
     def edge_width(self) -> float:
-        """Say how thick edges are: the more there is, the thinner."""
+        """Return the line width of edges: the more rows, the thinner."""
         return float(np.clip(18.0 / max(1, len(self.subject.rows)) ** 0.5, 0.15, WIDEST))
 
     def contact_points(self) -> tuple[Floats, Floats]:
-        """Give all points of contact, and the normal at each."""
+        """Return all contact points, and the normal at each."""
         assert self.contacts is not None
         which, place = np.nonzero(np.arange(self.contacts.points.shape[1]) < self.contacts.counts[:, np.newaxis])
         return self.contacts.points[which, place], self.contacts.normals[which]
 
     def arrow_length(self) -> float:
-        """Say how long normals are: so that they are seen beside a thing of middling size."""
+        """Return the length of normals: about half the size of a typical row."""
         boxes = self.subject.boxes[self.subject.rows]
         lower, upper = self.subject.extent()
         usual = float(np.median((boxes[:, 1] - boxes[:, 0]).max(axis=1))) if len(boxes) else 0.0
         return max(0.5 * usual, 0.02 * float((upper - lower).max()))
 
     def legend(self) -> list[Any]:
-        """Make the handles of a legend."""
-        rows, still = self.subject.rows, self.subject.still
+        """Return the handles of a legend."""
+        rows, static = self.subject.rows, self.subject.is_static
         kinds = [
             (self.touching[rows].any(), "touching", ink.TOUCHING, ink.TOUCHING_EDGE),
-            ((~self.touching & ~still)[rows].any(), "apart", ink.APART, ink.APART_EDGE),
-            ((~self.touching & still)[rows].any(), "static", ink.STILL, ink.STILL_EDGE),
+            ((~self.touching & ~static)[rows].any(), "apart", ink.APART, ink.APART_EDGE),
+            ((~self.touching & static)[rows].any(), "static", ink.STATIC, ink.STATIC_EDGE),
         ]
         handles: list[Any] = [
             Patch(facecolor=face, edgecolor=edge, label=label) for is_there, label, face, edge in kinds if is_there
@@ -133,9 +133,9 @@ def _levels(subject: Subject, wanted: Any) -> Iterator[Level]:
     numbers = there if wanted is True else np.atleast_1d(np.asarray(wanted, np.int64)).tolist()
     missing = [number for number in numbers if number not in there]
     if missing:
-        raise ValueError(f"cells: there is no level {missing[0]}; there are {there}")
+        raise ValueError(f"cells: level {missing[0]} does not exist; the levels are {there}")
     lower, upper = subject.extent()
-    beyond = 0.02 * (upper - lower)  # cells without an end go on to the border of the picture
+    beyond = 0.02 * (upper - lower)  # unbounded cells end at the edge of the picture
     deepest = min(max(there, default=0), DEEPEST_DRAWN)
     colours = ink.level_colours(deepest + 1)
     for number in sorted(numbers, reverse=True):

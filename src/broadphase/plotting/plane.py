@@ -1,4 +1,4 @@
-"""Plots of the plane."""
+"""Drawing 2D plots."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_plane"]
 
-MANY = 20_000  # pieces, from which on a vector picture holds them as pixels: it would not open otherwise
+MANY = 20_000  # more pieces than this are rasterized in vector formats: viewers would not open the file
 
 
 def draw_plane(axes: Any, layers: Layers) -> None:
-    """Draw into axes of Matplotlib, things below, then cells, pairs, rays and contacts."""
-    _draw_things(axes, layers)
+    """Draw into axes of Matplotlib, from bottom to top: pieces, cells, pairs, rays, contacts, labels."""
+    _draw_pieces(axes, layers)
     for level in layers.levels:
         cells = PolyCollection(list(_corners(level.lower, level.upper)), facecolors="none")
         cells.set(edgecolor=level.colour, linewidth=level.width, zorder=3, rasterized=len(level.lower) > MANY)
@@ -46,12 +46,12 @@ def draw_plane(axes: Any, layers: Layers) -> None:
     _frame(axes, layers)
 
 
-def _draw_things(axes: Any, layers: Layers) -> None:
+def _draw_pieces(axes: Any, layers: Layers) -> None:
     pieces, width = layers.pieces, layers.edge_width()
     is_crowded = len(pieces.rows) > MANY
     sizes = (layers.subject.boxes[:, 1] - layers.subject.boxes[:, 0]).prod(axis=1)
     for form, which in pieces.by_form():
-        # Large ones below, so that small ones are seen.
+        # Small ones on top, where they stay visible.
         ordered = which[np.argsort(-sizes[pieces.rows[which]], kind="stable")]
         for place, (flags, face, edge) in enumerate(layers.looks()):
             chosen = ordered[flags[pieces.rows[ordered]]]
@@ -72,7 +72,7 @@ def _draw_things(axes: Any, layers: Layers) -> None:
 
 
 def _faces(axes: Any, layers: Layers, form: Any, which: NDArray[np.int64]) -> Any:
-    """Make a collection of pieces of one form; discs are true circles, however far one looks into the picture."""
+    """Make a collection of pieces of one form; discs are true circles at any magnification."""
     pieces = layers.pieces
     if form.name != "disc":
         return PolyCollection(list(pieces.vertices(form, which)))
@@ -112,6 +112,6 @@ def _frame(axes: Any, layers: Layers) -> None:
 
 
 def _corners(lower: Floats, upper: Floats) -> Floats:
-    """Give the four corners of each box, in turn."""
+    """Return the four corners of each box, counter-clockwise."""
     (x0, y0), (x1, y1) = lower.T, upper.T
     return np.stack([np.stack(corner, axis=1) for corner in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], axis=1)

@@ -1,4 +1,4 @@
-"""Plots of space."""
+"""Drawing 3D plots."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_space"]
 
-# Sides of a box, as vertices of the unit cube: four corners each.
+# Sides of a box: four vertices of the unit cube each.
 QUADS = np.array([[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]])
 EDGES = np.array([[0, 1], [0, 2], [1, 3], [2, 3], [4, 5], [4, 6], [5, 7], [6, 7], [0, 4], [1, 5], [2, 6], [3, 7]])
-MANY_BALLS = 150  # from which on they are made of fewer triangles: Matplotlib sorts all by hand
+MANY_BALLS = 150  # more balls than this get fewer triangles: Matplotlib sorts all faces in Python
 LIGHT = LightSource(azdeg=225, altdeg=55)
 
 
 def draw_space(axes: Any, layers: Layers) -> None:
-    """Draw into 3D axes of Matplotlib; it sorts what is near and far by the middles of faces."""
-    _draw_things(axes, layers)
+    """Draw into 3D axes of Matplotlib, which sorts faces by the depth of their centers."""
+    _draw_pieces(axes, layers)
     for level in layers.levels:
         _add_lines(axes, _cube_edges(level.lower, level.upper), level.colour, 0.6 * level.width, zorder=3)
     middles = layers.subject.centers()
@@ -51,12 +51,12 @@ def draw_space(axes: Any, layers: Layers) -> None:
     _frame(axes, layers)
 
 
-def _draw_things(axes: Any, layers: Layers) -> None:
-    """Draw all faces as one collection: only then are they sorted by how far away they are."""
+def _draw_pieces(axes: Any, layers: Layers) -> None:
+    """Draw all faces as one collection: Matplotlib sorts by depth only within a collection."""
     pieces = layers.pieces
-    # Boxes hide each other, and what is drawn with them: they are of glass. Shapes are solid, if nothing else is shown.
-    is_glass = all(form.name == "box" for form in pieces.forms) or bool(layers.levels) or len(layers.lines) > 0
-    alpha = 0.22 if is_glass else 1.0
+    # Boxes would hide each other and the overlays, so they are transparent. Other shapes are solid without overlays.
+    is_transparent = all(form.name == "box" for form in pieces.forms) or bool(layers.levels) or len(layers.lines) > 0
+    alpha = 0.22 if is_transparent else 1.0
     corners: list[Floats] = []
     colours: list[tuple[float, ...]] = []
     edges: list[tuple[float, ...]] = []
@@ -75,7 +75,7 @@ def _draw_things(axes: Any, layers: Layers) -> None:
             faces = pieces.vertices(shown, chosen)[:, _quads(shown)].reshape(-1, 4, 3)
             corners.append(faces)
             colours += [to_rgba(face, alpha)] * len(faces)
-            # Around the triangles of what is round, no edges.
+            # No edges around the triangles of balls and meshes.
             edges += [to_rgba(edge, 0.9) if form.name == "box" else to_rgba(face, 0.0)] * len(faces)
     if not corners:
         return
@@ -87,12 +87,12 @@ def _draw_things(axes: Any, layers: Layers) -> None:
 
 
 def _quads(form: Form) -> NDArray[Any]:
-    """Give the faces as four corners each: triangles with one of them twice."""
+    """Return the faces as four corners each; triangles repeat one."""
     return QUADS if form.name == "box" else form.faces[:, [0, 1, 2, 2]]
 
 
 def _cube_edges(lower: Floats, upper: Floats) -> Floats:
-    """Give the twelve edges of each box, shape (12 n, 2, 3)."""
+    """Return the twelve edges of each box, shape (12 n, 2, 3)."""
     picks = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)])
     both = np.stack([lower, upper], axis=1)
     vertices = both[:, picks, np.arange(3)]
@@ -100,7 +100,7 @@ def _cube_edges(lower: Floats, upper: Floats) -> Floats:
 
 
 def _add_lines(axes: Any, ways: Floats, colour: str, width: float, **look: Any) -> None:
-    if len(ways):  # Matplotlib does not take none
+    if len(ways):  # Matplotlib refuses empty collections
         axes.add_collection3d(Line3DCollection(list(ways), colors=colour, linewidths=width, **look))
 
 
@@ -115,7 +115,7 @@ def _draw_rays(axes: Any, layers: Layers) -> None:
 
 
 def _frame(axes: Any, layers: Layers) -> None:
-    """Show everything, with equal scales, between walls of paper."""
+    """Set limits, equal scales and the camera."""
     lower, upper = layers.extent()
     room = 0.02 * float((upper - lower).max()) or 0.5
     lower, upper = lower - room, upper + room

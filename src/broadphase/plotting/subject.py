@@ -1,4 +1,4 @@
-"""What is to be plotted: boxes, an index, shapes or a world, seen as one."""
+"""One view of everything that can be plotted: boxes, an index, shapes or a world."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATIC = 1  # in World.kinds
 
 
 class Rays:
-    """Rays and what they hit: where each begins, ends, and whether something is there."""
+    """Rays: where each starts and ends, and whether it hits something."""
 
     def __init__(self, origins: Floats, directions: Floats, distances: Floats, reach: Floats) -> None:
         length = np.linalg.norm(directions, axis=1, keepdims=True)
@@ -32,7 +32,7 @@ class Rays:
 
 
 class Subject:
-    """Things to be plotted.
+    """What is plotted.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ class Subject:
     ----------
     dimension : int
     rows : ndarray, shape (n,), int32
-        What there is.
+        The rows that are plotted.
     boxes : ndarray, shape (slots, 2, d), float64
         By row.
-    still : ndarray, shape (slots,), bool
-        What is static.
+    is_static : ndarray, shape (slots,), bool
+        By row; static bodies of a world.
     """
 
     def __init__(self, what: Any) -> None:
@@ -66,24 +66,24 @@ class Subject:
             self.rows = np.arange(len(self.boxes), dtype=np.int32)
         self.dimension = int(self.boxes.shape[2])
         if self.dimension not in (2, 3):
-            raise ValueError(f"plots have 2 or 3 axes, and these boxes {self.dimension}")
-        self.still = np.zeros(len(self.boxes), np.bool_)
+            raise ValueError(f"cannot plot {self.dimension}-dimensional boxes: plots have 2 or 3 axes")
+        self.is_static = np.zeros(len(self.boxes), np.bool_)
         if isinstance(what, bp.World):
-            self.still = what.kinds == STATIC
+            self.is_static = what.kinds == STATIC
 
     def pieces(self) -> Pieces:
-        """Take all things apart, where they are."""
+        """Return the pieces of all rows, in world coordinates."""
         if self._shapes is None:
             return pieces_of_boxes(self.boxes[self.rows])._replace(rows=self.rows)
         return pieces_of(self._shapes).placed(self._shapes.positions, self._shapes.rotations)
 
     def centers(self) -> Floats:
-        """Give the middles of the boxes, by row."""
-        middles: Floats = self.boxes.mean(axis=1)
-        return middles
+        """Return the centers of the boxes, by row."""
+        centers: Floats = self.boxes.mean(axis=1)
+        return centers
 
     def extent(self) -> Floats:
-        """Give the corners of the box around everything, and of a world with bounds, shape (2, d)."""
+        """Return lower and upper corner of all boxes and the bounds of a world, shape (2, d)."""
         boxes = self.boxes[self.rows]
         bounds = self.what.bounds if isinstance(self.what, bp.World) else None
         if bounds is not None:
@@ -93,17 +93,18 @@ class Subject:
         return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
 
     def pairs(self, wanted: Any) -> Pairs:
-        """Give the pairs to be shown: those that are given, or those that there are."""
+        """Return the pairs to show: the given ones, or all that overlap or touch."""
         if isinstance(wanted, bool) or wanted is None:
             return np.empty((0, 2), np.int32) if wanted is False else self._own_pairs()
         given = np.asarray(wanted)
         if given.shape == (0,):
             return np.empty((0, 2), np.int32)
         if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
-            raise ValueError(f"pairs must be True, False or whole numbers of shape (m, 2), not {given.shape}")
+            wrong = f"{given.dtype} of shape {given.shape}"
+            raise ValueError(f"pairs must be True, False or integers of shape (m, 2), not {wrong}")
         missing = np.setdiff1d(given, self.rows)
         if len(missing):
-            raise ValueError(f"pairs: there is no row {missing[0]}")
+            raise ValueError(f"pairs: row {missing[0]} does not exist")
         return given.astype(np.int32)
 
     def _own_pairs(self) -> Pairs:
@@ -114,7 +115,7 @@ class Subject:
         return bp.pairs(self.boxes) if self._shapes is None else bp.overlaps(self._shapes)
 
     def contacts(self, wanted: Any) -> bp.Contacts:
-        """Give the contacts to be shown."""
+        """Return the contacts to show."""
         if not isinstance(wanted, bool):
             if not isinstance(wanted, bp.Contacts):
                 raise TypeError(f"contacts must be True, False or Contacts, not a {type(wanted).__name__}")
@@ -126,19 +127,19 @@ class Subject:
             pairs = pairs[~self.what.sensors[pairs].any(axis=1)]
             return bp.contacts(self.what.shapes, pairs=pairs)
         if self._shapes is None:
-            raise TypeError("contacts are between shapes: plot a World or Shapes, or give Contacts")
+            raise TypeError("boxes have no contacts: plot a World or Shapes, or pass Contacts")
         return bp.contacts(self._shapes)
 
     def outline(self) -> bp.Outline:
-        """Give the cells or nodes of the index."""
+        """Return the cells or nodes of the index."""
         if isinstance(self.what, bp.World):
             return self.what.index.outline()
         if isinstance(self.what, bp.BoxIndex):
             return self.what.outline()
-        raise TypeError("cells are those of an index: plot an index or a world, such as bp.BVH(boxes)")
+        raise TypeError("boxes have no cells: plot an index or a world, such as bp.BVH(boxes)")
 
     def cast(self, given: Any) -> Rays:
-        """Follow rays to what they hit first."""
+        """Cast rays, and find where they end."""
         if not isinstance(given, tuple | list) or len(given) not in (2, 3):
             raise TypeError("rays must be (origins, directions), or (origins, directions, max_distance)")
         shape = (-1, self.dimension)

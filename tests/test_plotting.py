@@ -71,7 +71,7 @@ def test_pairs_colour_what_overlaps_and_draw_lines_if_asked_for():
 
 
 def test_pairs_of_unknown_rows_or_shape_raise():
-    with pytest.raises(ValueError, match="no row 9"):
+    with pytest.raises(ValueError, match="row 9 does not exist"):
         bp.plot(BOXES, pairs=[[0, 9]])
     with pytest.raises(ValueError, match=r"shape \(m, 2\)"):
         bp.plot(BOXES, pairs=[0, 1])
@@ -87,7 +87,7 @@ def test_cells_of_an_index_are_drawn_by_level(name):
     deepest = int(outline.level.max())
     cells = [part for part in parts(bp.plot(index, cells=deepest), PolyCollection) if part.get_zorder() == 3]
     assert [len(part.get_paths()) for part in cells] == [np.count_nonzero(outline.level == deepest)]
-    with pytest.raises(ValueError, match="no level 99"):
+    with pytest.raises(ValueError, match="level 99 does not exist"):
         bp.plot(index, cells=99)
 
 
@@ -108,7 +108,7 @@ def test_world_draws_its_shapes_and_what_touches():
     world = bp.World(dim=2, bounds=[[-9, -9], [9, 9]], border="bounce")
     world.add_many(bp.Circle([1, 2]), [[0, 0], [2, 0]])
     world.add(bp.Rectangle(1, 4), position=(6, 0), kind="static")
-    assert colours(bp.plot(world)) == {ink.APART, ink.STILL}
+    assert colours(bp.plot(world)) == {ink.APART, ink.STATIC}
     world.step()
     axes = bp.plot(world, contacts=True, legend=True, title="three")
     discs = parts(axes, EllipseCollection)
@@ -178,9 +178,9 @@ def test_space_is_drawn_into_3d_axes(option, tmp_path):
 
 def test_given_axes_are_drawn_into():
     _, axes = pyplot.subplots()
-    assert bp.plot(BOXES, axes=axes) is axes
+    assert bp.plot(BOXES, ax=axes) is axes
     with pytest.raises(ValueError, match="projection"):
-        bp.plot(np.zeros((1, 6)), axes=axes)
+        bp.plot(np.zeros((1, 6)), ax=axes)
 
 
 @pytest.mark.parametrize("nothing", [np.empty((0, 4)), bp.World(2), bp.BVH(np.empty((0, 2, 2)))], ids=["a", "b", "c"])
@@ -189,7 +189,7 @@ def test_nothing_is_an_empty_picture(nothing, tmp_path):
 
 
 def test_four_axes_raise():
-    with pytest.raises(ValueError, match="these boxes 4"):
+    with pytest.raises(ValueError, match="4-dimensional"):
         bp.plot(np.zeros((1, 8)))
 
 
