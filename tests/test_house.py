@@ -7,6 +7,7 @@ import importlib.metadata
 import importlib.util
 import inspect
 import pkgutil
+import pydoc
 import re
 import subprocess
 import sys
@@ -201,7 +202,7 @@ def test_every_public_name_of_a_module_is_documented(name):
         assert first_line.endswith((".", "?", ":")), f"{where}: {first_line!r}"
 
 
-@pytest.mark.parametrize("name", [name for name in bp.__all__ if inspect.isroutine(getattr(bp, name))])
+@pytest.mark.parametrize("name", [name for name in dir(bp) if inspect.isroutine(getattr(bp, name))])
 def test_every_public_function_shows_an_example(name):
     assert ">>> " in inspect.getdoc(getattr(bp, name))
 
@@ -214,3 +215,43 @@ def test_pins_of_pre_commit_are_those_of_the_check_group():
 
 def test_dependencies_of_the_package_are_numpy_alone():
     assert [re.split(r"[<>=]", line)[0] for line in PYPROJECT["project"]["dependencies"]] == ["numpy"]
+
+
+def test_dir_of_the_package_lists_public_names_only():
+    names = set(dir(bp))
+    assert {"pairs", "World", "boxes", "data", "io", "morton", "scenes", "testing"} <= names
+    assert not [name for name in names if name.startswith("_") and name != "__version__"]
+    modules = {name for name in names if inspect.ismodule(getattr(bp, name))}
+    assert modules == {"boxes", "data", "io", "morton", "scenes", "testing"}  # and none of the inner ones
+
+
+def test_help_on_the_package_fits_a_few_screens():
+    text = pydoc.render_doc(bp, renderer=pydoc.plaintext)
+    assert len(text) < 5000  # two screens of 50 lines; every class in full would be 500,000
+    missing = [name for name in dir(bp) if inspect.isroutine(getattr(bp, name)) and f" {name}" not in text]
+    assert not missing
+
+
+def test_submodules_load_on_first_use():
+    script = "import sys, broadphase as bp; print('broadphase.io' in sys.modules, bp.io.read_boxes.__module__)"
+    assert run_script(script).split() == ["False", "broadphase.io.reading"]
+
+
+def test_name_that_does_not_exist_lets_python_suggest_the_nearest():
+    with pytest.raises(AttributeError, match="module 'broadphase' has no attribute 'Wrold'") as caught:
+        bp.Wrold  # noqa: B018
+    assert caught.value.name == "Wrold"  # from these two, and dir(), Python suggests World
+    assert caught.value.obj is bp
+
+
+@pytest.mark.parametrize("name", PUBLIC_MODULES)
+def test_import_of_a_dotted_name_gives_that_module(name):
+    """No function stands where a package is looked for. (`pairs` is a module, for one function of its name.)"""
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        pytest.skip(f"needs an extra: {error}")
+    found = bp
+    for part in name.split(".")[1:]:
+        found = getattr(found, part)
+    assert found is module or (name == "broadphase.pairs" and found is module.pairs)

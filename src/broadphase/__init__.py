@@ -1,9 +1,37 @@
-"""Find what collides among many moving things: every overlapping pair of boxes, at native speed.
+"""Find what collides among many moving bodies: every overlapping pair of boxes, at native speed.
 
-Start with `pairs`. Boxes are NumPy arrays of shape (n, 2, d): lower corner, upper corner.
+Boxes are NumPy arrays of shape (n, 2, d): lower corner, upper corner. Start with `pairs`:
+
+>>> import broadphase as bp
+>>> bp.pairs([[[0, 0], [2, 2]], [[1, 1], [3, 3]], [[9, 9], [9, 9]]])
+array([[0, 1]], dtype=int32)
+
+Pairs of boxes
+    pairs, count_pairs, iter_pairs, explain, triangle_pairs
+Boxes that are kept, and queried
+    Index; one method each: BVH, Octree, LinearTree, Grid, SweepAndPrune, BruteForce
+Bodies that move, and events when they touch
+    World, Actor, Frame, Event, Contact, Hit, Impact, Budget
+Shapes
+    Circle, Rectangle, ConvexPolygon in the plane; Sphere, Box, ConvexHull, Mesh in space;
+    AABB, Point, Segment, Capsule, Triangle, Compound in both
+Placed shapes, pair by pair
+    Shapes, overlaps, contacts, distance, raycast, time_of_impact
+Cameras
+    perspective, orthographic, look_at, selection_matrix
+Pictures
+    plot
+Submodules, imported on first use
+    boxes (make and change box arrays), io (files), data (bundled boxes), scenes (worlds from files),
+    testing (scenes and the oracle for your tests), morton (Z order)
+
+``help(bp.pairs)`` and so on describe each. Documentation: docs/README.md of the repository.
 """
 
-from broadphase import boxes, morton
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from broadphase.cameras import look_at, orthographic, perspective, selection_matrix
 from broadphase.errors import (
     InvalidBoxError,
@@ -52,6 +80,9 @@ from broadphase.world.frame import Frame
 from broadphase.world.records import Contact, Event, Hit, Impact, StepInfo
 from broadphase.world.viewing import Visible
 from broadphase.world.world import World
+
+if TYPE_CHECKING:
+    from broadphase import boxes, data, io, morton, scenes, testing
 
 __all__ = [
     "AABB",
@@ -110,8 +141,10 @@ __all__ = [
     "boxes",
     "contacts",
     "count_pairs",
+    "data",
     "distance",
     "explain",
+    "io",
     "iter_pairs",
     "look_at",
     "morton",
@@ -121,9 +154,29 @@ __all__ = [
     "perspective",
     "plot",
     "raycast",
+    "scenes",
     "selection_matrix",
+    "testing",
     "time_of_impact",
     "triangle_pairs",
 ]
 
 __version__ = "0.1.0"
+
+_SUBMODULES = frozenset({"boxes", "data", "io", "morton", "scenes", "testing"})
+_PUBLIC = frozenset(__all__) | {"__version__"}
+
+# Type checkers read the list above. At run time it goes: pydoc prints every name of __all__ in full, which made
+# help(broadphase) half a million characters. The public names are those of dir(broadphase).
+del __all__
+
+if not TYPE_CHECKING:  # for them the submodules are imported above, and any other name is an error
+
+    def __getattr__(name):
+        if name in _SUBMODULES:
+            return import_module(f"broadphase.{name}")
+        raise AttributeError(f"module 'broadphase' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+
+
+def __dir__() -> list[str]:
+    return sorted(_PUBLIC)

@@ -1,9 +1,8 @@
-"""The errors and warnings that broadphase raises on its own account."""
+"""The errors and warnings of broadphase."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 __all__ = [
     "InvalidBoxError",
@@ -34,7 +33,7 @@ class InvalidBoxError(ValueError):
 
 
 class InvalidBoxWarning(UserWarning):
-    """Boxes were left out, as asked for by ``invalid="skip"``."""
+    """Invalid boxes were skipped, because of ``invalid="skip"``."""
 
 
 class TooManyPairsError(RuntimeError):
@@ -42,14 +41,14 @@ class TooManyPairsError(RuntimeError):
 
 
 class UnknownRowError(KeyError):
-    """A row or a handle that an index does not have, or has no longer."""
+    """A row or handle that the index does not have, or that was removed."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""  # KeyError would show the message in quotes
 
 
 class UnsupportedQueryError(NotImplementedError):
-    """A question that this kind of index does not answer; the message names those that do."""
+    """A query that this method does not support; the message names the methods that do."""
 
 
 class MissingExtraError(ImportError):
@@ -80,6 +79,8 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
     >>> unknown_name("depth", 3, ["zero_to_one", "minus_one_to_one"])
     "unknown depth 3: must be 'minus_one_to_one' or 'zero_to_one'"
     """
+    from difflib import get_close_matches  # here, because it takes a millisecond to import
+
     names = sorted(known)
     nearest = get_close_matches(name, names, n=1) if isinstance(name, str) else []
     if nearest:

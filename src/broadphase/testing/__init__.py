@@ -2,7 +2,7 @@
 
 from broadphase.testing import oracle
 from broadphase.testing.comparing import assert_same_pairs, checksum
-from broadphase.testing.moving import MovingScene, moving
+from broadphase.testing.moving_scenes import MovingScene, moving
 from broadphase.testing.scenes import SCENES, Scene, make_scene
 from broadphase.testing.simd import simd_level, simd_levels
 
