@@ -33,7 +33,7 @@ demo: $(DONE)/package $(DONE)/demo ## watch collisions being found, in the brows
 
 .PHONY: test
 test: $(DONE)/package $(DONE)/test ## the tests of the package, its docstrings and the documentation (ARGS= goes to pytest)
-	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 .PHONY: soak
 soak: $(DONE)/package $(DONE)/test ## the same with full numbers: minutes to hours
