@@ -13,10 +13,8 @@
 #include "bindings.hpp"
 #include "block_index.hpp"
 #include "index_pairs.hpp"
-#include "linear_tree/covered.hpp"
 #include "linear_tree/index.hpp"
-#include "linear_tree/validate.hpp"
-#include "linear_tree/walk.hpp"
+#include "linear_tree/pairs.hpp"
 
 namespace broadphase::python {
 

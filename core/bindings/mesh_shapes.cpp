@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "narrow/mesh_narrow.hpp"
+#include "narrow/meshes.hpp"
 #include "placed_shapes.hpp"
 
 namespace broadphase::python {

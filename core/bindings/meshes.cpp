@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "bindings.hpp"
-#include "narrow/triangle_pairs.hpp"
+#include "narrow/triangles.hpp"
 
 namespace broadphase::python {
 

@@ -10,7 +10,7 @@
 #include "bindings.hpp"
 #include "block_index.hpp"
 #include "index_pairs.hpp"
-#include "octree/check.hpp"
+#include "octree/index.hpp"
 #include "octree/pairs.hpp"
 
 namespace broadphase::python {

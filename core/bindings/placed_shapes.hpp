@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "shapes/shape_records.hpp"
-#include "shapes/shape_store.hpp"
+#include "shapes/shape.hpp"
+#include "shapes/store.hpp"
 
 namespace broadphase::python {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "narrow/narrow_batch.hpp"
+#include "narrow/batch.hpp"
 #include "placed_shapes.hpp"
 #include "world/noticing.hpp"
 

@@ -1,5 +1,5 @@
 // Questions to any tree of blocks: functions over the base class of those indexes.
-#include "tree/tree_queries.hpp"
+#include "tree/queries.hpp"
 
 #include <nanobind/stl/optional.h>
 

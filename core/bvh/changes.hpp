@@ -11,7 +11,7 @@
 #include "bvh/bvh.hpp"
 #include "query/collect.hpp"
 #include "query/sort_pairs.hpp"
-#include "tree/tree_pairs.hpp"
+#include "tree/pairs.hpp"
 
 namespace broadphase {
 

@@ -5,37 +5,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "bvh/packed.hpp"
+#include "bvh/build.hpp"
 #include "query/problem.hpp"
 #include "tree/curve_order.hpp"
-#include "tree/tree_pairs.hpp"
+#include "tree/pairs.hpp"
 
 namespace broadphase {
-
-// Packs trees of all rows of one or two sets; keeps what it works with for the next one. CurveOrder is sooner sorted;
-// of trees in MedianOrder, questions visit half as many blocks.
-template <class T, class Order = CurveOrder<T>>
-class TreePacker {
- public:
-  // `rows`: none for all of them. Throws bad_alloc or Interrupted, and then the tree is what it was.
-  void pack(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
-            std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
-    order_.sort(boxes, rows, count, kernels, workers, interrupt);
-    tree.blocks.reserve(PackedLevels(count).count());
-    tree.frame = frame_around(order_.extent(), boxes.dimension);
-    pack_rows(tree, boxes, order_, places, kernels, workers);
-  }
-  // In the frame that the tree has.
-  void pack_in_frame(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
-                     const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
-    order_.sort(boxes, rows, count, kernels, workers, interrupt);
-    tree.blocks.reserve(PackedLevels(count).count());
-    pack_rows(tree, boxes, order_, nullptr, kernels, workers);
-  }
-
- private:
-  Order order_;
-};
 
 // Satisfies Method.
 template <class T>

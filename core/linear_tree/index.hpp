@@ -1,20 +1,110 @@
-// A linear tree that is kept: boxes come, go and move.
+// A linear tree that is kept: rows can be inserted, moved and removed.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "linear_tree/blocks.hpp"
 #include "linear_tree/cells.hpp"
-#include "linear_tree/depth.hpp"
-#include "linear_tree/nodes.hpp"
+#include "linear_tree/order.hpp"
 #include "tree/blocks.hpp"
 
 namespace broadphase {
+
+// ---- The linear tree as a tree of blocks, for queries ----
+
+// A lane for every cell that a walk goes through, with the box around all boxes in it: as tight as may be. Cells with
+// more than eight children go on in a further block.
+template <class T>
+class LinearBlocks {
+ public:
+  LinearBlocks(const LinearOrder& order, const LinearNodes& nodes, const BoxView<T>& boxes, BlockTree& tree)
+      : order_(order), nodes_(nodes), boxes_(boxes), tree_(tree), dimension_(tree.dimension()) {}
+
+  // Throws bad_alloc, and then the tree is empty.
+  void make() {
+    tree_.root = kNoBlock;
+    tree_.blocks.clear();
+    if (nodes_.count() == 0) return;
+    tree_.blocks.reserve(order_.size() / 4 + nodes_.count() + 8);
+    float around[8];
+    tree_.root = add(0, around);
+  }
+
+ private:
+  static void widen(float* around, const float* box, std::size_t dimension) {
+    for (std::size_t k = 0; k < dimension; ++k) {
+      around[k] = std::min(around[k], box[k]);
+      around[dimension + k] = std::max(around[dimension + k], box[dimension + k]);
+    }
+  }
+  void start(float* around) const {
+    std::fill_n(around, dimension_, std::numeric_limits<float>::infinity());
+    std::fill_n(around + dimension_, dimension_, -std::numeric_limits<float>::infinity());
+  }
+
+  // Lanes one after the other, from block to block.
+  struct Lanes {
+    std::int32_t first, last;
+    std::size_t lane = 0;
+  };
+  void put(Lanes& lanes, const float* box, std::int32_t what, bool is_row) {
+    if (lanes.lane == kLanes) {
+      const std::int32_t next = tree_.blocks.add();
+      tree_.blocks.next(lanes.last) = next;
+      lanes = {lanes.first, next, 0};
+    }
+    tree_.blocks.set_lane(lanes.last, lanes.lane++, box, what, is_row);
+  }
+
+  // As deep as the nodes are; see there.
+  std::int32_t add(std::size_t node, float* around) {
+    const LinearNode& from = nodes_[node];
+    start(around);
+    if (nodes_.is_leaf(node) && from.end - from.begin <= kLanes) return add_rows(from.begin, from.end, around);
+    const std::int32_t block = tree_.blocks.add();
+    Lanes lanes{block, block};
+    float box[8];
+    if (nodes_.is_leaf(node)) {
+      for (std::size_t begin = from.begin; begin < from.end; begin += kLanes) {
+        start(box);
+        const std::int32_t below = add_rows(begin, std::min<std::size_t>(from.end, begin + kLanes), box);
+        put(lanes, box, below, false);
+        widen(around, box, dimension_);
+      }
+      return block;
+    }
+    for (std::size_t child = node + 1; child < from.next; child = nodes_[child].next) {
+      const std::int32_t below = add(child, box);
+      put(lanes, box, below, false);
+      widen(around, box, dimension_);
+    }
+    return block;
+  }
+  std::int32_t add_rows(std::size_t begin, std::size_t end, float* around) {
+    const std::int32_t block = tree_.blocks.add();
+    for (std::size_t entry = begin; entry < end; ++entry) {
+      float box[8];
+      local_box(tree_.frame, boxes_, order_.item[entry], dimension_, box);
+      tree_.blocks.set_lane(block, entry - begin, box, static_cast<std::int32_t>(order_.item[entry]), true);
+      widen(around, box, dimension_);
+    }
+    return block;
+  }
+
+  const LinearOrder& order_;
+  const LinearNodes& nodes_;
+  const BoxView<T>& boxes_;
+  BlockTree& tree_;
+  std::size_t dimension_;
+};
+
+// ---- The index ----
 
 struct LinearOptions {
   bool flat = false;
@@ -173,6 +263,129 @@ class LinearIndex {
   LinearOrder order_;
   LinearNodes nodes_;
   LinearCells cells_;
+};
+
+// ---- Validation ----
+
+template <class T>
+class LinearValidation {
+ public:
+  LinearValidation(const LinearIndex& index, const BlockTree& tree, const BoxView<T>& boxes, const std::int32_t* rows,
+                   std::size_t count)
+      : index_(index), tree_(tree), boxes_(boxes), expected_(rows, rows + count) {}
+
+  // What is wrong, or nothing.
+  std::string fault() {
+    if (std::string wrong = entries(); !wrong.empty()) return wrong;
+    if (std::string wrong = cells(); !wrong.empty()) return wrong;
+    if (std::string wrong = nodes(); !wrong.empty()) return wrong;
+    return blocks();
+  }
+
+ private:
+  std::string entries() const {
+    const LinearOrder& order = index_.order();
+    std::vector<std::int32_t> rows(order.item.begin(), order.item.end()), expected = expected_;
+    std::sort(rows.begin(), rows.end());
+    std::sort(expected.begin(), expected.end());
+    if (rows != expected) return "the rows filed are not those in use";
+    for (std::size_t entry = 1; entry < order.size(); ++entry)
+      if (order.key[entry - 1] > order.key[entry]) return "keys descend at entry " + std::to_string(entry);
+    const LinearSource<T> source = index_.source_of(boxes_);
+    return with_dimension(tree_.dimension(), [&]<std::size_t D>(Dimension<D>) -> std::string {
+      const CellMap<D> map(index_.world(), order.keys.depth);
+      for (std::size_t entry = 0; entry < order.size(); ++entry)
+        if (map.key(source.lower(order.item[entry]), source.upper(order.item[entry]), T(0)) != order.key[entry])
+          return "row " + std::to_string(order.item[entry]) + " is in another cell than the smallest around it";
+      return {};
+    });
+  }
+
+  std::string cells() const {
+    const LinearCells& cells = index_.cells();
+    const LinearOrder& order = index_.order();
+    std::uint64_t counted = 0;
+    for (const std::uint64_t level : cells.count_by_level()) counted += level;
+    if (counted != cells.count()) return "cells by level are not the cells";
+    for (std::size_t cell = 0; cell < cells.count(); ++cell) {
+      const std::string name = "cell " + std::to_string(cell);
+      if (cells.begin(cell) >= cells.begin(cell + 1)) return name + " is empty";
+      for (std::size_t entry = cells.begin(cell); entry < cells.begin(cell + 1); ++entry)
+        if (order.key[entry] != cells.key(cell)) return name + " has entries of others";
+      const std::uint32_t parent = cells.parent(cell);
+      if (parent != kNotOccupied && !(parent < cell && cells.behind(parent) >= cells.behind(cell) &&
+                                      cells.keys().contains(cells.key(parent), cells.key(cell))))
+        return name + " is not within its parent";
+      if (cells.around(cells.keys().first(cells.key(cell))) < cell) return name + " is not found";
+    }
+    return {};
+  }
+
+  std::string nodes() const {
+    const LinearNodes& nodes = index_.nodes();
+    std::size_t leaves_end = 0;
+    for (std::size_t node = 0; node < nodes.count(); ++node) {
+      const LinearNode& at = nodes[node];
+      const std::string name = "node " + std::to_string(node);
+      if (nodes.is_leaf(node)) {
+        if (at.begin != leaves_end || at.end <= at.begin || at.end - at.begin > kLeafBoxes)
+          return name + " is not the next leaf";
+        leaves_end = at.end;
+        continue;
+      }
+      std::size_t end = at.begin;
+      for (std::size_t child = node + 1; child < at.next; child = nodes[child].next) {
+        if (nodes[child].parent != node || nodes[child].begin != end) return name + " does not have its children";
+        if (nodes[child].begin < at.own_end && nodes[child].end > at.own_end)
+          return name + " mixes its own with others";
+        end = nodes[child].end;
+      }
+      if (end != at.end) return name + " is more than its children";
+    }
+    return leaves_end == index_.order().size() ? "" : "the leaves are not all entries";
+  }
+
+  std::string blocks() {
+    std::vector<std::int32_t> found;
+    if (tree_.root != kNoBlock)
+      if (std::string wrong = block(tree_.root, nullptr, 1, found); !wrong.empty()) return wrong;
+    std::sort(found.begin(), found.end());
+    std::vector<std::int32_t> expected = expected_;
+    std::sort(expected.begin(), expected.end());
+    return found == expected ? "" : "the blocks do not hold each row once";
+  }
+  // As deep as kMostLevels.
+  std::string block(std::int32_t at, const float* around, std::size_t level, std::vector<std::int32_t>& found) const {
+    const std::size_t dimension = tree_.dimension();
+    if (level > kMostLevels) return "the blocks are too deep";
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      if ((tree_.blocks.occupied(at) >> lane & 1) == 0) continue;
+      const std::string name = "lane " + std::to_string(lane) + " of block " + std::to_string(at);
+      const std::int32_t child = tree_.blocks.child(at)[lane];
+      float box[8], own[8];
+      tree_.blocks.get_box(at, lane, box);
+      if (around != nullptr && !within(box, around)) return name + " reaches out of the lane above";
+      if ((tree_.blocks.rows(at) >> lane & 1) == 0) {
+        if (std::string wrong = block(child, box, level + 1, found); !wrong.empty()) return wrong;
+        continue;
+      }
+      local_box(tree_.frame, boxes_, static_cast<std::size_t>(child), dimension, own);
+      if (!within(own, box)) return name + " does not hold its row";
+      found.push_back(child);
+    }
+    return tree_.blocks.next(at) == kNoBlock ? "" : block(tree_.blocks.next(at), around, level + 1, found);
+  }
+  bool within(const float* inner, const float* outer) const {
+    bool inside = true;
+    for (std::size_t k = 0; k < tree_.dimension(); ++k)
+      inside &= outer[k] <= inner[k] && inner[tree_.dimension() + k] <= outer[tree_.dimension() + k];
+    return inside;
+  }
+
+  const LinearIndex& index_;
+  const BlockTree& tree_;
+  const BoxView<T>& boxes_;
+  std::vector<std::int32_t> expected_;
 };
 
 }  // namespace broadphase

@@ -1,4 +1,4 @@
-// Boxes in the order of their cells: all that a linear tree stores of them.
+// Boxes sorted by the key of their cell, which is all that a linear tree stores of them; cell keys, and the depth.
 #pragma once
 
 #include <algorithm>
@@ -7,15 +7,104 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
+#include "base/even_sample.hpp"
+#include "base/morton.hpp"
 #include "base/parallel.hpp"
 #include "base/radix_sort.hpp"
+#include "base/with_dimension.hpp"
 #include "boxes/box_view.hpp"
 #include "boxes/extent.hpp"
-#include "linear_tree/keys.hpp"
 
 namespace broadphase {
+
+// ---- Cells and their keys ----
+
+// The part of space that the tree halves. Its outermost cells reach to infinity: what lies outside is filed in them.
+struct LinearWorld {
+  double low[4] = {0, 0, 0, 0}, high[4] = {0, 0, 0, 0};
+};
+
+// A cell as a number of 64 bits: the Morton number of the first of the deepest cells within it, then its level. In the
+// order of keys, a cell comes before all that are within it, and those come before all behind it: the order of a walk.
+struct CellKeys {
+  std::size_t dimension = 2, depth = 0, level_bits = 0;
+
+  CellKeys() = default;
+  CellKeys(std::size_t dimensions, std::size_t levels)
+      : dimension(dimensions), depth(levels), level_bits(static_cast<std::size_t>(std::bit_width(levels))) {}
+
+  std::uint64_t key(std::uint64_t first, std::size_t level) const { return first << level_bits | level; }
+  std::uint64_t first(std::uint64_t key) const { return key >> level_bits; }
+  std::size_t level(std::uint64_t key) const { return key & ((std::uint64_t{1} << level_bits) - 1); }
+  // Bits of a deepest cell's number that lie below a level.
+  std::size_t shift(std::size_t level) const { return dimension * (depth - level); }
+  std::uint64_t number(std::uint64_t key) const { return first(key) >> shift(level(key)); }
+  // The first key behind all cells within this one.
+  std::uint64_t behind(std::uint64_t first, std::size_t level) const {
+    return (first + (std::uint64_t{1} << shift(level))) << level_bits;
+  }
+  // The smallest cell around two.
+  std::uint64_t common(std::uint64_t a, std::uint64_t b) const {
+    const std::size_t apart = levels_to_common(first(a), first(b), dimension);
+    const std::size_t level_of = std::min({depth - apart, level(a), level(b)});
+    return key(first(a) >> shift(level_of) << shift(level_of), level_of);
+  }
+  bool contains(std::uint64_t outer, std::uint64_t inner) const { return common(outer, inner) == outer; }
+
+  int bits() const { return static_cast<int>(dimension * depth + level_bits); }
+};
+
+// The deepest tree whose keys fit, with a bit to spare for the key behind the last.
+inline constexpr std::size_t kMostDepth[4] = {57, 29, 19, 14};
+
+// Coordinates to cells of the deepest level. Monotone: of two numbers the larger never has the smaller cell. So boxes
+// that overlap share a cell, and nothing is lost to rounding, nor to the border.
+template <std::size_t D>
+class CellMap {
+ public:
+  CellMap(const LinearWorld& world, std::size_t depth) : keys_(D, depth) {
+    const double cells = std::ldexp(1.0, static_cast<int>(depth));
+    last_ = std::nextafter(cells, 0.0);
+    for (std::size_t k = 0; k < D; ++k) {
+      low_[k] = world.low[k];
+      const double half = world.high[k] / 2 - world.low[k] / 2;
+      scale_[k] = std::min(cells / 2 / half, std::numeric_limits<double>::max());  // half 0: one cell
+    }
+  }
+
+  const CellKeys& keys() const { return keys_; }
+
+  std::uint64_t coordinate(double x, std::size_t k) const {
+    const double place = std::min(std::max((x - low_[k]) * scale_[k], 0.0), last_);
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(place));
+  }
+
+  // The smallest cell around a box.
+  template <class T>
+  std::uint64_t key(const T* lower, const T* upper, T grow) const {
+    return key(lower, upper, grow, std::make_index_sequence<D>());
+  }
+
+ private:
+  // Written out by axis: compilers keep the loop, and the coordinates in memory.
+  template <class T, std::size_t... K>
+  std::uint64_t key(const T* lower, const T* upper, T grow, std::index_sequence<K...>) const {
+    const std::uint64_t cell[] = {coordinate(static_cast<double>(lower[K] - grow), K)...};
+    const std::uint64_t differ = ((cell[K] ^ coordinate(static_cast<double>(upper[K] + grow), K)) | ...);
+    // The highest bit in which the corners differ along any axis is the highest digit in which their numbers do.
+    const auto up = static_cast<std::size_t>(std::bit_width(differ << 1 | 1)) - 1;
+    const std::uint64_t first = ((spread_bits<D>(cell[K] >> up << up) << K) | ...);
+    return keys_.key(first, keys_.depth - up);
+  }
+
+  CellKeys keys_;
+  double low_[D], scale_[D], last_;
+};
+
+// ---- The order ----
 
 // Items are numbers of boxes; entry k is item[k] in cell key[k]. Ascending keys: a cell's boxes are one run, and so are
 // those of a cell with all that is within it.
@@ -130,5 +219,67 @@ LinearOrder make_order(const LinearSource<T>& source, const std::vector<std::uin
   });
   return order;
 }
+
+// ---- The depth ----
+
+// From a sample: so deep that most boxes have few others in their cell, and no deeper than most boxes can sink, for a
+// box as long as 2^-L of the world lies in no cell below level L.
+template <class T>
+std::size_t measured_depth(const LinearSource<T>& source, const std::vector<std::uint32_t>& items,
+                           const LinearWorld& world, Interrupt& interrupt) {
+  // 512 boxes tell the quarters apart within a few per cent. A cell of 8 boxes is a quarter of a leaf: deeper cells
+  // would only cost digits to sort by.
+  constexpr std::size_t kLookedAt = 512, kInCell = 8;
+  const std::size_t count = items.size(), dimension = source.dimension;
+  const EvenSample sample(count, kLookedAt);
+  const std::size_t looked_at = sample.size();
+  if (looked_at < 2) return 1;
+  std::vector<std::size_t> apart(looked_at), sinks(looked_at);
+  const std::size_t most = kMostDepth[dimension - 1];
+  RowSorter<std::uint64_t> sorter(looked_at);
+  with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) {
+    const CellMap<D> map(world, most);
+    for (std::size_t at = 0; at < looked_at; ++at) {
+      const std::uint32_t item = items[sample[at]];
+      const T *lower = source.lower(item), *upper = source.upper(item);
+      std::uint64_t cell[D], length = 0;
+      for (std::size_t k = 0; k < D; ++k) {
+        cell[k] = map.coordinate(static_cast<double>(lower[k]) / 2 + static_cast<double>(upper[k]) / 2, k);
+        length = std::max(length, map.coordinate(static_cast<double>(upper[k] + source.grow), k) -
+                                      map.coordinate(static_cast<double>(lower[k] - source.grow), k));
+      }
+      sinks[at] = most - static_cast<std::size_t>(std::bit_width(length));
+      sorter.add(morton_number<D>(cell), static_cast<std::uint32_t>(at));
+    }
+  });
+  sorter.sort(interrupt);
+  // Neighbours in Z order part at this level.
+  for (std::size_t at = 0; at + 1 < looked_at; ++at)
+    apart[at] = most - levels_to_common(sorter.bits(at), sorter.bits(at + 1), dimension) + 1;
+  apart.pop_back();
+  const auto quarter = [](std::vector<std::size_t>& levels) {
+    const auto at = levels.begin() + static_cast<std::ptrdiff_t>(levels.size() * 3 / 4);
+    std::nth_element(levels.begin(), at, levels.end());
+    return *at;
+  };
+  const double more = std::log2(static_cast<double>(count) / static_cast<double>(looked_at * kInCell));
+  const double crowded = static_cast<double>(quarter(apart)) + more / static_cast<double>(dimension);
+  const auto depth = static_cast<std::size_t>(std::max(1.0, std::ceil(crowded)));
+  return std::clamp<std::size_t>(std::min(depth, quarter(sinks)), 1, most);
+}
+
+// The origins' rule: every so many updates, one level deeper where at least 57 % of the occupied cells are leaves, one
+// shallower where at most 30 % are.
+struct TunedDepth {
+  static constexpr std::size_t kFirst = 3, kEvery = 60, kUsualMost = 6, kMost = 8;
+  static constexpr double kDeeperFrom = 0.57, kShallowerTo = 0.30;
+
+  static std::size_t next(std::size_t depth, std::size_t most, std::size_t cells, std::size_t leaves) {
+    const auto share = static_cast<double>(leaves) / static_cast<double>(std::max<std::size_t>(cells, 1));
+    if (cells > 0 && share >= kDeeperFrom) return std::min(depth + 1, most);
+    if (share <= kShallowerTo && depth > 1) return depth - 1;
+    return depth;
+  }
+};
 
 }  // namespace broadphase

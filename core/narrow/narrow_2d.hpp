@@ -1,31 +1,933 @@
-// The narrow phase in the plane: whether two placed shapes overlap, how far apart they are, where they touch; what a
-// ray or a shape that moves meets first.
+// The narrow phase in 2-d: overlap, signed distance, contact, raycast and time of impact of two placed shapes.
 //
-// All shapes are closed: those that only touch overlap. A shape but a compound is a convex polygon of one corner or
-// more and all within some radius of it (`narrow_2d_rounded.hpp`), so there is one way to answer each question for any
-// two (`narrow_2d_separation.hpp`, `narrow_2d_contact.hpp`, `narrow_2d_motion.hpp`), and closed forms for the commonest
-// (`narrow_2d_simple.hpp`, `narrow_2d_straight.hpp`). Time is O(corners * corners). Nothing is allocated.
+// Shapes are closed: shapes that touch overlap. Every shape but a compound is a rounded polygon: a convex polygon of
+// one or more corners and all points within some radius of it. So each query has one general algorithm, and closed
+// forms for the most frequent types. Time is O(corners * corners). Nothing is allocated.
 //
-// Answers do not depend on which shape is named first: overlaps and distances are the same bit for bit and normals
-// opposite, but where the shapes are equal or, being balls, have one centre, and no direction is better than another.
+// Results do not depend on the order of the two shapes: overlaps and distances are equal bit for bit and normals
+// opposite, unless the shapes are equal or are concentric balls, where no direction is better than another.
 //
-// Preconditions: placed records of any kind but kHull and kMesh; the parts of a compound are not compounds; numbers are
-// finite, and their squares neither overflow nor vanish.
+// Preconditions: placed records of any type but kHull and kMesh; the parts of a compound are not compounds; numbers
+// are finite, and their squares neither overflow nor underflow.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <utility>
 
-#include "narrow/narrow_2d_contact.hpp"
-#include "narrow/narrow_2d_motion.hpp"
-#include "narrow/narrow_2d_rounded.hpp"
-#include "narrow/narrow_2d_separation.hpp"
-#include "narrow/narrow_2d_simple.hpp"
-#include "narrow/narrow_2d_straight.hpp"
 #include "shapes/shape.hpp"
-#include "shapes/shape_place.hpp"
+
+namespace broadphase::narrow_2d {
+
+// ---- Rounded polygons ----
+
+// Corners go round counter-clockwise. There may be one or two, and corners may coincide or lie on a line, so whatever
+// reads this asks no edge for its normal before it has a length. A polygon of two corners has two edges, there and
+// back: the normals of both sides are among those of the edges, as they should be.
+struct Rounded {
+  const double* corners;  // x, y of each
+  std::size_t count;
+  double radius;
+
+  double x(std::size_t corner) const { return corners[2 * corner]; }
+  double y(std::size_t corner) const { return corners[2 * corner + 1]; }
+  // Edges on different lines: both of a segment lie on one.
+  std::size_t lines() const { return count == 2 ? 1 : count; }
+  std::size_t after(std::size_t corner) const { return corner + 1 == count ? 0 : corner + 1; }
+  std::size_t before(std::size_t corner) const { return corner == 0 ? count - 1 : corner - 1; }
+};
+
+// From one corner to the next.
+struct Edge {
+  double x, y;    // where it begins
+  double dx, dy;  // to where it ends
+
+  Edge(const Rounded& polygon, std::size_t corner)
+      : x(polygon.x(corner)),
+        y(polygon.y(corner)),
+        dx(polygon.x(polygon.after(corner)) - x),
+        dy(polygon.y(polygon.after(corner)) - y) {}
+
+  double squared_length() const { return dx * dx + dy * dy; }
+  // How far outside its line a point lies, times the length of the edge.
+  double outside(double px, double py) const { return dy * (px - x) - dx * (py - y); }
+  Vec<2> normal(double length) const { return {dy / length, -dx / length}; }
+};
+
+// A shape as a rounded polygon: its record where that holds the corners in order, or corners of its own.
+class RoundedShape {
+ public:
+  // Any kind but a compound.
+  explicit RoundedShape(const ShapeView<2>& shape) {
+    const double* record = shape.record.data();
+    switch (shape.kind) {
+      case ShapeKind::kPoint: view_ = {record, 1, 0}; break;
+      case ShapeKind::kBall: view_ = {record, 1, record[2]}; break;
+      case ShapeKind::kSegment: view_ = {record, 2, 0}; break;
+      case ShapeKind::kCapsule: view_ = {record, 2, record[4]}; break;
+      case ShapeKind::kBox:
+        own_ = {record[0], record[1], record[2], record[1], record[2], record[3], record[0], record[3]};
+        view_ = {own_.data(), 4, 0};
+        break;
+      case ShapeKind::kOrientedBox: set_oriented_box(record); break;
+      case ShapeKind::kTriangle: set_triangle(record); break;
+      default: view_ = {record, shape.record.size() / 2, 0}; break;
+    }
+  }
+  RoundedShape(const RoundedShape&) = delete;
+  RoundedShape& operator=(const RoundedShape&) = delete;
+
+  const Rounded& view() const { return view_; }
+
+ private:
+  void set_oriented_box(const double* record) {
+    const double ux = record[2] * record[4], uy = record[2] * record[5];
+    double vx = record[3] * record[6], vy = record[3] * record[7];
+    if (ux * vy - uy * vx < 0) {  // axes that are mirrored
+      vx = -vx;
+      vy = -vy;
+    }
+    own_ = {record[0] - ux - vx, record[1] - uy - vy, record[0] + ux - vx, record[1] + uy - vy,
+            record[0] + ux + vx, record[1] + uy + vy, record[0] - ux + vx, record[1] - uy + vy};
+    view_ = {own_.data(), 4, 0};
+  }
+
+  void set_triangle(const double* record) {
+    const double turn =
+        (record[2] - record[0]) * (record[5] - record[1]) - (record[3] - record[1]) * (record[4] - record[0]);
+    if (turn >= 0) {
+      view_ = {record, 3, 0};
+    } else {
+      own_ = {record[0], record[1], record[4], record[5], record[2], record[3]};
+      view_ = {own_.data(), 3, 0};
+    }
+  }
+
+  Rounded view_{};
+  std::array<double, 8> own_;  // of those kinds that need it, and of no others set
+};
+
+// The largest coordinate, by which rounding errors are judged.
+inline double magnitude(const Rounded& polygon) {
+  double largest_x = 0, largest_y = 0;  // apart: two short waits instead of a long one
+  for (std::size_t k = 0; k < polygon.count; ++k) {
+    const double x = std::abs(polygon.x(k)), y = std::abs(polygon.y(k));
+    largest_x = x > largest_x ? x : largest_x;
+    largest_y = y > largest_y ? y : largest_y;
+  }
+  return largest_x > largest_y ? largest_x : largest_y;
+}
+
+// Of any two shapes, the same one is first whichever way round they come. What is worked out in that order is symmetric
+// bit for bit, ties and rounding included. Equal shapes are in order both ways.
+inline bool in_order(const ShapeView<2>& a, const ShapeView<2>& b) {
+  if (a.kind != b.kind) return a.kind < b.kind;
+  if (a.record.size() != b.record.size()) return a.record.size() < b.record.size();
+  for (std::size_t k = 0; k < a.record.size(); ++k)
+    if (a.record[k] != b.record[k]) return a.record[k] < b.record[k];
+  return true;
+}
+
+// ---- Signed distance of two polygons, and the features that determine it ----
+//
+// The signed distance of two convex sets is the largest gap between them over all directions. Where they overlap, that
+// direction is the normal of an edge of either; where they are disjoint, such a normal or the direction from a corner
+// of one to a corner of the other. The gap along any direction is never more than the distance, so a degenerate edge of
+// a few rounding errors' length, whose normal is arbitrary, does no harm as long as the gap is computed from the whole
+// polygon and not only from that edge's line.
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Relative to the largest coordinate. Polygons less deep than kShallow in each other along every normal may be apart
+// all the same: on one line, or so nearly that the corners' own rounding decides. They are looked at more closely. Much
+// larger, and shapes at rest on each other take the longer way; not above the rounding of placed corners, and needles
+// far from the origin overlap what lies in front of them.
+inline constexpr double kShallow = 1e-12;
+// What remains after a few subtractions and a product: less is no distance.
+inline constexpr double kRounding = 1e-15;
+
+enum class Feature : unsigned char {
+  kCorners,       // a corner of each
+  kEdgeOfFirst,   // an edge of the first, a corner of the second
+  kEdgeOfSecond,  // a corner of the first, an edge of the second
+};
+
+// How two polygons lie to each other, their radii left aside.
+struct Separation {
+  double distance = -kInfinity;  // minus the depth where they overlap
+  Vec<2> normal{1, 0};           // unit, from the first to the second
+  Feature feature = Feature::kCorners;
+  std::size_t first = 0, second = 0;  // corners, or the corner where the edge begins
+};
+
+// The least that a corner of `other` lies outside an edge, times the edge's length.
+inline double least_outside(const Edge& edge, const Rounded& other) {
+  double least = edge.outside(other.x(0), other.y(0));
+  for (std::size_t k = 1; k < other.count; ++k) {
+    const double outside = edge.outside(other.x(k), other.y(k));
+    least = outside < least ? outside : least;
+  }
+  return least;
+}
+
+inline double most_outside(const Edge& edge, const Rounded& other) {
+  double most = edge.outside(other.x(0), other.y(0));
+  for (std::size_t k = 1; k < other.count; ++k) {
+    const double outside = edge.outside(other.x(k), other.y(k));
+    most = outside > most ? outside : most;
+  }
+  return most;
+}
+
+// What an edge's own polygon has outside it: nothing, but for rounding and for edges that are nothing else.
+inline double overhang(const Edge& edge, const Rounded& polygon) {
+  const double most = most_outside(edge, polygon);
+  return most > 0 ? most : 0;
+}
+
+inline std::size_t innermost_corner(const Edge& edge, const Rounded& other) {
+  std::size_t innermost = 0;
+  double least = edge.outside(other.x(0), other.y(0));
+  for (std::size_t k = 1; k < other.count; ++k) {
+    const double outside = edge.outside(other.x(k), other.y(k));
+    if (outside < least) {
+      least = outside;
+      innermost = k;
+    }
+  }
+  return innermost;
+}
+
+// Raises `best` to the largest gap along a normal of `polygon`.
+inline void raise_by_edges(const Rounded& polygon, const Rounded& other, bool polygon_is_first, Separation& best) {
+  for (std::size_t k = 0; k < polygon.count; ++k) {
+    const Edge edge(polygon, k);
+    const double length = std::sqrt(edge.squared_length());
+    if (length == 0) continue;
+    const double outside = least_outside(edge, other);
+    if (!(outside > best.distance * length)) continue;
+    const double gap = (outside - overhang(edge, polygon)) / length;
+    if (!(gap > best.distance)) continue;
+    const Vec<2> normal = edge.normal(length);
+    best.distance = gap;
+    if (polygon_is_first) {
+      best.normal = normal;
+      best.feature = Feature::kEdgeOfFirst;
+      best.first = k;
+    } else {
+      best.normal = {-normal[0], -normal[1]};
+      best.feature = Feature::kEdgeOfSecond;
+      best.second = k;
+    }
+  }
+}
+
+// The features of two polygons that are next to each other: those of least distance. Found by looking at all.
+struct Closest {
+  double squared = kInfinity;
+  Feature feature = Feature::kCorners;
+  std::size_t first = 0, second = 0;
+};
+
+// Corners of `other`, moved by `shift`, that lie beside an edge.
+inline void lower_by_edges(const Rounded& polygon, const Rounded& other, const Vec<2>& shift, bool polygon_is_first,
+                           Closest& best) {
+  for (std::size_t k = 0; k < polygon.lines(); ++k) {
+    const Edge edge(polygon, k);
+    const double squared_length = edge.squared_length();
+    if (squared_length == 0) continue;
+    for (std::size_t corner = 0; corner < other.count; ++corner) {
+      const double px = other.x(corner) + shift[0], py = other.y(corner) + shift[1];
+      const double along = (px - edge.x) * edge.dx + (py - edge.y) * edge.dy;
+      if (!(along > 0 && along < squared_length)) continue;
+      const double outside = edge.outside(px, py);
+      const double squared = outside / squared_length * outside;
+      if (!(squared < best.squared)) continue;
+      best.squared = squared;
+      best.feature = polygon_is_first ? Feature::kEdgeOfFirst : Feature::kEdgeOfSecond;
+      best.first = polygon_is_first ? k : corner;
+      best.second = polygon_is_first ? corner : k;
+    }
+  }
+}
+
+// With `a` moved by `shift`.
+inline Closest closest_features(const Rounded& a, const Rounded& b, const Vec<2>& shift = {0, 0}) {
+  Closest best;
+  for (std::size_t i = 0; i < a.count; ++i) {
+    const double x = a.x(i) + shift[0], y = a.y(i) + shift[1];
+    for (std::size_t j = 0; j < b.count; ++j) {
+      const double dx = b.x(j) - x, dy = b.y(j) - y;
+      const double squared = dx * dx + dy * dy;
+      if (squared < best.squared) best = {squared, Feature::kCorners, i, j};
+    }
+  }
+  if (a.count > 1) lower_by_edges(a, b, {-shift[0], -shift[1]}, true, best);
+  if (b.count > 1) lower_by_edges(b, a, shift, false, best);
+  return best;
+}
+
+// The distance and direction of features that are apart: from the numbers given, not from points worked out of them.
+inline Separation separation_of(const Closest& closest, const Rounded& a, const Rounded& b) {
+  Separation result{.feature = closest.feature, .first = closest.first, .second = closest.second};
+  if (closest.feature == Feature::kCorners) {
+    const double dx = b.x(closest.second) - a.x(closest.first), dy = b.y(closest.second) - a.y(closest.first);
+    result.distance = std::sqrt(closest.squared);
+    if (result.distance > 0) result.normal = {dx / result.distance, dy / result.distance};
+    return result;
+  }
+  const bool of_first = closest.feature == Feature::kEdgeOfFirst;
+  const Edge edge = of_first ? Edge(a, closest.first) : Edge(b, closest.second);
+  const double outside = of_first ? edge.outside(b.x(closest.second), b.y(closest.second))
+                                  : edge.outside(a.x(closest.first), a.y(closest.first));
+  const double length = std::sqrt(edge.squared_length());
+  // A segment's edge stands for the one that leads back as well.
+  const double sign = (outside < 0) == of_first ? -1 : 1;
+  const Vec<2> normal = edge.normal(length);
+  result.distance = std::abs(outside) / length;
+  result.normal = {sign * normal[0], sign * normal[1]};
+  return result;
+}
+
+// Whether a corner is in front of an edge, between its ends and no farther off than a gap: then no features are closer.
+inline bool is_across(const Rounded& polygon, std::size_t k, const Rounded& other, std::size_t corner, double gap) {
+  const Edge edge(polygon, k);
+  const double x = other.x(corner), y = other.y(corner), squared_length = edge.squared_length();
+  const double along = (x - edge.x) * edge.dx + (y - edge.y) * edge.dy;
+  return along >= 0 && along <= squared_length && edge.outside(x, y) <= gap * std::sqrt(squared_length);
+}
+
+inline Separation separation(const Rounded& a, const Rounded& b) {
+  Separation best;
+  if (a.count > 1) raise_by_edges(a, b, true, best);
+  if (b.count > 1) raise_by_edges(b, a, false, best);
+  const double scale = magnitude(a) + magnitude(b);
+  if (best.feature == Feature::kEdgeOfFirst) best.second = innermost_corner(Edge(a, best.first), b);
+  if (best.feature == Feature::kEdgeOfSecond) best.first = innermost_corner(Edge(b, best.second), a);
+  if (best.feature != Feature::kCorners) {
+    if (best.distance < -kShallow * scale) return best;
+    const double gap = best.distance + kRounding * scale;
+    if (best.distance > kShallow * scale &&
+        (best.feature == Feature::kEdgeOfFirst ? is_across(a, best.first, b, best.second, gap)
+                                               : is_across(b, best.second, a, best.first, gap)))
+      return best;
+  }
+  const Separation closest = separation_of(closest_features(a, b), a, b);
+  if (best.feature == Feature::kCorners) return closest;  // two points
+  // Polygons that overlap have a corner of one as near to an edge of the other as they are deep.
+  const double certain = best.distance > 0 ? 0 : -best.distance;
+  return closest.distance > certain + kRounding * scale ? closest : best;
+}
+
+// What the edges of `polygon` say. `shallow` is a distance.
+enum class Verdict : unsigned char { kOverlap, kShallow, kApart, kFarApart };
+
+inline Verdict verdict_by_edges(const Rounded& polygon, const Rounded& other, double reach, double shallow) {
+  Verdict verdict = Verdict::kOverlap;
+  for (std::size_t k = 0; k < polygon.lines(); ++k) {
+    const Edge edge(polygon, k);
+    double outside = least_outside(edge, other);
+    if (polygon.count == 2) {
+      const double behind = -most_outside(edge, other);
+      outside = behind > outside ? behind : outside;
+    }
+    // The sum is the length or up to 1.4 times as much, and needs no root.
+    if (outside < -shallow * (std::abs(edge.dx) + std::abs(edge.dy))) continue;
+    outside -= overhang(edge, polygon);
+    if (outside > 0) {
+      if (reach == 0 || outside > reach * std::sqrt(edge.squared_length())) return Verdict::kFarApart;
+      verdict = Verdict::kApart;
+    } else if (verdict == Verdict::kOverlap) {
+      verdict = Verdict::kShallow;
+    }
+  }
+  return verdict;
+}
+
+// Signs are those of products of differences, so corners on a lattice are judged exactly.
+inline bool overlaps(const Rounded& a, const Rounded& b) {
+  const double reach = a.radius + b.radius;
+  const double shallow = kShallow * (magnitude(a) + magnitude(b));
+  const Verdict first = a.count > 1 ? verdict_by_edges(a, b, reach, shallow) : Verdict::kOverlap;
+  if (first == Verdict::kFarApart) return false;
+  const Verdict second = b.count > 1 ? verdict_by_edges(b, a, reach, shallow) : Verdict::kOverlap;
+  if (second == Verdict::kFarApart) return false;
+  if (first == Verdict::kApart || second == Verdict::kApart || a.count + b.count == 2)
+    return closest_features(a, b).squared <= reach * reach;
+  if (first == Verdict::kOverlap && second == Verdict::kOverlap) return true;
+  return separation(a, b).distance <= reach;
+}
+
+// ---- Closed forms for balls, points and boxes, the most frequent moving shapes ----
+
+// A point is a ball of no radius.
+struct Disc {
+  double x, y, radius;
+
+  explicit Disc(const ShapeView<2>& shape)
+      : x(shape.record[0]), y(shape.record[1]), radius(shape.kind == ShapeKind::kBall ? shape.record[2] : 0) {}
+};
+
+inline bool is_disc(const ShapeView<2>& shape) {
+  return shape.kind == ShapeKind::kBall || shape.kind == ShapeKind::kPoint;
+}
+
+inline bool discs_overlap(const Disc& a, const Disc& b) {
+  const double dx = b.x - a.x, dy = b.y - a.y, reach = a.radius + b.radius;
+  return dx * dx + dy * dy <= reach * reach;
+}
+
+inline double disc_distance(const Disc& a, const Disc& b, Vec<2>* normal) {
+  const double dx = b.x - a.x, dy = b.y - a.y, between = std::sqrt(dx * dx + dy * dy);
+  *normal = between > 0 ? Vec<2>{dx / between, dy / between} : Vec<2>{1, 0};
+  return between - (a.radius + b.radius);
+}
+
+// Precondition: they overlap. One point, midway between the two surfaces.
+inline Contact<2> disc_contact(const Disc& a, const Disc& b) {
+  Contact<2> result;
+  const double distance = disc_distance(a, b, &result.normal);
+  result.depth = distance < 0 ? -distance : 0;
+  result.count = 1;
+  const double forward = (a.radius - b.radius) / 2;
+  result.points[0] = {(a.x + b.x) / 2 + forward * result.normal[0], (a.y + b.y) / 2 + forward * result.normal[1]};
+  return result;
+}
+
+// What a coordinate is outside an interval about the middle, or 0.
+inline double beyond(double at, double half) {
+  const double outside = std::abs(at) - half;
+  return outside > 0 ? outside : 0;
+}
+
+// A placed box: lower and upper corner.
+struct Corners {
+  Vec<2> lower, upper;
+
+  explicit Corners(const ShapeView<2>& box)
+      : lower{box.record[0], box.record[1]}, upper{box.record[2], box.record[3]} {}
+  Corners(const Vec<2>& lower_corner, const Vec<2>& upper_corner) : lower(lower_corner), upper(upper_corner) {}
+};
+
+inline bool boxes_overlap(const ShapeView<2>& a, const ShapeView<2>& b) {
+  const double* p = a.record.data();
+  const double* q = b.record.data();
+  return (p[0] <= q[2]) & (q[0] <= p[2]) & (p[1] <= q[3]) & (q[1] <= p[3]);
+}
+
+inline bool disc_overlaps_box(const Disc& disc, const Corners& box) {
+  const auto outside = [](double at, double lower, double upper) {
+    return at < lower ? lower - at : at > upper ? at - upper : 0.0;
+  };
+  const double dx = outside(disc.x, box.lower[0], box.upper[0]), dy = outside(disc.y, box.lower[1], box.upper[1]);
+  return dx * dx + dy * dy <= disc.radius * disc.radius;
+}
+
+inline bool disc_overlaps_oriented_box(const Disc& disc, const ShapeView<2>& box) {
+  const double* record = box.record.data();
+  const double dx = disc.x - record[0], dy = disc.y - record[1];
+  const double u = beyond(dx * record[4] + dy * record[5], record[2]);
+  const double v = beyond(dx * record[6] + dy * record[7], record[3]);
+  return u * u + v * v <= disc.radius * disc.radius;
+}
+
+// How far a point is from a box, below 0 inside; and which way it lies from the nearest place of the surface.
+inline double distance_from_box(const Vec<2>& at, const Corners& box, Vec<2>* outward) {
+  Vec<2> outside;
+  for (std::size_t axis = 0; axis < 2; ++axis)
+    outside[axis] = at[axis] < box.lower[axis]   ? at[axis] - box.lower[axis]
+                    : at[axis] > box.upper[axis] ? at[axis] - box.upper[axis]
+                                                 : 0;
+  if (outside[0] != 0 || outside[1] != 0) {
+    const double distance =
+        outside[0] == 0 || outside[1] == 0 ? std::abs(outside[0] + outside[1]) : std::hypot(outside[0], outside[1]);
+    *outward = {outside[0] / distance, outside[1] / distance};
+    return distance;
+  }
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const double below = at[axis] - box.lower[axis], above = box.upper[axis] - at[axis];
+    const double inside = below < above ? below : above;
+    if (inside < least) {
+      least = inside;
+      *outward = {0, 0};
+      (*outward)[axis] = below < above ? -1 : 1;
+    }
+  }
+  return -least;
+}
+
+// A box of either kind; the normal is from the disc to the box.
+inline double disc_box_distance(const Disc& disc, const ShapeView<2>& box, Vec<2>* normal) {
+  const double* record = box.record.data();
+  Vec<2> outward;
+  if (box.kind == ShapeKind::kBox) {
+    const double distance = distance_from_box({disc.x, disc.y}, Corners(box), &outward);
+    *normal = {-outward[0], -outward[1]};
+    return distance - disc.radius;
+  }
+  const double dx = disc.x - record[0], dy = disc.y - record[1];
+  const Corners own({-record[2], -record[3]}, {record[2], record[3]});
+  const double distance =
+      distance_from_box({dx * record[4] + dy * record[5], dx * record[6] + dy * record[7]}, own, &outward);
+  *normal = {-outward[0] * record[4] - outward[1] * record[6], -outward[0] * record[5] - outward[1] * record[7]};
+  return distance - disc.radius;
+}
+
+// Precondition: they overlap. One point, midway between the two surfaces.
+inline Contact<2> disc_box_contact(const Disc& disc, const ShapeView<2>& box) {
+  Contact<2> result;
+  const double distance = disc_box_distance(disc, box, &result.normal);
+  result.depth = distance < 0 ? -distance : 0;
+  result.count = 1;
+  const double forward = disc.radius - result.depth / 2;
+  result.points[0] = {disc.x + forward * result.normal[0], disc.y + forward * result.normal[1]};
+  return result;
+}
+
+inline bool is_any_box(const ShapeView<2>& shape) {
+  return shape.kind == ShapeKind::kBox || shape.kind == ShapeKind::kOrientedBox;
+}
+
+// A box of either kind: its middle, and half its sides along their directions.
+struct TurnedBox {
+  double x, y;
+  double half_u, half_v;
+  double ux = 1, uy = 0, vx = 0, vy = 1;
+
+  explicit TurnedBox(const ShapeView<2>& box) {
+    const double* record = box.record.data();
+    if (box.kind == ShapeKind::kBox) {
+      half_u = (record[2] - record[0]) / 2;
+      half_v = (record[3] - record[1]) / 2;
+      x = record[0] + half_u;
+      y = record[1] + half_v;
+      return;
+    }
+    x = record[0];
+    y = record[1];
+    half_u = record[2];
+    half_v = record[3];
+    ux = record[4];
+    uy = record[5];
+    vx = record[6];
+    vy = record[7];
+  }
+
+  // Whether there is a gap along one of its directions.
+  bool is_apart(const TurnedBox& other) const {
+    const double dx = other.x - x, dy = other.y - y;
+    const auto reach = [&](double nx, double ny) {
+      return std::abs(nx * other.ux + ny * other.uy) * other.half_u +
+             std::abs(nx * other.vx + ny * other.vy) * other.half_v;
+    };
+    return std::abs(dx * ux + dy * uy) > half_u + reach(ux, uy) || std::abs(dx * vx + dy * vy) > half_v + reach(vx, vy);
+  }
+};
+
+inline bool turned_boxes_overlap(const TurnedBox& a, const TurnedBox& b) { return !a.is_apart(b) && !b.is_apart(a); }
+
+// The gap between two boxes along each axis, negative where they overlap, and whether b is the one above.
+struct AxisGaps {
+  Vec<2> gap;
+  std::array<bool, 2> above;
+
+  AxisGaps(const Corners& a, const Corners& b) {
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const double up = b.lower[axis] - a.upper[axis], down = a.lower[axis] - b.upper[axis];
+      above[axis] = up >= down;
+      gap[axis] = above[axis] ? up : down;
+    }
+  }
+  double signed_gap(std::size_t axis) const { return above[axis] ? gap[axis] : -gap[axis]; }
+  std::size_t widest() const { return gap[1] > gap[0] ? 1 : 0; }
+};
+
+inline double box_distance(const Corners& a, const Corners& b, Vec<2>* normal) {
+  const AxisGaps gaps(a, b);
+  if (gaps.gap[0] > 0 && gaps.gap[1] > 0) {
+    const double between = std::hypot(gaps.gap[0], gaps.gap[1]);
+    *normal = {gaps.signed_gap(0) / between, gaps.signed_gap(1) / between};
+    return between;
+  }
+  const std::size_t axis = gaps.widest();
+  *normal = {0, 0};
+  (*normal)[axis] = gaps.above[axis] ? 1 : -1;
+  return gaps.gap[axis];
+}
+
+// Precondition: they overlap. Two points where the faces have a length in common.
+inline Contact<2> box_contact(const Corners& a, const Corners& b) {
+  const AxisGaps gaps(a, b);
+  const std::size_t axis = gaps.widest(), along = 1 - axis;
+  const bool above = gaps.above[axis];
+  Contact<2> result;
+  result.normal[axis] = above ? 1 : -1;
+  result.depth = -gaps.gap[axis];
+  const double at = above ? (a.upper[axis] + b.lower[axis]) / 2 : (a.lower[axis] + b.upper[axis]) / 2;
+  const double from = a.lower[along] > b.lower[along] ? a.lower[along] : b.lower[along];
+  const double to = a.upper[along] < b.upper[along] ? a.upper[along] : b.upper[along];
+  result.count = from < to ? 2 : 1;
+  for (std::size_t k = 0; k < result.count; ++k) {
+    result.points[k][axis] = at;
+    result.points[k][along] = k == 0 ? from : to;
+  }
+  return result;
+}
+
+// The first t >= 0 at which a ray is in a box, by the interval of t in which it is between each pair of sides.
+inline double ray_meets_box(const Corners& box, const Vec<2>& origin, const Vec<2>& direction, Vec<2>* normal) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  double first = 0, last = kNever;
+  std::size_t entered = 2;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const double speed = direction[axis];
+    if (speed == 0) {
+      if (origin[axis] < box.lower[axis] || origin[axis] > box.upper[axis]) return kNever;
+      continue;
+    }
+    double in = (box.lower[axis] - origin[axis]) / speed, out = (box.upper[axis] - origin[axis]) / speed;
+    if (speed < 0) std::swap(in, out);
+    if (in > first || (entered == 2 && in == 0)) {  // 0 where a quotient is too small to be written
+      first = in;
+      entered = axis;
+    }
+    last = out < last ? out : last;
+  }
+  if (first > last || entered == 2) return kNever;  // starting inside is for the caller to notice
+  *normal = {0, 0};
+  (*normal)[entered] = direction[entered] > 0 ? -1 : 1;
+  return first;
+}
+
+// ---- Closed forms for segments and capsules: overlap with each other and with a disc ----
+
+// A segment and all within some radius of it.
+struct Straight {
+  double x, y, end_x, end_y;
+  double radius;
+
+  explicit Straight(const ShapeView<2>& shape)
+      : x(shape.record[0]),
+        y(shape.record[1]),
+        end_x(shape.record[2]),
+        end_y(shape.record[3]),
+        radius(shape.kind == ShapeKind::kCapsule ? shape.record[4] : 0) {}
+
+  // Which side of the line a point lies on, by the sign.
+  double side(double px, double py) const { return (px - x) * (end_y - y) - (py - y) * (end_x - x); }
+
+  double squared_distance(double px, double py) const {
+    const double dx = end_x - x, dy = end_y - y;
+    const double along = (px - x) * dx + (py - y) * dy, squared_length = dx * dx + dy * dy;
+    if (along > 0 && along < squared_length) {
+      const double aside = side(px, py);
+      return aside / squared_length * aside;
+    }
+    const double to_x = px - (along > 0 ? end_x : x), to_y = py - (along > 0 ? end_y : y);
+    return to_x * to_x + to_y * to_y;
+  }
+};
+
+inline bool is_straight(const ShapeView<2>& shape) {
+  return shape.kind == ShapeKind::kSegment || shape.kind == ShapeKind::kCapsule;
+}
+
+inline bool disc_overlaps_straight(const Disc& disc, const Straight& other) {
+  const double reach = disc.radius + other.radius;
+  return other.squared_distance(disc.x, disc.y) <= reach * reach;
+}
+
+// Whether each has its ends on both sides of the other. On one line, sides are decided by rounding, so their boxes must
+// meet as well.
+inline bool straights_cross(const Straight& a, const Straight& b) {
+  const auto straddles = [](const Straight& p, const Straight& q) {
+    const double begin = p.side(q.x, q.y), end = p.side(q.end_x, q.end_y);
+    return (begin > 0 && end < 0) || (begin < 0 && end > 0);
+  };
+  const auto meet = [](double from, double to, double other_from, double other_to) {
+    return (from < to ? from : to) <= (other_from > other_to ? other_from : other_to) &&
+           (other_from < other_to ? other_from : other_to) <= (from > to ? from : to);
+  };
+  return straddles(a, b) && straddles(b, a) && meet(a.x, a.end_x, b.x, b.end_x) && meet(a.y, a.end_y, b.y, b.end_y);
+}
+
+inline bool straights_overlap(const Straight& a, const Straight& b) {
+  const double reach = a.radius + b.radius, squared_reach = reach * reach;
+  return a.squared_distance(b.x, b.y) <= squared_reach || a.squared_distance(b.end_x, b.end_y) <= squared_reach ||
+         b.squared_distance(a.x, a.y) <= squared_reach || b.squared_distance(a.end_x, a.end_y) <= squared_reach ||
+         straights_cross(a, b);
+}
+
+// ---- Contact of two rounded polygons: one point, or two where edges face each other ----
+
+// Corners lie on one line with an edge if they are as near to it as this, relative to the largest coordinate.
+inline constexpr double kFlat = 1e-14;
+
+// An edge's own axes: places along it, gaps in front of it.
+struct EdgeFrame {
+  double x, y;
+  Vec<2> along, normal;
+
+  // `towards`: the edge's normal, or against it for an edge that stands for the one that leads back.
+  EdgeFrame(const Edge& edge, const Vec<2>& towards) : x(edge.x), y(edge.y), normal(towards) {
+    const double length = std::sqrt(edge.squared_length());
+    along = {edge.dx / length, edge.dy / length};
+  }
+  double place(double px, double py) const { return (px - x) * along[0] + (py - y) * along[1]; }
+  double gap(double px, double py) const { return (px - x) * normal[0] + (py - y) * normal[1]; }
+  Vec<2> at(double place, double gap) const {
+    return {x + place * along[0] + gap * normal[0], y + place * along[1] + gap * normal[1]};
+  }
+};
+
+// The places of those corners whose gap, times `sign`, is least but for rounding. More than one corner of a polygon may
+// lie on the line of an edge.
+struct Stretch {
+  double from = kInfinity, to = -kInfinity;
+  double gap = kInfinity;
+  std::size_t corner = 0;
+
+  Stretch(const Rounded& polygon, const EdgeFrame& frame, double sign, double flat) {
+    for (std::size_t k = 0; k < polygon.count; ++k) {
+      const double at = sign * frame.gap(polygon.x(k), polygon.y(k));
+      if (at < gap) {
+        gap = at;
+        corner = k;
+      }
+    }
+    for (std::size_t k = 0; k < polygon.count; ++k) {
+      if (sign * frame.gap(polygon.x(k), polygon.y(k)) > gap + flat) continue;
+      const double place = frame.place(polygon.x(k), polygon.y(k));
+      from = place < from ? place : from;
+      to = place > to ? place : to;
+    }
+  }
+};
+
+// The corner next to `corner` towards which the boundary rises least in front of the edge.
+inline std::size_t flattest_neighbour(const Rounded& polygon, std::size_t corner, const EdgeFrame& frame) {
+  std::size_t flattest = corner;
+  double least = kInfinity;
+  for (const bool forward : {false, true}) {
+    std::size_t next = corner;
+    double dx = 0, dy = 0;
+    // Past corners that coincide with this one.
+    for (std::size_t step = 1; step < polygon.count && dx == 0 && dy == 0; ++step) {
+      next = forward ? polygon.after(next) : polygon.before(next);
+      dx = polygon.x(next) - polygon.x(corner);
+      dy = polygon.y(next) - polygon.y(corner);
+    }
+    const double length = std::sqrt(dx * dx + dy * dy);
+    if (length == 0) continue;
+    const double slope = (dx * frame.normal[0] + dy * frame.normal[1]) / length;
+    if (slope < least) {
+      least = slope;
+      flattest = next;
+    }
+  }
+  return flattest;
+}
+
+inline double clamped(double value, double low, double high) { return value < low ? low : value > high ? high : value; }
+
+// An edge of `polygon`, that looks `towards` the other.
+inline void touch_along_edge(const Rounded& polygon, std::size_t k, const Vec<2>& towards, const Rounded& other,
+                             Contact<2>& contact) {
+  const EdgeFrame frame(Edge(polygon, k), towards);
+  const double flat = kFlat * (magnitude(polygon) + magnitude(other));
+  const Stretch own(polygon, frame, -1, flat), facing(other, frame, 1, flat);
+  // Midway between the two surfaces, where a point of the other's core is at some gap.
+  const auto add = [&](double place, double gap) {
+    contact.points[contact.count++] = frame.at(place, (gap + polygon.radius - other.radius) / 2);
+  };
+  const double first = clamped(facing.from, own.from, own.to);
+  if (facing.to - facing.from > flat) {
+    const double second = clamped(facing.to, own.from, own.to);
+    add(first, facing.gap);
+    if (second - first > flat) add(second, facing.gap);
+    return;
+  }
+  add(first, facing.gap);
+  const std::size_t next = flattest_neighbour(other, facing.corner, frame);
+  const double place = frame.place(other.x(next), other.y(next)), gap = frame.gap(other.x(next), other.y(next));
+  const double second = clamped(place, own.from, own.to);
+  if (std::abs(second - first) <= flat) return;
+  const double second_gap = facing.gap + (second - first) / (place - first) * (gap - facing.gap);
+  if (second_gap <= polygon.radius + other.radius) add(second, second_gap);
+}
+
+// Corners that face each other so nearly as an edge does that the two do not differ are taken for an edge: what stands
+// on another's end rests on two points, whatever rounding makes of it.
+inline Separation with_edge_preferred(const Separation& apart, const Rounded& a, const Rounded& b) {
+  constexpr double kSame = 1 - 1e-12;
+  Separation best;
+  if (a.count > 1) raise_by_edges(a, b, true, best);
+  if (b.count > 1) raise_by_edges(b, a, false, best);
+  return best.distance > 0 && best.distance >= kSame * apart.distance ? best : apart;
+}
+
+// Precondition: they overlap.
+inline Contact<2> contact(const Rounded& a, const Rounded& b) {
+  const double reach = a.radius + b.radius;
+  Separation found = separation(a, b);
+  const bool with_disc = a.count == 1 || b.count == 1;
+  if (found.feature == Feature::kCorners && found.distance > 0 && !with_disc) found = with_edge_preferred(found, a, b);
+  Contact<2> result;
+  result.normal = found.normal;
+  result.depth = found.distance < reach ? reach - found.distance : 0;
+  if (with_disc) {
+    // On the way from the disc's centre to the other shape: half the depth back from its surface.
+    const Rounded& disc = b.count == 1 ? b : a;
+    const double forward = (b.count == 1 ? -1 : 1) * (disc.radius - result.depth / 2);
+    result.count = 1;
+    result.points[0] = {disc.x(0) + forward * found.normal[0], disc.y(0) + forward * found.normal[1]};
+    return result;
+  }
+  switch (found.feature) {
+    case Feature::kEdgeOfFirst: touch_along_edge(a, found.first, found.normal, b, result); break;
+    case Feature::kEdgeOfSecond:
+      touch_along_edge(b, found.second, {-found.normal[0], -found.normal[1]}, a, result);
+      break;
+    case Feature::kCorners: {
+      const double back = (found.distance + b.radius - a.radius) / 2;
+      const double x = b.x(found.second), y = b.y(found.second);
+      result.points[result.count++] = {x - back * found.normal[0], y - back * found.normal[1]};
+      break;
+    }
+  }
+  return result;
+}
+
+// ---- Time of impact: when a moving rounded polygon first touches another; a ray is a moving point ----
+//
+// Relative to the moving polygon this is a ray against the Minkowski difference, again a rounded polygon. It is solved
+// directly, without time steps or iterations, so no speed is too high:
+// 1. Does the ray's line meet the difference at all? It does if the difference has points on both sides of the line.
+// 2. Along the normal of every edge, when does the gap close? The ray does not enter before the latest of these times,
+//    at which it enters the polygon with the same edges but sharp corners.
+// 3. There it is at an edge, and done, or in front of a rounded corner. Then it either meets the disc of that corner,
+// or
+//    passes the corner without a hit, which step 1 has ruled out.
+
+struct Approach {
+  Vec<2> motion;
+  double squared_speed, speed;  // of the motion: its length
+  double reach;                 // sum of the radii
+  double time;                  // they cannot have touched before
+  Vec<2> normal;                // of what decides that, from the moving one to the other
+  bool parting = false;
+};
+
+// An edge at a smaller angle than this to the motion, in radians, is slid along and not run into.
+inline constexpr double kSliding = 1e-15;
+
+// `sign` is 1 if the polygon is the one that moves, -1 if it is the other. Gaps and what closes them are both times the
+// length of the edge, so that times are quotients of numbers that a lattice keeps exact.
+inline void approach_edges(const Rounded& polygon, const Rounded& other, double sign, Approach& approach) {
+  for (std::size_t k = 0; k < polygon.count; ++k) {
+    const Edge edge(polygon, k);
+    const double length = std::sqrt(edge.squared_length());
+    if (length == 0) continue;
+    const double closing = sign * (edge.dy * approach.motion[0] - edge.dx * approach.motion[1]);
+    const bool is_ahead = closing > kSliding * length * approach.speed;
+    double gap = least_outside(edge, other) - approach.reach * length;
+    if (is_ahead ? !(gap > approach.time * closing) : !(closing <= 0 && gap > 0)) continue;
+    gap -= overhang(edge, polygon);
+    if (is_ahead) {
+      if (gap > approach.time * closing) {
+        approach.time = gap / closing;
+        const Vec<2> outward = edge.normal(length);
+        approach.normal = {sign * outward[0], sign * outward[1]};
+      }
+    } else if (gap > 0) {
+      approach.parting = true;
+      return;
+    }
+  }
+}
+
+// Least and most of the products with `axis` of corners of b less corners of a.
+struct Range {
+  double least, most;
+};
+
+inline Range range_along(const Rounded& a, const Rounded& b, const Vec<2>& axis) {
+  // From one of the corners, so that coordinates far from the origin cancel before they are multiplied.
+  const double x = a.x(0), y = a.y(0);
+  const auto range = [&](const Rounded& polygon) {
+    Range found{kInfinity, -kInfinity};
+    for (std::size_t k = 0; k < polygon.count; ++k) {
+      const double at = axis[0] * (polygon.x(k) - x) + axis[1] * (polygon.y(k) - y);
+      found.least = at < found.least ? at : found.least;
+      found.most = at > found.most ? at : found.most;
+    }
+    return found;
+  };
+  const Range of_a = range(a), of_b = range(b);
+  return {of_b.least - of_a.most, of_b.most - of_a.least};
+}
+
+// When a corner that moves is on the disc around another. It does meet it, but for rounding.
+inline double time_of_corners(const Rounded& a, const Rounded& b, const Closest& closest, Approach& approach) {
+  const double dx = b.x(closest.second) - a.x(closest.first), dy = b.y(closest.second) - a.y(closest.first);
+  const Vec<2>& m = approach.motion;
+  const double middle = m[0] * dx + m[1] * dy;
+  if (middle < 0) return kInfinity;  // it moves away
+  const double aside = m[0] * dy - m[1] * dx;
+  const double inside = approach.reach * approach.reach * approach.squared_speed - aside * aside;
+  const double met = (middle - std::sqrt(inside > 0 ? inside : 0)) / approach.squared_speed;
+  const double time = met > approach.time ? met : approach.time;
+  const double nx = dx - time * m[0], ny = dy - time * m[1];
+  const double length = std::sqrt(nx * nx + ny * ny);
+  if (length > 0) approach.normal = {nx / length, ny / length};
+  return time;
+}
+
+// The first t >= 0 at which `a`, moved by t * motion, touches `b`; infinity if it never does. The normal, from a to b
+// when they touch, is left alone then. Precondition: they do not overlap.
+inline double first_touch(const Rounded& a, const Vec<2>& motion, const Rounded& b, Vec<2>* normal) {
+  // A motion of about 1, whatever the speed: a power of two changes none of its digits.
+  int exponent = 0;
+  std::frexp(std::abs(motion[0]) > std::abs(motion[1]) ? motion[0] : motion[1], &exponent);
+  const Vec<2> m{std::ldexp(motion[0], -exponent), std::ldexp(motion[1], -exponent)};
+  const double squared_speed = m[0] * m[0] + m[1] * m[1];
+  if (squared_speed == 0) return kInfinity;
+  const double speed = std::sqrt(squared_speed), reach = a.radius + b.radius;
+  const Range sides = range_along(a, b, {-m[1], m[0]});
+  // Where it passes: all of the other on one side, and farther off than the radii. Squares are exact on a lattice.
+  const double aside = sides.least > 0 ? sides.least : sides.most < 0 ? sides.most : 0;
+  if (aside * aside > reach * reach * squared_speed) return kInfinity;
+  const Range ahead = range_along(a, b, m);
+  if (ahead.most < -reach * speed) return kInfinity;
+  const double nearest = ahead.least - reach * speed;
+  Approach approach{.motion = m,
+                    .squared_speed = squared_speed,
+                    .speed = speed,
+                    .reach = reach,
+                    .time = nearest > 0 ? nearest / squared_speed : 0,
+                    .normal = {m[0] / speed, m[1] / speed}};
+  if (a.count > 1) approach_edges(a, b, 1, approach);
+  if (b.count > 1 && !approach.parting) approach_edges(b, a, -1, approach);
+  if (approach.parting) return kInfinity;
+  if (reach > 0) {
+    const Closest closest = closest_features(a, b, {approach.time * m[0], approach.time * m[1]});
+    if (closest.feature == Feature::kCorners) {
+      approach.time = time_of_corners(a, b, closest, approach);
+      if (approach.time == kInfinity) return kInfinity;
+    }
+  }
+  *normal = approach.normal;
+  return std::ldexp(approach.time, -exponent);
+}
+
+}  // namespace broadphase::narrow_2d
 
 namespace broadphase {
+
+// ---- The queries ----
 
 namespace narrow_2d {
 

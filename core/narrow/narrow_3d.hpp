@@ -1,14 +1,1243 @@
-// The narrow phase in space: what two placed shapes have to do with each other, for all kinds but hulls and meshes.
+// The narrow phase in 3-d: overlap, signed distance, contact, raycast and time of impact of two placed shapes of any
+// type but hulls and meshes.
 //
-// Shapes are closed: those that touch overlap. The answer does not depend on which comes first, bit for bit: pairs are
-// put in one order, and the normal is turned round if that was not the order asked for.
+// Shapes are closed: shapes that touch overlap. Results do not depend on the order of the two shapes, bit for bit:
+// a pair is put into a canonical order first, and the normal is negated if that swapped the shapes.
 #pragma once
 
-#include "narrow/narrow_3d_boxes.hpp"
-#include "narrow/narrow_3d_contact.hpp"
-#include "narrow/narrow_3d_parts.hpp"
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <type_traits>
+
+#include "shapes/shape.hpp"
+
+namespace broadphase::solid {
+
+// ---- Vectors ----
+
+using Vec3 = Vec<3>;
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// What is computed of coordinates is known to about this, relative to them.
+inline constexpr double kRounding = 4e-16;
+
+constexpr Vec3 operator+(const Vec3& a, const Vec3& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
+constexpr Vec3 operator-(const Vec3& a, const Vec3& b) { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
+constexpr Vec3 operator-(const Vec3& a) { return {-a[0], -a[1], -a[2]}; }
+constexpr Vec3 operator*(const Vec3& a, double s) { return {a[0] * s, a[1] * s, a[2] * s}; }
+
+constexpr double dot(const Vec3& a, const Vec3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+constexpr double squared(const Vec3& a) { return dot(a, a); }
+constexpr Vec3 cross(const Vec3& a, const Vec3& b) {
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
+constexpr bool is_zero(const Vec3& a) { return a[0] == 0 && a[1] == 0 && a[2] == 0; }
+constexpr double clamped(double value, double lower, double upper) {
+  return value < lower ? lower : value > upper ? upper : value;
+}
+
+inline Vec3 unit(const Vec3& a) { return a * (1 / std::sqrt(squared(a))); }
+
+// What of `a` is perpendicular to `along`. Of a vector nearly along it, most digits of the first difference are lost,
+// and what is left is not perpendicular: the second pass makes it so.
+constexpr Vec3 without(const Vec3& a, const Vec3& along, double squared_along) {
+  const Vec3 once = a - along * (dot(a, along) / squared_along);
+  return once - along * (dot(once, along) / squared_along);
+}
+
+// A unit vector perpendicular to `a`, which is not zero: always the same one.
+inline Vec3 perpendicular(const Vec3& a) {
+  const double x = std::fabs(a[0]), y = std::fabs(a[1]), z = std::fabs(a[2]);
+  const Vec3 least = x <= y && x <= z ? Vec3{1, 0, 0} : y <= z ? Vec3{0, 1, 0} : Vec3{0, 0, 1};
+  return unit(cross(a, least));
+}
+
+// The square of the sine of an angle, a thousandth: below it, a product of two vectors has lost so many digits that it
+// must be mended.
+inline constexpr double kNearlyParallel = 1e-6;
+
+// Perpendicular to both, also where they are nearly parallel; zero where they are parallel but for rounding.
+inline Vec3 across(const Vec3& e, const Vec3& f) {
+  const Vec3 normal = cross(e, f);
+  const double ee = squared(e), limit = ee * squared(f), nn = squared(normal);
+  if (nn > kNearlyParallel * limit) return normal;
+  if (!(nn > 1e-24 * limit)) return {};
+  return normal - e * (dot(normal, e) / ee);
+}
+
+// ---- Cores: every shape but a compound is a convex core and a radius around it ----
+//
+// A ball is a point with a radius, a capsule a segment with a radius. Coordinates are relative to a point of one of the
+// shapes, so no precision is lost far from the origin. A triangle with collinear corners is read as a segment, a
+// segment of length 0 as a point.
+
+struct PointCore {
+  static constexpr int kRank = 0;
+  Vec3 at;
+};
+
+struct SegmentCore {
+  static constexpr int kRank = 1;
+  Vec3 begin, end;
+  Vec3 edge;  // from begin to end, never zero
+};
+
+struct TriangleCore {
+  static constexpr int kRank = 2;
+  std::array<Vec3, 3> corners;
+  std::array<Vec3, 3> edges;  // the k-th from corner k to the next
+  Vec3 normal;                // of any length, never zero
+};
+
+struct BoxCore {
+  static constexpr int kRank = 3;
+  Vec3 centre, half;
+  std::array<Vec3, 3> axes;
+};
+
+// The least and the greatest of the products with a vector.
+struct Interval {
+  double lower, upper;
+};
+
+inline Interval project(const PointCore& a, const Vec3& n) {
+  const double at = dot(a.at, n);
+  return {at, at};
+}
+inline Interval project(const SegmentCore& a, const Vec3& n) {
+  const double x = dot(a.begin, n), y = dot(a.end, n);
+  return x < y ? Interval{x, y} : Interval{y, x};
+}
+inline Interval project(const TriangleCore& a, const Vec3& n) {
+  const double x = dot(a.corners[0], n), y = dot(a.corners[1], n), z = dot(a.corners[2], n);
+  const double least = x < y ? x : y, most = x < y ? y : x;
+  return {least < z ? least : z, most > z ? most : z};
+}
+inline Interval project(const BoxCore& a, const Vec3& n) {
+  const double at = dot(a.centre, n);
+  const double reach = a.half[0] * std::fabs(dot(a.axes[0], n)) + a.half[1] * std::fabs(dot(a.axes[1], n)) +
+                       a.half[2] * std::fabs(dot(a.axes[2], n));
+  return {at - reach, at + reach};
+}
+
+inline PointCore moved(const PointCore& a, const Vec3& by) { return {a.at + by}; }
+inline SegmentCore moved(const SegmentCore& a, const Vec3& by) { return {a.begin + by, a.end + by, a.edge}; }
+inline TriangleCore moved(const TriangleCore& a, const Vec3& by) {
+  return {{a.corners[0] + by, a.corners[1] + by, a.corners[2] + by}, a.edges, a.normal};
+}
+inline BoxCore moved(const BoxCore& a, const Vec3& by) { return {a.centre + by, a.half, a.axes}; }
+
+inline std::array<Vec3, 1> corners_of(const PointCore& a) { return {a.at}; }
+inline std::array<Vec3, 2> corners_of(const SegmentCore& a) { return {a.begin, a.end}; }
+inline const std::array<Vec3, 3>& corners_of(const TriangleCore& a) { return a.corners; }
+inline std::array<Vec3, 8> corners_of(const BoxCore& a) {
+  const Vec3 x = a.axes[0] * a.half[0], y = a.axes[1] * a.half[1], z = a.axes[2] * a.half[2];
+  const Vec3 low = a.centre - z, high = a.centre + z;
+  return {low - y - x, low - y + x, low + y - x, low + y + x, high - y - x, high - y + x, high + y - x, high + y + x};
+}
+
+// The directions of the edges.
+inline std::array<Vec3, 1> edges_of(const SegmentCore& a) { return {a.edge}; }
+inline const std::array<Vec3, 3>& edges_of(const TriangleCore& a) { return a.edges; }
+inline const std::array<Vec3, 3>& edges_of(const BoxCore& a) { return a.axes; }
+
+// The largest number in it, for what rounding may amount to.
+inline double magnitude(const Vec3& a) {
+  const double x = std::fabs(a[0]), y = std::fabs(a[1]), z = std::fabs(a[2]);
+  const double xy = x > y ? x : y;
+  return xy > z ? xy : z;
+}
+inline double magnitude(const BoxCore& a) { return magnitude(a.centre) + a.half[0] + a.half[1] + a.half[2]; }
+template <class Core>
+double magnitude(const Core& a) {
+  double most = 0;
+  for (const Vec3& corner : corners_of(a)) {
+    const double size = magnitude(corner);
+    most = size > most ? size : most;
+  }
+  return most;
+}
+
+// The place that coordinates are to be relative to.
+inline Vec3 place_of(const ShapeView<3>& shape) {
+  const auto& r = shape.record;
+  if (shape.kind != ShapeKind::kBox) return {r[0], r[1], r[2]};
+  return {0.5 * (r[0] + r[3]), 0.5 * (r[1] + r[4]), 0.5 * (r[2] + r[5])};
+}
+
+inline Vec3 vector_at(std::span<const double> record, std::size_t at) {
+  return {record[at], record[at + 1], record[at + 2]};
+}
+
+// Perpendicular to the triangle's plane. Of the three products of two edges, that of the shorter two has the least
+// error; of a needle it is not yet perpendicular to the longest edge, and made so.
+inline Vec3 normal_of(const std::array<Vec3, 3>& edges) {
+  const std::array<double, 3> lengths = {squared(edges[0]), squared(edges[1]), squared(edges[2])};
+  const std::size_t longest =
+      lengths[0] >= lengths[1] ? (lengths[0] >= lengths[2] ? 0 : 2) : (lengths[1] >= lengths[2] ? 1 : 2);
+  const std::size_t next = (longest + 1) % 3, last = (longest + 2) % 3;
+  const Vec3 normal = cross(edges[next], edges[last]);
+  if (squared(normal) > kNearlyParallel * lengths[next] * lengths[longest] || lengths[longest] == 0) return normal;
+  return normal - edges[longest] * (dot(normal, edges[longest]) / lengths[longest]);
+}
+
+template <class Visit>
+auto with_segment(const Vec3& begin, const Vec3& end, const Vec3& origin, double radius, Visit&& visit) {
+  const Vec3 edge = end - begin;
+  if (squared(edge) > 0) return visit(SegmentCore{begin - origin, end - origin, edge}, radius);
+  return visit(PointCore{begin - origin}, radius);
+}
+
+template <class Visit>
+auto with_triangle(const std::array<Vec3, 3>& corners, const Vec3& origin, Visit&& visit) {
+  const std::array<Vec3, 3> edges = {corners[1] - corners[0], corners[2] - corners[1], corners[0] - corners[2]};
+  const Vec3 normal = normal_of(edges);
+  if (squared(normal) > 0)
+    return visit(TriangleCore{{corners[0] - origin, corners[1] - origin, corners[2] - origin}, edges, normal}, 0.0);
+  std::size_t longest = 0;
+  for (std::size_t k = 1; k < 3; ++k)
+    if (squared(edges[k]) > squared(edges[longest])) longest = k;
+  return with_segment(corners[longest], corners[(longest + 1) % 3], origin, 0.0, visit);
+}
+
+// Calls `visit(core, radius)`. The shape is no compound, hull or mesh.
+template <class Visit>
+auto with_core(const ShapeView<3>& shape, const Vec3& origin, Visit&& visit) {
+  const auto& r = shape.record;
+  switch (shape.kind) {
+    case ShapeKind::kBall: return visit(PointCore{vector_at(r, 0) - origin}, r[3]);
+    case ShapeKind::kSegment: return with_segment(vector_at(r, 0), vector_at(r, 3), origin, 0.0, visit);
+    case ShapeKind::kCapsule: return with_segment(vector_at(r, 0), vector_at(r, 3), origin, r[6], visit);
+    case ShapeKind::kBox: {
+      const Vec3 half = (vector_at(r, 3) - vector_at(r, 0)) * 0.5;
+      return visit(BoxCore{place_of(shape) - origin, half, {Vec3{1, 0, 0}, Vec3{0, 1, 0}, Vec3{0, 0, 1}}}, 0.0);
+    }
+    case ShapeKind::kOrientedBox:
+      return visit(
+          BoxCore{vector_at(r, 0) - origin, vector_at(r, 3), {vector_at(r, 6), vector_at(r, 9), vector_at(r, 12)}},
+          0.0);
+    case ShapeKind::kTriangle: return with_triangle({vector_at(r, 0), vector_at(r, 3), vector_at(r, 6)}, origin, visit);
+    default: return visit(PointCore{vector_at(r, 0) - origin}, 0.0);
+  }
+}
+
+// Calls `visit(first, second, radius, turned)` with the cores in the order of their ranks, the sum of their radii, and
+// whether they changed places for it.
+template <class Visit>
+auto with_cores(const ShapeView<3>& a, const ShapeView<3>& b, Visit&& visit) {
+  const Vec3 origin = place_of(a);
+  return with_core(a, origin, [&](const auto& first, double first_radius) {
+    return with_core(b, origin, [&](const auto& second, double second_radius) {
+      using First = std::decay_t<decltype(first)>;
+      using Second = std::decay_t<decltype(second)>;
+      if constexpr (First::kRank <= Second::kRank)
+        return visit(first, second, first_radius, second_radius, false);
+      else
+        return visit(second, first, second_radius, first_radius, true);
+    });
+  });
+}
+
+// ---- Separating axes ----
+//
+// Two convex polytopes are disjoint exactly if they are separated along the normal of a face of their Minkowski
+// difference, and the minimum translation that separates them is along such a normal, too. These normals are the face
+// normals of either, and the cross products of an edge of each. Flat shapes also need the normals of their edges within
+// their plane, as if they were prisms of height 0. More axes than needed do no harm.
+//
+// S. Gottschalk, M. C. Lin, D. Manocha, "OBBTree: A Hierarchical Structure for Rapid Interference Detection", SIGGRAPH
+// 1996, doi:10.1145/237170.237244.
+
+// Each calls `visit(axis, is_edge)` with axes of any length, none of it zero, until it returns false; false if it did.
+// Faces come first: where several answers are equally good, the first is given.
+template <class A, class B, class Visit>
+bool for_each_cross_axis(const A& a, const B& b, Visit&& visit) {
+  for (const Vec3& e : edges_of(a))
+    for (const Vec3& f : edges_of(b)) {
+      const Vec3 axis = across(e, f);
+      if (!is_zero(axis) && !visit(axis, true)) return false;
+    }
+  return true;
+}
+
+template <class Visit>
+bool for_each_face_axis(const BoxCore& a, Visit&& visit) {
+  return visit(a.axes[0], false) && visit(a.axes[1], false) && visit(a.axes[2], false);
+}
+template <class Visit>
+bool for_each_face_axis(const TriangleCore& a, Visit&& visit) {
+  return visit(a.normal, false);
+}
+template <class Visit>
+bool for_each_side_axis(const TriangleCore& a, Visit&& visit) {
+  for (const Vec3& edge : a.edges)
+    if (!visit(cross(a.normal, edge), true)) return false;
+  return true;
+}
+
+template <class Visit>
+bool for_each_axis(const PointCore&, const TriangleCore& b, Visit&& visit) {
+  return for_each_face_axis(b, visit) && for_each_side_axis(b, visit);
+}
+template <class Visit>
+bool for_each_axis(const PointCore&, const BoxCore& b, Visit&& visit) {
+  return for_each_face_axis(b, visit);
+}
+// Of a point and a segment, and of two segments, these do not tell whether they are apart: their distance does. They
+// are for things that touch: there, one of these is a normal.
+template <class Visit>
+bool for_each_axis(const PointCore&, const SegmentCore& b, Visit&& visit) {
+  return visit(perpendicular(b.edge), true);
+}
+template <class Visit>
+bool for_each_axis(const SegmentCore& a, const SegmentCore& b, Visit&& visit) {
+  const Vec3 axis = across(a.edge, b.edge);
+  if (is_zero(axis)) return visit(perpendicular(a.edge), true);
+  return visit(axis, true) && visit(cross(axis, a.edge), true) && visit(cross(axis, b.edge), true);
+}
+template <class Visit>
+bool for_each_axis(const SegmentCore& a, const TriangleCore& b, Visit&& visit) {
+  if (!for_each_face_axis(b, visit) || !for_each_side_axis(b, visit)) return false;
+  const Vec3 side = across(b.normal, a.edge);
+  if (!is_zero(side) && !visit(side, true)) return false;
+  return for_each_cross_axis(a, b, visit);
+}
+template <class Visit>
+bool for_each_axis(const SegmentCore& a, const BoxCore& b, Visit&& visit) {
+  return for_each_face_axis(b, visit) && for_each_cross_axis(a, b, visit);
+}
+template <class Visit>
+bool for_each_axis(const TriangleCore& a, const TriangleCore& b, Visit&& visit) {
+  return for_each_face_axis(a, visit) && for_each_face_axis(b, visit) && for_each_side_axis(a, visit) &&
+         for_each_side_axis(b, visit) && for_each_cross_axis(a, b, visit);
+}
+template <class Visit>
+bool for_each_axis(const TriangleCore& a, const BoxCore& b, Visit&& visit) {
+  return for_each_face_axis(a, visit) && for_each_face_axis(b, visit) && for_each_cross_axis(a, b, visit);
+}
+template <class Visit>
+bool for_each_axis(const BoxCore& a, const BoxCore& b, Visit&& visit) {
+  return for_each_face_axis(a, visit) && for_each_face_axis(b, visit) && for_each_cross_axis(a, b, visit);
+}
+
+// Whether the axes alone tell if two cores overlap.
+template <class A, class B>
+inline constexpr bool kAxesTell = B::kRank >= TriangleCore::kRank;
+
+// The way from one core to the other: `distance` between them, or minus the least translation that takes them apart;
+// along `normal`, a unit vector from the first to the second.
+struct Gap {
+  double distance;
+  Vec3 normal;
+};
+
+// The gap between two intervals, the greater of the two ways to look at it; below zero if they overlap.
+inline double gap_between(const Interval& a, const Interval& b, bool& backwards) {
+  const double onwards = b.lower - a.upper, back = a.lower - b.upper;
+  backwards = back > onwards;
+  return backwards ? back : onwards;
+}
+
+// The greatest gap along any of the axes. Up to what rounding may amount to, a face is preferred to two edges, for
+// things touch there at more than one point.
+template <class A, class B>
+Gap widest_gap(const A& a, const B& b) {
+  constexpr double kBias = 4e-15;
+  const double bias = kBias * (magnitude(a) + magnitude(b));
+  Gap widest{-kNever, {1, 0, 0}};
+  for_each_axis(a, b, [&](const Vec3& axis, bool is_edge) {
+    bool backwards = false;
+    const double scale = 1 / std::sqrt(squared(axis));
+    const double gap = gap_between(project(a, axis), project(b, axis), backwards) * scale;
+    if (gap > widest.distance + (is_edge ? bias : 0)) widest = {gap, axis * (backwards ? -scale : scale)};
+    return true;
+  });
+  return widest;
+}
+
+// ---- Nearest points of two disjoint cores, by closed forms of their features ----
+//
+// Which features are nearest is decided by signs of products without a division, and distances are quotients of two
+// products: on small integers nothing is rounded before the last operation.
+//
+// C. Ericson, "Real-Time Collision Detection", Morgan Kaufmann 2005, chapter 5.
+
+// `between` leads from the nearest point of the first to that of the second, but for its length: of it the direction is
+// meant, which is precise also where the distance is next to nothing. It is zero where there is none.
+struct Nearest {
+  double squared;  // the distance
+  Vec3 between;
+};
+
+inline void keep_nearer(Nearest& best, const Nearest& other) {
+  if (other.squared < best.squared) best = other;
+}
+inline Nearest turned(const Nearest& near) { return {near.squared, -near.between}; }
+
+inline Nearest nearest(const PointCore& a, const PointCore& b) {
+  const Vec3 between = b.at - a.at;
+  return {squared(between), between};
+}
+
+inline Nearest nearest_on_edge(const Vec3& point, const Vec3& begin, const Vec3& end, const Vec3& edge) {
+  const Vec3 from = begin - point;
+  const double length = squared(edge), at = -dot(from, edge);
+  if (at <= 0) return {squared(from), from};
+  if (at >= length) {
+    const Vec3 to = end - point;
+    return {squared(to), to};
+  }
+  return {squared(cross(from, edge)) / length, without(from, edge, length)};
+}
+inline Nearest nearest(const PointCore& a, const SegmentCore& b) {
+  return nearest_on_edge(a.at, b.begin, b.end, b.edge);
+}
+
+inline Nearest nearest(const PointCore& a, const TriangleCore& b) {
+  Nearest best{kNever, {}};
+  bool inside = true;
+  for (std::size_t k = 0; k < 3; ++k) {
+    // Outside, the nearest edge is one that the point is beyond.
+    if (dot(cross(b.normal, b.edges[k]), a.at - b.corners[k]) >= 0) continue;
+    inside = false;
+    keep_nearer(best, nearest_on_edge(a.at, b.corners[k], b.corners[(k + 1) % 3], b.edges[k]));
+  }
+  if (!inside) return best;
+  const double height = dot(b.normal, a.at - b.corners[0]);
+  return {height * height / squared(b.normal), b.normal * (height > 0 ? -1.0 : height < 0 ? 1.0 : 0.0)};
+}
+
+inline Nearest nearest(const PointCore& a, const BoxCore& b) {
+  const Vec3 from = a.at - b.centre;
+  Nearest result{0, {}};
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double at = dot(b.axes[k], from);
+    const double outside = at - clamped(at, -b.half[k], b.half[k]);
+    result.squared += outside * outside;
+    result.between = result.between - b.axes[k] * outside;
+  }
+  return result;
+}
+
+// Two edges where they pass each other: nearer than they are at their ends only if the perpendicular to both meets
+// both. `normal` is across(e, f).
+inline Nearest nearest_crossing(const SegmentCore& a, const SegmentCore& b, const Vec3& normal) {
+  const Vec3 from = b.begin - a.begin;
+  const double nn = squared(normal), ee = squared(a.edge), ff = squared(b.edge);
+  const double s = dot(cross(from, b.edge), normal), t = dot(cross(from, a.edge), normal);
+  const double height = dot(from, normal);
+  if (nn > kNearlyParallel * ee * ff) {
+    if (s < 0 || s > nn || t < 0 || t > nn) return {kNever, {}};
+    return {height * height / nn, normal * (height > 0 ? 1.0 : height < 0 ? -1.0 : 0.0)};
+  }
+  // Nearly parallel: where they pass is known badly, but any two points of them are a bound, and these are next to the
+  // nearest.
+  const Vec3 x = a.begin + a.edge * clamped(s / nn, 0, 1);
+  const Vec3 y = b.begin + b.edge * clamped(dot(x - b.begin, b.edge) / ff, 0, 1);
+  const Vec3 nearer = a.begin + a.edge * clamped(dot(y - a.begin, a.edge) / ee, 0, 1);
+  const Vec3 between = y - nearer;
+  const bool is_tiny = squared(between) <= 1e-20 * (ee + ff);
+  return {squared(between), is_tiny ? normal * (height < 0 ? -1.0 : 1.0) : between};
+}
+
+// Where two lines pass each other within both segments, nothing is nearer; else an end of one is at the nearest place.
+inline Nearest nearest(const SegmentCore& a, const SegmentCore& b) {
+  Nearest best{kNever, {}};
+  if (const Vec3 normal = across(a.edge, b.edge); !is_zero(normal)) {
+    best = nearest_crossing(a, b, normal);
+    const bool are_skew = squared(normal) > kNearlyParallel * squared(a.edge) * squared(b.edge);
+    if (are_skew && best.squared < kNever) return best;
+  }
+  for (const Vec3& end : corners_of(a)) keep_nearer(best, nearest(PointCore{end}, b));
+  for (const Vec3& end : corners_of(b)) keep_nearer(best, turned(nearest(PointCore{end}, a)));
+  return best;
+}
+
+// The edges of a core in its k-th direction that may be its outermost along `axis`.
+template <class Visit>
+void for_each_outermost_edge(const SegmentCore& a, std::size_t, const Vec3&, Visit&& visit) {
+  visit(a);
+}
+template <class Visit>
+void for_each_outermost_edge(const TriangleCore& a, std::size_t k, const Vec3&, Visit&& visit) {
+  visit(SegmentCore{a.corners[k], a.corners[(k + 1) % 3], a.edges[k]});
+}
+template <class Visit>
+void for_each_outermost_edge(const BoxCore& a, std::size_t k, const Vec3& axis, Visit&& visit) {
+  // Of the four parallel edges, it is one; two or all four where a face is perpendicular to the axis but for rounding.
+  constexpr double kEven = 1e-9;
+  const std::size_t i = (k + 1) % 3, j = (k + 2) % 3;
+  const double along_i = dot(axis, a.axes[i]), along_j = dot(axis, a.axes[j]);
+  const double even = kEven * std::sqrt(squared(axis));
+  const Vec3 edge = a.axes[k] * (2 * a.half[k]);
+  for (const double side_i : {-1.0, 1.0}) {
+    if (side_i * along_i < -even) continue;
+    for (const double side_j : {-1.0, 1.0}) {
+      if (side_j * along_j < -even) continue;
+      const Vec3 middle = a.centre + a.axes[i] * (side_i * a.half[i]) + a.axes[j] * (side_j * a.half[j]);
+      visit(SegmentCore{middle - edge * 0.5, middle + edge * 0.5, edge});
+    }
+  }
+}
+
+inline std::size_t edge_directions(const SegmentCore&) { return 1; }
+inline std::size_t edge_directions(const TriangleCore&) { return 3; }
+inline std::size_t edge_directions(const BoxCore&) { return 3; }
+
+// Calls visit(nearest) for edges that pass each other. Where those are the nearest, the cores are apart along the
+// perpendicular to both, and the edges are the outermost along it: so most need not be looked at. Nor are those of
+// which it is plain that the square of their distance is not less than `limit`, which is read anew each time.
+template <class A, class B, class Visit>
+void for_each_near_edges(const A& a, const B& b, const double& limit, Visit&& visit) {
+  // Two that hardly are apart may be so along another axis only, by rounding.
+  const double slack = 1e-14 * (magnitude(a) + magnitude(b));
+  for (std::size_t i = 0; i < edge_directions(a); ++i)
+    for (std::size_t j = 0; j < edge_directions(b); ++j) {
+      const Vec3 axis = across(edges_of(a)[i], edges_of(b)[j]);
+      if (is_zero(axis)) continue;
+      bool backwards = false;
+      const double gap = gap_between(project(a, axis), project(b, axis), backwards);
+      if (gap <= 0 ? gap * gap > slack * slack * squared(axis) : gap * gap >= limit * squared(axis)) continue;
+      const Vec3 onwards = backwards ? -axis : axis;
+      for_each_outermost_edge(a, i, onwards, [&](const SegmentCore& e) {
+        for_each_outermost_edge(b, j, -onwards, [&](const SegmentCore& f) {
+          // Of a box without width along an edge, the edge is a point, and its corners have been looked at.
+          const Vec3 normal = across(e.edge, f.edge);
+          if (!is_zero(normal)) visit(nearest_crossing(e, f, normal));
+        });
+      });
+    }
+}
+
+// Calls visit(nearest) for features of which some are the nearest. Precondition: apart, or without volume both.
+template <class A, class B, class Visit>
+void for_each_near(const A& a, const B& b, const double& limit, Visit&& visit) {
+  for (const Vec3& corner : corners_of(a)) visit(nearest(PointCore{corner}, b));
+  for (const Vec3& corner : corners_of(b)) visit(turned(nearest(PointCore{corner}, a)));
+  for_each_near_edges(a, b, limit, visit);
+}
+
+template <class A, class B>
+Nearest nearest(const A& a, const B& b) {
+  Nearest best{kNever, {}};
+  for_each_near(a, b, best.squared, [&](const Nearest& near) { keep_nearer(best, near); });
+  return best;
+}
+
+// ---- Signed distance and overlap of two cores with radii ----
+
+// The gap between two cores. Two points at the same place are apart along the x axis.
+inline Gap gap_of(const PointCore& a, const PointCore& b) {
+  const Vec3 between = b.at - a.at;
+  const double distance = std::sqrt(squared(between));
+  return distance > 0 ? Gap{distance, between * (1 / distance)} : Gap{0, {1, 0, 0}};
+}
+
+// Takes the direction between the nearest points if the gap along it is wider. It is at most their distance, along any
+// direction; along the right one it is their distance.
+template <class A, class B>
+void keep_wider(Gap& widest, const A& a, const B& b, const Vec3& between) {
+  const double length = squared(between);
+  if (!(length > 0)) return;
+  const Vec3 normal = between * (1 / std::sqrt(length));
+  const double along = project(b, normal).lower - project(a, normal).upper;
+  if (along > widest.distance) widest = {along, normal};
+}
+
+template <class A, class B>
+Gap gap_of(const A& a, const B& b) {
+  Gap widest = widest_gap(a, b);
+  if (kAxesTell<A, B> && widest.distance <= 0) return widest;
+  const Nearest near = nearest(a, b);
+  const bool is_bound = kAxesTell<A, B> && widest.distance * widest.distance > near.squared;
+  const double distance = is_bound ? widest.distance : std::sqrt(near.squared);
+  // Where two things nearly touch, that direction may be nothing but rounding, and one of the axes is better.
+  keep_wider(widest, a, b, near.between);
+  if constexpr (A::kRank > PointCore::kRank) {
+    // Where edges are nearly parallel, several features are equally near but for rounding, and their directions differ
+    // by much more.
+    const double slack = 16 * kRounding * (magnitude(a) + magnitude(b));
+    if (widest.distance < distance - slack) {
+      const double limit = (distance + slack) * (distance + slack);
+      for_each_near(a, b, limit, [&](const Nearest& other) {
+        if (other.squared <= limit) keep_wider(widest, a, b, other.between);
+      });
+    }
+  }
+  return {distance, widest.normal};
+}
+
+// Whether two cores are at most `radius` apart.
+template <class A, class B>
+bool within(const A& a, const B& b, double radius) {
+  if constexpr (!kAxesTell<A, B> || A::kRank == PointCore::kRank) {
+    return nearest(a, b).squared <= radius * radius;
+  } else {
+    if (radius > 0)
+      for (const Vec3& corner : corners_of(a))
+        if (nearest(PointCore{corner}, b).squared <= radius * radius) return true;
+    bool apart = false;
+    const bool near = for_each_axis(a, b, [&](const Vec3& axis, bool) {
+      bool backwards = false;
+      const double gap = gap_between(project(a, axis), project(b, axis), backwards);
+      if (!(gap > 0)) return true;
+      apart = true;
+      return radius > 0 && gap * gap <= radius * radius * squared(axis);
+    });
+    return near && (!apart || nearest(a, b).squared <= radius * radius);
+  }
+}
+
+// Two boxes, by the fifteen axes: numbers of the second in the frame of the first, and the first that parts them ends
+// it.
+inline bool within(const BoxCore& a, const BoxCore& b, double) {
+  const Vec3 between = b.centre - a.centre;
+  std::array<Vec3, 3> turn, size;  // [i][j]: axis j of the second along axis i of the first, and how much of it
+  Vec3 from;
+  for (std::size_t i = 0; i < 3; ++i) {
+    from[i] = dot(between, a.axes[i]);
+    for (std::size_t j = 0; j < 3; ++j) {
+      turn[i][j] = dot(a.axes[i], b.axes[j]);
+      size[i][j] = std::fabs(turn[i][j]);
+    }
+    if (std::fabs(from[i]) > a.half[i] + dot(b.half, size[i])) return false;
+  }
+  for (std::size_t j = 0; j < 3; ++j) {
+    const double reach = a.half[0] * size[0][j] + a.half[1] * size[1][j] + a.half[2] * size[2][j];
+    if (std::fabs(dot(between, b.axes[j])) > reach + b.half[j]) return false;
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t next = (i + 1) % 3, last = (i + 2) % 3;
+    for (std::size_t j = 0; j < 3; ++j) {
+      const std::size_t after = (j + 1) % 3, before = (j + 2) % 3;
+      if (turn[next][j] * turn[next][j] + turn[last][j] * turn[last][j] < kNearlyParallel) {
+        // Edges nearly parallel: their product must be made perpendicular to them, or is none at all.
+        const Vec3 axis = across(a.axes[i], b.axes[j]);
+        bool backwards = false;
+        if (!is_zero(axis) && gap_between(project(a, axis), project(b, axis), backwards) > 0) return false;
+        continue;
+      }
+      const double gap = std::fabs(from[last] * turn[next][j] - from[next] * turn[last][j]);
+      const double reach = a.half[next] * size[last][j] + a.half[last] * size[next][j] +
+                           b.half[after] * size[i][before] + b.half[before] * size[i][after];
+      if (gap > reach) return false;
+    }
+  }
+  return true;
+}
+
+// ---- Time of impact of a moving core: a ray against the Minkowski difference, rounded by the sum of the radii ----
+//
+// The difference of two polytopes is an intersection of slabs, one per separating axis: the ray is inside between the
+// last entry and the first exit. Against a ball or a capsule it is a quadratic equation. For all others the distance
+// along the motion is a convex function of time, so Newton's method never steps beyond the first contact.
+//
+// G. van den Bergen, "Ray Casting against General Convex Objects with Application to Continuous Collision Detection",
+// 2004.
+
+// The time is `kNever` where the two never touch; the normal leads from the first, which moves, to the second.
+struct Impact {
+  double time = kNever;
+  Vec3 normal{};
+};
+
+inline Impact turned(const Impact& impact) { return {impact.time, -impact.normal}; }
+inline void keep_first(Impact& best, const Impact& other) {
+  if (other.time < best.time) best = other;
+}
+
+// A ray clipped by slabs. Each is taken as it is, and once more as wide as rounding may make it: what passes through
+// where two faces meet is not lost between them.
+class SlabClip {
+ public:
+  explicit SlabClip(const Vec3& motion) : motion_(motion), still_(1e-16 * std::sqrt(squared(motion))) {}
+
+  // Inside while lower <= speed * time <= upper; `normal` is a unit vector. False: never.
+  bool clip(double lower, double upper, const Vec3& normal, double error) {
+    const double speed = dot(motion_, normal);
+    if (std::fabs(speed) <= still_) return lower <= error && upper >= -error;
+    const double entry = speed > 0 ? lower : upper, exit = speed > 0 ? upper : lower;
+    const double inverse = 1 / speed, slack = error * std::fabs(inverse);
+    if (entry * inverse > entry_) {
+      entry_ = entry * inverse;
+      normal_ = speed > 0 ? normal : -normal;
+    }
+    if (entry * inverse - slack > wide_entry_) wide_entry_ = entry * inverse - slack;
+    if (exit * inverse + slack < wide_exit_) wide_exit_ = exit * inverse + slack;
+    return wide_exit_ >= 0 && wide_entry_ <= wide_exit_;
+  }
+
+  // The entry, if all slabs were met; `scale`: the size of things.
+  Impact entry(double scale) const {
+    // Grazing a face, it may be late by much more than rounding, at next to no distance.
+    const bool is_sharp = (entry_ - wide_entry_) * std::sqrt(squared(motion_)) <= 1e-9 * scale;
+    const double time = is_sharp && entry_ <= wide_exit_ ? entry_ : wide_entry_;
+    return {time > 0 ? time : 0, normal_};
+  }
+
+ private:
+  Vec3 motion_;
+  double still_;
+  double entry_ = -kNever, wide_entry_ = -kNever, wide_exit_ = kNever;
+  Vec3 normal_{};
+};
+
+// Where the first moves into the slabs of their separating axes, widened by `radius`.
+template <class A, class B>
+Impact cast_on_axes(const A& a, const Vec3& motion, const B& b, double radius) {
+  SlabClip slabs(motion);
+  const double size = magnitude(a) + magnitude(b) + radius, error = 2 * kRounding * size;
+  const bool met = for_each_axis(a, b, [&](const Vec3& axis, bool) {
+    const double scale = 1 / std::sqrt(squared(axis));
+    const Interval at = project(a, axis), to = project(b, axis);
+    return slabs.clip((to.lower - at.upper) * scale - radius, (to.upper - at.lower) * scale + radius, axis * scale,
+                      error);
+  });
+  if (!met || is_zero(motion)) return {};
+  return slabs.entry(size);
+}
+
+// A moving point that starts outside the ball.
+inline Impact cast(const PointCore& a, const Vec3& motion, const PointCore& b, double radius) {
+  const Vec3 to = b.at - a.at;
+  const double speed = squared(motion), toward = dot(to, motion);
+  if (!(speed > 0) || toward < 0) return {};
+  const double distance = std::sqrt(squared(to)), reach = radius + kRounding * distance;
+  const double aside = squared(cross(to, motion)) / speed;
+  if (aside > reach * reach) return {};
+  const double deep = radius * radius - aside;
+  const double half = std::sqrt(deep > 0 ? deep * speed : 0);
+  // The lesser root, as the product of both over the greater: nothing is lost where it is near 0.
+  const double greater = toward + half;
+  const double time = greater > 0 ? (distance - radius) * (distance + radius) / greater : 0;
+  const Vec3 normal = to - motion * time;
+  // Of what is next to no ball, it is nothing but rounding.
+  const bool is_point = std::sqrt(squared(normal)) <= 8 * kRounding * distance;
+  return {time > 0 ? time : 0, unit(is_point ? motion : normal)};
+}
+
+// A moving point that starts outside the capsule: against the cylinder, as a ball seen along its edge, and its ends.
+inline Impact cast(const PointCore& a, const Vec3& motion, const SegmentCore& b, double radius) {
+  const double length = squared(b.edge);
+  const Vec3 to = b.begin - a.at;
+  const Vec3 aside = without(motion, b.edge, length);
+  Impact first{};
+  if (squared(aside) > 1e-30 * squared(motion)) {
+    const Impact side = cast(PointCore{}, aside, PointCore{without(to, b.edge, length)}, radius);
+    if (side.time < kNever) {
+      const double at = dot(motion * side.time - to, b.edge);
+      if (at >= 0 && at <= length) first = side;
+    }
+  }
+  keep_first(first, cast(a, motion, PointCore{b.begin}, radius));
+  keep_first(first, cast(a, motion, PointCore{b.end}, radius));
+  return first;
+}
+
+// Newton's method on the distance, from a time that is not too late. `gap_at(way)` is the gap when the first has gone
+// that way, and `size` that of things. Precondition: they do not overlap at time 0.
+template <class GapAt>
+Impact cast_by_steps(GapAt&& gap_at, const Vec3& motion, double radius, double size, Impact impact) {
+  // Where a ball grazes, the steps only halve the rest: after so many, none is left.
+  constexpr int kMostSteps = 200;
+  const double fastest = std::sqrt(squared(motion));
+  for (int step = 0; step < kMostSteps; ++step) {
+    const Gap gap = gap_at(motion * impact.time);
+    const double left = gap.distance - radius, speed = dot(gap.normal, motion);
+    const bool touches = left <= 2 * kRounding * (size + fastest * impact.time);
+    if (!touches && !(speed > 0)) return {};
+    if (!is_zero(gap.normal)) impact.normal = gap.normal;
+    if (touches) {
+      if (left > 0 && speed > 1e-3 * fastest) impact.time += left / speed;
+      return impact;
+    }
+    const double next = impact.time + left / speed;
+    if (!(next < kNever) || next == impact.time) return next < kNever ? impact : Impact{};
+    impact.time = next;
+  }
+  return impact;
+}
+
+// When the first core, moving by `motion` in a unit of time, is within `radius` of the second. Precondition: it is not
+// at time 0.
+template <class A, class B>
+Impact cast(const A& a, const Vec3& motion, const B& b, double radius) {
+  const Impact slabs = cast_on_axes(a, motion, b, radius);
+  if (slabs.time == kNever || (kAxesTell<A, B> && radius == 0)) return slabs;
+  const double size = magnitude(a) + magnitude(b) + radius;
+  return cast_by_steps([&](const Vec3& way) { return gap_of(moved(a, way), b); }, motion, radius, size, slabs);
+}
+
+// ---- Axis-aligned boxes: closed forms on their corners, because they are frequent ----
+
+// A record is lower[3], upper[3].
+inline bool boxes_overlap(std::span<const double> a, std::span<const double> b) {
+  return (a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5]);
+}
+
+// The square of the distance of a point from a box given by its corners.
+inline double squared_distance_to_box(std::span<const double> point, std::span<const double> box) {
+  double sum = 0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double below = box[k] - point[k], above = point[k] - box[k + 3];
+    const double farther = below > above ? below : above, outside = farther > 0 ? farther : 0;
+    sum += outside * outside;
+  }
+  return sum;
+}
+
+// From a point to the nearest of such a box.
+inline Vec3 to_box(std::span<const double> point, std::span<const double> box) {
+  Vec3 way;
+  for (std::size_t k = 0; k < 3; ++k)
+    way[k] = point[k] < box[k] ? box[k] - point[k] : point[k] > box[k + 3] ? box[k + 3] - point[k] : 0;
+  return way;
+}
+
+// Two boxes given by their corners: the fifteen axes of turned ones are three.
+inline Gap gap_of_boxes(std::span<const double> a, std::span<const double> b) {
+  Gap widest{-kNever, {}};
+  Vec3 way{};
+  double sum = 0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double onwards = b[k] - a[k + 3], back = a[k] - b[k + 3];
+    const double gap = onwards >= back ? onwards : back;
+    if (gap > 0) {
+      way[k] = onwards >= back ? gap : -gap;
+      sum += gap * gap;
+    }
+    if (gap > widest.distance) {
+      widest = {gap, {}};
+      widest.normal[k] = onwards >= back ? 1 : -1;
+    }
+  }
+  const double distance = std::sqrt(sum);
+  return distance > 0 ? Gap{distance, way * (1 / distance)} : widest;
+}
+
+// Where two that overlap touch: at the corners of what their faces have in common, midway between those.
+inline void put_points_of_boxes(std::span<const double> a, std::span<const double> b, Contact<3>& contact) {
+  std::size_t axis = 0;
+  for (std::size_t k = 1; k < 3; ++k)
+    if (std::fabs(contact.normal[k]) > std::fabs(contact.normal[axis])) axis = k;
+  const std::size_t i = (axis + 1) % 3, j = (axis + 2) % 3;
+  const bool is_onwards = contact.normal[axis] > 0;
+  Vec3 lower, upper;
+  for (std::size_t k = 0; k < 3; ++k) {
+    lower[k] = a[k] > b[k] ? a[k] : b[k];
+    upper[k] = a[k + 3] < b[k + 3] ? a[k + 3] : b[k + 3];
+  }
+  lower[axis] = is_onwards ? 0.5 * (a[axis + 3] + b[axis]) : 0.5 * (a[axis] + b[axis + 3]);
+  // Of what is flat, there are two corners, or one.
+  for (std::size_t x = 0; x < (lower[i] < upper[i] ? 2u : 1u); ++x)
+    for (std::size_t y = 0; y < (lower[j] < upper[j] ? 2u : 1u); ++y) {
+      Vec3& point = contact.points[contact.count++];
+      point[axis] = lower[axis];
+      point[i] = x == 0 ? lower[i] : upper[i];
+      point[j] = y == 0 ? lower[j] : upper[j];
+    }
+}
+
+// When a moving box, or a ball, meets a box.
+inline Impact cast_to_box(std::span<const double> lower, std::span<const double> upper, const Vec3& motion,
+                          std::span<const double> box, double radius) {
+  SlabClip slabs(motion);
+  double size = radius;
+  for (std::size_t k = 0; k < 3; ++k) {
+    Vec3 axis{};
+    axis[k] = 1;
+    const double ends = std::fabs(lower[k]) + std::fabs(upper[k]) + std::fabs(box[k]) + std::fabs(box[k + 3]);
+    const double error = kRounding * (ends + radius);
+    if (!slabs.clip(box[k] - upper[k] - radius, box[k + 3] - lower[k] + radius, axis, error)) return {};
+    size += ends;
+  }
+  return is_zero(motion) ? Impact{} : slabs.entry(size);
+}
+inline Impact cast_box(std::span<const double> a, const Vec3& motion, std::span<const double> b) {
+  return cast_to_box(a.first(3), a.subspan(3), motion, b, 0);
+}
+inline Impact cast_ball(std::span<const double> centre, double radius, const Vec3& motion, std::span<const double> b) {
+  const Impact slabs = cast_to_box(centre, centre, motion, b, radius);
+  if (slabs.time == kNever || radius == 0) return slabs;
+  const double size = magnitude(vector_at(centre, 0)) + magnitude(vector_at(b, 0)) + magnitude(vector_at(b, 3));
+  const auto gap_at = [&](const Vec3& way) {
+    const Vec3 at = vector_at(centre, 0) + way, to = to_box(at, b);
+    const double distance = std::sqrt(squared(to));
+    return Gap{distance, distance > 0 ? to * (1 / distance) : Vec3{}};
+  };
+  return cast_by_steps(gap_at, motion, radius, size, slabs);
+}
+
+// ---- Contact features: faces, edges and corners of cores, and clipping one by another ----
+
+// A face, an edge or a corner of a core. Four corners cut by four planes are eight at most.
+struct Feature {
+  static constexpr std::size_t kMostCorners = 8;
+  std::size_t count = 0;
+  std::array<Vec3, kMostCorners> corners{};
+  Vec3 normal{};  // of a face: a unit vector out of it
+
+  void add(const Vec3& corner) {
+    if (count < kMostCorners) corners[count++] = corner;
+  }
+};
+
+// Directions this close are taken for one: 1 - cosine, and cosine of what is perpendicular.
+inline constexpr double kSameDirection = 5e-7, kPerpendicular = 1e-3;
+
+inline Feature face_of(const BoxCore& a, std::size_t k, double side) {
+  const std::size_t i = (k + 1) % 3, j = (k + 2) % 3;
+  const Vec3 middle = a.centre + a.axes[k] * (side * a.half[k]);
+  const Vec3 x = a.axes[i] * a.half[i], y = a.axes[j] * a.half[j];
+  return {4, {middle - x - y, middle + x - y, middle + x + y, middle - x + y}, a.axes[k] * side};
+}
+
+// A face this narrow, relative to its length, is an edge: rounding hides which of its sides is inside.
+inline constexpr double kNarrow = 1e-9;
+
+// The face whose normal is `n`, a unit vector: of no corners if there is none.
+inline Feature face_along(const SegmentCore&, const Vec3&) { return {}; }
+inline Feature face_along(const TriangleCore& a, const Vec3& n) {
+  const Vec3 normal = unit(a.normal);
+  const double along = dot(normal, n);
+  if (std::fabs(along) < 1 - kSameDirection) return {};
+  const double size = magnitude(a);
+  if (squared(a.normal) <= kNarrow * kNarrow * size * size * size * size) return {};
+  return {3, {a.corners[0], a.corners[1], a.corners[2]}, along > 0 ? normal : -normal};
+}
+inline Feature face_along(const BoxCore& a, const Vec3& n) {
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double along = dot(a.axes[k], n);
+    if (std::fabs(along) < 1 - kSameDirection) continue;
+    const double narrow = kNarrow * magnitude(a);
+    if (a.half[(k + 1) % 3] <= narrow || a.half[(k + 2) % 3] <= narrow) return {};
+    return face_of(a, k, along > 0 ? 1 : -1);
+  }
+  return {};
+}
+
+// What looks most along `n`: a face of what has any.
+inline Feature facing(const SegmentCore& a, const Vec3&) { return {2, {a.begin, a.end}, {}}; }
+inline Feature facing(const TriangleCore& a, const Vec3&) {
+  return {3, {a.corners[0], a.corners[1], a.corners[2]}, {}};
+}
+inline Feature facing(const BoxCore& a, const Vec3& n) {
+  std::size_t most = 0;
+  for (std::size_t k = 1; k < 3; ++k)
+    if (std::fabs(dot(a.axes[k], n)) > std::fabs(dot(a.axes[most], n))) most = k;
+  return face_of(a, most, dot(a.axes[most], n) > 0 ? 1 : -1);
+}
+
+// Of edges that may be the outermost along a direction, the one that falls back the least; of those that fall back
+// equally little but for rounding, as all edges of a needle do, the longest.
+struct OutermostEdge {
+  double size;  // of the core
+  double drop = kNever, length = 0;
+
+  // Whether this is the best so far: `fall`, at most, from the outermost corner to either end.
+  bool take(double fall, double extent) {
+    const double even = kNarrow * size;
+    if (fall > kPerpendicular * extent || fall > drop + even || (fall >= drop - even && extent <= length)) return false;
+    drop = fall;
+    length = extent;
+    return true;
+  }
+};
+
+// The outermost edge along `n`, if one is perpendicular to it, or else the outermost corner.
+inline Feature outermost(const SegmentCore& a, const Vec3& n) {
+  const double along = dot(a.edge, n);
+  if (std::fabs(along) <= kPerpendicular * std::sqrt(squared(a.edge))) return {2, {a.begin, a.end}, {}};
+  return {1, {along > 0 ? a.end : a.begin}, {}};
+}
+inline Feature outermost(const TriangleCore& a, const Vec3& n) {
+  const std::array<double, 3> along = {dot(a.corners[0], n), dot(a.corners[1], n), dot(a.corners[2], n)};
+  std::size_t top = 0;
+  for (std::size_t k = 1; k < 3; ++k)
+    if (along[k] > along[top]) top = k;
+  OutermostEdge edge{magnitude(a)};
+  Feature best{1, {a.corners[top]}, {}};
+  for (std::size_t k = 0; k < 3; ++k) {
+    const std::size_t next = (k + 1) % 3;
+    const double lower = along[k] < along[next] ? along[k] : along[next];
+    if (edge.take(along[top] - lower, std::sqrt(squared(a.edges[k])))) best = {2, {a.corners[k], a.corners[next]}, {}};
+  }
+  return best;
+}
+inline Feature outermost(const BoxCore& a, const Vec3& n) {
+  OutermostEdge edge{magnitude(a)};
+  std::size_t best = 3;
+  Vec3 corner = a.centre;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double along = dot(a.axes[k], n), extent = 2 * a.half[k];
+    corner = corner + a.axes[k] * (along > 0 ? a.half[k] : -a.half[k]);
+    if (edge.take(std::fabs(along) * extent, extent)) best = k;
+  }
+  if (best == 3) return {1, {corner}, {}};
+  const double side = dot(a.axes[best], n) > 0 ? -2 : 2;
+  return {2, {corner, corner + a.axes[best] * (side * a.half[best])}, {}};
+}
+
+// What of a feature lies on the inner side of a plane: where dot(normal, x) <= limit. A corner no more than `slack`
+// beyond it is kept where it is.
+inline Feature cut(const Feature& feature, const Vec3& normal, double limit, double slack) {
+  Feature result{};
+  const std::size_t n = feature.count;
+  for (std::size_t k = 0; k < n; ++k) {
+    const Vec3& here = feature.corners[k];
+    const Vec3& next = feature.corners[(k + 1) % n];
+    const double at = dot(normal, here) - limit, then = dot(normal, next) - limit;
+    if (at <= slack) result.add(here);
+    // An edge alone is not closed: it goes there and does not come back.
+    const bool is_way_back = n == 2 && k == 1;
+    if (!is_way_back && ((at < 0 && then > slack) || (at > slack && then < 0)))
+      result.add(here + (next - here) * (at / (at - then)));
+  }
+  return result;
+}
+
+// What of a feature lies between the sides of a face; those may be listed either way round.
+inline Feature cut_by_sides(Feature feature, const Feature& face, double slack) {
+  const Vec3 middle = (face.corners[0] + face.corners[face.count / 2]) * 0.5;
+  for (std::size_t k = 0; k < face.count; ++k) {
+    const Vec3& corner = face.corners[k];
+    const Vec3 side = cross(face.normal, face.corners[(k + 1) % face.count] - corner);
+    const double length = squared(side);
+    if (!(length > 0)) continue;
+    // A triangle's middle of two corners is on one side: the third corner tells for that one.
+    const Vec3& inner = face.count == 3 ? face.corners[(k + 2) % 3] : middle;
+    const Vec3 outward = side * ((dot(side, inner - corner) > 0 ? -1.0 : 1.0) / std::sqrt(length));
+    feature = cut(feature, outward, dot(outward, corner), slack);
+  }
+  return feature;
+}
+
+// ---- Contact points of two overlapping cores: up to four ----
+
+// Points at which two cores may touch, with how deep they lie. Those within `same` of each other are one.
+struct Touching {
+  double same;
+  std::size_t count = 0;
+  std::array<Vec3, Feature::kMostCorners> points{};
+  std::array<double, Feature::kMostCorners> depths{};
+
+  void add(const Vec3& point, double depth) {
+    for (std::size_t k = 0; k < count; ++k)
+      if (squared(points[k] - point) <= same * same) {
+        if (depth > depths[k]) {
+          points[k] = point;
+          depths[k] = depth;
+        }
+        return;
+      }
+    if (count == Feature::kMostCorners) return;
+    points[count] = point;
+    depths[count++] = depth;
+  }
+};
+
+// What counts as nothing, relative to the size of things.
+inline constexpr double kSlack = 1e-12;
+
+// Moves to the front, of those from `from` on, the one that `value` likes most.
+template <class Value>
+void pull_best(Touching& touching, std::size_t from, Value&& value) {
+  std::size_t best = from;
+  for (std::size_t k = from + 1; k < touching.count; ++k)
+    if (value(k) > value(best)) best = k;
+  const Vec3 point = touching.points[best];
+  const double depth = touching.depths[best];
+  touching.points[best] = touching.points[from];
+  touching.depths[best] = touching.depths[from];
+  touching.points[from] = point;
+  touching.depths[from] = depth;
+}
+
+// The deepest point comes first; then those that span the most: the farthest from it, the farthest from the line of
+// both, and the farthest from that triangle, on its other side.
+inline void put_points(Touching touching, const Vec3& normal, Contact<3>& contact) {
+  const auto& at = touching.points;
+  if (touching.count > 0) pull_best(touching, 0, [&](std::size_t k) { return touching.depths[k]; });
+  if (touching.count > 4) {
+    pull_best(touching, 1, [&](std::size_t k) { return squared(at[k] - at[0]); });
+    const auto area = [&](std::size_t i, std::size_t j, std::size_t k) {
+      return dot(normal, cross(at[j] - at[i], at[k] - at[i]));
+    };
+    pull_best(touching, 2, [&](std::size_t k) { return std::fabs(area(0, 1, k)); });
+    const double side = area(0, 1, 2) < 0 ? -1 : 1;
+    pull_best(touching, 3, [&](std::size_t k) {
+      const double ab = -side * area(0, 1, k), bc = -side * area(1, 2, k), ca = -side * area(2, 0, k);
+      const double most = ab > bc ? ab : bc;
+      return most > ca ? most : ca;
+    });
+    touching.count = 4;
+  }
+  contact.count = touching.count;
+  for (std::size_t k = 0; k < touching.count; ++k) contact.points[k] = at[k];
+}
+
+// The points of a feature that lie below a face, moved midway between the two surfaces. `normal` leads out of the
+// face, nearly as its own does, and is what depths are measured along; the radii are those of the face's side and of
+// the feature's.
+inline Touching below_face(const Feature& face, const Feature& feature, const Vec3& normal, double face_radius,
+                           double radius, double size) {
+  const double slack = size * kSlack;
+  Touching touching{slack};
+  const Feature inside = cut_by_sides(feature, face, slack);
+  const double slope = 1 / dot(face.normal, normal);
+  for (std::size_t k = 0; k < inside.count; ++k) {
+    const double gap = dot(face.normal, inside.corners[k] - face.corners[0]) * slope;
+    const double depth = face_radius + radius - gap;
+    if (depth < -slack) continue;
+    touching.add(inside.corners[k] + normal * (0.5 * (face_radius - radius - gap)), depth);
+  }
+  return touching;
+}
+
+// Two edges or corners: the nearest points of both, or, of edges that are nearly parallel, the ends of where they are
+// side by side.
+inline Touching between_edges(const Feature& a, const Feature& b, const Vec3& normal, double first_radius,
+                              double second_radius, double size) {
+  const double slack = size * kSlack;
+  Touching touching{slack};
+  const auto add = [&](const Vec3& x, const Vec3& y) {
+    const Vec3 middle = (x + normal * first_radius + y - normal * second_radius) * 0.5;
+    touching.add(middle, first_radius + second_radius - dot(normal, y - x));
+  };
+  const Vec3 begin = a.corners[0], from = b.corners[0];
+  const Vec3 e = a.count == 2 ? a.corners[1] - begin : Vec3{}, f = b.count == 2 ? b.corners[1] - from : Vec3{};
+  const double ee = squared(e), ff = squared(f), limit = ee * ff;
+  const double nn = squared(cross(e, f));
+  if (limit > 0 && nn <= kPerpendicular * kPerpendicular * limit) {
+    const double x = dot(from - begin, e), y = dot(b.corners[1] - begin, e);
+    const double lower = clamped(x < y ? x : y, 0, ee), upper = clamped(x < y ? y : x, 0, ee);
+    if (upper > lower) {
+      for (const double at : {lower, upper}) {
+        const Vec3 here = begin + e * (at / ee);
+        const Vec3 there = from + f * clamped(dot(here - from, f) / ff, 0, 1);
+        if (first_radius + second_radius - dot(normal, there - here) >= -slack) add(here, there);
+      }
+      if (touching.count > 0) return touching;
+    }
+  }
+  // Along the normal they may lie past each other, so it is their shadows on a plane that are brought together.
+  const Vec3 apart = from - begin;
+  const Vec3 flat = apart - normal * dot(normal, apart);
+  double s = 0, t = 0;
+  if (limit > 0 && nn > kPerpendicular * kPerpendicular * limit) {
+    const Vec3 both = cross(e, f);
+    s = clamped(dot(cross(flat, f), both) / nn, 0, 1);
+    t = clamped(dot(cross(flat, e), both) / nn, 0, 1);
+  } else if (ee > 0) {
+    s = clamped(dot(flat + f * 0.5, e) / ee, 0, 1);
+    t = ff > 0 ? clamped(dot(e * s - flat, f) / ff, 0, 1) : 0;
+  } else if (ff > 0) {
+    t = clamped(-dot(flat, f) / ff, 0, 1);
+  }
+  add(begin + e * s, from + f * t);
+  return touching;
+}
+
+// Where two cores touch that overlap along `n`, within their radii. They are no points.
+template <class A, class B>
+Touching touching_of(const A& a, const B& b, const Vec3& n, double first_radius, double second_radius) {
+  const double size = magnitude(a) + magnitude(b) + first_radius + second_radius;
+  const Feature first = face_along(a, n);
+  Touching touching{0};
+  if (first.count > 0) {
+    touching = below_face(first, facing(b, -n), n, first_radius, second_radius, size);
+  } else {
+    const Feature second = face_along(b, -n);
+    if (second.count > 0) touching = below_face(second, facing(a, n), -n, second_radius, first_radius, size);
+  }
+  if (touching.count == 0)
+    touching = between_edges(outermost(a, n), outermost(b, -n), n, first_radius, second_radius, size);
+  return touching;
+}
+
+// ---- Compounds: their parts, and boxes around the parts by which most pairs of parts are skipped ----
+
+struct Bounds {
+  Vec3 lower, upper;
+};
+
+// Around a shape that is no compound, a little larger than it: what touches it is not outside by rounding.
+inline Bounds bounds_of(const ShapeView<3>& shape) {
+  const Vec3 origin = place_of(shape);
+  return with_core(shape, origin, [&](const auto& core, double radius) {
+    Bounds bounds;
+    for (std::size_t k = 0; k < 3; ++k) {
+      Vec3 axis{};
+      axis[k] = 1;
+      const Interval extent = project(core, axis);
+      const double slack =
+          4 * kRounding * (std::fabs(origin[k]) + std::fabs(extent.lower) + std::fabs(extent.upper) + radius);
+      bounds.lower[k] = origin[k] + extent.lower - radius - slack;
+      bounds.upper[k] = origin[k] + extent.upper + radius + slack;
+    }
+    return bounds;
+  });
+}
+
+// Calls `visit(part)` for each part of a compound, or for a shape itself, until it returns false.
+template <class Visit>
+void for_each_simple(const ShapeView<3>& shape, Visit&& visit) {
+  if (shape.kind == ShapeKind::kCompound)
+    for_each_part<3>(shape.record, visit);
+  else
+    visit(shape);
+}
+
+// Calls `visit(part of a, part of b, bounds, bounds)` for all pairs of parts until it returns false.
+template <class Visit>
+void for_each_pair_of_parts(const ShapeView<3>& a, const ShapeView<3>& b, Visit&& visit) {
+  bool goes_on = true;
+  for_each_simple(a, [&](const ShapeView<3>& first) {
+    const Bounds first_bounds = bounds_of(first);
+    for_each_simple(b, [&](const ShapeView<3>& second) {
+      goes_on = visit(first, second, first_bounds, bounds_of(second));
+      return goes_on;
+    });
+    return goes_on;
+  });
+}
+
+// The square of a distance that is not more than theirs.
+inline double squared_distance(const Bounds& a, const Bounds& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double onwards = b.lower[k] - a.upper[k], back = a.lower[k] - b.upper[k];
+    const double gap = onwards > back ? onwards : back;
+    sum += gap > 0 ? gap * gap : 0;
+  }
+  return sum;
+}
+
+// Whether the first may meet the second on its way from time 0 to `limit`.
+inline bool may_meet(const Bounds& a, const Vec3& motion, const Bounds& b, double limit) {
+  double entry = 0, exit = limit;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double lower = b.lower[k] - a.upper[k], upper = b.upper[k] - a.lower[k];
+    if (motion[k] == 0) {
+      if (lower > 0 || upper < 0) return false;
+      continue;
+    }
+    const double begin = (motion[k] > 0 ? lower : upper) / motion[k], end = (motion[k] > 0 ? upper : lower) / motion[k];
+    entry = begin > entry ? begin : entry;
+    exit = end < exit ? end : exit;
+  }
+  // Divisions round: by a little more than this, they cannot be the other way round.
+  return entry <= exit + 1e-12 * std::fabs(exit);
+}
+
+}  // namespace broadphase::solid
 
 namespace broadphase {
+
+// ---- The queries ----
 namespace solid {
 
 // Whether (b, a) is the order to ask in. Of most pairs, the kinds or the first numbers tell.

@@ -1,12 +1,15 @@
-// Shapes as the narrow phase reads them: a kind, and a record of numbers.
+// Shapes as the narrow phase reads them: a shape type and a record of numbers; how they are placed, and their boxes.
 //
-// A record is local (relative to an actor) or placed (in the world). Both have the same form, but for `kBox`; and an
-// oriented box that turns out parallel to the axes is placed as a `kBox`, for which everything is quicker and exact.
+// A local record is relative to its body, a placed one is in world coordinates. Both have the same length and, except
+// for `kBox`, the same meaning of each number, so placing maps one array to another of the same form.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace broadphase {
@@ -61,5 +64,269 @@ struct Contact {
   std::size_t count = 0;
   std::array<Vec<D>, kMostPoints> points{};  // the deepest first, midway between the two surfaces
 };
+
+// Whether a local record has as many numbers as its kind says, for so many dimensions.
+inline bool is_well_formed(std::uint8_t kind, std::span<const double> record, std::size_t dimension,
+                           bool is_part = false) {
+  const std::size_t size = record.size(), corner = dimension;
+  if (kind >= kShapeKinds) return false;
+  switch (static_cast<ShapeKind>(kind)) {
+    case ShapeKind::kPoint: return size == corner;
+    case ShapeKind::kBall: return size == corner + 1;
+    case ShapeKind::kSegment:
+    case ShapeKind::kBox: return size == 2 * corner;
+    case ShapeKind::kCapsule: return size == 2 * corner + 1;
+    case ShapeKind::kOrientedBox: return size == (2 + dimension) * corner;
+    case ShapeKind::kTriangle: return size == 3 * corner;
+    case ShapeKind::kPolygon: return dimension == 2 && size >= 6 && size % 2 == 0;
+    case ShapeKind::kHull:
+    case ShapeKind::kMesh:
+      return !is_part && dimension == 3 && size == 1 + (3 + dimension) * corner && record[0] >= 0 && record[0] < 0x1p31;
+    case ShapeKind::kCompound: break;
+  }
+  if (is_part || size == 0) return false;
+  for (std::size_t at = 0; at < size;) {
+    if (size - at < 2) return false;
+    const double part = record[at], length = record[at + 1];
+    if (!(part >= 0 && part < static_cast<double>(kShapeKinds) && length >= 0 &&
+          length <= static_cast<double>(size - at - 2)))
+      return false;
+    const auto numbers = static_cast<std::size_t>(length);
+    if (!is_well_formed(static_cast<std::uint8_t>(part), record.subspan(at + 2, numbers), dimension, true))
+      return false;
+    at += 2 + numbers;
+  }
+  return true;
+}
+
+// ---- Placing: local records to placed ones, and placed ones to boxes ----
+
+// Numbers that say how an actor is turned: an angle in the plane, a quaternion (w, x, y, z) in space.
+template <std::size_t D>
+inline constexpr std::size_t kRotationNumbers = D == 2 ? 1 : 4;
+
+// Whether a rotation, which may be null, turns anything.
+template <std::size_t D>
+bool is_turn(const double* rotation) {
+  if (rotation == nullptr) return false;
+  if constexpr (D == 2)
+    return *rotation != 0.0;
+  else
+    return rotation[1] != 0.0 || rotation[2] != 0.0 || rotation[3] != 0.0;
+}
+
+// Where an actor is, and how it is turned.
+template <std::size_t D>
+struct Pose {
+  Vec<D> position;
+  bool is_turned;
+  std::array<double, D * D> matrix;  // row by row; only if it is turned
+
+  // `rotation` may be null: not turned. A quaternion of any length but zero will do. Without a turn nothing is rounded.
+  Pose(const double* at, const double* rotation) {
+    std::copy_n(at, D, position.begin());
+    is_turned = is_turn<D>(rotation);
+    if constexpr (D == 2) {
+      if (is_turned) {
+        const double c = std::cos(*rotation), s = std::sin(*rotation);
+        matrix = {c, -s, s, c};
+      }
+    } else {
+      if (is_turned) {
+        const double w = rotation[0], x = rotation[1], y = rotation[2], z = rotation[3];
+        const double two = 2.0 / (w * w + x * x + y * y + z * z);
+        matrix = {1.0 - two * (y * y + z * z), two * (x * y - w * z),       two * (x * z + w * y),
+                  two * (x * y + w * z),       1.0 - two * (x * x + z * z), two * (y * z - w * x),
+                  two * (x * z - w * y),       two * (y * z + w * x),       1.0 - two * (x * x + y * y)};
+      }
+    }
+  }
+
+  void turn(const double* from, double* to) const {
+    if (!is_turned) {
+      std::copy_n(from, D, to);
+      return;
+    }
+    Vec<D> turned;
+    for (std::size_t row = 0; row < D; ++row) {
+      turned[row] = matrix[row * D] * from[0];
+      for (std::size_t k = 1; k < D; ++k) turned[row] += matrix[row * D + k] * from[k];
+    }
+    std::copy_n(turned.begin(), D, to);
+  }
+  void place(const double* from, double* to) const {
+    turn(from, to);
+    for (std::size_t k = 0; k < D; ++k) to[k] += position[k];
+  }
+};
+
+// Whether the local record of an oriented box is parallel to the axes as long as its actor is not turned.
+template <std::size_t D>
+bool has_coordinate_axes(const double* record) {
+  const double* axes = record + 2 * D;
+  for (std::size_t k = 0; k < D * D; ++k)
+    if (axes[k] != (k % (D + 1) == 0 ? 1.0 : 0.0)) return false;
+  return true;
+}
+
+// Writes the placed record of a local one. `to` has room for as many numbers. Returns the kind of the placed record,
+// which is another only for an oriented box that is parallel to the axes: that is placed as a `kBox`.
+template <std::size_t D>
+ShapeKind place_shape(ShapeKind kind, std::span<const double> local, const Pose<D>& pose, double* to) {
+  const double* from = local.data();
+  if (kind == ShapeKind::kOrientedBox && !pose.is_turned && has_coordinate_axes<D>(from)) kind = ShapeKind::kBox;
+  switch (kind) {
+    case ShapeKind::kPoint:
+    case ShapeKind::kSegment:
+    case ShapeKind::kTriangle:
+    case ShapeKind::kPolygon:
+      for (std::size_t k = 0; k < local.size(); k += D) pose.place(from + k, to + k);
+      break;
+    case ShapeKind::kBall:
+      pose.place(from, to);
+      to[D] = from[D];
+      break;
+    case ShapeKind::kCapsule:
+      pose.place(from, to);
+      pose.place(from + D, to + D);
+      to[2 * D] = from[2 * D];
+      break;
+    case ShapeKind::kBox: {
+      Vec<D> centre;
+      pose.place(from, centre.data());
+      for (std::size_t k = 0; k < D; ++k) {
+        const double half = from[D + k];
+        to[k] = centre[k] - half;
+        to[D + k] = centre[k] + half;
+      }
+      break;
+    }
+    case ShapeKind::kOrientedBox:
+      pose.place(from, to);
+      std::copy_n(from + D, D, to + D);
+      for (std::size_t axis = 0; axis < D; ++axis) pose.turn(from + (2 + axis) * D, to + (2 + axis) * D);
+      break;
+    case ShapeKind::kCompound:
+      for (std::size_t at = 0; at < local.size();) {
+        const auto length = static_cast<std::size_t>(from[at + 1]);
+        const auto part = static_cast<ShapeKind>(static_cast<std::uint8_t>(from[at]));
+        std::fill_n(to + at + 2, length, 0.0);  // a box parallel to the axes does not use all of it
+        to[at] = static_cast<double>(place_shape<D>(part, local.subspan(at + 2, length), pose, to + at + 2));
+        to[at + 1] = from[at + 1];
+        at += 2 + length;
+      }
+      break;
+    case ShapeKind::kHull:
+    case ShapeKind::kMesh:
+      to[0] = from[0];
+      pose.place(from + 1, to + 1);
+      for (std::size_t axis = 0; axis < D; ++axis) pose.turn(from + 1 + (1 + axis) * D, to + 1 + (1 + axis) * D);
+      std::copy_n(from + 1 + (1 + D) * D, 2 * D, to + 1 + (1 + D) * D);
+      break;
+  }
+  return kind;
+}
+
+// Moves a placed record by `offset`, in place.
+template <std::size_t D>
+void shift_shape(ShapeKind kind, std::span<double> placed, const double* offset) {
+  const auto shift = [&](std::size_t at) {
+    for (std::size_t k = 0; k < D; ++k) placed[at + k] += offset[k];
+  };
+  switch (kind) {
+    case ShapeKind::kPoint:
+    case ShapeKind::kSegment:
+    case ShapeKind::kTriangle:
+    case ShapeKind::kPolygon:
+      for (std::size_t at = 0; at < placed.size(); at += D) shift(at);
+      return;
+    case ShapeKind::kBox:
+    case ShapeKind::kCapsule: shift(D); [[fallthrough]];
+    case ShapeKind::kBall:
+    case ShapeKind::kOrientedBox: shift(0); return;
+    case ShapeKind::kHull:
+    case ShapeKind::kMesh: shift(1); return;
+    case ShapeKind::kCompound:
+      for (std::size_t at = 0; at < placed.size();) {
+        const auto length = static_cast<std::size_t>(placed[at + 1]);
+        shift_shape<D>(static_cast<ShapeKind>(static_cast<std::uint8_t>(placed[at])), placed.subspan(at + 2, length),
+                       offset);
+        at += 2 + length;
+      }
+      return;
+  }
+}
+
+// A box around the numbers of a shape: corners, closed.
+template <std::size_t D, bool HasSpare = true>
+struct Bounds {
+  static constexpr double kSpare = HasSpare ? 0x1p-50 : 0.0;
+
+  Vec<D> lower, upper;
+
+  Bounds() {
+    lower.fill(std::numeric_limits<double>::infinity());
+    upper.fill(-std::numeric_limits<double>::infinity());
+  }
+  // How far a shape may reach along an axis, and four times what rounding may take, here and when it is compared with
+  // another. Without it: as far as it reaches.
+  static double below(double centre, double reach) { return centre - reach - kSpare * (std::abs(centre) + reach); }
+  static double above(double centre, double reach) { return centre + reach + kSpare * (std::abs(centre) + reach); }
+  void add(const double* centre, std::size_t axis, double reach) {
+    lower[axis] = std::min(lower[axis], below(centre[axis], reach));
+    upper[axis] = std::max(upper[axis], above(centre[axis], reach));
+  }
+};
+
+// Widens `bounds` by a placed shape. An axis-aligned box is its own box; for others a little is added, so that shapes
+// that touch by a calculation with rounding have boxes that overlap.
+template <std::size_t D, bool HasSpare>
+void add_bounds(const ShapeView<D>& shape, Bounds<D, HasSpare>& bounds) {
+  const double* p = shape.record.data();
+  const auto add_corners = [&](std::size_t numbers, double reach) {
+    for (std::size_t at = 0; at < numbers; at += D)
+      for (std::size_t k = 0; k < D; ++k) bounds.add(p + at, k, reach);
+  };
+  const auto add_turned_box = [&](const double* centre, const double* half, const double* axes) {
+    for (std::size_t k = 0; k < D; ++k) {
+      double reach = 0;
+      for (std::size_t axis = 0; axis < D; ++axis) reach += std::abs(axes[axis * D + k]) * half[axis];
+      bounds.add(centre, k, reach);
+    }
+  };
+  switch (shape.kind) {
+    case ShapeKind::kPoint:
+    case ShapeKind::kSegment:
+    case ShapeKind::kTriangle:
+    case ShapeKind::kPolygon: add_corners(shape.record.size(), 0); return;
+    case ShapeKind::kBall: add_corners(D, p[D]); return;
+    case ShapeKind::kCapsule: add_corners(2 * D, p[2 * D]); return;
+    case ShapeKind::kBox:
+      for (std::size_t k = 0; k < D; ++k) {
+        bounds.lower[k] = std::min(bounds.lower[k], p[k]);
+        bounds.upper[k] = std::max(bounds.upper[k], p[D + k]);
+      }
+      return;
+    case ShapeKind::kOrientedBox: add_turned_box(p, p + D, p + 2 * D); return;
+    case ShapeKind::kCompound:
+      for_each_part<D>(shape.record, [&](const ShapeView<D>& part) {
+        add_bounds<D, HasSpare>(part, bounds);
+        return true;
+      });
+      return;
+    case ShapeKind::kHull:
+    case ShapeKind::kMesh: {
+      const double *origin = p + 1, *axes = origin + D, *low = axes + D * D, *high = low + D;
+      Vec<D> centre, half;
+      std::copy_n(origin, D, centre.begin());
+      for (std::size_t axis = 0; axis < D; ++axis) {
+        half[axis] = 0.5 * high[axis] - 0.5 * low[axis];
+        for (std::size_t k = 0; k < D; ++k) centre[k] += axes[axis * D + k] * (0.5 * high[axis] + 0.5 * low[axis]);
+      }
+      add_turned_box(centre.data(), half.data(), axes);
+      return;
+    }
+  }
+}
 
 }  // namespace broadphase

@@ -6,10 +6,9 @@
 #include "grid/file_boxes_wide_kernel.hpp"
 #include "grid/name_hits_kernel.hpp"
 #include "grid/sweep_cell_kernel.hpp"
-#include "tree/pack_boxes_kernel.hpp"
-#include "tree/pair_blocks_kernel.hpp"
-#include "tree/rank_keys_kernel.hpp"
-#include "tree/walk_blocks_kernel.hpp"
+#include "tree/pack_kernel.hpp"
+#include "tree/pairs_kernel.hpp"
+#include "tree/queries_kernel.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
 

@@ -6,7 +6,6 @@
 
 #include "boxes/pack_boxes.hpp"
 #include "grid/record.hpp"
-#include "tree/pair_walk.hpp"
 #include "tree/walks.hpp"
 
 namespace broadphase {

@@ -1,6 +1,6 @@
 // Morton numbers and keys; a kept linear tree through changes; both ways to its pairs, and the tasks they are cut into.
-#include "linear_tree/covered.hpp"
-#include "linear_tree/validate.hpp"
+#include "linear_tree/index.hpp"
+#include "linear_tree/pairs.hpp"
 #include "methods.hpp"
 
 namespace broadphase::tests {

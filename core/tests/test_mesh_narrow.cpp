@@ -1,5 +1,5 @@
 // Meshes by their trees against meshes triangle by triangle.
-#include "narrow/mesh_narrow.hpp"
+#include "narrow/meshes.hpp"
 
 #include <cmath>
 #include <string>

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "methods.hpp"
-#include "octree/check.hpp"
+#include "octree/index.hpp"
 #include "octree/pairs.hpp"
 
 namespace broadphase::tests {

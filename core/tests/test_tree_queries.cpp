@@ -1,6 +1,6 @@
 // Questions to trees of any shape against plain answers, on every level: rows beside blocks in one block, chains, lanes
 // left empty, boxes of lanes larger than need be; coordinates far from the origin, huge, tiny and infinite.
-#include "tree/tree_queries.hpp"
+#include "tree/queries.hpp"
 
 #include <cmath>
 #include <limits>

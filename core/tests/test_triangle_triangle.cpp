@@ -1,5 +1,5 @@
 // Signs of determinants against whole numbers, and triangles that meet however they are written down.
-#include "narrow/triangle_triangle.hpp"
+#include "narrow/triangles.hpp"
 
 #include <bit>
 #include <cmath>

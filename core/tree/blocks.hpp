@@ -9,8 +9,8 @@
 
 #include "base/memory.hpp"
 #include "boxes/box_view.hpp"
-#include "tree/block_layout.hpp"
 #include "tree/local_frame.hpp"
+#include "tree/walks.hpp"
 
 namespace broadphase {
 

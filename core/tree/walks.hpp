@@ -1,16 +1,43 @@
-// Walks through a tree of blocks, as the kernels make them: they name the rows that may be an answer.
-//
-// A walk is prepared by its caller (tree_walks.hpp), and each call of its kernel goes on until there are some rows for
-// him to look at: `found` of them in `rows`; none means that the walk has ended. The tests are on local floats and let
-// through too much rather than too little: what is let through is tested on the numbers as they were given.
+// What the kernels of a tree and their callers hand to each other: the layout of a block, and the state of a walk.
+// Plain data: this header is read by every SIMD level.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "tree/block_layout.hpp"
-
 namespace broadphase {
+
+// ---- Blocks: eight boxes side by side, so that one comparison tests all of them ----
+
+inline constexpr std::int32_t kNoBlock = -1;
+inline constexpr std::size_t kLanes = 8;
+// No tree is deeper, counting `next` as a level: a walk's stack has room for so many blocks' lanes.
+inline constexpr std::size_t kMostLevels = 120;
+
+// A block of D dimensions is BlockLayout{D}.words() words of 32 bits, on a cache line of its own:
+//   lower[D][8], upper[D][8]   floats in local coordinates, one lane a box
+//   child[8]                   a row of the input where the lane is a row, else another block
+//   occupied, rows             which lanes are in use (bits 0-7); which of those are rows
+//   next                       a block that goes on with this one's lanes, or kNoBlock
+//   parent                     the owner's to use: where a block hangs
+// A lane's box contains all that is below it. Lanes not in use may hold anything.
+struct BlockLayout {
+  std::size_t dimension;
+  constexpr std::size_t lower(std::size_t axis) const { return axis * kLanes; }
+  constexpr std::size_t upper(std::size_t axis) const { return (dimension + axis) * kLanes; }
+  constexpr std::size_t child() const { return 2 * dimension * kLanes; }
+  constexpr std::size_t occupied() const { return child() + kLanes; }
+  constexpr std::size_t rows() const { return occupied() + 1; }
+  constexpr std::size_t next() const { return occupied() + 2; }
+  constexpr std::size_t parent() const { return occupied() + 3; }
+  constexpr std::size_t words() const { return (occupied() + 4 + 15) / 16 * 16; }
+};
+
+// ---- Queries on one tree ----
+//
+// The caller prepares a walk (queries.hpp) and calls its kernel until `found` is 0. Each call runs until it has found
+// some candidate rows, `found` of them in `rows`. The tests use local float boxes rounded outwards, so candidates may
+// be false positives, never missing; the caller tests them on the exact boxes.
 
 // Every block of a path leaves at most seven lanes and a `next` behind it. Up to a half of the stack, several blocks
 // are taken from it at a time; from there on, one, which keeps the bound.
@@ -73,6 +100,44 @@ struct ConvexWalk : Walk {
   const float* inner_most = nullptr;
   std::size_t sure_found = 0;
   std::int32_t sure[kMostRows + kLanes];
+};
+
+// ---- Pairs: two trees of blocks walked together, or one with itself ----
+
+// The lanes of one block against those of another, and all that is below both.
+struct BlockPair {
+  std::int32_t a, b;
+  std::uint16_t lanes;  // of `a`
+  std::uint16_t flags;
+
+  // a and b are one block: every two of its lanes once, and each lane with itself where it is a block.
+  static constexpr std::uint16_t kSelf = 1;
+  // a is in the second tree and b in the first.
+  static constexpr std::uint16_t kTurned = 2;
+  // The blocks that go on with a's lanes have an entry of their own.
+  static constexpr std::uint16_t kAlone = 4;
+  // Only the rows of these two blocks: what is below them has entries of its own.
+  static constexpr std::uint16_t kRowsOnly = 8;
+  static constexpr std::uint16_t kAllLanes = 0xff;
+};
+
+// One step puts at most so many on the stack: 64 pairs of blocks, or fewer and up to 16 of rows with a block; two where
+// blocks go on; eight of lanes with themselves.
+inline constexpr std::size_t kPairsAStep = 80;
+// A step writes at most so many pairs of rows.
+inline constexpr std::size_t kHitsAStep = kLanes * kLanes;
+
+struct PairWalk {
+  const float* memory[2] = {};  // of the blocks of the two trees; the same twice where there is one
+  bool one_tree = false;        // the smaller row goes first; otherwise that of the first tree
+  BlockPair* stack = nullptr;
+  std::size_t depth = 0;  // of the stack
+  std::int32_t* first = nullptr;
+  std::int32_t* second = nullptr;
+  std::size_t room = 0, found = 0;  // of and in the two columns
+  bool counting = false;            // only count
+  bool expanding = false;           // take one step down, and leave the rows to the caller
+  std::uint64_t count = 0, tests = 0;
 };
 
 }  // namespace broadphase

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "shapes/shape_place.hpp"
-#include "shapes/shape_store.hpp"
+#include "shapes/shape.hpp"
+#include "shapes/store.hpp"
 
 namespace broadphase {
 

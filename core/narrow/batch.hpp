@@ -10,7 +10,7 @@
 #include "narrow/narrow_2d.hpp"
 #include "narrow/narrow_3d.hpp"
 #include "query/pair_buffer.hpp"
-#include "shapes/shape_store.hpp"
+#include "shapes/store.hpp"
 
 namespace broadphase {
 

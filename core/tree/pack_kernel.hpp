@@ -1,9 +1,12 @@
-// Boxes to places on a Hilbert curve, and in its order into blocks.
+// Kernels that pack a tree: keys along a Hilbert curve, ranks of a few numbers, and rows to blocks.
 #pragma once
+
+#include <cstddef>
+#include <cstdint>
 
 #include "boxes/pack_boxes.hpp"
 #include "simd/float_lanes.hpp"
-#include "tree/block_layout.hpp"
+#include "tree/walks.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
 
@@ -166,6 +169,20 @@ bool pack_leaves(const PackLeaves<T>& request) {
     words[kOccupied] = words[kRows] = (1u << count) - 1u;
   }
   return lost == 0;
+}
+
+// rank[k]: how many keys are less than key[k]. Keys are all different; `count` is a multiple of 8. Written for the
+// compiler to cut into the registers it has.
+inline void rank_keys(const std::int32_t* key, std::size_t count, std::int32_t* rank) {
+  for (std::size_t begin = 0; begin < count; begin += 8) {
+    std::int32_t less[8] = {}, own[8];
+    for (std::size_t l = 0; l < 8; ++l) own[l] = key[begin + l];
+    for (std::size_t j = 0; j < count; ++j) {
+      const std::int32_t other = key[j];
+      for (std::size_t l = 0; l < 8; ++l) less[l] += other < own[l] ? 1 : 0;
+    }
+    for (std::size_t l = 0; l < 8; ++l) rank[begin + l] = less[l];
+  }
 }
 
 }  // namespace broadphase::BROADPHASE_LEVEL

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "shapes/shape.hpp"
-#include "shapes/shape_place.hpp"
 
 namespace broadphase {
 

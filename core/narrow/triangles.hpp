@@ -1,15 +1,18 @@
-// Whether two triangles in space meet, decided by exact signs alone: never wrong, for any finite corners.
+// Whether two triangles in 3-d intersect, decided by exact signs alone: correct for any finite corners.
 //
-// Triangles in different planes after Guigue and Devillers, "Fast and Robust Triangle-Triangle Overlap Test Using
-// Orientation Predicates", 2003, DOI 10.1080/10867651.2003.10487580. Those in one plane, and those that are no more
-// than a segment or a point, are compared edge by edge in projections.
+// Triangles in different planes: Guigue and Devillers, "Fast and Robust Triangle-Triangle Overlap Test Using
+// Orientation Predicates", 2003, DOI 10.1080/10867651.2003.10487580. Coplanar triangles, and those that degenerate to a
+// segment or a point, are compared edge by edge in projections.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
-#include "base/exact_sign.hpp"
+#include "narrow/exact_sign.hpp"
+#include "query/method.hpp"
 
 namespace broadphase {
 
@@ -188,5 +191,53 @@ inline bool triangles_meet(const Corners& a, const Corners& b, bool touching = t
   if (!touching && !(detail::crosses(sides_of_a) && detail::crosses(sides_of_b))) return false;
   return detail::intervals_meet(a, sides_of_a, b, sides_of_b, touching);
 }
+
+// ---- Candidate pairs of triangles of one or two meshes, filtered to those that intersect ----
+
+// Borrowed: row v of the vertices is at 3 * v, of the faces at 3 * f.
+struct MeshView {
+  const double* vertices;
+  const std::int32_t* faces;
+
+  Corners corners(std::int32_t face) const {
+    const std::int32_t* const of = faces + 3 * std::ptrdiff_t{face};
+    return {vertices + 3 * std::ptrdiff_t{of[0]}, vertices + 3 * std::ptrdiff_t{of[1]},
+            vertices + 3 * std::ptrdiff_t{of[2]}};
+  }
+};
+
+// A method in the sense of `method.hpp`, whose candidates are given. Preconditions: finite vertices, rows in range.
+class TrianglePairs {
+ public:
+  struct Scratch {};
+
+  TrianglePairs(MeshView a, MeshView b, const std::int32_t* first, const std::int32_t* second, std::size_t count,
+                bool touching)
+      : a_(a), b_(b), first_(first), second_(second), count_(count), touching_(touching) {}
+
+  std::size_t task_count() const { return (count_ + kTogether - 1) / kTogether; }
+
+  void run(std::size_t task, Scratch&, PairBuffer& out) const {
+    const std::size_t begin = task * kTogether, end = std::min(count_, begin + kTogether);
+    out.room(end - begin);
+    std::int32_t *const first = out.first(), *const second = out.second();
+    std::size_t kept = 0;
+    for (std::size_t k = begin; k < end; ++k) {
+      first[kept] = first_[k];
+      second[kept] = second_[k];
+      kept += triangles_meet(a_.corners(first_[k]), b_.corners(second_[k]), touching_) ? 1 : 0;
+    }
+    out.commit(kept);
+  }
+
+ private:
+  // A few milliseconds, if every sign has to be found by the exact sum.
+  static constexpr std::size_t kTogether = 2048;
+
+  MeshView a_, b_;
+  const std::int32_t *first_, *second_;
+  std::size_t count_;
+  bool touching_;
+};
 
 }  // namespace broadphase

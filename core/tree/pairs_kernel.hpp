@@ -1,8 +1,8 @@
 // Pairs of rows whose boxes meet, two blocks at a time: 64 tests a step.
 #pragma once
 
-#include "tree/pair_walk.hpp"
-#include "tree/walk_blocks_kernel.hpp"
+#include "tree/queries_kernel.hpp"
+#include "tree/walks.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
 

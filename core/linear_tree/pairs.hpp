@@ -1,0 +1,628 @@
+// The overlapping pairs of a linear tree, and the linear tree as a one-shot method.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "boxes/box_columns.hpp"
+#include "linear_tree/cells.hpp"
+#include "linear_tree/order.hpp"
+#include "query/method.hpp"
+#include "query/problem.hpp"
+#include "simd/kernels.hpp"
+
+namespace broadphase {
+
+// ---- The boxes in the order of their cells, as the kernels read them ----
+
+// One set of columns for each set of boxes, in T and grown: tests on them are exact.
+template <class T>
+struct LinearBoxes {
+  bool cross;
+  BoxColumns<T> columns[2];
+  std::vector<std::int32_t> rows[2];
+  std::vector<std::uint32_t> rank;  // of each entry among those of the first set, where there are two
+
+  LinearBoxes(const LinearOrder& order, const LinearSource<T>& source, bool two_sets, bool touching,
+              Interrupt& interrupt)
+      : cross(two_sets) {
+    std::size_t count[2] = {order.size(), 0};
+    if (cross) {
+      rank.resize(order.size() + 1);
+      std::uint32_t first = 0;
+      for (std::size_t entry = 0; entry < order.size(); ++entry) {
+        rank[entry] = first;
+        first += order.item[entry] < source.first_count;
+      }
+      rank[order.size()] = first;
+      count[0] = first;
+      count[1] = order.size() - first;
+    }
+    for (std::size_t set = 0; set < (cross ? 2 : 1); ++set) {
+      columns[set] = BoxColumns<T>(count[set], source.dimension);
+      rows[set].resize(count[set]);
+    }
+    with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) { fill<D>(order, source, touching, interrupt); });
+  }
+
+  // Where in the columns of a set an entry's boxes begin.
+  std::size_t place(std::size_t set, std::size_t entry) const {
+    if (!cross) return entry;
+    return set == 0 ? rank[entry] : entry - rank[entry];
+  }
+
+ private:
+  template <std::size_t D>
+  void fill(const LinearOrder& order, const LinearSource<T>& source, bool touching, Interrupt& interrupt) {
+    T* column[2][2 * D] = {};
+    for (std::size_t set = 0; set < (cross ? 2 : 1); ++set)
+      for (std::size_t k = 0; k < D; ++k) {
+        column[set][k] = columns[set].lower(k);
+        column[set][D + k] = columns[set].upper(k);
+      }
+    in_stretches(order.size(), interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t entry = begin; entry < end; ++entry) {
+        const std::uint32_t item = order.item[entry];
+        const std::size_t set = cross && item >= source.first_count ? 1 : 0, at = place(set, entry);
+        const T *lower = source.lower(item), *upper = source.upper(item);
+        bool interior = true;
+        for (std::size_t k = 0; k < D; ++k) {
+          const T l = lower[k] - source.grow, u = upper[k] + source.grow;
+          column[set][k][at] = l;
+          column[set][D + k][at] = u;
+          interior &= l < u;
+        }
+        // Where boxes are open, one without an interior must meet nothing.
+        if (!touching && !interior)
+          for (std::size_t k = 0; k < D; ++k) column[set][D + k][at] = -std::numeric_limits<T>::infinity();
+        rows[set][at] = static_cast<std::int32_t>(set == 1 ? item - source.first_count : item);
+      }
+    });
+  }
+};
+
+// ---- The lists that a walk carries down: boxes of ancestors that reach into the current cell ----
+
+// A stack of boxes as structure of arrays, each with its place among the boxes of its set.
+template <class T>
+class ReachingBoxes {
+ public:
+  std::size_t size() const { return size_; }
+  void resize(std::size_t size) { size_ = size; }  // to less
+  const T* const* columns() const { return columns_.pointers(); }
+  const std::uint32_t* places() const { return places_.data(); }
+
+  void clear(std::size_t dimension) {
+    if (dimension != dimension_) capacity_ = 0;
+    dimension_ = dimension;
+    size_ = 0;
+  }
+
+  // Room for so many more, and for what a kernel reads behind them.
+  void room(std::size_t more) {
+    if (size_ + more <= capacity_) return;
+    const std::size_t capacity = size_ + more + (size_ + more) / 2 + 256;
+    BoxColumns<T> columns(capacity, dimension_);
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      std::copy_n(columns_.lower(k), size_, columns.lower(k));
+      std::copy_n(columns_.upper(k), size_, columns.upper(k));
+    }
+    places_.resize(capacity);
+    columns_ = std::move(columns);
+    capacity_ = capacity;
+  }
+
+  // Pushes some of the boxes of `from`. Room for them is a precondition.
+  template <class Place>
+  void push(const T* const* from, const std::uint32_t* positions, std::size_t count, Place&& place) {
+    for (std::size_t k = 0; k < 2 * dimension_; ++k) {
+      const T* source = from[k];
+      T* target = column(k) + size_;
+      for (std::size_t at = 0; at < count; ++at) target[at] = source[positions[at]];
+    }
+    for (std::size_t at = 0; at < count; ++at) places_[size_ + at] = place(positions[at]);
+    size_ += count;
+  }
+  // Pushes the boxes in [begin, end).
+  void push_run(const BoxColumns<T>& from, std::size_t begin, std::size_t end) {
+    for (std::size_t k = 0; k < 2 * dimension_; ++k)
+      std::copy_n(from.pointers()[k] + begin, end - begin, column(k) + size_);
+    for (std::size_t at = begin; at < end; ++at) places_[size_ + at - begin] = static_cast<std::uint32_t>(at);
+    size_ += end - begin;
+  }
+
+ private:
+  T* column(std::size_t k) { return k < dimension_ ? columns_.lower(k) : columns_.upper(k - dimension_); }
+
+  BoxColumns<T> columns_;
+  std::vector<std::uint32_t> places_;
+  std::size_t dimension_ = 0, size_ = 0, capacity_ = 0;
+};
+
+// What one thread needs for a walk.
+template <class T>
+struct WalkScratch {
+  // The way down: a node, and where its share of each list begins and ends.
+  struct Step {
+    std::uint32_t node;
+    std::size_t begin[2], end[2];
+  };
+  std::vector<Step> way;
+  std::vector<std::uint32_t> ancestors;
+  ReachingBoxes<T> reaching[2];
+  std::vector<std::uint32_t> positions;
+  std::vector<RunHits> hits;
+  std::uint64_t tests = 0;
+
+  void start(std::size_t dimension) {
+    way.clear();
+    reaching[0].clear(dimension);
+    reaching[1].clear(dimension);
+    tests = 0;
+  }
+};
+
+// ---- The walk: all pairs in one pass down the tree ----
+
+// Boxes of cells apart do not meet, so a box meets boxes of its own cell, of cells below and of cells above. On the way
+// down, a cell takes over from the one above those boxes that reach into it, which one run of the kernel finds out; on
+// the way up they are dropped. So a box that lies across the middle of the world is tested against the few cells that
+// it reaches, and not against all that lie below.
+//
+// With two sets there are two lists, and the boxes of either set are tested against the list of the other.
+//
+// `order`, `nodes` and the boxes must outlive this. Boxes are tested in T, as grown: exactly.
+template <class T>
+class LinearWalk {
+ public:
+  using Scratch = WalkScratch<T>;
+
+  LinearWalk(const LinearOrder& order, const LinearNodes& nodes, const LinearSource<T>& source, bool cross,
+             bool touching, const Kernels& kernels, Interrupt& interrupt)
+      : nodes_(nodes),
+        dimension_(source.dimension),
+        cross_(cross),
+        overlap_(overlap_kernel<T>(kernels, source.dimension, touching)),
+        overlaps_(overlaps_kernel<T>(kernels, source.dimension, touching)),
+        boxes_(order, source, cross, touching, interrupt) {
+    if (nodes.count() == 0) return;
+    bound();
+    plan(interrupt);
+  }
+  LinearWalk(const LinearWalk&) = delete;
+  LinearWalk& operator=(const LinearWalk&) = delete;
+
+  std::size_t task_count() const { return tasks_.size(); }
+  // Tests of two boxes in all tasks that have run, those against a cell included.
+  std::uint64_t test_count() const { return tests_.load(std::memory_order_relaxed); }
+
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
+    const Task& part = tasks_[task];
+    go_to(part.first, scratch);
+    for (std::uint32_t node = part.first; node < part.end; ++node) {
+      enter(node, scratch);
+      if (nodes_.is_leaf(node)) search(node, part, scratch, out);
+    }
+    tests_.fetch_add(scratch.tests, std::memory_order_relaxed);
+  }
+
+ private:
+  // Nodes [first, end); of the queries of a leaf that is a task of its own, [query_begin, query_end).
+  struct Task {
+    std::uint32_t first, end;
+    std::size_t query_begin, query_end;
+  };
+  static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+
+  std::size_t sides() const { return cross_ ? 2 : 1; }
+  // The set that a list's boxes are tested against.
+  std::size_t partner(std::size_t side) const { return cross_ ? 1 - side : 0; }
+  std::size_t place(std::size_t set, std::size_t entry) const { return boxes_.place(set, entry); }
+  const T* box_of(std::size_t set, std::size_t node) const { return bounds_[set].data() + node * 2 * dimension_; }
+
+  // The box around all boxes of a node, for each set.
+  void bound() {
+    with_dimension(dimension_, [&]<std::size_t D>(Dimension<D>) {
+      for (std::size_t set = 0; set < sides(); ++set) {
+        std::vector<T>& bounds = bounds_[set];
+        bounds.resize(nodes_.count() * 2 * D);
+        for (std::size_t at = 0; at < bounds.size(); ++at)
+          bounds[at] = at % (2 * D) < D ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity();
+        for (std::size_t node = nodes_.count(); node-- > 0;) {
+          T* box = bounds.data() + node * 2 * D;
+          if (nodes_.is_leaf(node)) {
+            const std::size_t begin = place(set, nodes_[node].begin), end = place(set, nodes_[node].end);
+            for (std::size_t k = 0; k < D; ++k) {
+              const T *lower = boxes_.columns[set].lower(k), *upper = boxes_.columns[set].upper(k);
+              T low = box[k], high = box[D + k];
+              for (std::size_t at = begin; at < end; ++at) {
+                low = lower[at] < low ? lower[at] : low;
+                high = upper[at] > high ? upper[at] : high;
+              }
+              box[k] = low;
+              box[D + k] = high;
+            }
+          }
+          if (nodes_[node].parent == kNoNode) continue;
+          T* around = bounds.data() + nodes_[node].parent * 2 * D;
+          for (std::size_t k = 0; k < D; ++k) {
+            around[k] = std::min(around[k], box[k]);
+            around[D + k] = std::max(around[D + k], box[D + k]);
+          }
+        }
+      }
+    });
+  }
+
+  // Tasks are runs of nodes. How many tests a node may take is known on the way down: all its boxes against all that
+  // reach into it, and against each other.
+  void plan(Interrupt& interrupt) {
+    Scratch scratch;
+    go_to(0, scratch);
+    std::size_t pending = 0;  // candidates of the last task
+    for (std::uint32_t node = 0; node < nodes_.count();) {
+      enter(node, scratch);
+      interrupt.check();
+      const std::size_t candidates = candidates_of(node, scratch);
+      if (candidates > kTaskCandidates && !nodes_.is_leaf(node)) {
+        ++node;
+        continue;
+      }
+      if (candidates > kTaskCandidates) {
+        const std::size_t queries = nodes_[node].end - nodes_[node].begin;
+        const std::size_t parts = std::min(queries, candidates / kTaskCandidates + 1);
+        const EvenSplit split{queries, parts};
+        for (std::size_t part = 0; part < parts; ++part)
+          tasks_.push_back({node, node + 1, split.at(part), split.at(part + 1)});
+        pending = kTaskCandidates;
+      } else if (!tasks_.empty() && pending + candidates <= kTaskCandidates) {
+        tasks_.back().end = nodes_[node].next;
+        pending += candidates;
+      } else {
+        tasks_.push_back({node, nodes_[node].next, 0, kAll});
+        pending = candidates;
+      }
+      node = nodes_[node].next;
+    }
+  }
+  std::size_t candidates_of(std::size_t node, const Scratch& scratch) const {
+    const auto& step = scratch.way.back();
+    std::size_t count[2] = {0, 0}, candidates = 0;
+    for (std::size_t set = 0; set < sides(); ++set)
+      count[set] = place(set, nodes_[node].end) - place(set, nodes_[node].begin);
+    for (std::size_t side = 0; side < sides(); ++side)
+      candidates += (step.end[side] - step.begin[side]) * count[partner(side)];
+    return candidates + (cross_ ? count[0] * count[1] : count[0] * count[0] / 2);
+  }
+
+  // To where a walk that begins at the root is before it enters `node`.
+  void go_to(std::uint32_t node, Scratch& scratch) const {
+    scratch.start(dimension_);
+    scratch.ancestors.clear();
+    for (std::uint32_t at = nodes_[node].parent; at != kNoNode; at = nodes_[at].parent) scratch.ancestors.push_back(at);
+    for (std::size_t k = scratch.ancestors.size(); k-- > 0;) enter(scratch.ancestors[k], scratch);
+  }
+
+  // Goes up to the parent of `node` and down to it.
+  void enter(std::uint32_t node, Scratch& scratch) const {
+    auto& way = scratch.way;
+    const std::uint32_t parent = nodes_[node].parent;
+    while (!way.empty() && way.back().node != parent) way.pop_back();
+    typename Scratch::Step step{node, {0, 0}, {0, 0}};
+    if (!way.empty())
+      for (std::size_t side = 0; side < sides(); ++side) {
+        const auto& above = way.back();
+        ReachingBoxes<T>& list = scratch.reaching[side];
+        list.resize(above.end[side]);
+        step.begin[side] = above.end[side];
+        const LinearNode& from = nodes_[parent];
+        const T* box = box_of(partner(side), node);
+        const std::size_t own_begin = place(side, from.begin);
+        const std::size_t own_end = place(side, std::min(nodes_[node].begin, from.own_end));
+        take_over(list.columns(), above.begin[side], above.end[side], box, list, scratch,
+                  [&](std::uint32_t position) { return list.places()[position]; });
+        take_over(boxes_.columns[side].pointers(), own_begin, own_end, box, list, scratch,
+                  [](std::uint32_t position) { return position; });
+        step.end[side] = list.size();
+      }
+    way.push_back(step);
+  }
+  // Pushes those of [begin, end) that overlap `box`.
+  template <class Place>
+  void take_over(const T* const* columns, std::size_t begin, std::size_t end, const T* box, ReachingBoxes<T>& list,
+                 Scratch& scratch, Place&& place_of) const {
+    if (begin == end) return;
+    room(scratch.positions, end - begin);
+    list.room(end - begin);  // `columns` may be the list's own, which then point to where it is now
+    const std::size_t found = overlap_({columns, begin, end, box}, scratch.positions.data());
+    scratch.tests += end - begin;
+    list.push(columns, scratch.positions.data(), found, place_of);
+  }
+
+  // The boxes of a leaf against those that reach into it, and against each other.
+  void search(std::uint32_t node, const Task& part, Scratch& scratch, PairBuffer& out) const {
+    const auto step = scratch.way.back();
+    const LinearNode& leaf = nodes_[node];
+    ReachingBoxes<T>& list = scratch.reaching[0];
+    const std::size_t begin = place(0, leaf.begin), count = place(0, leaf.end) - begin;
+    list.room(count);
+    list.push_run(boxes_.columns[0], begin, begin + count);
+    const std::size_t first = std::min(part.query_begin, count), last = std::min(part.query_end, count);
+    if (!cross_) {
+      // The boxes of the leaf are behind the others in the list: each is tested against all before it.
+      test(0, begin + first, begin + last, 0, step.begin[0], step.end[0] + first, 1, scratch, out);
+      return;
+    }
+    test(0, begin + first, begin + last, 1, step.begin[1], step.end[1], 0, scratch, out);
+    const std::size_t other_begin = place(1, leaf.begin), all = count + place(1, leaf.end) - other_begin;
+    const std::size_t other_first = std::clamp(part.query_begin, count, all);
+    const std::size_t other_last = std::clamp(part.query_end, count, all);
+    test(1, other_begin + other_first - count, other_begin + other_last - count, 0, step.begin[0], list.size(), 0,
+         scratch, out);
+  }
+
+  // Boxes [first, last) of `set`, at most kLeafBoxes, against [begin, end) of a list; see RunsQuery for `growth`.
+  void test(std::size_t set, std::size_t first, std::size_t last, std::size_t side, std::size_t begin, std::size_t end,
+            std::size_t growth, Scratch& scratch, PairBuffer& out) const {
+    if (first == last) return;
+    const ReachingBoxes<T>& list = scratch.reaching[side];
+    // A stretch of a long list at a time stays in the nearest cache, and bounds the hits.
+    constexpr std::size_t kStretch = 512;
+    scratch.hits.resize(kLeafBoxes * (kStretch + kLeafBoxes) + 1);
+    for (; end - begin > kStretch; begin += kStretch)
+      test_stretch(set, {boxes_.columns[set].pointers(), first, last, list.columns(), begin, begin + kStretch, 0}, side,
+                   scratch, out);
+    test_stretch(set, {boxes_.columns[set].pointers(), first, last, list.columns(), begin, end, growth}, side, scratch,
+                 out);
+  }
+  void test_stretch(std::size_t set, const RunsQuery<T>& query, std::size_t side, Scratch& scratch,
+                    PairBuffer& out) const {
+    const std::size_t queries = query.last - query.first;
+    scratch.tests += queries * (query.end - query.begin) + query.growth * (queries * (queries - 1) / 2);
+    const RunHits* hits = scratch.hits.data();
+    const RunHits* last = hits + overlaps_(query, scratch.hits.data());
+    if (hits == last) return;
+    std::size_t found = 0;
+    for (const RunHits* hit = hits; hit < last; ++hit) found += count_lanes(hit->lanes);
+    if (out.counts_only()) {
+      out.add_count(found);
+      return;
+    }
+    out.room(found);
+    std::int32_t *first = out.first(), *second = out.second();
+    const std::int32_t *rows = boxes_.rows[set].data(), *others = boxes_.rows[side].data();
+    const std::uint32_t* places = scratch.reaching[side].places();
+    for (; hits < last; ++hits) {
+      const std::int32_t row = rows[hits->box];
+      for (std::uint32_t lanes = hits->lanes; lanes != 0; lanes &= lanes - 1) {
+        const std::int32_t other = others[places[hits->position + static_cast<std::uint32_t>(std::countr_zero(lanes))]];
+        const bool swapped = cross_ ? set == 1 : other < row;
+        *first++ = swapped ? other : row;
+        *second++ = swapped ? row : other;
+      }
+    }
+    out.commit(found);
+  }
+
+  // Of 16 lanes at most. Processors of the oldest kind have no instruction for it, and no compiler assumes it.
+  static std::size_t count_lanes(std::uint32_t lanes) {
+    lanes = lanes - (lanes >> 1 & 0x5555);
+    lanes = (lanes & 0x3333) + (lanes >> 2 & 0x3333);
+    lanes = (lanes + (lanes >> 4)) & 0x0F0F;
+    return (lanes + (lanes >> 8)) & 0x1F;
+  }
+  static void room(std::vector<std::uint32_t>& positions, std::size_t count) {
+    if (positions.size() < count + 64) positions.resize(count + count / 2 + 256);
+  }
+
+  const LinearNodes& nodes_;
+  std::size_t dimension_;
+  bool cross_;
+  OverlapRun<T> overlap_;
+  OverlapRuns<T> overlaps_;
+  LinearBoxes<T> boxes_;
+  std::vector<T> bounds_[2];
+  std::vector<Task> tasks_;
+  mutable std::atomic<std::uint64_t> tests_{0};
+};
+
+// ---- Covered leaves: all pairs by visiting, from each box, the deepest cells that it covers ----
+
+// A cell pairs its own boxes. Besides, each box of a cell that has others within it visits those of the deepest cells
+// that the box covers, and climbs from each to the cell of the box, unless it has been there. Where a box covers more
+// of the deepest cells than there are occupied ones, it goes through these.
+//
+// One set of boxes. What is given must outlive this.
+template <class T>
+class CoveredLeaves {
+ public:
+  struct Scratch {
+    std::vector<std::uint32_t> positions;
+    std::vector<std::uint32_t> visited;  // for each cell, the last entry that was there
+    std::uint64_t tests = 0;
+  };
+
+  CoveredLeaves(const LinearOrder& order, const LinearCells& cells, const LinearWorld& world,
+                const LinearSource<T>& source, bool touching, const Kernels& kernels, Interrupt& interrupt)
+      : cells_(cells),
+        world_(world),
+        dimension_(source.dimension),
+        overlap_(overlap_kernel<T>(kernels, source.dimension, touching)),
+        boxes_(order, source, false, touching, interrupt) {
+    plan();
+  }
+  CoveredLeaves(const CoveredLeaves&) = delete;
+  CoveredLeaves& operator=(const CoveredLeaves&) = delete;
+
+  std::size_t task_count() const { return tasks_.size(); }
+  std::uint64_t test_count() const { return tests_.load(std::memory_order_relaxed); }
+
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
+    scratch.visited.resize(cells_.count(), kNotOccupied);
+    scratch.tests = 0;
+    with_dimension(dimension_, [&]<std::size_t D>(Dimension<D>) {
+      const CellMap<D> map(world_, cells_.keys().depth);
+      const Task& part = tasks_[task];
+      for (std::size_t cell = part.cell; cell < part.cell_end; ++cell) {
+        const std::size_t end = cells_.begin(cell + 1);
+        for (std::size_t entry = std::max(part.begin, cells_.begin(cell)); entry < std::min(part.end, end); ++entry) {
+          test(entry, entry + 1, end, scratch, out);
+          if (cells_.behind(cell) > cell + 1) visit<D>(map, cell, entry, scratch, out);
+        }
+      }
+    });
+    tests_.fetch_add(scratch.tests, std::memory_order_relaxed);
+  }
+
+ private:
+  // Cells [cell, cell_end), and of their entries those in [begin, end).
+  struct Task {
+    std::size_t cell, cell_end, begin, end;
+  };
+
+  void plan() {
+    std::size_t pending = kTaskCandidates;
+    for (std::size_t cell = 0; cell < cells_.count(); ++cell) {
+      const std::size_t begin = cells_.begin(cell), end = cells_.begin(cell + 1);
+      const std::size_t below = cells_.begin(cells_.behind(cell)) - begin, work = (end - begin) * below;
+      if (work <= kTaskCandidates) {
+        if (pending + work > kTaskCandidates) {
+          tasks_.push_back({cell, cell, begin, begin});
+          pending = 0;
+        }
+        tasks_.back().cell_end = cell + 1;
+        tasks_.back().end = end;
+        pending += work;
+        continue;
+      }
+      const std::size_t rows = std::max<std::size_t>(1, kTaskCandidates / below);
+      for (std::size_t at = begin; at < end; at += rows)
+        tasks_.push_back({cell, cell + 1, at, std::min(end, at + rows)});
+      pending = kTaskCandidates;
+    }
+  }
+
+  template <std::size_t D>
+  void visit(const CellMap<D>& map, std::size_t cell, std::size_t entry, Scratch& scratch, PairBuffer& out) const {
+    std::uint64_t low[D], high[D];
+    const std::size_t within = cells_.behind(cell) - cell;
+    double covered = 1;
+    for (std::size_t k = 0; k < D; ++k) {
+      low[k] = map.coordinate(static_cast<double>(boxes_.columns[0].lower(k)[entry]), k);
+      high[k] = std::max(low[k], map.coordinate(static_cast<double>(boxes_.columns[0].upper(k)[entry]), k));
+      covered *= static_cast<double>(high[k] - low[k] + 1);
+    }
+    if (covered > static_cast<double>(within)) {
+      for (std::size_t other = cell + 1; other < cell + within; ++other)
+        if (meets<D>(other, low, high)) search(other, entry, scratch, out);
+      return;
+    }
+    std::uint64_t at[D];
+    std::copy_n(low, D, at);
+    for (;;) {
+      for (std::uint32_t other = cells_.around(morton_number<D>(at)); other != cell; other = cells_.parent(other)) {
+        if (scratch.visited[other] == entry) break;
+        scratch.visited[other] = static_cast<std::uint32_t>(entry);
+        search(other, entry, scratch, out);
+      }
+      std::size_t k = 0;
+      while (k < D && at[k] == high[k]) {
+        at[k] = low[k];
+        ++k;
+      }
+      if (k == D) return;
+      ++at[k];
+    }
+  }
+  template <std::size_t D>
+  bool meets(std::size_t cell, const std::uint64_t* low, const std::uint64_t* high) const {
+    const std::size_t up = cells_.keys().depth - cells_.level(cell);
+    const auto at = morton_cell(cells_.number(cell), D);
+    for (std::size_t k = 0; k < D; ++k)
+      if (low[k] >> up > at[k] || high[k] >> up < at[k]) return false;
+    return true;
+  }
+
+  void search(std::size_t cell, std::size_t entry, Scratch& scratch, PairBuffer& out) const {
+    test(entry, cells_.begin(cell), cells_.begin(cell + 1), scratch, out);
+  }
+  void test(std::size_t entry, std::size_t begin, std::size_t end, Scratch& scratch, PairBuffer& out) const {
+    if (begin >= end) return;
+    if (scratch.positions.size() < end - begin + 64) scratch.positions.resize(end - begin + 64);
+    T box[8];
+    boxes_.columns[0].gather(entry, box);
+    scratch.tests += end - begin;
+    const std::size_t found = overlap_({boxes_.columns[0].pointers(), begin, end, box}, scratch.positions.data());
+    if (found == 0) return;
+    if (out.counts_only()) {
+      out.add_count(found);
+      return;
+    }
+    out.room(found);
+    const std::int32_t row = boxes_.rows[0][entry];
+    for (std::size_t k = 0; k < found; ++k) {
+      const std::int32_t other = boxes_.rows[0][scratch.positions[k]];
+      out.first()[k] = std::min(row, other);
+      out.second()[k] = std::max(row, other);
+    }
+    out.commit(found);
+  }
+
+  const LinearCells& cells_;
+  LinearWorld world_;
+  std::size_t dimension_;
+  OverlapRun<T> overlap_;
+  LinearBoxes<T> boxes_;
+  std::vector<Task> tasks_;
+  mutable std::atomic<std::uint64_t> tests_{0};
+};
+
+// ---- The one-shot method ----
+
+// Quadtree, octree, and what they are called in one and four dimensions. After G. M. Morton (1966) for the numbers of
+// the cells and I. Gargantini (1982) for a tree that is nothing but a sorted list of them. The level of a box follows
+// from the numbers of its corners' cells. Only the boxes are stored, so the depth costs no memory.
+template <class T>
+class LinearTree {
+ public:
+  using Scratch = typename LinearWalk<T>::Scratch;
+
+  LinearTree(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/, Interrupt interrupt = Interrupt())
+      : source_(source_of(problem)),
+        order_(file(problem, interrupt)),
+        nodes_(order_),
+        walk_(order_, nodes_, source_, problem.cross, problem.touching, kernels, interrupt) {}
+  LinearTree(const LinearTree&) = delete;
+  LinearTree& operator=(const LinearTree&) = delete;
+
+  std::size_t task_count() const { return walk_.task_count(); }
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const { walk_.run(task, scratch, out); }
+  std::uint64_t test_count() const { return walk_.test_count(); }
+
+ private:
+  static LinearSource<T> source_of(const Problem<T>& problem) {
+    return {problem.first, problem.second, problem.first.count, problem.dimension, problem.grow};
+  }
+  LinearOrder file(const Problem<T>& problem, Interrupt& interrupt) const {
+    const std::size_t count = problem.first.count + (problem.cross ? problem.second.count : 0);
+    std::vector<std::uint32_t> items(count);
+    for (std::size_t item = 0; item < count; ++item) items[item] = static_cast<std::uint32_t>(item);
+    const LinearWorld world = world_around(source_, items.data(), count);
+    LinearOrder order = make_order(source_, items, world, measured_depth(source_, items, world, interrupt), interrupt);
+    order_crowds(source_, order, kLeafBoxes, interrupt);
+    return order;
+  }
+
+  LinearSource<T> source_;
+  LinearOrder order_;
+  LinearNodes nodes_;
+  LinearWalk<T> walk_;
+};
+
+}  // namespace broadphase

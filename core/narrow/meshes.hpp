@@ -1,0 +1,426 @@
+// The narrow phase of triangle meshes: a tree of boxes over the triangles of a mesh, the simultaneous walk of two such
+// trees, and the queries on them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "narrow/narrow_3d.hpp"
+#include "narrow/triangles.hpp"
+#include "shapes/shape.hpp"
+
+namespace broadphase {
+
+// ---- A tree of boxes over the triangles, in the mesh's own frame: built once, queried in any pose ----
+
+struct MeshNode {
+  Vec<3> centre, half;
+  std::uint32_t first;  // of a leaf, in the order of the faces; else of its two children, which follow each other
+  std::uint32_t count;  // of faces; 0: not a leaf
+};
+
+class MeshTree {
+ public:
+  // Halving goes no deeper: there are less than 2^31 faces.
+  static constexpr std::size_t kMostLevels = 32;
+
+  // Vertices: three numbers each; faces: three rows of them each, at least one face. Preconditions: rows in range,
+  // finite vertices.
+  MeshTree(std::span<const double> vertices, std::span<const std::int32_t> faces)
+      : vertices_(vertices.begin(), vertices.end()), faces_(faces.begin(), faces.end()), order_(faces.size() / 3) {
+    for (std::size_t k = 0; k < order_.size(); ++k) order_[k] = static_cast<std::int32_t>(k);
+    nodes_.reserve(order_.size());
+    nodes_.push_back({{}, {}, 0, static_cast<std::uint32_t>(order_.size())});
+    // Children are behind their parent, so that one pass over the growing array sees to all.
+    for (std::size_t at = 0; at < nodes_.size(); ++at) split(at);
+  }
+
+  const MeshNode* nodes() const { return nodes_.data(); }
+  const std::int32_t* order() const { return order_.data(); }
+  std::size_t face_count() const { return order_.size(); }
+  const double* corner(std::int32_t face, std::size_t which) const {
+    return vertices_.data() + 3 * std::ptrdiff_t{faces_[3 * static_cast<std::size_t>(face) + which]};
+  }
+  std::size_t memory_bytes() const {
+    return vertices_.capacity() * sizeof(double) + (faces_.capacity() + order_.capacity()) * sizeof(std::int32_t) +
+           nodes_.capacity() * sizeof(MeshNode);
+  }
+
+ private:
+  static constexpr std::uint32_t kLeaf = 2;
+
+  double middle(std::int32_t face, std::size_t axis) const {
+    return corner(face, 0)[axis] / 3 + corner(face, 1)[axis] / 3 + corner(face, 2)[axis] / 3;
+  }
+
+  // Gives a node that holds its faces a box, and two children with half of them each if they are many.
+  void split(std::size_t at) {
+    const std::uint32_t first = nodes_[at].first, count = nodes_[at].count;
+    const std::span<std::int32_t> faces(order_.data() + first, count);
+    Vec<3> lower, upper, least, most;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      lower[axis] = upper[axis] = corner(faces[0], 0)[axis];
+      least[axis] = most[axis] = middle(faces[0], axis);
+    }
+    for (const std::int32_t face : faces)
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        for (std::size_t k = 0; k < 3; ++k) {
+          lower[axis] = std::min(lower[axis], corner(face, k)[axis]);
+          upper[axis] = std::max(upper[axis], corner(face, k)[axis]);
+        }
+        least[axis] = std::min(least[axis], middle(face, axis));
+        most[axis] = std::max(most[axis], middle(face, axis));
+      }
+    std::size_t longest = 0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      // What rounding takes here is given back where boxes are compared.
+      nodes_[at].centre[axis] = lower[axis] / 2 + upper[axis] / 2;
+      nodes_[at].half[axis] = upper[axis] / 2 - lower[axis] / 2;
+      if (most[axis] - least[axis] > most[longest] - least[longest]) longest = axis;
+    }
+    if (count <= kLeaf) return;
+    const std::uint32_t left = count / 2;
+    std::nth_element(faces.begin(), faces.begin() + left, faces.end(), [&](std::int32_t a, std::int32_t b) {
+      const double x = middle(a, longest), y = middle(b, longest);
+      return x != y ? x < y : a < b;
+    });
+    nodes_[at].first = static_cast<std::uint32_t>(nodes_.size());
+    nodes_[at].count = 0;
+    nodes_.push_back({{}, {}, first, left});
+    nodes_.push_back({{}, {}, first + left, count - left});
+  }
+
+  std::vector<double> vertices_;
+  std::vector<std::int32_t> faces_, order_;
+  std::vector<MeshNode> nodes_;
+};
+
+// ---- The walk: pairs of triangles of two placed meshes whose boxes are close, nearest first ----
+
+// A mesh in its place, or a shape of the core, which is a tree of one box with one element: a triangle, or the shape.
+class MeshSide {
+ public:
+  // The record of a placed mesh: number, origin, axes (and more).
+  MeshSide(const MeshTree& tree, std::span<const double> record) : tree_(&tree) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      origin_[i] = record[1 + i];
+      for (std::size_t k = 0; k < 3; ++k) axes_[i][k] = record[4 + 3 * i + k];
+    }
+  }
+  explicit MeshSide(const ShapeView<3>& shape) : shape_(shape) {
+    Bounds<3> bounds;
+    add_bounds<3>(shape, bounds);
+    for (std::size_t k = 0; k < 3; ++k) {
+      axes_[k][k] = 1;
+      alone_.centre[k] = bounds.lower[k] / 2 + bounds.upper[k] / 2;
+      alone_.half[k] = bounds.upper[k] / 2 - bounds.lower[k] / 2;
+    }
+    alone_.count = 1;
+  }
+  void move(const double* offset) {
+    for (std::size_t k = 0; k < 3; ++k) offset_[k] = offset[k];
+  }
+
+  bool is_mesh() const { return tree_ != nullptr; }
+  const MeshNode* nodes() const { return tree_ != nullptr ? tree_->nodes() : &alone_; }
+  std::int32_t face(std::uint32_t place) const { return tree_ != nullptr ? tree_->order()[place] : 0; }
+  const Vec<3>& axis(std::size_t i) const { return axes_[i]; }
+  // Of the frame.
+  double origin(std::size_t k) const { return origin_[k] + offset_[k]; }
+
+  // A triangle in its place, one sum after the other, in the world: what is exact is said of these corners. `corners`
+  // keeps it.
+  ShapeView<3> element(std::int32_t face, std::array<double, 9>& corners) const {
+    if (tree_ == nullptr) return shape_;
+    for (std::size_t c = 0; c < 3; ++c) {
+      const double* const own = tree_->corner(face, c);
+      for (std::size_t k = 0; k < 3; ++k)
+        corners[3 * c + k] =
+            origin_[k] + own[0] * axes_[0][k] + own[1] * axes_[1][k] + own[2] * axes_[2][k] + offset_[k];
+    }
+    return {ShapeKind::kTriangle, corners};
+  }
+
+ private:
+  const MeshTree* tree_ = nullptr;
+  ShapeView<3> shape_{};
+  MeshNode alone_{};
+  Vec<3> origin_{}, offset_{};
+  std::array<Vec<3>, 3> axes_{};
+};
+
+// Where the boxes of two trees are to each other, which are turned against each other.
+class RelativePose {
+ public:
+  RelativePose(const MeshSide& a, const MeshSide& b) {
+    double size = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t j = 0; j < 3; ++j) turn_[i][j] = dot(a.axis(i), b.axis(j));
+      Vec<3> between;
+      for (std::size_t k = 0; k < 3; ++k) between[k] = b.origin(k) - a.origin(k);
+      shift_[i] = dot(a.axis(i), between);
+      for (const MeshSide* side : {&a, &b})
+        size += std::abs(side->origin(i)) + std::abs(side->nodes()->centre[i]) + side->nodes()->half[i];
+    }
+    // Hundreds of roundings, where there are a few dozen of them.
+    spare_ = 1e-13 * size;
+  }
+
+  // A distance that the two boxes are apart at the least; endlessly below 0 if they may overlap.
+  double apart(const MeshNode& a, const MeshNode& b) const {
+    const Axes gaps = axes_between(a, b);
+    double first = 0, second = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double x = std::abs(gaps.at[k]) - gaps.reach[k], y = std::abs(gaps.at[3 + k]) - gaps.reach[3 + k];
+      if (x > 0) first += x * x;
+      if (y > 0) second += y * y;
+    }
+    const double most = first > second ? first : second;
+    return most > 0 ? std::sqrt(most) : -std::numeric_limits<double>::infinity();
+  }
+
+  // The share of `motion` (in the frame of the first, which moves) after which they touch at the earliest.
+  double meets(const MeshNode& a, const MeshNode& b, const Vec<3>& motion) const {
+    const Axes gaps = axes_between(a, b);
+    double begin = 0, end = 1;
+    for (std::size_t k = 0; k < 6; ++k) {
+      double speed = 0;
+      if (k < 3)
+        speed = motion[k];
+      else
+        for (std::size_t i = 0; i < 3; ++i) speed += turn_[i][k - 3] * motion[i];
+      const double low = gaps.at[k] - gaps.reach[k], high = gaps.at[k] + gaps.reach[k];
+      // Within while low <= speed * t <= high.
+      if (speed == 0) {
+        if (low > 0 || high < 0) return kNever;
+        continue;
+      }
+      const double in = (speed > 0 ? low : high) / speed, out = (speed > 0 ? high : low) / speed;
+      if (in > begin) begin = in;
+      if (out < end) end = out;
+    }
+    constexpr double kRounding = 1e-12;
+    return begin <= end + kRounding ? begin - kRounding : kNever;
+  }
+
+  Vec<3> in_first_frame(const MeshSide& a, const double* direction) const {
+    const Vec<3> world{direction[0], direction[1], direction[2]};
+    return {dot(a.axis(0), world), dot(a.axis(1), world), dot(a.axis(2), world)};
+  }
+  // What is missing to a motion that is rounded as it is turned, over its whole length.
+  void allow_for(const Vec<3>& motion) {
+    for (const double part : motion) spare_ += 1e-13 * std::abs(part);
+  }
+
+  // No point of one box is farther than this from any of the other.
+  double farthest(const MeshNode& a, const MeshNode& b) const {
+    const Axes gaps = axes_between(a, b);
+    double sum = 0;
+    for (std::size_t k = 0; k < 3; ++k) sum += std::abs(gaps.at[k]) + gaps.reach[k];
+    return sum;
+  }
+  // More than rounding may change of a distance.
+  double rounding() const { return spare_; }
+
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+ private:
+  // Along the three axes of either: how far the centres are apart, and how far the boxes reach together.
+  struct Axes {
+    std::array<double, 6> at, reach;
+  };
+
+  static double dot(const Vec<3>& a, const Vec<3>& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+  Axes axes_between(const MeshNode& a, const MeshNode& b) const {
+    Axes found;
+    for (std::size_t i = 0; i < 3; ++i) {
+      found.at[i] = shift_[i] - a.centre[i];
+      found.reach[i] = a.half[i] + spare_;
+      for (std::size_t j = 0; j < 3; ++j) {
+        found.at[i] += turn_[i][j] * b.centre[j];
+        found.reach[i] += std::abs(turn_[i][j]) * b.half[j];
+      }
+    }
+    for (std::size_t j = 0; j < 3; ++j) {
+      found.at[3 + j] = 0;
+      found.reach[3 + j] = b.half[j] + spare_;
+      for (std::size_t i = 0; i < 3; ++i) {
+        found.at[3 + j] += turn_[i][j] * found.at[i];
+        found.reach[3 + j] += std::abs(turn_[i][j]) * a.half[i];
+      }
+    }
+    return found;
+  }
+
+  std::array<Vec<3>, 3> turn_;  // [i][j]: axis i of the first times axis j of the second
+  Vec<3> shift_;                // from the first origin to the second, along the axes of the first
+  double spare_;
+};
+
+// Calls visit(face of a, face of b) for pairs of elements whose boxes are within the limit by bound(node, node): the
+// nearest boxes first. `visit` gives the limit from then on; NaN: enough.
+template <class Bound, class Visit>
+void walk_meshes(const MeshSide& a, const MeshSide& b, double limit, const Bound& bound, const Visit& visit) {
+  struct Entry {
+    std::uint32_t a, b;
+    double bound;
+  };
+  // Each step goes one level down in one of the trees, and leaves one pair behind.
+  std::array<Entry, 2 * MeshTree::kMostLevels + 8> stack;
+  std::size_t size = 0;
+  const MeshNode *const nodes_a = a.nodes(), *const nodes_b = b.nodes();
+  stack[size++] = {0, 0, bound(nodes_a[0], nodes_b[0])};
+  while (size > 0) {
+    const Entry entry = stack[--size];
+    if (!(entry.bound <= limit)) continue;
+    const MeshNode &x = nodes_a[entry.a], &y = nodes_b[entry.b];
+    if (x.count > 0 && y.count > 0) {
+      for (std::uint32_t i = 0; i < x.count; ++i)
+        for (std::uint32_t j = 0; j < y.count; ++j) {
+          limit = visit(a.face(x.first + i), b.face(y.first + j));
+          if (limit != limit) return;
+        }
+      continue;
+    }
+    const double size_x = x.half[0] + x.half[1] + x.half[2], size_y = y.half[0] + y.half[1] + y.half[2];
+    const bool down_a = y.count > 0 || (x.count == 0 && size_x >= size_y);
+    Entry near = entry, far = entry;
+    if (down_a) {
+      near.a = x.first;
+      far.a = x.first + 1;
+    } else {
+      near.b = y.first;
+      far.b = y.first + 1;
+    }
+    near.bound = bound(nodes_a[near.a], nodes_b[near.b]);
+    far.bound = bound(nodes_a[far.a], nodes_b[far.b]);
+    if (far.bound < near.bound) std::swap(near, far);
+    assert(size + 2 <= stack.size());
+    stack[size++] = far;
+    stack[size++] = near;
+  }
+}
+
+// ---- The queries: a mesh with a mesh or with another shape; a mesh is the union of its triangles ----
+
+namespace detail {
+
+inline constexpr double kNone = std::numeric_limits<double>::infinity();
+inline constexpr double kEnough = std::numeric_limits<double>::quiet_NaN();
+
+inline Corners corners_of(const std::array<double, 9>& numbers) {
+  return {numbers.data(), numbers.data() + 3, numbers.data() + 6};
+}
+
+}  // namespace detail
+
+// Whether they overlap; of two meshes, exactly for the triangles as they are placed.
+inline bool overlaps(const MeshSide& a, const MeshSide& b) {
+  const RelativePose view(a, b);
+  bool found = false;
+  walk_meshes(
+      a, b, 0.0, [&](const MeshNode& x, const MeshNode& y) { return view.apart(x, y); },
+      [&](std::int32_t face_a, std::int32_t face_b) {
+        std::array<double, 9> corners_a, corners_b;
+        const ShapeView<3> x = a.element(face_a, corners_a), y = b.element(face_b, corners_b);
+        found = a.is_mesh() && b.is_mesh()
+                    ? triangles_meet(detail::corners_of(corners_a), detail::corners_of(corners_b))
+                    : overlaps(x, y);
+        return found ? detail::kEnough : 0.0;
+      });
+  return found;
+}
+
+// The elements that are nearest to each other, or deepest in each other; of several, those met first.
+struct NearestElements {
+  double distance = detail::kNone;
+  Vec<3> normal{};
+  std::int32_t first = 0, second = 0;
+};
+
+inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b) {
+  const RelativePose view(a, b);
+  NearestElements best;
+  walk_meshes(
+      a, b, detail::kNone, [&](const MeshNode& x, const MeshNode& y) { return view.apart(x, y); },
+      [&](std::int32_t face_a, std::int32_t face_b) {
+        std::array<double, 9> corners_a, corners_b;
+        const ShapeView<3> x = a.element(face_a, corners_a), y = b.element(face_b, corners_b);
+        Vec<3> normal;
+        double distance = signed_distance(x, y, &normal);
+        // What overlaps is not apart, although rounding may say so.
+        if (distance > 0 && best.distance > 0 && a.is_mesh() && b.is_mesh() && distance < view.rounding() &&
+            triangles_meet(detail::corners_of(corners_a), detail::corners_of(corners_b)))
+          distance = 0;
+        if (distance < best.distance) best = {distance, normal, face_a, face_b};
+        return best.distance;
+      });
+  return best;
+}
+
+// Where they touch, if they overlap: where those elements do.
+inline Contact<3> contact(const MeshSide& a, const MeshSide& b) {
+  const NearestElements nearest = nearest_elements(a, b);
+  std::array<double, 9> corners_a, corners_b;
+  return contact(a.element(nearest.first, corners_a), b.element(nearest.second, corners_b));
+}
+
+// As for shapes: when the first, moved, first touches the second.
+inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Vec<3>* normal) {
+  RelativePose view(a, b);
+  view.allow_for(motion);
+  const Vec<3> own_motion = view.in_first_frame(a, motion.data());
+  double first = detail::kNone;
+  walk_meshes(
+      a, b, 1.0, [&](const MeshNode& x, const MeshNode& y) { return view.meets(x, y, own_motion); },
+      [&](std::int32_t face_a, std::int32_t face_b) {
+        std::array<double, 9> corners_a, corners_b;
+        Vec<3> way;
+        const double time = impact_time(a.element(face_a, corners_a), motion, b.element(face_b, corners_b), &way);
+        if (time < first) {
+          first = time;
+          *normal = way;
+        }
+        return first < 1 ? first : 1.0;
+      });
+  return first;
+}
+
+// Where a ray first hits a mesh, as for shapes. The way is cut where it leaves the mesh's own box.
+inline double ray_hit(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& direction, Vec<3>* normal) {
+  const MeshSide point(ShapeView<3>{ShapeKind::kPoint, origin});
+  RelativePose view(point, mesh);
+  // So far that everything is reached.
+  const double reach = view.farthest(*point.nodes(), *mesh.nodes());
+  double speed = 0;
+  for (const double part : direction) speed = std::abs(part) > speed ? std::abs(part) : speed;
+  double scale = speed > 0 ? 2 * reach / speed : 0;
+  if (!(scale < 0x1p1000)) scale = 0x1p1000;
+  const Vec<3> motion{direction[0] * scale, direction[1] * scale, direction[2] * scale};
+  view.allow_for(motion);
+  double first = detail::kNone;
+  walk_meshes(
+      point, mesh, 1.0, [&](const MeshNode& x, const MeshNode& y) { return view.meets(x, y, motion); },
+      [&](std::int32_t, std::int32_t face) {
+        std::array<double, 9> corners;
+        Vec<3> way;
+        const double time = ray_hit(mesh.element(face, corners), origin, direction, &way);
+        if (time < first) {
+          first = time;
+          *normal = way;
+        }
+        return first < scale ? first / scale : 1.0;
+      });
+  return first;
+}
+
+}  // namespace broadphase

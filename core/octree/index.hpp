@@ -1,0 +1,550 @@
+// An octree that is kept: rows are filed into its cells, changes are queued and applied before the next query.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/morton.hpp"
+#include "base/parallel.hpp"
+#include "base/with_dimension.hpp"
+#include "octree/cells.hpp"
+
+namespace broadphase {
+
+// A row lives in the smallest cell that contains it, among those there are: a leaf is split when it has more than
+// `capacity` rows of which one would go into a smaller cell. A cell with children keeps only rows that none could hold.
+class OctreeArrangement : public OctreeCells {
+ public:
+  OctreeArrangement(BlockTree& tree, const OctreeOptions& options) : OctreeCells(tree), options_(options) {}
+
+  const OctreeLattice& lattice() const { return lattice_; }
+  const OctreeOptions& options() const { return options_; }
+  // True if the lanes of rows hold the very numbers that were given, moved by a power of two.
+  bool is_exact() const { return tree().is_exact(); }
+
+  // Files these rows and no others.
+  template <class T>
+  void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
+    const std::size_t dimension = blocks().dimension();
+    tree().frame = frame_of(boxes, dimension, rows, count);
+    lattice_ = lattice_of(tree().frame, boxes, dimension, rows, count, options_);
+    tree().lossy = false;
+    start(boxes.count);
+    add_root();
+    with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { build_all<D>(boxes, rows, count, interrupt); });
+    clean();
+  }
+
+ protected:
+  template <std::size_t D, class T>
+  void insert(const BoxView<T>& boxes, std::int32_t row) {
+    const Entry<D> entry = enclosed<D>(boxes, row);
+    sink<D>(boxes, entry.spot.level == OctreeLattice::kOutside ? kTop : root(), row, entry);
+  }
+
+  // Climbs to the first cell that contains the row, then sinks as deep as it can.
+  template <std::size_t D, class T>
+  void move(const BoxView<T>& boxes, std::int32_t row) {
+    const Entry<D> entry = enclosed<D>(boxes, row);
+    const Spot& spot = entry.spot;
+    std::int32_t number = cell_of(row);
+    if (contains<D>(number, spot) && (cell(number).children == 0 || spot.level == cell(number).level)) {
+      set_row(row, spot.level, entry.box);
+      split_if_full<D>(boxes, number);
+      return;
+    }
+    while (!contains<D>(number, spot)) number = cell(number).parent;
+    remove_row(row);
+    sink<D>(boxes, number, row, entry);
+  }
+
+  static constexpr std::size_t kStretch = std::size_t{1} << 16;  // rows between two looks at the interrupt
+
+  // Set when the root cannot grow: the tree is to be built anew, with larger cells.
+  bool needs_build_ = false;
+
+ private:
+  // Sorted as they will be filed. `key` interleaves the bits of the lattice coordinates in the root.
+  struct Item {
+    std::uint64_t key;
+    std::int32_t row, level;
+  };
+
+  // A row, read where it lies: as floats that contain it, and where it belongs.
+  template <std::size_t D>
+  struct Corners {
+    double lower[D], upper[D];
+  };
+  template <std::size_t D>
+  struct Entry {
+    Spot spot;
+    float box[2 * D];
+  };
+  template <std::size_t D, class T>
+  Corners<D> corners_of(const BoxView<T>& boxes, std::int32_t row) const {
+    Corners<D> corners;
+    const T *lower = boxes.lower_of(static_cast<std::size_t>(row)),
+            *upper = boxes.upper_of(static_cast<std::size_t>(row));
+    for (std::size_t k = 0; k < D; ++k) {
+      corners.lower[k] = frame().local(static_cast<double>(lower[k]), k);
+      corners.upper[k] = frame().local(static_cast<double>(upper[k]), k);
+    }
+    return corners;
+  }
+  template <std::size_t D>
+  void round(const Corners<D>& corners, float* box) {
+    const LocalFrame& it = frame();
+    bool is_exact = it.exact;
+    for (std::size_t k = 0; k < D; ++k) {
+      box[k] = static_cast<float>(corners.lower[k]);
+      box[D + k] = static_cast<float>(corners.upper[k]);
+      is_exact = is_exact && static_cast<double>(box[k]) == corners.lower[k] &&
+                 static_cast<double>(box[D + k]) == corners.upper[k];
+    }
+    if (is_exact) return;
+    tree().lossy = true;
+    for (std::size_t k = 0; k < D; ++k) {
+      box[k] = it.below(corners.lower[k]);
+      box[D + k] = it.above(corners.upper[k]);
+    }
+  }
+  template <std::size_t D, class T>
+  Entry<D> entry_of(const BoxView<T>& boxes, std::int32_t row) {
+    Entry<D> entry;
+    const Corners<D> corners = corners_of<D>(boxes, row);
+    round(corners, entry.box);
+    lattice_.place<D>(corners.lower, corners.upper, entry.spot);
+    return entry;
+  }
+  // The root made to contain it, if it can be: a box with a corner at infinity stays outside.
+  template <std::size_t D, class T>
+  Entry<D> enclosed(const BoxView<T>& boxes, std::int32_t row) {
+    Entry<D> entry = entry_of<D>(boxes, row);
+    if (entry.spot.level == OctreeLattice::kOutside) grow_to(corners_of<D>(boxes, row), entry.spot);
+    return entry;
+  }
+  template <std::size_t D>
+  void grow_to(const Corners<D>& corners, Spot& spot) {
+    for (std::size_t k = 0; k < D; ++k)
+      if (!std::isfinite(corners.lower[k]) || !std::isfinite(corners.upper[k])) return;
+    while (!lattice_.place<D>(corners.lower, corners.upper, spot)) {
+      if (!lattice_.grow(corners.lower)) {
+        needs_build_ = true;
+        return;
+      }
+      const std::int32_t before = root();
+      float none[8] = {};
+      hang(before, none, true);
+      add_root();
+      adopt(root(), before, octant_of<D>(cell(root()), cell(before).corner));
+      soil(before);
+      rest(before);
+    }
+  }
+
+  void add_root() {
+    const std::int32_t number = add_cell(kTop, 0);
+    OctreeCell& cell = at(number);
+    cell.level = static_cast<std::int8_t>(lattice_.levels());
+    for (std::size_t k = 0; k < blocks().dimension(); ++k) cell.corner[k] = lattice_.low(k);
+  }
+
+  template <std::size_t D>
+  bool contains(std::int32_t number, const Spot& spot) const {
+    const OctreeCell& it = cell(number);
+    if (number == kTop) return true;
+    if (spot.level > it.level) return false;
+    for (std::size_t k = 0; k < D; ++k)
+      if ((spot.at[k] - it.corner[k]) >> it.level != 0) return false;
+    return true;
+  }
+  template <std::size_t D>
+  std::size_t octant_of(const OctreeCell& it, const std::int64_t* at) const {
+    if (it.level == OctreeLattice::kOutside) return 0;
+    std::size_t octant = 0;
+    for (std::size_t k = 0; k < D; ++k)
+      octant |= static_cast<std::size_t>((at[k] - it.corner[k]) >> (it.level - 1) & 1) << k;
+    return octant;
+  }
+  std::int32_t child_for(std::int32_t number, std::size_t octant) {
+    const std::int32_t there = child(number, octant);
+    if (there != kNoCell) return there;
+    const std::int32_t made = add_cell(number, octant);
+    const OctreeCell& above = cell(number);
+    OctreeCell& it = at(made);
+    it.level = static_cast<std::int8_t>(above.level - 1);
+    for (std::size_t k = 0; k < blocks().dimension(); ++k)
+      it.corner[k] = above.corner[k] + (static_cast<std::int64_t>(octant >> k & 1u) << it.level);
+    return made;
+  }
+
+  template <std::size_t D, class T>
+  void sink(const BoxView<T>& boxes, std::int32_t number, std::int32_t row, const Entry<D>& entry) {
+    while (entry.spot.level < cell(number).level && cell(number).children != 0)
+      number = child_for(number, octant_of<D>(cell(number), entry.spot.at));
+    add_row(number, row, entry.spot.level, entry.box);
+    split_if_full<D>(boxes, number);
+  }
+
+  // Recursion: one call a level, OctreeLattice::kMostLevels at most.
+  template <std::size_t D, class T>
+  void split_if_full(const BoxView<T>& boxes, std::int32_t number) {
+    const OctreeCell& it = cell(number);
+    if (number == kTop || it.sinking == 0 || static_cast<std::size_t>(it.rows) <= options_.capacity) return;
+    std::vector<std::int32_t> rows;
+    for_each_row(number, [&](std::int32_t row) {
+      if (level_of(row) < it.level) rows.push_back(row);
+    });
+    for (const std::int32_t row : rows) {
+      const Entry<D> entry = entry_of<D>(boxes, row);
+      remove_row(row);
+      add_row(child_for(number, octant_of<D>(cell(number), entry.spot.at)), row, entry.spot.level, entry.box);
+    }
+    for_each_child(number, [&](std::int32_t below) { split_if_full<D>(boxes, below); });
+  }
+
+  template <std::size_t D, class T>
+  void build_all(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
+    std::vector<Item> items, outside;
+    items.reserve(count);
+    make_room(count, options_.capacity);
+    const int bits = key_bits(), skipped = lattice_.levels() - bits;
+    for (std::size_t k = 0; k < count; ++k) {
+      const Corners<D> corners = corners_of<D>(boxes, rows[k]);
+      Spot spot;
+      if (lattice_.place<D>(corners.lower, corners.upper, spot)) {
+        std::uint64_t key = 0;
+        for (std::size_t axis = 0; axis < D; ++axis)
+          key |= spread_bits<D>(static_cast<std::uint64_t>(spot.at[axis] - lattice_.low(axis)) >> skipped) << axis;
+        items.push_back({key, rows[k], spot.level});
+      } else {
+        outside.push_back({0, rows[k], spot.level});
+      }
+      if (k % kStretch == 0) interrupt.check();
+    }
+    std::vector<Item> spare(items.size());
+    fill<D>(boxes, root(), items.data(), items.data() + items.size(), spare.data(), interrupt);
+    file<D>(boxes, kTop, outside.data(), outside.data() + outside.size());
+  }
+  // Bits of each coordinate that a key holds.
+  int key_bits() const {
+    return std::min(blocks().dimension() <= 2 ? 32 : static_cast<int>(64 / blocks().dimension()), lattice_.levels());
+  }
+
+  template <std::size_t D, class T>
+  void file(const BoxView<T>& boxes, std::int32_t number, const Item* begin, const Item* end) {
+    // Several are read before the first is filed: rows lie anywhere, and their misses of the cache then overlap.
+    constexpr std::ptrdiff_t kTogether = 16;
+    Corners<D> corners[kTogether];
+    for (; begin != end; begin += std::min(end - begin, kTogether)) {
+      const std::ptrdiff_t together = std::min(end - begin, kTogether);
+      for (std::ptrdiff_t k = 0; k < together; ++k) corners[k] = corners_of<D>(boxes, begin[k].row);
+      for (std::ptrdiff_t k = 0; k < together; ++k) {
+        float box[2 * D];
+        round(corners[k], box);
+        add_row(number, begin[k].row, begin[k].level, box);
+      }
+    }
+  }
+
+  // Recursion: one call a level, OctreeLattice::kMostLevels at most.
+  template <std::size_t D, class T>
+  void fill(const BoxView<T>& boxes, std::int32_t number, Item* begin, Item* end, Item* spare, Interrupt& interrupt) {
+    const int level = cell(number).level, depth = lattice_.levels() - level;
+    const bool has_key = depth < key_bits();
+    const auto stays = [level](const Item& item) { return item.level >= level; };
+    if (static_cast<std::size_t>(end - begin) <= options_.capacity || !has_key || std::all_of(begin, end, stays)) {
+      file<D>(boxes, number, begin, end);
+      split_if_full<D>(boxes, number);
+      return;
+    }
+    interrupt.check();
+    // Sorted by octant into `spare`, those that stay behind the others; the cells below use what is free here.
+    constexpr std::size_t kOctants = std::size_t{1} << D;
+    const int shift = (key_bits() - 1 - depth) * static_cast<int>(D);
+    const auto bucket = [&](const Item& item) {
+      return stays(item) ? kOctants : static_cast<std::size_t>(item.key >> shift) & (kOctants - 1);
+    };
+    std::size_t place[kOctants + 2] = {};
+    for (const Item* item = begin; item != end; ++item) ++place[bucket(*item) + 1];
+    for (std::size_t k = 1; k <= kOctants + 1; ++k) place[k] += place[k - 1];
+    std::size_t first[kOctants + 2];
+    std::copy_n(place, kOctants + 2, first);
+    for (const Item* item = begin; item != end; ++item) spare[place[bucket(*item)]++] = *item;
+    for (std::size_t octant = 0; octant < kOctants; ++octant)
+      if (first[octant] < first[octant + 1])
+        fill<D>(boxes, child_for(number, octant), spare + first[octant], spare + first[octant + 1],
+                begin + first[octant], interrupt);
+    file<D>(boxes, number, spare + first[kOctants], spare + first[kOctants + 1]);
+  }
+
+  OctreeOptions options_;
+  OctreeLattice lattice_;
+};
+
+// Rows that come, move or go are only put in a queue, each once. `settle` then looks at what has become of them: a
+// thousand rows that came one by one cost one build, and a row that came and went costs nothing.
+class PendingOctree : public OctreeArrangement {
+ public:
+  using OctreeArrangement::OctreeArrangement;
+
+  // The rows that live from now on, and no others.
+  void replace(std::size_t row_limit, const std::int32_t* rows, std::size_t count) {
+    std::vector<std::uint8_t> state(row_limit, 0);
+    for (std::size_t k = 0; k < count; ++k) state[static_cast<std::size_t>(rows[k])] = kAlive;
+    state_.swap(state);
+    queue_.clear();
+    alive_ = count;
+    needs_build_ = true;
+  }
+  // Rows that came, or moved.
+  void put(std::size_t row_limit, const std::int32_t* rows, std::size_t count) {
+    if (row_limit > state_.size()) state_.resize(row_limit, 0);
+    enqueue(rows, count, true);
+  }
+  void remove(const std::int32_t* rows, std::size_t count) { enqueue(rows, count, false); }
+
+  std::size_t alive() const { return alive_; }
+  std::size_t pending() const { return needs_build_ ? alive_ : queue_.size(); }
+  bool needs_build() const { return needs_build_; }
+  bool is_settled() const { return !needs_build_ && queue_.empty(); }
+  std::uint64_t builds() const { return builds_; }
+  std::uint64_t updates() const { return updates_; }
+
+  // If this throws, the next call builds anew.
+  template <class T>
+  void settle(const BoxView<T>& boxes, Interrupt& interrupt) {
+    if (is_settled()) return;
+    if (!needs_build_)
+      with_dimension(blocks().dimension(), [&]<std::size_t D>(Dimension<D>) { update<D>(boxes, interrupt); });
+    if (needs_build_) build_all(boxes, interrupt);
+    queue_.clear();
+  }
+
+ private:
+  static constexpr std::uint8_t kAlive = 1, kQueued = 2;
+
+  std::uint8_t& state(std::int32_t row) { return state_[static_cast<std::size_t>(row)]; }
+
+  void enqueue(const std::int32_t* rows, std::size_t count, bool is_alive) {
+    if (!needs_build_) queue_.reserve(queue_.size() + count);
+    for (std::size_t k = 0; k < count; ++k) {
+      std::uint8_t& of_row = state(rows[k]);
+      alive_ += static_cast<std::size_t>(is_alive) - (of_row & kAlive);
+      if ((of_row & kQueued) == 0 && !needs_build_) {
+        queue_.push_back(rows[k]);
+        of_row |= kQueued;
+      }
+      of_row = static_cast<std::uint8_t>(is_alive ? of_row | kAlive : of_row & ~kAlive);
+    }
+  }
+
+  template <class T>
+  void build_all(const BoxView<T>& boxes, Interrupt& interrupt) {
+    needs_build_ = true;
+    std::vector<std::int32_t> rows;
+    rows.reserve(alive_);
+    for (std::size_t row = 0; row < state_.size(); ++row) {
+      state_[row] &= kAlive;
+      if (state_[row] != 0) rows.push_back(static_cast<std::int32_t>(row));
+    }
+    build(boxes, rows.data(), rows.size(), interrupt);
+    needs_build_ = false;
+    ++builds_;
+  }
+
+  template <std::size_t D, class T>
+  void update(const BoxView<T>& boxes, Interrupt& interrupt) {
+    std::vector<std::int32_t> moved, come;
+    needs_build_ = true;  // unless all of this comes to its end
+    make_room(state_.size());
+    for (const std::int32_t row : queue_) {
+      state(row) &= kAlive;
+      const bool is_alive = state(row) != 0;
+      if (has(row) && !is_alive)
+        remove_row(row);
+      else if (is_alive)
+        (has(row) ? moved : come).push_back(row);
+    }
+    // So many come that cells fitted to them are worth a build.
+    if (come.size() > alive_ / 2) return;
+    needs_build_ = false;
+    try {
+      for (std::size_t k = 0; k < moved.size() && !needs_build_; ++k) {
+        move<D>(boxes, moved[k]);
+        if (k % kStretch == 0) interrupt.check();
+      }
+      for (std::size_t k = 0; k < come.size() && !needs_build_; ++k) {
+        insert<D>(boxes, come[k]);
+        if (k % kStretch == 0) interrupt.check();
+      }
+      if (needs_build_) return;
+      clean();
+      age();
+    } catch (...) {
+      needs_build_ = true;
+      throw;
+    }
+    ++updates_;
+  }
+
+  std::vector<std::uint8_t> state_;  // of each row
+  std::vector<std::int32_t> queue_;
+  std::size_t alive_ = 0;
+  std::uint64_t builds_ = 0, updates_ = 0;
+};
+
+// ---- Inspection: the cells of an octree, and whether all its invariants hold ----
+
+// Calls use(cell, depth) for the root and all cells below it, parents before their children; the root has depth 0.
+template <class Use>
+void for_each_cell(const OctreeCells& cells, Use&& use) {
+  if (cells.limit() == 0) return;
+  std::vector<std::pair<std::int32_t, std::int32_t>> waiting{{cells.root(), 0}};
+  while (!waiting.empty()) {
+    const auto [number, depth] = waiting.back();
+    waiting.pop_back();
+    use(number, depth);
+    const std::size_t first = waiting.size();
+    const std::int32_t below = depth + 1;
+    cells.for_each_child(number, [&](std::int32_t child) { waiting.emplace_back(child, below); });
+    std::reverse(waiting.begin() + static_cast<std::ptrdiff_t>(first), waiting.end());
+  }
+}
+
+// Every invariant of an octree that is up to date.
+template <class T>
+class OctreeCheck {
+ public:
+  OctreeCheck(const PendingOctree& tree, const BoxView<T>& boxes) : tree_(tree), boxes_(boxes) {}
+
+  // Empty, or what is wrong. `rows` are those that live.
+  std::string fault(const std::int32_t* rows, std::size_t count) const {
+    if (!tree_.is_settled()) return "rows are pending";
+    if (tree_.limit() == 0) return count == 0 ? "" : "no cells";
+    std::size_t cells = 1, filed = static_cast<std::size_t>(tree_.cell(OctreeCells::kTop).rows);
+    std::string found = fault_of_cell(OctreeCells::kTop);
+    for_each_cell(tree_, [&](std::int32_t number, std::int32_t depth) {
+      if (!found.empty()) return;
+      ++cells;
+      filed += static_cast<std::size_t>(tree_.cell(number).rows);
+      if (depth + tree_.cell(number).level != tree_.lattice().levels()) found = name(number) + "is on a wrong level";
+      if (found.empty()) found = fault_of_cell(number);
+    });
+    if (!found.empty()) return found;
+    if (filed != count) return std::to_string(filed) + " rows are filed, " + std::to_string(count) + " live";
+    if (cells + tree_.pooled() != tree_.limit()) return "a cell is neither in the tree nor in the pool";
+    for (std::size_t k = 0; k < count && found.empty(); ++k) found = fault_of_row(rows[k]);
+    return found;
+  }
+
+ private:
+  std::string name(std::int32_t number) const { return "cell " + std::to_string(number) + " "; }
+
+  std::string fault_of_cell(std::int32_t number) const {
+    const OctreeCell& cell = tree_.cell(number);
+    const Blocks& blocks = tree_.blocks();
+    if (!cell.is_used || cell.is_dirty) return name(number) + "is not ready";
+    std::size_t lanes = 0, rows = 0, sinking = 0, hung = 0;
+    for (std::int32_t block = cell.block, at = 0; block != kNoBlock; block = blocks.next(block), ++at) {
+      if (blocks.parent(block) != number) return name(number) + "has a block of another";
+      const std::size_t in_block = blocks.lanes_in_use(block);
+      const bool is_alone = at == 0 && blocks.next(block) == kNoBlock;
+      if (in_block != kLanes && at != 1 && !is_alone) return name(number) + "has a gap in its chain";
+      if (in_block == 0 && !is_alone) return name(number) + "has an empty block";
+      lanes += in_block;
+    }
+    tree_.for_each_row(number, [&](std::int32_t row) {
+      ++rows;
+      sinking += tree_.level_of(row) < cell.level;
+    });
+    std::string found;
+    tree_.for_each_child(number, [&](std::int32_t child) {
+      const OctreeCell& below = tree_.cell(child);
+      if (below.parent != number || tree_.child(number, below.octant) != child)
+        found = name(child) + "has lost its parent";
+      hung += below.place != kUnhung;
+      for (std::size_t k = 0; k < blocks.dimension() && number != OctreeCells::kTop; ++k)
+        if (below.corner[k] != cell.corner[k] + (static_cast<std::int64_t>(below.octant >> k & 1) << below.level))
+          found = name(child) + "is in a wrong place";
+    });
+    if (!found.empty()) return found;
+    for (std::size_t octant = 0; octant < std::size_t{1} << blocks.dimension(); ++octant)
+      if ((tree_.child(number, octant) != kNoCell) != ((cell.children >> octant & 1u) != 0))
+        return name(number) + "has a wrong mask of children";
+    if (rows != static_cast<std::size_t>(cell.rows)) return name(number) + "has miscounted its rows";
+    if (lanes != rows + hung) return name(number) + "has a lane too many, or too few";
+    if (number == OctreeCells::kTop) return "";
+    if (sinking != static_cast<std::size_t>(cell.sinking)) return name(number) + "has miscounted what would sink";
+    if (sinking > 0 && cell.children != 0) return name(number) + "keeps a row that a child would hold";
+    if (sinking > 0 && rows > tree_.options().capacity) return name(number) + "is not split";
+    return fault_of_life(number, lanes);
+  }
+
+  std::string fault_of_life(std::int32_t number, std::size_t lanes) const {
+    const OctreeCell& cell = tree_.cell(number);
+    const bool is_empty_leaf = cell.rows == 0 && cell.children == 0 && number != tree_.root();
+    if (cell.is_idle != is_empty_leaf && number != tree_.root()) return name(number) + "is idle, or should be";
+    if (cell.longest_life < OctreeCells::kShortLife || cell.longest_life > OctreeCells::kLongLife)
+      return name(number) + "has a life out of bounds";
+    if (cell.is_idle && (cell.life == 0 || cell.life > cell.longest_life)) return name(number) + "outlives itself";
+    if (cell.is_idle && !cell.is_listed) return name(number) + "never ages";
+    if ((cell.place != kUnhung) != (lanes > 0)) return name(number) + "hangs in the tree empty, or does not hang in it";
+    if (lanes == 0) return "";
+    const Blocks& blocks = tree_.blocks();
+    const std::int32_t block = cell.place / kWidth;
+    const auto lane = static_cast<std::size_t>(cell.place % kWidth);
+    if (blocks.parent(block) != cell.parent || blocks.child(block)[lane] != cell.block)
+      return name(number) + "hangs on a wrong lane";
+    float around[8], stored[8];
+    tree_.bounds(number, around);
+    blocks.get_box(block, lane, stored);
+    if (!std::equal(around, around + 2 * blocks.dimension(), stored)) return name(number) + "has a wrong box";
+    return "";
+  }
+
+  std::string fault_of_row(std::int32_t row) const {
+    const std::string who = "row " + std::to_string(row) + " ";
+    if (!tree_.has(row)) return who + "is not filed";
+    const Blocks& blocks = tree_.blocks();
+    const std::int32_t place = tree_.place_of(row), block = place / kWidth;
+    const auto lane = static_cast<std::size_t>(place % kWidth);
+    if ((static_cast<std::uint32_t>(blocks.rows(block)) >> lane & 1u) == 0 || blocks.child(block)[lane] != row)
+      return who + "is not where it should be";
+    float box[8], stored[8];
+    local_box(tree_.frame(), boxes_, static_cast<std::size_t>(row), blocks.dimension(), box);
+    blocks.get_box(block, lane, stored);
+    if (!std::equal(box, box + 2 * blocks.dimension(), stored)) return who + "has a wrong box";
+    return is_in_cell(row) ? "" : who + "is not in its cell";
+  }
+
+  // Its box is wholly in the cell, made looser; or, outside the root, it is not wholly in that.
+  bool is_in_cell(std::int32_t row) const {
+    const std::int32_t number = tree_.cell_of(row);
+    const bool is_outside = number == OctreeCells::kTop;
+    const OctreeCell& cell = tree_.cell(is_outside ? tree_.root() : number);
+    const OctreeLattice& lattice = tree_.lattice();
+    const double edge = lattice.edge(cell.level), beyond = is_outside ? 0 : (lattice.looseness() - 1) / 2 * edge;
+    bool is_in = true;
+    for (std::size_t k = 0; k < tree_.blocks().dimension(); ++k) {
+      const double begin = lattice.local(static_cast<double>(cell.corner[k]), k);
+      // Lattice coordinates are rounded once more on the way here.
+      const double slack = 1e-12 * (std::fabs(begin) + edge);
+      const auto at = static_cast<std::size_t>(row);
+      is_in = is_in && tree_.frame().local(static_cast<double>(boxes_.lower_of(at)[k]), k) >= begin - beyond - slack &&
+              tree_.frame().local(static_cast<double>(boxes_.upper_of(at)[k]), k) <= begin + edge + beyond + slack;
+    }
+    return is_in != is_outside;
+  }
+
+  static constexpr std::int32_t kWidth = static_cast<std::int32_t>(kLanes);
+  const PendingOctree& tree_;
+  BoxView<T> boxes_;
+};
+
+}  // namespace broadphase
