@@ -113,7 +113,7 @@ class BvhIndex : public BlockIndex {
     std::vector<double> lower, upper;
     std::vector<std::int32_t> level;
     bvh_.for_each_block([&](std::int32_t block, std::size_t depth) {
-      const Bounds bounds = bounds_of(tree.blocks, block);
+      const LocalBounds bounds = bounds_of(tree.blocks, block);
       for (std::size_t k = 0; k < dimension; ++k) {
         lower.push_back(tree.frame.given(static_cast<double>(bounds.box[k]), k));
         upper.push_back(tree.frame.given(static_cast<double>(bounds.box[dimension + k]), k));

@@ -9,7 +9,6 @@
 
 #include "block_index.hpp"
 #include "layer_filter.hpp"
-#include "tree/query_order.hpp"
 
 namespace broadphase::python {
 

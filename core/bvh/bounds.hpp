@@ -27,11 +27,11 @@ void for_each_lane(std::int32_t bits, Use&& use) {
 }
 
 // The union of local boxes: lower corner, then upper corner.
-struct Bounds {
+struct LocalBounds {
   float box[8];
   std::size_t dimension;
 
-  explicit Bounds(std::size_t d) : dimension(d) {
+  explicit LocalBounds(std::size_t d) : dimension(d) {
     std::fill_n(box, d, std::numeric_limits<float>::infinity());
     std::fill_n(box + d, d, -std::numeric_limits<float>::infinity());
   }
@@ -43,8 +43,8 @@ struct Bounds {
   }
 };
 
-inline Bounds bounds_of(const Blocks& blocks, std::int32_t block) {
-  Bounds bounds(blocks.dimension());
+inline LocalBounds bounds_of(const Blocks& blocks, std::int32_t block) {
+  LocalBounds bounds(blocks.dimension());
   float box[8];
   for_each_lane(blocks.occupied(block), [&](std::size_t lane) {
     blocks.get_box(block, lane, box);

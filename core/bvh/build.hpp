@@ -218,12 +218,12 @@ class SahPlan {
     nodes.clear();
     if (items.empty()) return;
     if (workers <= 1 || items.size() < kPartItems) {
-      plan(nodes, {0, items.size(), Bounds(D)}, 0, &interrupt);
+      plan(nodes, {0, items.size(), LocalBounds(D)}, 0, &interrupt);
       return;
     }
     // The uppermost block here; what is below each of its lanes is a task.
     nodes.emplace_back();
-    const std::vector<Range> parts = cut({0, items.size(), Bounds(D)}, 0);
+    const std::vector<Range> parts = cut({0, items.size(), LocalBounds(D)}, 0);
     std::vector<std::vector<Node>> below(parts.size());
     for_each_task(parts.size(), workers, interrupt,
                   [&](unsigned, std::size_t k) { plan(below[k], parts[k], 1, nullptr); });
@@ -241,7 +241,7 @@ class SahPlan {
  private:
   struct Range {
     std::size_t begin, end;
-    Bounds around;
+    LocalBounds around;
     std::size_t count() const { return end - begin; }
   };
   static constexpr std::size_t kPartItems = 20000;
@@ -255,8 +255,8 @@ class SahPlan {
     return sum;
   }
   static float blocks(std::size_t count) { return static_cast<float>((count + kLanes - 1) / kLanes); }
-  Bounds around(std::size_t begin, std::size_t end) const {
-    Bounds bounds(D);
+  LocalBounds around(std::size_t begin, std::size_t end) const {
+    LocalBounds bounds(D);
     for (std::size_t at = begin; at < end; ++at) bounds.add(items[at].box);
     return bounds;
   }
@@ -319,12 +319,12 @@ class SahPlan {
     for (std::size_t axis = 0; axis < D; ++axis) {
       sort(range, axis);
       sorted_by = axis;
-      Bounds bounds(D);
+      LocalBounds bounds(D);
       for (std::size_t at = n; at-- > 1;) {
         bounds.add(items[range.begin + at].box);
         behind[at] = half_area(bounds.box, D);
       }
-      bounds = Bounds(D);
+      bounds = LocalBounds(D);
       for (std::size_t at = 1; at < n; ++at) {
         bounds.add(items[range.begin + at - 1].box);
         const float cost = half_area(bounds.box, D) * blocks(at) + behind[at] * blocks(n - at);
@@ -361,7 +361,7 @@ class SahPlan {
     for (std::size_t axis = 0; axis < D; ++axis) {
       const Bins bin{low[axis], static_cast<float>(kBins) / (high[axis] - low[axis])};
       if (!(high[axis] > low[axis]) || !std::isfinite(bin.scale)) continue;
-      std::array<Bounds, kBins> bounds = make_bounds();
+      std::array<LocalBounds, kBins> bounds = make_bounds();
       std::array<std::size_t, kBins> count{};
       for (std::size_t at = range.begin; at < range.end; ++at) {
         const std::size_t b = bin(centre(items[at], axis));
@@ -373,14 +373,14 @@ class SahPlan {
         ++count[b];
       }
       std::array<float, kBins> behind{};
-      Bounds all(D);
+      LocalBounds all(D);
       std::size_t n = 0;
       for (std::size_t b = kBins; b-- > 1;) {
         all.add(bounds[b].box);
         n += count[b];
         behind[b] = n > 0 ? half_area(all.box, D) * blocks(n) : -1;
       }
-      all = Bounds(D);
+      all = LocalBounds(D);
       n = 0;
       for (std::size_t b = 1; b < kBins; ++b) {
         all.add(bounds[b - 1].box);
@@ -400,10 +400,10 @@ class SahPlan {
                                        [&](const Item& item) { return best_bins(centre(item, best_axis)) < best_bin; });
     return static_cast<std::size_t>(middle - items.begin());
   }
-  static std::array<Bounds, kBins> make_bounds() {
-    const Bounds empty(D);
+  static std::array<LocalBounds, kBins> make_bounds() {
+    const LocalBounds empty(D);
     return [&]<std::size_t... B>(std::index_sequence<B...>) {
-      return std::array<Bounds, kBins>{((void)B, empty)...};
+      return std::array<LocalBounds, kBins>{((void)B, empty)...};
     }(std::make_index_sequence<kBins>());
   }
 

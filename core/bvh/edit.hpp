@@ -73,11 +73,11 @@ class BvhEdit {
   struct Entry {
     std::int32_t what;
     bool is_row;
-    Bounds around;
+    LocalBounds around;
   };
 
-  Bounds bounds(const float* box) const {
-    Bounds result(blocks_.dimension());
+  LocalBounds bounds(const float* box) const {
+    LocalBounds result(blocks_.dimension());
     result.add(box);
     return result;
   }
@@ -101,7 +101,7 @@ class BvhEdit {
     std::size_t best = 0;
     float least_growth = 0, least_area = -1;
     for_each_lane(blocks_.occupied(block) & ~blocks_.rows(block), [&](std::size_t lane) {
-      Bounds around(dimension);
+      LocalBounds around(dimension);
       blocks_.get_box(block, lane, around.box);
       const float area = half_area(around.box, dimension);
       around.add(box);
@@ -163,12 +163,12 @@ class BvhEdit {
         centre[e] = middle == middle ? middle : 0.0F;  // of an axis without ends
       }
       std::stable_sort(order, order + kCount, [&](std::size_t a, std::size_t b) { return centre[a] < centre[b]; });
-      Bounds around(dimension);
+      LocalBounds around(dimension);
       for (std::size_t e = kCount; e-- > kLeast;) {
         around.add(entries[order[e]].around.box);
         behind[e] = half_area(around.box, dimension);
       }
-      around = Bounds(dimension);
+      around = LocalBounds(dimension);
       for (std::size_t e = 0; e <= kCount - kLeast; ++e) {
         const float cost = e < kLeast ? 0.0F
                                       : half_area(around.box, dimension) * static_cast<float>(e) +
@@ -203,7 +203,7 @@ class BvhEdit {
   void follow(std::int32_t block) {
     while (block != tree_.root) {
       const auto place = static_cast<std::uint32_t>(blocks_.parent(block));
-      const Bounds around = bounds_of(blocks_, block);
+      const LocalBounds around = bounds_of(blocks_, block);
       block = block_of(place);
       float box[8];
       blocks_.get_box(block, lane_of(place), box);
@@ -242,7 +242,7 @@ class BvhEdit {
     if (own > kFew) return false;
     const auto place = static_cast<std::uint32_t>(blocks_.parent(block));
     const std::int32_t parent = block_of(place);
-    const Bounds around = bounds_of(blocks_, block);
+    const LocalBounds around = bounds_of(blocks_, block);
     const std::size_t dimension = blocks_.dimension();
     std::int32_t best = kNoBlock;
     std::size_t best_lane = 0;
@@ -250,7 +250,7 @@ class BvhEdit {
     for_each_lane(blocks_.occupied(parent) & ~blocks_.rows(parent), [&](std::size_t lane) {
       const std::int32_t beside = blocks_.child(parent)[lane];
       if (beside == block || blocks_.lanes_in_use(beside) + own > kLanes) return;
-      Bounds together(dimension);
+      LocalBounds together(dimension);
       blocks_.get_box(parent, lane, together.box);
       const float before = half_area(together.box, dimension);
       together.add(around.box);
@@ -271,7 +271,7 @@ class BvhEdit {
   }
 
   // No deeper than kMostLevels.
-  Bounds refit(std::int32_t block) {
+  LocalBounds refit(std::int32_t block) {
     for_each_lane(blocks_.occupied(block) & ~blocks_.rows(block),
                   [&](std::size_t lane) { blocks_.set_box(block, lane, refit(blocks_.child(block)[lane]).box); });
     return bounds_of(blocks_, block);
@@ -340,8 +340,8 @@ class BvhRegroup {
   static constexpr double kWorthIt = 0.98;
   static std::size_t needed(std::size_t entries) { return (entries + kLanes - 1) / kLanes; }
 
-  Bounds around(const Group& group) const {
-    Bounds bounds(blocks_.dimension());
+  LocalBounds around(const Group& group) const {
+    LocalBounds bounds(blocks_.dimension());
     for (std::size_t at = group.begin; at < group.end; ++at) bounds.add(entries_[at].box);
     return bounds;
   }
@@ -375,12 +375,12 @@ class BvhRegroup {
     for (std::size_t axis = 0; axis < dimension; ++axis) {
       sort(begin, end, axis);
       std::array<float, kLanes * kLanes> behind;
-      Bounds bounds(dimension);
+      LocalBounds bounds(dimension);
       for (std::size_t at = n; at-- > 1;) {
         bounds.add(entries_[begin + at].box);
         behind[at] = half_area(bounds.box, dimension);
       }
-      bounds = Bounds(dimension);
+      bounds = LocalBounds(dimension);
       for (std::size_t at = 1; at < n; ++at) {
         bounds.add(entries_[begin + at - 1].box);
         if (needed(at) + needed(n - at) > blocks) continue;

@@ -116,7 +116,7 @@ class MeshSide {
     }
   }
   explicit MeshSide(const ShapeView<3>& shape) : shape_(shape) {
-    Bounds<3> bounds;
+    ShapeBounds<3> bounds;
     add_bounds<3>(shape, bounds);
     for (std::size_t k = 0; k < 3; ++k) {
       axes_[k][k] = 1;
@@ -317,7 +317,7 @@ namespace detail {
 inline constexpr double kNone = std::numeric_limits<double>::infinity();
 inline constexpr double kEnough = std::numeric_limits<double>::quiet_NaN();
 
-inline Corners corners_of(const std::array<double, 9>& numbers) {
+inline TriangleCorners corners_of(const std::array<double, 9>& numbers) {
   return {numbers.data(), numbers.data() + 3, numbers.data() + 6};
 }
 

@@ -492,12 +492,12 @@ inline bool is_any_box(const ShapeView<2>& shape) {
 }
 
 // A box of either kind: its middle, and half its sides along their directions.
-struct TurnedBox {
+struct OrientedBox2d {
   double x, y;
   double half_u, half_v;
   double ux = 1, uy = 0, vx = 0, vy = 1;
 
-  explicit TurnedBox(const ShapeView<2>& box) {
+  explicit OrientedBox2d(const ShapeView<2>& box) {
     const double* record = box.record.data();
     if (box.kind == ShapeKind::kBox) {
       half_u = (record[2] - record[0]) / 2;
@@ -517,7 +517,7 @@ struct TurnedBox {
   }
 
   // Whether there is a gap along one of its directions.
-  bool is_apart(const TurnedBox& other) const {
+  bool is_apart(const OrientedBox2d& other) const {
     const double dx = other.x - x, dy = other.y - y;
     const auto reach = [&](double nx, double ny) {
       return std::abs(nx * other.ux + ny * other.uy) * other.half_u +
@@ -527,7 +527,9 @@ struct TurnedBox {
   }
 };
 
-inline bool turned_boxes_overlap(const TurnedBox& a, const TurnedBox& b) { return !a.is_apart(b) && !b.is_apart(a); }
+inline bool oriented_boxes_overlap(const OrientedBox2d& a, const OrientedBox2d& b) {
+  return !a.is_apart(b) && !b.is_apart(a);
+}
 
 // The gap between two boxes along each axis, negative where they overlap, and whether b is the one above.
 struct AxisGaps {
@@ -685,12 +687,12 @@ struct EdgeFrame {
 
 // The places of those corners whose gap, times `sign`, is least but for rounding. More than one corner of a polygon may
 // lie on the line of an edge.
-struct Stretch {
+struct EdgeSpan {
   double from = kInfinity, to = -kInfinity;
   double gap = kInfinity;
   std::size_t corner = 0;
 
-  Stretch(const Rounded& polygon, const EdgeFrame& frame, double sign, double flat) {
+  EdgeSpan(const Rounded& polygon, const EdgeFrame& frame, double sign, double flat) {
     for (std::size_t k = 0; k < polygon.count; ++k) {
       const double at = sign * frame.gap(polygon.x(k), polygon.y(k));
       if (at < gap) {
@@ -738,7 +740,7 @@ inline void touch_along_edge(const Rounded& polygon, std::size_t k, const Vec<2>
                              Contact<2>& contact) {
   const EdgeFrame frame(Edge(polygon, k), towards);
   const double flat = kFlat * (magnitude(polygon) + magnitude(other));
-  const Stretch own(polygon, frame, -1, flat), facing(other, frame, 1, flat);
+  const EdgeSpan own(polygon, frame, -1, flat), facing(other, frame, 1, flat);
   // Midway between the two surfaces, where a point of the other's core is at some gap.
   const auto add = [&](double place, double gap) {
     contact.points[contact.count++] = frame.at(place, (gap + polygon.radius - other.radius) / 2);
@@ -952,14 +954,14 @@ inline bool has_compound(const ShapeView<2>& a, const ShapeView<2>& b) {
   return a.kind == ShapeKind::kCompound || b.kind == ShapeKind::kCompound;
 }
 
-inline Bounds<2> bounds_of(const ShapeView<2>& shape) {
-  Bounds<2> bounds;
+inline ShapeBounds<2> bounds_of(const ShapeView<2>& shape) {
+  ShapeBounds<2> bounds;
   add_bounds<2>(shape, bounds);
   return bounds;
 }
 
 // The gap between the boxes of two shapes: their distance is no less.
-inline double gap_of_bounds(const Bounds<2>& a, const Bounds<2>& b) {
+inline double gap_of_bounds(const ShapeBounds<2>& a, const ShapeBounds<2>& b) {
   const AxisGaps gaps(Corners(a.lower, a.upper), Corners(b.lower, b.upper));
   return gaps.gap[gaps.widest()];
 }
@@ -967,7 +969,7 @@ inline double gap_of_bounds(const Bounds<2>& a, const Bounds<2>& b) {
 // Neither is a compound.
 inline bool simple_overlap(const ShapeView<2>& a, const ShapeView<2>& b) {
   if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a, b);
-  if (is_any_box(a) && is_any_box(b)) return turned_boxes_overlap(TurnedBox(a), TurnedBox(b));
+  if (is_any_box(a) && is_any_box(b)) return oriented_boxes_overlap(OrientedBox2d(a), OrientedBox2d(b));
   if (is_straight(a) && is_straight(b)) return straights_overlap(Straight(a), Straight(b));
   if (is_disc(a) || is_disc(b)) {
     const Disc disc(is_disc(a) ? a : b);
@@ -1007,9 +1009,9 @@ struct PartPair {
 
 inline PartPair deepest_parts(const ShapeView<2>& a, const ShapeView<2>& b) {
   PartPair best{.first = a, .second = b};
-  const Bounds<2> bounds = bounds_of(b);
+  const ShapeBounds<2> bounds = bounds_of(b);
   for_each_part_pair(a, b, [&](const ShapeView<2>& p, const ShapeView<2>& q) {
-    const Bounds<2> part = bounds_of(p);
+    const ShapeBounds<2> part = bounds_of(p);
     if (gap_of_bounds(part, bounds) > best.distance || gap_of_bounds(part, bounds_of(q)) > best.distance) return true;
     const bool ordered = in_order(p, q);
     Vec<2> normal;
@@ -1056,7 +1058,7 @@ inline bool overlaps(const ShapeView<2>& a, const ShapeView<2>& b) {
     return narrow_2d::discs_overlap(narrow_2d::Disc(a), narrow_2d::Disc(b));
   if (!narrow_2d::has_compound(a, b)) return narrow_2d::simple_overlap(a, b);
   bool found = false;
-  const Bounds<2> bounds = narrow_2d::bounds_of(b);
+  const ShapeBounds<2> bounds = narrow_2d::bounds_of(b);
   narrow_2d::for_each_part_pair(a, b, [&](const ShapeView<2>& p, const ShapeView<2>& q) {
     if (narrow_2d::gap_of_bounds(narrow_2d::bounds_of(p), bounds) <= 0) found = narrow_2d::simple_overlap(p, q);
     return !found;

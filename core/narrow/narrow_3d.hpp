@@ -99,24 +99,24 @@ struct BoxCore {
 };
 
 // The least and the greatest of the products with a vector.
-struct Interval {
+struct Projection {
   double lower, upper;
 };
 
-inline Interval project(const PointCore& a, const Vec3& n) {
+inline Projection project(const PointCore& a, const Vec3& n) {
   const double at = dot(a.at, n);
   return {at, at};
 }
-inline Interval project(const SegmentCore& a, const Vec3& n) {
+inline Projection project(const SegmentCore& a, const Vec3& n) {
   const double x = dot(a.begin, n), y = dot(a.end, n);
-  return x < y ? Interval{x, y} : Interval{y, x};
+  return x < y ? Projection{x, y} : Projection{y, x};
 }
-inline Interval project(const TriangleCore& a, const Vec3& n) {
+inline Projection project(const TriangleCore& a, const Vec3& n) {
   const double x = dot(a.corners[0], n), y = dot(a.corners[1], n), z = dot(a.corners[2], n);
   const double least = x < y ? x : y, most = x < y ? y : x;
   return {least < z ? least : z, most > z ? most : z};
 }
-inline Interval project(const BoxCore& a, const Vec3& n) {
+inline Projection project(const BoxCore& a, const Vec3& n) {
   const double at = dot(a.centre, n);
   const double reach = a.half[0] * std::fabs(dot(a.axes[0], n)) + a.half[1] * std::fabs(dot(a.axes[1], n)) +
                        a.half[2] * std::fabs(dot(a.axes[2], n));
@@ -335,7 +335,7 @@ struct Gap {
 };
 
 // The gap between two intervals, the greater of the two ways to look at it; below zero if they overlap.
-inline double gap_between(const Interval& a, const Interval& b, bool& backwards) {
+inline double gap_between(const Projection& a, const Projection& b, bool& backwards) {
   const double onwards = b.lower - a.upper, back = a.lower - b.upper;
   backwards = back > onwards;
   return backwards ? back : onwards;
@@ -692,7 +692,7 @@ Impact cast_on_axes(const A& a, const Vec3& motion, const B& b, double radius) {
   const double size = magnitude(a) + magnitude(b) + radius, error = 2 * kRounding * size;
   const bool met = for_each_axis(a, b, [&](const Vec3& axis, bool) {
     const double scale = 1 / std::sqrt(squared(axis));
-    const Interval at = project(a, axis), to = project(b, axis);
+    const Projection at = project(a, axis), to = project(b, axis);
     return slabs.clip((to.lower - at.upper) * scale - radius, (to.upper - at.lower) * scale + radius, axis * scale,
                       error);
   });
@@ -874,7 +874,7 @@ inline Impact cast_ball(std::span<const double> centre, double radius, const Vec
 // ---- Contact features: faces, edges and corners of cores, and clipping one by another ----
 
 // A face, an edge or a corner of a core. Four corners cut by four planes are eight at most.
-struct Feature {
+struct ContactFeature {
   static constexpr std::size_t kMostCorners = 8;
   std::size_t count = 0;
   std::array<Vec3, kMostCorners> corners{};
@@ -888,7 +888,7 @@ struct Feature {
 // Directions this close are taken for one: 1 - cosine, and cosine of what is perpendicular.
 inline constexpr double kSameDirection = 5e-7, kPerpendicular = 1e-3;
 
-inline Feature face_of(const BoxCore& a, std::size_t k, double side) {
+inline ContactFeature face_of(const BoxCore& a, std::size_t k, double side) {
   const std::size_t i = (k + 1) % 3, j = (k + 2) % 3;
   const Vec3 middle = a.centre + a.axes[k] * (side * a.half[k]);
   const Vec3 x = a.axes[i] * a.half[i], y = a.axes[j] * a.half[j];
@@ -899,8 +899,8 @@ inline Feature face_of(const BoxCore& a, std::size_t k, double side) {
 inline constexpr double kNarrow = 1e-9;
 
 // The face whose normal is `n`, a unit vector: of no corners if there is none.
-inline Feature face_along(const SegmentCore&, const Vec3&) { return {}; }
-inline Feature face_along(const TriangleCore& a, const Vec3& n) {
+inline ContactFeature face_along(const SegmentCore&, const Vec3&) { return {}; }
+inline ContactFeature face_along(const TriangleCore& a, const Vec3& n) {
   const Vec3 normal = unit(a.normal);
   const double along = dot(normal, n);
   if (std::fabs(along) < 1 - kSameDirection) return {};
@@ -908,7 +908,7 @@ inline Feature face_along(const TriangleCore& a, const Vec3& n) {
   if (squared(a.normal) <= kNarrow * kNarrow * size * size * size * size) return {};
   return {3, {a.corners[0], a.corners[1], a.corners[2]}, along > 0 ? normal : -normal};
 }
-inline Feature face_along(const BoxCore& a, const Vec3& n) {
+inline ContactFeature face_along(const BoxCore& a, const Vec3& n) {
   for (std::size_t k = 0; k < 3; ++k) {
     const double along = dot(a.axes[k], n);
     if (std::fabs(along) < 1 - kSameDirection) continue;
@@ -920,11 +920,11 @@ inline Feature face_along(const BoxCore& a, const Vec3& n) {
 }
 
 // What looks most along `n`: a face of what has any.
-inline Feature facing(const SegmentCore& a, const Vec3&) { return {2, {a.begin, a.end}, {}}; }
-inline Feature facing(const TriangleCore& a, const Vec3&) {
+inline ContactFeature facing(const SegmentCore& a, const Vec3&) { return {2, {a.begin, a.end}, {}}; }
+inline ContactFeature facing(const TriangleCore& a, const Vec3&) {
   return {3, {a.corners[0], a.corners[1], a.corners[2]}, {}};
 }
-inline Feature facing(const BoxCore& a, const Vec3& n) {
+inline ContactFeature facing(const BoxCore& a, const Vec3& n) {
   std::size_t most = 0;
   for (std::size_t k = 1; k < 3; ++k)
     if (std::fabs(dot(a.axes[k], n)) > std::fabs(dot(a.axes[most], n))) most = k;
@@ -948,18 +948,18 @@ struct OutermostEdge {
 };
 
 // The outermost edge along `n`, if one is perpendicular to it, or else the outermost corner.
-inline Feature outermost(const SegmentCore& a, const Vec3& n) {
+inline ContactFeature outermost(const SegmentCore& a, const Vec3& n) {
   const double along = dot(a.edge, n);
   if (std::fabs(along) <= kPerpendicular * std::sqrt(squared(a.edge))) return {2, {a.begin, a.end}, {}};
   return {1, {along > 0 ? a.end : a.begin}, {}};
 }
-inline Feature outermost(const TriangleCore& a, const Vec3& n) {
+inline ContactFeature outermost(const TriangleCore& a, const Vec3& n) {
   const std::array<double, 3> along = {dot(a.corners[0], n), dot(a.corners[1], n), dot(a.corners[2], n)};
   std::size_t top = 0;
   for (std::size_t k = 1; k < 3; ++k)
     if (along[k] > along[top]) top = k;
   OutermostEdge edge{magnitude(a)};
-  Feature best{1, {a.corners[top]}, {}};
+  ContactFeature best{1, {a.corners[top]}, {}};
   for (std::size_t k = 0; k < 3; ++k) {
     const std::size_t next = (k + 1) % 3;
     const double lower = along[k] < along[next] ? along[k] : along[next];
@@ -967,7 +967,7 @@ inline Feature outermost(const TriangleCore& a, const Vec3& n) {
   }
   return best;
 }
-inline Feature outermost(const BoxCore& a, const Vec3& n) {
+inline ContactFeature outermost(const BoxCore& a, const Vec3& n) {
   OutermostEdge edge{magnitude(a)};
   std::size_t best = 3;
   Vec3 corner = a.centre;
@@ -983,8 +983,8 @@ inline Feature outermost(const BoxCore& a, const Vec3& n) {
 
 // What of a feature lies on the inner side of a plane: where dot(normal, x) <= limit. A corner no more than `slack`
 // beyond it is kept where it is.
-inline Feature cut(const Feature& feature, const Vec3& normal, double limit, double slack) {
-  Feature result{};
+inline ContactFeature cut(const ContactFeature& feature, const Vec3& normal, double limit, double slack) {
+  ContactFeature result{};
   const std::size_t n = feature.count;
   for (std::size_t k = 0; k < n; ++k) {
     const Vec3& here = feature.corners[k];
@@ -1000,7 +1000,7 @@ inline Feature cut(const Feature& feature, const Vec3& normal, double limit, dou
 }
 
 // What of a feature lies between the sides of a face; those may be listed either way round.
-inline Feature cut_by_sides(Feature feature, const Feature& face, double slack) {
+inline ContactFeature cut_by_sides(ContactFeature feature, const ContactFeature& face, double slack) {
   const Vec3 middle = (face.corners[0] + face.corners[face.count / 2]) * 0.5;
   for (std::size_t k = 0; k < face.count; ++k) {
     const Vec3& corner = face.corners[k];
@@ -1021,8 +1021,8 @@ inline Feature cut_by_sides(Feature feature, const Feature& face, double slack) 
 struct Touching {
   double same;
   std::size_t count = 0;
-  std::array<Vec3, Feature::kMostCorners> points{};
-  std::array<double, Feature::kMostCorners> depths{};
+  std::array<Vec3, ContactFeature::kMostCorners> points{};
+  std::array<double, ContactFeature::kMostCorners> depths{};
 
   void add(const Vec3& point, double depth) {
     for (std::size_t k = 0; k < count; ++k)
@@ -1033,7 +1033,7 @@ struct Touching {
         }
         return;
       }
-    if (count == Feature::kMostCorners) return;
+    if (count == ContactFeature::kMostCorners) return;
     points[count] = point;
     depths[count++] = depth;
   }
@@ -1082,11 +1082,11 @@ inline void put_points(Touching touching, const Vec3& normal, Contact<3>& contac
 // The points of a feature that lie below a face, moved midway between the two surfaces. `normal` leads out of the
 // face, nearly as its own does, and is what depths are measured along; the radii are those of the face's side and of
 // the feature's.
-inline Touching below_face(const Feature& face, const Feature& feature, const Vec3& normal, double face_radius,
-                           double radius, double size) {
+inline Touching below_face(const ContactFeature& face, const ContactFeature& feature, const Vec3& normal,
+                           double face_radius, double radius, double size) {
   const double slack = size * kSlack;
   Touching touching{slack};
-  const Feature inside = cut_by_sides(feature, face, slack);
+  const ContactFeature inside = cut_by_sides(feature, face, slack);
   const double slope = 1 / dot(face.normal, normal);
   for (std::size_t k = 0; k < inside.count; ++k) {
     const double gap = dot(face.normal, inside.corners[k] - face.corners[0]) * slope;
@@ -1099,7 +1099,7 @@ inline Touching below_face(const Feature& face, const Feature& feature, const Ve
 
 // Two edges or corners: the nearest points of both, or, of edges that are nearly parallel, the ends of where they are
 // side by side.
-inline Touching between_edges(const Feature& a, const Feature& b, const Vec3& normal, double first_radius,
+inline Touching between_edges(const ContactFeature& a, const ContactFeature& b, const Vec3& normal, double first_radius,
                               double second_radius, double size) {
   const double slack = size * kSlack;
   Touching touching{slack};
@@ -1145,12 +1145,12 @@ inline Touching between_edges(const Feature& a, const Feature& b, const Vec3& no
 template <class A, class B>
 Touching touching_of(const A& a, const B& b, const Vec3& n, double first_radius, double second_radius) {
   const double size = magnitude(a) + magnitude(b) + first_radius + second_radius;
-  const Feature first = face_along(a, n);
+  const ContactFeature first = face_along(a, n);
   Touching touching{0};
   if (first.count > 0) {
     touching = below_face(first, facing(b, -n), n, first_radius, second_radius, size);
   } else {
-    const Feature second = face_along(b, -n);
+    const ContactFeature second = face_along(b, -n);
     if (second.count > 0) touching = below_face(second, facing(a, n), -n, second_radius, first_radius, size);
   }
   if (touching.count == 0)
@@ -1160,19 +1160,19 @@ Touching touching_of(const A& a, const B& b, const Vec3& n, double first_radius,
 
 // ---- Compounds: their parts, and boxes around the parts by which most pairs of parts are skipped ----
 
-struct Bounds {
+struct PartBounds {
   Vec3 lower, upper;
 };
 
 // Around a shape that is no compound, a little larger than it: what touches it is not outside by rounding.
-inline Bounds bounds_of(const ShapeView<3>& shape) {
+inline PartBounds bounds_of(const ShapeView<3>& shape) {
   const Vec3 origin = place_of(shape);
   return with_core(shape, origin, [&](const auto& core, double radius) {
-    Bounds bounds;
+    PartBounds bounds;
     for (std::size_t k = 0; k < 3; ++k) {
       Vec3 axis{};
       axis[k] = 1;
-      const Interval extent = project(core, axis);
+      const Projection extent = project(core, axis);
       const double slack =
           4 * kRounding * (std::fabs(origin[k]) + std::fabs(extent.lower) + std::fabs(extent.upper) + radius);
       bounds.lower[k] = origin[k] + extent.lower - radius - slack;
@@ -1196,7 +1196,7 @@ template <class Visit>
 void for_each_pair_of_parts(const ShapeView<3>& a, const ShapeView<3>& b, Visit&& visit) {
   bool goes_on = true;
   for_each_simple(a, [&](const ShapeView<3>& first) {
-    const Bounds first_bounds = bounds_of(first);
+    const PartBounds first_bounds = bounds_of(first);
     for_each_simple(b, [&](const ShapeView<3>& second) {
       goes_on = visit(first, second, first_bounds, bounds_of(second));
       return goes_on;
@@ -1206,7 +1206,7 @@ void for_each_pair_of_parts(const ShapeView<3>& a, const ShapeView<3>& b, Visit&
 }
 
 // The square of a distance that is not more than theirs.
-inline double squared_distance(const Bounds& a, const Bounds& b) {
+inline double squared_distance(const PartBounds& a, const PartBounds& b) {
   double sum = 0;
   for (std::size_t k = 0; k < 3; ++k) {
     const double onwards = b.lower[k] - a.upper[k], back = a.lower[k] - b.upper[k];
@@ -1217,7 +1217,7 @@ inline double squared_distance(const Bounds& a, const Bounds& b) {
 }
 
 // Whether the first may meet the second on its way from time 0 to `limit`.
-inline bool may_meet(const Bounds& a, const Vec3& motion, const Bounds& b, double limit) {
+inline bool may_meet(const PartBounds& a, const Vec3& motion, const PartBounds& b, double limit) {
   double entry = 0, exit = limit;
   for (std::size_t k = 0; k < 3; ++k) {
     const double lower = b.lower[k] - a.upper[k], upper = b.upper[k] - a.lower[k];
@@ -1328,31 +1328,35 @@ struct NearestParts {
 
 inline NearestParts nearest_parts(const ShapeView<3>& a, const ShapeView<3>& b) {
   NearestParts best;
-  for_each_pair_of_parts(a, b, [&](const auto& x, const auto& y, const Bounds& x_bounds, const Bounds& y_bounds) {
-    const double least = squared_distance(x_bounds, y_bounds), limit = best.gap.distance;
-    if (least > 0 && (limit <= 0 || least >= limit * limit)) return true;
-    const Gap gap = simple_gap(x, y);
-    if (gap.distance < limit) best = {gap, x, y};
-    return true;
-  });
+  for_each_pair_of_parts(a, b,
+                         [&](const auto& x, const auto& y, const PartBounds& x_bounds, const PartBounds& y_bounds) {
+                           const double least = squared_distance(x_bounds, y_bounds), limit = best.gap.distance;
+                           if (least > 0 && (limit <= 0 || least >= limit * limit)) return true;
+                           const Gap gap = simple_gap(x, y);
+                           if (gap.distance < limit) best = {gap, x, y};
+                           return true;
+                         });
   return best;
 }
 
 inline bool parts_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
   bool found = false;
-  for_each_pair_of_parts(a, b, [&](const auto& x, const auto& y, const Bounds& x_bounds, const Bounds& y_bounds) {
-    found = squared_distance(x_bounds, y_bounds) == 0 && simple_overlap(x, y);
-    return !found;
-  });
+  for_each_pair_of_parts(a, b,
+                         [&](const auto& x, const auto& y, const PartBounds& x_bounds, const PartBounds& y_bounds) {
+                           found = squared_distance(x_bounds, y_bounds) == 0 && simple_overlap(x, y);
+                           return !found;
+                         });
   return found;
 }
 
 inline Impact cast_parts(const ShapeView<3>& a, const Vec3& motion, const ShapeView<3>& b) {
   Impact first{};
-  for_each_pair_of_parts(a, b, [&](const auto& x, const auto& y, const Bounds& x_bounds, const Bounds& y_bounds) {
-    if (may_meet(x_bounds, motion, y_bounds, first.time)) keep_first(first, simple_cast(x, motion, y));
-    return true;
-  });
+  for_each_pair_of_parts(a, b,
+                         [&](const auto& x, const auto& y, const PartBounds& x_bounds, const PartBounds& y_bounds) {
+                           if (may_meet(x_bounds, motion, y_bounds, first.time))
+                             keep_first(first, simple_cast(x, motion, y));
+                           return true;
+                         });
   return first;
 }
 

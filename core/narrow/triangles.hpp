@@ -17,13 +17,13 @@
 namespace broadphase {
 
 using Corner = const double*;  // three coordinates
-using Corners = std::array<Corner, 3>;
+using TriangleCorners = std::array<Corner, 3>;
 
 namespace detail {
 
 using Sides = std::array<int, 3>;
 
-inline Sides sides_of_plane(const Corners& plane, const Corners& of) {
+inline Sides sides_of_plane(const TriangleCorners& plane, const TriangleCorners& of) {
   return {orient3d(plane[0], plane[1], plane[2], of[0]), orient3d(plane[0], plane[1], plane[2], of[1]),
           orient3d(plane[0], plane[1], plane[2], of[2])};
 }
@@ -53,8 +53,8 @@ inline int lone_side(const Sides& sides, std::size_t lone) {
 
 // Two triangles in different planes, neither apart from the other's plane. Each meets the line that the planes share in
 // an interval; the order of its ends with the other's is a sign.
-inline bool intervals_meet(const Corners& a, const Sides& sides_of_a, const Corners& b, const Sides& sides_of_b,
-                           bool touching) {
+inline bool intervals_meet(const TriangleCorners& a, const Sides& sides_of_a, const TriangleCorners& b,
+                           const Sides& sides_of_b, bool touching) {
   const std::size_t i = lone_corner(sides_of_a), j = lone_corner(sides_of_b);
   const Corner top_a = a[i], top_b = b[j];
   Corner left_a = a[(i + 1) % 3], right_a = a[(i + 2) % 3], left_b = b[(j + 1) % 3], right_b = b[(j + 2) % 3];
@@ -90,7 +90,7 @@ inline bool between(Corner p, Corner q, Corner r) {
   return true;
 }
 
-inline Ends ends_of(const Corners& t) {
+inline Ends ends_of(const TriangleCorners& t) {
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (Flat(axis).turn(t[0], t[1], t[2]) != 0) return {t, 3};
   for (std::size_t k = 0; k < 3; ++k) {
@@ -156,7 +156,7 @@ inline bool interiors_meet_in_plane(const Ends& a, const Ends& b) {
 
 // A triangle and a segment or a point.
 inline bool meets_less(const Ends& triangle, const Ends& less) {
-  const Corners& t = triangle.at;
+  const TriangleCorners& t = triangle.at;
   const Corner p = less.at[0], q = less.at[less.count - 1];
   const int side_p = orient3d(t[0], t[1], t[2], p), side_q = orient3d(t[0], t[1], t[2], q);
   if (side_p == 0 && side_q == 0) return meet_in_plane(triangle, less);
@@ -166,7 +166,7 @@ inline bool meets_less(const Ends& triangle, const Ends& less) {
 }
 
 // Triangles that share a plane, or have none.
-inline bool degenerate_meet(const Corners& a, const Corners& b, bool touching) {
+inline bool degenerate_meet(const TriangleCorners& a, const TriangleCorners& b, bool touching) {
   const Ends ends_a = ends_of(a), ends_b = ends_of(b);
   const bool full_a = ends_a.count == 3, full_b = ends_b.count == 3;
   if (!touching) return full_a && full_b && interiors_meet_in_plane(ends_a, ends_b);
@@ -181,7 +181,7 @@ inline bool degenerate_meet(const Corners& a, const Corners& b, bool touching) {
 
 // Whether two closed triangles have a point in common; not `touching`: whether their interiors have, so that sharing no
 // more than a border is not enough, and a triangle without area meets nothing. Precondition: finite corners.
-inline bool triangles_meet(const Corners& a, const Corners& b, bool touching = true) {
+inline bool triangles_meet(const TriangleCorners& a, const TriangleCorners& b, bool touching = true) {
   const detail::Sides sides_of_b = detail::sides_of_plane(a, b);
   if (detail::apart(sides_of_b)) return false;
   const detail::Sides sides_of_a = detail::sides_of_plane(b, a);
@@ -199,7 +199,7 @@ struct MeshView {
   const double* vertices;
   const std::int32_t* faces;
 
-  Corners corners(std::int32_t face) const {
+  TriangleCorners corners(std::int32_t face) const {
     const std::int32_t* const of = faces + 3 * std::ptrdiff_t{face};
     return {vertices + 3 * std::ptrdiff_t{of[0]}, vertices + 3 * std::ptrdiff_t{of[1]},
             vertices + 3 * std::ptrdiff_t{of[2]}};

@@ -259,12 +259,12 @@ void shift_shape(ShapeKind kind, std::span<double> placed, const double* offset)
 
 // A box around the numbers of a shape: corners, closed.
 template <std::size_t D, bool HasSpare = true>
-struct Bounds {
+struct ShapeBounds {
   static constexpr double kSpare = HasSpare ? 0x1p-50 : 0.0;
 
   Vec<D> lower, upper;
 
-  Bounds() {
+  ShapeBounds() {
     lower.fill(std::numeric_limits<double>::infinity());
     upper.fill(-std::numeric_limits<double>::infinity());
   }
@@ -281,7 +281,7 @@ struct Bounds {
 // Widens `bounds` by a placed shape. An axis-aligned box is its own box; for others a little is added, so that shapes
 // that touch by a calculation with rounding have boxes that overlap.
 template <std::size_t D, bool HasSpare>
-void add_bounds(const ShapeView<D>& shape, Bounds<D, HasSpare>& bounds) {
+void add_bounds(const ShapeView<D>& shape, ShapeBounds<D, HasSpare>& bounds) {
   const double* p = shape.record.data();
   const auto add_corners = [&](std::size_t numbers, double reach) {
     for (std::size_t at = 0; at < numbers; at += D)

@@ -88,8 +88,8 @@ class ShapeStore {
       double* to = balls_[row].data();
       for (std::size_t k = 0; k < D; ++k) {
         to[k] = position[k];
-        lower[k] = Bounds<D>::below(to[k], to[D]);
-        upper[k] = Bounds<D>::above(to[k], to[D]);
+        lower[k] = ShapeBounds<D>::below(to[k], to[D]);
+        upper[k] = ShapeBounds<D>::above(to[k], to[D]);
       }
       return;
     }
@@ -106,7 +106,7 @@ class ShapeStore {
     }
     const ShapeKind placed_kind = place_shape<D>(slot.kind, local(row), Pose<D>(position, rotation), to);
     if (placed_kind != slot.placed_kind) set_placed_kind(row, placed_kind);
-    Bounds<D> bounds;
+    ShapeBounds<D> bounds;
     add_bounds<D, true>(placed<D>(row), bounds);
     std::copy_n(bounds.lower.begin(), D, lower);
     std::copy_n(bounds.upper.begin(), D, upper);
@@ -114,12 +114,12 @@ class ShapeStore {
 
   // The box that the shape of a row has at the origin, without spare.
   template <std::size_t D>
-  Bounds<D, false> relative_bounds(std::size_t row, const double* rotation) const {
+  ShapeBounds<D, false> relative_bounds(std::size_t row, const double* rotation) const {
     const Vec<D> origin{};
     std::vector<double> record(slots_[row].length);
     const ShapeKind kind =
         place_shape<D>(slots_[row].kind, local(row), Pose<D>(origin.data(), rotation), record.data());
-    Bounds<D, false> bounds;
+    ShapeBounds<D, false> bounds;
     add_bounds<D, false>({kind, record}, bounds);
     return bounds;
   }

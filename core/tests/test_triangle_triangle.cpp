@@ -102,11 +102,11 @@ void check_triangles(std::uint64_t seed) {
     for (double& x : point)
       x = rounded ? 0.1 + static_cast<double>(random.below(width)) / 3.0 : static_cast<double>(random.below(width));
   current_case() = "triangles, seed " + std::to_string(seed);
-  const Corners a{points[0], points[1], points[2]}, b{points[3], points[4], points[5]};
+  const TriangleCorners a{points[0], points[1], points[2]}, b{points[3], points[4], points[5]};
   const bool closed = triangles_meet(a, b), open = triangles_meet(a, b, false);
   CHECK(closed || !open);
   for (std::size_t k = 0; k < 3; ++k) {
-    const Corners turned{a[k], a[(k + 1) % 3], a[(k + 2) % 3]}, back{b[(k + 2) % 3], b[(k + 1) % 3], b[k]};
+    const TriangleCorners turned{a[k], a[(k + 1) % 3], a[(k + 2) % 3]}, back{b[(k + 2) % 3], b[(k + 1) % 3], b[k]};
     CHECK(triangles_meet(turned, back) == closed);
     CHECK(triangles_meet(back, turned) == closed);
     CHECK(triangles_meet(turned, back, false) == open);
