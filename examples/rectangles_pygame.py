@@ -1,6 +1,6 @@
-"""Rectangles that bounce in a window, red where they touch, at 60 frames a second: pip install broadphase pygame-ce.
+"""Rectangles that bounce in a window, red where they touch, at 60 frames per second: pip install broadphase pygame-ce.
 
-python examples/rectangles_pygame.py --count 5000    # Space pauses, Escape ends it
+python examples/rectangles_pygame.py --count 5000    # Space pauses, Escape quits
 """
 
 import argparse
@@ -12,11 +12,11 @@ import pygame
 import broadphase as bp
 
 SIZE, EDGE = (1120, 840), 6  # of the window and of a rectangle, in pixels
-GROUND, APART, TOUCHING = (20, 23, 28), (138, 155, 176), (213, 94, 0)
+BACKGROUND, APART, TOUCHING = (20, 23, 28), (138, 155, 176), (213, 94, 0)
 
 
 def make_world(count: int) -> bp.World:
-    """Put squares anywhere, with velocities of up to 5 pixels per axis and frame."""
+    """Make a world of squares at random positions, with velocities of up to 5 pixels per axis and frame."""
     rng, reach = np.random.default_rng(7), np.array(SIZE) - EDGE
     world = bp.World(dim=2, bounds=[[0, 0], SIZE], border="bounce")
     places, velocities = rng.uniform(EDGE, reach, (count, 2)), rng.uniform(-5, 5, (count, 2))
@@ -25,7 +25,7 @@ def make_world(count: int) -> bp.World:
 
 
 def main(arguments: list[str] | None = None) -> bp.World:
-    """Run until the window is closed, or for so many frames."""
+    """Run until the window is closed, or for a number of frames."""
     parser = argparse.ArgumentParser(description="Rectangles that bounce in a window.")
     parser.add_argument("--count", type=int, default=5000)
     parser.add_argument("--frames", type=int, default=0, help="0: until the window is closed")
@@ -45,11 +45,11 @@ def main(arguments: list[str] | None = None) -> bp.World:
         begin, frame = perf_counter(), world.step(dt)
         took, frames = perf_counter() - begin, frames + 1
         touching = np.isin(world.rows, frame.touching)
-        screen.fill(GROUND)
+        screen.fill(BACKGROUND)
         pictures = map(tiles.__getitem__, touching.tolist())
         screen.fblits(list(zip(pictures, (world.positions - EDGE / 2).tolist(), strict=True)))
         text = f"{len(world):,} rectangles, {len(frame.touching):,} pairs: {1e3 * took:.2f} ms"
-        screen.blit(font.render(f"{text}, {clock.get_fps():.0f} fps", True, "white", GROUND), (8, 8))
+        screen.blit(font.render(f"{text}, {clock.get_fps():.0f} fps", True, "white", BACKGROUND), (8, 8))
         pygame.display.flip()
         clock.tick(60)
     return world

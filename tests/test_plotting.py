@@ -143,7 +143,7 @@ def test_every_shape_lies_within_its_box(dimension, kinds, tmp_path):
     sizes = shapes.boxes[:, 1] - shapes.boxes[:, 0]
     assert (reach[:, 0] >= shapes.boxes[:, 0] - 1e-9).all()
     assert (reach[:, 1] <= shapes.boxes[:, 1] + 1e-9).all()
-    # What is round has corners here, and the boxes of hulls and meshes are those of their turned bounds.
+    # Round shapes are polygons here, and the boxes of hulls and meshes are those of their rotated bounds.
     is_tight = np.array([not isinstance(shape, bp.ConvexHull | bp.Mesh) for shape in kinds])
     assert (reach[:, 1] - reach[:, 0] >= 0.93 * sizes - 1e-9)[is_tight].all()
     axes = bp.plot(shapes, pairs=False)

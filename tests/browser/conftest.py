@@ -1,4 +1,4 @@
-"""A browser for the tests of pages: Chromium without a window, drawing in software. Without one, they are skipped."""
+"""A browser for the tests of pages: headless Chromium, drawing in software. Without Chromium the tests are skipped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PICTURES = Path(os.environ.get("BROADPHASE_SCREENSHOTS") or ROOT / "build" / "br
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A browser for all tests of a module: starting one takes seconds."""
+    """A browser for all tests of a module, as starting one takes seconds."""
     driver = pytest.importorskip("playwright.sync_api", reason="tests in a browser need Playwright")
     pytest.importorskip("PIL", reason="tests in a browser look at pictures by Pillow")
     path = chromium()
@@ -31,7 +31,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def watch(browser: Any) -> Iterator[Callable[..., Watched]]:
-    """Opens addresses, each in a tab that is watched from the beginning."""
+    """Opens addresses, each in a tab of its own."""
     tabs: list[Watched] = []
 
     def watch_at(url: str, **context: Any) -> Watched:
@@ -39,7 +39,7 @@ def watch(browser: Any) -> Iterator[Callable[..., Watched]]:
         tabs.append(tab)
         tab.page.set_default_timeout(WAIT)
         tab.page.goto(url)
-        # The page warns that the browser draws in software; here that covers a good part of the picture.
+        # The page warns that the browser draws in software, which covers a good part of the picture.
         tab.page.add_style_tag(content="#webgl-software-rendering { display: none }")
         return tab
 
@@ -50,7 +50,7 @@ def watch(browser: Any) -> Iterator[Callable[..., Watched]]:
 
 @pytest.fixture
 def keep(request: pytest.FixtureRequest) -> Callable[[Any], None]:
-    """Keeps a picture of a page, under the name of the test."""
+    """Saves a screenshot of a page, under the name of the test."""
 
     def keep_of(page: Any, suffix: str = "") -> None:
         PICTURES.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The live page of the demo, looked at and used as people do."""
+"""The live page of the demo, used in a browser."""
 
 import re
 import socket
@@ -31,7 +31,7 @@ def opened(demo, watch) -> Watched:
 
 @pytest.fixture
 def tab(demo, opened):
-    """The tab, with a picture, and as it was found when a test is over."""
+    """The tab, showing a picture; reset after each test."""
     opened.pixels_when(lambda pixels: share_near(pixels, TOUCHING) > 0.01, "touching bodies")
     yield opened
     if demo.wait(0.0):
@@ -67,9 +67,9 @@ def test_page_shows_bodies_and_figures(tab, keep):
 
 
 def test_page_loads_nothing_from_other_machines_and_has_no_errors(demo, tab):
-    hosts = {urlsplit(url).netloc for url in tab.asked if not url.startswith(("data:", "blob:"))}
+    hosts = {urlsplit(url).netloc for url in tab.requested if not url.startswith(("data:", "blob:"))}
     assert hosts == {urlsplit(demo.url).netloc}
-    assert tab.complaints == []
+    assert tab.errors == []
 
 
 def test_bodies_move(demo, tab):
@@ -147,7 +147,7 @@ def test_dragged_rectangle_selects_what_is_in_it(demo, tab, keep):
     assert 10 < chosen < COUNT / 2
     lit = is_near(tab.pixels_when(lambda now: share_near(now, SELECTED) > 0.01, "what was chosen"), SELECTED)
     ys, xs = np.nonzero(lit)
-    reach = 12  # pixels: things that are partly in it stick out
+    reach = 12  # pixels: bodies partly in it stick out
     assert corners[0, 0] - reach < xs.min() < xs.max() < corners[1, 0] + reach
     assert corners[0, 1] - reach < ys.min() < ys.max() < corners[1, 1] + reach
     keep(tab.page)
@@ -168,7 +168,7 @@ def test_scene_chosen_is_shown_and_moves(demo, tab, keep, title):
     assert len(np.unique(different.reshape(-1, 3), axis=0)) > 50
     tab.pixels_when(lambda now: (now != different).any(axis=-1).any(), "a move")
     keep(tab.page)
-    assert tab.complaints == []
+    assert tab.errors == []
 
 
 def test_stopped_page_closes_the_port_and_the_picture_stands_still(demo, tab, keep):
@@ -184,7 +184,7 @@ def test_stopped_page_closes_the_port_and_the_picture_stands_still(demo, tab, ke
 
 
 def well_within(mask: np.ndarray, reach: int = 3) -> np.ndarray:
-    """Keep the pixels whose neighbours all belong to it."""
+    """Keep the pixels whose neighbours are all in the mask."""
     kept = mask.copy()
     for axis in (0, 1):
         for step in range(-reach, reach + 1):

@@ -1,4 +1,4 @@
-"""A recorded run opens from a file, without Python and without a network, and can be played."""
+"""A replay page opens from a file and plays, without Python and without a network."""
 
 import numpy as np
 import pytest
@@ -47,5 +47,5 @@ def test_replay_pauses_and_seeks(tab, keep):
 
 
 def test_replay_loads_nothing_else_and_has_no_errors(tab):
-    assert len([url for url in tab.asked if not url.startswith(("data:", "blob:"))]) == 1
-    assert tab.complaints == []
+    assert len([url for url in tab.requested if not url.startswith(("data:", "blob:"))]) == 1
+    assert tab.errors == []

@@ -1,4 +1,4 @@
-"""What the tests in a browser share: which browser, and a tab whose messages, errors and pixels can be looked at."""
+"""Shared by the tests in a browser: finding Chromium, and a tab whose requests, errors and pixels can be examined."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def chromium() -> str | None:
 
 
 def share_near(pixels: np.ndarray, colour: tuple[int, int, int], within: int = 48) -> float:
-    """Say how much of a picture has about that colour: light makes things a little brighter or darker."""
+    """Return the share of a picture that has nearly a colour: shading makes bodies brighter or darker."""
     return float(is_near(pixels, colour, within).mean())
 
 
@@ -62,16 +62,16 @@ def is_near(pixels: np.ndarray, colour: tuple[int, int, int], within: int = 48) 
 
 
 class Watched:
-    """A tab: what it asked of the network, what it complained of, how much it was sent."""
+    """A tab, with the addresses it requested, its errors, and the number of bytes it received."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
-        self.asked: list[str] = []
-        self.complaints: list[str] = []
+        self.requested: list[str] = []
+        self.errors: list[str] = []
         self.bytes_received = 0
-        page.on("request", lambda request: self.asked.append(request.url))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+        page.on("request", lambda request: self.requested.append(request.url))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
         page.on("websocket", lambda socket: socket.on("framereceived", self._count))
 
     def _count(self, payload: str | bytes) -> None:
@@ -82,36 +82,36 @@ class Watched:
         return str(self.page.inner_text(f"#{name}")).strip()
 
     def numbers(self, *names: str) -> list[float]:
-        """Read the first number of each of the elements with these ids, all at the same moment."""
+        """Read the first number of each of the elements with these ids, all at once."""
         texts = self.page.evaluate("names => names.map(name => document.getElementById(name).innerText)", list(names))
         found = [re.search(r"[\d,]+(\.\d+)?", text) for text in texts]
         assert all(found), dict(zip(names, texts, strict=True))
         return [float(one[0].replace(",", "")) for one in found if one]
 
     def wait_for(self, name: str, pattern: str) -> str:
-        """Wait until the element with an id says something that a pattern is found in."""
+        """Wait until the text of the element with an id matches a pattern."""
         rule = "([name, pattern]) => new RegExp(pattern).test(document.getElementById(name)?.innerText ?? '')"
         self.page.wait_for_function(rule, arg=[name, pattern])
         return self.text(name)
 
     def choose(self, label: str, option: str) -> None:
-        """Choose from a list, as people do."""
+        """Choose an option of a list, by mouse."""
         self.page.get_by_label(label, exact=True).click()
         self.page.get_by_role("option", name=option, exact=True).click()
 
     def tick(self, label: str, on: bool) -> None:
-        """Set or clear a box to tick."""
+        """Set or clear a checkbox."""
         self.page.get_by_label(label, exact=True).set_checked(on)
 
     def pixels(self) -> np.ndarray:
-        """Give what the canvas shows, one pixel for each of the screen: shape (height, width, 3), uint8."""
+        """Return what the canvas shows, in pixels of the screen: shape (height, width, 3), uint8."""
         from PIL import Image
 
         png = base64.b64decode(self.page.evaluate(_GRAB).partition(",")[2])
         return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
 
     def pixels_when(self, is_right: Any, what: str) -> np.ndarray:
-        """Give what the canvas shows as soon as it satisfies a condition."""
+        """Wait until what the canvas shows satisfies a condition, and return it."""
         until = time.monotonic() + WAIT / 1000
         while True:
             pixels = self.pixels()
@@ -121,7 +121,7 @@ class Watched:
             self.page.wait_for_timeout(50)
 
     def still_pixels(self) -> np.ndarray:
-        """Give what the canvas shows once it has not changed for a second."""
+        """Wait until the canvas has not changed for a second, and return what it shows."""
         last = self.pixels()
         until = time.monotonic() + WAIT / 1000
         while True:
@@ -129,10 +129,10 @@ class Watched:
             pixels = self.pixels()
             if np.array_equal(pixels, last):
                 return pixels
-            assert time.monotonic() < until, "the picture never stands still"
+            assert time.monotonic() < until, "the picture keeps changing"
             last = pixels
 
     def place(self) -> tuple[float, float]:
-        """Give where the left upper corner of the canvas is in the tab."""
+        """Return the upper left corner of the canvas in the tab."""
         box = self.page.locator("canvas[data-engine]").bounding_box()
         return box["x"], box["y"]

@@ -12,24 +12,24 @@ from broadphase.cli.interrupt import asking_to_stop
 from broadphase.cli.options import MethodOption
 from broadphase.cli.screen import print_facts
 
-_GLANCE = 0.2  # seconds between two looks whether it was asked to stop
+_POLL = 0.2  # seconds between two checks for Ctrl-C
 
 
 def demo(
-    scene: Annotated[str, typer.Argument(metavar="SCENE", help="See --list; or a scene file.")] = "rectangles",
+    scene: Annotated[str, typer.Argument(metavar="SCENE", help="A scene of --list, or a scene file.")] = "rectangles",
     method: MethodOption = "auto",
-    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="How many things.")] = None,
-    mesh: Annotated[Path | None, typer.Option("--mesh", help="Show the triangles of this mesh file.")] = None,
-    port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535, help="0 takes one that is free.")] = 0,
+    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Number of bodies.")] = None,
+    mesh: Annotated[Path | None, typer.Option("--mesh", help="Show the triangles of a mesh file.")] = None,
+    port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535, help="0: any free port.")] = 0,
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen at; 0.0.0.0 lets other machines in.")
+        str, typer.Option("--host", help="Address to listen at; 0.0.0.0 admits other machines.")
     ] = "127.0.0.1",
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
-    list_all: Annotated[bool, typer.Option("--list", help="List the scenes, and stop.")] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, open no browser.")] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="List the scenes and exit.")] = False,
 ) -> None:
-    """Watch collisions being found: a live page in the browser. Needs the extra demo.
+    """Show a live page in the browser: a moving world, and what each step costs. Needs the extra demo.
 
-    Choose scenes and methods on the page, and see what they cost. Ctrl-C stops it.
+    Scenes, methods and queries are chosen on the page. Ctrl-C stops it.
 
     For example:
 
@@ -56,7 +56,7 @@ def demo(
             typer.echo(f"The demo is at {page.url} . Ctrl-C stops it.")
             if not no_browser:
                 webbrowser.open(page.url)
-            while not is_asked() and not page.wait(_GLANCE):
+            while not is_asked() and not page.wait(_POLL):
                 pass
         finally:
             page.stop()

@@ -107,8 +107,8 @@ def viewpoint(path: str, stage: Stage, angle: float, camera: Any) -> tuple[Float
     half = 0.5 * stage.extent * stage.scale
     if path == "fly":
         # To and fro along the third axis, looking ahead; it turns around at the ends.
-        rounds, turned = np.divmod(angle / np.pi, 1.0)
-        yaw = np.pi * (rounds + np.clip(5.0 * turned - 4.0, 0.0, 1.0))
+        rounds, share = np.divmod(angle / np.pi, 1.0)
+        yaw = np.pi * (rounds + np.clip(5.0 * share - 4.0, 0.0, 1.0))
         place = half * np.array([0.12 * np.sin(2 * angle), 0.1, -0.95 * np.cos(angle)])
         return place, place + np.array([np.sin(yaw), -0.05, np.cos(yaw)])
     high = np.tan(camera.fov / 2)

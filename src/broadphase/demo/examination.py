@@ -88,8 +88,7 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
         boxes = world.boxes[world.rows]
         choice = bp.explain(boxes)
         method, why = choice.method, choice.reason.partition(": ")[2]
-        if method == "grid" and max(choice.cells) == 1:
-            why = why.partition(", ")[2].replace("leave", "leaves").replace("swept", "one column, swept")
+        why = why[:1].upper() + why[1:]
         index = _index_by(method, boxes)
     stats = index.stats()
     tests = stats.get("tests")

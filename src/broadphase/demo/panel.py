@@ -54,8 +54,8 @@ class Controls:
         self.pause = gui.add_checkbox("Pause bodies", simulation.paused)
         self.pause_camera = gui.add_checkbox("Pause camera", False)
         with gui.add_folder("Show"):
-            self.cells = gui.add_checkbox("Cells of the method", False)
-            self.contacts = gui.add_checkbox("Contacts and normals", False)
+            self.cells = gui.add_checkbox("Cells", False, hint="The cells or nodes of the method.")
+            self.contacts = gui.add_checkbox("Contacts", False, hint="Contact points and normals.")
             self.colour = gui.add_dropdown(
                 "Colour by",
                 (BY_STATE, BY_CELL),
@@ -68,7 +68,7 @@ class Controls:
                 hint="Draw only the bodies that the camera sees, found by a frustum query in each frame.",
             )
             self.freeze = gui.add_checkbox(
-                "Freeze the culling camera",
+                "Freeze frustum",
                 False,
                 hint="Keep the frustum where it is. Then look around: bodies outside it are not drawn.",
             )

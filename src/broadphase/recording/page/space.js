@@ -6,8 +6,8 @@ in vec3 column0, column1, column2, place, colour;
 uniform mat4 camera;
 out vec3 facing, shade;
 void main() {
-  mat3 turned = mat3(column0, column1, column2);
-  gl_Position = camera * vec4(place + turned * vertex, 1.0);
+  mat3 matrix = mat3(column0, column1, column2);
+  gl_Position = camera * vec4(place + matrix * vertex, 1.0);
   gl_PointSize = 4.0;
   // The inverse transpose, up to a factor, by cross products: it exists for flat pieces, too.
   facing = mat3(cross(column1, column2), cross(column2, column0), cross(column0, column1)) * normal;
