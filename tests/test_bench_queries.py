@@ -43,7 +43,7 @@ INSTALLED = [
     for task in row.tasks
     if version_of(row.distribution)
 ]
-pytestmark = pytest.mark.filterwarnings("ignore")  # other people's
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("frozen_heap")]  # of other libraries
 
 
 def lies_about(tasks, name="liar", begin=lambda setting: lambda _: (np.zeros(0, int), np.zeros(0, int))):
@@ -138,7 +138,7 @@ def test_verdicts_name_every_kind_of_fault():
 
 @pytest.fixture(scope="module")
 def comparison():
-    return compare_queries(["boxes_2d", "views", "few_move"], N, peers=["numpy", "scipy"], budget=0.5)
+    return compare_queries(["boxes_2d", "views", "few_move"], N, peers=["numpy", "scipy"], budget=0.1)
 
 
 def test_compare_queries_times_everybody_who_is_right(comparison):

@@ -12,7 +12,7 @@ from benchmarks.worlds import WORLD_SCENES, compare_worlds, show_worlds, world_s
 import broadphase as bp
 from broadphase.testing import oracle
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # other people's
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("frozen_heap")]  # of other libraries
 SHARE = 0.02
 
 
