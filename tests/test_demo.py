@@ -181,6 +181,29 @@ def test_scene_file_of_the_user(tmp_path):
     np.testing.assert_allclose(stage.sizes(bars) / stage.scale, np.tile([1, 2, 6], (len(bars), 1)), rtol=1e-5)
 
 
+@pytest.mark.parametrize("d", [2, 3])
+def test_rotated_bodies_are_drawn_where_their_boxes_are(d, tmp_path):
+    path, offset = tmp_path / "turn.toml", [3, 0, 0][:d]
+    velocity = "1.0" if d == 2 else "[0, 0, 1.0]"
+    path.write_text(
+        f'title = "Turn"\n[world]\ndim = {d}\n'
+        + "".join(
+            f'[[group]]\nname = "{shape}"\ncount = 3\nspin = {velocity}\n'
+            f'shape = {{ type = "{shape}", {size}, offset = {offset} }}\n'
+            f'place = {{ how = "uniform", in = [{[0] * d}, {[20] * d}] }}\n'
+            for shape, size in (("circle" if d == 2 else "sphere", "radius = 1"), ("aabb", f"size = {[1, 4, 2][:d]}"))
+        )
+    )
+    simulation = Simulation(str(path))
+    for _ in range(20):
+        simulation.tick()
+    stage, rows = simulation.stage, simulation.rows
+    centers = stage.to_view(stage.world.boxes[rows].mean(axis=1))
+    np.testing.assert_allclose(stage.positions(rows), centers, atol=1e-4)
+    assert len(np.unique(stage.rotations(rows)[3:], axis=0)) == 1
+    assert (stage.rotations(rows)[3:] == [1, 0, 0, 0]).all()
+
+
 def test_bullets_come_and_go_with_their_looks():
     simulation = Simulation("machine_gun")
     for _ in range(40):

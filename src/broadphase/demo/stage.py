@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import broadphase as bp
+from broadphase.plotting.pieces import rotation_matrices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,10 +68,11 @@ class Stage:
         self.scale = VIEW_SIZE / float(self.extent.max())
         self.seconds = 0.0
         self.renewals = 0
-        self._known = np.full(0, -1, np.int64)
+        self._known = np.empty(0, np.int64)
         self._forms = np.empty(0, np.uint8)
         self._sizes = np.empty((0, 3), np.float32)
         self._offsets = np.empty((0, 3), np.float32)
+        self._aligned = np.empty(0, np.bool_)
 
     @property
     def dimension(self) -> int:
@@ -96,7 +98,7 @@ class Stage:
         self._forms[rows] = form
         self._sizes[rows] = 0.0
         self._sizes[rows, : self.dimension] = sizes
-        self._offsets[rows] = 0.0
+        self._offsets[rows], self._aligned[rows] = 0.0, False
         self._known[rows] = self.world.handles(rows)
 
     def forms(self, rows: Rows) -> NDArray[np.uint8]:
@@ -117,18 +119,23 @@ class Stage:
         positions = self.world.positions
         everything = len(rows) == len(positions)  # saves a copy
         places = self._offsets.copy() if everything else self._offsets[rows]
+        if self._offsets.any():
+            turns = rotation_matrices(self.world.rotations if everything else self.world.rotations[rows])
+            places[:, :d] = (turns @ places[:, :d, np.newaxis])[:, :, 0]
         places[:, :d] += (positions if everything else positions[rows]) - self.middle[:d]
         places *= np.float32(self.scale)
         return places
 
     def rotations(self, rows: Rows) -> NDArray[np.float32]:
         """Return the rotations of rows as quaternions (w, x, y, z), shape (k, 4)."""
+        self._learn(rows)
         quaternions = np.zeros((len(rows), 4), np.float32)
         rotations = self.world.rotations[rows]
         if self.dimension == 3:
             quaternions[:] = rotations
-            return quaternions
-        quaternions[:, 0], quaternions[:, 3] = np.cos(rotations / 2), np.sin(rotations / 2)
+        else:
+            quaternions[:, 0], quaternions[:, 3] = np.cos(rotations / 2), np.sin(rotations / 2)
+        quaternions[self._aligned[rows]] = [1, 0, 0, 0]
         return quaternions
 
     def to_view(self, points: Any) -> NDArray[np.float32]:
@@ -162,6 +169,7 @@ class Stage:
             self._forms = np.concatenate([self._forms, np.zeros(missing, np.uint8)])
             self._sizes = np.concatenate([self._sizes, np.zeros((missing, 3), np.float32)])
             self._offsets = np.concatenate([self._offsets, np.zeros((missing, 3), np.float32)])
+            self._aligned = np.concatenate([self._aligned, np.zeros(missing, np.bool_)])
 
     def _learn(self, rows: Rows) -> None:
         """Learn the forms of rows that were added since the last call."""
@@ -181,7 +189,9 @@ class Stage:
     def _learn_alike(self, rows: Rows) -> None:
         """Learn the forms of rows of one layer, which are assumed to have the same type of shape."""
         shapes, d = self.world.shapes, self.dimension
-        self._forms[rows] = _FORMS.get(type(shapes[int(rows[0])]).__name__, BOX)
+        first = shapes[int(rows[0])]
+        self._forms[rows] = _FORMS.get(type(first).__name__, BOX)
+        self._aligned[rows] = isinstance(first, bp.AABB)
         rotations = self.world.rotations[rows]
         is_rotated = (rotations != ([1, 0, 0, 0] if d == 3 else 0)).reshape(len(rows), -1).any(axis=1)
         around = self.world.boxes[rows]
