@@ -26,11 +26,12 @@ from typing import Any
 import numpy as np
 
 import broadphase as bp
+from benchmarks import coast
 from benchmarks.measuring import Timing, argsort_call, describe_machine, median_times, timed
 from benchmarks.queries import best_other, compare_queries, first_own
 from benchmarks.queries import ratio as query_ratio
 from benchmarks.tables import duration, grouped, show_table
-from broadphase.data import describe, load
+from broadphase import data
 from broadphase.testing import SCENES, checksum, make_scene
 
 # What one call may cost at 100 000 boxes, in T.
@@ -180,16 +181,16 @@ def is_right(scene: str) -> bool:
 
 
 def real_rows(pace: float, folder: Path) -> Iterator[Row]:
-    """Time the bundled sets, and the swept cloth over a ball where it is at hand."""
-    for name in ("us_counties", "world_coast_segments"):
-        boxes, known = load(name), describe(name)
+    """Time the counties, the coasts, and the swept cloth over a ball where it is at hand."""
+    counties = data.load("us_counties"), data.describe("us_counties")
+    for boxes, known in (counties, (coast.load(), coast.describe())):
         right = checksum(bp.pairs(boxes)) == known.pair_checksum
         narrow = boxes.astype(np.float32)
         calls = {"sort": argsort_call(len(boxes)), "64": partial(bp.pairs, boxes), "32": partial(bp.pairs, narrow)}
         times = median_times(calls, budget=4 * pace)
         note = f"{grouped(known.pair_count)} pairs, {'right' if right else 'WRONG'}"
-        yield in_t(f"{name}, float64", times["64"], times["sort"], None, note)
-        yield in_t(f"{name}, float32", times["32"], times["sort"], None)
+        yield in_t(f"{known.name}, float64", times["64"], times["sort"], None, note)
+        yield in_t(f"{known.name}, float32", times["32"], times["sort"], None)
     path = folder / "sccd_cloth-ball.npz"
     if not path.exists():
         return

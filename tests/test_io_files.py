@@ -1,7 +1,6 @@
 """Boxes read from .npy and .npz files, and what all readers have in common."""
 
 import contextlib
-import hashlib
 import importlib
 import json
 import random
@@ -11,8 +10,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase import data, io
-from broadphase.testing import checksum
+from broadphase import io
 
 BOXES = np.arange(12.0, dtype=np.float32).reshape(3, 2, 2)
 
@@ -106,31 +104,6 @@ def test_missing_extra_names_the_installation(tmp_path, suffix, monkeypatch):
     (tmp_path / f"boxes{suffix}").write_bytes(b"")
     with pytest.raises(bp.MissingExtraError, match=r'pip install "broadphase\[io\]"'):
         io.read_boxes(tmp_path / f"boxes{suffix}")
-
-
-@pytest.mark.parametrize("name", data.NAMES)
-def test_bundled_set_is_as_described_and_has_the_known_pairs(name):
-    boxes, known = data.load(name), data.describe(name)
-    assert boxes.shape == (known.box_count, 2, known.dimension)
-    assert boxes.dtype == np.float64
-    digest = hashlib.sha256(np.ascontiguousarray(boxes, "<f8").tobytes()).hexdigest()
-    assert digest == known.sha256
-    pairs = bp.pairs(boxes)
-    assert len(pairs) == known.pair_count
-    assert checksum(pairs) == known.pair_checksum
-
-
-def test_bundled_set_equals_the_published_one(data_folder):
-    for name in data.NAMES:
-        with np.load(data_folder / f"{name}.npz") as published:
-            np.testing.assert_array_equal(data.load(name), np.stack([published["lo"], published["hi"]], axis=1))
-
-
-def test_bundled_set_of_another_name_raises():
-    with pytest.raises(ValueError, match="no bundled data set 'mars'; there are us_counties"):
-        data.load("mars")
-    with pytest.raises(ValueError, match="no bundled data set"):
-        data.describe("../secrets")
 
 
 def sources(folder):
