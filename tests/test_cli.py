@@ -179,13 +179,13 @@ def test_invalid_rows_can_be_skipped_with_a_warning(rooms, run, command):
     ("arguments", "message"),
     [
         (["pairs", "nowhere.csv"], "nowhere.csv: no such file, nor a bundled set (there are us_counties"),
-        (["pairs", "notes.txt"], "notes.txt: unknown kind of file"),
+        (["pairs", "notes.txt"], "notes.txt: unknown file name ending"),
         (["pairs", "words.csv"], "words.csv, row 0 (line 2): column xmax is 'wide', not a number"),
         (["info", "words.csv"], "words.csv, row 0 (line 2)"),
         (["pairs", "rooms.csv", "line.npy"], "rooms.csv has 2 axes, line.npy has 1"),
-        (["pairs", "rooms.csv", "--names", "title"], "rooms.csv: there is no column 'title'"),
+        (["pairs", "rooms.csv", "--names", "title"], "rooms.csv: unknown column 'title'"),
         (["pairs", "rooms.csv", "-o", "nowhere/pairs.npy"], "No such file"),
-        (["count", "."], ".: unknown kind of file"),
+        (["count", "."], ".: unknown file name ending"),
     ],
 )
 def test_data_error_is_one_line_and_exit_code_1(rooms, run, arguments, message):

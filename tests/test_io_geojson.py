@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import broadphase as bp
 from broadphase.io import read_boxes
 
 SQUARE = {
@@ -107,25 +108,25 @@ def test_names_come_from_the_property_asked_for(tmp_path):
         ("", r"map\.geojson, line 1: not JSON"),
         ('{"type": "FeatureCollection",\n "features": [}', r"map\.geojson, line 2: not JSON"),
         ("[1, 2]", "not GeoJSON"),
-        ('{"type": "FeatureCollection"}', "no list of features"),
+        ('{"type": "FeatureCollection"}', "no list 'features'"),
         ('{"type": "Topology"}', "this is TopoJSON"),
-        ({"type": "FeatureCollection", "features": [feature(SQUARE), {}]}, r"map\.geojson, row 1: has no 'geometry'"),
+        ({"type": "FeatureCollection", "features": [feature(SQUARE), {}]}, r"map\.geojson, row 1: lacks 'geometry'"),
         (
             {"type": "FeatureCollection", "features": [feature({"type": "Blob", "coordinates": []})]},
             "row 0: unknown geom",
         ),
         ({"type": "FeatureCollection", "features": [7]}, "row 0: "),
-        ({"type": "Polygon", "coordinates": [[[0, 0], ["a", 1]]]}, "row 0: its coordinates are not lists of numbers"),
-        ({"type": "Polygon", "coordinates": [[["1", "2"], ["3", "4"]]]}, "row 0: its coordinates are not"),
-        ({"type": "Polygon", "coordinates": [[0, 0], [1, 1]]}, "row 0: its coordinates are not"),
-        ({"type": "LineString", "coordinates": [[0], [1]]}, "row 0: its coordinates are not"),
-        ({"type": "Point", "coordinates": 5}, "row 0: its coordinates are not"),
-        ({"type": "Point", "coordinates": [None, None]}, "row 0: its coordinates are not"),
+        ({"type": "Polygon", "coordinates": [[[0, 0], ["a", 1]]]}, "row 0: coordinates must be lists of numbers"),
+        ({"type": "Polygon", "coordinates": [[["1", "2"], ["3", "4"]]]}, "row 0: coordinates must be"),
+        ({"type": "Polygon", "coordinates": [[0, 0], [1, 1]]}, "row 0: coordinates must be"),
+        ({"type": "LineString", "coordinates": [[0], [1]]}, "row 0: coordinates must be"),
+        ({"type": "Point", "coordinates": 5}, "row 0: coordinates must be"),
+        ({"type": "Point", "coordinates": [None, None]}, "row 0: coordinates must be"),
         ('{"type": "Point", "coordinates": [NaN, 1]}', "NaN is not JSON"),
     ],
 )
 def test_bad_geojson_names_file_and_place(tmp_path, document, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(bp.FileFormatError, match=message):
         read(tmp_path, document)
 
 
@@ -134,5 +135,5 @@ def test_bad_part_names_the_feature(tmp_path):
         "type": "FeatureCollection",
         "features": [feature(ISLANDS), feature({"type": "Point", "coordinates": [1]})],
     }
-    with pytest.raises(ValueError, match="feature 1: its coordinates"):
+    with pytest.raises(bp.FileFormatError, match="feature 1: coordinates"):
         read(tmp_path, document, parts=True)

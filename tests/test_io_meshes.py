@@ -74,17 +74,17 @@ def test_long_strip_is_one_part(tmp_path):
 def test_damaged_mesh_names_the_file(tmp_path, suffix, content):
     path = tmp_path / f"broken{suffix}"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=rf"broken\{suffix}: "):
+    with pytest.raises(bp.FileFormatError, match=rf"broken\{suffix}: "):
         read_boxes(path)
 
 
 def test_mesh_of_points_has_no_triangles(tmp_path):
     trimesh.PointCloud(np.zeros((5, 3))).export(tmp_path / "cloud.ply")
-    with pytest.raises(ValueError, match=r"cloud\.ply: has no triangles"):
+    with pytest.raises(bp.FileFormatError, match=r"cloud\.ply: has no triangles"):
         read_boxes(tmp_path / "cloud.ply")
 
 
 def test_mesh_with_nan_names_face_and_vertex(tmp_path):
     (tmp_path / "bad.obj").write_text("v 0 0 0\nv 1 0 0\nv nan 1 0\nv 0 1 0\nf 1 2 4\nf 1 2 3\n")
-    with pytest.raises(ValueError, match=r"bad\.obj: faces: row 1 uses vertex \d, which has NaN"):
+    with pytest.raises(bp.FileFormatError, match=r"bad\.obj: faces: row 1 uses vertex \d, which has NaN"):
         read_boxes(tmp_path / "bad.obj")

@@ -96,8 +96,8 @@ def test_failure_on_the_way_leaves_the_older_file(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("name", "pairs", "names", "message"),
     [
-        ("pairs.txt", PAIRS, None, r"pairs\.txt: pairs are written to \.npy"),
-        ("pairs.npy", PAIRS, ["a"], "names are written to .csv and .parquet only"),
+        ("pairs.txt", PAIRS, None, r"pairs\.txt: the file name must end in \.npy"),
+        ("pairs.npy", PAIRS, ["a"], "only .csv and .parquet can hold names"),
         ("pairs.npy", PAIRS[:, :1], None, r"must have shape \(m, 2\), not \(3, 1\)"),
         ("pairs.npy", PAIRS.astype(float), None, "must be integers, not float64"),
     ],

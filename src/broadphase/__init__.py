@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING
 
 from broadphase.cameras import look_at, orthographic, perspective, selection_matrix
 from broadphase.errors import (
+    FileFormatError,
     InvalidBoxError,
     InvalidBoxWarning,
     MissingExtraError,
@@ -105,6 +106,7 @@ __all__ = [
     "ConvexPolygon",
     "Event",
     "Explanation",
+    "FileFormatError",
     "Frame",
     "Grid",
     "Hit",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 __all__ = [
+    "FileFormatError",
     "InvalidBoxError",
     "InvalidBoxWarning",
     "MissingExtraError",
@@ -13,6 +14,10 @@ __all__ = [
     "UnsupportedQueryError",
     "unknown_name",
 ]
+
+
+class FileFormatError(ValueError):
+    """A file does not hold what it should; the message names the file, and the row, line or key."""
 
 
 class InvalidBoxError(ValueError):

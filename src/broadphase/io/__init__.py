@@ -1,9 +1,8 @@
 """Read boxes from files, and write pairs and events to files."""
 
 from broadphase.io.box_file import BoxFile
-from broadphase.io.events import EVENT_COLUMNS, EVENT_FORMATS, write_events
-from broadphase.io.reading import FORMATS, read_boxes
-from broadphase.io.writing import PAIR_FORMATS, write_pairs
+from broadphase.io.boxes import FORMATS, read_boxes
+from broadphase.io.results import EVENT_COLUMNS, EVENT_FORMATS, PAIR_FORMATS, write_events, write_pairs
 
 __all__ = [
     "EVENT_COLUMNS",

@@ -19,15 +19,15 @@ class BoxFile:
     boxes : ndarray, shape (n, 2, d), float32 or float64
         Lower and upper corners. Values are not checked: see `broadphase.boxes.find_invalid`.
     source : str
-        The file's path as given, for messages.
+        The path of the file as given, for messages.
     kind : str
-        What one box stands for: "array row", "table row", "feature", "feature part", "triangle" or "mesh part".
+        What one box is in the file: "array row", "table row", "feature", "feature part", "triangle" or "mesh part".
     names : ndarray of object, shape (n,), optional
         Name of each box, if the file has names.
     owners : ndarray of int64, shape (n,), optional
-        For parts and triangles: number of the feature or mesh in the file that each belongs to.
+        For parts and triangles: number of the feature or mesh in the file.
     blank : str
-        What a row of NaN comes from in such a file: "an empty cell", "a feature without coordinates".
+        Where a row of NaN comes from in such a file: "an empty cell", "a feature without coordinates".
     """
 
     boxes: NDArray[Any]
@@ -38,7 +38,7 @@ class BoxFile:
     blank: str = ""
 
     def describe(self, row: int) -> str:
-        """Say where a row is, for messages.
+        """Describe the place of a row, for messages.
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ def import_extra(module: str, *, purpose: str, extra: str = "io") -> Any:
     module : str
         Dotted name of the module.
     purpose : str
-        What it is needed for, as the start of a sentence: "reading .parquet files".
+        Start of the message: "reading .parquet files".
     extra : str
         The extra of this package that brings it.
 
@@ -47,7 +47,7 @@ def import_extra(module: str, *, purpose: str, extra: str = "io") -> Any:
 
 
 def has_library(module: str) -> bool:
-    """Say whether a library is installed, without importing it.
+    """Return True if a library is installed, without importing it.
 
     Parameters
     ----------

@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.errors import FileFormatError
 from broadphase.io.box_file import BoxFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+
 _DEPTH = {"Point": 0, "MultiPoint": 1, "LineString": 1, "MultiLineString": 2, "Polygon": 2, "MultiPolygon": 3}
 _NAMES = ("name", "NAME", "Name", "label", "id")
-_NOTHING = (math.nan, math.nan, math.nan, math.nan)
-
+_EMPTY = (math.nan, math.nan, math.nan, math.nan)
 _Box = tuple[float, float, float, float]
 
 
 def read_geojson(path: Path, *, parts: bool = False, name_property: str | None = None) -> BoxFile:
     """Read the box of each feature, in longitude and latitude (or whatever plane the file is in).
 
-    Altitudes and `bbox` members are not used. A feature that crosses the 180th meridian in one piece has a box that
-    goes around the world; RFC 7946 has such features cut in two, and with `parts` each half has its own box.
+    Altitudes and `bbox` members are ignored. A feature that crosses the 180th meridian in one piece has a box that
+    goes around the world; RFC 7946 asks for such features to be cut in two, and with `parts` each half has its own box.
 
     Parameters
     ----------
@@ -43,29 +44,29 @@ def read_geojson(path: Path, *, parts: bool = False, name_property: str | None =
 
     Raises
     ------
-    ValueError
-        Not JSON, not GeoJSON, or coordinates that are no numbers; names line or row.
+    FileFormatError
+        Not JSON, not GeoJSON, or coordinates that are not numbers; names line or row.
     """
     try:
         with path.open(encoding="utf-8-sig") as stream:
             document = json.load(stream, parse_constant=_refuse_constant)
         features = _features_of(document)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
+        raise FileFormatError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from error
+        raise FileFormatError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from error
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise FileFormatError(f"{path}: {error}") from error
     boxes: list[_Box] = []
     names: list[str | None] = []
     owners: list[int] = []
     for number, feature in enumerate(features):
         try:
             name = _name_of(feature, name_property)
-            found = list(_boxes_of(feature["geometry"])) or [_NOTHING]
+            found = list(_boxes_of(feature["geometry"])) or [_EMPTY]
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
             which = "feature" if parts else "row"
-            raise ValueError(f"{path}, {which} {number}: {_explain(error)}") from error
+            raise FileFormatError(f"{path}, {which} {number}: {_explain(error)}") from error
         if not parts:
             found = [_around(found)]
         boxes += found
@@ -87,14 +88,14 @@ def _features_of(document: Any) -> list[Any]:
         features = document.get("features")
         if isinstance(features, list):
             return features
-        raise ValueError("the FeatureCollection has no list of features")
+        raise ValueError("the FeatureCollection has no list 'features'")
     if kind == "Feature":
         return [document]
     if kind in _DEPTH or kind == "GeometryCollection":
         return [{"geometry": document}]
     if kind == "Topology":
         raise ValueError("this is TopoJSON; convert it to GeoJSON first")
-    raise ValueError("not GeoJSON: no FeatureCollection, Feature or geometry at the top")
+    raise ValueError("not GeoJSON: the top level must be a FeatureCollection, a Feature or a geometry")
 
 
 def _name_of(feature: Any, wanted: str | None) -> str | None:
@@ -130,21 +131,21 @@ def _box_of(coordinates: Any, depth: int) -> _Box:
     xs, ys = list(zip(*points, strict=False))[:2]  # a point may have an altitude or not
     box = (min(xs), min(ys), max(xs), max(ys))
     if not all(isinstance(value, float | int) for value in box):
-        raise TypeError("coordinates are not numbers")
+        raise TypeError("coordinates must be numbers")
     return float(box[0]), float(box[1]), float(box[2]), float(box[3])
 
 
 def _around(boxes: list[_Box]) -> _Box:
     boxes = [box for box in boxes if not math.isnan(box[0])]
     if len(boxes) < 2:
-        return boxes[0] if boxes else _NOTHING
+        return boxes[0] if boxes else _EMPTY
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return min(x0), min(y0), max(x1), max(y1)
 
 
 def _explain(error: Exception) -> str:
     if isinstance(error, KeyError):
-        return f"has no {error}"
+        return f"lacks {error}"
     if isinstance(error, ValueError) and str(error).startswith("unknown"):
         return str(error)
-    return "its coordinates are not lists of numbers, two or more for each point"
+    return "coordinates must be lists of numbers, two or more for each point"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.boxes import from_parts, from_triangles, merge
-from broadphase.errors import MissingExtraError
+from broadphase.errors import FileFormatError, MissingExtraError
 from broadphase.io.box_file import BoxFile
 from broadphase.io.extras import import_extra
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Mesh = tuple[str, NDArray[Any], NDArray[Any]]  # name, vertices (v, 3), faces (m, 3)
+    Mesh = tuple[str, NDArray[Any], NDArray[Any]]
 
 
 def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
@@ -28,18 +28,18 @@ def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
     path : Path
         .obj, .stl, .ply, .glb or whatever else trimesh reads.
     parts : bool
-        One box for each mesh of the scene; if there is but one, for each connected piece of it (vertices at the same
-        place are the same vertex).
+        One box for each mesh of the scene; if there is only one, for each connected piece of it (vertices at the same
+        position are the same vertex).
 
     Returns
     -------
     BoxFile
-        float64, d = 3, with the number of the mesh that each box belongs to. Meshes that are empty are left out.
+        float64, d = 3; `owners` is the number of the mesh of each box. Empty meshes are skipped.
 
     Raises
     ------
-    ValueError
-        Not a mesh file, no triangles in it, or NaN in a vertex.
+    FileFormatError
+        Not a mesh file, or it has no triangles, or NaN in a vertex.
     MissingExtraError
         trimesh is not installed; or SciPy, which finds the connected pieces.
     """
@@ -54,7 +54,7 @@ def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
             owners = np.arange(len(meshes))
             return BoxFile(np.stack([merge(one) for one in boxes]), str(path), "mesh part", names, owners)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise FileFormatError(f"{path}: {error}") from error
     pieces = from_parts(*_label_pieces(*meshes[0][1:]))
     return BoxFile(pieces, str(path), "mesh part", None, np.zeros(len(pieces), np.int64))
 
@@ -64,7 +64,7 @@ def _read_scene(path: Path) -> list[Mesh]:
     log = logging.getLogger("trimesh")
     level = log.level
     with path.open("rb") as stream:
-        log.setLevel(logging.CRITICAL)  # it logs failures that are raised here as well
+        log.setLevel(logging.CRITICAL)  # it also logs failures, which are raised here
         try:
             scene = trimesh.load_scene(stream, file_type=path.suffix.lower().lstrip("."), process=False)
             meshes = [
@@ -72,16 +72,20 @@ def _read_scene(path: Path) -> list[Mesh]:
                 for node, pose, mesh in _nodes_of(scene)
             ]
         except ImportError as error:
-            raise MissingExtraError(f"{path}: trimesh needs {error.name} for it: pip install {error.name}") from error
+            raise MissingExtraError(
+                f"{path}: trimesh needs {error.name} to read it: pip install {error.name}"
+            ) from error
         except MemoryError:
             raise
-        except Exception as error:  # damaged files make trimesh fail in every way that Python knows
-            raise ValueError(f"{path}: not a readable {path.suffix} file ({type(error).__name__}: {error})") from error
+        except Exception as error:  # damaged files make trimesh raise all kinds of exceptions
+            raise FileFormatError(
+                f"{path}: not a readable {path.suffix} file ({type(error).__name__}: {error})"
+            ) from error
         finally:
             log.setLevel(level)
     meshes = [mesh for mesh in meshes if len(mesh[2])]
     if not meshes:
-        raise ValueError(f"{path}: has no triangles")
+        raise FileFormatError(f"{path}: has no triangles")
     return meshes
 
 

@@ -1,13 +1,20 @@
-"""Write tables a portion at a time: .csv and .parquet."""
+"""Tables: boxes from .csv, .tsv and .parquet files, and columns to them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import csv
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from broadphase.boxes import as_numbers
+from broadphase.errors import FileFormatError, unknown_name
+from broadphase.io.box_file import BoxFile
 from broadphase.io.extras import has_library, import_extra
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -15,6 +22,326 @@ if TYPE_CHECKING:
     Portions = Iterable[dict[str, NDArray[Any]]]
 
 __all__ = ["TABLE_WRITERS", "write_csv", "write_parquet"]
+
+
+_AXES = "xyzw"
+_STYLES = (
+    ("{}min", "{}max"),
+    ("{}_min", "{}_max"),
+    ("min{}", "max{}"),
+    ("min_{}", "max_{}"),
+    ("lower_{}", "upper_{}"),
+    ("{}_lower", "{}_upper"),
+    ("lo_{}", "hi_{}"),
+    ("{}_lo", "{}_hi"),
+    ("{}0", "{}1"),
+    ("{}1", "{}2"),
+)
+_COMPASS = ("west", "south", "east", "north")
+_NAMES = ("name", "label", "id")
+WANTED = "xmin, ymin, xmax, ymax (or min_x, lower_x, lo_x ..., or x0 and x1, or west, south, east, north), x to w"
+
+
+def find_box_columns(header: list[str]) -> list[int] | None:
+    """Find the columns of lower corners, then of upper corners.
+
+    Parameters
+    ----------
+    header : list of str
+        Names of the columns. Capitals and outer blanks do not matter.
+
+    Returns
+    -------
+    list of int, or None
+        Positions of 2 * d columns; None if the names follow no known pattern.
+
+    Raises
+    ------
+    ValueError
+        A column is missing; names it.
+
+    Examples
+    --------
+    >>> find_box_columns(["id", "xmin", "xmax", "ymin", "ymax"])
+    [1, 3, 2, 4]
+    >>> find_box_columns(["a", "b"])
+    >>> find_box_columns(["xmin", "xmax", "ymin"])
+    Traceback (most recent call last):
+    ValueError: there is a column ymin, but no column ymax
+    """
+    names = [name.strip().lower() for name in header]
+    place = {name: column for column, name in reversed(list(enumerate(names)))}
+    for lower_style, upper_style in _STYLES:
+        lower = [lower_style.format(axis) for axis in _AXES]
+        upper = [upper_style.format(axis) for axis in _AXES]
+        if lower[0] in place and upper[0] in place:
+            dimension = 1 + max(axis for axis in range(4) if lower[axis] in place or upper[axis] in place)
+            for pair in zip(lower[:dimension], upper[:dimension], strict=True):
+                missing = [name for name in pair if name not in place]
+                if missing:
+                    last = lower[dimension - 1], upper[dimension - 1]
+                    there = next(name for name in (*pair, *last) if name in place)
+                    raise ValueError(f"there is a column {there}, but no column {missing[0]}")
+            return [place[name] for name in lower[:dimension] + upper[:dimension]]
+    if all(name in place for name in _COMPASS):
+        return [place[name] for name in _COMPASS]
+    return None
+
+
+def find_name_column(header: list[str], wanted: str | None) -> int | None:
+    """Find the column that names the boxes.
+
+    Parameters
+    ----------
+    header : list of str
+        Names of the columns.
+    wanted : str, optional
+        The column to use. Default: "name", "label" or "id", in this order.
+
+    Returns
+    -------
+    int or None
+
+    Raises
+    ------
+    ValueError
+        There is no column `wanted`.
+
+    Examples
+    --------
+    >>> find_name_column(["ID", "xmin", "Name"], None)
+    2
+    """
+    if wanted is not None:
+        if wanted in header:
+            return header.index(wanted)
+        raise ValueError(unknown_name("column", wanted, header))
+    names = [name.strip().lower() for name in header]
+    return next((names.index(name) for name in _NAMES if name in names), None)
+
+
+_DELIMITERS = ",;\t"
+_BLANKS = ("", "nan", "NaN", "NAN", "NA", "N/A", "null", "NULL", "None")
+_BLOCK = 2**24  # bytes that pyarrow reads at a time: large enough for wide tables, small beside the result
+
+
+class _Layout(NamedTuple):
+    delimiter: str
+    header_lines: int
+    width: int
+    names: list[str]
+    corners: list[int]
+    label: int | None
+
+
+def read_csv(path: Path, *, name_column: str | None = None) -> BoxFile:
+    """Read a table of boxes, with a header that names its columns or without one.
+
+    Separated by commas, semicolons or tabs, in UTF-8. Without a header, a row is 2*d numbers, lower corner first.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name_column : str, optional
+        The column that names the boxes.
+
+    Returns
+    -------
+    BoxFile
+        float64. Empty cells are NaN.
+
+    Raises
+    ------
+    FileFormatError
+        There are no such columns, or a cell is not a number: names its row (counted from 0, as in the result), line and
+        column.
+
+    Notes
+    -----
+    pyarrow reads the file, in parallel. Where it is not installed, or fails, the csv module reads it: about ten times
+    slower, but its errors name the row and the column.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            layout = _look_at_first_line(stream.readline(), name_column)
+        table = _read_fast(path, layout) if has_library("pyarrow") else None
+        corners, names = _read_plainly(path, layout) if table is None else table
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from error
+    except (ValueError, csv.Error) as error:
+        text = str(error)
+        raise FileFormatError(f"{path}, {text}" if text.startswith("row ") else f"{path}: {text}") from error
+    boxes = corners.reshape(len(corners), 2, len(layout.corners) // 2)
+    return BoxFile(boxes, str(path), "table row", names, blank="an empty cell")
+
+
+def _look_at_first_line(line: str, name_column: str | None) -> _Layout:
+    if not line.strip():
+        raise ValueError("the first line is empty" if line else "the file is empty")
+    delimiter = max(_DELIMITERS, key=line.count)
+    cells = next(csv.reader([line.lstrip("#")], delimiter=delimiter))
+    cells = [cell.strip() for cell in cells]
+    if any(cells) and all(_is_number(cell) for cell in cells):
+        if len(cells) not in (2, 4, 6, 8):
+            raise ValueError(f"{len(cells)} numbers in a row; without a header, a box is 2, 4, 6 or 8")
+        if name_column is not None:
+            raise ValueError(f"there is no column {name_column!r}: the file has no header")
+        names = [f"number {column}" for column in range(len(cells))]
+        return _Layout(delimiter, 0, len(cells), names, list(range(len(cells))), None)
+    corners = find_box_columns(cells)
+    if corners is None:
+        raise ValueError(f"needs columns {WANTED}; has {', '.join(cells)}")
+    return _Layout(delimiter, 1, len(cells), cells, corners, find_name_column(cells, name_column))
+
+
+def _read_fast(path: Path, layout: _Layout) -> tuple[Any, Any] | None:
+    """Read with pyarrow; None if it finds anything wrong."""
+    pyarrow = import_extra("pyarrow", purpose="reading .csv files")
+    arrow_csv = import_extra("pyarrow.csv", purpose="reading .csv files")
+    keys = [str(column) for column in range(layout.width)]
+    types = {keys[column]: pyarrow.float64() for column in layout.corners}
+    included = [keys[column] for column in layout.corners]
+    if layout.label is not None:
+        types[keys[layout.label]] = pyarrow.string()
+        included.append(keys[layout.label])
+    try:
+        table = arrow_csv.read_csv(
+            str(path),
+            read_options=arrow_csv.ReadOptions(column_names=keys, skip_rows=layout.header_lines, block_size=_BLOCK),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=layout.delimiter, newlines_in_values=layout.width > len(layout.corners)
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=types, include_columns=included, null_values=list(_BLANKS), strings_can_be_null=False
+            ),
+        )
+    except pyarrow.ArrowInvalid:
+        return None
+    corners = np.empty((table.num_rows, len(layout.corners)))
+    for place in range(len(layout.corners)):
+        corners[:, place] = table.column(place).to_numpy()
+    if layout.label is None:
+        return corners, None
+    return corners, table.column(len(layout.corners)).to_numpy(zero_copy_only=False).astype(object)
+
+
+def _read_plainly(path: Path, layout: _Layout) -> tuple[Any, Any]:
+    rows: list[list[float]] = []
+    names: list[str] = []
+    for row, (line, cells) in enumerate(_rows(path, layout)):
+        if len(cells) != layout.width:
+            raise ValueError(f"row {row} (line {line}) has {len(cells)} columns, not {layout.width}")
+        try:
+            rows.append([_to_number(cells[column]) for column in layout.corners])
+        except ValueError:
+            bad = next(column for column in layout.corners if not _is_number(cells[column]))
+            raise ValueError(
+                f"row {row} (line {line}): column {layout.names[bad]} is {cells[bad]!r}, not a number"
+            ) from None
+        if layout.label is not None:
+            names.append(cells[layout.label])
+    corners = np.array(rows, dtype=np.float64).reshape(len(rows), len(layout.corners))
+    return corners, None if layout.label is None else np.array(names, dtype=object)
+
+
+def _rows(path: Path, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.reader(stream, delimiter=layout.delimiter)
+        for _ in range(layout.header_lines):
+            next(reader)
+        for cells in reader:
+            if cells:
+                yield reader.line_num, cells
+
+
+def _to_number(cell: str) -> float:
+    cell = cell.strip()
+    if "_" in cell:  # Python would read 1_000 as a number; no other reader of tables does
+        raise ValueError(cell)
+    return math.nan if cell in _BLANKS else float(cell)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        _to_number(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def read_parquet(path: Path, *, name_column: str | None = None) -> BoxFile:
+    """Read a table of boxes: one column for each corner coordinate, or a struct column of them such as ``bbox``.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name_column : str, optional
+        The column that names the boxes.
+
+    Returns
+    -------
+    BoxFile
+        float32 if all the columns are, otherwise float64. Null is NaN.
+
+    Raises
+    ------
+    FileFormatError
+        Not a Parquet file, or it lacks such columns, or they do not hold numbers.
+    MissingExtraError
+        pyarrow is not installed.
+    """
+    pyarrow = import_extra("pyarrow", purpose="reading .parquet files")
+    parquet = import_extra("pyarrow.parquet", purpose="reading .parquet files")
+    with path.open("rb") as stream:
+        try:
+            file = parquet.ParquetFile(stream)
+            schema = file.schema_arrow
+            struct, columns, label = _find(pyarrow, schema, name_column)
+            wanted = [struct] if struct else columns
+            table = file.read(columns=wanted + ([label] if label else []))
+            if struct:
+                fields = table.select([struct]).flatten()
+                corners = [fields.column(f"{struct}.{name}") for name in columns]
+            else:
+                corners = [table.column(name) for name in columns]
+            arrays = [_as_numbers(pyarrow, name, column) for name, column in zip(columns, corners, strict=True)]
+            names = None if label is None else table.column(label).cast("string").to_numpy().astype(object)
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, ValueError) as error:
+            raise FileFormatError(f"{path}: {error}") from error
+        except OSError as error:
+            raise FileFormatError(f"{path}: not a readable Parquet file ({error})") from error
+    numbers = np.empty((table.num_rows, len(columns)), np.result_type(*arrays))
+    for place, array in enumerate(arrays):
+        numbers[:, place] = array
+    boxes = numbers.reshape(len(numbers), 2, len(columns) // 2)
+    return BoxFile(boxes, str(path), "table row", names, blank="an empty cell")
+
+
+def _find(pyarrow: Any, schema: Any, name_column: str | None) -> tuple[str | None, list[str], str | None]:
+    """Return the struct column or None, the names of the 2*d columns or fields, and the column of names or None."""
+    label = find_name_column(schema.names, name_column)
+    name = None if label is None else schema.names[label]
+    places = find_box_columns(schema.names)
+    if places is not None:
+        return None, [schema.names[place] for place in places], name
+    for field in schema:
+        if pyarrow.types.is_struct(field.type):
+            inner = [field.type.field(place).name for place in range(field.type.num_fields)]
+            places = find_box_columns(inner)
+            if places is not None:
+                return field.name, [inner[place] for place in places], name
+    raise ValueError(f"needs columns {WANTED}, or a struct column of them; has {', '.join(schema.names)}")
+
+
+def _as_numbers(pyarrow: Any, name: str, column: Any) -> Any:
+    types = pyarrow.types
+    if types.is_decimal(column.type):
+        column = column.cast(pyarrow.float64())
+    if not (types.is_floating(column.type) or types.is_integer(column.type)):
+        raise ValueError(f"column {name} holds {column.type}, not numbers")
+    return as_numbers(column.to_numpy(), name=f"column {name}")
 
 
 def write_csv(path: Path, portions: Portions, types: dict[str, str]) -> int:
@@ -27,7 +354,7 @@ def write_csv(path: Path, portions: Portions, types: dict[str, str]) -> int:
     portions : iterable of dict of str to ndarray
         Columns of equal length, in the order of `types`.
     types : dict of str to str
-        Name of each column, and its type as pyarrow calls it: ``int32``, ``float64``, ``string``.
+        Name of each column, and the name of its type in pyarrow: ``int32``, ``float64``, ``string``.
 
     Returns
     -------
@@ -48,7 +375,7 @@ def write_parquet(path: Path, portions: Portions, types: dict[str, str]) -> int:
     """Write a .parquet file, a row group for each portion; see `write_csv`."""
     pyarrow = import_extra("pyarrow", purpose="writing .parquet files")
     parquet = import_extra("pyarrow.parquet", purpose="writing .parquet files")
-    schema = pyarrow.schema([(name, getattr(pyarrow, kind)()) for name, kind in types.items()])
+    schema = pyarrow.schema([(name, getattr(pyarrow, dtype)()) for name, dtype in types.items()])
     count = 0
     with path.open("wb") as stream, parquet.ParquetWriter(stream, schema) as writer:
         for columns in portions:
@@ -61,7 +388,7 @@ TABLE_WRITERS: dict[str, Callable[[Path, Portions, dict[str, str]], int]] = {
     ".csv": write_csv,
     ".parquet": write_parquet,
 }
-"""What writes a table, by the ending of the file name."""
+"""The function that writes a table, by file name ending."""
 
 
 def _csv_with_pyarrow(stream: Any, columns: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Write pairs to a file, at once or a portion at a time."""
+"""Pairs and events to files, at once or a portion at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.files import replacing
-from broadphase.io.tables import write_csv, write_parquet
+from broadphase.io.tables import TABLE_WRITERS, write_csv, write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     Portions = Iterable[NDArray[Any]]
     Names = tuple[NDArray[np.object_], NDArray[np.object_]] | None
+
+__all__ = ["EVENT_COLUMNS", "EVENT_FORMATS", "PAIR_FORMATS", "write_events", "write_pairs"]
+
 
 PAIR_FORMATS = (".npy", ".npz", ".csv", ".parquet")
 """The file name endings that `write_pairs` knows."""
@@ -32,7 +35,7 @@ def write_pairs(
 ) -> int:
     """Write pairs to a file.
 
-    The file appears under its name when it is complete: an error or Ctrl-C on the way leaves an older file as it was.
+    The file is replaced only when the new one is complete: an error or Ctrl-C leaves an older file as it was.
 
     Parameters
     ----------
@@ -40,7 +43,7 @@ def write_pairs(
         .npy: one (m, 2) int32 array; .npz: the same, called ``pairs``; .csv and .parquet: columns ``first`` and
         ``second``, and with `names` also ``first_name`` and ``second_name``.
     pairs : array_like, shape (m, 2), or iterator of such arrays
-        What `broadphase.pairs` or `broadphase.iter_pairs` returns. With an iterator, memory for one portion is enough.
+        The result of `broadphase.pairs` or `broadphase.iter_pairs`. Of an iterator, one portion is held in memory.
     names : array_like of str, shape (n,), or tuple of two, optional
         Name of each box; for pairs between two sets a tuple, for the first and for the second. Only for .csv and
         .parquet.
@@ -48,12 +51,12 @@ def write_pairs(
     Returns
     -------
     int
-        How many pairs were written.
+        Number of pairs written.
 
     Raises
     ------
     ValueError
-        An unknown file name ending, names with .npy or .npz, or pairs of a wrong shape.
+        The file name ending is unknown, there are names for .npy or .npz, or the pairs have a wrong shape.
     OSError
         The file cannot be written.
     MissingExtraError
@@ -72,9 +75,9 @@ def write_pairs(
     path = Path(path)
     write = _WRITERS.get(path.suffix.lower())
     if write is None:
-        raise ValueError(f"{path}: pairs are written to {', '.join(PAIR_FORMATS)}")
+        raise ValueError(f"{path}: the file name must end in {', '.join(PAIR_FORMATS)}")
     if names is not None and path.suffix.lower() in (".npy", ".npz"):
-        raise ValueError(f"{path}: names are written to .csv and .parquet only")
+        raise ValueError(f"{path}: only .csv and .parquet can hold names")
     both: Names = None
     if names is not None:
         first, second = names if isinstance(names, tuple) and len(names) == 2 else (names, names)
@@ -152,3 +155,94 @@ _WRITERS: dict[str, Callable[[Path, Iterator[NDArray[Any]], Names], int]] = {
     ".csv": _write_csv,
     ".parquet": _write_parquet,
 }
+EVENT_FORMATS = tuple(TABLE_WRITERS)
+"""The file name endings that `write_events` knows."""
+EVENT_COLUMNS = {
+    "frame": "int64",
+    "time": "float64",
+    "event": "string",
+    "first": "int32",
+    "second": "int32",
+    "first_handle": "int64",
+    "second_handle": "int64",
+    "first_layer": "string",
+    "second_layer": "string",
+}
+"""The columns of a file of events, and the names of their types in pyarrow."""
+_ROWS = 100_000  # rows written together: enough for a row group of a .parquet file to be worth its header
+
+
+def write_events(path: str | os.PathLike[str], portions: Iterable[dict[str, Any]]) -> int:
+    """Write events to a file.
+
+    The file is replaced only when the new one is complete: an error leaves an older file as it was.
+
+    Parameters
+    ----------
+    path : path-like
+        .csv or .parquet. The columns are those of `EVENT_COLUMNS`.
+    portions : iterable of dict of str to array_like
+        For example one per frame: an array for each column, all of one length. Only a few portions are held in memory.
+
+    Returns
+    -------
+    int
+        Number of events written.
+
+    Raises
+    ------
+    ValueError
+        The file name ending is unknown, or a portion has other columns.
+    OSError
+        The file cannot be written.
+    MissingExtraError
+        .parquet without pyarrow.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "events.csv")
+    >>> meeting = {"frame": [3], "time": [0.5], "event": ["enter"], "first": [0], "second": [7]}
+    >>> meeting |= {"first_handle": [4294967296], "second_handle": [4294967303]}
+    >>> write_events(path, [meeting | {"first_layer": ["ball"], "second_layer": ["wall"]}])
+    1
+    >>> print(path.read_text(), end="")
+    frame,time,event,first,second,first_handle,second_handle,first_layer,second_layer
+    3,0.5,"enter",0,7,4294967296,4294967303,"ball","wall"
+    """
+    path = Path(path)
+    write = TABLE_WRITERS.get(path.suffix.lower())
+    if write is None:
+        raise ValueError(f"{path}: the file name must end in {' or '.join(EVENT_FORMATS)}")
+    with replacing(path) as unfinished:
+        return write(unfinished, _together(portions, path), EVENT_COLUMNS)
+
+
+def _together(portions: Iterable[dict[str, Any]], path: Path) -> Iterator[dict[str, NDArray[Any]]]:
+    """Put portions together until there are enough rows."""
+    waiting: list[dict[str, NDArray[Any]]] = []
+    count = 0
+    for portion in portions:
+        columns = _checked(portion, path)
+        count += len(columns["frame"])
+        waiting.append(columns)
+        if count >= _ROWS:
+            yield _joined(waiting)
+            waiting, count = [], 0
+    if count:
+        yield _joined(waiting)
+
+
+def _joined(portions: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    return {name: np.concatenate([portion[name] for portion in portions]) for name in EVENT_COLUMNS}
+
+
+def _checked(portion: dict[str, Any], path: Path) -> dict[str, NDArray[Any]]:
+    if set(portion) != set(EVENT_COLUMNS):
+        raise ValueError(f"{path}: events must have the columns {', '.join(EVENT_COLUMNS)}")
+    columns = {
+        name: np.asarray(portion[name], object if dtype == "string" else dtype) for name, dtype in EVENT_COLUMNS.items()
+    }
+    if len({column.shape for column in columns.values()}) != 1 or columns["frame"].ndim != 1:
+        raise ValueError(f"{path}: the columns of events must have one length")
+    return columns

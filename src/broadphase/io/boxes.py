@@ -1,0 +1,207 @@
+"""Boxes from a file of any known format."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from broadphase.boxes import as_boxes
+from broadphase.errors import FileFormatError, unknown_name
+from broadphase.io.box_file import BoxFile
+from broadphase.io.geojson import read_geojson
+from broadphase.io.meshes import read_mesh
+from broadphase.io.tables import read_csv, read_parquet
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
+
+
+Format = Literal["npy", "npz", "csv", "parquet", "geojson", "mesh"]
+"""What `read_boxes` can read."""
+
+_CORNER_KEYS = (("lower", "upper"), ("lo", "hi"))
+_WANTED = frozenset({"boxes", *(key for pair in _CORNER_KEYS for key in pair)})
+
+
+def read_npy(path: Path) -> BoxFile:
+    """Read an .npy file that holds an array of boxes.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    BoxFile
+
+    Raises
+    ------
+    FileFormatError
+        Not an .npy file, or a pickled one, or an array of the wrong shape or dtype.
+    """
+    with path.open("rb") as stream:
+        if stream.read(6) != b"\x93NUMPY":
+            raise FileFormatError(f"{path}: not a .npy file")
+        stream.seek(0)
+        try:
+            array = np.lib.format.read_array(stream, allow_pickle=False)
+        except MemoryError:
+            raise
+        except Exception as error:  # a damaged header makes NumPy fail in many ways, among them tokenize.TokenError
+            raise FileFormatError(f"{path}: not a readable .npy file ({error})") from error
+    return BoxFile(_as_boxes(array, path), str(path), "array row", blank="NaN in the array")
+
+
+def read_npz(path: Path) -> BoxFile:
+    """Read an .npz file: the array ``boxes``, or ``lower`` and ``upper``, or ``lo`` and ``hi``; optionally ``names``.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    BoxFile
+
+    Raises
+    ------
+    FileFormatError
+        Not an .npz file, or it lacks these arrays, or they have the wrong shape or dtype.
+    """
+    with path.open("rb") as stream:
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                keys = [name.removesuffix(".npy") for name in archive.namelist()]
+            stream.seek(0)
+            with np.load(stream, allow_pickle=False) as arrays:
+                found = {key: arrays[key] for key in keys if key in _WANTED}
+                names = arrays["names"] if "names" in keys else None
+        except MemoryError:
+            raise
+        except Exception as error:  # as above, and zlib.error, NotImplementedError, RuntimeError from zipfile
+            raise FileFormatError(f"{path}: not a readable .npz file ({error})") from error
+    array = _as_boxes(_boxes_of(found, keys, path), path)
+    if names is not None:
+        if names.shape != (len(array),):
+            raise FileFormatError(f"{path}: names must have shape ({len(array)},), one for each box, not {names.shape}")
+        names = names.astype(str).astype(object)
+    return BoxFile(array, str(path), "array row", names, blank="NaN in the array")
+
+
+def _boxes_of(arrays: dict[str, Any], keys: list[str], path: Path) -> Any:
+    if "boxes" in arrays:
+        return arrays["boxes"]
+    for lower, upper in _CORNER_KEYS:
+        if lower in arrays and upper in arrays:
+            return arrays[lower], arrays[upper]
+    raise FileFormatError(
+        f"{path}: needs an array boxes, or lower and upper, or lo and hi; has {', '.join(keys) or 'none'}"
+    )
+
+
+def _as_boxes(array: Any, path: Path) -> Any:
+    try:
+        return as_boxes(array, name=f"{path}: the array")
+    except (TypeError, ValueError) as error:
+        raise FileFormatError(str(error)) from error
+
+
+_READERS: dict[Format, Callable[[Path, bool, str | None], BoxFile]] = {
+    "npy": lambda path, parts, names: read_npy(path),
+    "npz": lambda path, parts, names: read_npz(path),
+    "csv": lambda path, parts, names: read_csv(path, name_column=names),
+    "parquet": lambda path, parts, names: read_parquet(path, name_column=names),
+    "geojson": lambda path, parts, names: read_geojson(path, parts=parts, name_property=names),
+    "mesh": lambda path, parts, names: read_mesh(path, parts=parts),
+}
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        ".npy": "npy",
+        ".npz": "npz",
+        ".csv": "csv",
+        ".tsv": "csv",
+        ".parquet": "parquet",
+        ".geojson": "geojson",
+        ".json": "geojson",
+        ".obj": "mesh",
+        ".stl": "mesh",
+        ".ply": "mesh",
+        ".glb": "mesh",
+    }
+)
+"""The format of each file name ending."""
+
+
+def read_boxes(
+    path: str | os.PathLike[str],
+    *,
+    format: Format | None = None,
+    parts: bool = False,
+    name_column: str | None = None,
+) -> BoxFile:
+    r"""Read the boxes of a file.
+
+    Only shapes and types are checked here; empty cells become NaN. So ``pairs(file.boxes, invalid="skip")`` leaves such
+    rows out, and ``invalid="raise"`` names the first.
+
+    Parameters
+    ----------
+    path : path-like
+        A file of one of these formats:
+
+        - .npy: one array, (n, 2, d) or (n, 2*d); .npz: the array ``boxes``, or ``lower`` and ``upper``, or ``lo`` and
+          ``hi``, and optionally ``names``.
+        - .csv, .tsv, .parquet: columns such as ``xmin, ymin, xmax, ymax`` (also ``min_x``, ``lower_x``, ``x0`` and
+          ``x1``, ``west``...; capitals do not matter); .csv also without a header, 2*d numbers in a row; .parquet also
+          with the corners in one struct column, ``bbox``.
+        - .geojson, .json: the box (longitude, latitude) of each feature.
+        - .obj, .stl, .ply, .glb: the box of each triangle.
+    format : {"npy", "npz", "csv", "parquet", "geojson", "mesh"}, optional
+        Default: as the file name ending says.
+    parts : bool
+        GeoJSON: one box for each polygon, line or point of a feature that has several. Meshes: one box for each mesh
+        of the scene; if there is but one, for each connected piece of it.
+    name_column : str, optional
+        The column or property that names the boxes. Default: ``name``, ``label`` or ``id``, if there is one.
+
+    Returns
+    -------
+    BoxFile
+        With ``.boxes``, shape (n, 2, d), float32 or float64.
+
+    Raises
+    ------
+    FileFormatError
+        The file name ending is unknown, the file is damaged or has no boxes, or a cell is not a number; names file, row
+        and column. A `ValueError`.
+    ValueError
+        `format` is unknown.
+    OSError
+        The file cannot be read.
+    MissingExtraError
+        .parquet without pyarrow, or a mesh without trimesh. (.csv is faster with pyarrow, but does not need it.)
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "boxes.csv")
+    >>> _ = path.write_text("name,xmin,ymin,xmax,ymax\nred,0,0,2,2\nblue,1,1,3,3\n")
+    >>> file = read_boxes(path)
+    >>> file.boxes.shape, file.names[1]
+    ((2, 2, 2), 'blue')
+    """
+    path = Path(path)
+    if format is None:
+        format = FORMATS.get(path.suffix.lower())
+        if format is None:
+            raise FileFormatError(f"{path}: unknown file name ending; known are {', '.join(FORMATS)}")
+    if format not in _READERS:
+        raise ValueError(unknown_name("format", format, _READERS))
+    return _READERS[format](path, parts, name_column)
