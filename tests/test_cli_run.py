@@ -26,7 +26,7 @@ velocity = [2, 0]
 
 [[group]]
 name = "wall"
-kind = "static"
+body_type = "static"
 shape = { type = "rectangle", width = 1, height = 10 }
 place = { how = "list", at = [[5, 0]] }
 """
@@ -103,7 +103,7 @@ def test_events_are_written_as_parquet_and_balance(scene, run):
     kinds = table["event"]
     assert (kinds.count("enter"), kinds.count("exit")) == (answer["enters"], answer["exits"])
     assert answer["events"] == {"file": "hits.parquet", "count": len(kinds)}
-    assert answer["made"] == 120
+    assert answer["added"] == 120
     open_pairs = set()
     for kind, *pair in zip(kinds, table["first_handle"], table["second_handle"], strict=True):
         if kind == "enter":

@@ -47,7 +47,10 @@ def test_npz_gives_the_names(tmp_path):
 
 def test_npz_without_boxes_names_what_is_there(tmp_path):
     np.savez(tmp_path / "boxes.npz", lower=BOXES, frames=BOXES)
-    with pytest.raises(bp.FileFormatError, match=r"boxes\.npz: needs an array boxes, or lower and upper, or lo and hi; has lower, frames"):
+    with pytest.raises(
+        bp.FileFormatError,
+        match=r"boxes\.npz: needs an array boxes, or lower and upper, or lo and hi; has lower, frames",
+    ):
         io.read_boxes(tmp_path / "boxes.npz")
 
 
@@ -76,7 +79,9 @@ def test_numpy_files_cut_short_name_the_file(tmp_path, suffix):
 
 
 def test_unknown_ending_names_the_known_ones(tmp_path):
-    with pytest.raises(bp.FileFormatError, match=r"boxes\.xyz: unknown file name ending; known are \.npy, \.npz, \.csv"):
+    with pytest.raises(
+        bp.FileFormatError, match=r"boxes\.xyz: unknown file name ending; known are \.npy, \.npz, \.csv"
+    ):
         io.read_boxes(tmp_path / "boxes.xyz")
 
 

@@ -17,7 +17,7 @@ title = "Balls"
 [world]
 dim = 2
 bounds = [[0, 0], [100, 50]]
-border = "bounce"
+boundary = "bounce"
 dt = 0.5
 steps = 20
 seed = 3
@@ -30,7 +30,7 @@ velocity = { from = -4, to = 4 }
 
 [[group]]
 name = "walls"
-kind = "static"
+body_type = "static"
 mask = ["balls"]
 shape = { type = "rectangle", width = 4, height = 50 }
 place = { how = "list", at = [[2, 25], [98, 25]] }
@@ -45,7 +45,7 @@ def test_file_says_everything_about_a_scene(tmp_path):
     path = tmp_path / "balls.toml"
     path.write_text(BALLS)
     scene = scenes.load(path)
-    assert (scene.name, scene.title, scene.dimension, scene.border) == ("balls", "Balls", 2, "bounce")
+    assert (scene.name, scene.title, scene.dim, scene.boundary) == ("balls", "Balls", 2, "bounce")
     assert (scene.dt, scene.steps, scene.seed, scene.method) == (0.5, 20, 3, "auto")
     assert scene.layers == {"balls": 0, "walls": 0}
     world = scene.build()
@@ -74,7 +74,7 @@ def test_bundled_scene_runs_and_is_said_to_be_what_it_is(name):
     assert name in scenes.load.__doc__
     run = scene.run(5)
     assert run.steps == 5
-    assert len(run.world) == sum(group.count for group in scene.groups) + run.made - run.removed
+    assert len(run.world) == sum(group.count for group in scene.groups) + run.added - run.removed
     assert np.isfinite(run.world.positions).all()
 
 
@@ -171,7 +171,7 @@ bullets = 5
 
 [[group]]
 name = "wall"
-kind = "static"
+body_type = "static"
 shape = { type = "rectangle", width = 1, height = 100 }
 place = { how = "list", at = [[50, 0]] }
 
@@ -186,7 +186,7 @@ velocity = [10, 0]
 [[rule]]
 emit = "bullets"
 count = 1
-every = 2
+interval = 2
 start = 1
 stop = 8
 
@@ -198,13 +198,13 @@ touching = "wall"
 
 def test_gun_fires_on_time_and_its_bullets_end_at_the_wall():
     run = parse(GUN).start()
-    made, present, heights = [], [], []
+    added, present, heights = [], [], []
     for _ in range(20):
         frame = run.step()
-        made.append(run.made)
+        added.append(run.added)
         present.append(len(run.world) - 1)
         heights += [float(run.world.positions[row, 1]) for row in frame.enter.ravel() if row != 0]
-    assert made == [0, 1, 1, 2, 2, 3, 3, *[4] * 13]
+    assert added == [0, 1, 1, 2, 2, 3, 3, *[4] * 13]
     # A bullet that leaves at 0 touches the wall at 49.5 - 0.5 in its 5th step, and is gone after the next begins.
     assert max(present) == 3
     assert present[-1] == 0

@@ -137,12 +137,12 @@ class Sums:
         return {
             "scene": scene.name,
             "title": scene.title,
-            "dimension": scene.dimension,
+            "dimension": scene.dim,
             "steps": self.run.steps,
             "stopped": stopped,
             "actors": len(world),
             "most_actors": self.most_actors,
-            "made": self.run.made,
+            "added": self.run.added,
             "removed": self.run.removed,
             "step_ms": {"median": float(np.median(times)), "p99": float(np.percentile(times, 99))},
             "touching_per_step": self.touching / max(1, self.run.steps),
@@ -178,7 +178,7 @@ def _show(answer: dict[str, Any]) -> None:
     facts = [
         ("scene", answer["title"]),
         ("steps", f"{answer['steps']:,}{' (stopped)' if answer['stopped'] else ''}"),
-        ("things", f"{answer['actors']:,}{_most(answer)} ({answer['dimension']} axes)"),
+        ("things", f"{answer['actors']:,}{_most(answer)} ({answer['dim']} axes)"),
         ("ms per step", f"{step['median']:.3f} (median), {step['p99']:.3f} (99th percentile)"),
         ("pairs per step", f"{answer['touching_per_step']:,.1f} touch, {answer['tests_per_step']:,.1f} tested"),
         ("enters, exits", f"{answer['enters']:,}, {answer['exits']:,}"),
@@ -187,7 +187,7 @@ def _show(answer: dict[str, Any]) -> None:
     ]
     if answer["deferred_per_step"]:
         facts.insert(5, ("over budget", f"{answer['deferred_per_step']:,.1f} pairs a step, left for the next"))
-    if answer["made"] or answer["removed"]:
+    if answer["added"] or answer["removed"]:
         facts.insert(3, ("by the rules", f"{answer['made']:,} made, {answer['removed']:,} removed"))
     if answer["events"] is not None:
         facts.append(("written", f"{answer['events']['count']:,} events to {answer['events']['file']}"))

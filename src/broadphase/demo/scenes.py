@@ -12,7 +12,7 @@ from broadphase import data, scenes
 from broadphase.demo.meshes import Triangles, knot
 from broadphase.demo.stage import BALL, BOX, HIDDEN, Stage
 from broadphase.errors import unknown_name
-from broadphase.scenes.spread import Spread
+from broadphase.scenes.values import Spread
 from broadphase.testing.draws import Draws
 
 if TYPE_CHECKING:
@@ -67,9 +67,10 @@ class DemoScene:
 def _of_file(path: str) -> Callable[[int, float, Triangles | None], Stage]:
     def make(count: int, size: float, mesh: Triangles | None) -> Stage:
         plan = scenes.load(path)
-        moving = max(1, sum(group.count for group in plan.groups if group.kind == "dynamic"))
+        moving = max(1, sum(group.count for group in plan.groups if group.body_type == "dynamic"))
         groups = tuple(
-            _resized(group, size).scaled(count / moving) if group.kind == "dynamic" else group for group in plan.groups
+            _resized(group, size).scaled(count / moving) if group.body_type == "dynamic" else group
+            for group in plan.groups
         )
         run = replace(plan, groups=groups).start()
         bounds = run.world.bounds if plan.bounds is not None else bp.boxes.merge(run.world.boxes[run.world.rows])
@@ -259,5 +260,5 @@ def scene_named(name: str) -> DemoScene:
         message = unknown_name("scene", name, [scene.name for scene in SCENES])
         raise ValueError(f"{message}; scene files end in .toml or .json")
     plan = scenes.load(name)
-    count = sum(group.count for group in plan.groups if group.kind == "dynamic")
+    count = sum(group.count for group in plan.groups if group.body_type == "dynamic")
     return DemoScene(name, plan.title, plan.title, _of_file(name), max(1, count), (1, MOST))

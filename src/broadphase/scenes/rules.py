@@ -1,4 +1,4 @@
-"""What happens in a scene beside moving: actors are made step by step, and removed where they touch."""
+"""What happens in a scene besides motion: bodies are added step by step, and removed where they touch."""
 
 from __future__ import annotations
 
@@ -12,60 +12,62 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from broadphase.scenes.table import Table
+    from broadphase.scenes.values import Table
 
 __all__ = ["Emit", "Remove", "read_rule"]
 
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """Actors of a group are made, again and again.
+    """Bodies of a group are added at intervals.
 
     Attributes
     ----------
     group : str
-        Its name.
-    count, every : int
-        So many, every so many steps.
+        Name of the group.
+    count, interval : int
+        `count` bodies are added every `interval` steps.
     start, stop : int
-        The step before which the first ones are made, and the one before which none are made any longer.
+        The first are added before step `start`, and none before step `stop` or later.
     """
 
     group: str
     count: int
-    every: int
+    interval: int
     start: int
     stop: int | None
 
     def is_due(self, step: int) -> bool:
-        """Say whether it is time, before the step of this number."""
-        return self.start <= step and (self.stop is None or step < self.stop) and (step - self.start) % self.every == 0
+        """Return True if bodies are added before this step."""
+        return (
+            self.start <= step and (self.stop is None or step < self.stop) and (step - self.start) % self.interval == 0
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Actors are removed when they begin to touch certain others.
+    """Bodies are removed when they enter contact with bodies of certain layers.
 
     Attributes
     ----------
     layers : tuple of str
-        Who is removed.
+        Layers of the bodies that are removed.
     touching : tuple of str
-        By whose touch.
+        Layers of the other bodies.
     """
 
     layers: tuple[str, ...]
     touching: tuple[str, ...]
 
     def rows(self, pairs: NDArray[np.int32], layers: NDArray[np.uint64], bits: Mapping[str, int]) -> NDArray[np.int32]:
-        """Give the rows that are to go, some perhaps twice.
+        """Return the rows to remove; a row may occur twice.
 
         Parameters
         ----------
         pairs : ndarray, shape (m, 2)
-            Who has begun to touch.
+            Pairs that enter contact.
         layers : ndarray of uint64
-            Bits of the layers of each row.
+            Layer bits of each row.
         bits : mapping of str to int
             The bit of each layer.
         """
@@ -73,8 +75,8 @@ class Remove:
             (layers[pairs] & np.uint64(sum({bits[name] for name in names}))) != 0
             for names in (self.layers, self.touching)
         )
-        gone: NDArray[np.int32] = pairs[doomed & touching[:, ::-1]]
-        return gone
+        rows: NDArray[np.int32] = pairs[doomed & touching[:, ::-1]]
+        return rows
 
 
 def read_rule(table: Table, groups: Collection[str], layers: Collection[str]) -> Emit | Remove:
@@ -83,9 +85,9 @@ def read_rule(table: Table, groups: Collection[str], layers: Collection[str]) ->
     Parameters
     ----------
     table : Table
-        What the file has.
+        The table to read.
     groups, layers : collection of str
-        The names that there are.
+        The names that exist.
 
     Returns
     -------
@@ -93,24 +95,24 @@ def read_rule(table: Table, groups: Collection[str], layers: Collection[str]) ->
 
     Raises
     ------
-    ValueError
-        Something is wrong with it; names the key.
+    FileFormatError
+        A key is wrong; names it.
     """
     rule: Emit | Remove
     if "emit" in table:
         rule = Emit(
-            group=table.text("emit", choices=groups),
-            count=table.whole("count", 1, least=1),
-            every=table.whole("every", 1, least=1),
-            start=table.whole("start", 0),
-            stop=table.whole("stop", None),
+            group=table.string("emit", choices=groups),
+            count=table.integer("count", 1, least=1),
+            interval=table.integer("interval", 1, least=1),
+            start=table.integer("start", 0),
+            stop=table.integer("stop", None),
         )
     elif "remove" in table:
-        rule = Remove(table.texts("remove", choices=layers), table.texts("touching", choices=layers))
+        rule = Remove(table.strings("remove", choices=layers), table.strings("touching", choices=layers))
     else:
         table.take("emit", None)
         table.take("remove", None)
         table.finish()
-        raise table.wrong("emit or remove", "one of them must say what the rule does")
+        raise table.wrong("emit or remove", "one of the two keys is required")
     table.finish()
     return rule

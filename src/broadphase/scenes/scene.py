@@ -1,52 +1,203 @@
-"""A scene: everything that its file says, to be built and run."""
+"""A scene: everything that its file says, to be built, run and logged."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import broadphase as bp
-from broadphase.scenes.running import Run
+from broadphase.scenes.rules import Emit, Remove
 from broadphase.testing.draws import Draws
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broadphase.scenes.group import Group
-    from broadphase.scenes.placement import Corners
-    from broadphase.scenes.rules import Emit, Remove
+    from numpy.typing import NDArray
 
-__all__ = ["Scene"]
+    from broadphase.scenes.groups import Corners, Group
 
-_STREAMS = 1 << 20  # streams of random numbers for each seed: more than there are groups and rules
+__all__ = ["EventLog", "Run", "Scene"]
+
+
+class Run:
+    """A world that is stepped under the rules of its scene.
+
+    Before each step, the bodies that the rules removed in the previous one are deleted, and new ones are added. So all
+    rows in the frame of the last step are still in the world.
+
+    Parameters
+    ----------
+    scene : Scene
+        The scene to run.
+
+    Attributes
+    ----------
+    scene : Scene
+    world : World
+        May be changed between steps.
+    steps, added, removed : int
+        Number of steps so far, and of bodies that the rules added and removed.
+    seconds : float
+        Duration of the last step of the world, without the rules.
+    layer_bits : dict of str to int
+        The bit of each layer of the scene.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.world: bp.World = scene.build()
+        self.steps = self.added = self.removed = 0
+        self.layer_bits = {name: self.world.layer(name, priority=rank) for name, rank in scene.layers.items()}
+        groups = {group.name: group for group in scene.groups}
+        self._sources = [
+            (rule, groups[rule.group], scene.draws(rule)) for rule in scene.rules if isinstance(rule, Emit)
+        ]
+        self._removals = [rule for rule in scene.rules if isinstance(rule, Remove)]
+        self._doomed: NDArray[np.int64] | None = None
+        self.seconds = 0.0
+        self._numbers = {group.name: group.count for group in scene.groups}  # added so far: where a list continues
+
+    def step(self) -> bp.Frame:
+        """Apply the rules and do one step.
+
+        Returns
+        -------
+        Frame
+            The events of the step.
+        """
+        if self._doomed is not None:
+            self._remove(self._doomed)
+        for rule, group, draws in self._sources:
+            if rule.is_due(self.steps):
+                group.add_to(self.world, draws, rule.count, self._numbers[group.name])
+                self._numbers[group.name] += rule.count
+                self.added += rule.count
+        begin = perf_counter()
+        frame = self.world.step(self.scene.dt, budget=self.scene.budget)
+        self.seconds = perf_counter() - begin
+        self.steps += 1
+        if self._removals:
+            layers: NDArray[np.uint64] = self.world.layers
+            found = [rule.rows(frame.enter, layers, self.layer_bits) for rule in self._removals]
+            self._doomed = self.world.handles(np.unique(np.concatenate(found)))
+        return frame
+
+    def _remove(self, handles: NDArray[np.int64]) -> None:
+        """Remove the bodies of these handles that still exist."""
+        rows = handles & 0xFFFF_FFFF
+        alive = self.world.alive[rows]
+        rows = rows[alive][self.world.handles(rows[alive]) == handles[alive]]
+        if len(rows):
+            self.world.remove(rows)
+            self.removed += len(rows)
+
+
+class EventLog:
+    """Turns frames of a run into columns for `broadphase.io.write_events`.
+
+    Call `columns` with every frame of the run, from the first, before the next step.
+
+    Parameters
+    ----------
+    run : Run
+        The run, before its first step.
+    stay : bool
+        Whether stay events are included.
+
+    Examples
+    --------
+    >>> from broadphase import scenes
+    >>> run = scenes.load("bouncing_spheres").start()
+    >>> log = EventLog(run)
+    >>> columns = log.columns(run.step())
+    >>> sorted(set(columns["event"])), set(columns["first_layer"])
+    (['enter'], {'spheres'})
+    """
+
+    def __init__(self, run: Run, *, stay: bool = False) -> None:
+        self._world = run.world
+        self._event_names = ("enter", "stay", "exit") if stay else ("enter", "exit")
+        self._layers = {bit: name for name, bit in run.layer_bits.items()}
+        self._before: NDArray[np.uint64] = self._world.layers.copy()
+
+    def columns(self, frame: bp.Frame) -> dict[str, NDArray[Any]]:
+        """Return the events of a frame: enter, then stay if included, then exit; each sorted by rows.
+
+        Parameters
+        ----------
+        frame : Frame
+            The frame of the last step.
+
+        Returns
+        -------
+        dict of str to ndarray
+            See `broadphase.io.EVENT_COLUMNS`. The bodies of an exit event may have been removed and their rows reused:
+            handles and layers are those they had.
+        """
+        now = self._world.layers
+        parts = []
+        for event in self._event_names:
+            pairs: NDArray[np.int32] = getattr(frame, event)
+            if event == "exit":
+                handles, layers = frame.exit_handles, self._before[pairs]
+            else:
+                handles, layers = self._world.handles(pairs.ravel()).reshape(-1, 2), now[pairs]
+            parts.append((event, pairs, handles, self._layer_names(layers)))
+        self._before = now.copy()
+        count = sum(len(pairs) for _, pairs, _, _ in parts)
+        pairs, handles, names = (np.concatenate([part[column] for part in parts]) for column in (1, 2, 3))
+        return {
+            "frame": np.full(count, frame.number, np.int64),
+            "time": np.full(count, frame.time),
+            "event": np.repeat(np.array(self._event_names, object), [len(pairs) for _, pairs, _, _ in parts]),
+            "first": pairs[:, 0],
+            "second": pairs[:, 1],
+            "first_handle": handles[:, 0],
+            "second_handle": handles[:, 1],
+            "first_layer": names[:, 0],
+            "second_layer": names[:, 1],
+        }
+
+    def _layer_names(self, bits: NDArray[np.uint64]) -> NDArray[np.object_]:
+        """Return the names of layers; None for a row in several layers, or in none of the scene."""
+        names = np.full(bits.shape, None, object)
+        for bit, name in self._layers.items():
+            names[bits == np.uint64(bit)] = name
+        return names
+
+
+_STREAMS = 1 << 20  # streams of random numbers for each seed: more than a scene has groups and rules
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A world, groups of actors, and rules. Cannot be changed; `changed` gives another one.
+    """A world, groups of bodies, and rules. Immutable; `changed` returns a modified copy.
 
     Attributes
     ----------
     name, title : str
-        How it is called, and what it shows.
-    dimension : int
+        Its name, and one line about it.
+    dim : int
         2 or 3.
     bounds : tuple of two tuples, or None
         Lower and upper corner of the world.
-    border : str
+    boundary : str
         What happens there: ``none``, ``bounce``, ``wrap`` or ``remove``.
     method : str
-        How pairs are found, see `broadphase.World`.
+        Method of the broad phase, see `broadphase.World`.
     dt : float
-        Time from step to step.
+        Time step.
     steps : int
-        How many there are unless said otherwise.
+        Default number of steps.
     seed : int
-        Of all that is random. Equal seeds give equal numbers on every machine, with every version of NumPy.
+        Seed of all random numbers. Equal seeds give equal numbers on every machine, with every version of NumPy.
     budget : Budget, optional
-        What a step may spend on testing shapes; unset, all that it takes.
+        Limit of the narrow phase of a step. Default: None, no limit.
     layers : dict of str to int
-        All layers, in the order of their bits, and their priorities.
+        Priority of each layer, in the order of their bits.
     groups : tuple of Group
     rules : tuple of Emit or Remove
 
@@ -60,9 +211,9 @@ class Scene:
 
     name: str
     title: str
-    dimension: int
+    dim: int
     bounds: Corners | None
-    border: str
+    boundary: str
     method: str
     dt: float
     steps: int
@@ -81,14 +232,14 @@ class Scene:
         seed: int | None = None,
         factor: float = 1.0,
     ) -> Scene:
-        """Give the same scene with another method, time step, number of steps, seed, or number of actors.
+        """Return the same scene with another method, time step, number of steps, seed, or number of bodies.
 
         Parameters
         ----------
         method, dt, steps, seed : optional
-            Unset, as they are.
+            Default: unchanged.
         factor : float
-            So many times the actors that each group has at the start, rounded. The world is as large as before.
+            Factor of the number of bodies of each group at the start, rounded. The size of the world stays.
 
         Returns
         -------
@@ -99,19 +250,19 @@ class Scene:
         return replace(self, groups=groups, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
 
     def draws(self, what: Group | Emit | Remove) -> Draws:
-        """Give the random numbers of a group or a rule: a stream for each, so that they do not disturb each other."""
+        """Return the random numbers of a group or a rule: each has its own stream."""
         number = [id(one) for one in (*self.groups, *self.rules)].index(id(what))
         return Draws(self.seed * _STREAMS + number)
 
     def build(self) -> bp.World:
-        """Make the world as it is before the first step.
+        """Build the world in its state before the first step.
 
         Returns
         -------
         World
-            One of your own; it knows nothing of the rules, see `start`.
+            A new world, without the rules; see `start`.
         """
-        world = bp.World(self.dimension, method=self.method, bounds=self.bounds, border=self.border)
+        world = bp.World(self.dim, method=self.method, bounds=self.bounds, border=self.boundary)
         for layer, priority in self.layers.items():
             world.layer(layer, priority=priority)
         for group in self.groups:
@@ -119,7 +270,7 @@ class Scene:
         return world
 
     def start(self) -> Run:
-        """Build the world, and give what steps it by the rules.
+        """Build the world, and return a run that steps it under the rules.
 
         Returns
         -------
@@ -128,19 +279,19 @@ class Scene:
         return Run(self)
 
     def run(self, steps: int | None = None, on_frame: Callable[[bp.Frame], Any] | None = None) -> Run:
-        """Step through the scene.
+        """Run the scene.
 
         Parameters
         ----------
         steps : int, optional
-            How many; unset, as many as the scene has.
+            Number of steps. Default: that of the scene.
         on_frame : callable, optional
             Called with the frame of every step.
 
         Returns
         -------
         Run
-            As it is after the last step: `world`, and the sums of what happened.
+            Its state after the last step: the world, and the totals.
 
         Examples
         --------
