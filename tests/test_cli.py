@@ -42,7 +42,7 @@ def run(capsys):
 def test_summary_shows_what_was_found(rooms, run):
     code, out, err = run("pairs", "rooms.csv")
     assert (code, err) == (0, "")
-    for text in ("4 (table rows of rooms.csv; 2 axes)", "row 0 (hall): 2", "would test 6", "boxes without pair  1"):
+    for text in ("4 (table rows of rooms.csv; 2 axes)", "row 0 (hall): 2", "would test 6", "boxes without pairs  1"):
         assert text in out
 
 
@@ -65,7 +65,7 @@ def test_json_summary_is_complete(rooms, run):
         2,
         False,
     )
-    assert answer["sets"][0]["busiest"] == [
+    assert answer["sets"][0]["most_pairs"] == [
         {"row": 0, "pairs": 1, "name": "hall"},
         {"row": 2, "pairs": 1, "name": "attic"},
     ]
@@ -111,9 +111,9 @@ def test_two_files_give_pairs_between_them(rooms, run):
     code, out, _ = run("pairs", "rooms.csv", "pipes.npy", "--json")
     answer = json.loads(out)
     assert (code, answer["pair_count"], answer["brute_force_tests"]) == (0, 2, 8)
-    assert [one["without_pair"] for one in answer["sets"]] == [2, 1]
+    assert [one["without_pairs"] for one in answer["sets"]] == [2, 1]
     assert run("count", "rooms.csv", "pipes.npy")[1] == "2\n"
-    assert "busiest boxes of pipes.npy" in run("pairs", "rooms.csv", "pipes.npy")[1]
+    assert "most pairs of pipes.npy" in run("pairs", "rooms.csv", "pipes.npy")[1]
 
 
 def test_margin_adds_what_is_near(rooms, run):
@@ -124,7 +124,7 @@ def test_margin_adds_what_is_near(rooms, run):
 
 @pytest.mark.parametrize("max_pairs", [[], ["--max-pairs", "10465"]])
 def test_more_pairs_than_are_held_come_in_portions(run, tmp_path, monkeypatch, max_pairs):
-    module = importlib.import_module("broadphase.cli.pairs")
+    module = importlib.import_module("broadphase.cli.boxes")
     monkeypatch.setattr(module, "_HELD", 1000)
     monkeypatch.setattr(module, "_CHUNK", 300)
     code, out, _ = run("pairs", "us_counties", "--json", "-o", tmp_path / "pairs.npy", *max_pairs)
@@ -156,7 +156,7 @@ def test_invalid_row_is_an_error_that_names_file_and_row(rooms, run, command):
     assert (code, out) == (1, "")
     assert err == (
         "error: rooms.csv, row 2 (attic) has NaN in its upper corner, axis 0 (an empty cell);"
-        " --invalid skip leaves such rows out\n"
+        " use --invalid skip to skip such rows\n"
     )
 
 
@@ -172,17 +172,17 @@ def test_invalid_rows_can_be_skipped_with_a_warning(rooms, run, command):
     rooms.write_text(ROOMS.replace("attic,1,1,3,3", "attic,1,1,,3"))
     code, out, err = run(command, "rooms.csv", "--invalid", "skip", "--json")
     assert (code, json.loads(out)["pair_count"]) == (0, 1)
-    assert err == ("warning: rooms.csv, row 2 (attic) has NaN in its upper corner, axis 0 (an empty cell); left out\n")
+    assert err == ("warning: rooms.csv, row 2 (attic) has NaN in its upper corner, axis 0 (an empty cell); skipped\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["pairs", "nowhere.csv"], "nowhere.csv: no such file, nor a bundled set (there are us_counties"),
+        (["pairs", "nowhere.csv"], "nowhere.csv: no such file; the bundled data sets are us_counties"),
         (["pairs", "notes.txt"], "notes.txt: unknown file name ending"),
         (["pairs", "words.csv"], "words.csv, row 0 (line 2): column xmax is 'wide', not a number"),
         (["info", "words.csv"], "words.csv, row 0 (line 2)"),
-        (["pairs", "rooms.csv", "line.npy"], "rooms.csv has 2 axes, line.npy has 1"),
+        (["pairs", "rooms.csv", "line.npy"], "rooms.csv has 2 axes, line.npy has 1 axes"),
         (["pairs", "rooms.csv", "--names", "title"], "rooms.csv: unknown column 'title'"),
         (["pairs", "rooms.csv", "-o", "nowhere/pairs.npy"], "No such file"),
         (["count", "."], ".: unknown file name ending"),
@@ -226,6 +226,32 @@ def test_debug_shows_the_traceback(rooms, run):
     for arguments in (["--debug", "count", "nowhere.csv"], ["count", "nowhere.csv", "--debug"]):
         with pytest.raises(FileNotFoundError, match="nowhere"):
             run(*arguments)
+
+
+@pytest.mark.parametrize("error", [TypeError("internal"), ValueError("internal"), KeyError("internal")])
+def test_internal_error_shows_its_traceback_and_is_exit_code_3(rooms, run, monkeypatch, error):
+    def fail(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(bp, "count_pairs", fail)
+    code, out, err = run("count", "rooms.csv")
+    assert (code, out) == (3, "")
+    assert err.startswith("Traceback (most recent call last):")
+    assert err.endswith("\nerror: this is a bug in broadphase: please report it with the traceback above\n")
+    with pytest.raises(type(error), match="internal"):
+        run("count", "rooms.csv", "--debug")
+
+
+@pytest.mark.parametrize("method", [method.name for method in bp.METHODS])
+@pytest.mark.parametrize("dim", [1, 2, 3, 4])
+def test_method_that_lacks_the_dimension_is_no_bug(run, tmp_path, method, dim):
+    np.save(tmp_path / "boxes.npy", np.stack([np.zeros((3, dim)), np.ones((3, dim))], axis=1))
+    code, out, err = run("count", tmp_path / "boxes.npy", "--method", method)
+    if dim in next(row.dimensions for row in bp.METHODS if row.name == method):
+        assert (code, out) == (0, "3\n")
+    else:
+        assert code in (1, 2)
+        assert "Traceback" not in err
 
 
 def test_parts_give_more_boxes(rooms, run):
@@ -283,7 +309,7 @@ def test_progress_goes_to_stderr_and_only_when_asked_for(rooms, run):
     code, out, err = run("pairs", "rooms.csv", "--json", "--progress")
     assert code == 0
     assert quiet_err == ""
-    assert "summing up" in err
+    assert "summarizing" in err
     assert json.loads(out)["sets"] == json.loads(quiet_out)["sets"]
 
 

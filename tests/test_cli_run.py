@@ -55,14 +55,14 @@ def test_table_shows_what_happened(scene, run):
     assert (code, err) == (0, "")
     for text in ("Two balls and a wall", "12", "3 (2 axes)", "median", "99th percentile", "1, 1", "auto"):
         assert text in out
-    assert "by the rules" not in out
+    assert "by rules" not in out
 
 
 def test_json_says_all(scene, run):
     code, out, _ = run("run", "balls.toml", "--json", "--method", "bvh", "--steps", 6)
     answer = json.loads(out)
     assert code == 0
-    assert (answer["steps"], answer["stopped"], answer["actors"]) == (6, False, 3)
+    assert (answer["steps"], answer["stopped"], answer["bodies"]) == (6, False, 3)
     assert (answer["enters"], answer["exits"], answer["method"], answer["events"]) == (1, 0, "bvh", None)
     assert 0 < answer["step_ms"]["median"] <= answer["step_ms"]["p99"]
     assert answer["quickest"] == "bvh"
@@ -111,12 +111,12 @@ def test_events_are_written_as_parquet_and_balance(scene, run):
             open_pairs.add(tuple(pair))
         else:
             open_pairs.remove(tuple(pair))
-    assert "by the rules" in run("run", "machine_gun", "--steps", 5)[1]
+    assert "by rules" in run("run", "machine_gun", "--steps", 5)[1]
 
 
 def test_options_take_the_place_of_what_the_scene_says(scene, run):
     answer = json.loads(run("run", "bouncing_spheres", "--steps", 2, "--count-scale", 0.1, "--json")[1])
-    assert answer["actors"] == 30
+    assert answer["bodies"] == 30
     run("run", "balls.toml", "--dt", 1, "--events", "a.csv")
     with open("a.csv", newline="") as stream:
         assert [(int(row["frame"]), float(row["time"])) for row in csv.DictReader(stream)] == [(2, 2.0), (4, 4.0)]
@@ -193,12 +193,14 @@ def test_second_ctrl_c_stops_at_once(scene, run, monkeypatch):
     ("arguments", "code", "text"),
     [
         (["run"], 2, "--list"),
-        (["run", "no_such"], 1, "no_such: neither a .toml or .json file, nor a bundled scene"),
+        (["run", "no_such"], 1, "unknown scene 'no_such'"),
         (["run", "none.toml"], 1, "none.toml: No such file"),
         (["run", "bad.toml"], 1, "bad.toml, [world], dim: is missing"),
         (["run", "balls.toml", "--method", "magic"], 2, "magic"),
-        (["run", "balls.toml", "--events", "a.npy"], 2, ".csv or .parquet"),
+        (["run", "balls.toml", "--events", "a.npy"], 2, "must end in .csv or"),
         (["run", "balls.toml", "--dt", "nan"], 2, "finite"),
+        (["run", "balls.toml", "--dt", "1e308"], 1, "error: balls, step "),
+        (["run", "balls.toml", "--count-scale", "inf"], 2, "--count-scale"),
         (["run", "balls.toml", "--steps", "-1"], 2, "--steps"),
         (["run", "balls.toml", "--events", "none/a.csv"], 1, "No such file"),
     ],
@@ -232,4 +234,4 @@ def test_record_writes_for_rerun_or_names_what_is_missing(scene, run):
 def test_other_endings_are_refused_before_the_run(scene, run, option):
     code, _, err = run("run", "balls.toml", option, "run.txt")
     assert code == 2
-    assert "does not end in" in " ".join(err.split())
+    assert "the file name must end in" in " ".join(err.split())

@@ -1,4 +1,4 @@
-"""The command ``broadphase``. Needs the extra ``cli``; without it, it says how to install it."""
+"""The command ``broadphase``. Needs the extra ``cli``; without it, the command prints how to install it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def main(arguments: list[str] | None = None) -> int:
     Parameters
     ----------
     arguments : list of str, optional
-        What follows ``broadphase`` on the command line; unset, that of this process.
+        The arguments after ``broadphase``. Default: those of this process.
 
     Returns
     -------
     int
-        0 if all went well, 1 for an error in the data or in reaching them, 2 for a wrong command line.
+        0: success. 1: an error in the data or in reading or writing them. 2: wrong usage. 3: a bug in broadphase.
     """
     try:
         from broadphase.cli.app import run

@@ -1,9 +1,11 @@
-"""What the command shows: tables and JSON on stdout; progress, warnings and errors on stderr."""
+"""What the command prints: tables, JSON and progress; and how Ctrl-C ends a loop."""
 
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Step = Callable[..., None]
+    from types import FrameType
 
 
 def say(line: str) -> None:
@@ -23,7 +26,7 @@ def say(line: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON, NaN and infinities as null (JSON has no words for them)."""
+    """Print a value as JSON; NaN and infinities become null."""
     print(json.dumps(_without_specials(value), indent=2, ensure_ascii=False))
 
 
@@ -38,7 +41,7 @@ def _without_specials(value: Any) -> Any:
 
 
 def print_facts(title: str, facts: list[tuple[str, str]]) -> None:
-    """Print a table of two columns: what, and how much."""
+    """Print a table of two columns: names and values."""
     table = Table(title=title, title_justify="left", show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="bold")
     table.add_column(overflow="fold")
@@ -48,7 +51,7 @@ def print_facts(title: str, facts: list[tuple[str, str]]) -> None:
 
 
 def print_table(table: Table) -> None:
-    """Print a table on stdout, at full width where stdout is no terminal."""
+    """Print a table on stdout; 200 columns wide if stdout is not a terminal."""
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         console = Console(highlight=False, markup=False, width=200)
@@ -56,7 +59,7 @@ def print_table(table: Table) -> None:
 
 
 def duration(seconds: float) -> str:
-    """Write a time with three digits and a fitting unit.
+    """Format a time with three digits, in seconds or milliseconds.
 
     Examples
     --------
@@ -70,12 +73,12 @@ def duration(seconds: float) -> str:
 
 @contextmanager
 def progress_bar(wanted: bool | None) -> Iterator[Step]:
-    """Show what is going on, on stderr; yields ``step(text, done, total)``.
+    """Show progress on stderr; yields ``step(text, done, total)``.
 
     Parameters
     ----------
     wanted : bool, optional
-        Unset: if stderr is a terminal.
+        Default: if stderr is a terminal.
     """
     console = Console(stderr=True)
     if wanted is None:
@@ -97,3 +100,28 @@ def progress_bar(wanted: bool | None) -> Iterator[Step]:
             progress.update(task, description=text, completed=done, total=total)
 
         yield step
+
+
+@contextmanager
+def stop_requested() -> Iterator[Callable[[], bool]]:
+    """Let Ctrl-C set a flag, so that a loop can end in order; yields a function that returns the flag.
+
+    A second Ctrl-C raises KeyboardInterrupt as usual. Does nothing outside of the main thread, where Python has no
+    signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    requested = False
+    before = signal.getsignal(signal.SIGINT)
+
+    def request(number: int, frame: FrameType | None) -> None:
+        nonlocal requested
+        requested = True
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, request)
+    try:
+        yield lambda: requested
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from broadphase.errors import FileFormatError
 from broadphase.io.extras import import_extra
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def read_triangles(name: str, content: bytes) -> Triangles:
     ------
     MissingExtraError
         trimesh is not installed.
-    ValueError
+    FileFormatError
         The file is not a readable mesh, has no triangles, or has more than the demo can show.
     """
     trimesh = import_extra("trimesh", purpose=f"reading {name}", extra="demo")
@@ -109,13 +110,13 @@ def read_triangles(name: str, content: bytes) -> Triangles:
     except MemoryError:
         raise
     except Exception as error:  # trimesh raises all kinds of exceptions on damaged files
-        raise ValueError(f"{name}: not a readable mesh ({type(error).__name__}: {error})") from error
+        raise FileFormatError(f"{name}: not a readable mesh ({type(error).__name__}: {error})") from error
     if not len(faces):
-        raise ValueError(f"{name}: has no triangles")
+        raise FileFormatError(f"{name}: has no triangles")
     if len(faces) > MOST_TRIANGLES:
-        raise ValueError(f"{name}: has {len(faces):,} triangles; the demo shows at most {MOST_TRIANGLES:,}")
+        raise FileFormatError(f"{name}: has {len(faces):,} triangles; the demo shows at most {MOST_TRIANGLES:,}")
     if not np.isfinite(vertices).all():
-        raise ValueError(f"{name}: a vertex is not finite")
+        raise FileFormatError(f"{name}: a vertex is not finite")
     return Triangles(vertices, faces)
 
 

@@ -1,0 +1,577 @@
+"""The commands on boxes: ``broadphase pairs``, ``count``, ``explain`` and ``info``."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+import re
+import sys
+import time
+import warnings
+from contextlib import contextmanager
+from enum import StrEnum
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+import broadphase as bp
+from broadphase import data, io
+from broadphase.cli.screen import duration, print_facts, print_json, progress_bar
+from broadphase.errors import unknown_name
+from broadphase.io import BoxFile
+from broadphase.testing import simd_levels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from broadphase.cli.screen import Step
+
+
+class Invalid(StrEnum):
+    """What to do with invalid rows."""
+
+    RAISE = "raise"
+    SKIP = "skip"
+
+
+_METHODS = ("auto", *(method.name for method in bp.METHODS))
+
+
+def _known_method(name: str | None) -> str | None:
+    if name is not None and name not in _METHODS:
+        raise typer.BadParameter(unknown_name("method", name, _METHODS))
+    return name
+
+
+def _possible_workers(workers: int) -> int:
+    if workers == 0 or workers < -1:
+        raise typer.BadParameter("must be at least 1, or -1 for all cores")
+    return workers
+
+
+def _possible_margin(margin: float) -> float:
+    if not 0.0 <= margin < float("inf"):
+        raise typer.BadParameter("must be finite and at least 0")
+    return margin
+
+
+FileArgument = Annotated[
+    str, typer.Argument(metavar="FILE", help="Boxes: a file, or the name of a bundled data set (us_counties).")
+]
+OptionalFileArgument = Annotated[str | None, typer.Argument(metavar="FILE", help="Boxes to describe.")]
+SecondFileArgument = Annotated[
+    str | None, typer.Argument(metavar="FILE2", help="A second set: find pairs of a box of FILE and a box of FILE2.")
+]
+MethodOption = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        "-m",
+        metavar="METHOD",
+        callback=_known_method,
+        help=f"Method: {', '.join(_METHODS)}. The result does not depend on it.",
+    ),
+]
+SceneMethodOption = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        "-m",
+        metavar="METHOD",
+        callback=_known_method,
+        help=f"Method: {', '.join(_METHODS)}. Default: that of the scene. The result does not depend on it.",
+    ),
+]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", "-w", callback=_possible_workers, help="Number of threads; -1: one per core.")
+]
+TouchingOption = Annotated[
+    bool, typer.Option("--touching/--no-touching", help="Whether boxes that only touch count as overlapping.")
+]
+MarginOption = Annotated[
+    float,
+    typer.Option("--margin", callback=_possible_margin, help="Also find pairs at most this far apart along each axis."),
+]
+InvalidOption = Annotated[
+    Invalid,
+    typer.Option("--invalid", help="Rows with NaN, or lower > upper: stop with an error, or skip them with a warning."),
+]
+PartsOption = Annotated[bool, typer.Option("--parts", help="One box for each part of a GeoJSON feature or of a mesh.")]
+NamesOption = Annotated[
+    str | None, typer.Option("--names", metavar="COLUMN", help="Column or property with the names of the boxes.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+ProgressOption = Annotated[
+    bool | None,
+    typer.Option("--progress/--no-progress", help="Progress bar on stderr.", show_default="on a terminal"),
+]
+
+
+def open_source(file: str, *, parts: bool = False, names: str | None = None) -> io.BoxFile:
+    """Read a file of boxes or, if there is no such file, the bundled data set of this name.
+
+    Parameters
+    ----------
+    file : str
+        Value of the FILE argument.
+    parts, names
+        As `parts` and `name_column` of `broadphase.io.read_boxes`.
+
+    Returns
+    -------
+    BoxFile
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file and no such data set.
+    """
+    if Path(file).exists():
+        return io.read_boxes(file, parts=parts, name_column=names)
+    if file in data.NAMES:
+        return io.BoxFile(data.load(file), file, "bundled box")
+    raise FileNotFoundError(f"{file}: no such file; the bundled data sets are {', '.join(data.NAMES)}")
+
+
+def open_sources(
+    file: str, file2: str | None, *, parts: bool = False, names: str | None = None
+) -> tuple[io.BoxFile, io.BoxFile | None]:
+    """Read one file or two; see `open_source`."""
+    first = open_source(file, parts=parts, names=names)
+    second = None if file2 is None else open_source(file2, parts=parts, names=names)
+    if second is not None and first.boxes.shape[2] != second.boxes.shape[2]:
+        axes = [f"{one.source} has {one.boxes.shape[2]} axes" for one in (first, second)]
+        raise bp.FileFormatError(f"boxes of different dimensions: {axes[0]}, {axes[1]}")
+    return first, second
+
+
+@contextmanager
+def naming_rows(first: io.BoxFile, second: io.BoxFile | None) -> Iterator[None]:
+    """Make errors and warnings about invalid boxes name the file and the row."""
+    files = [first] if second is None else [first, second]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", bp.InvalidBoxWarning)
+            yield
+    except bp.InvalidBoxError as error:
+        known = next(filter(None, map(first_fault, files)), str(error))
+        raise bp.InvalidBoxError(f"{known}; use --invalid skip to skip such rows", error.row) from error
+    for file in files:
+        text = first_fault(file)
+        if text is not None:
+            warnings.warn(f"{text}; skipped", bp.InvalidBoxWarning, stacklevel=3)
+
+
+def valid_boxes(file: io.BoxFile) -> NDArray[Any]:
+    """Return the boxes of a file without its invalid rows."""
+    rows, _ = bp.boxes.find_invalid(file.boxes, limit=0)
+    return np.delete(file.boxes, rows, axis=0) if len(rows) else file.boxes
+
+
+def first_fault(file: io.BoxFile) -> str | None:
+    """Describe the first invalid row of a file, and how many there are; None if all are valid."""
+    rows, reasons = bp.boxes.find_invalid(file.boxes, limit=1)
+    if not len(rows):
+        return None
+    row = int(rows[0])
+    reason = reasons[0].removeprefix(f"row {row} ")
+    cause = f" ({file.blank})" if "NaN" in reason and file.blank else ""
+    more = f"; {len(rows):,} such rows in total" if len(rows) > 1 else ""
+    return f"{file.describe(row)} {reason}{cause}{more}"
+
+
+_MOST_PAIRS = 5  # boxes listed
+
+
+class Tally:
+    """Counts all pairs, and the pairs of each box, a portion at a time.
+
+    Parameters
+    ----------
+    box_count : int
+        Size of the first set.
+    other_count : int, optional
+        Size of the second set. Default: None, pairs are within the first.
+    """
+
+    def __init__(self, box_count: int, other_count: int | None) -> None:
+        self.pair_count = 0
+        self._first = np.zeros(box_count, np.int64)
+        self._second = self._first if other_count is None else np.zeros(other_count, np.int64)
+
+    def add(self, portion: NDArray[Any]) -> None:
+        """Count a portion of pairs, shape (k, 2)."""
+        self.pair_count += len(portion)
+        for column, degrees in ((0, self._first), (1, self._second)):
+            found = np.bincount(portion[:, column], minlength=1)
+            degrees[: len(found)] += found[: len(degrees)]
+
+    def degrees(self, which: int) -> NDArray[np.int64]:
+        """Return the number of pairs of each box of the first (0) or second (1) set."""
+        return self._second if which else self._first
+
+
+def describe_answer(
+    first: BoxFile,
+    second: BoxFile | None,
+    tally: Tally,
+    query: dict[str, Any],
+    seconds: dict[str, float],
+    output: Path | None,
+) -> dict[str, Any]:
+    """Return the summary as values for JSON."""
+    sets = [first] if second is None else [first, second]
+    counts = [len(one.boxes) for one in sets]
+    method = query["method"]
+    if method == "auto":
+        method = bp.explain(*map(valid_boxes, sets), workers=query["workers"]).method
+    return {
+        "sets": [_describe_set(one, tally.degrees(which)) for which, one in enumerate(sets)],
+        "pair_count": tally.pair_count,
+        "pairs_per_box": tally.pair_count / max(1, sum(counts)),
+        "brute_force_tests": counts[0] * (counts[0] - 1) // 2 if second is None else counts[0] * counts[1],
+        "method": method,
+        "chosen": query["method"] == "auto",
+        "workers": query["workers"],
+        "touching": query["touching"],
+        "margin": query["margin"],
+        "seconds": seconds,
+        "output": None if output is None else str(output),
+    }
+
+
+def _describe_set(file: BoxFile, degrees: NDArray[np.int64]) -> dict[str, Any]:
+    most = np.argsort(-degrees, kind="stable")[:_MOST_PAIRS]
+    return {
+        "source": file.source,
+        "row_type": file.kind,
+        "box_count": len(file.boxes),
+        "dim": file.boxes.shape[2],
+        "dtype": str(file.boxes.dtype),
+        "without_pairs": int((degrees == 0).sum()),
+        "most_pairs": [
+            {"row": int(row), "pairs": int(degrees[row])}
+            | ({} if file.names is None else {"name": str(file.names[row])})
+            for row in most
+            if degrees[row]
+        ],
+    }
+
+
+def print_answer(answer: dict[str, Any]) -> None:
+    """Print the summary as a table."""
+    facts = []
+    for one in answer["sets"]:
+        facts.append(("boxes", f"{one['box_count']:,} ({one['row_type']}s of {one['source']}; {one['dim']} axes)"))
+    facts.append(("pairs", f"{answer['pair_count']:,}"))
+    facts.append(("pairs per box", f"{answer['pairs_per_box']:.2f}"))
+    for one in answer["sets"]:
+        of = f" of {one['source']}" if len(answer["sets"]) > 1 else ""
+        most = ", ".join(
+            f"row {box['row']}{' (' + box['name'] + ')' if 'name' in box else ''}: {box['pairs']:,}"
+            for box in one["most_pairs"]
+        )
+        facts.append((f"most pairs{of}", most or "none"))
+        facts.append((f"boxes without pairs{of}", f"{one['without_pairs']:,}"))
+    facts.append(("method", answer["method"] + (" (chosen by auto)" if answer["chosen"] else "")))
+    seconds = ", ".join(f"{name} {duration(value)}" for name, value in answer["seconds"].items())
+    facts.append(("time", seconds))
+    facts.append(("brute force", f"would test {answer['brute_force_tests']:,} pairs"))
+    if answer["output"] is not None:
+        facts.append(("written", answer["output"]))
+    print_facts("Overlapping pairs", facts)
+
+
+_CHUNK = 1_000_000  # pairs written or counted between two updates of the progress bar
+_HELD = 50_000_000  # pairs held in memory (8 bytes each); more are counted first, then found a chunk at a time
+
+
+def pairs(
+    file: FileArgument,
+    file2: SecondFileArgument = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the pairs: .npy, .npz, .csv or .parquet.")
+    ] = None,
+    method: MethodOption = "auto",
+    workers: WorkersOption = 1,
+    sort: Annotated[bool, typer.Option("--sort", help="Sort the pairs by row numbers.")] = False,
+    touching: TouchingOption = True,
+    margin: MarginOption = 0.0,
+    max_pairs: Annotated[
+        int | None, typer.Option("--max-pairs", min=0, help="Stop with an error if there are more pairs.")
+    ] = None,
+    invalid: InvalidOption = Invalid.RAISE,
+    parts: PartsOption = False,
+    names: NamesOption = None,
+    as_json: JsonOption = False,
+    progress: ProgressOption = None,
+) -> None:
+    """Find every pair of overlapping boxes.
+
+    Prints a summary; with --output, also writes the pairs to a file. Rows are counted from 0. If the boxes have names,
+    .csv and .parquet files contain them.
+
+    For example:
+
+    - `broadphase pairs us_counties`
+
+    - `broadphase pairs rooms.csv --output overlaps.csv --no-touching`
+
+    - `broadphase pairs walls.glb pipes.glb --parts --margin 0.05 --json`
+    """
+    if output is not None and output.suffix.lower() not in io.PAIR_FORMATS:
+        raise typer.BadParameter(
+            f"{output}: the file name must end in {', '.join(io.PAIR_FORMATS)}", param_hint="--output"
+        )
+    seconds: dict[str, float] = {}
+    with progress_bar(progress) as step:
+        step("reading")
+        begin = time.perf_counter()
+        first, second = open_sources(file, file2, parts=parts, names=names)
+        seconds["read"] = time.perf_counter() - begin
+
+        step("finding pairs")
+        query: dict[str, Any] = {"method": method, "workers": workers, "touching": touching, "margin": margin}
+        other = None if second is None else second.boxes
+        begin = time.perf_counter()
+        with naming_rows(first, second):
+            portions, total = _find(first.boxes, other, {**query, "invalid": invalid.value}, sort, max_pairs)
+        seconds["find"] = time.perf_counter() - begin
+
+        tally = Tally(len(first.boxes), None if second is None else len(second.boxes))
+        steps = _step_by_step(portions, tally, step, "writing" if output else "summarizing", total)
+        begin = time.perf_counter()
+        if output is None:
+            for _ in steps:
+                pass
+        else:
+            io.write_pairs(output, steps, _names_for(output, first, second))
+        seconds["summary" if output is None else "write"] = time.perf_counter() - begin
+    answer = describe_answer(first, second, tally, query, seconds, output)
+    if as_json:
+        print_json(answer)
+    else:
+        print_answer(answer)
+
+
+def _find(
+    boxes: NDArray[Any], other: NDArray[Any] | None, query: dict[str, Any], sort: bool, max_pairs: int | None
+) -> tuple[Iterator[NDArray[Any]], int]:
+    """Return the pairs in portions, and their number.
+
+    Up to `_HELD` pairs are found at once. More are counted first, and then found as they are used.
+    """
+    limit = max_pairs if sort else min(_HELD, _HELD if max_pairs is None else max_pairs)
+    try:
+        found = bp.pairs(boxes, other, **query, sort=sort, max_pairs=limit)
+    except bp.TooManyPairsError:
+        if limit == max_pairs:
+            raise
+        total = bp.count_pairs(boxes, other, **query)
+        if max_pairs is not None and total > max_pairs:
+            raise bp.TooManyPairsError(f"there are {total:,} pairs, more than --max-pairs {max_pairs:,}") from None
+        return iter(bp.iter_pairs(boxes, other, chunk=_CHUNK, **query)), total
+    return (found[begin : begin + _CHUNK] for begin in range(0, len(found), _CHUNK)), len(found)
+
+
+def _step_by_step(
+    portions: Iterator[NDArray[Any]], tally: Tally, step: Step, text: str, total: int
+) -> Iterator[NDArray[Any]]:
+    for portion in portions:
+        tally.add(portion)
+        yield portion
+        step(text, tally.pair_count, total)
+
+
+def _names_for(output: Path, first: io.BoxFile, second: io.BoxFile | None) -> Any:
+    if output.suffix.lower() not in (".csv", ".parquet"):
+        return None
+    if second is None:
+        return first.names
+    if first.names is None or second.names is None:
+        return None
+    return first.names, second.names
+
+
+def count(
+    file: FileArgument,
+    file2: SecondFileArgument = None,
+    method: MethodOption = "auto",
+    workers: WorkersOption = 1,
+    touching: TouchingOption = True,
+    margin: MarginOption = 0.0,
+    invalid: InvalidOption = Invalid.RAISE,
+    parts: PartsOption = False,
+    as_json: JsonOption = False,
+    progress: ProgressOption = None,
+) -> None:
+    """Count the pairs of overlapping boxes, without storing them.
+
+    Prints only the number, unless --json is given.
+
+    For example:
+
+    - `broadphase count us_counties`
+
+    - `broadphase count walls.csv pipes.parquet --margin 0.05`
+    """
+    with progress_bar(progress) as step:
+        step("reading")
+        first, second = open_sources(file, file2, parts=parts)
+        step("counting")
+        begin = time.perf_counter()
+        with naming_rows(first, second):
+            number = bp.count_pairs(
+                first.boxes,
+                None if second is None else second.boxes,
+                method=method,
+                workers=workers,
+                touching=touching,
+                margin=margin,
+                invalid=invalid.value,
+            )
+        seconds = time.perf_counter() - begin
+    if as_json:
+        counts = [len(one.boxes) for one in (first, second) if one is not None]
+        print_json({"pair_count": number, "box_counts": counts, "method": method, "seconds": seconds})
+    else:
+        print(number)
+
+
+def explain(
+    file: FileArgument,
+    file2: SecondFileArgument = None,
+    workers: WorkersOption = 1,
+    invalid: InvalidOption = Invalid.RAISE,
+    parts: PartsOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show which method "auto" chooses for these boxes, why, and the estimated cost of each.
+
+    For example:
+
+    - `broadphase explain us_counties`
+
+    - `broadphase explain walls.csv pipes.csv --workers -1`
+    """
+    first, second = open_sources(file, file2, parts=parts)
+    sets = [first] if second is None else [first, second]
+    with naming_rows(first, second):
+        boxes = [valid_boxes(one) if invalid is Invalid.SKIP else one.boxes for one in sets]
+        explanation = bp.explain(*boxes, workers=workers)
+    if as_json:
+        print_json(dataclasses.asdict(explanation))
+    else:
+        print(explanation)
+
+
+def info(
+    file: OptionalFileArgument = None,
+    parts: PartsOption = False,
+    names: NamesOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Describe this installation or, with FILE, its boxes and which of them are invalid.
+
+    For example:
+
+    - `broadphase info`
+
+    - `broadphase info rooms.csv --json`
+    """
+    facts = _about_installation() if file is None else _about_boxes(open_source(file, parts=parts, names=names))
+    if as_json:
+        print_json(facts)
+        return
+    title = "Installation" if file is None else file
+    print_facts(title, [(name.replace("_", " "), _as_text(value)) for name, value in facts.items()])
+
+
+def _about_installation() -> dict[str, Any]:
+    return {
+        "broadphase": bp.__version__,
+        "Python": f"{platform.python_version()} ({sys.implementation.name})",
+        "NumPy": np.__version__,
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "SIMD_levels": simd_levels(),
+        "methods": [method.name for method in bp.METHODS],
+        "bundled_data": [f"{name} ({data.describe(name).box_count:,} boxes)" for name in data.NAMES],
+        "extras": _extras(),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or "unknown"
+
+
+def _extras() -> dict[str, str]:
+    """Return for each extra its libraries and their versions."""
+    try:
+        lines = metadata.requires("broadphase") or []
+    except metadata.PackageNotFoundError:  # run from the source folder
+        return {}
+    extras: dict[str, list[str]] = {}
+    for line in lines:
+        match = re.match(r"""([\w.-]+).*extra\s*==\s*['"](\w+)['"]""", line)
+        if match:
+            library, extra = match.groups()
+            extras.setdefault(extra, []).append(f"{library} {_version(library)}")
+    return {extra: ", ".join(libraries) for extra, libraries in extras.items()}
+
+
+def _version(library: str) -> str:
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return "missing"
+
+
+def _about_boxes(file: BoxFile) -> dict[str, Any]:
+    boxes, valid = file.boxes, valid_boxes(file)
+    facts: dict[str, Any] = {
+        "source": file.source,
+        "row_type": file.kind,
+        "box_count": len(boxes),
+        "dim": boxes.shape[2],
+        "dtype": str(boxes.dtype),
+        "named": file.names is not None,
+    }
+    if len(valid):
+        with np.errstate(invalid="ignore"):  # the width of a box at infinity is NaN
+            width = valid[:, 1] - valid[:, 0]
+        bounds = bp.boxes.merge(valid)
+        facts["lower"], facts["upper"] = bounds[0].tolist(), bounds[1].tolist()
+        for name, function in (("smallest", np.min), ("median", np.median), ("mean", np.mean), ("largest", np.max)):
+            facts[f"{name}_width"] = function(width, axis=0).tolist()
+        facts["boxes_of_zero_width"] = int((width == 0).any(axis=1).sum())
+        facts["infinite_boxes"] = int(np.isinf(valid).any(axis=(1, 2)).sum())
+    facts["invalid_rows"] = len(boxes) - len(valid)
+    if len(boxes) > len(valid):
+        facts["first_invalid"] = first_fault(file)
+    return facts
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list):
+        return ", ".join(_as_text(item) for item in value)
+    if isinstance(value, dict):
+        return "\n".join(f"{key}: {item}" for key, item in value.items()) or "unknown"
+    return str(value)
