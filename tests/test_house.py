@@ -234,7 +234,7 @@ def test_help_on_the_package_fits_a_few_screens():
 
 def test_submodules_load_on_first_use():
     script = "import sys, broadphase as bp; print('broadphase.io' in sys.modules, bp.io.read_boxes.__module__)"
-    assert run_script(script).split() == ["False", "broadphase.io.reading"]
+    assert run_script(script).split() == ["False", "broadphase.io.boxes"]
 
 
 def test_name_that_does_not_exist_lets_python_suggest_the_nearest():
