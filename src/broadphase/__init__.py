@@ -23,7 +23,8 @@ Pictures
     plot
 Submodules, imported on first use
     boxes (make and change box arrays), io (files), data (bundled boxes), scenes (worlds from files),
-    testing (scenes and the oracle for your tests), morton (Z order)
+    recording (Rerun files and replay pages), demo (the live page), testing (scenes and the oracle for your tests),
+    morton (Z order)
 
 ``help(bp.pairs)`` and so on describe each. Documentation: docs/README.md of the repository.
 """
@@ -83,7 +84,7 @@ from broadphase.world.viewing import Visible
 from broadphase.world.world import World
 
 if TYPE_CHECKING:
-    from broadphase import boxes, data, io, morton, scenes, testing
+    from broadphase import boxes, data, demo, io, morton, recording, scenes, testing
 
 __all__ = [
     "AABB",
@@ -144,6 +145,7 @@ __all__ = [
     "contacts",
     "count_pairs",
     "data",
+    "demo",
     "distance",
     "explain",
     "io",
@@ -156,6 +158,7 @@ __all__ = [
     "perspective",
     "plot",
     "raycast",
+    "recording",
     "scenes",
     "selection_matrix",
     "testing",
@@ -165,7 +168,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_SUBMODULES = frozenset({"boxes", "data", "io", "morton", "scenes", "testing"})
+_SUBMODULES = frozenset({"boxes", "data", "demo", "io", "morton", "recording", "scenes", "testing"})
 _PUBLIC = frozenset(__all__) | {"__version__"}
 
 # Type checkers read the list above. At run time it goes: pydoc prints every name of __all__ in full, which made
