@@ -11,8 +11,8 @@ from cases import EACH_INDEX, capabilities_of
 
 NAN = float("nan")
 BAD_BOXES = [
-    ([[0, 0, 1, 1], [0, NAN, 1, 1]], "row 1 has NaN in its lower corner, axis 1"),
-    ([[0, 0, 1, 1], [0, 3, 1, 1]], "row 1 has lower > upper, axis 1"),
+    ([[0, 0, 1, 1], [0, NAN, 1, 1]], r"row 1: lower\[1\] is NaN"),
+    ([[0, 0, 1, 1], [0, 3, 1, 1]], r"row 1: lower\[1\] > upper\[1\]"),
     ([[0, 0, 0, 1, 1, 1]] * 2, "boxes have 3 dimensions, and the index has 2"),
     ([[0.1, 0, 1, 1]] * 2, "row 0 has 0.1, which is not a float32"),
     ([[0, 0, 1, 1e300]] * 2, "which is not a float32"),
@@ -104,8 +104,8 @@ def test_unknown_row_is_named_without_quotes_and_survives_pickling(index):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda index: index.query([[0, 0, NAN, 1]]), "boxes: row 0 has NaN in its upper corner"),
-        (lambda index: index.query([[0, 0, 1, 1], [1, 0, 0, 1]]), "boxes: row 1 has lower > upper"),
+        (lambda index: index.query([[0, 0, NAN, 1]]), r"boxes: row 0: upper\[0\] is NaN"),
+        (lambda index: index.query([[0, 0, 1, 1], [1, 0, 0, 1]]), r"boxes: row 1: lower\[0\] > upper\[0\]"),
         (lambda index: index.query([[0, 0, 0, 1, 1, 1]]), "boxes have 3 dimensions, and the index has 2"),
         (lambda index: index.query_points([[0, 0], [NAN, 0]]), "points: row 1 has NaN"),
         (lambda index: index.query_points([[0, 0, 0]]), "points have 3 dimensions, and the index has 2"),
@@ -122,7 +122,7 @@ def test_unknown_row_is_named_without_quotes_and_survives_pickling(index):
         (lambda index: index.raycast_all([[0, NAN]], [1, 0]), "origins: row 0 has NaN"),
         (lambda index: index.raycast_any([[0, 0]], [1, 0], max_distance=[NAN]), "max_distance: row 0 has nan"),
         (lambda index: index.shapecast([[0, 0, 1, 1]], [[NAN, 0]]), "motion: row 0 has NaN"),
-        (lambda index: index.shapecast([[0, 0, 1, NAN]], [1, 0]), "boxes: row 0 has NaN"),
+        (lambda index: index.shapecast([[0, 0, 1, NAN]], [1, 0]), r"boxes: row 0: upper\[1\] is NaN"),
         (lambda index: index.query_obb([[0, 0, 0]], 1, np.eye(3)), "3 dimensions, and the index has 2"),
         (lambda index: index.frustum(), "frustum takes either a matrix or planes"),
         (lambda index: index.frustum(np.eye(3), planes=[[1, 0, 0]]), "frustum takes either a matrix or planes"),
@@ -131,7 +131,7 @@ def test_unknown_row_is_named_without_quotes_and_survives_pickling(index):
         (lambda index: index.pairs(margin=-1), "margin must not be negative"),
         (lambda index: index.pairs(layer=[1]), "layer has shape"),
         (lambda index: index.pairs([[0, 0, 0, 1, 1, 1]]), "boxes have 2 dimensions and other has 3"),
-        (lambda index: index.pairs([[0, NAN, 1, 1]]), "other: row 0 has NaN"),
+        (lambda index: index.pairs([[0, NAN, 1, 1]]), "other: row 0: .* is NaN"),
         (lambda index: index.pairs(max_pairs=-1), "max_pairs must not be negative"),
     ],
 )

@@ -173,9 +173,9 @@ def test_find_invalid_tells_each_bad_row():
     assert rows.tolist() == [1, 2, 4]
     assert rows.dtype == np.int64
     assert reasons == [
-        "row 1 has NaN in its lower corner, axis 2",
-        "row 2 has lower > upper, axis 0: 6.0 > -5.0",
-        "row 4 has NaN in its upper corner, axis 1",
+        "row 1: lower[2] is NaN",
+        "row 2: lower[0] > upper[0] (6.0 > -5.0)",
+        "row 4: upper[1] is NaN",
     ]
     rows, reasons = find_invalid(boxes, limit=1)
     assert (len(rows), len(reasons)) == (3, 1)
@@ -190,6 +190,6 @@ def test_find_invalid_accepts_infinite_and_empty_boxes():
 def test_find_invalid_and_pairs_say_the_same():
     boxes = stacked()
     boxes[3, 0, 1] = np.nan
-    with pytest.raises(bp.InvalidBoxError, match="row 3 has NaN in its lower corner, axis 1") as caught:
+    with pytest.raises(bp.InvalidBoxError, match=r"row 3: lower\[1\] is NaN") as caught:
         bp.pairs(boxes)
     assert caught.value.row == 3

@@ -155,7 +155,7 @@ def test_invalid_row_is_an_error_that_names_file_and_row(rooms, run, command):
     code, out, err = run(command, "rooms.csv")
     assert (code, out) == (1, "")
     assert err == (
-        "error: rooms.csv, row 2 (attic) has NaN in its upper corner, axis 0 (an empty cell);"
+        "error: rooms.csv, row 2 (attic): upper[0] is NaN (an empty cell);"
         " use --invalid skip to skip such rows\n"
     )
 
@@ -164,7 +164,7 @@ def test_invalid_row_of_the_second_file_names_that_file(rooms, run):
     np.save("pipes.npy", np.array([[0, 0, 1, 1], [5, 0, 4, 1.0]]))
     code, _, err = run("count", "rooms.csv", "pipes.npy")
     assert code == 1
-    assert "pipes.npy, row 1 has lower > upper, axis 0: 5.0 > 4.0" in err
+    assert "pipes.npy, row 1: lower[0] > upper[0] (5.0 > 4.0)" in err
 
 
 @pytest.mark.parametrize("command", ["pairs", "count"])
@@ -172,7 +172,7 @@ def test_invalid_rows_can_be_skipped_with_a_warning(rooms, run, command):
     rooms.write_text(ROOMS.replace("attic,1,1,3,3", "attic,1,1,,3"))
     code, out, err = run(command, "rooms.csv", "--invalid", "skip", "--json")
     assert (code, json.loads(out)["pair_count"]) == (0, 1)
-    assert err == ("warning: rooms.csv, row 2 (attic) has NaN in its upper corner, axis 0 (an empty cell); skipped\n")
+    assert err == ("warning: rooms.csv, row 2 (attic): upper[0] is NaN (an empty cell); skipped\n")
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_info_tells_about_a_file_with_bad_rows(rooms, run):
     assert (facts["box_count"], facts["invalid_rows"], facts["infinite_boxes"]) == (7, 1, 1)
     assert facts["boxes_of_zero_width"] == 1
     assert facts["lower"] == [None, 0]
-    assert facts["first_invalid"] == "rooms.csv, row 4 (pit) has lower > upper, axis 0: 5.0 > 4.0"
+    assert facts["first_invalid"] == "rooms.csv, row 4 (pit): lower[0] > upper[0] (5.0 > 4.0)"
     assert "row 4 (pit)" in run("info", "rooms.csv")[1]
 
 

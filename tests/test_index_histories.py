@@ -155,10 +155,10 @@ def test_a_change_that_is_refused_changes_nothing(name):
     bad[2, 1, 0] = np.nan
     turned[1] = [[5, 5], [4, 4]]
     for error, message, change in (
-        (ValueError, "row 2 has NaN", lambda: index.insert(bad)),
-        (ValueError, "row 1 has lower > upper", lambda: index.insert(turned)),
-        (ValueError, "row 2 has NaN", lambda: index.update(bad, [0, 1, 2, 4])),
-        (ValueError, "row 1 has lower > upper", lambda: index.update(turned, [0, 1, 2, 4])),
+        (ValueError, r"row 2: upper\[0\] is NaN", lambda: index.insert(bad)),
+        (ValueError, r"row 1: lower\[0\] > upper\[0\]", lambda: index.insert(turned)),
+        (ValueError, r"row 2: upper\[0\] is NaN", lambda: index.update(bad, [0, 1, 2, 4])),
+        (ValueError, r"row 1: lower\[0\] > upper\[0\]", lambda: index.update(turned, [0, 1, 2, 4])),
         (ValueError, "4 boxes for 2", lambda: index.update(boxes[:4], [0, 1])),
         (ValueError, "4 boxes for 28", lambda: index.update(boxes[:4])),
         (ValueError, "row 1 is named twice", lambda: index.update(boxes[:3], [1, 2, 1])),

@@ -117,7 +117,7 @@ def test_values_of_removed_rows_leave_no_trace():
 def test_bytes_of_a_known_world_are_those_of_every_version():
     world = bp.World(2, bounds=[[0, 0], [9, 9]])
     rows = world.add_many(bp.Circle([1, 2, 3]), [[1, 1], [2, 2], [7, 7]], velocities=(1, 0), layer="balls")
-    world.add(bp.Compound([bp.Point(), bp.Rectangle(2, 1)]), position=(5, 5), rotation=0.5, data=[1, "a"])
+    world.add(bp.Compound([bp.Point(), bp.AABB((2, 1))]), position=(5, 5), rotation=0.5, data=[1, "a"])
     world.step(0.25)
     world.remove(rows[0])
     assert (

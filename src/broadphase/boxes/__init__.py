@@ -13,6 +13,7 @@ A result is float32 if every array given is float32, otherwise float64; a plain 
 """
 
 from broadphase.boxes.changing import grow, merge, swept
+from broadphase.boxes.conversion import from_frame, from_geometries, from_rects, from_xywh
 from broadphase.boxes.forms import Boxes, as_boxes, as_corners, as_numbers, describe_invalid, find_invalid
 from broadphase.boxes.making import from_centers, from_parts, from_points, from_segments, from_spheres, from_triangles
 
@@ -24,11 +25,15 @@ __all__ = [
     "describe_invalid",
     "find_invalid",
     "from_centers",
+    "from_frame",
+    "from_geometries",
     "from_parts",
     "from_points",
+    "from_rects",
     "from_segments",
     "from_spheres",
     "from_triangles",
+    "from_xywh",
     "grow",
     "merge",
     "swept",

@@ -178,8 +178,8 @@ def find_invalid(boxes: Boxes, *, limit: int | None = None) -> tuple[NDArray[np.
     >>> rows
     array([1, 2])
     >>> print(*reasons, sep="\n")
-    row 1 has lower > upper, axis 1: 5.0 > 4.0
-    row 2 has NaN in its upper corner, axis 0
+    row 1: lower[1] > upper[1] (5.0 > 4.0)
+    row 2: upper[0] is NaN
     """
     lower, upper = as_corners(boxes)
     valid = np.less_equal(lower, upper)  # False for NaN too
@@ -205,17 +205,18 @@ def describe_invalid(lower: NDArray[Any], upper: NDArray[Any], row: int) -> str:
     Examples
     --------
     >>> describe_invalid(np.array([[0.0, 2.0]]), np.array([[1.0, 1.0]]), 0)
-    'row 0 has lower > upper, axis 1: 2.0 > 1.0'
+    'row 0: lower[1] > upper[1] (2.0 > 1.0)'
     """
     for corner, values in (("lower", lower[row]), ("upper", upper[row])):
         bad = np.flatnonzero(np.isnan(values))
         if bad.size:
-            return f"row {row} has NaN in its {corner} corner, axis {bad[0]}"
+            return f"row {row}: {corner}[{bad[0]}] is NaN"
     bad = np.flatnonzero(lower[row] > upper[row])
     if not bad.size:
         return f"row {row} is a valid box"
     axis = int(bad[0])
-    return f"row {row} has lower > upper, axis {axis}: {float(lower[row, axis])} > {float(upper[row, axis])}"
+    low, high = float(lower[row, axis]), float(upper[row, axis])
+    return f"row {row}: lower[{axis}] > upper[{axis}] ({low} > {high})"
 
 
 def as_numbers(values: ArrayLike, *, name: str) -> NDArray[Any]:

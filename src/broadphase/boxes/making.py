@@ -1,4 +1,4 @@
-"""Make boxes from other shapes: centers and sizes, spheres, points, segments, triangles, parts."""
+"""Make boxes from other forms: centers and sizes, spheres, points, segments, triangles, parts."""
 
 from __future__ import annotations
 

@@ -180,10 +180,10 @@ def first_fault(file: io.BoxFile) -> str | None:
     if not len(rows):
         return None
     row = int(rows[0])
-    reason = reasons[0].removeprefix(f"row {row} ")
+    reason = reasons[0].removeprefix(f"row {row}")
     cause = f" ({file.blank})" if "NaN" in reason and file.blank else ""
     more = f"; {len(rows):,} such rows in total" if len(rows) > 1 else ""
-    return f"{file.describe(row)} {reason}{cause}{more}"
+    return f"{file.describe(row)}{reason}{cause}{more}"
 
 
 _MOST_PAIRS = 5  # boxes listed
