@@ -61,7 +61,7 @@ def test_iterators_in_many_threads_are_right():
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("method", METHOD_NAMES)
 def test_other_threads_run_during_a_call(method, workers):
-    boxes = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]], np.float32), (100_000, 2, 2))
+    boxes = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]], np.float32), (40_000, 2, 2))
     counting = threading.Thread(target=bp.count_pairs, args=(boxes,), kwargs={"method": method, "workers": workers})
     counting.start()
     turns = 0
