@@ -188,7 +188,7 @@ def test_rotated_bodies_are_drawn_where_their_boxes_are(d, tmp_path):
     path.write_text(
         f'title = "Turn"\n[world]\ndim = {d}\n'
         + "".join(
-            f'[[group]]\nname = "{shape}"\ncount = 3\nspin = {velocity}\n'
+            f'[[group]]\nname = "{shape}"\ncount = 3\nangular_velocity = {velocity}\n'
             f'shape = {{ type = "{shape}", {size}, offset = {offset} }}\n'
             f'place = {{ how = "uniform", in = [{[0] * d}, {[20] * d}] }}\n'
             for shape, size in (("circle" if d == 2 else "sphere", "radius = 1"), ("aabb", f"size = {[1, 4, 2][:d]}"))

@@ -213,7 +213,7 @@ def test_command_lists_scenes(capsys):
 
 
 def test_command_refuses_what_is_not_there(capsys):
-    assert cli.main(["demo", "nowhere", "--no-browser"]) == 1
+    assert cli.main(["demo", "nowhere", "--no-browser"]) == 2
     assert "unknown scene 'nowhere'" in capsys.readouterr().err
     assert cli.main(["demo", "--mesh", "nowhere.stl", "--no-browser"]) == 1
     assert "nowhere.stl" in capsys.readouterr().err
