@@ -155,8 +155,7 @@ def test_invalid_row_is_an_error_that_names_file_and_row(rooms, run, command):
     code, out, err = run(command, "rooms.csv")
     assert (code, out) == (1, "")
     assert err == (
-        "error: rooms.csv, row 2 (attic): upper[0] is NaN (an empty cell);"
-        " use --invalid skip to skip such rows\n"
+        "error: rooms.csv, row 2 (attic): upper[0] is NaN (an empty cell); use --invalid skip to skip such rows\n"
     )
 
 

@@ -28,7 +28,7 @@ class Clock:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_scene_moves_and_says_what_it_costs(name):
+def test_every_scene_steps_and_reports_figures(name):
     simulation = small(name)
     before = simulation.stage.positions(simulation.rows)
     for _ in range(5):
@@ -77,7 +77,7 @@ def test_sizes_in_the_picture_are_those_of_the_shapes(name):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_all_methods_find_the_same(method):
+def test_all_methods_find_the_same_touching_pairs(method):
     simulation = Simulation("rectangles", method=method)
     reference = Simulation("rectangles", method="brute_force")
     for _ in range(5):
@@ -101,7 +101,7 @@ def test_method_switched_while_running_changes_figures_and_no_events(name):
     assert tests["octree"] < 0.25
 
 
-def test_switch_while_paused_has_its_tests_at_once():
+def test_method_switched_while_paused_reports_its_tests_at_once():
     simulation = Simulation("rectangles")
     simulation.tick()
     simulation.paused = True
@@ -109,7 +109,7 @@ def test_switch_while_paused_has_its_tests_at_once():
     assert 1000 < simulation.figures().tests < 499_500
 
 
-def test_paused_nothing_moves():
+def test_tick_while_paused_moves_nothing():
     simulation = Simulation("spheres")
     simulation.tick()
     simulation.paused = True
@@ -119,7 +119,7 @@ def test_paused_nothing_moves():
     assert simulation.frame.number == 1
 
 
-def test_speed_is_a_factor_on_the_way():
+def test_speed_scales_the_motion_of_a_step():
     ways = []
     for speed in (0.5, 1.0):
         simulation = small("boxes_10k", speed=speed)
@@ -136,7 +136,7 @@ def test_speed_is_a_factor_on_the_way():
     np.testing.assert_array_equal(with_rules.stage.world.positions[: len(before)][people], before[people])
 
 
-def test_start_keeps_what_it_is_not_given():
+def test_start_without_arguments_keeps_the_settings():
     simulation = Simulation("rectangles", method="grid", size=2.0)
     simulation.start(count=50)
     assert (len(simulation.stage.world), simulation.size, simulation.method) == (50, 2.0, "grid")
@@ -149,7 +149,7 @@ def test_start_keeps_what_it_is_not_given():
     assert simulation.count == scene_named("spheres").counts[1]
 
 
-def test_what_cannot_start_leaves_what_runs():
+def test_start_that_fails_keeps_the_running_scene():
     simulation = Simulation("rectangles")
     for wrong in ("no_such_scene", "no_such_file.toml"):
         with pytest.raises((ValueError, FileNotFoundError), match="no_such"):
@@ -161,7 +161,7 @@ def test_what_cannot_start_leaves_what_runs():
     assert simulation.tick().number == 1
 
 
-def test_scene_file_of_the_user(tmp_path):
+def test_scene_file_is_drawn_with_its_sizes(tmp_path):
     path = tmp_path / "balls.toml"
     path.write_text(
         'title = "Balls"\n[world]\ndim = 3\n'
@@ -204,7 +204,7 @@ def test_rotated_bodies_are_drawn_where_their_boxes_are(d, tmp_path):
     assert (stage.rotations(rows)[3:] == [1, 0, 0, 0]).all()
 
 
-def test_bullets_come_and_go_with_their_looks():
+def test_bullets_made_by_rules_have_their_sizes_and_names():
     simulation = Simulation("machine_gun")
     for _ in range(40):
         simulation.tick()
@@ -224,7 +224,7 @@ def test_octree_keeps_cells_where_bullets_fly():
     assert 'id="bp-kept"' in as_html("", "", figures, paused=False)
 
 
-def test_history_is_of_ten_seconds():
+def test_history_holds_ten_seconds():
     clock = Clock()
     simulation = small("clusters", clock=clock)
     for seconds in np.arange(0, 30, 0.25):
@@ -239,7 +239,7 @@ def test_history_is_of_ten_seconds():
     assert len(simulation.history(points=10)[0]) <= 11
 
 
-def test_ray_names_what_it_hits_in_space():
+def test_raycast_in_3d_names_the_body_hit():
     simulation = Simulation("spheres")
     simulation.tick()
     place = simulation.stage.positions(simulation.rows)[7]
@@ -254,7 +254,7 @@ def test_ray_names_what_it_hits_in_space():
     assert simulation.raycast([0, 0, 20], [0, 0, 1]) is None
 
 
-def test_ray_names_what_it_hits_in_the_plane():
+def test_raycast_in_2d_names_the_body_hit():
     simulation = Simulation("rectangles")
     simulation.tick()
     place = simulation.stage.positions(simulation.rows)[3]
@@ -272,7 +272,7 @@ def camera(eye=(0, 0, 16)):
 
 
 @pytest.mark.parametrize("name", ["rectangles", "spheres"])
-def test_selection_is_what_is_seen_in_the_rectangle(name):
+def test_select_finds_the_bodies_in_the_rectangle(name):
     simulation = Simulation(name)
     simulation.tick()
     stage = simulation.stage
@@ -286,7 +286,7 @@ def test_selection_is_what_is_seen_in_the_rectangle(name):
     assert len(simulation.select(camera(), [0, 0, 1, 1], [1, 1])) == len(simulation.rows)
 
 
-def test_look_says_what_is_seen_and_in_which_detail():
+def test_look_finds_visible_bodies_and_levels_of_detail():
     simulation = Simulation("machine_gun")
     simulation.tick()
     seen = simulation.look(camera((0, 0, 3)))
@@ -312,7 +312,7 @@ def test_query_ball_or_box_finds_rows_that_meet_it(name, is_ball):
     assert (away <= 2 + simulation.stage.sizes(rows)[:, :d] / 2 + 1e-5).all()
 
 
-def test_touching_rows_are_those_of_the_pairs():
+def test_touching_rows_are_those_of_the_frame():
     simulation = Simulation("rectangles")
     assert len(simulation.touching_rows()) == 0
     frame = simulation.tick()
@@ -320,7 +320,7 @@ def test_touching_rows_are_those_of_the_pairs():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_cells_hold_the_things_in_them(method):
+def test_cells_contain_the_positions_in_them(method):
     simulation = Simulation("rectangles", method=method)
     simulation.tick()
     cells = simulation.cells()
@@ -337,14 +337,14 @@ def test_cells_hold_the_things_in_them(method):
     assert (places[kept] <= outline.upper[cells[kept]]).all()
 
 
-def test_cells_of_takes_the_deepest():
+def test_cells_of_finds_the_deepest_cell():
     outline = bp.Outline(
         np.array([[0.0, 0], [0, 0], [5, 5]]), np.array([[9.0, 9], [4, 4], [9, 9]]), np.array([0, 1, 1], np.int32)
     )
     assert cells_of(outline, [[1, 1], [4.5, 1], [6, 6], [20, 0]]).tolist() == [1, 0, 2, -1]
 
 
-def test_examination_costs_a_tenth_of_the_time():
+def test_examination_takes_at_most_a_tenth_of_the_time():
     clock = Clock()
     simulation = Simulation("rectangles", clock=clock)
     simulation.tick()
@@ -358,7 +358,7 @@ def test_examination_costs_a_tenth_of_the_time():
     assert simulation.examination() is not second
 
 
-def test_examination_of_what_hardly_moves_is_of_the_tree():
+def test_examination_of_a_mostly_static_world_describes_the_tree():
     simulation = Simulation("mesh", count=20)
     for _ in range(5):
         simulation.tick()

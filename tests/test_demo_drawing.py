@@ -90,7 +90,7 @@ def test_flat_solids_have_no_face_below(make):
 
 
 @pytest.mark.parametrize("d", [2, 3])
-def test_edges_of_a_box_are_its_edges(d):
+def test_edges_of_a_box_are_all_its_edges(d):
     lines = edges_of(np.array([[[0.0] * d, [1, 2, 3][:d]]]))
     assert lines.shape == (4 if d == 2 else 12, 2, d)
     lengths = np.abs(lines[:, 1] - lines[:, 0])
@@ -99,7 +99,7 @@ def test_edges_of_a_box_are_its_edges(d):
     assert len(np.unique(np.sort(lines, axis=1).reshape(len(lines), -1), axis=0)) == len(lines)
 
 
-def test_colours_tell_cells_apart():
+def test_colours_of_neighbouring_cells_differ():
     colours = colours_of_cells(np.array([-1, 0, 1, 2, 3]))
     assert colours[0].tolist() == list(APART)
     assert all(colour in CELLS.tolist() for colour in colours[1:].tolist())
@@ -110,7 +110,7 @@ def test_colours_tell_cells_apart():
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "machine_gun"])
 @pytest.mark.parametrize("aspect", [0.5, 2.0])
-def test_everything_is_in_the_picture(name, aspect):
+def test_viewpoint_sees_the_whole_world(name, aspect):
     scene, stage = scene_named(name), small(name).stage
     half = stage.extent * stage.scale / 2
     corners = np.array(list(np.ndindex(2, 2, 2))) * 2 * half - half

@@ -52,7 +52,7 @@ def answer(page):
     return re.sub("<[^>]+>", "", page.controls.answer.content)
 
 
-def test_it_is_there_and_moves(page):
+def test_page_started_serves_and_steps(page):
     with urllib.request.urlopen(page.url, timeout=PATIENCE) as reply:
         assert b"<html" in reply.read(2000).lower()
     number = page.simulation.frame.number
@@ -60,19 +60,19 @@ def test_it_is_there_and_moves(page):
     until(lambda: 'id="bp-hits"' in page._figures.content)
 
 
-def test_it_listens_on_this_machine_only(page):
+def test_page_by_default_listens_on_this_machine_only(page):
     assert page._server.get_host() == "127.0.0.1"
     assert page.url.startswith("http://localhost:")
 
 
-def test_method_is_switched_while_it_runs(page):
+def test_method_chosen_while_running_is_used_and_shown(page):
     for method in ("octree", "brute_force", "auto"):
         page.controls.method.value = method
         until(lambda method=method: page.simulation.method == method)
         until(lambda method=method: f">{method}" in page._figures.content)
 
 
-def test_paused_it_sends_nothing(page):
+def test_page_paused_sends_nothing(page):
     page.controls.pause.value = True
     until(lambda: page.simulation.paused and ">paused<" in page._figures.content)
     time.sleep(0.5)
@@ -83,7 +83,7 @@ def test_paused_it_sends_nothing(page):
     until(lambda: sent(page) > before)
 
 
-def test_every_control_does_something(page):
+def test_every_control_has_its_effect(page):
     controls, simulation = page.controls, page.simulation
     controls.count.value = 100
     until(lambda: len(simulation.stage.world) == 100)
@@ -106,7 +106,7 @@ def test_every_control_does_something(page):
     controls.size.value, controls.speed.value, controls.colour.value = 1.0, 1.0, "state"
 
 
-def test_click_and_rectangle_say_what_they_found(page):
+def test_click_and_rectangle_show_what_they_found(page):
     page.controls.pause.value = True
     until(lambda: page.simulation.paused)
     simulation = page.simulation
@@ -131,7 +131,7 @@ def test_click_and_rectangle_say_what_they_found(page):
     page.request("select", lambda: page._pointing.select(event))
 
 
-def test_all_scenes_are_shown_one_after_the_other(page):
+def test_scenes_chosen_in_turn_are_shown(page):
     for title in ("300 spheres in a cube", "Crowd and machine gun", "US counties", "Triangles of a mesh"):
         page.controls.scene.value = title
         until(lambda title=title: page.simulation.scene.title == title and title in page._figures.content)
@@ -144,7 +144,7 @@ def test_all_scenes_are_shown_one_after_the_other(page):
     until(lambda: page.simulation.scene.name == "rectangles")
 
 
-def test_mesh_of_the_user(page):
+def test_mesh_uploaded_is_shown(page):
     trimesh = pytest.importorskip("trimesh")
     vertices, faces = ball(1)
     content = trimesh.Trimesh(vertices, faces).export(file_type="stl")
@@ -157,7 +157,7 @@ def test_mesh_of_the_user(page):
     until(lambda: page.simulation.scene.name == "rectangles")
 
 
-def test_port_that_is_taken_is_an_error():
+def test_port_in_use_raises():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -166,7 +166,7 @@ def test_port_that_is_taken_is_an_error():
             start_demo("rectangles", port=port)
 
 
-def test_error_in_the_thread_is_told_to_who_waits(monkeypatch):
+def test_error_in_the_thread_is_raised_by_wait(monkeypatch):
     page = start_demo("rectangles", count=10)
     monkeypatch.setattr(page, "_show", None)
     with pytest.raises(RuntimeError, match="the demo stopped"):
@@ -174,12 +174,12 @@ def test_error_in_the_thread_is_told_to_who_waits(monkeypatch):
     page.stop()
 
 
-test_error_in_the_thread_is_told_to_who_waits = pytest.mark.filterwarnings(
+test_error_in_the_thread_is_raised_by_wait = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnhandledThreadExceptionWarning"
-)(test_error_in_the_thread_is_told_to_who_waits)
+)(test_error_in_the_thread_is_raised_by_wait)
 
 
-def test_without_viser_it_says_what_to_install(monkeypatch):
+def test_missing_viser_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(MissingExtraError, match=r"the demo needs viser: pip install .broadphase\[demo\]"):
         start_demo("rectangles", count=10)
@@ -189,13 +189,13 @@ def test_without_viser_it_says_what_to_install(monkeypatch):
     ("content", "complaint"),
     [(b"", "no triangles"), (b"no mesh at all, but long enough to be one" * 3, "bad.stl")],
 )
-def test_files_that_are_no_meshes(content, complaint):
+def test_read_triangles_of_damaged_files_raises(content, complaint):
     pytest.importorskip("trimesh")
     with pytest.raises(ValueError, match=complaint):
         read_triangles("bad.stl", content)
 
 
-def test_meshes_that_are_too_much(monkeypatch):
+def test_read_triangles_of_too_large_meshes_raises(monkeypatch):
     trimesh = pytest.importorskip("trimesh")
     vertices, faces = ball(1)
     content = trimesh.Trimesh(vertices, faces).export(file_type="ply")
@@ -212,7 +212,7 @@ def test_command_lists_scenes(capsys):
     assert "US counties" in out
 
 
-def test_command_refuses_what_is_not_there(capsys):
+def test_command_with_unknown_scene_or_file_fails(capsys):
     assert cli.main(["demo", "nowhere", "--no-browser"]) == 2
     assert "unknown scene 'nowhere'" in capsys.readouterr().err
     assert cli.main(["demo", "--mesh", "nowhere.stl", "--no-browser"]) == 1

@@ -49,7 +49,7 @@ def all_kinds_3d():
     return [*kinds, bp.Segment((0, 0, 0), (1, 1, 1)), bp.Point()]
 
 
-def test_import_of_the_package_leaves_matplotlib_alone():
+def test_import_of_the_package_does_not_import_matplotlib():
     assert run_script("import sys, broadphase; print('matplotlib' in sys.modules)").strip() == "False"
 
 
@@ -60,7 +60,7 @@ def test_boxes_are_drawn_where_they_are():
     assert axes.get_aspect() == 1.0
 
 
-def test_pairs_colour_what_overlaps_and_draw_lines_if_asked_for():
+def test_pairs_colour_overlapping_boxes_and_draw_lines_on_request():
     assert colours(bp.plot(BOXES)) == {ink.TOUCHING, ink.APART}
     assert not parts(bp.plot(BOXES), LineCollection)
     assert colours(bp.plot(BOXES, pairs=False)) == {ink.APART}
@@ -91,7 +91,7 @@ def test_cells_of_an_index_are_drawn_by_level(name):
         bp.plot(index, cells=99)
 
 
-def test_index_with_removed_rows_draws_the_others():
+def test_index_with_removed_rows_draws_the_remaining_ones():
     index = bp.BVH(BOXES)
     index.remove(0)
     axes = bp.plot(index, labels=True)
@@ -99,12 +99,12 @@ def test_index_with_removed_rows_draws_the_others():
     assert colours(axes) == {ink.APART}
 
 
-def test_cells_of_boxes_raise_and_name_what_has_them():
+def test_cells_of_boxes_raise_and_suggest_an_index():
     with pytest.raises(TypeError, match=r"bp\.BVH"):
         bp.plot(BOXES, cells=True)
 
 
-def test_world_draws_its_shapes_and_what_touches():
+def test_world_draws_its_shapes_and_touching_pairs():
     world = bp.World(dim=2, bounds=[[-9, -9], [9, 9]], border="bounce")
     world.add_many(bp.Circle([1, 2]), [[0, 0], [2, 0]])
     world.add(bp.Rectangle(1, 4), position=(6, 0), kind="static")
@@ -184,11 +184,11 @@ def test_given_axes_are_drawn_into():
 
 
 @pytest.mark.parametrize("nothing", [np.empty((0, 4)), bp.World(2), bp.BVH(np.empty((0, 2, 2)))], ids=["a", "b", "c"])
-def test_nothing_is_an_empty_picture(nothing, tmp_path):
+def test_empty_input_is_an_empty_picture(nothing, tmp_path):
     bp.plot(nothing, pairs=True).figure.savefig(tmp_path / "nothing.svg")
 
 
-def test_four_axes_raise():
+def test_boxes_with_four_axes_raise():
     with pytest.raises(ValueError, match="4-dimensional"):
         bp.plot(np.zeros((1, 8)))
 

@@ -49,7 +49,7 @@ def two_balls():
     return world
 
 
-def test_steps_are_written_until_it_is_closed(stream):
+def test_steps_are_written_until_the_recording_is_closed(stream):
     world = two_balls()
     world.step()
     with world.record("run.rrd") as recording:
@@ -107,7 +107,7 @@ def test_copy_of_a_recorded_world_is_not_recorded(stream):
         assert not stream[0].logged
 
 
-def test_step_whose_handler_raises_is_written_too(stream):
+def test_step_whose_handler_raises_is_written(stream):
     world = two_balls()
 
     @world.on_enter()
@@ -138,7 +138,7 @@ def test_every_shape_is_written_to_a_real_file(dimension, tmp_path):
     assert not [name for name in names if f"/bodies/{name}".encode() not in data]
 
 
-def test_import_of_the_package_leaves_rerun_alone():
+def test_import_of_the_package_does_not_import_rerun():
     assert run_script("import sys, broadphase; print('rerun' in sys.modules)").strip() == "False"
 
 

@@ -37,7 +37,7 @@ def places_of(data):
 
 
 @pytest.mark.parametrize("name", ["bouncing_rectangles", "bouncing_spheres"])
-def test_places_and_touches_are_those_of_the_run(name, tmp_path):
+def test_positions_and_touching_bodies_are_those_of_the_run(name, tmp_path):
     scene = scenes.load(name)
     save_replay(scene, tmp_path / "run.html", steps=20)
     data = data_of(tmp_path / "run.html")
@@ -56,7 +56,7 @@ def test_places_and_touches_are_those_of_the_run(name, tmp_path):
     assert len(unpacked(data["track"], "<i4")) == len(run.world)
 
 
-def test_page_needs_nothing_from_elsewhere(tmp_path):
+def test_page_refers_to_no_other_file_or_address(tmp_path):
     save_replay("bouncing_spheres", tmp_path / "run.html", steps=3)
     text = (tmp_path / "run.html").read_text("utf-8")
     assert not re.search(r"https?://|src=|<link|@import|fetch\(|XMLHttpRequest", text)
