@@ -93,8 +93,8 @@ def test_flat_rows_tell_their_dimension(dimension):
 
 def test_empty_list_takes_the_dimension_it_is_given():
     assert as_boxes([]).shape == (0, 2, 2)
-    assert as_corners([], empty_dimension=3)[1].shape == (0, 3)
-    assert as_corners(([], []), empty_dimension=3)[1].shape == (0, 3)
+    assert as_corners([], empty_dim=3)[1].shape == (0, 3)
+    assert as_corners(([], []), empty_dim=3)[1].shape == (0, 3)
 
 
 @pytest.mark.parametrize(

@@ -167,13 +167,13 @@ def test_moving_what_cannot_be_moved_raises_and_changes_nothing():
 def test_what_is_given_once_goes_with_all_of_the_rest(shapes, positions, rotations, count):
     placed = bp.Shapes(shapes, positions, rotations)
     assert len(placed) == count
-    assert placed.boxes.shape == (count, 2, placed.dimension)
+    assert placed.boxes.shape == (count, 2, placed.dim)
     assert (placed.rotations is None) == (rotations is None)
 
 
 def test_points_without_offset_take_the_dimension_of_the_rest():
-    assert bp.Shapes(bp.Point(), [[0, 0, 0]]).dimension == 3
-    assert bp.Shapes([bp.Point(), bp.Circle(1)], [[0, 0], [1, 1]]).dimension == 2
+    assert bp.Shapes(bp.Point(), [[0, 0, 0]]).dim == 3
+    assert bp.Shapes([bp.Point(), bp.Circle(1)], [[0, 0], [1, 1]]).dim == 2
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def number_of(cell: Sequence[int]) -> int:
     >>> number_of((1, 2))
     9
     """
-    _check_dimension(len(cell))
+    _check_dim(len(cell))
     bits = _MOST_BITS // len(cell)
     for coordinate in cell:
         if not 0 <= coordinate < 1 << bits:
@@ -52,14 +52,14 @@ def number_of(cell: Sequence[int]) -> int:
     return _native.morton_number([int(coordinate) for coordinate in cell])
 
 
-def cell_of(number: int, dimension: int) -> tuple[int, ...]:
+def cell_of(number: int, dim: int) -> tuple[int, ...]:
     """Take a number apart into the coordinates of its cell.
 
     Parameters
     ----------
     number : int
         From 0 to 2^64 - 1.
-    dimension : int
+    dim : int
         1 to 4.
 
     Returns
@@ -77,25 +77,25 @@ def cell_of(number: int, dimension: int) -> tuple[int, ...]:
     >>> cell_of(9, 2)
     (1, 2)
     """
-    _check_dimension(dimension)
+    _check_dim(dim)
     _check_number(number)
-    return tuple(_native.morton_cell(number, dimension))
+    return tuple(_native.morton_cell(number, dim))
 
 
-def ancestors(number: int, level: int, dimension: int) -> tuple[int, ...]:
+def ancestors(number: int, level: int, dim: int) -> tuple[int, ...]:
     """List the way from the root to a cell: which child it is to take at each level.
 
     Parameters
     ----------
     number, level : int
         The cell, in its level.
-    dimension : int
+    dim : int
         1 to 4.
 
     Returns
     -------
     tuple of int, of length level
-        Digits of `dimension` bits.
+        Digits of `dim` bits.
 
     Raises
     ------
@@ -107,20 +107,20 @@ def ancestors(number: int, level: int, dimension: int) -> tuple[int, ...]:
     >>> ancestors(9, 3, 2)
     (0, 2, 1)
     """
-    _check_dimension(dimension)
+    _check_dim(dim)
     _check_number(number)
-    mask = (1 << dimension) - 1
-    return tuple(number >> dimension * (level - 1 - at) & mask for at in range(level))
+    mask = (1 << dim) - 1
+    return tuple(number >> dim * (level - 1 - at) & mask for at in range(level))
 
 
-def common_ancestor(a: int, b: int, level: int, dimension: int) -> tuple[int, int]:
+def common_ancestor(a: int, b: int, level: int, dim: int) -> tuple[int, int]:
     """Find the smallest cell around two: what their numbers' XOR tells.
 
     Parameters
     ----------
     a, b, level : int
         Two cells of one level.
-    dimension : int
+    dim : int
         1 to 4.
 
     Returns
@@ -138,29 +138,29 @@ def common_ancestor(a: int, b: int, level: int, dimension: int) -> tuple[int, in
     >>> common_ancestor(4, 7, 2, 2)
     (1, 1)
     """
-    _check_dimension(dimension)
+    _check_dim(dim)
     _check_number(a)
     _check_number(b)
-    up = _native.levels_to_common(a, b, dimension)
+    up = _native.levels_to_common(a, b, dim)
     if up > level:
         raise ValueError(f"level {level} has no cells {a} and {b}")
-    return level - up, a >> dimension * up
+    return level - up, a >> dim * up
 
 
-def level_start(level: int, dimension: int) -> int:
+def level_start(level: int, dim: int) -> int:
     """Count the cells of all coarser levels: where a level starts when cells of all levels are in one row.
 
     Parameters
     ----------
     level : int
-        From 0 to 62 // dimension.
-    dimension : int
+        From 0 to 62 // dim.
+    dim : int
         1 to 4.
 
     Returns
     -------
     int
-        ``(2**(dimension * level) - 1) // (2**dimension - 1)``.
+        ``(2**(dim * level) - 1) // (2**dim - 1)``.
 
     Raises
     ------
@@ -172,15 +172,15 @@ def level_start(level: int, dimension: int) -> int:
     >>> [level_start(level, 2) for level in range(4)]
     [0, 1, 5, 21]
     """
-    _check_dimension(dimension)
-    if not 0 <= level <= (_MOST_BITS - 2) // dimension:
-        raise ValueError(f"a level must be from 0 to {(_MOST_BITS - 2) // dimension}, not {level}")
-    return _native.level_start(level, dimension)
+    _check_dim(dim)
+    if not 0 <= level <= (_MOST_BITS - 2) // dim:
+        raise ValueError(f"a level must be from 0 to {(_MOST_BITS - 2) // dim}, not {level}")
+    return _native.level_start(level, dim)
 
 
-def _check_dimension(dimension: int) -> None:
-    if not 1 <= dimension <= 4:
-        raise ValueError(f"there are 1 to 4 axes, not {dimension}")
+def _check_dim(dim: int) -> None:
+    if not 1 <= dim <= 4:
+        raise ValueError(f"there are 1 to 4 axes, not {dim}")
 
 
 def _check_number(number: int) -> None:

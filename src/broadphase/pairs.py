@@ -286,7 +286,7 @@ def ask(
     lower, upper = as_corners(boxes)
     other_lower = other_upper = None
     if other is not None:
-        other_lower, other_upper = as_corners(other, name="other", empty_dimension=lower.shape[1])
+        other_lower, other_upper = as_corners(other, name="other", empty_dim=lower.shape[1])
         if other_lower.shape[1] != lower.shape[1]:
             if len(lower):
                 raise ValueError(f"boxes have {lower.shape[1]} dimensions and other has {other_lower.shape[1]}")

@@ -42,7 +42,7 @@ _EXACT_INTEGER = 2**53  # every integer up to here is a float64; beyond, convers
 _FORMS = "boxes are an array of shape (n, 2, d) or (n, 2*d), or a tuple (lower, upper) of two (n, d) arrays, d = 1 to 4"
 
 
-def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dimension: int = 2) -> tuple[NDArray[Any], NDArray[Any]]:
+def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> tuple[NDArray[Any], NDArray[Any]]:
     """Take boxes apart into lower and upper corners, without copying where the layout allows.
 
     Only shape and dtype are checked, never the values: see `find_invalid`.
@@ -53,7 +53,7 @@ def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dimension: int = 2) -
         float32 and float64 are kept; integers, bool and float16 become float64; a tuple of both becomes float64.
     name : str
         What error messages call the argument.
-    empty_dimension : int
+    empty_dim : int
         The d given to an empty list, which says nothing about its dimension.
 
     Returns
@@ -98,14 +98,14 @@ def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dimension: int = 2) -
             ):
                 return boxes[:, 0], boxes[:, 1]
     if isinstance(boxes, tuple) and len(boxes) == 2:
-        lower, upper = _as_pair(boxes, name, empty_dimension)
+        lower, upper = _as_pair(boxes, name, empty_dim)
     else:
-        both = _as_three_axes(boxes, name, empty_dimension)
+        both = _as_three_axes(boxes, name, empty_dim)
         lower, upper = both[:, 0], both[:, 1]
     return _lay_out(lower), _lay_out(upper)
 
 
-def as_boxes(boxes: Boxes, *, name: str = "boxes", empty_dimension: int = 2) -> NDArray[Any]:
+def as_boxes(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> NDArray[Any]:
     """Bring boxes in any accepted form to shape (n, 2, d).
 
     Only shape and dtype are checked, never the values: see `find_invalid`.
@@ -116,7 +116,7 @@ def as_boxes(boxes: Boxes, *, name: str = "boxes", empty_dimension: int = 2) -> 
         float32 and float64 are kept; integers, bool and float16 become float64.
     name : str
         What error messages call the argument.
-    empty_dimension : int
+    empty_dim : int
         The d given to an empty list, which says nothing about its dimension.
 
     Returns
@@ -139,8 +139,8 @@ def as_boxes(boxes: Boxes, *, name: str = "boxes", empty_dimension: int = 2) -> 
             [2., 1.]]])
     """
     if isinstance(boxes, tuple) and len(boxes) == 2:
-        return np.stack(_as_pair(boxes, name, empty_dimension), axis=1)
-    return _as_three_axes(boxes, name, empty_dimension)
+        return np.stack(_as_pair(boxes, name, empty_dim), axis=1)
+    return _as_three_axes(boxes, name, empty_dim)
 
 
 def find_invalid(boxes: Boxes, *, limit: int | None = None) -> tuple[NDArray[np.int64], list[str]]:
@@ -294,7 +294,7 @@ def _as_float(array: NDArray[Any], name: str) -> NDArray[Any]:
     raise TypeError(f"{name} must be float32, float64 or integer, not {dtype}")
 
 
-def _as_three_axes(boxes: Any, name: str, empty_dimension: int) -> NDArray[Any]:
+def _as_three_axes(boxes: Any, name: str, empty_dim: int) -> NDArray[Any]:
     array = _as_array(boxes, name)
     shape = array.shape
     if len(shape) == 3 and shape[1] == 2 and 0 < shape[2] <= MAX_DIMENSION:
@@ -302,16 +302,16 @@ def _as_three_axes(boxes: Any, name: str, empty_dimension: int) -> NDArray[Any]:
     if len(shape) == 2 and shape[1] in (2, 4, 6, 8):
         return _as_float(array, name).reshape(shape[0], 2, shape[1] // 2)
     if shape == (0,):
-        return np.empty((0, 2, empty_dimension))
+        return np.empty((0, 2, empty_dim))
     raise ValueError(f"{name} has shape {shape}; {_FORMS}")
 
 
-def _as_pair(pair: tuple[Any, Any], name: str, empty_dimension: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _as_pair(pair: tuple[Any, Any], name: str, empty_dim: int) -> tuple[NDArray[Any], NDArray[Any]]:
     lower, upper = (
         _as_array(corner, f"{name}, {which}") for corner, which in zip(pair, ("lower", "upper"), strict=True)
     )
     if lower.shape == upper.shape == (0,):
-        lower = upper = np.empty((0, empty_dimension))
+        lower = upper = np.empty((0, empty_dim))
     if lower.ndim != 2 or lower.shape != upper.shape or not 0 < lower.shape[1] <= MAX_DIMENSION:
         raise ValueError(f"{name} has corners of shape {lower.shape} and {upper.shape}; {_FORMS}")
     lower, upper = _as_float(lower, f"{name}, lower"), _as_float(upper, f"{name}, upper")

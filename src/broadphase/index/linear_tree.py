@@ -193,7 +193,7 @@ class LinearTree(BoxIndex):
         >>> tree.cells_of([[60, 10, 90, 40], [60, 10, 60, 10]])
         Cells(level=array([1, 2], dtype=int32), number=array([1, 4], dtype=uint64))
         """
-        lower, upper = as_corners(boxes, empty_dimension=self.dimension)
+        lower, upper = as_corners(boxes, empty_dim=self.dimension)
         if lower.shape[1] != self.dimension:
             raise ValueError(f"boxes have {lower.shape[1]} dimensions, those of the tree have {self.dimension}")
         with self._guard.reading:

@@ -302,7 +302,7 @@ class Octree(OctreeRecords):
 
 
 def _is_outside(boxes: Any, world: NDArray[np.float64]) -> NDArray[np.bool_]:
-    lower, upper = as_corners(boxes, empty_dimension=world.shape[1])
+    lower, upper = as_corners(boxes, empty_dim=world.shape[1])
     if lower.shape[1] != world.shape[1]:
         return np.zeros(len(lower), np.bool_)  # refused further on
     is_outside: NDArray[np.bool_] = ~((lower >= world[0]) & (upper <= world[1])).all(axis=1)

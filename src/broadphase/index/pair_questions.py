@@ -243,7 +243,7 @@ class PairQuestions(RegionQuestions):
         if other is None:
             return ask_at_once(function, set_of(self._rows), None, filters, **options)
         if not isinstance(other, PairQuestions):
-            corners = as_corners(other, name="other", empty_dimension=self.dimension)
+            corners = as_corners(other, name="other", empty_dim=self.dimension)
             return self._with_set(function, BoxSet(corners, None, len(corners[0]), None, None), None, filters, options)
         with other._guard.reading:
             return self._with_set(function, set_of(other._rows), other, filters, options)

@@ -114,30 +114,30 @@ def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: Array
     )
 
 
-def _rotation_matrices(rotations: ArrayLike, count: int, dimension: int) -> Floats:
+def _rotation_matrices(rotations: ArrayLike, count: int, dim: int) -> Floats:
     """Bring rotations of any form to (q, d, d)."""
     array = _checked("rotations", rotations)
-    matrix, vector = (dimension, dimension), (4,) if dimension == 3 else ()
+    matrix, vector = (dim, dim), (4,) if dim == 3 else ()
     if array.shape in (matrix, (count, *matrix)):
         turn = np.broadcast_to(array, (count, *matrix))
-        wrong = np.abs(turn.swapaxes(1, 2) @ turn - np.eye(dimension)).max(axis=(1, 2)) > _ROTATION_ERROR
+        wrong = np.abs(turn.swapaxes(1, 2) @ turn - np.eye(dim)).max(axis=(1, 2)) > _ROTATION_ERROR
         if wrong.any():
             raise ValueError(
                 f"rotations: row {int(wrong.argmax())} has columns that are not perpendicular unit vectors"
             )
         return turn
     if array.shape not in (vector, (count, *vector)):
-        others = "quaternions (q, 4) or (4,)" if dimension == 3 else "angles (q,) or one number"
+        others = "quaternions (q, 4) or (4,)" if dim == 3 else "angles (q,) or one number"
         raise ValueError(
             f"rotations of shape {array.shape} for {count} boxes; needed are matrices"
-            f" (q, {dimension}, {dimension}) or ({dimension}, {dimension}), or {others}"
+            f" (q, {dim}, {dim}) or ({dim}, {dim}), or {others}"
         )
-    if dimension == 2:
-        return np.broadcast_to(as_matrices(array, dimension), (count, 2, 2))
+    if dim == 2:
+        return np.broadcast_to(as_matrices(array, dim), (count, 2, 2))
     array = np.broadcast_to(array, (count, 4))
     if not array.any(axis=1).all():
         raise ValueError(f"rotations: row {int((~array.any(axis=1)).argmax())} is a quaternion of length 0")
-    return as_matrices(array, dimension)
+    return as_matrices(array, dim)
 
 
 def regions_of_views(matrices: ArrayLike, *, depth: str = "minus_one_to_one") -> Regions:
@@ -198,25 +198,25 @@ def regions_of_planes(planes: ArrayLike) -> Regions:
     if array.shape[-2] > MOST_PLANES:
         raise ValueError(f"a region has at most {MOST_PLANES} planes, not {array.shape[-2]}")
     array = array if array.ndim == 3 else array[np.newaxis]
-    dimension = array.shape[2] - 1
+    dim = array.shape[2] - 1
     parts = [_polyhedron(sides) for sides in array]
     axes, least, most, lower, upper = (list(part) for part in zip(*parts, strict=True)) if parts else ([],) * 5
     return Regions(
         np.cumsum([0, *map(len, least)], dtype=np.int64),
-        np.concatenate([np.empty((0, dimension)), *axes]),
+        np.concatenate([np.empty((0, dim)), *axes]),
         np.concatenate([np.empty(0), *least]),
         np.concatenate([np.empty(0), *most]),
-        np.array(lower).reshape(-1, dimension),
-        np.array(upper).reshape(-1, dimension),
+        np.array(lower).reshape(-1, dim),
+        np.array(upper).reshape(-1, dim),
     )
 
 
 def _polyhedron(planes: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Give axes, least and most of the slabs of one region, and the corners of the box around it."""
-    dimension = planes.shape[1] - 1
-    everywhere = np.full(dimension, np.inf)
+    dim = planes.shape[1] - 1
+    everywhere = np.full(dim, np.inf)
     # No slab keeps anything out; or one of an axis without length keeps everything out.
-    nowhere = (np.zeros((1, dimension)), np.ones(1), np.zeros(1), everywhere, -everywhere)
+    nowhere = (np.zeros((1, dim)), np.ones(1), np.zeros(1), everywhere, -everywhere)
     with np.errstate(over="ignore"):  # what is further away than any number is at infinity
         planes = np.ldexp(planes, -_exponents(planes[:, :-1]))
     length = np.linalg.norm(planes[:, :-1], axis=1)
@@ -225,22 +225,22 @@ def _polyhedron(planes: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]
     used = (length > 0) & np.isfinite(planes[:, -1])
     planes, length = planes[used], length[used]
     units, distances = planes[:, :-1] / length[:, None], planes[:, -1] / length
-    _, strengths, directions = np.linalg.svd(units) if len(units) else (None, np.empty(0), np.eye(dimension))
+    _, strengths, directions = np.linalg.svd(units) if len(units) else (None, np.empty(0), np.eye(dim))
     rank = int((strengths > _SINGULAR).sum())
     if rank == 0:
-        return np.empty((0, dimension)), np.empty(0), np.empty(0), -everywhere, everywhere
+        return np.empty((0, dim)), np.empty(0), np.empty(0), -everywhere, everywhere
     corners, errors, meeting = _corners(units, distances, rank)
     if not len(corners):
         return nowhere
     lines = directions[rank:]  # along which the region has no ends
     rays = np.concatenate([_rays(units, lines), lines, -lines])
     axes = units
-    if dimension == 3 and rank > 1:
+    if dim == 3 and rank > 1:
         pairs = np.unique(np.concatenate([meeting[:, pair] for pair in combinations(range(rank), 2)]), axis=0)
         edges = _unit(np.cross(units[pairs[:, 0]], units[pairs[:, 1]]))
         axes = np.concatenate([axes, _across_coordinate_axes(edges)])
     axes = _distinct(axes)
-    lower, upper = _supports(np.eye(dimension), corners, errors, rays)
+    lower, upper = _supports(np.eye(dim), corners, errors, rays)
     along = (planes[:, :-1] != 0).sum(axis=1) == 1
     for *normal, offset in planes[along]:
         axis = int(np.flatnonzero(normal)[0])
@@ -266,10 +266,10 @@ def _corners(units: Floats, distances: Floats, rank: int) -> tuple[Floats, Float
 
 def _rays(units: Floats, lines: Floats) -> Floats:
     """Find the directions across all `lines` in which an edge of the region goes on for ever."""
-    dimension = units.shape[1]
-    if len(lines) == dimension - 1:
+    dim = units.shape[1]
+    if len(lines) == dim - 1:
         found = units
-    elif dimension == 2:
+    elif dim == 2:
         found = np.stack([-units[:, 1], units[:, 0]], axis=1)
     elif len(lines) == 1:
         found = np.cross(units, lines[0])

@@ -303,7 +303,7 @@ class Rows:
 
 def checked_corners(boxes: Any, name: str, dimension: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
     """Corners of boxes in any form, which must be valid, and of so many dimensions."""
-    lower, upper = as_corners(boxes, name=name, empty_dimension=dimension or 2)
+    lower, upper = as_corners(boxes, name=name, empty_dim=dimension or 2)
     if dimension is not None and lower.shape[1] != dimension:
         raise ValueError(f"{name} have {lower.shape[1]} dimensions, and the index has {dimension}")
     row = _native.first_invalid(lower, upper)

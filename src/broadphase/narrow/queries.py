@@ -186,8 +186,8 @@ def raycast(
     (array([ 4., inf]), array([-1.,  0.]))
     """
     which = np.arange(len(shapes), dtype=np.int32) if rows is None else shapes.checked_rows(rows)
-    begin = _vectors(origins, "origins", len(which), shapes.dimension, LARGEST)
-    along = _unit(_vectors(directions, "directions", len(which), shapes.dimension))
+    begin = _vectors(origins, "origins", len(which), shapes.dim, LARGEST)
+    along = _unit(_vectors(directions, "directions", len(which), shapes.dim))
     limit = as_numbers(max_distance, name="max_distance")
     if limit.shape not in ((), (len(which),)):
         raise ValueError(f"max_distance must be one number or have shape ({len(which)},), not {limit.shape}")
@@ -238,9 +238,9 @@ def time_of_impact(
     """
     other = _other(a, b)
     which = _checked_pairs(pairs, a, other)
-    relative = _vectors(motions, "motions", len(which), a.dimension, LARGEST)
+    relative = _vectors(motions, "motions", len(which), a.dim, LARGEST)
     if np.ndim(other_motions) or other_motions != 0.0:
-        relative = relative - _vectors(other_motions, "other_motions", len(which), a.dimension, LARGEST)
+        relative = relative - _vectors(other_motions, "other_motions", len(which), a.dim, LARGEST)
     times, normals = row_pairs.impacts(a, other, *_columns(which), relative)
     normals[~np.isfinite(times)] = np.nan
     return Impacts(which, times, normals)
@@ -252,8 +252,8 @@ def _other(a: Any, b: Any) -> Shapes:
         if not isinstance(shapes, Shapes):
             raise TypeError(f"{name} must be Shapes, placed ones, not a {type(shapes).__name__}")
     other: Shapes = a if b is None else b
-    if a.dimension != other.dimension:
-        raise ValueError(f"a has {a.dimension} dimensions and b has {other.dimension}")
+    if a.dim != other.dim:
+        raise ValueError(f"a has {a.dim} dimensions and b has {other.dim}")
     return other
 
 
@@ -280,11 +280,11 @@ def _columns(pairs: Rows) -> tuple[Rows, Rows]:
     return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
 
 
-def _vectors(values: ArrayLike, name: str, count: int, dimension: int, largest: float = _ANY) -> Floats:
+def _vectors(values: ArrayLike, name: str, count: int, dim: int, largest: float = _ANY) -> Floats:
     array: Floats = as_numbers(values, name=name).astype(np.float64)
-    if array.shape not in ((dimension,), (1, dimension), (count, dimension)):
-        raise ValueError(f"{name} must have shape ({count}, {dimension}) or ({dimension},), not {array.shape}")
-    array = np.ascontiguousarray(np.broadcast_to(array, (count, dimension)))
+    if array.shape not in ((dim,), (1, dim), (count, dim)):
+        raise ValueError(f"{name} must have shape ({count}, {dim}) or ({dim},), not {array.shape}")
+    array = np.ascontiguousarray(np.broadcast_to(array, (count, dim)))
     within = np.abs(array) <= largest  # False for NaN, too
     if not within.all():
         row = int(np.argmin(within.all(axis=1)))

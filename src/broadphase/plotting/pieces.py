@@ -162,7 +162,7 @@ def pieces_of(shapes: bp.Shapes) -> Pieces:
     >>> [(form.name, pieces.rows[which].tolist()) for form, which in pieces.by_form()]
     [('disc', [0]), ('box', [1])]
     """
-    collection = PieceCollection(shapes.dimension)
+    collection = PieceCollection(shapes.dim)
     rows = shapes.living_rows()
     collection.add(shapes, rows, rows)
     return collection.pieces()

@@ -1,14 +1,23 @@
 """Shapes: what actors look like to each other, one or many of a kind at a time."""
 
 from broadphase.shapes.compound import Compound
-from broadphase.shapes.convex_polygon import ConvexPolygon
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.placed import Shapes
 from broadphase.shapes.records import Geometries, Records, dimension_of, records_of, shape_from_record
-from broadphase.shapes.round import Capsule, Circle, Point, Segment, Sphere
 from broadphase.shapes.shape import Shape
+from broadphase.shapes.simple import (
+    AABB,
+    Box,
+    Capsule,
+    Circle,
+    ConvexPolygon,
+    Point,
+    Rectangle,
+    Segment,
+    Sphere,
+    Triangle,
+)
 from broadphase.shapes.solids import ConvexHull, Geometry, Mesh
-from broadphase.shapes.straight import AABB, Box, Rectangle, Triangle
 
 __all__ = [
     "AABB",

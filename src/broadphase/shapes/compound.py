@@ -59,24 +59,24 @@ class Compound(Shape):
         self, parts: Iterable[Shape], *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
     ) -> None:
         given = (parts,) if isinstance(parts, Shape) else tuple(parts)
-        dimension = _require_parts(given)
+        dim = _require_parts(given)
         own: dict[str, Parameter] = {}
         shift = turn = None
         if offset is not None:
-            own["offset"] = as_vectors(offset, "offset", dimension)
+            own["offset"] = as_vectors(offset, "offset", dim)
             shift = own["offset"].rows
         if rotation is not None:
-            own["rotation"] = as_rotations(rotation, dimension)
-            turn = as_matrices(own["rotation"].rows, dimension)
-        columns = {f"parts[{number}]": part.as_parameter(dimension) for number, part in enumerate(given)}
+            own["rotation"] = as_rotations(rotation, dim)
+            turn = as_matrices(own["rotation"].rows, dim)
+        columns = {f"parts[{number}]": part.as_parameter(dim) for number, part in enumerate(given)}
         count = common_count([*columns.items(), *own.items()])
-        flat = [each for part in given for each in _flattened(part, dimension)]
-        records = [_with_heading(*each, dimension, shift, turn) for each in flat]
+        flat = [each for part in given for each in _flattened(part, dim)]
+        records = [_with_heading(*each, dim, shift, turn) for each in flat]
         whole = np.concatenate([np.broadcast_to(rows, (count, rows.shape[1])) for rows in records], axis=1) + 0.0
         object.__setattr__(self, "_parts", given)
         object.__setattr__(self, "_layout", tuple((kind, rows.shape[1]) for kind, rows in flat))
         single = all(value.single for value in (*columns.values(), *own.values()))
-        self._set(dimension, whole, {name: value.rows for name, value in own.items()}, single)
+        self._set(dim, whole, {name: value.rows for name, value in own.items()}, single)
 
     @property
     def parts(self) -> tuple[Shape, ...]:
@@ -118,7 +118,7 @@ def _require_parts(parts: tuple[Shape, ...]) -> int:
             raise TypeError(f"parts[{number}] is not a shape but a {type(part).__name__}")
         if part.kind >= ShapeKind.HULL:
             raise ValueError(f"parts[{number}] is a {type(part).__name__}, which cannot be part of a compound")
-    known = {part.dimension for part in parts} - {None}
+    known = {part.dim for part in parts} - {None}
     if len(known) != 1:
         raise ValueError(
             "the parts of a compound are of one dimension, not of 2 and 3"
@@ -128,17 +128,15 @@ def _require_parts(parts: tuple[Shape, ...]) -> int:
     return int(known.pop() or 0)
 
 
-def _with_heading(
-    kind: ShapeKind, records: Floats, dimension: int, shift: Floats | None, turn: Floats | None
-) -> Floats:
+def _with_heading(kind: ShapeKind, records: Floats, dim: int, shift: Floats | None, turn: Floats | None) -> Floats:
     """Place the records of a part in its compound, each after its kind and its length."""
-    placed = moved(kind, records, dimension, shift, turn)
+    placed = moved(kind, records, dim, shift, turn)
     heading = np.broadcast_to([float(kind), float(records.shape[1])], (len(placed), 2))
     return np.concatenate([heading, placed], axis=1)
 
 
-def _flattened(part: Shape, dimension: int) -> Iterable[tuple[ShapeKind, Floats]]:
-    rows = part.records(dimension)
+def _flattened(part: Shape, dim: int) -> Iterable[tuple[ShapeKind, Floats]]:
+    rows = part.records(dim)
     if not isinstance(part, Compound):
         yield part.kind, rows
         return

@@ -48,14 +48,14 @@ class Layout(NamedTuple):
     directions: slice
 
 
-def layout_of(kind: ShapeKind, dimension: int, length: int) -> Layout:
+def layout_of(kind: ShapeKind, dim: int, length: int) -> Layout:
     """Lay out the local record of a kind, which is not a compound.
 
     Parameters
     ----------
     kind : ShapeKind
         What the record describes.
-    dimension : int
+    dim : int
         2 or 3.
     length : int
         How many numbers the record has; it matters for polygons.
@@ -71,17 +71,17 @@ def layout_of(kind: ShapeKind, dimension: int, length: int) -> Layout:
     """
     none = slice(0, 0)
     if kind in (ShapeKind.POINT, ShapeKind.BALL, ShapeKind.BOX):
-        return Layout(slice(0, dimension), none)
+        return Layout(slice(0, dim), none)
     if kind in (ShapeKind.SEGMENT, ShapeKind.CAPSULE):
-        return Layout(slice(0, 2 * dimension), none)
+        return Layout(slice(0, 2 * dim), none)
     if kind == ShapeKind.ORIENTED_BOX:
-        return Layout(slice(0, dimension), slice(2 * dimension, 2 * dimension + dimension**2))
+        return Layout(slice(0, dim), slice(2 * dim, 2 * dim + dim**2))
     if kind in (ShapeKind.TRIANGLE, ShapeKind.POLYGON):
         return Layout(slice(0, length), none)
-    return Layout(slice(1, 1 + dimension), slice(1 + dimension, 1 + dimension + dimension**2))
+    return Layout(slice(1, 1 + dim), slice(1 + dim, 1 + dim + dim**2))
 
 
-def moved(kind: ShapeKind, records: Floats, dimension: int, shift: Floats | None, turn: Floats | None) -> Floats:
+def moved(kind: ShapeKind, records: Floats, dim: int, shift: Floats | None, turn: Floats | None) -> Floats:
     """Turn and move local records of a kind, which is not a compound.
 
     Parameters
@@ -90,11 +90,11 @@ def moved(kind: ShapeKind, records: Floats, dimension: int, shift: Floats | None
         What the records describe.
     records : ndarray, shape (n, length), float64
         Not modified.
-    dimension : int
+    dim : int
         2 or 3.
-    shift : ndarray, shape (n, dimension), or None
+    shift : ndarray, shape (n, dim), or None
         How far to move them, after they are turned.
-    turn : ndarray, shape (n, dimension, dimension), or None
+    turn : ndarray, shape (n, dim, dim), or None
         Rotation matrices, about the origin.
 
     Returns
@@ -111,15 +111,15 @@ def moved(kind: ShapeKind, records: Floats, dimension: int, shift: Floats | None
         return records
     counts = {len(rows) for rows in (records, shift, turn) if rows is not None}
     result = np.repeat(records, counts.difference({1}).pop() if len(records) == 1 and counts != {1} else 1, axis=0)
-    layout = layout_of(kind, dimension, records.shape[1])
-    points = turned(_vectors(records[:, layout.points], dimension), turn)
+    layout = layout_of(kind, dim, records.shape[1])
+    points = turned(_vectors(records[:, layout.points], dim), turn)
     if shift is not None:
         points = points + shift[:, np.newaxis]
     result[:, layout.points] = points.reshape(len(points), -1)
-    directions = turned(_vectors(records[:, layout.directions], dimension), turn)
+    directions = turned(_vectors(records[:, layout.directions], dim), turn)
     result[:, layout.directions] = directions.reshape(len(directions), -1)
     return result
 
 
-def _vectors(numbers: Floats, dimension: int) -> Floats:
-    return numbers.reshape(len(numbers), numbers.shape[1] // dimension, dimension)
+def _vectors(numbers: Floats, dim: int) -> Floats:
+    return numbers.reshape(len(numbers), numbers.shape[1] // dim, dim)

@@ -95,10 +95,10 @@ def as_sizes(values: Any, name: str) -> Parameter:
     return given
 
 
-def as_vectors(values: Any, name: str, dimension: int | None = None) -> Parameter:
-    """Bring places to rows of `dimension` numbers, or of 2 or 3 if that is not known; see `as_rows`."""
-    sizes = "d" if dimension is None else str(dimension)
-    given = as_rows(values, name, (dimension,), f"({sizes},) or (n, {sizes})")
+def as_vectors(values: Any, name: str, dim: int | None = None) -> Parameter:
+    """Bring places to rows of `dim` numbers, or of 2 or 3 if that is not known; see `as_rows`."""
+    sizes = "d" if dim is None else str(dim)
+    given = as_rows(values, name, (dim,), f"({sizes},) or (n, {sizes})")
     if given.rows.shape[1] not in (2, 3):
         raise ValueError(f"{name} must have 2 or 3 numbers for each shape, not {given.rows.shape[1]}")
     return given

@@ -41,7 +41,7 @@ class Shapes:
 
     Attributes
     ----------
-    dimension : int
+    dim : int
         2 or 3.
     boxes : ndarray, shape (n, 2, d), float64
         A box around each, for `pairs` and the indexes: exact around an `AABB`, and around a `Rectangle` or `Box`
@@ -78,24 +78,24 @@ class Shapes:
 
     def __init__(self, shapes: ShapesLike, positions: ArrayLike, rotations: ArrayLike | None = None) -> None:
         given = as_shapes(shapes)
-        dimension = dimension_of(given)
+        dim = dimension_of(given)
         if np.shape(positions) == (0,):
-            positions = np.empty((0, dimension or 2))
+            positions = np.empty((0, dim or 2))
         places = as_vectors(positions, "positions")
-        self.dimension = dimension_of(given, places.rows.shape[1]) or 2
-        turns = None if rotations is None else as_rotations(rotations, self.dimension, "rotations")
+        self.dim = dimension_of(given, places.rows.shape[1]) or 2
+        turns = None if rotations is None else as_rotations(rotations, self.dim, "rotations")
         rows = len(given) if isinstance(given, Shape) else sum(map(len, given))
         count = _count(rows, places, turns)
-        self.store = _native.ShapeStore(self.dimension)
+        self.store = _native.ShapeStore(self.dim)
         self.geometries = Geometries()
-        self._fill(records_of(given, count, self.dimension, self.geometries), places, turns, count)
+        self._fill(records_of(given, count, self.dim, self.geometries), places, turns, count)
 
     @classmethod
     def _around(
         cls,
         store: _native.ShapeStore,
         geometries: Geometries,
-        dimension: int,
+        dim: int,
         boxes: Floats,
         positions: Floats,
         rotations: Floats | None,
@@ -103,7 +103,7 @@ class Shapes:
     ) -> Self:
         """Look at what somebody else keeps and moves, without a copy: by row; those not alive have no shape."""
         shapes = object.__new__(cls)
-        shapes.dimension, shapes.store, shapes.geometries, shapes._is_own = dimension, store, geometries, False
+        shapes.dim, shapes.store, shapes.geometries, shapes._is_own = dim, store, geometries, False
         shapes._boxes, shapes._positions, shapes._rotations, shapes._alive = boxes, positions, rotations, alive
         return shapes
 
@@ -159,14 +159,14 @@ class Shapes:
         """
         self._require_own()
         which = self.living_rows() if rows is None else self.checked_rows(rows)
-        places = None if positions is None else as_vectors(positions, "positions", self.dimension).rows
-        turns = None if rotations is None else as_rotations(rotations, self.dimension, "rotations").rows
+        places = None if positions is None else as_vectors(positions, "positions", self.dim).rows
+        turns = None if rotations is None else as_rotations(rotations, self.dim, "rotations").rows
         for name, array in (("positions", places), ("rotations", turns)):
             if array is not None and len(array) not in (1, len(which)):
                 raise ValueError(f"{name} has {len(array)} rows for {len(which)} shapes")
         if turns is not None:
             if self._rotations is None:
-                self._rotations = _not_turned(len(self), self.dimension)
+                self._rotations = _not_turned(len(self), self.dim)
             self._rotations[which] = _in_range(turns)
         if places is not None:
             self._positions[which] = places
@@ -221,18 +221,18 @@ class Shapes:
         if not -len(self) <= number < len(self):
             raise IndexError(f"row {number} of {len(self)} shapes")
         kinds, _, numbers = self.records([number % len(self)])
-        return shape_from_record(int(kinds[0]), numbers, self.dimension, self.geometries)
+        return shape_from_record(int(kinds[0]), numbers, self.dim, self.geometries)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} shapes in {self.dimension} dimensions>"
+        return f"<{len(self)} shapes in {self.dim} dimensions>"
 
     def __getstate__(self) -> tuple[Any, ...]:
         self._require_own()
-        return self.dimension, self.records(), list(self.geometries), self._positions, self._rotations
+        return self.dim, self.records(), list(self.geometries), self._positions, self._rotations
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.dimension, records, geometries, positions, rotations = state
-        self.store = _native.ShapeStore(self.dimension)
+        self.dim, records, geometries, positions, rotations = state
+        self.store = _native.ShapeStore(self.dim)
         self.geometries = Geometries(geometries)
         self._alive = None
         turns = None if rotations is None else Parameter(rotations, False)
@@ -248,7 +248,7 @@ class Shapes:
         self._rotations = None
         if turns is not None:
             self._rotations = np.repeat(_in_range(turns.rows), 1 if len(turns.rows) == count else count, axis=0)
-        self._boxes = np.empty((count, 2, self.dimension))
+        self._boxes = np.empty((count, 2, self.dim))
         rows = np.arange(count, dtype=np.int32)
         self.store.set(rows, *records)
         self._place(rows)
@@ -285,8 +285,8 @@ def _in_range(rotations: Floats) -> Floats:
     return scaled
 
 
-def _not_turned(count: int, dimension: int) -> Floats:
-    return np.zeros(count) if dimension == 2 else np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+def _not_turned(count: int, dim: int) -> Floats:
+    return np.zeros(count) if dim == 2 else np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
 
 
 def _read_only(array: Floats) -> Floats:

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from broadphase.shapes.compound import Compound
-from broadphase.shapes.convex_polygon import ConvexPolygon
 from broadphase.shapes.kinds import ShapeKind
-from broadphase.shapes.round import Capsule, Circle, Point, Segment, Sphere
 from broadphase.shapes.shape import Shape
+from broadphase.shapes.simple import (
+    AABB,
+    Box,
+    Capsule,
+    Circle,
+    ConvexPolygon,
+    Point,
+    Rectangle,
+    Segment,
+    Sphere,
+    Triangle,
+)
 from broadphase.shapes.solids import Geometry
-from broadphase.shapes.straight import AABB, Box, Rectangle, Triangle
 from broadphase.shapes.turning import quaternions_of
 
 if TYPE_CHECKING:
@@ -92,14 +101,14 @@ def dimension_of(shapes: Shape | Sequence[Shape], wanted: int | None = None) -> 
         They differ, or are not of the wanted dimension; names the row.
     """
     for row, shape in enumerate((shapes,) if isinstance(shapes, Shape) else shapes):
-        if shape.dimension is None:
+        if shape.dim is None:
             continue
         if wanted is None:
-            wanted = shape.dimension
-        elif shape.dimension != wanted:
+            wanted = shape.dim
+        elif shape.dim != wanted:
             which = "" if isinstance(shapes, Shape) else f"row {row}, "
             raise ValueError(
-                f"shapes: {which}a {type(shape).__name__} of {shape.dimension} dimensions, where {wanted} are needed"
+                f"shapes: {which}a {type(shape).__name__} of {shape.dim} dimensions, where {wanted} are needed"
             )
     return wanted
 
@@ -117,7 +126,7 @@ def as_shapes(shapes: ShapesLike) -> Shape | list[Shape]:
     return given
 
 
-def records_of(shapes: ShapesLike, count: int, dimension: int, geometries: Geometries) -> Records:
+def records_of(shapes: ShapesLike, count: int, dim: int, geometries: Geometries) -> Records:
     """Give the local records of so many shapes.
 
     Parameters
@@ -126,7 +135,7 @@ def records_of(shapes: ShapesLike, count: int, dimension: int, geometries: Geome
         One for all, or `count` rows; of a list the rows of one after those of another.
     count : int
         How many are needed.
-    dimension : int
+    dim : int
         2 or 3: of the world that they are for.
     geometries : Geometries
         What hulls and meshes are found in, or added to.
@@ -154,23 +163,23 @@ def records_of(shapes: ShapesLike, count: int, dimension: int, geometries: Geome
             numbers=array([0., 0., 2., 0., 0., 1., 0.]))
     """
     given = as_shapes(shapes)
-    dimension_of(given, dimension)
+    dimension_of(given, dim)
     if isinstance(given, Shape):
         _require_count(len(given), count)
-        rows = _rows_of(given, dimension, geometries)
+        rows = _rows_of(given, dim, geometries)
         if len(rows) != count:
             rows = np.repeat(rows, count, axis=0)
         kinds = np.full(count, given.kind, np.uint8)
         return Records(kinds, np.full(count, rows.shape[1], np.int32), rows.reshape(-1))
-    return _records_of_many(given, count, dimension, geometries)
+    return _records_of_many(given, count, dim, geometries)
 
 
-def _records_of_many(shapes: list[Shape], count: int, dimension: int, geometries: Geometries) -> Records:
-    blocks = [_rows_of(shape, dimension, geometries) for shape in shapes]
+def _records_of_many(shapes: list[Shape], count: int, dim: int, geometries: Geometries) -> Records:
+    blocks = [_rows_of(shape, dim, geometries) for shape in shapes]
     total = sum(len(rows) for rows in blocks)
     _require_count(total, count)
     if total != count:
-        return records_of(next(shape for shape in shapes if len(shape)), count, dimension, geometries)
+        return records_of(next(shape for shape in shapes if len(shape)), count, dim, geometries)
     counts = np.array([len(rows) for rows in blocks], np.int64)
     kinds = np.repeat(np.array([shape.kind for shape in shapes], np.uint8), counts)
     sizes = np.repeat(np.array([rows.shape[1] for rows in blocks], np.int32), counts)
@@ -183,8 +192,8 @@ def _require_count(rows: int, count: int) -> None:
         raise ValueError(f"{rows} shapes for {count} places; one serves them all, otherwise as many are needed")
 
 
-def _rows_of(shape: Shape, dimension: int, geometries: Geometries) -> Floats:
-    rows = shape.records(dimension)
+def _rows_of(shape: Shape, dim: int, geometries: Geometries) -> Floats:
+    rows = shape.records(dim)
     if not isinstance(shape, Geometry):
         return rows
     rows = rows.copy()
@@ -192,7 +201,7 @@ def _rows_of(shape: Shape, dimension: int, geometries: Geometries) -> Floats:
     return rows
 
 
-def shape_from_record(kind: int, record: Floats, dimension: int, geometries: Geometries) -> Shape:
+def shape_from_record(kind: int, record: Floats, dim: int, geometries: Geometries) -> Shape:
     """Make the shape that a local record describes.
 
     Parameters
@@ -201,7 +210,7 @@ def shape_from_record(kind: int, record: Floats, dimension: int, geometries: Geo
         As in `ShapeKind`.
     record : ndarray, shape (length,), float64
         Its numbers.
-    dimension : int
+    dim : int
         2 or 3.
     geometries : Geometries
         What hulls and meshes are found in.
@@ -217,70 +226,70 @@ def shape_from_record(kind: int, record: Floats, dimension: int, geometries: Geo
     Circle(radius=2.0, offset=[0.0, 5.0])
     """
     numbers = np.asarray(record, dtype=np.float64)
-    return _MAKERS[ShapeKind(kind)](numbers, dimension, geometries)
+    return _MAKERS[ShapeKind(kind)](numbers, dim, geometries)
 
 
-def _point(numbers: Floats, dimension: int, _: Geometries) -> Shape:
+def _point(numbers: Floats, dim: int, _: Geometries) -> Shape:
     return Point(offset=_unless_zero(numbers))
 
 
-def _ball(numbers: Floats, dimension: int, _: Geometries) -> Shape:
-    kind = Circle if dimension == 2 else Sphere
-    return kind(numbers[dimension], offset=_unless_zero(numbers[:dimension]))
+def _ball(numbers: Floats, dim: int, _: Geometries) -> Shape:
+    kind = Circle if dim == 2 else Sphere
+    return kind(numbers[dim], offset=_unless_zero(numbers[:dim]))
 
 
-def _segment(numbers: Floats, dimension: int, _: Geometries) -> Shape:
-    return Segment(numbers[:dimension], numbers[dimension:])
+def _segment(numbers: Floats, dim: int, _: Geometries) -> Shape:
+    return Segment(numbers[:dim], numbers[dim:])
 
 
-def _capsule(numbers: Floats, dimension: int, _: Geometries) -> Shape:
-    return Capsule(numbers[:dimension], numbers[dimension:-1], numbers[-1])
+def _capsule(numbers: Floats, dim: int, _: Geometries) -> Shape:
+    return Capsule(numbers[:dim], numbers[dim:-1], numbers[-1])
 
 
-def _box(numbers: Floats, dimension: int, _: Geometries) -> Shape:
-    return AABB(2 * numbers[dimension:], offset=_unless_zero(numbers[:dimension]))
+def _box(numbers: Floats, dim: int, _: Geometries) -> Shape:
+    return AABB(2 * numbers[dim:], offset=_unless_zero(numbers[:dim]))
 
 
-def _oriented_box(numbers: Floats, dimension: int, _: Geometries) -> Shape:
-    rotates: Any = Rectangle if dimension == 2 else Box
-    sizes = 2 * numbers[dimension : 2 * dimension]
-    rotation = _rotation(numbers[2 * dimension :], dimension)
-    shape: Shape = rotates(*sizes, offset=_unless_zero(numbers[:dimension]), rotation=rotation)
+def _oriented_box(numbers: Floats, dim: int, _: Geometries) -> Shape:
+    rotates: Any = Rectangle if dim == 2 else Box
+    sizes = 2 * numbers[dim : 2 * dim]
+    rotation = _rotation(numbers[2 * dim :], dim)
+    shape: Shape = rotates(*sizes, offset=_unless_zero(numbers[:dim]), rotation=rotation)
     return shape
 
 
-def _triangle(numbers: Floats, dimension: int, _: Geometries) -> Shape:
-    return Triangle(numbers.reshape(3, dimension))
+def _triangle(numbers: Floats, dim: int, _: Geometries) -> Shape:
+    return Triangle(numbers.reshape(3, dim))
 
 
-def _polygon(numbers: Floats, dimension: int, _: Geometries) -> Shape:
-    return ConvexPolygon(numbers.reshape(-1, dimension))
+def _polygon(numbers: Floats, dim: int, _: Geometries) -> Shape:
+    return ConvexPolygon(numbers.reshape(-1, dim))
 
 
-def _compound(numbers: Floats, dimension: int, geometries: Geometries) -> Shape:
+def _compound(numbers: Floats, dim: int, geometries: Geometries) -> Shape:
     parts = []
     at = 0
     while at < len(numbers):
         length = int(numbers[at + 1])
-        parts.append(shape_from_record(int(numbers[at]), numbers[at + 2 : at + 2 + length], dimension, geometries))
+        parts.append(shape_from_record(int(numbers[at]), numbers[at + 2 : at + 2 + length], dim, geometries))
         at += 2 + length
     return Compound(parts)
 
 
-def _geometry(numbers: Floats, dimension: int, geometries: Geometries) -> Shape:
-    return geometries[int(numbers[0])].placed(_unless_zero(numbers[1:4]), _rotation(numbers[4:13], dimension))
+def _geometry(numbers: Floats, dim: int, geometries: Geometries) -> Shape:
+    return geometries[int(numbers[0])].placed(_unless_zero(numbers[1:4]), _rotation(numbers[4:13], dim))
 
 
 def _unless_zero(offset: Floats) -> Floats | None:
     return offset if offset.any() else None
 
 
-def _rotation(axes: Floats, dimension: int) -> Any:
+def _rotation(axes: Floats, dim: int) -> Any:
     """Give the rotation that turned the coordinate axes into these; None if they are the same."""
-    turn = axes.reshape(dimension, dimension).T
-    if np.array_equal(turn, np.eye(dimension)):
+    turn = axes.reshape(dim, dim).T
+    if np.array_equal(turn, np.eye(dim)):
         return None
-    return np.arctan2(turn[1, 0], turn[0, 0]) if dimension == 2 else quaternions_of(turn[np.newaxis])[0]
+    return np.arctan2(turn[1, 0], turn[0, 0]) if dim == 2 else quaternions_of(turn[np.newaxis])[0]
 
 
 _MAKERS: dict[ShapeKind, Callable[[Floats, int, Geometries], Shape]] = {

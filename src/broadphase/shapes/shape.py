@@ -30,7 +30,7 @@ class Shape:
 
     Attributes
     ----------
-    dimension : int or None
+    dim : int or None
         2 or 3; None for a point without an offset, which fits anywhere.
     offset : ndarray, shape (d,) or (n, d)
         Where the shape lies relative to its actor.
@@ -55,47 +55,47 @@ class Shape:
     array([0., 5.])
     """
 
-    __slots__ = ("_dimension", "_parameters", "_records", "_single")
+    __slots__ = ("_dim", "_parameters", "_records", "_single")
 
     kind: ClassVar[ShapeKind]
 
-    _dimension: int | None
+    _dim: int | None
     _parameters: dict[str, Floats]  # each of n rows or 1
     _records: Floats  # (n, length): offset and rotation are in them
     _single: bool
 
-    def _keep(self, dimension: int | None, records: Floats, parameters: dict[str, Parameter]) -> None:
+    def _keep(self, dim: int | None, records: Floats, parameters: dict[str, Parameter]) -> None:
         """Set everything, once; records of one row stand for all."""
         count = common_count(parameters.items())
         rows = np.broadcast_to(records, (count, records.shape[1])) + 0.0  # a copy; -0.0 becomes 0.0
         kept = {name: given.rows for name, given in parameters.items()}
-        self._set(dimension, rows, kept, all(given.single for given in parameters.values()))
+        self._set(dim, rows, kept, all(given.single for given in parameters.values()))
 
-    def _set(self, dimension: int | None, records: Floats, parameters: dict[str, Floats], single: bool) -> None:
+    def _set(self, dim: int | None, records: Floats, parameters: dict[str, Floats], single: bool) -> None:
         for array in (records, *parameters.values()):
             array.flags.writeable = False
-        object.__setattr__(self, "_dimension", dimension)
+        object.__setattr__(self, "_dim", dim)
         object.__setattr__(self, "_records", records)
         object.__setattr__(self, "_parameters", parameters)
         object.__setattr__(self, "_single", single)
 
-    def _place(self, dimension: int, records: Floats, own: dict[str, Parameter], offset: Any, rotation: Any) -> None:
+    def _place(self, dim: int, records: Floats, own: dict[str, Parameter], offset: Any, rotation: Any) -> None:
         """Keep records that say where the shape lies before it is turned and moved."""
         parameters = dict(own)
         shift = turn = None
         if offset is not None:
-            parameters["offset"] = as_vectors(offset, "offset", dimension)
+            parameters["offset"] = as_vectors(offset, "offset", dim)
             shift = parameters["offset"].rows
         if rotation is not None:
-            parameters["rotation"] = as_rotations(rotation, dimension)
-            turn = as_matrices(parameters["rotation"].rows, dimension)
+            parameters["rotation"] = as_rotations(rotation, dim)
+            turn = as_matrices(parameters["rotation"].rows, dim)
         common_count(parameters.items())  # before they are put together
-        self._keep(dimension, moved(self.kind, records, dimension, shift, turn), parameters)
+        self._keep(dim, moved(self.kind, records, dim, shift, turn), parameters)
 
     @property
-    def dimension(self) -> int | None:
+    def dim(self) -> int | None:
         """2 or 3; None for a point without an offset."""
-        return self._dimension
+        return self._dim
 
     @property
     def is_single(self) -> bool:
@@ -107,7 +107,7 @@ class Shape:
         """Where the shape lies relative to its actor, shape (d,), or (n, d) for many. Read-only."""
         if "offset" in self._parameters:
             return np.asarray(self._value("offset"))
-        zeros = np.zeros((len(self), self._dimension or 0))
+        zeros = np.zeros((len(self), self._dim or 0))
         return zeros[0] if self._single else zeros
 
     @property
@@ -115,17 +115,17 @@ class Shape:
         """How the shape is turned relative to its actor: radians in the plane, a quaternion in space. Read-only."""
         if "rotation" in self._parameters:
             return self._value("rotation")
-        if self._dimension == 3:
+        if self._dim == 3:
             still = np.tile([1.0, 0.0, 0.0, 0.0], (len(self), 1))
             return still[0] if self._single else still
         return 0.0 if self._single else np.zeros(len(self))
 
-    def records(self, dimension: int) -> Floats:
+    def records(self, dim: int) -> Floats:
         """Give the local records as the core reads them, shape (n, length). Read-only.
 
         Parameters
         ----------
-        dimension : int
+        dim : int
             2 or 3: of the world that they are for.
 
         Raises
@@ -133,15 +133,15 @@ class Shape:
         ValueError
             The shape is not of this dimension.
         """
-        if self._dimension is None:
-            return np.zeros((len(self), dimension))
-        if self._dimension != dimension:
-            raise ValueError(f"a {type(self).__name__} of {self._dimension} dimensions does not fit into {dimension}")
+        if self._dim is None:
+            return np.zeros((len(self), dim))
+        if self._dim != dim:
+            raise ValueError(f"a {type(self).__name__} of {self._dim} dimensions does not fit into {dim}")
         return self._records
 
-    def as_parameter(self, dimension: int) -> Parameter:
+    def as_parameter(self, dim: int) -> Parameter:
         """Give the local records as a parameter of a shape made from this one."""
-        return Parameter(self.records(dimension), self._single)
+        return Parameter(self.records(dim), self._single)
 
     def _value(self, name: str) -> Any:
         rows = self._parameters[name]
@@ -156,7 +156,7 @@ class Shape:
         kept = {
             name: values[rows] if len(values) == len(self) != 1 else values for name, values in self._parameters.items()
         }
-        some._set(self._dimension, records, kept, single)
+        some._set(self._dim, records, kept, single)
         return some
 
     def __len__(self) -> int:
@@ -188,10 +188,10 @@ class Shape:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Shape) or type(self) is not type(other):
             return NotImplemented
-        return self._dimension == other._dimension and np.array_equal(self._records, other._records)
+        return self._dim == other._dim and np.array_equal(self._records, other._records)
 
     def __hash__(self) -> int:
-        return hash((type(self), self._dimension, self._records.tobytes()))
+        return hash((type(self), self._dim, self._records.tobytes()))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._texts())})"
@@ -201,7 +201,7 @@ class Shape:
         return [f"{name}={_text(rows)}" for name, rows in shown]
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._dimension, self._records, self._parameters, self._single
+        return self._dim, self._records, self._parameters, self._single
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._set(*state)

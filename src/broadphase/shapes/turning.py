@@ -18,7 +18,7 @@ __all__ = ["as_matrices", "as_rotations", "quaternions_of", "turned"]
 _ANY = float(np.finfo(np.float64).max)  # rotations of any size turn
 
 
-def as_rotations(values: Any, dimension: int, name: str = "rotation") -> Parameter:
+def as_rotations(values: Any, dim: int, name: str = "rotation") -> Parameter:
     """Check rotations.
 
     Parameters
@@ -26,7 +26,7 @@ def as_rotations(values: Any, dimension: int, name: str = "rotation") -> Paramet
     values : array_like
         In the plane angles, one or (n,), in radians, counterclockwise; in space quaternions (w, x, y, z), (4,) or
         (n, 4), of any length but 0.
-    dimension : int
+    dim : int
         2 or 3.
     name : str
         What error messages call them.
@@ -41,26 +41,26 @@ def as_rotations(values: Any, dimension: int, name: str = "rotation") -> Paramet
     ValueError, TypeError
         Wrong shape or dtype; not finite, or a quaternion of length 0: names the row.
     """
-    if dimension == 2:
+    if dim == 2:
         return as_rows(values, name, (), "one angle or (n,) angles, in radians", _ANY)
     given = as_rows(values, name, (4,), "a quaternion (w, x, y, z) or (n, 4) of them", _ANY)
     require_rows(given.rows.any(axis=1), name, given, "is a quaternion of length 0")
     return given
 
 
-def as_matrices(rotations: Floats, dimension: int) -> Floats:
+def as_matrices(rotations: Floats, dim: int) -> Floats:
     """Make matrices of checked rotations.
 
     Parameters
     ----------
     rotations : ndarray, shape (n,) or (n, 4), float64
         Angles or quaternions.
-    dimension : int
+    dim : int
         2 or 3.
 
     Returns
     -------
-    ndarray, shape (n, dimension, dimension), float64
+    ndarray, shape (n, dim, dim), float64
         They turn column vectors.
 
     Examples
@@ -70,7 +70,7 @@ def as_matrices(rotations: Floats, dimension: int) -> Floats:
             [ 0., -1.,  0.],
             [ 0.,  0.,  1.]]])
     """
-    if dimension == 2:
+    if dim == 2:
         cosine, sine = np.cos(rotations), np.sin(rotations)
         return np.stack([cosine, -sine, sine, cosine], axis=-1).reshape(-1, 2, 2)
     exponents = np.frexp(np.abs(rotations).max(axis=1, initial=0.0))[1][:, np.newaxis]

@@ -133,7 +133,7 @@ def where_touching(shapes: Shapes, pairs: Rows, bounds: Floats | None) -> tuple[
     touch = overlap_mask(shapes, shapes, first, second, offsets)
     found, offsets = found[touch], offsets[touch]
     keys, first_of = np.unique(keys_of(found), return_index=True)
-    every = np.zeros((len(pairs), shapes.dimension))
+    every = np.zeros((len(pairs), shapes.dim))
     places = there[np.searchsorted(wanted, keys)]
     every[places] = offsets[first_of]
     here[places] = True

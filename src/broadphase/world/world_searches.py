@@ -80,8 +80,8 @@ class WorldSearches(WorldState):
 
     def _placed(self, shape: Shape, positions: ArrayLike, rotations: ArrayLike | None) -> Shapes:
         placed = Shapes(shape, positions, rotations)
-        if placed.dimension != self.dimension:
-            raise ValueError(f"what is asked about has {placed.dimension} dimensions, and the world {self.dimension}")
+        if placed.dim != self.dimension:
+            raise ValueError(f"what is asked about has {placed.dim} dimensions, and the world {self.dimension}")
         return placed
 
     def _cut(self, corners: Floats) -> Floats:

@@ -1,0 +1,547 @@
+"""The simple shapes: points, segments, balls, capsules, boxes, triangles, convex polygons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.shapes.kinds import ShapeKind
+from broadphase.shapes.parameters import Parameter, as_rows, as_sizes, as_vectors, require_rows, side_by_side
+from broadphase.shapes.shape import Shape
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = [
+    "AABB",
+    "Box",
+    "Capsule",
+    "Circle",
+    "ConvexPolygon",
+    "Point",
+    "Rectangle",
+    "Segment",
+    "Sphere",
+    "Triangle",
+]
+
+# Corners that were computed, such as those of a turned polygon, may bend inwards by so little.
+_BEND = 1e-9  # radians
+_ROUNDING = 16 * float(np.finfo(np.float64).eps)  # of the coordinates
+
+
+class Point(Shape):
+    """A point, in the plane or in space.
+
+    Parameters
+    ----------
+    offset : array_like, shape (d,) or (n, d), optional
+        Where it lies relative to its actor: in its middle if left out. Turns with the actor.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite: names the row.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.Point(), bp.Point(offset=(0, 2))
+    (Point(), Point(offset=[0.0, 2.0]))
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.POINT
+
+    def __init__(self, *, offset: ArrayLike | None = None) -> None:
+        if offset is None:
+            self._keep(None, np.zeros((1, 0)), {})
+        else:
+            given = as_vectors(offset, "offset")
+            self._keep(given.rows.shape[1], given.rows, {"offset": given})
+
+
+class Circle(Shape):
+    """A disc: all within a radius of a place in the plane.
+
+    Parameters
+    ----------
+    radius : array_like, one number or (n,)
+        At least 0.
+    offset : array_like, shape (2,) or (n, 2), optional
+        Where its centre lies relative to its actor. Turns with the actor.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite, a negative radius: names the row.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.Circle(0.5)
+    Circle(radius=0.5)
+    >>> bp.Circle([1, 2, 3]).radius
+    array([1., 2., 3.])
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.BALL
+
+    def __init__(self, radius: ArrayLike, *, offset: ArrayLike | None = None) -> None:
+        _keep_ball(self, 2, radius, offset)
+
+    @property
+    def radius(self) -> Any:
+        """The radius, or the radii of many, shape (n,)."""
+        return self._value("radius")
+
+
+class Sphere(Shape):
+    """A ball: all within a radius of a place in space.
+
+    Parameters
+    ----------
+    radius : array_like, one number or (n,)
+        At least 0.
+    offset : array_like, shape (3,) or (n, 3), optional
+        Where its centre lies relative to its actor. Turns with the actor.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite, a negative radius: names the row.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.Sphere(2, offset=(0, 0, 1))
+    Sphere(radius=2.0, offset=[0.0, 0.0, 1.0])
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.BALL
+
+    def __init__(self, radius: ArrayLike, *, offset: ArrayLike | None = None) -> None:
+        _keep_ball(self, 3, radius, offset)
+
+    @property
+    def radius(self) -> Any:
+        """The radius, or the radii of many, shape (n,)."""
+        return self._value("radius")
+
+
+class Segment(Shape):
+    """A straight line from one place to another, in the plane or in space.
+
+    Parameters
+    ----------
+    start, end : array_like, shape (d,) or (n, d)
+        Relative to the actor. They may be one place.
+    offset : array_like, shape (d,) or (n, d), optional
+        Moves it relative to its actor.
+    rotation : array_like, optional
+        Turns it about the origin of `start` and `end`, before it is moved: radians, one or (n,), in the plane;
+        quaternions (w, x, y, z), (4,) or (n, 4), in space.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite, a quaternion of length 0: names the row.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.Segment((-1, 0), (1, 0))
+    Segment(start=[-1.0, 0.0], end=[1.0, 0.0])
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.SEGMENT
+
+    def __init__(
+        self, start: ArrayLike, end: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
+    ) -> None:
+        ends = _ends(start, end)
+        self._place(ends["start"].rows.shape[1], side_by_side(ends), ends, offset, rotation)
+
+    @property
+    def start(self) -> Floats:
+        """Where it begins, shape (d,), or (n, d) for many."""
+        return np.asarray(self._value("start"))
+
+    @property
+    def end(self) -> Floats:
+        """Where it ends, shape (d,), or (n, d) for many."""
+        return np.asarray(self._value("end"))
+
+
+class Capsule(Shape):
+    """All within a radius of a segment, in the plane or in space.
+
+    Parameters
+    ----------
+    start, end : array_like, shape (d,) or (n, d)
+        The middles of its round ends, relative to the actor. They may be one place.
+    radius : array_like, one number or (n,)
+        At least 0.
+    offset, rotation : array_like, optional
+        Where it lies and how it is turned relative to its actor, as in `Segment`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite, a negative radius: names the row.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.Capsule((0, 0, 0), (0, 0, 1.2), 0.3)
+    Capsule(start=[0.0, 0.0, 0.0], end=[0.0, 0.0, 1.2], radius=0.3)
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.CAPSULE
+
+    def __init__(
+        self,
+        start: ArrayLike,
+        end: ArrayLike,
+        radius: ArrayLike,
+        *,
+        offset: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+    ) -> None:
+        own = {**_ends(start, end), "radius": as_sizes(radius, "radius")}
+        self._place(own["start"].rows.shape[1], side_by_side(own), own, offset, rotation)
+
+    @property
+    def start(self) -> Floats:
+        """The middle of one end, shape (d,), or (n, d) for many."""
+        return np.asarray(self._value("start"))
+
+    @property
+    def end(self) -> Floats:
+        """The middle of the other end, shape (d,), or (n, d) for many."""
+        return np.asarray(self._value("end"))
+
+    @property
+    def radius(self) -> Any:
+        """The radius, or the radii of many, shape (n,)."""
+        return self._value("radius")
+
+
+class AABB(Shape):
+    """An axis-aligned box, in the plane or in space: it never rotates, whatever its actor does.
+
+    Parameters
+    ----------
+    size : array_like, shape (d,) or (n, d)
+        Full sizes along the axes; at least 0. Two of them make a rectangle, three a box.
+    offset : array_like, shape (d,) or (n, d), optional
+        Position of its center relative to its actor. It rotates with the actor; the box itself does not.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite, a negative size: names the row.
+
+    See Also
+    --------
+    Rectangle, Box : Those that rotate; as fast and as exact as long as they are not rotated.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.AABB((4, 2))
+    AABB(size=[4.0, 2.0])
+    >>> square = bp.AABB((2, 2)), bp.Rectangle(2, 2)
+    >>> [bp.Shapes(shape, [0, 0], rotations=np.pi / 4).boxes[0, 1].round(2).tolist() for shape in square]
+    [[1.0, 1.0], [1.41, 1.41]]
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.BOX
+
+    def __init__(self, size: ArrayLike, *, offset: ArrayLike | None = None) -> None:
+        given = as_vectors(size, "size")
+        _require_sizes(given)
+        half = given.rows / 2
+        self._place(half.shape[1], np.concatenate([np.zeros_like(half), half], axis=1), {"size": given}, offset, None)
+
+    @property
+    def size(self) -> Floats:
+        """Full sizes along the axes, shape (d,), or (n, d) for many."""
+        return np.asarray(self._value("size"))
+
+
+class Rectangle(Shape):
+    """A rectangle that rotates with its actor, in the plane.
+
+    Parameters
+    ----------
+    width, height : array_like, one number or (n,)
+        Full sizes along x and y while it is not rotated; at least 0.
+    offset : array_like, shape (2,) or (n, 2), optional
+        Position of its center relative to its actor. Rotates with the actor.
+    rotation : array_like, one number or (n,), optional
+        Its rotation relative to its actor; radians, counterclockwise.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite, a negative size: names the row.
+
+    See Also
+    --------
+    AABB : One that never rotates.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.Rectangle(10, 5)
+    Rectangle(width=10.0, height=5.0)
+    >>> bp.Rectangle(4, 2, rotation=0.5)
+    Rectangle(width=4.0, height=2.0, rotation=0.5)
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.ORIENTED_BOX
+
+    def __init__(
+        self,
+        width: ArrayLike,
+        height: ArrayLike,
+        *,
+        offset: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+    ) -> None:
+        own = {"width": as_sizes(width, "width"), "height": as_sizes(height, "height")}
+        self._place(2, _oriented_records(own), own, offset, rotation)
+
+    @property
+    def width(self) -> Any:
+        """Size along x, or those of many, shape (n,)."""
+        return self._value("width")
+
+    @property
+    def height(self) -> Any:
+        """Size along y, or those of many, shape (n,)."""
+        return self._value("height")
+
+
+class Box(Shape):
+    """A box that rotates with its actor, in space.
+
+    Parameters
+    ----------
+    x, y, z : array_like, one number or (n,)
+        Full sizes along the axes while it is not rotated; at least 0.
+    offset : array_like, shape (3,) or (n, 3), optional
+        Position of its center relative to its actor. Rotates with the actor.
+    rotation : array_like, shape (4,) or (n, 4), optional
+        Its rotation relative to its actor: a quaternion (w, x, y, z) of any length but 0.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite, a negative size, a zero quaternion: names the row.
+
+    See Also
+    --------
+    AABB : One that never rotates.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.Box(1, 2, [3, 4])[1]
+    Box(x=1.0, y=2.0, z=4.0)
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.ORIENTED_BOX
+
+    def __init__(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        z: ArrayLike,
+        *,
+        offset: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+    ) -> None:
+        own = {name: as_sizes(size, name) for name, size in (("x", x), ("y", y), ("z", z))}
+        self._place(3, _oriented_records(own), own, offset, rotation)
+
+    @property
+    def x(self) -> Any:
+        """Size along x, or those of many, shape (n,)."""
+        return self._value("x")
+
+    @property
+    def y(self) -> Any:
+        """Size along y, or those of many, shape (n,)."""
+        return self._value("y")
+
+    @property
+    def z(self) -> Any:
+        """Size along z, or those of many, shape (n,)."""
+        return self._value("z")
+
+
+class Triangle(Shape):
+    """A triangle with its inside, in the plane or in space.
+
+    Parameters
+    ----------
+    corners : array_like, shape (3, d) or (n, 3, d)
+        Relative to the actor, in any order; they may lie on one line.
+    offset : array_like, shape (d,) or (n, d), optional
+        Moves it relative to its actor.
+    rotation : array_like, optional
+        Turns it about the origin of `corners`, before it is moved: radians, one or (n,), in the plane; quaternions
+        (w, x, y, z), (4,) or (n, 4), in space.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite: names the row.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.Triangle([[0, 0], [2, 0], [0, 1]])
+    Triangle(corners=[[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.TRIANGLE
+
+    def __init__(
+        self, corners: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
+    ) -> None:
+        given = as_rows(corners, "corners", (3, None), "(3, d) or (n, 3, d)")
+        dim = given.rows.shape[2]
+        if dim not in (2, 3):
+            raise ValueError(f"corners must have 2 or 3 numbers each, not {dim}")
+        self._place(dim, given.rows.reshape(len(given.rows), 3 * dim), {"corners": given}, offset, rotation)
+
+    @property
+    def corners(self) -> Floats:
+        """The corners, shape (3, d), or (n, 3, d) for many."""
+        return np.asarray(self._value("corners"))
+
+
+class ConvexPolygon(Shape):
+    """A convex polygon with its inside, in the plane.
+
+    Parameters
+    ----------
+    corners : array_like, shape (k, 2) or (n, k, 2)
+        Three or more, one after the other around it, in either direction; relative to the actor. Corners on a straight
+        edge, and corners that coincide, are allowed. Polygons with different numbers of corners go into a list.
+    offset : array_like, shape (2,) or (n, 2), optional
+        Moves it relative to its actor.
+    rotation : array_like, one number or (n,), optional
+        Turns it about the origin of `corners`, before it is moved; radians.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite, a polygon that is not convex or crosses itself: names the
+        row.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.ConvexPolygon([[0, 0], [2, 0], [2, 1], [0, 1]]).corners.shape
+    (4, 2)
+    >>> bp.ConvexPolygon([[0, 0], [2, 0], [0.1, 0.1], [0, 2]])
+    Traceback (most recent call last):
+        ...
+    ValueError: the polygon bends inwards at corner 2
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.POLYGON
+
+    def __init__(
+        self, corners: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
+    ) -> None:
+        given = as_rows(corners, "corners", (None, 2), "(k, 2) or (n, k, 2)")
+        if given.rows.shape[1] < 3:
+            raise ValueError(f"corners must be three or more, not {given.rows.shape[1]}")
+        records = _counter_clockwise(given).reshape(len(given.rows), 2 * given.rows.shape[1])
+        self._place(2, records, {"corners": given}, offset, rotation)
+
+    @property
+    def corners(self) -> Floats:
+        """The corners as given, shape (k, 2), or (n, k, 2) for many."""
+        return np.asarray(self._value("corners"))
+
+
+def _keep_ball(shape: Circle | Sphere, dim: int, radius: Any, offset: Any) -> None:
+    own = {"radius": as_sizes(radius, "radius")}
+    records = np.zeros((len(own["radius"].rows), dim + 1))
+    records[:, dim] = own["radius"].rows
+    shape._place(dim, records, own, offset, None)
+
+
+def _ends(start: Any, end: Any) -> dict[str, Parameter]:
+    begin = as_vectors(start, "start")
+    return {"start": begin, "end": as_vectors(end, "end", begin.rows.shape[1])}
+
+
+def _oriented_records(sizes: dict[str, Parameter]) -> Floats:
+    """Make the local records of boxes that rotate: center, half sizes, axes."""
+    half = side_by_side(sizes) / 2
+    count, dim = half.shape
+    axes = np.broadcast_to(np.eye(dim).ravel(), (count, dim**2))
+    return np.concatenate([np.zeros_like(half), half, axes], axis=1)
+
+
+def _require_sizes(given: Parameter) -> None:
+    negative = given.rows < 0
+    if negative.any():
+        row = int(negative.any(axis=1).argmax())
+        fault = f"has {given.rows[row][negative[row]][0]}, which is negative"
+        require_rows(~negative.any(axis=1), "size", given, fault)
+
+
+def _counter_clockwise(given: Parameter) -> Floats:
+    """Check that polygons are convex, and bring each into counter-clockwise order."""
+    corners = given.rows
+    if not len(corners):
+        return corners
+    name = "the polygon" if given.single else "corners"
+    size = np.abs(corners).max(axis=(1, 2))
+    exponents = -np.frexp(size)[1]
+    scaled = np.ldexp(corners, exponents[:, np.newaxis, np.newaxis])  # so that no product is out of range
+    before, after = _edges(scaled)
+    cross = before[..., 0] * after[..., 1] - before[..., 1] * after[..., 0]
+    lengths = np.hypot(*np.moveaxis(before, -1, 0)), np.hypot(*np.moveaxis(after, -1, 0))
+    tolerated = _BEND * lengths[0] * lengths[1] + _ROUNDING * (lengths[0] + lengths[1])
+    spokes = scaled - scaled[:, :1]
+    area = (spokes[:, 1:-1, 0] * spokes[:, 2:, 1] - spokes[:, 1:-1, 1] * spokes[:, 2:, 0]).sum(axis=1)
+    cross = np.where(area < 0, -1.0, 1.0)[:, np.newaxis] * cross
+    inwards = cross < -tolerated
+    if inwards.any():
+        corner = int(inwards[int(inwards.any(axis=1).argmax())].argmax())
+        require_rows(~inwards.any(axis=1), name, given, f"bends inwards at corner {corner}")
+    bends = np.arctan2(np.where(cross <= tolerated, 0.0, cross), (before * after).sum(axis=2))
+    require_rows(bends.sum(axis=1) < 3 * np.pi, name, given, "goes around more than once")
+    return np.where((area < 0)[:, np.newaxis, np.newaxis], corners[:, ::-1], corners)
+
+
+def _edges(corners: Floats) -> tuple[Floats, Floats]:
+    """Give the edges before and after each corner; an edge of no length stands for the one before it."""
+    count = corners.shape[1]
+    edges = np.roll(corners, -1, axis=1) - corners
+    long = np.where(edges.any(axis=2), np.arange(count), -1)
+    last = np.maximum.accumulate(long, axis=1)
+    last = np.where(last < 0, long.max(axis=1, keepdims=True), last)
+    after = np.take_along_axis(edges, np.maximum(last, 0)[..., np.newaxis], axis=1)
+    return np.roll(after, 1, axis=1), after
