@@ -1,4 +1,4 @@
-# Everything there is to do here. Each target makes what it needs in .venv; `make` alone lists them.
+# All tasks of the repository. Each target installs what it needs in .venv; `make` alone lists them.
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -9,7 +9,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# One stamp for each thing that is installed; newer than all it was made from.
+# One stamp for each part that is installed, newer than its sources.
 DONE := $(VENV)/done
 
 CORE := $(shell find core -name '*.?pp' -not -path 'core/tests/*' -o -name CMakeLists.txt) CMakeLists.txt
@@ -24,11 +24,11 @@ help: ## list the targets
 	while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 .PHONY: run
-run: $(DONE)/package $(DONE)/cli ## find the pairs of real and of moving boxes, with a table of what it took
+run: $(DONE)/package ## find the pairs of real and of moving boxes, and print a table of the times
 	$(BIN)/python -m benchmarks.tour
 
 .PHONY: demo
-demo: $(DONE)/package $(DONE)/demo ## watch collisions being found, in the browser (ARGS= goes to broadphase demo)
+demo: $(DONE)/package $(DONE)/demo ## show the live demo in the browser (ARGS= goes to broadphase demo)
 	$(BIN)/python -m broadphase.cli demo $(ARGS)
 
 .PHONY: test
@@ -36,11 +36,11 @@ test: $(DONE)/package $(DONE)/test ## the tests of the package, its docstrings a
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 .PHONY: soak
-soak: $(DONE)/package $(DONE)/test ## the same with full numbers: minutes to hours
+soak: $(DONE)/package $(DONE)/test ## the long tests: minutes to hours
 	$(BIN)/python -m pytest -o addopts='-ra --strict-config --strict-markers' $(or $(ARGS),tests/soak)
 
 .PHONY: docs
-docs: $(DONE)/package $(DONE)/test ## run the code of README and docs, and follow their links
+docs: $(DONE)/package $(DONE)/test ## run the code of README and docs, and check their links
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_readme.py
 
 .PHONY: bench
@@ -55,7 +55,7 @@ targets: $(DONE)/package $(DONE)/bench ## measure every speed target, and how fa
 	$(BIN)/python -m benchmarks.auto_regret
 
 .PHONY: pictures
-pictures: $(DONE)/package $(DONE)/test ## pictures of README and docs, and tables from the figures of the last make bench
+pictures: $(DONE)/package $(DONE)/test ## draw the pictures of README and docs, and fill their tables with the figures of the last make bench
 	$(BIN)/python -m benchmarks.readme_table
 	PYTHONPATH=. $(BIN)/python docs/images/draw_overview.py
 	$(BIN)/python docs/images/draw_cells.py
@@ -64,8 +64,8 @@ pictures: $(DONE)/package $(DONE)/test ## pictures of README and docs, and table
 	$(BIN)/python docs/images/draw_demo.py
 
 .PHONY: check
-check: lint types layers core-check ## everything that judges the code: ruff, mypy, import-linter, clang-format, sanitizers
-	@echo 'make check: all is well'
+check: lint types layers core-check ## ruff, mypy, import-linter, clang-format, and the core's tests under sanitizers
+	@echo 'make check: passed'
 
 .PHONY: lint
 lint: $(DONE)/check ## ruff and clang-format
@@ -78,7 +78,7 @@ types: $(DONE)/check $(DONE)/test ## mypy, strict
 	$(BIN)/mypy
 
 .PHONY: layers
-layers: $(DONE)/check ## who may import whom
+layers: $(DONE)/check ## import-linter: which package may import which
 	PYTHONPATH=src $(BIN)/lint-imports --no-logo
 
 .PHONY: core-check
@@ -89,17 +89,17 @@ core-check: $(DONE)/build ## the tests of the C++ core, under the address and un
 	$(BIN)/ctest --test-dir $(CORE_SANITIZED)/core/tests --parallel 2 --output-on-failure --no-tests=error
 
 .PHONY: format
-format: $(DONE)/check ## rewrite the sources in the house style
+format: $(DONE)/check ## format the sources
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $(CORE_FILES)
 
 .PHONY: stub
-stub: $(DONE)/package ## take over the type stub of the core, written by the build
+stub: $(DONE)/package ## copy the type stub of the core from the build
 	cp $$(cd build && $(CURDIR)/$(BIN)/python -c 'import broadphase; print(broadphase.__path__[0])')/_core.pyi src/broadphase/
 
 .PHONY: clean
-clean: ## remove what was built here, and .venv
+clean: ## remove all build output, and .venv
 	rm -rf $(VENV) build dist wheelhouse .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -120,11 +120,7 @@ $(DONE)/package: $(DONE)/build $(CORE) $(PACKAGE) README.md LICENSE
 	$(PIP) --no-build-isolation .
 	touch $@
 
-# The package is there already, so these bring what the extras name and leave it as it is.
-$(DONE)/cli: pyproject.toml | $(DONE)/package
-	$(PIP) 'broadphase[cli]'
-	touch $@
-
+# The package is installed already, so these install only the extras.
 $(DONE)/demo: pyproject.toml | $(DONE)/package
 	$(PIP) 'broadphase[demo]'
 	touch $@

@@ -62,7 +62,7 @@ def measure(scene: str, n: int, budget: float) -> Row | None:
 
 
 def main() -> int:
-    """Measure, print the worst first, and write JSON when asked to; the exit code is 1 when a regret is too large."""
+    """Measure, print the worst first, and write JSON if requested; the exit code is 1 when a regret is too large."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a fifth of the runs")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON")

@@ -54,7 +54,7 @@ def load(module: str, distribution: str = "") -> Any:
 
 
 def processor_name() -> str:
-    """Give the processor's name as the system knows it."""
+    """Return the processor's name as the system knows it."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text().splitlines():
@@ -64,7 +64,7 @@ def processor_name() -> str:
 
 
 def describe_machine() -> dict[str, str]:
-    """Give processor, cores, instruction set in use, system, and versions of Python, NumPy and broadphase."""
+    """Return processor, cores, instruction set in use, system, and versions of Python, NumPy and broadphase."""
     return {
         "processor": processor_name(),
         "cores": str(os.cpu_count() or 1),
@@ -88,7 +88,7 @@ def progress_bar(wanted: bool | None = None) -> Iterator[Callable[[float, str], 
     Parameters
     ----------
     wanted : bool, optional
-        Unset: if the error stream is a terminal.
+        Default: if the error stream is a terminal.
 
     Yields
     ------
@@ -116,8 +116,8 @@ def progress_bar(wanted: bool | None = None) -> Iterator[Callable[[float, str], 
         yield advance
 
 
-# Seconds; a quicker call is repeated this long. Some processors need half a millisecond to wake the widest vector units
-# after a pause, which would otherwise fall on every short call that follows somebody else's long one.
+# Seconds; a faster call is repeated for this long. Some processors need half a millisecond to wake the widest vector
+# units after a pause, which would otherwise slow down every short call after a long one.
 SHORTEST_SAMPLE = 0.005
 
 
@@ -131,7 +131,7 @@ class Timing:
 
 
 def argsort_call(n: int) -> Callable[[], Any]:
-    """Give the yardstick: a call that sorts `n` random float32 by ``np.argsort``."""
+    """Return the reference: a call that sorts `n` random float32 by ``np.argsort``."""
     values = np.random.default_rng(0).random(n, dtype=np.float32)
     return lambda: np.argsort(values)
 
@@ -140,7 +140,7 @@ def argsort_call(n: int) -> Callable[[], Any]:
 def one_core(active: bool = True) -> Iterator[None]:
     """Keep this thread, and those that it starts, on one core inside a `with` block, where the system can.
 
-    Some libraries start threads unasked; a comparison of one thread with one thread needs this.
+    Some libraries start threads by themselves; a comparison with one thread needs this.
     """
     if not active or not hasattr(os, "sched_setaffinity"):
         yield
@@ -154,7 +154,7 @@ def one_core(active: bool = True) -> Iterator[None]:
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Run a call once, with the garbage collector quiet, and give its seconds and its result."""
+    """Run a call once, with the garbage collector quiet, and return its seconds and its result."""
     gc.collect()
     gc.disable()
     try:
@@ -166,7 +166,7 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def sample(call: Callable[[], Any], repeats: int) -> float:
-    """Run a call some times and give the seconds of one run."""
+    """Run a call some times and return the seconds of one run."""
     start = time.perf_counter()
     for _ in range(repeats):
         call()
@@ -188,7 +188,7 @@ def median_times(
     Parameters
     ----------
     calls : mapping of str to callable
-        What to run. Each is run once more at the start, unless `first` tells what that took; it does not count.
+        Functions to time. Each is run once more at the start, unless `first` has its time; it does not count.
     budget : float
         Seconds for all. Every call gets an equal share; one that cannot run `least` times in its share and half as
         much again runs as often as fits, and at least once.
@@ -239,7 +239,7 @@ def median_times(
 
 
 def version_of(distribution: str) -> str | None:
-    """Give the version of what ``pip install`` calls by that name, or None when it is not installed."""
+    """Return the version of a distribution, or None if it is not installed."""
     try:
         return version(distribution)
     except PackageNotFoundError:

@@ -33,7 +33,7 @@ LARGEST_FOR_ORACLE = 5_000  # the oracle tests every pair: a third of a second h
 
 
 class Reference:
-    """The pairs of a scene, worked out when first asked for.
+    """The pairs of a scene, computed on first use.
 
     Up to `LARGEST_FOR_ORACLE` boxes they come from the oracle of `broadphase.testing`; above it from
     `broadphase.pairs` with ``method="grid"``, so that every other method and every exact peer is a second witness.
@@ -44,13 +44,13 @@ class Reference:
         self._keys: dict[bool, NDArray[np.int64]] = {}
 
     def keys(self, touching: bool) -> NDArray[np.int64]:
-        """Give the right pairs as sorted integers, one for each pair."""
+        """Return the right pairs as sorted integers, one for each pair."""
         if touching not in self._keys:
             if len(self.boxes) <= LARGEST_FOR_ORACLE:
                 pairs = oracle.pairs(self.boxes, touching=touching)
             else:
                 pairs = bp.pairs(self.boxes, method="grid", touching=touching)
-            self._keys[touching] = np.unique(sorted_keys(pairs))  # a pair found twice is a fault of whoever found it
+            self._keys[touching] = np.unique(sorted_keys(pairs))  # repeated pairs count as errors of the method
         return self._keys[touching]
 
     def judge(self, answer: Any, *, touching: bool = True) -> str:
@@ -103,7 +103,7 @@ MOST_PER_CALL = 0.25  # seconds that the samples of one contestant may take in o
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """One who takes part: a method of broadphase, or a peer."""
+    """A method of broadphase, or another library."""
 
     name: str
     title: str
@@ -173,14 +173,14 @@ class Comparison:
 
 
 def method_names() -> tuple[str, ...]:
-    """Give every value of ``method=``."""
+    """Return every value of ``method=``."""
     return ("auto", *(row.name for row in bp.METHODS))
 
 
 def contestants(
     methods: Iterable[str] = ("auto",), peers: Iterable[str] | None = None, *, workers: int = 1
 ) -> list[Contestant]:
-    """List who takes part: methods of broadphase by name, then peers by name (None: every one installed)."""
+    """List methods of broadphase by name, then peers by name (None: all installed ones)."""
     known = method_names()
     chosen = []
     for name in methods:
@@ -193,7 +193,7 @@ def contestants(
 
 
 def known_scenes(names: Iterable[str]) -> list[str]:
-    """Give the names as a list when every one is a standard scene; a `ValueError` names the first that is not."""
+    """Return the names as a list when every one is a standard scene; a `ValueError` names the first that is not."""
     chosen = list(names)
     for name in chosen:
         if name not in SCENES:
@@ -204,7 +204,7 @@ def known_scenes(names: Iterable[str]) -> list[str]:
 def compare(
     scenes: Iterable[str] = ("rects", "uniform"),
     sizes: Iterable[int] = (1_000, 10_000, 100_000),
-    people: Sequence[Contestant] | None = None,
+    competing: Sequence[Contestant] | None = None,
     *,
     budget: float = 45.0,
     slowest: float = 6.0,
@@ -224,14 +224,14 @@ def compare(
         Names in `broadphase.testing.SCENES`.
     sizes : iterable of int
         Box counts.
-    people : sequence of Contestant, optional
-        Who takes part, from `contestants`; by default "auto" and every peer that is installed.
+    competing : sequence of Contestant, optional
+        From `contestants`; by default "auto" and every peer that is installed.
     budget : float
-        Seconds for everything, kept roughly.
+        Total seconds, approximately.
     slowest : float
         A contestant that would take more seconds than this for one call is left out of that scene.
     one_thread : bool
-        Keep everybody on one core, where the system can: some libraries start threads unasked.
+        Keep all on one core, if the system can: some libraries start threads by themselves.
     dtype : float32 or float64
         Type of the boxes.
     seed : int
@@ -251,20 +251,20 @@ def compare(
     """
     names = known_scenes(scenes)
     rounds = [(scene, n) for n in sorted(set(sizes)) for scene in names]
-    people = contestants() if people is None else people
-    versions = {one.peer.distribution: installed_version(one.peer) or "" for one in people if one.peer}
+    competing = contestants() if competing is None else competing
+    versions = {one.peer.distribution: installed_version(one.peer) or "" for one in competing if one.peer}
     absent = [row.title for row in PEERS if not installed_version(row)]
     report = Comparison(describe_machine(), versions, not_installed=absent)
     deadline, foreseen = time.monotonic() + budget, Foresight()
     with one_core(one_thread):
-        for one in people:
+        for one in competing:
             wake(one)
         for number, (scene, n) in enumerate(rounds):
             say = partial(progress, number / len(rounds)) if progress else lambda _: None
             remaining = max(0.0, deadline - time.monotonic()) / (len(rounds) - number)
             boxes = make_scene(scene, n, seed=seed, dtype=dtype)
             contest = Contest(scene, boxes, partial(make_scene, scene, seed=seed, dtype=dtype), foreseen, say)
-            report.outcomes += contest.run(people, remaining, slowest)
+            report.outcomes += contest.run(competing, remaining, slowest)
             report.argsort_milliseconds[n] = contest.argsort_milliseconds
     if progress:
         progress(1.0, "done")
@@ -280,7 +280,7 @@ def wake(one: Contestant) -> None:
 
 
 class Foresight:
-    """Foretell from smaller runs how long a larger one would take."""
+    """Predict the time of a large run from smaller ones."""
 
     def __init__(self) -> None:
         self.seen: dict[tuple[str, str], dict[int, float]] = {}
@@ -312,11 +312,11 @@ class Contest:
     say: Callable[[str], None]
     argsort_milliseconds: float = 0.0
 
-    def run(self, people: Sequence[Contestant], budget: float, slowest: float) -> list[Outcome]:
-        """Check everybody's answer, then time those that are right."""
+    def run(self, competing: Sequence[Contestant], budget: float, slowest: float) -> list[Outcome]:
+        """Check every answer, then time those that are right."""
         reference, outcomes, right, first = Reference(self.boxes), {}, {}, {}
         start, n = time.monotonic(), len(self.boxes)
-        for one in people:
+        for one in competing:
             self.say(f"{self.scene}, {n:,} boxes: {one.title}")
             reason = self.reason_to_skip(one, slowest)
             if reason:
@@ -343,7 +343,7 @@ class Contest:
             replace_times(outcomes[one.name], timings[one.name].milliseconds, unit, timings[one.name].runs)
             if one.name in timings
             else outcomes[one.name]
-            for one in people
+            for one in competing
         ]
 
     def reason_to_skip(self, one: Contestant, slowest: float) -> str:
@@ -380,7 +380,7 @@ def replace_times(outcome: Outcome, milliseconds: float, unit: float, runs: int)
     )
 
 
-WITHOUT_ANY_SAVING = "brute_force"
+BASELINE = "brute_force"
 MOST_SECONDS = 5.0  # a method that may take longer with so many boxes, by what it took with fewer, is left out
 
 
@@ -391,7 +391,7 @@ class Work:
     Attributes
     ----------
     scene, method, title : str
-        What was done, and by whom.
+        What was done, and with what.
     box_count, dimension : int
         On what.
     tests : int
@@ -447,7 +447,7 @@ def measure_work(
             boxes = make_scene(scene, size, seed=seed, dtype=dtype)
             dimension = boxes.shape[2]
             for row in bp.METHODS:
-                if not row.index_class or row.name == WITHOUT_ANY_SAVING or dimension not in row.dimensions:
+                if not row.index_class or row.name == BASELINE or dimension not in row.dimensions:
                     continue
                 if seconds.get(row.name, 0.0) * (size / before) ** 2 > MOST_SECONDS:
                     continue
@@ -464,7 +464,7 @@ def measure_work(
 
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
-    """Give a comparison as plain dictionaries and lists, ready for `json.dump`."""
+    """Return a comparison as plain dictionaries and lists, ready for `json.dump`."""
     return {
         "machine": comparison.machine,
         "versions": comparison.versions,
@@ -474,19 +474,19 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def from_json(told: dict[str, Any]) -> Comparison:
-    """Give back the comparison that `as_json` was made of."""
+def from_json(values: dict[str, Any]) -> Comparison:
+    """Return the comparison that `as_json` was made of."""
     return Comparison(
-        told["machine"],
-        told["versions"],
-        [Outcome(**outcome) for outcome in told["outcomes"]],
-        {int(n): value for n, value in told["argsort_milliseconds"].items()},
-        told["not_installed"],
+        values["machine"],
+        values["versions"],
+        [Outcome(**outcome) for outcome in values["outcomes"]],
+        {int(n): value for n, value in values["argsort_milliseconds"].items()},
+        values["not_installed"],
     )
 
 
 def comparison_tables(comparison: Comparison) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Give title, columns and rows of one table for each scene: who, time at each size, multiple of T, answer."""
+    """Return title, columns and rows of one table for each scene: name, time at each size, multiple of T, answer."""
     tables = []
     for scene in dict.fromkeys(outcome.scene for outcome in comparison.outcomes):
         here = [outcome for outcome in comparison.outcomes if outcome.scene == scene]
@@ -505,13 +505,13 @@ def comparison_tables(comparison: Comparison) -> list[tuple[str, list[str], list
 
 
 def first_times(outcomes: list[Outcome]) -> dict[int, float]:
-    """Give the time of the first contestant at each size, to which the others are compared."""
+    """Return the time of the first contestant at each size, to which the others are compared."""
     first = outcomes[0].contestant
     return {o.box_count: o.milliseconds for o in outcomes if o.contestant == first and o.milliseconds}
 
 
 def row_of(name: str, title: str, here: list[Outcome], sizes: list[int], best: dict[int, float]) -> list[str]:
-    """Give the cells of one contestant; `in T` and the ratio are those of the largest size."""
+    """Return the cells of one contestant; `in T` and the ratio are those of the largest size."""
     mine = {outcome.box_count: outcome for outcome in here if outcome.contestant == name}
     cells = [duration(mine[n].milliseconds) if n in mine else "" for n in sizes]
     multiple = ratio = ""
@@ -524,7 +524,7 @@ def row_of(name: str, title: str, here: list[Outcome], sizes: list[int], best: d
 
 
 def argsort_row(comparison: Comparison, sizes: list[int]) -> list[str]:
-    """Give the row of the yardstick."""
+    """Return the row of the yardstick."""
     times = [duration(comparison.argsort_milliseconds.get(n)) for n in sizes]
     return ["T: np.argsort of n float32", *times, "1.0", "", ""]
 

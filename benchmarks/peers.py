@@ -1,4 +1,4 @@
-"""The libraries that people use today to find all overlapping pairs: one row each.
+"""The libraries in use today to find all overlapping pairs: one row each.
 
 Every adapter takes `(n, 2, d)` boxes as a NumPy array and gives every overlapping pair as an `(m, 2)` array of row
 numbers, first < second. Making the library's own objects and turning its answer into an array is part of the job and
@@ -61,7 +61,7 @@ def sort_and_sweep(boxes: NDArray[Any]) -> NDArray[Any]:
 
 
 def first_below_second(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
-    """Keep each pair once: an index that is asked for every box names both orders, and each box with itself."""
+    """Keep each pair once: an index that is queried with every box returns both orders, and each box with itself."""
     once = first < second
     return np.stack([first[once], second[once]], axis=1)
 
@@ -84,7 +84,7 @@ def shapely_str_tree(boxes: NDArray[Any]) -> NDArray[Any]:
 
 
 def rtree_bulk(boxes: NDArray[Any]) -> NDArray[Any]:
-    """Load an R-tree from arrays and ask for all boxes in one call."""
+    """Load an R-tree from arrays and query all boxes in one call."""
     index = load("rtree.index", "rtree")
     lower, upper = boxes[:, 0].astype(np.float64), boxes[:, 1].astype(np.float64)
     rows = np.arange(len(boxes))
@@ -104,7 +104,7 @@ def geoindex(boxes: NDArray[Any]) -> NDArray[Any]:
 
 
 def fast_quad_tree(boxes: NDArray[Any]) -> NDArray[Any]:
-    """Fill a quadtree from an array and ask for each rectangle; there is no call for all of them."""
+    """Fill a quadtree from an array and query each rectangle; there is no call for all of them."""
     module = load("fastquadtree")
     flat = np.ascontiguousarray(boxes.reshape(len(boxes), 4))
     low, high = boxes[:, 0].min(axis=0) - 1, boxes[:, 1].max(axis=0) + 1
@@ -116,8 +116,8 @@ def fast_quad_tree(boxes: NDArray[Any]) -> NDArray[Any]:
 
 
 def pr_tree(boxes: NDArray[Any]) -> NDArray[Any]:
-    """Build a priority R-tree from an array and ask for all boxes in one call."""
-    # The public class gives lists of lists; the array answer lives on the class that it wraps, and is twice as fast.
+    """Build a priority R-tree from an array and query all boxes in one call."""
+    # The public class returns lists of lists; the class that it wraps returns arrays, twice as fast.
     tree_class = getattr(load("python_prtree.PRTree", "python-prtree"), f"_PRTree{boxes.shape[2]}D")
     flat, rows = np.ascontiguousarray(boxes.reshape(len(boxes), -1)), np.arange(len(boxes))
     counts, second = tree_class(rows, flat).batch_query_array(flat)
@@ -125,7 +125,7 @@ def pr_tree(boxes: NDArray[Any]) -> NDArray[Any]:
 
 
 def as_pairs(rows: list[Any]) -> NDArray[Any]:
-    """Give a list of pairs, or of alternating first and second rows, as an array with first < second."""
+    """Return a list of pairs, or of alternating first and second rows, as an array with first < second."""
     return np.sort(np.array(rows, np.int64).reshape(-1, 2), axis=1)
 
 
@@ -178,7 +178,7 @@ def fcl(boxes: NDArray[Any]) -> NDArray[Any]:
 
 
 def pymunk(boxes: NDArray[Any]) -> NDArray[Any]:
-    """Space of pymunk with one static shape per rectangle, asked for each."""
+    """Space of pymunk with one static shape per rectangle, queried with each."""
     module = load("pymunk")
     space, everything = module.Space(), module.ShapeFilter()
     bounds = [module.BB(*rectangle) for rectangle in boxes.reshape(len(boxes), 4).tolist()]
@@ -259,12 +259,12 @@ def peer(name: str) -> Peer:
 
 
 def installed_version(which: Peer) -> str | None:
-    """Give the version of a peer's distribution, or None when it is not installed."""
+    """Return the version of a peer's distribution, or None when it is not installed."""
     return version_of(which.distribution)
 
 
 def unsuited(which: Peer, boxes: NDArray[Any]) -> str:
-    """Say why a peer cannot do a scene, or give an empty string when it can.
+    """Return why a peer cannot do a scene, or an empty string.
 
     Parameters
     ----------

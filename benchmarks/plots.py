@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from benchmarks.queries import QueryComparison, QueryOutcome
 
 
-# The colours of Okabe and Ito, told apart by people with any kind of colour vision; black is for broadphase. Markers,
-# dashes and labels at the line ends carry the same information, so that nothing is lost in a black and white print.
+# The colours of Okabe and Ito, distinct for any kind of colour vision; black is broadphase. Markers, dashes and labels
+# at the line ends carry the same information for black and white prints.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
 MARKERS = "sD^v<>pPX*hd"
 DASHES = ("-", (0, (5, 1.5)))
@@ -89,7 +89,7 @@ def draw_scene(panel: Any, comparison: Comparison, scene: str) -> None:
 
 
 def lines_of(comparison: Comparison, scene: str) -> list[Line]:
-    """Give the lines of a scene; a contestant looks the same in every scene."""
+    """Return the lines of a scene; a contestant looks the same in every scene."""
     lines, others = [], 0
     for name, title in dict.fromkeys((outcome.contestant, outcome.title) for outcome in comparison.outcomes):
         ours = title.startswith("broadphase")
@@ -293,7 +293,7 @@ def _bytes(amount: float) -> str:
     return f"{amount:.0f} B"
 
 
-# Told apart by people with any kind of colour vision and in a black and white print: ours are the dark bars.
+# Distinct for any kind of colour vision and in a black and white print: ours are the dark bars.
 OWN_COLOUR, OTHER_COLOUR = "#0072B2", "#F0C27B"
 COLUMNS = 3
 LEAST_BARS = 6  # room for as many, so that bars look alike in all panels
@@ -333,7 +333,7 @@ def plot_queries(comparison: QueryComparison, path: str | Path) -> None:
 
 
 def draw_task(panel: Any, outcomes: list[QueryOutcome]) -> None:
-    """Draw the bars of one kind of question into a Matplotlib panel, the quickest on top, times on a log axis."""
+    """Draw the bars of one kind of query into a Matplotlib panel, the quickest on top, times on a log axis."""
     shown = chosen(outcomes)
     panel.set_title(task_title(outcomes), loc="left", fontsize=10)
     if not shown:
@@ -363,7 +363,7 @@ def draw_task(panel: Any, outcomes: list[QueryOutcome]) -> None:
 
 
 def chosen(outcomes: list[QueryOutcome]) -> list[QueryOutcome]:
-    """Give who is drawn, the quickest first: all peers that were timed, and a few of ours."""
+    """Return what is drawn, the quickest first: all peers that were timed, and a few of ours."""
     timed = sorted((o for o in outcomes if o.milliseconds is not None), key=lambda outcome: outcome.milliseconds or 0.0)
     first = first_own(outcomes)
     own = [outcome for outcome in timed if outcome.ours and outcome is not first][: MOST_OWN - 1]

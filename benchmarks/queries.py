@@ -19,7 +19,7 @@ import numpy as np
 import broadphase as bp
 from benchmarks.measuring import describe_machine, one_core, timed, version_of
 from benchmarks.pairs import sorted_keys
-from benchmarks.query_peers import QUERY_PEERS, QueryPeer, anew, changed, sorted_pair_keys
+from benchmarks.query_peers import QUERY_PEERS, QueryPeer, changed, rebuilding, sorted_pair_keys
 from benchmarks.tables import duration, factor, grouped, show_table
 from broadphase.testing import make_scene
 from broadphase.testing.draws import Draws, root
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 NEAR = 1e-9  # distances in float64 that differ by less, as a part of the distance, are the same
-NEAR_IN_FLOAT32 = 1e-4  # likewise for who works in float32, in a scene of size 1
-FEW = 1e-3  # of the rays may differ for who works in float32: they pass an edge, or two boxes begin together
+NEAR_IN_FLOAT32 = 1e-4  # the same for libraries that work in float32, in a scene of size 1
+FEW = 1e-3  # of the rays may differ in float32: they graze an edge, or enter two boxes at once
 
 
 def judge_sets(setting: Setting, answer: Any, right: Any) -> str:
-    """Compare two sets of pairs (question, row); a superset is no fault, and is counted."""
+    """Compare two sets of pairs (query row, row); extra pairs are counted, but not an error."""
     del setting
     given, wanted = (ordered_keys(*hits) for hits in (answer, right))
     if np.array_equal(given, wanted):
@@ -51,9 +51,9 @@ def judge_sets(setting: Setting, answer: Any, right: Any) -> str:
     return f"{extra:,} of {len(given):,} are extra"
 
 
-def ordered_keys(questions: Any, rows: Any) -> NDArray[np.int64]:
+def ordered_keys(query_rows: Any, rows: Any) -> NDArray[np.int64]:
     """Pack each pair into one integer, and sort them."""
-    keys = (np.asarray(questions, np.int64) << 32) | np.asarray(rows, np.int64)
+    keys = (np.asarray(query_rows, np.int64) << 32) | np.asarray(rows, np.int64)
     keys.sort()
     return keys
 
@@ -77,7 +77,7 @@ def judge_first(setting: Setting, answer: Any, right: Any) -> str:
     other = np.flatnonzero(rows != wanted)
     if not len(other):
         return "exact"
-    origins, directions = (np.asarray(part, np.float64)[other] for part in setting.asked)
+    origins, directions = (np.asarray(part, np.float64)[other] for part in setting.queries)
     entries = entry(setting.boxes, rows[other], origins, directions)
     near = np.isclose(entries, right[1][other], rtol=0.0, atol=NEAR_IN_FLOAT32)
     if len(other) > FEW * len(rows):
@@ -91,7 +91,7 @@ def judge_first(setting: Setting, answer: Any, right: Any) -> str:
 def entry(
     boxes: NDArray[Any], rows: NDArray[Any], origins: NDArray[Any], directions: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Give the distance at which each ray enters its box; infinite for a miss, or row -1."""
+    """Return the distance at which each ray enters its box; infinite for a miss, or row -1."""
     found = boxes[np.maximum(rows, 0)].astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         walls = (found - origins[:, None]) / directions[:, None]
@@ -101,12 +101,12 @@ def entry(
 
 
 def judge_changes(setting: Setting, answer: Any, right: Any) -> str:
-    """Compare the pairs that began, and those that ended."""
+    """Compare the enter and exit pairs."""
     del setting
     faults = []
-    for what, given, wanted in zip(("began", "ended"), answer, right, strict=True):
+    for what, given, wanted in zip(("enter", "exit"), answer, right, strict=True):
         if not np.array_equal(sorted_keys(given), sorted_keys(wanted)):
-            faults.append(f"{len(given):,} {what} where {len(wanted):,} did")
+            faults.append(f"{len(given):,} {what} pairs, not {len(wanted):,}")
     return "wrong: " + ", ".join(faults) if faults else "exact"
 
 
@@ -126,43 +126,43 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Boxes, and what they are asked.
+    """Boxes and queries.
 
     Attributes
     ----------
     boxes : ndarray, shape (n, 2, d), float32
         The first frame of a moving scene. Points are boxes of no size.
-    asked : tuple of ndarray
+    queries : tuple of ndarray
         Depends on the task: boxes; centres and radii; points; origins and directions; planes.
     frames : tuple of Frame
-        Of a moving scene; everything else asks the same in each round.
+        Of a moving scene; all others have the same queries in each round.
     """
 
     boxes: Boxes
-    asked: tuple[NDArray[Any], ...] = ()
+    queries: tuple[NDArray[Any], ...] = ()
     frames: tuple[Frame, ...] = field(default=(), repr=False)
 
     @property
     def count(self) -> int:
-        """Number of questions; of a moving scene, of boxes that move in a frame."""
-        return len(self.frames[0].rows) if self.frames else len(self.asked[0])
+        """Number of queries; for a moving scene, number of boxes that move in a frame."""
+        return len(self.frames[0].rows) if self.frames else len(self.queries[0])
 
     def part(self, share: float) -> Setting:
-        """Give the same boxes, asked fewer questions."""
+        """Return the same boxes with fewer queries."""
         most = max(1, round(share * self.count))
-        return self if share >= 1 else Setting(self.boxes, tuple(array[:most] for array in self.asked))
+        return self if share >= 1 else Setting(self.boxes, tuple(array[:most] for array in self.queries))
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A kind of question.
+    """A kind of query.
 
     Attributes
     ----------
     name : str
         Key on the command line.
     title : str
-        What is done, in one line; ``{n}`` stands for the number of boxes and ``{q}`` for that of the questions.
+        What is done, in one line; ``{n}`` stands for the number of boxes and ``{q}`` for that of the queries.
     needs : frozenset of str
         What an index must be capable of, in the words of `broadphase.METHODS`.
     make : callable
@@ -178,43 +178,43 @@ class Task:
     judge: Callable[[Setting, Any, Any], str]
 
 
-def box_questions(scene: str) -> Callable[[int], Setting]:
+def box_queries(scene: str) -> Callable[[int], Setting]:
     """Ask about as many boxes as there are, from the same scene with another seed."""
     return lambda n: Setting(make_scene(scene, n), (make_scene(scene, n, seed=8),))
 
 
 def cloud(n: int, seed: int) -> NDArray[np.float64]:
-    """Give points spread evenly over the unit cube."""
+    """Return points spread evenly over the unit cube."""
     return Draws(seed).random((n, 3))
 
 
-def ball_questions(n: int) -> Setting:
+def ball_queries(n: int) -> Setting:
     """Ask which points lie in balls of which each holds four, on average."""
     radius = float(root(4.0 / (n * (4.0 / 3.0) * np.pi), 3))
     points = cloud(n, 7)
     return Setting(np.stack([points, points], axis=1), (cloud(n, 8), np.full(n, radius)))
 
 
-def point_questions(n: int) -> Setting:
+def point_queries(n: int) -> Setting:
     """Ask which points are nearest to as many others."""
     points = cloud(n, 7)
     return Setting(np.stack([points, points], axis=1), (cloud(n, 8),))
 
 
-def ray_questions(n: int) -> Setting:
+def ray_queries(n: int) -> Setting:
     """Cast ten rays for each box from around the scene into it, each towards a place of its own."""
     boxes = make_scene("uniform", n).astype(np.float64)
     middles, halves = boxes.mean(axis=1), (boxes[:, 1] - boxes[:, 0]) * EXTENT_OF_RAY_TARGETS / 2
     draws = Draws(9)
     outwards = draws.between(-1.0, 1.0, (10 * n, 3))
     outwards /= np.sqrt((outwards**2).sum(axis=1, keepdims=True))
-    origins = 0.5 + 2.0 * outwards  # float32 throughout, as Embree works in nothing else
+    origins = 0.5 + 2.0 * outwards  # float32 throughout, as Embree has nothing else
     directions = (draws.random((10 * n, 3)) - origins).astype(np.float32)
     boxes = np.stack([middles - halves, middles + halves], axis=1).astype(np.float32)
     return Setting(boxes, (origins.astype(np.float32), directions))
 
 
-def view_questions(n: int) -> Setting:
+def frustum_queries(n: int) -> Setting:
     """Look at the scene by up to a hundred cameras around it, each of which sees a part."""
     draws, planes, count = Draws(10), [], min(100, n // 100 + 1)
     for eye, target in zip(draws.between(-0.5, 1.5, (count, 3)), draws.random((count, 3)), strict=True):
@@ -225,7 +225,7 @@ def view_questions(n: int) -> Setting:
 
 
 def on_lattice(n: int) -> Boxes:
-    """Give the cubes of the scene `uniform` on multiples of `STEP`, so that they move without changing their sizes."""
+    """Return the cubes of the scene `uniform` on multiples of `STEP`, so that their sizes stay exact when they move."""
     boxes = make_scene("uniform", n)
     lower, edge = np.rint(boxes[:, 0] / STEP), np.rint((boxes[0, 1, 0] - boxes[0, 0, 0]) / STEP)
     return (np.stack([lower, lower + edge], axis=1) * STEP).astype(np.float32)
@@ -254,7 +254,7 @@ def all_move(n: int) -> Setting:
 
 
 def steps_for(boxes: Boxes, share: float, draws: Draws) -> Boxes:
-    """Give steps of up to `share` of the size of each box, in multiples of `STEP`."""
+    """Return steps of up to `share` of the size of each box, in multiples of `STEP`."""
     sizes = boxes[:, 1] - boxes[:, 0]
     steps: Boxes = np.rint(draws.between(-share, share, sizes.shape) * sizes / STEP).astype(np.float32) * np.float32(
         STEP
@@ -263,41 +263,41 @@ def steps_for(boxes: Boxes, share: float, draws: Draws) -> Boxes:
 
 
 QUERY, BALLS, NEAREST = (frozenset({word}) for word in ("query", "query_ball", "nearest"))
-RAYS, VIEWS = (frozenset({word}) for word in ("raycast", "convex"))
+RAYS, FRUSTUMS = (frozenset({word}) for word in ("raycast", "convex"))
 CHANGES, MOVES = frozenset({"update", "changes"}), frozenset({"update", "pairs"})
 TASKS: tuple[Task, ...] = (
-    Task("boxes_2d", "{q} rectangles asked of {n}", QUERY, box_questions("rects"), judge_sets),
-    Task("boxes_3d", "{q} cubes asked of {n}", QUERY, box_questions("uniform"), judge_sets),
-    Task("balls", "{q} balls asked of {n} points", BALLS, ball_questions, judge_sets),
-    Task("nearest_1", "nearest of {n} points to {q}", NEAREST, point_questions, judge_nearest),
-    Task("nearest_8", "8 nearest of {n} points to {q}", NEAREST, point_questions, judge_nearest),
-    Task("rays", "{q} rays, first hit among {n} boxes", RAYS, ray_questions, judge_first),
-    Task("views", "{q} views of {n} boxes", VIEWS, view_questions, judge_sets),
+    Task("boxes_2d", "{q} rectangle queries of {n}", QUERY, box_queries("rects"), judge_sets),
+    Task("boxes_3d", "{q} cube queries of {n}", QUERY, box_queries("uniform"), judge_sets),
+    Task("balls", "{q} ball queries of {n} points", BALLS, ball_queries, judge_sets),
+    Task("nearest_1", "nearest of {n} points to {q}", NEAREST, point_queries, judge_nearest),
+    Task("nearest_8", "8 nearest of {n} points to {q}", NEAREST, point_queries, judge_nearest),
+    Task("rays", "{q} rays, first hit among {n} boxes", RAYS, ray_queries, judge_first),
+    Task("frustums", "{q} frustum queries of {n} boxes", FRUSTUMS, frustum_queries, judge_sets),
     Task("few_move", "{q} of {n} boxes move: which pairs changed", CHANGES, few_move, judge_changes),
     Task("all_move", "all {n} boxes move by 1 %: all pairs", MOVES, all_move, judge_sets),
 )
 
 
 def task_named(name: str) -> Task:
-    """Look up a kind of question; a `ValueError` names those that there are."""
+    """Look up a kind of query; a `ValueError` lists the names."""
     for task in TASKS:
         if task.name == name:
             return task
-    raise ValueError(f"no kind of question is named {name!r}; the kinds are {', '.join(task.name for task in TASKS)}")
+    raise ValueError(f"no kind of query is named {name!r}; the kinds are {', '.join(task.name for task in TASKS)}")
 
 
 def capable(task: Task) -> list[str]:
-    """Name the classes of indexes that can answer a kind of question, the one that chooses by itself first."""
+    """Return the index classes that support a kind of query, `Index` first."""
     return ["Index"] + [row.index_class for row in bp.METHODS if row.index_class and task.needs <= row.capabilities]
 
 
 def begin_own(class_name: str, task: Task, setting: Setting) -> Round:
-    """Give the call that does one round with an index: build and ask, or follow a frame and ask."""
+    """Return the call that does one round with an index: build and query, or update and query."""
     index_class = getattr(bp, class_name)
     if task.name in ("few_move", "all_move"):
         return follow(index_class(setting.boxes), task, setting)
-    ask = QUESTIONS[task.name]
-    return lambda _: ask(index_class(setting.boxes), *setting.asked)
+    query = QUERIES[task.name]
+    return lambda _: query(index_class(setting.boxes), *setting.queries)
 
 
 def follow(index: Any, task: Task, setting: Setting) -> Round:
@@ -321,66 +321,66 @@ def follow(index: Any, task: Task, setting: Setting) -> Round:
 
 
 def without_index(task: Task) -> list[tuple[str, str, Callable[[Setting], Round]]]:
-    """Give name, title and beginning of what broadphase does without an index that is kept, where it can."""
+    """Return name, title and beginning of what broadphase does without an index that is kept, if it can."""
     if task.name.startswith("boxes"):
         return [("pairs", "broadphase.pairs(a, b)", lambda setting: lambda _: cross(setting))]
     if task.name == "all_move":
-        return [("pairs", "broadphase.pairs, anew", anew(bp.pairs)[1])]
+        return [("pairs", "broadphase.pairs, rebuilt", rebuilding(bp.pairs)[1])]
     if task.name == "few_move":
         return [
-            ("pairs", "broadphase.pairs, anew", anew(bp.pairs)[0]),
-            ("BVH_anew", "broadphase BVH, anew", anew(lambda boxes: bp.BVH(boxes).pairs())[0]),
+            ("pairs", "broadphase.pairs, rebuilt", rebuilding(bp.pairs)[0]),
+            ("BVH_rebuilt", "broadphase BVH, rebuilt", rebuilding(lambda boxes: bp.BVH(boxes).pairs())[0]),
         ]
     return []
 
 
 def cross(setting: Setting) -> Any:
-    """Ask about boxes by joining two sets."""
-    found = bp.pairs(setting.boxes, setting.asked[0])
+    """Query boxes by joining two sets."""
+    found = bp.pairs(setting.boxes, setting.queries[0])
     return found[:, 1], found[:, 0]
 
 
 def right_answer(task: Task, setting: Setting, number: int) -> Any:
-    """Give the answer that others are compared with: by the one-shot calls where they can, else by a BVH."""
+    """Return the answer that others are compared with: by the one-shot calls where they can, else by a BVH."""
     if task.name == "few_move":
         scenes = [setting.boxes, *(frame.scene for frame in setting.frames)][number : number + 2]
         return changed(*(sorted_pair_keys(*bp.pairs(scene, method="grid").T) for scene in scenes))
     if task.name == "all_move":
         return tuple(bp.pairs(setting.frames[number].scene, method="grid").T)
     if task.name.startswith("boxes"):
-        return tuple(bp.pairs(setting.asked[0], setting.boxes, method="grid").T)
+        return tuple(bp.pairs(setting.queries[0], setting.boxes, method="grid").T)
     return begin_own("BVH", task, setting)(number)
 
 
 def hits(answers: bp.Answers) -> Any:
-    """Give answers as the question and the row of each."""
+    """Return a result as query rows and rows."""
     return answers.questions, answers.rows
 
 
-QUESTIONS: dict[str, Callable[..., Any]] = {
+QUERIES: dict[str, Callable[..., Any]] = {
     "boxes_2d": lambda index, boxes: hits(index.query(boxes)),
     "boxes_3d": lambda index, boxes: hits(index.query(boxes)),
     "balls": lambda index, centers, radii: hits(index.query_ball(centers, radii)),
     "nearest_1": lambda index, points: tuple(index.nearest(points)),
     "nearest_8": lambda index, points: tuple(index.nearest(points, 8)),
     "rays": lambda index, origins, directions: tuple(index.raycast(origins, directions)),
-    "views": lambda index, planes: hits(index.frustum(planes=planes)),
+    "frustums": lambda index, planes: hits(index.frustum(planes=planes)),
 }
-SAMPLE = 10  # everybody is tried on a hundredth and on a tenth of the boxes first, to foresee how long all would take
+SAMPLE = 10  # each is tried on a hundredth and on a tenth of the boxes first, to predict the time of all
 MOST_ROUNDS = 9  # a median hardly gets better by more
-LEAST_SHARE = 1 / 40  # of the whole budget that everybody may spend on rounds, however long the preparations took
+LEAST_SHARE = 1 / 40  # share of the whole budget for the rounds of each, however long the preparation took
 
 
 @dataclass(frozen=True, slots=True)
 class QueryOutcome:
-    """How one contestant did on one kind of question.
+    """How one contestant did on one kind of query.
 
     Attributes
     ----------
     task, contestant, title : str
-        What was asked, and whom.
-    box_count, question_count : int
-        Of how many boxes, and how many questions; of a moving scene, how many boxes moved in each frame.
+        The kind of query, and the library.
+    box_count, query_count : int
+        Number of boxes and of queries; for a moving scene, of boxes that moved in each frame.
     milliseconds : float or None
         Median time of a round; None when it did not run, or its answer was wrong.
     quickest : float or None
@@ -397,7 +397,7 @@ class QueryOutcome:
     contestant: str
     title: str
     box_count: int
-    question_count: int
+    query_count: int
     milliseconds: float | None = None
     quickest: float | None = None
     rounds: int = 0
@@ -425,13 +425,13 @@ class QueryComparison:
         return [outcome for outcome in self.outcomes if outcome.verdict.startswith("wrong")]
 
     def of(self, task: str) -> list[QueryOutcome]:
-        """Outcomes of one kind of question."""
+        """Outcomes of one kind of query."""
         return [outcome for outcome in self.outcomes if outcome.task == task]
 
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """One who takes part in one kind of question."""
+    """An index or a library in one kind of query."""
 
     name: str
     title: str
@@ -459,9 +459,9 @@ def compare_queries(
     slowest: float = 15.0,
     progress: Callable[[float, str], None] | None = None,
 ) -> QueryComparison:
-    """Compare the indexes of broadphase with the libraries that answer the same questions, on one thread.
+    """Compare the indexes of broadphase with libraries that answer the same queries, on one thread.
 
-    A round builds and asks; for boxes that move, it takes over one frame and asks. Everybody's first answer is compared
+    A round builds and queries; for boxes that move, it updates and queries. Every first answer is compared
     with that of `broadphase.pairs` where there is one, and else with that of a `broadphase.BVH`, so that every peer
     that is exact confirms it. Then all do one round after the other, in turn.
 
@@ -483,12 +483,12 @@ def compare_queries(
     Returns
     -------
     comparison : QueryComparison
-        With one outcome for each kind of question and contestant.
+        With one outcome for each kind of query and contestant.
 
     Raises
     ------
     ValueError
-        No kind of question, or no peer, has that name.
+        No kind of query, or no peer, has that name.
     """
     chosen = list(TASKS) if tasks is None else [task_named(name) for name in tasks]
     known = {row.name for row in QUERY_PEERS}
@@ -505,27 +505,27 @@ def compare_queries(
     with one_core():
         for number, task in enumerate(chosen):
             say = partial(progress, number / len(chosen)) if progress else lambda _: None
-            people = entrants(task, peers)
+            competing = entrants(task, peers)
             share = max(0.0, deadline - time.monotonic()) / (len(chosen) - number)
-            share = max(share, LEAST_SHARE * budget * len(people))
-            report.outcomes += run_task(task, box_count, people, share, slowest, say)
+            share = max(share, LEAST_SHARE * budget * len(competing))
+            report.outcomes += run_task(task, box_count, competing, share, slowest, say)
     if progress:
         progress(1.0, "done")
     return report
 
 
 def run_task(
-    task: Task, box_count: int, people: list[Entrant], budget: float, slowest: float, say: Callable[[str], None]
+    task: Task, box_count: int, competing: list[Entrant], budget: float, slowest: float, say: Callable[[str], None]
 ) -> list[QueryOutcome]:
-    """Check everybody's first answer, then let those that are right do rounds in turn."""
+    """Check every first answer, then run rounds of those that are right in turn."""
     setting = task.make(box_count)
     smaller = [task.make(max(1, box_count // divisor)) for divisor in (SAMPLE * SAMPLE, SAMPLE)]
     right = right_answer(task, setting, 0)
     verdicts: dict[str, str] = {}
     samples: dict[str, list[float]] = {}
     rounds: dict[str, Callable[[int], Any]] = {}
-    settings = {one.title: setting.part(one.peer.share) if one.peer else setting for one in people}
-    for one in people:
+    settings = {one.title: setting.part(one.peer.share) if one.peer else setting for one in competing}
+    for one in competing:
         say(f"{task.title.format(n=box_count, q=setting.count)}: {one.title}")
         try:
             foreseen = foresee(*(timed(partial(one.begin(sample), 0))[0] for sample in smaller))  # wakes it, too
@@ -545,7 +545,7 @@ def run_task(
             rounds[one.title], samples[one.title] = call, [seconds]
     take_turns(rounds, samples, budget)
     return [
-        outcome_of(task, one, settings[one.title], verdicts[one.title], samples.get(one.title, [])) for one in people
+        outcome_of(task, one, settings[one.title], verdicts[one.title], samples.get(one.title, [])) for one in competing
     ]
 
 
@@ -584,44 +584,44 @@ def outcome_of(task: Task, one: Entrant, setting: Setting, verdict: str, samples
 
 
 def first_own(outcomes: list[QueryOutcome]) -> QueryOutcome | None:
-    """Give the outcome that stands for broadphase: the index that chooses by itself, else the first one timed."""
+    """Return the outcome that stands for broadphase: `Index`, else the first one timed."""
     own = [outcome for outcome in outcomes if outcome.ours and outcome.milliseconds is not None]
     return min(own, key=lambda outcome: outcome.contestant != "Index", default=None)
 
 
 def best_other(outcomes: list[QueryOutcome]) -> QueryOutcome | None:
-    """Give the outcome of the quickest other library."""
+    """Return the outcome of the quickest other library."""
     others = [outcome for outcome in outcomes if not outcome.ours and outcome.milliseconds is not None]
-    return min(others, key=lambda outcome: per_question(outcome), default=None)
+    return min(others, key=lambda outcome: per_query(outcome), default=None)
 
 
-def per_question(outcome: QueryOutcome) -> float:
-    """Give the milliseconds of one question, building included."""
-    return (outcome.milliseconds or 0.0) / outcome.question_count
+def per_query(outcome: QueryOutcome) -> float:
+    """Return the milliseconds of one query, including the build."""
+    return (outcome.milliseconds or 0.0) / outcome.query_count
 
 
 def ratio(outcome: QueryOutcome, ours: QueryOutcome) -> float:
-    """Say how many times longer one took than another, for as many questions."""
-    return per_question(outcome) / per_question(ours)
+    """Return how many times longer one took than another, for the same number of queries."""
+    return per_query(outcome) / per_query(ours)
 
 
 def task_title(outcomes: list[QueryOutcome]) -> str:
-    """Say what was asked, with the numbers."""
-    first = max(outcomes, key=lambda outcome: outcome.question_count)
-    return task_named(first.task).title.format(n=grouped(first.box_count), q=grouped(first.question_count))
+    """Return the title of a kind of query, with the numbers."""
+    first = max(outcomes, key=lambda outcome: outcome.query_count)
+    return task_named(first.task).title.format(n=grouped(first.box_count), q=grouped(first.query_count))
 
 
 def query_tables(comparison: QueryComparison) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Give title, columns and rows of one table for each kind of question: who, time, how many times ours, answer."""
+    """Return title, columns and rows of one table for each kind of query: name, time, ratio to ours, answer."""
     tables = []
     for name in dict.fromkeys(outcome.task for outcome in comparison.outcomes):
         outcomes = comparison.of(name)
-        ours, most = first_own(outcomes), max(outcome.question_count for outcome in outcomes)
+        ours, most = first_own(outcomes), max(outcome.query_count for outcome in outcomes)
         rows = []
         for outcome in outcomes:
             notes = [outcome.verdict, outcome.remark]
-            if outcome.question_count < most:
-                notes.append(f"{grouped(outcome.question_count)} questions only")
+            if outcome.query_count < most:
+                notes.append(f"{grouped(outcome.query_count)} queries only")
             times = factor(ratio(outcome, ours)) if ours and outcome.milliseconds is not None else ""
             cells = [
                 outcome.title,
@@ -631,13 +631,13 @@ def query_tables(comparison: QueryComparison) -> list[tuple[str, list[str], list
                 times,
             ]
             rows.append([*cells, "; ".join(note for note in notes if note)])
-        who = ours.title if ours else "broadphase"
-        tables.append((task_title(outcomes), ["", "median", "least", "rounds", f"times {who}", "answer"], rows))
+        name = ours.title if ours else "broadphase"
+        tables.append((task_title(outcomes), ["", "median", "least", "rounds", f"times {name}", "answer"], rows))
     return tables
 
 
 def show_queries(comparison: QueryComparison) -> None:
-    """Print one table for each kind of question, the machine, and which peers are not installed."""
+    """Print one table for each kind of query, the machine, and which peers are not installed."""
     for title, columns, rows in query_tables(comparison):
         show_table(columns, rows, title, strong=0)
     machine = comparison.machine
@@ -652,9 +652,9 @@ def show_queries(comparison: QueryComparison) -> None:
 
 
 def show_query_choices() -> None:
-    """Print the kinds of questions, and who answers them."""
+    """Print the kinds of query, and the libraries that answer them."""
     tasks = [[task.name, task.title.format(n="n", q="q")] for task in TASKS]
-    show_table(["query", "what is asked"], tasks, left=2)
+    show_table(["query", "what is done"], tasks, left=2)
     peers = [
         [row.name, row.title, ", ".join(row.tasks), version_of(row.distribution) or "not installed", row.remark]
         for row in QUERY_PEERS
@@ -663,15 +663,15 @@ def show_query_choices() -> None:
 
 
 def queries_as_json(comparison: QueryComparison) -> dict[str, Any]:
-    """Give a comparison of queries as plain dictionaries and lists, ready for `json.dump`."""
+    """Return a comparison of queries as plain dictionaries and lists, ready for `json.dump`."""
     return asdict(comparison)
 
 
-def queries_from_json(told: dict[str, Any]) -> QueryComparison:
-    """Give back the comparison that `queries_as_json` was made of."""
+def queries_from_json(values: dict[str, Any]) -> QueryComparison:
+    """Return the comparison that `queries_as_json` was made of."""
     return QueryComparison(
-        told["machine"],
-        told["versions"],
-        [QueryOutcome(**outcome) for outcome in told["outcomes"]],
-        told["not_installed"],
+        values["machine"],
+        values["versions"],
+        [QueryOutcome(**outcome) for outcome in values["outcomes"]],
+        values["not_installed"],
     )

@@ -47,9 +47,9 @@ def pairs_of(keys: NDArray[np.int64]) -> Pairs:
 
 
 def changed(before: NDArray[np.int64], now: NDArray[np.int64]) -> tuple[Pairs, Pairs]:
-    """Give the pairs that began and those that ended, of sorted distinct keys."""
-    began, ended = np.setdiff1d(now, before, assume_unique=True), np.setdiff1d(before, now, assume_unique=True)
-    return pairs_of(began), pairs_of(ended)
+    """Return the enter and the exit pairs, of sorted distinct keys."""
+    enter, exit = np.setdiff1d(now, before, assume_unique=True), np.setdiff1d(before, now, assume_unique=True)
+    return pairs_of(enter), pairs_of(exit)
 
 
 class FclScene:
@@ -89,20 +89,20 @@ class FclScene:
         self.manager.update(moved)
 
     def answer(self) -> tuple[Pairs, Pairs]:
-        """Give what was noted since the last call, as first and second rows."""
+        """Return what was noted since the last call, as first and second rows."""
         pairs = np.array(self.found, np.int64).reshape(-1, 2)
         self.found = []
         return pairs[:, 0], pairs[:, 1]
 
     def partners(self, rows: Iterable[int]) -> NDArray[np.int64]:
-        """Give the pairs of some boxes."""
+        """Return the pairs of some boxes."""
         for row in rows:
             self.manager.collide(self.objects[row], None, self.note)
         return sorted_pair_keys(*self.answer())
 
 
 def fcl_few(setting: Setting) -> Round:
-    """Ask for the partners of what moves, move it, and ask again."""
+    """Query the partners of the moving boxes, move them, and query again."""
     scene = FclScene(setting.boxes)
 
     def step(number: int) -> tuple[Pairs, Pairs]:
@@ -116,7 +116,7 @@ def fcl_few(setting: Setting) -> Round:
 
 
 def fcl_all(setting: Setting) -> Round:
-    """Move everything and ask for all pairs."""
+    """Move everything and find all pairs."""
     scene = FclScene(setting.boxes)
 
     def step(number: int) -> tuple[Pairs, Pairs]:
@@ -130,7 +130,7 @@ def fcl_all(setting: Setting) -> Round:
 
 
 def rtree_few(setting: Setting) -> Round:
-    """Ask for the partners of what moves, delete and insert it, and ask again."""
+    """Query the partners of the moving boxes, delete and insert them, and query again."""
     index, now = load("rtree.index", "rtree"), setting.boxes.astype(np.float64)
     properties = index.Property(dimension=now.shape[2])
     tree = index.Index((np.arange(len(now)), now[:, 0].copy(), now[:, 1].copy()), properties=properties)
@@ -143,17 +143,17 @@ def rtree_few(setting: Setting) -> Round:
         frame = setting.frames[number]
         before = partners(frame.rows)
         old, new = now[frame.rows].reshape(len(frame.rows), -1), frame.boxes.astype(np.float64)
-        for row, gone, come in zip(frame.rows.tolist(), old.tolist(), new.reshape(old.shape).tolist(), strict=True):
-            tree.delete(row, gone)
-            tree.insert(row, come)
+        for row, box, moved in zip(frame.rows.tolist(), old.tolist(), new.reshape(old.shape).tolist(), strict=True):
+            tree.delete(row, box)
+            tree.insert(row, moved)
         now[frame.rows] = new
         return changed(before, partners(frame.rows))
 
     return step
 
 
-def anew(find: Callable[[NDArray[Any]], Pairs]) -> tuple[Callable[[Setting], Round], Callable[[Setting], Round]]:
-    """Make rounds of what finds all pairs of a frame from scratch: one that gives what changed, one that gives them."""
+def rebuilding(find: Callable[[NDArray[Any]], Pairs]) -> tuple[Callable[[Setting], Round], Callable[[Setting], Round]]:
+    """Make rounds of a function that finds all pairs of a frame: one returns what changed, one all pairs."""
 
     def few(setting: Setting) -> Round:
         last = keys_of(find(setting.boxes))
@@ -182,21 +182,21 @@ TRIANGLES = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0,
 
 
 def shapely_str_tree(setting: Setting) -> Hits:
-    """STR-packed R-tree, asked for all rectangles in one call."""
+    """STR-packed R-tree, queried with all rectangles in one call."""
     shapely = load("shapely")
-    rectangles, asked = (
+    rectangles, queries = (
         shapely.box(boxes[:, 0, 0], boxes[:, 0, 1], boxes[:, 1, 0], boxes[:, 1, 1])
-        for boxes in (setting.boxes, setting.asked[0])
+        for boxes in (setting.boxes, setting.queries[0])
     )
-    questions, rows = shapely.STRtree(rectangles).query(asked)
-    return questions, rows
+    query_rows, rows = shapely.STRtree(rectangles).query(queries)
+    return query_rows, rows
 
 
 def geoindex(setting: Setting) -> Hits:
     """Join two packed Hilbert R-trees."""
     rtree = load("geoindex_rs.rtree", "geoindex-rs")
     trees = []
-    for boxes in (setting.asked[0], setting.boxes):
+    for boxes in (setting.queries[0], setting.boxes):
         builder = rtree.RTreeBuilder(len(boxes), 16, boxes.dtype.name)
         builder.add(*(np.ascontiguousarray(boxes[:, side, axis]) for side in (0, 1) for axis in (0, 1)))
         trees.append(builder.finish("hilbert"))
@@ -205,39 +205,43 @@ def geoindex(setting: Setting) -> Hits:
 
 
 def fast_quad_tree(setting: Setting) -> Hits:
-    """Fill a quadtree from an array and ask for each rectangle; there is no call for all of them."""
+    """Fill a quadtree from an array and query each rectangle; there is no call for all of them."""
     module = load("fastquadtree")
-    flat, asked = (np.ascontiguousarray(boxes.reshape(len(boxes), 4)) for boxes in (setting.boxes, setting.asked[0]))
+    flat, queries = (
+        np.ascontiguousarray(boxes.reshape(len(boxes), 4)) for boxes in (setting.boxes, setting.queries[0])
+    )
     low, high = setting.boxes[:, 0].min(axis=0) - 1, setting.boxes[:, 1].max(axis=0) + 1
     tree = module.RectQuadTree((*low.tolist(), *high.tolist()), 16, dtype="f32")
     tree.insert_many_np(flat)
-    answers = [tree.query_np(tuple(rectangle))[0] for rectangle in asked.tolist()]
+    answers = [tree.query_np(tuple(rectangle))[0] for rectangle in queries.tolist()]
     counts = [len(answer) for answer in answers]
-    return np.repeat(np.arange(len(asked)), counts), np.concatenate(answers)
+    return np.repeat(np.arange(len(queries)), counts), np.concatenate(answers)
 
 
 def rtree_bulk(setting: Setting) -> Hits:
-    """Load an R-tree from arrays and ask for all boxes in one call."""
+    """Load an R-tree from arrays and query all boxes in one call."""
     index = load("rtree.index", "rtree")
     lower, upper = (setting.boxes[:, side].astype(np.float64) for side in (0, 1))
     properties = index.Property(dimension=setting.boxes.shape[2])
     tree = index.Index((np.arange(len(lower)), lower, upper), properties=properties)
-    rows, counts = tree.intersection_v(*(setting.asked[0][:, side].astype(np.float64) for side in (0, 1)))
+    rows, counts = tree.intersection_v(*(setting.queries[0][:, side].astype(np.float64) for side in (0, 1)))
     return np.repeat(np.arange(len(counts)), counts.astype(np.int64)), rows
 
 
 def pr_tree(setting: Setting) -> Hits:
-    """Build a priority R-tree from an array and ask for all boxes in one call."""
-    # As for all pairs: the class that the public one wraps gives arrays, and is twice as fast.
+    """Build a priority R-tree from an array and query all boxes in one call."""
+    # As for all pairs: the wrapped class returns arrays, twice as fast.
     tree_class = getattr(load("python_prtree.PRTree", "python-prtree"), f"_PRTree{setting.boxes.shape[2]}D")
-    flat, asked = (np.ascontiguousarray(boxes.reshape(len(boxes), -1)) for boxes in (setting.boxes, setting.asked[0]))
-    counts, rows = tree_class(np.arange(len(flat)), flat).batch_query_array(asked)
-    return np.repeat(np.arange(len(asked)), counts), rows
+    flat, queries = (
+        np.ascontiguousarray(boxes.reshape(len(boxes), -1)) for boxes in (setting.boxes, setting.queries[0])
+    )
+    counts, rows = tree_class(np.arange(len(flat)), flat).batch_query_array(queries)
+    return np.repeat(np.arange(len(queries)), counts), rows
 
 
 def scipy_balls(setting: Setting) -> Hits:
     """`cKDTree.query_ball_point`, whose lists are chained into one array."""
-    centres, radii = setting.asked
+    centres, radii = setting.queries
     answers = load("scipy.spatial", "scipy").cKDTree(setting.boxes[:, 0]).query_ball_point(centres, radii)
     counts = np.fromiter(map(len, answers), np.int64, len(answers))
     rows = np.fromiter(itertools.chain.from_iterable(answers), np.int64, int(counts.sum()))
@@ -245,9 +249,9 @@ def scipy_balls(setting: Setting) -> Hits:
 
 
 def scipy_equal_balls(setting: Setting) -> Hits:
-    """`cKDTree.sparse_distance_matrix`, which gives arrays where all radii are the same."""
+    """`cKDTree.sparse_distance_matrix`, which returns arrays if all radii are equal."""
     tree = load("scipy.spatial", "scipy").cKDTree
-    centres, radii = setting.asked
+    centres, radii = setting.queries
     near = tree(centres).sparse_distance_matrix(tree(setting.boxes[:, 0]), radii[0], output_type="ndarray")
     return near["i"], near["j"]
 
@@ -257,7 +261,7 @@ def scipy_nearest(count: int) -> Callable[[Setting], Hits]:
 
     def solve(setting: Setting) -> Hits:
         tree = load("scipy.spatial", "scipy").cKDTree(setting.boxes[:, 0])
-        distances, rows = tree.query(setting.asked[0], count)
+        distances, rows = tree.query(setting.queries[0], count)
         return rows, distances
 
     return solve
@@ -272,7 +276,7 @@ def embree(setting: Setting) -> tuple[NDArray[Any]]:
     mesh = meshes.TriangleMesh(
         scene, vertices.reshape(-1, 3).astype(np.float32), triangles.reshape(-1, 3).astype(np.int32)
     )
-    found = scene.run(*setting.asked)
+    found = scene.run(*setting.queries)
     del mesh
     return (np.where(found >= 0, found // len(TRIANGLES), -1),)
 
@@ -280,41 +284,41 @@ def embree(setting: Setting) -> tuple[NDArray[Any]]:
 def numpy_planes(setting: Setting) -> Hits:
     """Take the corner of each box that lies farthest inwards of each plane: six planes, and no more than that."""
     lower, upper = (np.ascontiguousarray(setting.boxes[:, side].T) for side in (0, 1))
-    questions, found = [], []
-    for number, planes in enumerate(setting.asked[0].astype(np.float32)):
+    query_rows, found = [], []
+    for number, planes in enumerate(setting.queries[0].astype(np.float32)):
         inside = np.ones(lower.shape[1], bool)
         for normal, distance in zip(planes[:, :3], planes[:, 3], strict=True):
             farthest = [(upper if part > 0 else lower)[axis] * part for axis, part in enumerate(normal)]
             inside &= farthest[0] + farthest[1] + farthest[2] >= -distance
         rows = np.flatnonzero(inside)
-        questions.append(np.full(len(rows), number))
+        query_rows.append(np.full(len(rows), number))
         found.append(rows)
-    return np.concatenate(questions), np.concatenate(found)
+    return np.concatenate(query_rows), np.concatenate(found)
 
 
 def once(solve: Callable[[Setting], Any]) -> Callable[[Setting], Callable[[int], Any]]:
-    """Make a round of what builds and asks anew each time."""
+    """Make a round that builds and queries each time."""
     return lambda setting: lambda _: solve(setting)
 
 
 @dataclass(frozen=True, slots=True)
 class QueryPeer:
-    """A library and one kind of question that it answers.
+    """A library and one kind of query that it supports.
 
     Attributes
     ----------
     name : str
-        Key on the command line; the same for all kinds of question.
+        Key on the command line; the same for all kinds of query.
     title : str
         Name in tables and plots.
     distribution : str
         What ``pip install`` calls it.
     tasks : tuple of str
-        What it is asked: names of `TASKS`.
+        Names of `TASKS`.
     begin : callable
-        ``begin(setting)`` gives ``round(number)``, which is timed and gives the answer.
+        ``begin(setting)`` returns ``round(number)``, which is timed and returns the answer.
     share : float
-        The part of the questions that it is asked, where all would take too long.
+        Share of the queries, if all would take too long.
     remark : str
         What to know when reading its time.
     """
@@ -330,8 +334,8 @@ class QueryPeer:
 
 PLANE, BOTH = ("boxes_2d",), ("boxes_2d", "boxes_3d")
 EQUAL = "equal cubes only"
-SCIPY_FEW, SCIPY_ALL = anew(peers.scipy_kd_tree)
-_, RTREE_ALL = anew(peers.rtree_bulk)
+SCIPY_FEW, SCIPY_ALL = rebuilding(peers.scipy_kd_tree)
+_, RTREE_ALL = rebuilding(peers.rtree_bulk)
 QUERY_PEERS: tuple[QueryPeer, ...] = (
     QueryPeer("shapely", "Shapely STRtree", "shapely", PLANE, once(shapely_str_tree)),
     QueryPeer("geoindex", "geoindex-rs", "geoindex-rs", PLANE, once(geoindex)),
@@ -345,12 +349,12 @@ QUERY_PEERS: tuple[QueryPeer, ...] = (
     QueryPeer("scipy", "SciPy cKDTree", "scipy", ("nearest_8",), once(scipy_nearest(8))),
     QueryPeer("embree", "Embree by embreex", "embreex", ("rays",), once(embree),
               remark="12 triangles a box, float32"),
-    QueryPeer("numpy", "NumPy, six planes", "numpy", ("views",), once(numpy_planes),
-              remark="boxes beside an edge of the view are extra"),
+    QueryPeer("numpy", "NumPy, six planes", "numpy", ("frustums",), once(numpy_planes),
+              remark="boxes near an edge of the frustum are extra"),
     QueryPeer("fcl", "python-fcl", "python-fcl", ("few_move",), fcl_few),
     QueryPeer("rtree", "rtree, delete and insert", "rtree", ("few_move",), rtree_few),
-    QueryPeer("scipy", "SciPy cKDTree, anew", "scipy", ("few_move",), SCIPY_FEW, remark=EQUAL),
+    QueryPeer("scipy", "SciPy cKDTree, rebuilt", "scipy", ("few_move",), SCIPY_FEW, remark=EQUAL),
     QueryPeer("fcl", "python-fcl", "python-fcl", ("all_move",), fcl_all),
-    QueryPeer("rtree", "rtree, bulk, anew", "rtree", ("all_move",), RTREE_ALL),
-    QueryPeer("scipy", "SciPy cKDTree, anew", "scipy", ("all_move",), SCIPY_ALL, remark=EQUAL),
+    QueryPeer("rtree", "rtree, bulk, rebuilt", "rtree", ("all_move",), RTREE_ALL),
+    QueryPeer("scipy", "SciPy cKDTree, rebuilt", "scipy", ("all_move",), SCIPY_ALL, remark=EQUAL),
 )  # fmt: skip

@@ -1,7 +1,7 @@
-"""Put the figures of ``benchmarks/results`` into README.md, between the marks of the tables.
+"""Put the figures of ``benchmarks/results`` into README.md and docs/speed.md, between the marks of the tables.
 
 python -m benchmarks.readme_table            # rewrite
-python -m benchmarks.readme_table --check    # exit with 1 if README.md does not show the figures
+python -m benchmarks.readme_table --check    # exit with 1 if a page does not show the figures
 """
 
 from __future__ import annotations
@@ -18,21 +18,20 @@ from benchmarks.tables import duration, factor, grouped
 from benchmarks.worlds import WorldComparison, own_step, scene_title, worlds_from_json
 
 ROOT = Path(__file__).resolve().parents[1]
-QUERIES = ROOT / "benchmarks/results/queries.json"
-WORLDS = ROOT / "benchmarks/results/worlds.json"
+RESULTS = ROOT / "benchmarks" / "results"
 BEGIN, END = "<!-- speed table: written by benchmarks/readme_table.py -->", "<!-- end of the speed table -->"
 QUERIES_BEGIN = "<!-- query table: written by benchmarks/readme_table.py -->"
 QUERIES_END = "<!-- end of the query table -->"
 WORLDS_BEGIN = "<!-- world table: written by benchmarks/readme_table.py -->"
 WORLDS_END = "<!-- end of the world table -->"
-QUESTIONS = {  # what is asked, and by whom it is shown to be answered
-    "boxes_2d": "{q} rectangles asked of {n}",
-    "boxes_3d": "{q} cubes asked of {n}",
-    "balls": "points in balls, {q} of {n}",
-    "nearest_1": "the nearest of {n} points to {q}",
-    "nearest_8": "the 8 nearest of {n} points to {q}",
-    "rays": "first hits of {q} rays, {n} boxes",
-    "views": "{q} views of {n} boxes",
+QUERIES = {  # titles in the table
+    "boxes_2d": "{q} rectangle queries of {n}",
+    "boxes_3d": "{q} cube queries of {n}",
+    "balls": "points in {q} balls of {n}",
+    "nearest_1": "nearest of {n} points, {q} queries",
+    "nearest_8": "8 nearest of {n} points, {q} queries",
+    "rays": "first hit of {q} rays, {n} boxes",
+    "frustums": "{q} frustum queries of {n} boxes",
     "few_move": "{q} of {n} boxes move: pairs that changed",
     "all_move": "all of {n} boxes move by 1 %: all pairs",
 }
@@ -43,6 +42,11 @@ COLUMNS = {
     ("lognormal", 100_000): "100,000 boxes, sizes over 3 decades",
 }
 PEERS = ("geoindex", "scipy", "shapely", "ipctk_lbvh", "fastquadtree", "fcl", "rtree", "numpy_sweep")
+
+
+def machine_name(machine: dict[str, str]) -> str:
+    """Return the processor and the versions of Python and NumPy."""
+    return f"{machine['processor']} (Python {machine['python']}, NumPy {machine['numpy']})"
 
 
 def cell(outcome: Outcome | None, ours: Outcome) -> str:
@@ -68,45 +72,45 @@ def table(comparison: Comparison) -> str:
     versions = [f"{name} {version}" for name, version in comparison.versions.items() if name in named]
     lines += [
         "",
-        f"One thread of an {machine['processor']}, Python {machine['python']}, NumPy {machine['numpy']}, "
+        "Time to find all pairs, from a float32 array to an array of pairs, on one thread of the "
+        + f"{machine_name(machine)}; "
         + ", ".join(versions)
-        + ". Medians, from float32 arrays to the array of all pairs, each answer checked pair by pair. "
-        + "Where there is no time, the library cannot do it (2D only, or equal cubes only).",
+        + ". –: not supported (2D only, or equal cubes only).",
     ]
     return "\n".join(lines)
 
 
 def query_table(comparison: QueryComparison) -> str:
-    """Write one line for each kind of question: our time, and the quickest other library's."""
-    lines = ["| build and ask | broadphase | quickest other | |", "|---|---:|---:|---:|"]
+    """Write one line for each kind of query: our time, and the quickest other library's."""
+    lines = ["| build and query | broadphase | fastest other library | |", "|---|---:|---:|---:|"]
     named = set()
-    for name, words in QUESTIONS.items():
+    for name, words in QUERIES.items():
         outcomes = comparison.of(name)
         ours, other = first_own(outcomes), best_other(outcomes)
         if ours is None or other is None:
             continue
-        what = words.format(n=grouped(ours.box_count), q=grouped(ours.question_count))
+        what = words.format(n=grouped(ours.box_count), q=grouped(ours.query_count))
         named.add(other.title)
         theirs = f"{duration(other.milliseconds)}, {other.title}"
         lines.append(f"| {what} | **{duration(ours.milliseconds)}** | {theirs} | {factor(ratio(other, ours))}× |")
     versions = ", ".join(f"{name} {version}" for name, version in comparison.versions.items() if name != "numpy")
     lines += [
         "",
-        f"`bp.Index`, one thread, as above; compared were {versions} and NumPy; the quickest is shown. Every answer "
-        "is checked. Embree tests 12 triangles for each box, in float32; NumPy tests the six planes of a view alone.",
+        f"`bp.Index` on the {machine_name(comparison.machine)}; compared with {versions} and NumPy; the fastest is "
+        "shown. Embree tests 12 triangles for each box, in float32; NumPy tests the six planes only.",
     ]
     return "\n".join(lines)
 
 
 def world_table(comparison: WorldComparison) -> str:
     """Write one line for each scene: our step, and those of all others."""
-    lines = ["| a step of the whole world | broadphase | others |", "|---|---:|---|"]
+    lines = ["| one step of a world | broadphase | others |", "|---|---:|---|"]
     for name in dict.fromkeys(outcome.scene for outcome in comparison.outcomes):
         outcomes = comparison.of(name)
         ours = own_step(outcomes)
         if ours is None or ours.milliseconds is None:
             continue
-        others = [o for o in outcomes if o.contestant not in ("broadphase", "anew") and o.milliseconds is not None]
+        others = [o for o in outcomes if o.contestant not in ("broadphase", "rebuilt") and o.milliseconds is not None]
         cells = [
             f"{o.title} {duration(o.milliseconds)} ({factor(o.milliseconds / ours.milliseconds)}×)"
             for o in sorted(others, key=lambda o: o.milliseconds or 0.0)
@@ -115,8 +119,8 @@ def world_table(comparison: WorldComparison) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in comparison.versions.items() if name != "numpy")
     lines += [
         "",
-        f"`bp.World.step`: things move, and what began and ceased to touch is known; one thread, as above; {versions}. "
-        "What touches is checked. pygame-ce, arcade and python-fcl give pairs only; Rapier works in float32.",
+        f"`bp.World.step` does motion, narrow phase, enter and exit events, on the {machine_name(comparison.machine)}; "
+        f"{versions}. pygame-ce, arcade and python-fcl give pairs only; Rapier works in float32.",
     ]
     return "\n".join(lines)
 
@@ -128,25 +132,31 @@ def put(text: str, begin: str, end: str, table: str) -> str:
     return f"{before}{begin}\n{table}\n{end}{after}"
 
 
+def pages() -> dict[Path, str]:
+    """Return the text of both pages with the last figures."""
+    readme, speed = (ROOT / name for name in ("README.md", "docs/speed.md"))
+    texts = {page: page.read_text("utf-8") for page in (readme, speed)}
+    pairs, queries, worlds = (
+        json.loads((RESULTS / f"{name}.json").read_text()) for name in ("pairs", "queries", "worlds")
+    )
+    texts[readme] = put(texts[readme], BEGIN, END, table(from_json(pairs)))
+    texts[speed] = put(texts[speed], QUERIES_BEGIN, QUERIES_END, query_table(queries_from_json(queries)))
+    texts[speed] = put(texts[speed], WORLDS_BEGIN, WORLDS_END, world_table(worlds_from_json(worlds)))
+    return texts
+
+
 def main() -> int:
-    """Rewrite the table, or check it."""
+    """Rewrite the tables, or check them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if the table differs")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a table differs")
     chosen = parser.parse_args()
-    comparison = from_json(json.loads((ROOT / "benchmarks/results/pairs.json").read_text()))
-    readme = ROOT / "README.md"
-    text = readme.read_text()
-    new = put(text, BEGIN, END, table(comparison))
-    if QUERIES.exists():
-        new = put(new, QUERIES_BEGIN, QUERIES_END, query_table(queries_from_json(json.loads(QUERIES.read_text()))))
-    if WORLDS.exists():
-        new = put(new, WORLDS_BEGIN, WORLDS_END, world_table(worlds_from_json(json.loads(WORLDS.read_text()))))
-    if chosen.check and new != text:
-        print("README.md does not show the figures of benchmarks/results", file=sys.stderr)
-        return 1
-    if not chosen.check:
-        readme.write_text(new)
-    return 0
+    stale = {page: text for page, text in pages().items() if text != page.read_text("utf-8")}
+    for page, text in stale.items():
+        if chosen.check:
+            print(f"{page.relative_to(ROOT)} does not show the figures of benchmarks/results", file=sys.stderr)
+        else:
+            page.write_text(text, "utf-8")
+    return int(chosen.check and bool(stale))
 
 
 if __name__ == "__main__":

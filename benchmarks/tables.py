@@ -44,8 +44,8 @@ def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: st
     Examples
     --------
     >>> from benchmarks.tables import plain_table
-    >>> print(plain_table(["who", "ms"], [["one", "1.5"], ["another", "22.5"]]))
-    who        ms
+    >>> print(plain_table(["name", "ms"], [["one", "1.5"], ["another", "22.5"]]))
+    name       ms
     -------  ----
     one       1.5
     another  22.5

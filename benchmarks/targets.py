@@ -45,9 +45,9 @@ MULTIPLES = {
     "sticks": 6.0,
     "lognormal": 4.5,
 }
-PEER = 3.0  # an index and its questions are to be so many times faster than the quickest other library
-REBUILD = 10.0  # following a hundredth of the boxes, than building anew
-ANEW = 1.2  # following all boxes may take so many times the one-shot call
+PEER = 3.0  # an index with its queries must be this many times faster than the fastest other library
+REBUILD = 10.0  # following a hundredth of the boxes, against rebuilding
+ONE_SHOT = 1.2  # following all boxes, against the one-shot call
 DEAREST = 4.0  # no scene may cost more than this many times what the uniform one does, per box and pair
 TOO_SLOW = 0.1  # seconds for 10 000 boxes; a scene that takes more is not tried at ten times as many
 TARGET_DATA = {"EE": 5_197_332, "VF": 1_655_541}  # published counts of the cloth-ball set
@@ -75,7 +75,7 @@ class Row:
         return shown >= self.target if self.at_least else shown <= self.target
 
     def cells(self) -> list[str]:
-        """Give the cells of the printed table."""
+        """Return the cells of the printed table."""
         target = "" if self.target is None else f"{'≥' if self.at_least else '≤'} {self.target:g}"
         verdict = {None: "", True: "met", False: "MISSED"}[self.met]
         value = f"{self.measured:,.2f}" if self.measured < 1000 else grouped(round(self.measured))
@@ -175,7 +175,7 @@ def density_rows(pace: float) -> Iterator[Row]:
 
 
 def is_right(scene: str) -> bool:
-    """Tell whether auto and brute force find the same pairs in a scene large enough for every code path."""
+    """Return whether auto and brute force find the same pairs in a scene large enough for every code path."""
     boxes = make_scene(scene, 3_000 if SCENES[scene].quadratic else 12_000)
     return np.array_equal(bp.pairs(boxes, sort=True), bp.pairs(boxes, sort=True, method="brute_force"))
 
@@ -208,7 +208,7 @@ def real_rows(pace: float, folder: Path) -> Iterator[Row]:
 
 
 def swept_cloth(path: Path) -> dict[str, tuple[list[Any], Any]]:
-    """Give the swept boxes of edges against edges, and of vertices against faces, with the vertices of each."""
+    """Return the swept boxes of edges against edges, and of vertices against faces, with the vertices of each."""
     with np.load(path) as arrays:
         before, after = arrays["v0"].astype(np.float64), arrays["v1"].astype(np.float64)
         edges, faces = arrays["E"].astype(np.int64), arrays["F"].astype(np.int64)
@@ -222,7 +222,7 @@ def swept_cloth(path: Path) -> dict[str, tuple[list[Any], Any]]:
 
 
 def index_rows(pace: float) -> Iterator[Row]:
-    """Compare the indexes with the quickest other library of each kind, and what moves with starting anew."""
+    """Compare the indexes with the quickest other library of each kind, and what moves with starting rebuilt."""
     comparison = compare_queries(budget=100 * pace)
     if absent := comparison.not_installed:
         yield Row("libraries that are not installed", len(absent), "", note=", ".join(absent))
@@ -236,11 +236,11 @@ def index_rows(pace: float) -> Iterator[Row]:
         mine = times[ours.contestant]
         yield Row(f"{task}: {other.title}", query_ratio(other, ours), "×", PEER, True, mine, other.milliseconds, note)
         if task == "few_move":
-            again = times["BVH_anew"]
-            yield Row("  a BVH built anew", again / mine, "×", REBUILD, True, mine, again)
-            yield Row("  pairs, anew", times["pairs"] / mine, "×", None, True, mine, times["pairs"])
+            again = times["BVH_rebuilt"]
+            yield Row("  a BVH rebuilt", again / mine, "×", REBUILD, True, mine, again)
+            yield Row("  pairs, rebuilt", times["pairs"] / mine, "×", None, True, mine, times["pairs"])
         if task == "all_move":
-            yield Row("  against pairs, anew", mine / times["pairs"], "×", ANEW, False, mine, times["pairs"])
+            yield Row("  against pairs, rebuilt", mine / times["pairs"], "×", ONE_SHOT, False, mine, times["pairs"])
 
 
 IMPORT = (
@@ -268,9 +268,9 @@ print((resident("VmRSS") - steady) / 1024)
 
 
 def process_rows() -> Iterator[Row]:
-    """Measure what only a process of its own can tell: import time, memory, and the size of the package."""
-    ask = partial(subprocess.run, capture_output=True, text=True, check=True)
-    imports = [float(ask([sys.executable, "-c", IMPORT]).stdout) for _ in range(5)]
+    """Measure in separate processes: import time, memory, and the size of the package."""
+    run = partial(subprocess.run, capture_output=True, text=True, check=True)
+    imports = [float(run([sys.executable, "-c", IMPORT]).stdout) for _ in range(5)]
     yield Row("import broadphase, after NumPy", statistics.median(imports), "ms", 60.0)
     for scene, n, dtype in (
         ("uniform", 1_000_000, "float32"),
@@ -278,7 +278,7 @@ def process_rows() -> Iterator[Row]:
         ("lognormal", 300_000, "float32"),
     ):
         try:
-            answer = ask([sys.executable, "-c", MEMORY.format(scene=scene, n=n, dtype=dtype)]).stdout.split()
+            answer = run([sys.executable, "-c", MEMORY.format(scene=scene, n=n, dtype=dtype)]).stdout.split()
         except subprocess.CalledProcessError:
             continue
         yield Row(f"memory, {scene} {grouped(n)} {dtype}", float(answer[0]), "bytes per box", 64.0)
@@ -292,7 +292,7 @@ def process_rows() -> Iterator[Row]:
 
 
 def main() -> int:
-    """Measure, print, and write JSON when asked to."""
+    """Measure, print, and write JSON if requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a fifth of the runs")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON")

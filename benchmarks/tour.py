@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 COLUMNS = ("scene", "boxes", "frames", "pairs", "method", "per frame", "frames/s", "brute-force tests", "per pair")
-COUNTY_FRAMES = 20  # the counties do not move: the same question again and again, for a steady median
+COUNTY_FRAMES = 20  # the counties do not move: repeated for a stable median
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Stop:
     reason: str
 
     def row(self) -> list[str]:
-        """Give the cells of the table."""
+        """Return the cells of the table."""
         median, pairs = statistics.median(self.milliseconds), round(statistics.mean(self.pair_counts))
         tests = self.box_count * (self.box_count - 1) // 2
         return [
@@ -92,7 +92,7 @@ def visit(
 
 
 def frames_of(scene: str, box_count: int, frame_count: int) -> Iterator[NDArray[Any]]:
-    """Give the frames of a standard scene whose boxes move by up to a tenth of their size and bounce."""
+    """Return the frames of a standard scene whose boxes move by up to a tenth of their size and bounce."""
     world = moving(scene, box_count)
     for _ in range(frame_count):
         yield world.step()
@@ -117,8 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             visit("moving rectangles", frames_of("rects", 1_000, chosen.frames), chosen.frames, progress),
             visit("moving cubes", frames_of("uniform", chosen.boxes, chosen.frames), chosen.frames, progress),
         ]
-    show_table(COLUMNS, [stop.row() for stop in stops], "Every overlapping pair, found anew in each frame")
-    print("brute-force tests: n(n-1)/2 in each frame; per pair: how many of them come to one pair.")
+    show_table(COLUMNS, [stop.row() for stop in stops], "All overlapping pairs, found in each frame")
+    print("brute-force tests: n(n-1)/2 in each frame; per pair: how many of them for one pair.")
     for stop in stops:
         print(f"{stop.title}: {stop.method}, because {stop.reason}")
     found = stops[0].pair_counts[-1]

@@ -31,7 +31,7 @@ class RunningWorld(Protocol):
         """Move on by one step."""
 
     def touching(self) -> NDArray[np.int64]:
-        """Give the pairs that touch now."""
+        """Return the pairs that touch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class WorldPeer:
     make: Callable[[WorldScene], RunningWorld]
     scenes: tuple[str, ...]
     remark: str = ""
-    lag: int = 0  # steps by which its answer is behind: 1 for who tests first and moves then
+    lag: int = 0  # steps by which its answer is behind: 1 if it tests first and then moves
 
 
 class OwnWorld:
@@ -53,15 +53,15 @@ class OwnWorld:
     def __init__(self, scene: WorldScene) -> None:
         self.world = bp.World(dim=scene.dimension)
         kinds = ["dynamic" if row < scene.moving else "static" for row in range(scene.count)]
-        self.world.add_many(scene.shape_of_things(), scene.positions, velocities=scene.velocities, kind=kinds)
+        self.world.add_many(scene.shape_of_bodies(), scene.positions, velocities=scene.velocities, kind=kinds)
         self.frame: Any = None
 
     def step(self) -> None:
-        """Integrate, find what touches, and what began and ended."""
+        """Integrate, find contacts, enter and exit events."""
         self.frame = self.world.step(dt=1.0)
 
     def touching(self) -> NDArray[np.int64]:
-        """Give the pairs of the last frame."""
+        """Return the pairs of the last frame."""
         return keys_of(self.frame.touching)
 
 
@@ -103,7 +103,7 @@ class PymunkWorld:
         self.space.step(1.0)
 
     def touching(self) -> NDArray[np.int64]:
-        """Give what began and has not separated."""
+        """Return the pairs that touch."""
         pairs = np.array(list(self.pairs), np.int64).reshape(-1, 2)
         return sorted_pair_keys(pairs[:, 0], pairs[:, 1])
 
@@ -133,8 +133,8 @@ class FclWorld:
     def step(self) -> None:
         """Move what moves, update the manager, and collide all."""
         self.positions += self.velocities
-        for thing, position in zip(self.moving, self.positions, strict=False):
-            thing.setTranslation(position)
+        for item, position in zip(self.moving, self.positions, strict=False):
+            item.setTranslation(position)
         self.manager.update(self.moving)
         self.found = []
         self.manager.collide(None, self._note)
@@ -142,7 +142,7 @@ class FclWorld:
             self.manager.collide(self.still, None, self._note)
 
     def touching(self) -> NDArray[np.int64]:
-        """Give what was noted."""
+        """Return what was noted."""
         rows = {position.tobytes(): row for row, position in enumerate(self.positions)}
         pairs = np.array([(rows[a], rows[b]) for a, b in self.found], np.int64).reshape(-1, 2)
         return sorted_pair_keys(pairs[:, 0], pairs[:, 1])
@@ -178,7 +178,7 @@ class RapierWorld:
         self.events = self.collector.drain_collision_events()
 
     def touching(self) -> NDArray[np.int64]:
-        """Give the pairs that intersect; bodies were added in the order of rows."""
+        """Return the pairs that intersect; bodies were added in the order of rows."""
         pairs = [(a.index, b.index) for a, b, touch in self.world.narrow_phase.intersection_pairs() if touch]
         rows = np.array(pairs, np.int64).reshape(-1, 2)
         return sorted_pair_keys(rows[:, 0], rows[:, 1])
@@ -207,7 +207,7 @@ class PygameWorld:
         self.found = self.pygame.sprite.groupcollide(self.group, self.group, False, False)
 
     def touching(self) -> NDArray[np.int64]:
-        """Give all pairs of different sprites."""
+        """Return all pairs of different sprites."""
         return _keys_of_lists((sprite.row, [other.row for other in others]) for sprite, others in self.found.items())
 
 
@@ -235,11 +235,11 @@ class ArcadeWorld:
         self.found = [(sprite.row, collide(sprite, self.sprites)) for sprite in self.sprites]
 
     def touching(self) -> NDArray[np.int64]:
-        """Give all pairs of different sprites."""
+        """Return all pairs of different sprites."""
         return _keys_of_lists((row, [other.row for other in others]) for row, others in self.found)
 
 
-class AnewWorld:
+class RebuiltWorld:
     """All pairs of boxes by `broadphase.pairs`, the shapes by NumPy, and sets of pairs: without a world."""
 
     def __init__(self, scene: WorldScene) -> None:
@@ -263,7 +263,7 @@ class AnewWorld:
         self.keys = keys
 
     def touching(self) -> NDArray[np.int64]:
-        """Give the pairs of the last step."""
+        """Return the pairs of the last step."""
         return self.keys
 
 
@@ -279,7 +279,7 @@ def _keys_of_lists(partners: Iterable[tuple[int, list[int]]]) -> NDArray[np.int6
 
 WORLD_PEERS: tuple[WorldPeer, ...] = (
     WorldPeer("broadphase", "broadphase", "numpy", OwnWorld, ("rectangles", "discs", "balls", "few")),
-    WorldPeer("anew", "bp.pairs and NumPy", "numpy", AnewWorld, ("rectangles", "discs", "balls", "few")),
+    WorldPeer("rebuilt", "bp.pairs and NumPy", "numpy", RebuiltWorld, ("rectangles", "discs", "balls", "few")),
     WorldPeer("pymunk", "pymunk", "pymunk", PymunkWorld, ("rectangles", "discs"), "sensors, events by callbacks"),
     WorldPeer("rapier", "Rapier", "rapier3d", RapierWorld, ("discs", "balls", "few"), "float32; events", lag=1),
     WorldPeer("fcl", "python-fcl", "python-fcl", FclWorld, ("discs", "balls", "few"), "pairs, no events"),

@@ -16,7 +16,7 @@ import numpy as np
 import broadphase as bp
 from benchmarks.measuring import argsort_call, describe_machine, median_times, one_core, timed, version_of
 from benchmarks.tables import duration, factor, show_table
-from benchmarks.world_peers import WORLD_PEERS, AnewWorld, RunningWorld, WorldPeer
+from benchmarks.world_peers import WORLD_PEERS, RebuiltWorld, RunningWorld, WorldPeer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorldScene:
-    """Equal things that move on straight lines.
+    """Equal bodies that move on straight lines.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class WorldScene:
 
     @property
     def count(self) -> int:
-        """How many things there are."""
+        """Number of bodies."""
         return len(self.positions)
 
     @property
@@ -59,14 +59,14 @@ class WorldScene:
         dimension: int = self.positions.shape[1]
         return dimension
 
-    def shape_of_things(self) -> Any:
-        """Give the shape as one of broadphase."""
+    def shape_of_bodies(self) -> Any:
+        """Return the shape."""
         if self.shape == "rectangle":
             return bp.Rectangle(self.size, self.size)
         return bp.Circle(self.size / 2) if self.shape == "disc" else bp.Sphere(self.size / 2)
 
     def at(self, step: int) -> NDArray[np.float64]:
-        """Give the positions after so many steps."""
+        """Return the positions after so many steps."""
         return self.positions + step * self.velocities
 
 
@@ -81,7 +81,7 @@ WORLD_SCENES = tuple(_KINDS)
 
 
 def world_scene(name: str, share: float = 1.0) -> WorldScene:
-    """Make a scene, with a share of its things and as close together.
+    """Make a scene, with a share of its bodies at the same density.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def world_scene(name: str, share: float = 1.0) -> WorldScene:
 
 WARM_STEPS = 8  # by then every world has the buffers and trees that it is going to use
 # Positions add up differently, in float32 with some: this share of the pairs may touch for one and not for another.
-LOOSE = 2e-3
+TOLERANCE = 2e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +121,9 @@ class WorldOutcome:
     Attributes
     ----------
     scene, contestant, title : str
-        What was stepped, and by whom.
+        The scene, and the library.
     count : int
-        Things in the scene.
+        Bodies in the scene.
     milliseconds : float or None
         Median time of a step; None when it did not run, or what touched was wrong.
     quickest : float or None
@@ -189,7 +189,7 @@ def compare_worlds(
 ) -> WorldComparison:
     """Compare whole steps of `broadphase.World` with those of other libraries, on one thread.
 
-    A step moves what moves, and finds what touches, or what began and ended, in whatever form the library gives it.
+    A step moves what moves, and finds what touches, or enter and exit events, in the form of the library.
     What touches in the end is compared with what `broadphase.pairs` and NumPy find, which peers confirm.
 
     Parameters
@@ -199,7 +199,7 @@ def compare_worlds(
     peers : iterable of str, optional
         Names in `WORLD_PEERS`; by default all that are installed.
     share : float
-        Of the things in each scene.
+        Share of the bodies of each scene.
     budget : float
         Seconds for the timed steps, roughly.
     progress : callable, optional
@@ -257,40 +257,40 @@ def _compare_in(scene: WorldScene, rows: list[WorldPeer], budget: float, compari
 
 
 def _verdict(scene: WorldScene, stepped: Stepped, lag: int) -> str:
-    anew = AnewWorld(scene)
-    anew.number = stepped.steps - lag - 1
-    anew.step()
-    right: NDArray[np.int64] = anew.touching()
+    rebuilt = RebuiltWorld(scene)
+    rebuilt.number = stepped.steps - lag - 1
+    rebuilt.step()
+    right: NDArray[np.int64] = rebuilt.touching()
     different = len(np.setxor1d(stepped.world.touching(), right, assume_unique=True))
     if not different:
         return "exact"
     text = f"{different:,} of {len(right):,} pairs differ"
-    return text if different <= max(LOOSE * len(right), 2) else f"wrong: {text}"
+    return text if different <= max(TOLERANCE * len(right), 2) else f"wrong: {text}"
 
 
 def worlds_as_json(comparison: WorldComparison) -> dict[str, Any]:
-    """Give a comparison of worlds as plain dictionaries and lists, ready for `json.dump`."""
+    """Return a comparison of worlds as plain dictionaries and lists, ready for `json.dump`."""
     return asdict(comparison)
 
 
-def worlds_from_json(told: dict[str, Any]) -> WorldComparison:
-    """Give back the comparison that `worlds_as_json` was made of."""
+def worlds_from_json(values: dict[str, Any]) -> WorldComparison:
+    """Return the comparison that `worlds_as_json` was made of."""
     return WorldComparison(
-        told["machine"],
-        told["versions"],
-        told["argsort_milliseconds"],
-        [WorldOutcome(**outcome) for outcome in told["outcomes"]],
-        told["not_installed"],
+        values["machine"],
+        values["versions"],
+        values["argsort_milliseconds"],
+        [WorldOutcome(**outcome) for outcome in values["outcomes"]],
+        values["not_installed"],
     )
 
 
 def own_step(outcomes: list[WorldOutcome]) -> WorldOutcome | None:
-    """Give the outcome of `broadphase.World`."""
+    """Return the outcome of `broadphase.World`."""
     return next((o for o in outcomes if o.contestant == "broadphase" and o.milliseconds is not None), None)
 
 
 def scene_title(outcome: WorldOutcome) -> str:
-    """Say what a scene is, with its number of things."""
+    """Return the title of a scene, with its number of bodies."""
     usual = world_scene(outcome.scene)
     return usual.title.replace(f"{usual.count:,}", f"{outcome.count:,}")
 
@@ -316,7 +316,7 @@ def show_worlds(comparison: WorldComparison) -> None:
                 notes,
             ]
             rows.append(row)
-        columns = ["", "median step", "least", "sorts", "steps", "times ours", "what touches"]
+        columns = ["", "median step", "least", "sorts", "steps", "times ours", "contacts"]
         show_table(columns, rows, scene_title(outcomes[0]), strong=0)
     machine = comparison.machine
     print(

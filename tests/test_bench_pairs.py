@@ -35,7 +35,7 @@ def comparison():
     return compare(["rects", "uniform"], [100, 300], contestants(["auto", "grid"], NUMPY), budget=0.3)
 
 
-def test_compare_runs_everybody_and_finds_them_exact(comparison):
+def test_compare_runs_all_and_finds_them_exact(comparison):
     assert len(comparison.outcomes) == 2 * 2 * 4
     assert {outcome.verdict for outcome in comparison.outcomes} == {"exact"}
     assert all(outcome.milliseconds > 0 and outcome.runs > 0 for outcome in comparison.outcomes)

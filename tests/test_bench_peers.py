@@ -21,7 +21,7 @@ def scenes_of(row):
             yield from uneven[dimension]
 
 
-@pytest.mark.filterwarnings("ignore")  # other people's
+@pytest.mark.filterwarnings("ignore")  # other competing's
 @pytest.mark.parametrize("row", INSTALLED)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_peer_on_its_scenes_gives_no_wrong_pair(row, dtype):

@@ -59,14 +59,14 @@ def test_right_answer_is_that_of_the_oracle(task):
     setting = SETTINGS[task.name]
     right = right_answer(task, setting, 1)
     if task.name.startswith("boxes"):
-        assert judge_sets(setting, right, hits(*query_oracle.query(setting.boxes, setting.asked[0]))) == "exact"
+        assert judge_sets(setting, right, hits(*query_oracle.query(setting.boxes, setting.queries[0]))) == "exact"
     elif task.name == "balls":
-        assert judge_sets(setting, right, hits(*query_oracle.query_ball(setting.boxes, *setting.asked))) == "exact"
+        assert judge_sets(setting, right, hits(*query_oracle.query_ball(setting.boxes, *setting.queries))) == "exact"
     elif task.name.startswith("nearest"):
-        expected = query_oracle.nearest(setting.boxes, setting.asked[0], right[0].shape[1])
+        expected = query_oracle.nearest(setting.boxes, setting.queries[0], right[0].shape[1])
         assert judge_nearest(setting, right, expected) == "exact"
     elif task.name == "rays":
-        assert judge_first(setting, right, query_oracle.raycast(setting.boxes, *setting.asked)) == "exact"
+        assert judge_first(setting, right, query_oracle.raycast(setting.boxes, *setting.queries)) == "exact"
     elif task.name.endswith("move"):
         before, now = (oracle.pairs(setting.frames[number].scene) for number in (0, 1))
         if task.name == "all_move":
@@ -108,7 +108,7 @@ def test_moving_boxes_keep_their_sizes(name):
     assert setting.count == (N if name == "all_move" else N // 100)
 
 
-def test_a_part_of_a_setting_asks_less_of_the_same_boxes():
+def test_part_of_a_setting_has_fewer_queries():
     setting = SETTINGS["rays"]
     part = setting.part(0.01)
     assert (part.count, setting.count) == (N // 10, 10 * N)
@@ -119,12 +119,12 @@ def test_a_part_of_a_setting_asks_less_of_the_same_boxes():
 def test_verdicts_name_every_kind_of_fault():
     setting = SETTINGS["boxes_2d"]
     right = right_answer(task_named("boxes_2d"), setting, 0)
-    questions, rows = (np.asarray(part) for part in right)
-    assert judge_sets(setting, (questions[::-1], rows[::-1]), right) == "exact"
-    assert judge_sets(setting, (questions[1:], rows[1:]), right) == "wrong: 1 missing"
-    doubled = np.append(questions, questions[0]), np.append(rows, rows[0])
+    query_rows, rows = (np.asarray(part) for part in right)
+    assert judge_sets(setting, (query_rows[::-1], rows[::-1]), right) == "exact"
+    assert judge_sets(setting, (query_rows[1:], rows[1:]), right) == "wrong: 1 missing"
+    doubled = np.append(query_rows, query_rows[0]), np.append(rows, rows[0])
     assert judge_sets(setting, doubled, right) == "wrong: 1 twice"
-    assert "1 of" in judge_sets(setting, (np.append(questions, 0), np.append(rows, N)), right)
+    assert "1 of" in judge_sets(setting, (np.append(query_rows, 0), np.append(rows, N)), right)
     index, distance = right_answer(task_named("nearest_8"), SETTINGS["nearest_8"], 0)
     assert judge_nearest(setting, (index, distance * 1.001), (index, distance)) == "wrong: other distances"
     assert "in another order" in judge_nearest(setting, (index[:, ::-1], distance), (index, distance))
@@ -133,29 +133,29 @@ def test_verdicts_name_every_kind_of_fault():
     assert judge_first(rays, (np.full_like(hits[0], -1),), hits).startswith("wrong: ")
     one_missed = np.where(np.arange(len(hits[0])) == np.argmax(hits[0] >= 0), -1, hits[0])
     assert judge_first(rays, (one_missed,), hits).endswith("1 of them past an edge")
-    assert judge_changes(setting, (rows[:0], rows[:0]), ([[0, 1]], rows[:0])) == "wrong: 0 began where 1 did"
+    assert judge_changes(setting, (rows[:0], rows[:0]), ([[0, 1]], rows[:0])) == "wrong: 0 enter pairs, not 1"
 
 
 @pytest.fixture(scope="module")
 def comparison():
-    return compare_queries(["boxes_2d", "views", "few_move"], N, peers=["numpy", "scipy"], budget=0.1)
+    return compare_queries(["boxes_2d", "frustums", "few_move"], N, peers=["numpy", "scipy"], budget=0.1)
 
 
-def test_compare_queries_times_everybody_who_is_right(comparison):
+def test_compare_queries_times_all_that_are_right(comparison):
     tasks = [outcome.task for outcome in comparison.outcomes]
-    assert list(dict.fromkeys(tasks)) == ["boxes_2d", "views", "few_move"]
+    assert list(dict.fromkeys(tasks)) == ["boxes_2d", "frustums", "few_move"]
     assert comparison.wrong == []
     assert all(outcome.milliseconds > 0 and outcome.rounds > 0 for outcome in comparison.outcomes)
-    assert first_own(comparison.of("views")).contestant == "Index"
-    assert best_other(comparison.of("views")).contestant == "numpy"
+    assert first_own(comparison.of("frustums")).contestant == "Index"
+    assert best_other(comparison.of("frustums")).contestant == "numpy"
 
 
 def test_compare_queries_wrong_or_failing_peer_is_not_timed(monkeypatch):
-    breaker = lies_about(("views",), "breaker", lambda setting: lambda _: 1 / 0)
-    monkeypatch.setattr("benchmarks.queries.QUERY_PEERS", (*QUERY_PEERS, lies_about(("views",)), breaker))
+    breaker = lies_about(("frustums",), "breaker", lambda setting: lambda _: 1 / 0)
+    monkeypatch.setattr("benchmarks.queries.QUERY_PEERS", (*QUERY_PEERS, lies_about(("frustums",)), breaker))
     told = []
     done = compare_queries(
-        ["views"], 50, peers=["liar", "breaker"], budget=0.1, progress=lambda *step: told.append(step)
+        ["frustums"], 50, peers=["liar", "breaker"], budget=0.1, progress=lambda *step: told.append(step)
     )
     verdicts = {outcome.contestant: outcome for outcome in done.outcomes}
     assert verdicts["liar"].verdict.startswith("wrong: ")
@@ -166,12 +166,12 @@ def test_compare_queries_wrong_or_failing_peer_is_not_timed(monkeypatch):
 
 
 def test_compare_queries_too_slow_is_left_out():
-    done = compare_queries(["views"], 50, peers=[], slowest=1e-9)
+    done = compare_queries(["frustums"], 50, peers=[], slowest=1e-9)
     assert all(outcome.verdict.startswith("would take") for outcome in done.outcomes)
 
 
 def test_compare_queries_unknown_names_raise():
-    with pytest.raises(ValueError, match=r"no kind of question is named 'taste'.*rays"):
+    with pytest.raises(ValueError, match=r"no kind of query is named 'taste'.*rays"):
         compare_queries(["taste"], 10)
     with pytest.raises(ValueError, match="no peer is named 'nobody'"):
         compare_queries(["rays"], 10, peers=["nobody"])
@@ -179,7 +179,7 @@ def test_compare_queries_unknown_names_raise():
 
 def test_query_tables_and_json_hold_the_outcomes(comparison, capsys):
     tables = query_tables(comparison)
-    assert tables[0][0] == f"{N} rectangles asked of {N}"
+    assert tables[0][0] == f"{N} rectangle queries of {N}"
     assert tables[0][2][0][0] == "broadphase Index"
     assert all(len(row) == len(columns) for _, columns, rows in tables for row in rows)
     assert queries_from_json(json.loads(json.dumps(queries_as_json(comparison)))) == comparison
@@ -192,14 +192,14 @@ def test_query_tables_and_json_hold_the_outcomes(comparison, capsys):
 
 def test_ratio_compares_for_as_many_questions(comparison):
     ours = first_own(comparison.of("boxes_2d"))
-    fewer = replace(ours, question_count=ours.question_count // 10)
+    fewer = replace(ours, query_count=ours.query_count // 10)
     assert ratio(fewer, ours) == pytest.approx(10.0)
 
 
 def test_plot_queries_writes_a_picture(comparison, tmp_path):
     pytest.importorskip("matplotlib")
-    untimed = [replace(outcome, milliseconds=None) for outcome in comparison.of("views")]
-    outcomes = [outcome for outcome in comparison.outcomes if outcome.task != "views"] + untimed
+    untimed = [replace(outcome, milliseconds=None) for outcome in comparison.of("frustums")]
+    outcomes = [outcome for outcome in comparison.outcomes if outcome.task != "frustums"] + untimed
     plot_queries(replace(comparison, outcomes=outcomes), tmp_path / "queries.png")
     assert (tmp_path / "queries.png").stat().st_size > 5_000
 

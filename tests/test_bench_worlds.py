@@ -51,7 +51,7 @@ def test_every_world_finds_what_touches(name, scene):
 
 
 def test_comparison_survives_json_and_is_shown(capsys):
-    comparison = compare_worlds(["rectangles"], peers=["broadphase", "anew"], share=0.1, budget=0.2)
+    comparison = compare_worlds(["rectangles"], peers=["broadphase", "rebuilt"], share=0.1, budget=0.2)
     assert [outcome.verdict for outcome in comparison.outcomes] == ["exact", "exact"]
     assert worlds_from_json(json.loads(json.dumps(worlds_as_json(comparison)))) == comparison
     show_worlds(comparison)
@@ -59,7 +59,7 @@ def test_comparison_survives_json_and_is_shown(capsys):
 
 
 def test_world_that_is_wrong_gets_no_time(monkeypatch):
-    row = next(row for row in WORLD_PEERS if row.name == "anew")
+    row = next(row for row in WORLD_PEERS if row.name == "rebuilt")
 
     class SeesMore(row.make):
         def touching(self):
