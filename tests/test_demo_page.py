@@ -166,17 +166,13 @@ def test_port_in_use_raises():
             start_demo("rectangles", port=port)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_error_in_the_thread_is_raised_by_wait(monkeypatch):
     page = start_demo("rectangles", count=10)
     monkeypatch.setattr(page, "_show", None)
     with pytest.raises(RuntimeError, match="the demo stopped"):
         page.wait(PATIENCE)
     page.stop()
-
-
-test_error_in_the_thread_is_raised_by_wait = pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnhandledThreadExceptionWarning"
-)(test_error_in_the_thread_is_raised_by_wait)
 
 
 def test_missing_viser_is_named_with_its_extra(monkeypatch):
