@@ -56,7 +56,7 @@ def test_every_scene_fits_into_the_picture(name):
     places, sizes = stage.positions(rows), stage.sizes(rows)
     assert np.abs(places).max() <= 5.6
     assert sizes.shape == places.shape
-    assert (sizes[:, : stage.dimension][stage.forms(rows) != 3] >= 0).all()
+    assert (sizes[:, : stage.dim][stage.forms(rows) != 3] >= 0).all()
     turns = stage.rotations(rows)
     np.testing.assert_allclose(np.linalg.norm(turns, axis=1), 1.0, atol=1e-6)
 
@@ -69,7 +69,7 @@ def test_sizes_in_the_picture_are_those_of_the_shapes(name):
     unturned = stage.rotations(rows)[:, 0] == 1
     shown = unturned & (stage.forms(rows) != 3)
     boxes = stage.to_view(stage.world.boxes[rows])
-    d = stage.dimension
+    d = stage.dim
     np.testing.assert_allclose(
         stage.sizes(rows)[shown, :d], (boxes[:, 1] - boxes[:, 0])[shown, :d], rtol=1e-3, atol=1e-5
     )
@@ -307,7 +307,7 @@ def test_query_ball_or_box_finds_rows_that_meet_it(name, is_ball):
     simulation.tick()
     rows = simulation.query([1.0, 1.0, 0.0], 4.0, ball=is_ball)
     assert 0 < len(rows) < len(simulation.rows)
-    d = simulation.stage.dimension
+    d = simulation.stage.dim
     away = np.abs(simulation.stage.positions(rows)[:, :d] - np.array([1, 1, 0])[:d])
     assert (away <= 2 + simulation.stage.sizes(rows)[:, :d] / 2 + 1e-5).all()
 

@@ -113,7 +113,7 @@ def viewpoint(path: str, stage: Stage, angle: float, camera: Any) -> tuple[Float
         return place, place + np.array([np.sin(yaw), -0.05, np.cos(yaw)])
     high = np.tan(camera.fov / 2)
     wide = high * camera.aspect
-    if stage.dimension == 2:
+    if stage.dim == 2:
         return np.array([0.0, 0.0, _ROOM * max(half[1] / high, half[0] / wide)]), np.zeros(3)
     away = _ROOM * _CUBE * float(np.linalg.norm(half)) / np.sin(np.arctan(min(high, wide)))
     direction = np.array([np.sin(angle + 0.6), 0.4 + 0.2 * np.sin(2 * angle), np.cos(angle + 0.6)])

@@ -118,14 +118,14 @@ class Bodies:
         """Draw rows whose forms or levels of detail may differ from the last drawing."""
         stage = self._stage
         sizes, forms, rotations = stage.sizes(rows), stage.forms(rows), stage.rotations(rows)
-        if stage.dimension == 2:
+        if stage.dim == 2:
             sizes[:, 2] = _DEPTH
             is_static = stage.world.kinds[rows] == 1
             self._heights = np.float32(_DEPTH) * ((rows % _FLAT_LIFTS) / _FLAT_LIFTS - 2 * is_static).astype(np.float32)
             positions[:, 2] = self._heights
         self._rotates = bool(stage.world.spins.any())
         self._rows, self._groups, self._renewals = rows.copy(), {}, stage.renewals
-        for name, make, chosen in _grouped_by_mesh(stage.dimension, forms, levels):
+        for name, make, chosen in _grouped_by_mesh(stage.dim, forms, levels):
             handle = self._handles.get(name)
             if not chosen.any():
                 if handle is not None:
@@ -154,10 +154,10 @@ class Bodies:
 
 
 def _grouped_by_mesh(
-    dimension: int, forms: NDArray[np.uint8], levels: NDArray[np.int32] | None
+    dim: int, forms: NDArray[np.uint8], levels: NDArray[np.int32] | None
 ) -> Iterator[tuple[str, Any, NDArray[np.bool_]]]:
     """Yield for each mesh its name, the function that makes it, and which bodies are drawn with it."""
-    for form, makers in _meshes_of(dimension).items():
+    for form, makers in _meshes_of(dim).items():
         is_form = forms == form
         for level, make in enumerate(makers):
             if levels is None:
@@ -167,9 +167,9 @@ def _grouped_by_mesh(
             yield f"{form}_{level}", make, chosen
 
 
-def _meshes_of(dimension: int) -> dict[int, tuple[Any, ...]]:
+def _meshes_of(dim: int) -> dict[int, tuple[Any, ...]]:
     """Return the functions that make the meshes of each form, the finest first."""
-    if dimension == 2:
+    if dim == 2:
         return {BOX: (meshes.tile,), BALL: (meshes.disc,), CAPSULE: (meshes.tile,)}
     return {
         BOX: (meshes.box,),
@@ -219,10 +219,10 @@ class Overlays:
         """Draw cells, coloured by level; of too many, the coarsest."""
         kept = np.argsort(outline.level, kind="stable")[:MOST_CELLS]
         lines = self._stage.to_view(edges_of(np.stack([outline.lower[kept], outline.upper[kept]], axis=1)))
-        if self._stage.dimension == 2:
+        if self._stage.dim == 2:
             lines[..., 2] = _LIFT
         palette = np.array(LEVELS, np.uint8)
-        per_cell = 4 if self._stage.dimension == 2 else 12
+        per_cell = 4 if self._stage.dim == 2 else 12
         colours = np.repeat(palette[outline.level[kept] % len(palette)], per_cell, axis=0)
         self._lines("cells", lines, np.repeat(colours[:, None], 2, axis=1), 1.5)
 
@@ -238,8 +238,8 @@ class Overlays:
         places = stage.to_view(points[present])
         first = stage.to_view(points[:, 0])
         ends = first.copy()
-        ends[:, : stage.dimension] += (_NORMAL * contacts.normals[:count]).astype(np.float32)
-        lift = _LIFT if stage.dimension == 2 else 0.0
+        ends[:, : stage.dim] += (_NORMAL * contacts.normals[:count]).astype(np.float32)
+        lift = _LIFT if stage.dim == 2 else 0.0
         places[:, 2] += lift
         lines = np.stack([first, ends], axis=1)
         lines[..., 2] += lift
@@ -257,7 +257,7 @@ class Overlays:
         if handle is None or self._probe_size != size:
             vertices, faces = meshes.ball(3) if is_ball else meshes.box()
             self._probe_size = size
-            flat = [1, 1, 0.05] if self._stage.dimension == 2 else [1, 1, 1]
+            flat = [1, 1, 0.05] if self._stage.dim == 2 else [1, 1, 1]
             self.hide(name)
             handle = self._handles[name] = self._scene.add_mesh_simple(
                 f"/over/{name.replace(' ', '_')}",
@@ -303,7 +303,7 @@ class Overlays:
 
     def _draw_bounds(self) -> None:
         stage = self._stage
-        d = stage.dimension
+        d = stage.dim
         half = stage.extent[:d] / 2
         bounds = np.stack([stage.middle[:d] - half, stage.middle[:d] + half])[None]
         lines = stage.to_view(edges_of(bounds))

@@ -262,7 +262,7 @@ class DemoPage:
         simulation, controls = self.simulation, self.controls
         rows, levels = simulation.rows, None
         simulation.seen = None
-        if controls.cull.value and simulation.stage.dimension == 3 and (matrix := self._culling_matrix()) is not None:
+        if controls.cull.value and simulation.stage.dim == 3 and (matrix := self._culling_matrix()) is not None:
             seen = simulation.look(matrix)
             rows, levels = seen.rows, seen.levels
         self._bodies.draw(rows, self._colours(rows), levels)

@@ -86,7 +86,7 @@ class Controls:
     def set_scene(self, simulation: Simulation) -> None:
         """Show the controls that apply to the scene, within its limits."""
         scene, stage, count = simulation.scene, simulation.stage, simulation.count
-        self.cull.visible = self.freeze.visible = stage.dimension == 3
+        self.cull.visible = self.freeze.visible = stage.dim == 3
         self.cull.value = scene.culled
         self.pause_camera.visible = scene.camera != "still"
         most = min(scene.counts[1], 5 * scene.count)

@@ -69,7 +69,7 @@ class Pointing:
             self._controls.say("The ray hit nothing.")
             return
         self._select(simulation.stage.world.handles([picked.row]), picked.name)
-        where = ", ".join(f"{one:.1f}" for one in picked.position[: simulation.stage.dimension])
+        where = ", ".join(f"{one:.1f}" for one in picked.position[: simulation.stage.dim])
         name = f"<b>{escape(picked.name)}</b>"
         self._controls.say(f"The ray hit {name} at ({where}); it touches {picked.touching} other bodies.")
 
@@ -107,7 +107,7 @@ class Pointing:
             self._overlays.hide_probe()
             return
         if self._probe is None:
-            is_flat = self._simulation.stage.dimension == 2
+            is_flat = self._simulation.stage.dim == 2
             self._probe = self._server.scene.add_transform_controls(
                 "/probe", scale=1.5, disable_rotations=True, active_axes=(True, True, not is_flat), depth_test=False
             )

@@ -398,7 +398,7 @@ class Simulation:
         distances : tuple of float
             Distances from the camera at which the level of detail goes down, in units of the picture.
         """
-        if self.stage.dimension != 3:
+        if self.stage.dim != 3:
             raise ValueError("frustum culling needs a 3D scene")
         whole = np.asarray(matrix, np.float64) @ self.stage.view_matrix()
         self.seen = self.stage.world.visible(whole, lod=[one / self.stage.scale for one in distances])
@@ -423,7 +423,7 @@ class Simulation:
         return world.query([[middle - half, middle + half]]).rows
 
     def _within(self, matrix: NDArray[np.float64]) -> Rows:
-        if self.stage.dimension == 3:
+        if self.stage.dim == 3:
             return self.stage.world.frustum(matrix).rows
         # A 2D world lies in the plane z = 0. The sides of the region are the lines where the sum or the difference of a
         # row of the matrix and the last row is zero.

@@ -75,7 +75,7 @@ class Stage:
         self._aligned = np.empty(0, np.bool_)
 
     @property
-    def dimension(self) -> int:
+    def dim(self) -> int:
         """2 or 3."""
         return self.world.dimension
 
@@ -97,7 +97,7 @@ class Stage:
         self._make_room()
         self._forms[rows] = form
         self._sizes[rows] = 0.0
-        self._sizes[rows, : self.dimension] = sizes
+        self._sizes[rows, : self.dim] = sizes
         self._offsets[rows], self._aligned[rows] = 0.0, False
         self._known[rows] = self.world.handles(rows)
 
@@ -115,7 +115,7 @@ class Stage:
     def positions(self, rows: Rows) -> NDArray[np.float32]:
         """Return the centers of rows in the picture, shape (k, 3)."""
         self._learn(rows)
-        d = self.dimension
+        d = self.dim
         positions = self.world.positions
         everything = len(rows) == len(positions)  # saves a copy
         places = self._offsets.copy() if everything else self._offsets[rows]
@@ -131,7 +131,7 @@ class Stage:
         self._learn(rows)
         quaternions = np.zeros((len(rows), 4), np.float32)
         rotations = self.world.rotations[rows]
-        if self.dimension == 3:
+        if self.dim == 3:
             quaternions[:] = rotations
         else:
             quaternions[:, 0], quaternions[:, 3] = np.cos(rotations / 2), np.sin(rotations / 2)
@@ -142,7 +142,7 @@ class Stage:
         """Transform points of the world (..., d) to the picture (..., 3)."""
         given = np.asarray(points, np.float64)
         placed = np.zeros((*given.shape[:-1], 3), np.float32)
-        d = self.dimension
+        d = self.dim
         placed[..., :d] = (given - self.middle[:d]) * self.scale
         return placed
 
@@ -188,7 +188,7 @@ class Stage:
 
     def _learn_alike(self, rows: Rows) -> None:
         """Learn the forms of rows of one layer, which are assumed to have the same type of shape."""
-        shapes, d = self.world.shapes, self.dimension
+        shapes, d = self.world.shapes, self.dim
         first = shapes[int(rows[0])]
         self._forms[rows] = _FORMS.get(type(first).__name__, BOX)
         self._aligned[rows] = isinstance(first, bp.AABB)

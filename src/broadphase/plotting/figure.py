@@ -91,7 +91,7 @@ def plot(
     from broadphase.plotting.space import draw_space
 
     layers = Layers.of(what, pairs, cells, contacts, rays, labels)
-    is_flat = layers.subject.dimension == 2
+    is_flat = layers.subject.dim == 2
     drawn = _new_axes(layers.extent()) if ax is None else ax
     if is_flat == (drawn.name == "3d"):
         wanted, given = ("2D", "3D") if is_flat else ("3D", "2D")

@@ -171,14 +171,14 @@ def pieces_of(shapes: bp.Shapes) -> Pieces:
 def pieces_of_boxes(boxes: Floats) -> Pieces:
     """Make one piece of each box (n, 2, d), in world coordinates."""
     boxes = np.asarray(boxes, np.float64)
-    count, dimension = len(boxes), boxes.shape[2]
+    count, dim = len(boxes), boxes.shape[2]
     half = (boxes[:, 1] - boxes[:, 0]) / 2
     return Pieces(
-        [unit_form("box", dimension)],
+        [unit_form("box", dim)],
         np.zeros(count, np.int32),
         np.arange(count, dtype=np.int32),
         boxes[:, 0] + half,
-        half[:, :, np.newaxis] * np.eye(dimension),
+        half[:, :, np.newaxis] * np.eye(dim),
         np.ones(count, np.bool_),
     )
 
@@ -188,12 +188,12 @@ class PieceCollection:
 
     Parameters
     ----------
-    dimension : int
+    dim : int
         2 or 3.
     """
 
-    def __init__(self, dimension: int) -> None:
-        self._dimension = dimension
+    def __init__(self, dim: int) -> None:
+        self._dim = dim
         self._geometries: Any = ()
         self._forms: list[Form] = []
         self._numbers: dict[Any, int] = {}
@@ -211,12 +211,12 @@ class PieceCollection:
     def pieces(self) -> Pieces:
         """Return all pieces added so far."""
         if not self._parts:
-            return pieces_of_boxes(np.empty((0, 2, self._dimension)))
+            return pieces_of_boxes(np.empty((0, 2, self._dim)))
         form, row, anchors, matrices, aligned = (np.concatenate(part) for part in zip(*self._parts, strict=True))
         return Pieces(self._forms, form, row, anchors, matrices, aligned)
 
     def _take(self, kind: int, rows: NDArray[np.int32], numbers: Floats) -> None:
-        d = self._dimension
+        d = self._dim
         unit = np.eye(d)
         if kind == bp.Point.kind:
             self._add("dot", rows, numbers, np.zeros((len(rows), d, d)))
@@ -242,7 +242,7 @@ class PieceCollection:
             self._take_geometries(rows, numbers)
 
     def _take_capsules(self, rows: NDArray[np.int32], start: Floats, end: Floats, radii: Floats) -> None:
-        if self._dimension == 2:
+        if self._dim == 2:
             for row, begin, along, radius in zip(rows, start, end - start, radii, strict=True):
                 self._add_own((row,), _capsule_outline(along, float(radius)), begin[np.newaxis])
             return
@@ -278,7 +278,7 @@ class PieceCollection:
     def _add(self, name: str, rows: Any, anchors: Floats, matrices: Floats, aligned: bool = False) -> None:
         if name not in self._numbers:
             self._numbers[name] = len(self._forms)
-            self._forms.append(unit_form(name, self._dimension))
+            self._forms.append(unit_form(name, self._dim))
         self._keep(self._numbers[name], rows, anchors, matrices, aligned)
 
     def _add_own(self, rows: Any, form: Form, anchors: Floats | None = None, matrices: Floats | None = None) -> None:
@@ -286,7 +286,7 @@ class PieceCollection:
         if key not in self._numbers:
             self._numbers[key] = len(self._forms)
             self._forms.append(form)
-        d = self._dimension
+        d = self._dim
         anchors = np.zeros((len(rows), d)) if anchors is None else anchors
         matrices = np.broadcast_to(np.eye(d), (len(rows), d, d)) if matrices is None else matrices
         self._keep(self._numbers[key], rows, anchors, matrices, False)
@@ -300,14 +300,14 @@ class PieceCollection:
 _NO_FACES = np.empty((0, 3), np.int32)
 
 
-def unit_form(name: str, dimension: int) -> Form:
+def unit_form(name: str, dim: int) -> Form:
     """Make a form of radius, half size or length 1: boxes and balls around the origin, lines and cylinders from it on.
 
     Parameters
     ----------
     name : str
         "dot", "line" (along the first axis), "disc", "box", "ball", "cylinder" (along the third axis, without ends).
-    dimension : int
+    dim : int
         2 or 3.
 
     Returns
@@ -320,10 +320,10 @@ def unit_form(name: str, dimension: int) -> Form:
     [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]
     """
     if name == "dot":
-        return Form(name, np.zeros((1, dimension)), _NO_FACES)
+        return Form(name, np.zeros((1, dim)), _NO_FACES)
     if name == "line":
-        return Form(name, np.eye(2, dimension)[::-1] * [[0.0], [1.0]], _NO_FACES)
-    if dimension == 2:
+        return Form(name, np.eye(2, dim)[::-1] * [[0.0], [1.0]], _NO_FACES)
+    if dim == 2:
         corners = _ring(CORNERS_OF_DISC) if name == "disc" else np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
         return Form(name, corners, _NO_FACES)
     return {"box": _cube, "ball": ball, "cylinder": _cylinder}[name]()

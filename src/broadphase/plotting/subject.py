@@ -40,7 +40,7 @@ class Subject:
 
     Attributes
     ----------
-    dimension : int
+    dim : int
     rows : ndarray, shape (n,), int32
         The rows that are plotted.
     boxes : ndarray, shape (slots, 2, d), float64
@@ -64,9 +64,9 @@ class Subject:
             corners = bp.boxes.as_corners(what)
             self.boxes = np.stack([np.asarray(corner, np.float64) for corner in corners], axis=1)
             self.rows = np.arange(len(self.boxes), dtype=np.int32)
-        self.dimension = int(self.boxes.shape[2])
-        if self.dimension not in (2, 3):
-            raise ValueError(f"cannot plot {self.dimension}-dimensional boxes: plots have 2 or 3 axes")
+        self.dim = int(self.boxes.shape[2])
+        if self.dim not in (2, 3):
+            raise ValueError(f"cannot plot {self.dim}-dimensional boxes: plots have 2 or 3 axes")
         self.is_static = np.zeros(len(self.boxes), np.bool_)
         if isinstance(what, bp.World):
             self.is_static = what.kinds == STATIC
@@ -89,7 +89,7 @@ class Subject:
         if bounds is not None:
             boxes = np.concatenate([boxes, np.asarray(bounds)[np.newaxis]])
         if not len(boxes):
-            return np.stack([np.zeros(self.dimension), np.ones(self.dimension)])
+            return np.stack([np.zeros(self.dim), np.ones(self.dim)])
         return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
 
     def pairs(self, wanted: Any) -> Pairs:
@@ -142,7 +142,7 @@ class Subject:
         """Cast rays, and find where they end."""
         if not isinstance(given, tuple | list) or len(given) not in (2, 3):
             raise TypeError("rays must be (origins, directions), or (origins, directions, max_distance)")
-        shape = (-1, self.dimension)
+        shape = (-1, self.dim)
         origins, directions = (np.asarray(part, np.float64).reshape(shape) for part in given[:2])
         limit = np.broadcast_to(np.asarray(given[2] if len(given) == 3 else np.inf, np.float64), (len(origins),))
         distances = self._distances(origins, directions, limit)
