@@ -75,7 +75,7 @@ def test_selection_of_the_whole_picture_changes_nothing():
         (bp.perspective, (1, 1, np.inf, np.inf), "near < far"),
         (bp.orthographic, (0, 0, 0, 1, 0, 1), "width along every axis"),
         (bp.orthographic, (0, np.inf, 0, 1, 0, 1), "width along every axis"),
-        (bp.look_at, ([0, 0, 0], [0, 0, 0]), "eye and target are one"),
+        (bp.look_at, ([0, 0, 0], [0, 0, 0]), "eye equals target"),
         (bp.look_at, ([0, 0, 0], [0, 1, 0]), "along the line of sight"),
         (bp.look_at, ([0, 0], [0, 1, 0]), r"eye must have shape \(3,\), not \(2,\)"),
         (bp.look_at, ([0, 0, np.nan], [0, 1, 0]), "eye must be finite"),

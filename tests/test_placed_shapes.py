@@ -130,7 +130,7 @@ def test_moving_what_cannot_be_moved_raises_and_changes_nothing():
     before = shapes.boxes.copy()
     for arguments, message in (
         (([[0, 0, 0], [0, NAN, 0]],), "positions: row 1 has nan"),
-        (([[0, 0, 0], [0, 1, 0]], [[1, 0, 0, 0], [0, 0, 0, 0]]), "rotations: row 1 is a quaternion of length 0"),
+        (([[0, 0, 0], [0, 1, 0]], [[1, 0, 0, 0], [0, 0, 0, 0]]), "rotations: row 1 is a zero quaternion"),
         (([[0, 0, 0]] * 3,), "positions has 3 rows for 2 shapes"),
         (([[0, 0]] * 2,), "positions must be (3,) or (n, 3)"),
     ):
@@ -181,11 +181,11 @@ def test_points_without_offset_take_the_dimension_of_the_rest():
     [
         ((bp.Circle(1), [[0, 0, 0]]), "a Circle of 2 dimensions, where 3 are needed"),
         (([bp.Circle(1), bp.Sphere(1)], [[0, 0]] * 2), "row 1, a Sphere of 3 dimensions, where 2 are needed"),
-        ((bp.Circle([1, 2]), [[0, 0]] * 3), "2 shapes for 3 places"),
+        ((bp.Circle([1, 2]), [[0, 0]] * 3), "2 shapes for 3 positions"),
         ((bp.Circle(1), [[0, 0], [NAN, 0]]), "positions: row 1 has nan, which is not finite"),
         ((bp.Circle(1), [[0, 0], [0, 0]], [0, np.inf]), "rotations: row 1 has inf"),
         ((bp.Circle(1), [[0, 0], [0, 0]], [0, 1, 2]), "rotations has 3 rows for 2 shapes"),
-        ((bp.Sphere(1), [[0, 0, 0]], [0, 0, 0, 0]), "rotations is a quaternion of length 0"),
+        ((bp.Sphere(1), [[0, 0, 0]], [0, 0, 0, 0]), "rotations is a zero quaternion"),
         ((bp.Sphere(1), [[0, 0, 0]], 0.5), "rotations must be a quaternion"),
         ((bp.Point(), [[0], [1]]), "positions must have 2 or 3 numbers"),
         ((bp.Point(), 5), "positions must be (d,) or (n, d)"),

@@ -311,7 +311,7 @@ def test_regions_of_any_scale_meet_the_same_boxes():
     ("arguments", "message"),
     [
         (([[0, 0, 0]], 1, np.eye(2)), "rotations of shape"),
-        (([[0, 0, 0]], 1, [0, 0, 0, 0]), "row 0 is a quaternion of length 0"),
+        (([[0, 0, 0]], 1, [0, 0, 0, 0]), "row 0 is a zero quaternion"),
         (([[0, 0]], 1, [[[2, 0], [0, 1]]]), "row 0 has columns that are not perpendicular"),
         (([[0, 0], [np.nan, 0]], 1, 0), "centers: row 1: nan is not finite"),
         (([[0, 0]], [-1, 1], 0), "half_sizes: row 0: -1.0 is negative"),

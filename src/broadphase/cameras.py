@@ -1,4 +1,4 @@
-"""Matrices of cameras, for asking what is in view: projections, where to look, and a part of the picture.
+"""Matrices of cameras, for queries of what is visible: projections, views, and a part of the picture.
 
 All multiply column vectors, as in OpenGL: ``projection @ view @ [x, y, z, 1]``. The camera looks along its -z axis,
 with y up.
@@ -21,7 +21,7 @@ __all__ = ["look_at", "orthographic", "perspective", "selection_matrix"]
 
 
 def perspective(fov: float, aspect: float, near: float, far: float = np.inf) -> Floats:
-    """Make the matrix of a camera that sees near things larger.
+    """Make the matrix of a perspective projection.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def perspective(fov: float, aspect: float, near: float, far: float = np.inf) -> 
     aspect : float
         Width of the picture divided by its height.
     near, far : float
-        What is nearer or farther is not seen; 0 < `near` < `far`, which may be infinite.
+        Distances of the near and far plane; 0 < `near` < `far`, which may be infinite.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def perspective(fov: float, aspect: float, near: float, far: float = np.inf) -> 
 
 
 def orthographic(left: float, right: float, bottom: float, top: float, near: float, far: float) -> Floats:
-    """Make the matrix of a camera that sees everything in its size: a box in front of it.
+    """Make the matrix of an orthographic projection: a box in front of the camera.
 
     Parameters
     ----------
@@ -103,14 +103,14 @@ def orthographic(left: float, right: float, bottom: float, top: float, near: flo
 
 
 def look_at(eye: ArrayLike, target: ArrayLike, up: ArrayLike = (0.0, 1.0, 0.0)) -> Floats:
-    """Make the view matrix of a camera at one place that looks at another.
+    """Make the view matrix of a camera at one point that looks at another.
 
     Parameters
     ----------
     eye, target : array_like, shape (3,)
-        Where the camera is, and what is in the middle of its picture.
+        Position of the camera, and the point in the middle of its picture.
     up : array_like, shape (3,)
-        What points upwards in the picture; not along the line of sight.
+        Direction that is up in the picture; not along the line of sight.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def look_at(eye: ArrayLike, target: ArrayLike, up: ArrayLike = (0.0, 1.0, 0.0)) 
     Raises
     ------
     ValueError, TypeError
-        Wrong shape or dtype, or no direction to look in.
+        Wrong shape or dtype; `eye` equals `target`, or `up` is along the line of sight.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def look_at(eye: ArrayLike, target: ArrayLike, up: ArrayLike = (0.0, 1.0, 0.0)) 
     back = place - aim
     right = np.cross(upward, back)
     if not right.any():
-        raise ValueError("eye and target are one, or up is along the line of sight")
+        raise ValueError("eye equals target, or up is along the line of sight")
     matrix = np.eye(4)
     for row, axis in enumerate((right, np.cross(back, right), back)):
         matrix[row, :3] = axis / np.linalg.norm(axis)
@@ -141,7 +141,7 @@ def look_at(eye: ArrayLike, target: ArrayLike, up: ArrayLike = (0.0, 1.0, 0.0)) 
 
 
 def selection_matrix(matrix: ArrayLike, rectangle: ArrayLike, viewport: ArrayLike | None = None) -> Floats:
-    """Narrow a camera to a rectangle of its picture: what a mouse was dragged over.
+    """Narrow a camera to a rectangle of its picture, such as a mouse selection.
 
     Parameters
     ----------
@@ -156,12 +156,12 @@ def selection_matrix(matrix: ArrayLike, rectangle: ArrayLike, viewport: ArrayLik
     Returns
     -------
     matrix : ndarray, of the shape given, float64
-        To be given to `frustum`.
+        For `frustum`.
 
     Raises
     ------
     ValueError, TypeError
-        Wrong shape or dtype; a rectangle or a viewport without area. (For one point, cast a ray.)
+        Wrong shape or dtype; a rectangle or a viewport of zero area. (For a single point, cast a ray.)
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Morton numbers: cells of a grid that is halved along every axis at every level, numbered in Z order.
 
-What `broadphase.LinearTree` files its boxes by.
+`broadphase.LinearTree` stores its boxes by these numbers.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def number_of(cell: Sequence[int]) -> int:
 
 
 def cell_of(number: int, dim: int) -> tuple[int, ...]:
-    """Take a number apart into the coordinates of its cell.
+    """Split a number into the coordinates of its cell.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def cell_of(number: int, dim: int) -> tuple[int, ...]:
 
 
 def ancestors(number: int, level: int, dim: int) -> tuple[int, ...]:
-    """List the way from the root to a cell: which child it is to take at each level.
+    """List the path from the root to a cell: the number of the child at each level.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def ancestors(number: int, level: int, dim: int) -> tuple[int, ...]:
 
 
 def common_ancestor(a: int, b: int, level: int, dim: int) -> tuple[int, int]:
-    """Find the smallest cell around two: what their numbers' XOR tells.
+    """Find the smallest cell that contains two cells, by the XOR of their numbers.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def common_ancestor(a: int, b: int, level: int, dim: int) -> tuple[int, int]:
 
 
 def level_start(level: int, dim: int) -> int:
-    """Count the cells of all coarser levels: where a level starts when cells of all levels are in one row.
+    """Count the cells of all coarser levels: the start of a level if the cells of all levels are numbered in a row.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def level_start(level: int, dim: int) -> int:
 
 def _check_dim(dim: int) -> None:
     if not 1 <= dim <= 4:
-        raise ValueError(f"there are 1 to 4 axes, not {dim}")
+        raise ValueError(f"the number of dimensions must be 1 to 4, not {dim}")
 
 
 def _check_number(number: int) -> None:

@@ -1,4 +1,4 @@
-"""Box arrays: check them, make them from other shapes, change them.
+"""Box arrays: check them, make them from other forms, change them.
 
 A set of n boxes in d dimensions is an array of shape (n, 2, d), lower corner then upper corner, or (n, 2*d) with the
 same numbers in a row, or a tuple ``(lower, upper)`` of two (n, d) arrays. Everything here is a pure function over such

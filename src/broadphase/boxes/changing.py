@@ -63,14 +63,14 @@ def grow(boxes: Boxes, margin: ArrayLike) -> NDArray[Any]:
     """Grow boxes by half of `margin` on every side.
 
     So two boxes closer together than the margin along every axis overlap once both are grown, as with
-    ``pairs(boxes, margin=margin)``. To add r on every side, give ``2 * r``.
+    ``pairs(boxes, margin=margin)``. To add r on every side, pass ``2 * r``.
 
     Parameters
     ----------
     boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
         The boxes.
     margin : array_like, shape (n,) or one number
-        How much wider each box becomes; finite, at least 0.
+        Added width of each box; finite, at least 0.
 
     Returns
     -------
@@ -129,5 +129,5 @@ def merge(boxes: Boxes) -> NDArray[Any]:
     """
     many = require_boxes(as_boxes(boxes), "boxes")
     if not len(many):
-        raise ValueError("there is no box around zero boxes")
+        raise ValueError("cannot merge zero boxes")
     return np.stack((many[:, 0].min(axis=0), many[:, 1].max(axis=0)))

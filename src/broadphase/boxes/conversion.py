@@ -247,7 +247,7 @@ def _column(frame: Any, name: str) -> Any:
 
 
 def _numbers_of(column: Any, name: str) -> NDArray[Any]:
-    """Bring a column of numbers to float32 or float64; a missing value is named by its row."""
+    """Convert a column of numbers to float32 or float64; a missing value is named by its row."""
     values = np.asarray(column)
     if values.dtype == object:
         missing = np.array([value is None or type(value).__name__ == "NAType" for value in values], np.bool_)

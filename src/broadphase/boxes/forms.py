@@ -43,7 +43,7 @@ _FORMS = "boxes are an array of shape (n, 2, d) or (n, 2*d), or a tuple (lower, 
 
 
 def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Take boxes apart into lower and upper corners, without copying where the layout allows.
+    """Split boxes into lower and upper corners, without copying where the layout allows.
 
     Only shape and dtype are checked, never the values: see `find_invalid`.
 
@@ -52,9 +52,9 @@ def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> tupl
     boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
         float32 and float64 are kept; integers, bool and float16 become float64; a tuple of both becomes float64.
     name : str
-        What error messages call the argument.
+        Name of the argument in error messages.
     empty_dim : int
-        The d given to an empty list, which says nothing about its dimension.
+        Number of dimensions of an empty list.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> tupl
 
 
 def as_boxes(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> NDArray[Any]:
-    """Bring boxes in any accepted form to shape (n, 2, d).
+    """Convert boxes in any accepted form to shape (n, 2, d).
 
     Only shape and dtype are checked, never the values: see `find_invalid`.
 
@@ -115,9 +115,9 @@ def as_boxes(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> NDArra
     boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
         float32 and float64 are kept; integers, bool and float16 become float64.
     name : str
-        What error messages call the argument.
+        Name of the argument in error messages.
     empty_dim : int
-        The d given to an empty list, which says nothing about its dimension.
+        Number of dimensions of an empty list.
 
     Returns
     -------
@@ -151,16 +151,16 @@ def find_invalid(boxes: Boxes, *, limit: int | None = None) -> tuple[NDArray[np.
     Parameters
     ----------
     boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
-        The boxes to look at.
+        The boxes to check.
     limit : int, optional
-        Give the reasons of the first so many rows only. All row numbers are always returned.
+        Describe only the first `limit` rows. All row numbers are always returned.
 
     Returns
     -------
     rows : ndarray, shape (k,), int64
         The bad rows, ascending.
     reasons : list of str
-        What is wrong with each of them, its first bad axis; k of them, or `limit` if that is less.
+        The fault of each of them, its first bad axis; k of them, or `limit` if that is less.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def find_invalid(boxes: Boxes, *, limit: int | None = None) -> tuple[NDArray[np.
 
 
 def describe_invalid(lower: NDArray[Any], upper: NDArray[Any], row: int) -> str:
-    """Say what is wrong with one bad row, in the words of every error message.
+    """Describe the fault of one bad row, in the words of every error message.
 
     Parameters
     ----------
@@ -220,14 +220,14 @@ def describe_invalid(lower: NDArray[Any], upper: NDArray[Any], row: int) -> str:
 
 
 def as_numbers(values: ArrayLike, *, name: str) -> NDArray[Any]:
-    """Bring real numbers of any shape to native float32 or float64, as box corners are.
+    """Convert real numbers of any shape to native float32 or float64, as box corners are.
 
     Parameters
     ----------
     values : array_like
         float32 and float64 are kept as they are; integers, bool and float16 become float64.
     name : str
-        What error messages call the argument.
+        Name of the argument in error messages.
 
     Returns
     -------
@@ -253,7 +253,7 @@ def _as_array(values: ArrayLike, name: str) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         masked = np.flatnonzero(np.ma.getmaskarray(values).any(axis=tuple(range(1, values.ndim))))
         if masked.size:
-            raise ValueError(f"{name}: row {masked[0]} has a masked value; fill it or leave the row out")
+            raise ValueError(f"{name}: row {masked[0]} has a masked value; fill it or remove the row")
         return np.asarray(values.data)
     try:
         return np.asarray(values)
@@ -266,7 +266,7 @@ def _as_array(values: ArrayLike, name: str) -> NDArray[Any]:
 def _first_odd_row(values: Any) -> str:
     try:
         shapes = [np.shape(row) for row in values]
-    except (TypeError, ValueError):  # ragged further down: the row cannot be told
+    except (TypeError, ValueError):  # ragged further down: the row is unknown
         return ""
     odd = next((row for row, shape in enumerate(shapes) if shape != shapes[0]), None)
     return "" if odd is None else f": row {odd} has shape {shapes[odd]}, row 0 has {shapes[0]}"

@@ -18,11 +18,11 @@ def boxes_around(lower: NDArray[Any], reach: NDArray[Any], upper: NDArray[Any] |
     Parameters
     ----------
     lower : ndarray, shape (n, d), float32 or float64
-        What the lower corners are measured from.
+        Points that `reach` is subtracted from.
     reach : ndarray, broadcastable to (n, d)
         Finite, at least 0.
     upper : ndarray, shape (n, d), optional
-        What the upper corners are measured from; `lower` if left out.
+        Points that `reach` is added to. Default: `lower`.
 
     Returns
     -------

@@ -72,7 +72,7 @@ def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: Array
     rotations : array_like
         Matrices of shape (q, d, d) or (d, d), whose columns are the axes of the box. In 2D also angles of shape (q,) or
         one number, in radians, counterclockwise; in 3D also quaternions of shape (q, 4) or (4,), in the order
-        w, x, y, z and of any length but 0.
+        w, x, y, z and of any length but zero.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: Array
 
 
 def _rotation_matrices(rotations: ArrayLike, count: int, dim: int) -> Floats:
-    """Bring rotations of any form to (q, d, d)."""
+    """Convert rotations of any form to (q, d, d)."""
     array = _checked("rotations", rotations)
     matrix, vector = (dim, dim), (4,) if dim == 3 else ()
     if array.shape in (matrix, (count, *matrix)):
@@ -136,12 +136,12 @@ def _rotation_matrices(rotations: ArrayLike, count: int, dim: int) -> Floats:
         return np.broadcast_to(as_matrices(array, dim), (count, 2, 2))
     array = np.broadcast_to(array, (count, 4))
     if not array.any(axis=1).all():
-        raise ValueError(f"rotations: row {int((~array.any(axis=1)).argmax())} is a quaternion of length 0")
+        raise ValueError(f"rotations: row {int((~array.any(axis=1)).argmax())} is a zero quaternion")
     return as_matrices(array, dim)
 
 
 def regions_of_views(matrices: ArrayLike, *, depth: str = "minus_one_to_one") -> Regions:
-    """Make the regions that cameras see.
+    """Make the regions of frustums: what cameras see.
 
     Parameters
     ----------
@@ -150,12 +150,12 @@ def regions_of_views(matrices: ArrayLike, *, depth: str = "minus_one_to_one") ->
         has ``-w <= x <= w`` and so on. The far plane may be at infinity.
     depth : str
         ``"minus_one_to_one"`` for ``-w <= z <= w``, as OpenGL has it; ``"zero_to_one"`` for ``0 <= z <= w``, as Vulkan,
-        Direct3D and Metal do, with z reversed or not. Of no meaning in 2D.
+        Direct3D and Metal do, with z reversed or not. Ignored in 2D.
 
     Raises
     ------
     ValueError, TypeError
-        Wrong shape or dtype; NaN or an infinity; a matrix with less than d dimensions: names the first such.
+        Wrong shape or dtype; NaN or an infinity; a singular matrix: names the first.
     """
     if depth not in _DEPTHS:
         raise ValueError(unknown_name("depth", depth, _DEPTHS))
@@ -212,12 +212,12 @@ def regions_of_planes(planes: ArrayLike) -> Regions:
 
 
 def _polyhedron(planes: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Give axes, least and most of the slabs of one region, and the corners of the box around it."""
+    """Return axes, least and most of the slabs of one region, and the corners of the box around it."""
     dim = planes.shape[1] - 1
     everywhere = np.full(dim, np.inf)
-    # No slab keeps anything out; or one of an axis without length keeps everything out.
+    # Everything: no slab at all. Nothing: a slab of a zero axis, which no box meets.
     nowhere = (np.zeros((1, dim)), np.ones(1), np.zeros(1), everywhere, -everywhere)
-    with np.errstate(over="ignore"):  # what is further away than any number is at infinity
+    with np.errstate(over="ignore"):  # beyond the largest number is at infinity
         planes = np.ldexp(planes, -_exponents(planes[:, :-1]))
     length = np.linalg.norm(planes[:, :-1], axis=1)
     if (planes[(length == 0) | np.isinf(planes[:, -1]), -1] < 0).any():
@@ -232,7 +232,7 @@ def _polyhedron(planes: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]
     corners, errors, meeting = _corners(units, distances, rank)
     if not len(corners):
         return nowhere
-    lines = directions[rank:]  # along which the region has no ends
+    lines = directions[rank:]  # along which the region is unbounded
     rays = np.concatenate([_rays(units, lines), lines, -lines])
     axes = units
     if dim == 3 and rank > 1:
@@ -265,7 +265,7 @@ def _corners(units: Floats, distances: Floats, rank: int) -> tuple[Floats, Float
 
 
 def _rays(units: Floats, lines: Floats) -> Floats:
-    """Find the directions across all `lines` in which an edge of the region goes on for ever."""
+    """Find the directions across all `lines` in which an edge of the region is unbounded."""
     dim = units.shape[1]
     if len(lines) == dim - 1:
         found = units
@@ -284,7 +284,7 @@ def _rays(units: Floats, lines: Floats) -> Floats:
 
 
 def _supports(axes: Floats, corners: Floats, errors: Floats, rays: Floats) -> tuple[Floats, Floats]:
-    """Give where the region begins and ends on each axis, a little further out than rounding may have moved it."""
+    """Return where the region begins and ends on each axis, a little further out than rounding may have moved it."""
     places = axes @ corners.T
     sizes = np.abs(axes)
     spread = sizes.sum(axis=1)[:, None] * errors
@@ -298,7 +298,7 @@ def _supports(axes: Floats, corners: Floats, errors: Floats, rays: Floats) -> tu
 
 
 def _distinct(axes: Floats) -> Floats:
-    """Give each direction once, as a unit vector, without the coordinate axes: the box around stands for those."""
+    """Return each direction once, as a unit vector, without the coordinate axes: the box around stands for those."""
     axes = _unit(axes)
     axes[np.abs(axes) < 1e-15] = 0.0
     axes = axes[(axes != 0).sum(axis=1) > 1]
@@ -309,7 +309,7 @@ def _distinct(axes: Floats) -> Floats:
 
 
 def _across_coordinate_axes(edges: Floats) -> Floats:
-    """Give the cross products of the three coordinate axes with each edge (..., 3)."""
+    """Return the cross products of the three coordinate axes with each edge (..., 3)."""
     x, y, z = np.moveaxis(edges, -1, 0)
     zero = np.zeros_like(x)
     products = [np.stack(parts, axis=-1) for parts in ((zero, -z, y), (z, zero, -x), (-y, x, zero))]
@@ -317,7 +317,7 @@ def _across_coordinate_axes(edges: Floats) -> Floats:
 
 
 def _unit(vectors: Floats) -> Floats:
-    """Bring vectors to length 1; those without length stay so."""
+    """Scale vectors to length 1; zero stays zero."""
     vectors = np.ldexp(vectors, -_exponents(vectors))
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     result: Floats = vectors / np.where(length > 0, length, 1.0)
@@ -325,13 +325,13 @@ def _unit(vectors: Floats) -> Floats:
 
 
 def _exponents(vectors: Floats) -> NDArray[np.int32]:
-    """Give the binary exponent of the largest number of each row, as a column."""
+    """Return the binary exponent of the largest number of each row, as a column."""
     result: NDArray[np.int32] = np.frexp(np.abs(vectors).max(axis=1, initial=0.0))[1][:, None]
     return result
 
 
 def _checked(name: str, values: ArrayLike) -> Floats:
-    """Bring finite numbers to float64."""
+    """Convert finite numbers to float64."""
     array: Floats = as_numbers(values, name=name).astype(np.float64)
     wrong = ~np.isfinite(array)
     if wrong.any():
@@ -340,5 +340,5 @@ def _checked(name: str, values: ArrayLike) -> Floats:
 
 
 def _first_row(wrong: NDArray[Any]) -> str:
-    """Name the first row with anything wrong, to begin a message with."""
+    """Name the first row with a fault, as the start of a message."""
     return f"row {int(np.argwhere(wrong)[0, 0])}: " if wrong.ndim else ""

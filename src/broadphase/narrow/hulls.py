@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 __all__ = ["contacts_of", "impacts", "overlap_mask", "ray_hits", "separations"]
 
-# With coal's own 1e-6, a gap of 1e-9 would be none. Should it not find its way to the first, it does to the last.
+# With coal's default of 1e-6, a gap of 1e-9 would be zero. If coal does not converge at the first, the next is tried.
 _TOLERANCES = (1e-12, 1e-9, 1e-6)
 _FAILED = 1e300
-# In sizes of the hull: what moves and is nearer than this touches. Who has not got there after so many steps is
-# grazing, and is given the time it has got to, which is not too late.
+# In sizes of the hull: shapes nearer than `_NEAR` touch. A motion that has not got there after `_MOST_STEPS` steps is
+# grazing; the time reached so far is returned, which is not too late.
 _NEAR, _WIDE, _MOST_STEPS = 1e-12, 1e-6, 100
 _MOST_CONTACTS = 1 << 20  # of a hull with the triangles of a mesh
 
@@ -64,12 +64,12 @@ class _Gap(NamedTuple):
 
 
 def overlap_mask(asked: RowPairs) -> NDArray[np.bool_]:
-    """Say which pairs overlap."""
+    """Find which pairs overlap."""
     return np.array([_closest(pair).distance <= 0 for pair in _pairs(asked)], np.bool_)
 
 
 def separations(asked: RowPairs) -> Found:
-    """Say how far apart the two of each pair are, and in which direction the second lies."""
+    """Compute the signed distance of each pair, and the direction of the second."""
     gaps, normals = np.empty(len(asked.first)), np.empty((len(asked.first), 3))
     for k, pair in enumerate(_pairs(asked)):
         gap = _closest(pair)
@@ -78,7 +78,7 @@ def separations(asked: RowPairs) -> Found:
 
 
 def contacts_of(asked: RowPairs) -> tuple[Floats, Floats, NDArray[np.int8], Floats]:
-    """Say where the two of each pair touch."""
+    """Find the contacts of each pair."""
     count = len(asked.first)
     normals, depths = np.empty((count, 3)), np.empty(count)
     counts, points = np.empty(count, np.int8), np.full((count, 4, 3), np.nan)
@@ -95,7 +95,7 @@ def contacts_of(asked: RowPairs) -> tuple[Floats, Floats, NDArray[np.int8], Floa
 
 
 def impacts(asked: RowPairs, motions: Floats) -> Found:
-    """Say when the two of each pair first touch, while the first is moved."""
+    """Find when the two of each pair first touch, while the first moves."""
     times, normals = np.full(len(asked.first), np.inf), np.zeros((len(asked.first), 3))
     for k, pair in enumerate(_pairs(asked, motions)):
         motion = pair.frame.lengths(motions[k])
@@ -108,12 +108,12 @@ def impacts(asked: RowPairs, motions: Floats) -> Found:
 
 
 def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) -> Found:
-    """Say where each ray enters a hull: where it is behind all planes of the hull's faces."""
+    """Find where each ray enters a hull: where it is behind all planes of the hull's faces."""
     times, normals = np.full(len(rows), np.inf), np.zeros((len(rows), 3))
     for row in np.unique(rows):
         rays = np.flatnonzero(rows == row)
         pose = pose_of(shapes, int(row))
-        planes, limits = facets_of(shapes.geometries[pose.number])
+        planes, limits = _facets(shapes.geometries[pose.number])
         beyond = (origins[rays] - pose.origin) @ pose.axes.T @ planes.T - limits
         speeds = directions[rays] @ pose.axes.T @ planes.T
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -127,7 +127,7 @@ def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) ->
         times[rays[hit]] = np.where(inside[:, 0], 0.0, time[hit])
         back = -directions[rays[hit]]
         lengths = np.linalg.norm(back, axis=1, keepdims=True)
-        against = back / np.where(lengths > 0, lengths, 1.0)  # what a ray that begins inside is told
+        against = back / np.where(lengths > 0, lengths, 1.0)  # the normal of a ray that begins inside
         normals[rays[hit]] = np.where(inside, against, planes[face[hit]] @ pose.axes)
     return times, normals
 
@@ -240,7 +240,7 @@ def _first_touch(first: _Solid, second: _Solid, motion: Floats, before: float) -
 
 
 def _corners(solid: _Solid) -> tuple[Floats, float]:
-    """Give the points of which a convex solid is the hull, in the frame, and how far it reaches around that."""
+    """Return the points whose hull a convex solid is, in the frame, and its radius around that hull."""
     geometry, transform = solid
     at, axes = np.array(transform.getTranslation()), np.array(transform.getRotation())
     if isinstance(geometry, coal().Sphere):
@@ -258,12 +258,12 @@ _BOX_FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 
 
 @cache
 def coal() -> Any:
-    """Import coal, or say how to install it.
+    """Import coal.
 
     Raises
     ------
     MissingExtraError
-        It is not installed.
+        It is not installed; the message says how to install it.
     """
     try:
         return import_module("coal")
@@ -272,17 +272,17 @@ def coal() -> Any:
 
 
 class _Frame(NamedTuple):
-    """Where and how large the world is for coal: a place x of the world is at ``(x - origin) / 2**exponent``."""
+    """The scaled frame in which coal computes: a point x of the world is at ``(x - origin) / 2**exponent``."""
 
     origin: Floats
     exponent: int
 
     def lengths(self, values: Any) -> Any:
-        """Bring lengths or directions into the frame."""
+        """Convert lengths or directions to the frame."""
         return np.ldexp(values, -self.exponent)
 
     def places(self, values: Floats) -> Floats:
-        """Bring places into the frame."""
+        """Convert points to the frame."""
         placed: Floats = np.ldexp(values - self.origin, -self.exponent)
         return placed
 
@@ -322,11 +322,6 @@ def _solids_of(shapes: Shapes, row: int, frame: _Frame, offset: Floats | None = 
 def _triangle_solid(corners: Floats, frame: _Frame) -> _Solid:
     """Make a triangle, placed in the world."""
     return _triangle(frame.places(corners))
-
-
-def facets_of(hull: Geometry) -> tuple[Floats, Floats]:
-    """Give the planes of a hull in its own frame: it is where ``normals @ x <= limits``; made once."""
-    return _facets(hull)
 
 
 def _simple(kind: ShapeKind, record: Floats, frame: _Frame, offset: Floats | None) -> _Solid:
@@ -428,13 +423,13 @@ _facets = KeptByGeometry(_make_facets)
 
 # The triangles of a placed mesh near a hull.
 
-# The boxes of triangles in the frame of the mesh are this much larger, relative to the mesh: what was asked for in the
+# The boxes of triangles in the frame of the mesh are this much larger, relative to the mesh: the query box of the
 # world comes there rounded, by 1e-16 of its distance.
 _SLACK = 1e-9
 
 
 def _triangles_near(shapes: Shapes, row: int, box: Floats, offset: Floats | None = None) -> NDArray[np.int32]:
-    """Find the triangles of a mesh near a box of the world; none that touches it is left out.
+    """Find the triangles of a mesh near a box in the world; none that touches it is missed.
 
     Parameters
     ----------
@@ -443,7 +438,7 @@ def _triangles_near(shapes: Shapes, row: int, box: Floats, offset: Floats | None
     box : ndarray, shape (2, 3)
         Where to look.
     offset : ndarray, shape (3,), optional
-        Added to the place of the mesh.
+        Added to the position of the mesh.
 
     Returns
     -------
@@ -502,12 +497,12 @@ _triangle_tree = KeptByGeometry(_make_triangle_tree)
 
 # The area in which two convex solids touch.
 
-# What is this much lower than the highest corner still belongs to the face: that of a body which rests, but for a tilt.
+# Corners at most this much below the highest belong to the face, so that a slightly tilted body rests on its face.
 _FLAT = 1e-4
 
 
 def _common_area(first: Floats, second: Floats, normal: Floats, middle: Floats) -> Floats:
-    """Find where two solids touch that are in each other along a normal.
+    """Find the area of contact of two solids that overlap along a normal.
 
     Parameters
     ----------
@@ -537,7 +532,7 @@ def _common_area(first: Floats, second: Floats, normal: Floats, middle: Floats) 
 
 
 def _face(corners: Floats, way: Floats, axes: Floats) -> list[Place]:
-    """Give the outline of the corners that are the highest along `way`, counterclockwise: one point, two, or more."""
+    """Return the outline of the corners that are the highest along `way`, counterclockwise: one point, two, or more."""
     heights = corners @ way
     places = sorted({(float(x), float(y)) for x, y in corners[heights >= heights.max() - _FLAT] @ axes.T})
     if len(places) < 3:
@@ -583,7 +578,7 @@ def _between(p: Place, q: Place, share: float) -> Place:
 
 
 def _common_line(first: list[Place], second: list[Place]) -> list[Place]:
-    """Give the stretch that two lines have in common; none if they cross."""
+    """Return the segment that two collinear segments share; nothing if they cross."""
     (p, q), (r, s) = first, second
     along = (q[0] - p[0], q[1] - p[1])
     square = along[0] ** 2 + along[1] ** 2
@@ -595,7 +590,7 @@ def _common_line(first: list[Place], second: list[Place]) -> list[Place]:
 
 
 def _four_of(points: Floats) -> Floats:
-    """Pick at most four, the nearest to the origin first, then the farthest from it, and to either side of the two."""
+    """Select at most four: the nearest to the origin, the farthest from it, and the extreme one on either side."""
     points = points[np.argsort((points**2).sum(axis=1), kind="stable")]
     if len(points) > 4:
         far = int(((points - points[0]) ** 2).sum(axis=1).argmax())

@@ -38,7 +38,7 @@ class RowPairs(NamedTuple):
         return RowPairs(self.a, self.b, self.first[which], self.second[which], offsets)
 
     def boxes(self, reach: Floats | None = None) -> tuple[Floats, Floats]:
-        """Give boxes around the first and the second of each pair, `reach` wider on all sides, and never too small."""
+        """Return boxes around the first and the second of each pair, `reach` wider on all sides."""
         first, second = self.a.boxes[self.first], self.b.boxes[self.second]
         if self.offsets is not None:
             second = _widened(second + self.offsets[:, np.newaxis], np.zeros(len(second)))
@@ -48,7 +48,7 @@ class RowPairs(NamedTuple):
 
 
 class Pose(NamedTuple):
-    """Where a hull or a mesh is: a place p of its own is at ``origin + sum(p[i] * axes[i])`` in the world.
+    """Pose of a hull or a mesh: its own point p is at ``origin + sum(p[i] * axes[i])`` in the world.
 
     Attributes
     ----------
@@ -66,13 +66,13 @@ class Pose(NamedTuple):
 
 
 def kinds_of(shapes: Shapes, rows: Rows) -> NDArray[np.uint8]:
-    """Give the kind of the shape in each row."""
+    """Return the kind of the record of each row."""
     unique, places = np.unique(rows, return_inverse=True)
     return np.array([shapes.store.placed_kind(int(row)) for row in unique], np.uint8)[places.reshape(-1)]
 
 
 def pose_of(shapes: Shapes, row: int) -> Pose:
-    """Read where the hull or mesh in a row is."""
+    """Read the pose of the hull or mesh in a row."""
     record: Any = shapes.store.placed(row)
     return Pose(int(record[0]), record[1:4], record[4:13].reshape(3, 3))
 
@@ -81,12 +81,12 @@ Made = TypeVar("Made")
 
 
 class KeptByGeometry(Generic[Made]):
-    """Makes something of a hull or a mesh, once for as long as its arrays live.
+    """Computes something of a hull or a mesh, once for as long as its arrays live.
 
     Parameters
     ----------
     make : callable
-        Makes it from the geometry and further arguments, which can be hashed.
+        Computes it from the geometry and further hashable arguments.
     """
 
     def __init__(self, make: Callable[..., Made]) -> None:
@@ -94,7 +94,7 @@ class KeptByGeometry(Generic[Made]):
         self._kept: dict[tuple[Any, ...], tuple[weakref.ref[Any], Made]] = {}
 
     def __call__(self, geometry: Geometry, *arguments: Any) -> Made:
-        """Give what was made of it, or make it."""
+        """Return what was computed of it, or compute it."""
         is_mesh = geometry.kind == ShapeKind.MESH
         key = (id(geometry.vertices), id(getattr(geometry, "faces", None)) if is_mesh else 0, *arguments)
         found = self._kept.get(key)
@@ -111,7 +111,7 @@ class KeptByGeometry(Generic[Made]):
 
 def _widened(boxes: Floats, reach: Floats) -> Floats:
     wider = np.empty_like(boxes)
-    # What rounding could take away is given twice over.
+    # Twice what rounding may take away.
     margin = (reach * (1 + 1e-15) + 1e-15 * np.abs(boxes).max(axis=(1, 2), initial=0.0))[:, np.newaxis]
     wider[:, 0], wider[:, 1] = boxes[:, 0] - margin, boxes[:, 1] + margin
     return wider

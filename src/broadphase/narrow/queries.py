@@ -1,4 +1,4 @@
-"""The narrow phase as everybody asks it: placed shapes, and pairs of them."""
+"""The public functions of the narrow phase: placed shapes, and pairs of them."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ def overlaps(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None)
     a, b : Shapes
         Placed shapes, of one dimension.
     pairs : array_like of int, shape (k, 2), optional
-        Look at these only: rows of `a`; with `b`, rows of `a` and of `b`.
+        Test these only: rows of `a`; with `b`, rows of `a` and of `b`. Default: all pairs.
 
     Returns
     -------
     ndarray, shape (m, 2), int32
-        Row numbers. Of `pairs`, those that overlap, in their order; without, each pair once, first < second unless `b`
-        is given, in lexicographic order. A new array.
+        Row numbers. With `pairs`, those that overlap, in their order; without, each pair once, in lexicographic order,
+        first < second unless `b` is given. A new array.
 
     Raises
     ------
     ValueError, TypeError
         Shapes of different dimensions, or pairs that are not pairs of rows: names the first.
     MissingExtraError
-        A pair with a hull or a mesh, and no library for them.
+        A pair with a hull, and coal is not installed.
 
     Notes
     -----
-    Without `pairs` those are found by their boxes: O(n + m) for shapes of like sizes. Exact between circles, spheres,
-    points, rectangles and boxes along the axes, as they are placed; between others within a few roundings of their
+    Without `pairs`, candidates are found by their boxes: O(n + m) for shapes of similar size. Exact between circles,
+    spheres, points and axis-aligned boxes, as they are placed; between others within a few roundings of their
     coordinates. Releases the GIL.
 
     Examples
@@ -70,7 +70,7 @@ def overlaps(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None)
 
 
 def distance(a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike) -> Floats:
-    """Say how far apart shapes are, or how deep they are in each other.
+    """Compute the signed distances of pairs of shapes.
 
     Parameters
     ----------
@@ -82,9 +82,8 @@ def distance(a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, shape (m,), float64
-        Above 0, the least distance between the two; 0 if they only touch; below 0, minus the length of the shortest
-        motion that ends their overlap. For compounds, of the two parts that are the closest, or the deepest in each
-        other. A new array.
+        Above 0, the distance between the two; 0 if they only touch; below 0, minus the penetration depth: the length
+        of the shortest motion that separates them. For compounds, of the closest or deepest two parts. A new array.
 
     Raises
     ------
@@ -123,9 +122,9 @@ def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None)
 
     Notes
     -----
-    The depth is the length of the shortest motion that ends the overlap, and the normal its direction for the second
-    shape. The points say where to push: midway between the two surfaces, up to 2 in the plane and 4 in space, spread
-    over the area where they meet.
+    The depth is the length of the shortest motion that separates the two, and the normal its direction for the second
+    shape. The points lie midway between the two surfaces, up to 2 in the plane and 4 in space, spread over the area of
+    contact.
 
     Examples
     --------
@@ -158,12 +157,12 @@ def raycast(
     origins : array_like, shape (q, d), or (d,) for all
         At most 1e40.
     directions : array_like, shape (q, d), or (d,) for all
-        Finite, of any length. A ray without direction hits what it begins in.
+        Finite, of any length. A ray of zero direction hits the shapes that hold its origin.
     rows : array_like of int, shape (q,), optional
-        The shape that each ray is for, as an index finds candidates by ``raycast_all`` on ``shapes.boxes``. Left out:
-        each shape in turn.
+        The shape that each ray is tested with, such as candidates from ``raycast_all`` of an index of ``shapes.boxes``.
+        Default: ray k with shape k.
     max_distance : array_like, shape (q,), or one number
-        How far each ray goes, in the unit of the shapes, whatever the length of its direction.
+        Length of each ray, in the unit of the shapes, whatever the length of its direction.
 
     Returns
     -------
@@ -173,9 +172,9 @@ def raycast(
     Raises
     ------
     ValueError, TypeError
-        Wrong shape or dtype, NaN or an infinity, a row that there is not: names the first.
+        Wrong shape or dtype, NaN or an infinity, a row that does not exist: names the first.
     MissingExtraError
-        A ray for a hull or a mesh, and no library for them.
+        A ray for a hull, and coal is not installed.
 
     Examples
     --------
@@ -204,18 +203,18 @@ def raycast(
 def time_of_impact(
     a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike, motions: ArrayLike, other_motions: ArrayLike = 0.0
 ) -> Impacts:
-    """Find when shapes that move first touch: nothing is missed, however fast they are.
+    """Find when moving shapes first touch; no contact is missed, however fast they are.
 
     Parameters
     ----------
     a, b : Shapes
-        Placed shapes, of one dimension, where they begin.
+        Placed shapes, of one dimension, at the start of the motion.
     pairs : array_like of int, shape (m, 2)
         Rows of `a`; with `b`, rows of `a` and of `b`.
     motions : array_like, shape (m, d), or (d,) for all
-        How far the first of each pair goes, along a straight line, without turning. At most 1e40.
+        Translation of the first of each pair, along a straight line, without rotation. At most 1e40.
     other_motions : array_like, shape (m, d), or (d,) for all, optional
-        The same for the second; it rests if left out.
+        The same for the second. Default: it does not move.
 
     Returns
     -------
@@ -247,10 +246,10 @@ def time_of_impact(
 
 
 def _other(a: Any, b: Any) -> Shapes:
-    """Give the second set, which may be the first, after a look at both."""
+    """Return the second set, which may be the first, after checking both."""
     for name, shapes in (("a", a), ("b", a if b is None else b)):
         if not isinstance(shapes, Shapes):
-            raise TypeError(f"{name} must be Shapes, placed ones, not a {type(shapes).__name__}")
+            raise TypeError(f"{name} must be Shapes, not a {type(shapes).__name__}")
     other: Shapes = a if b is None else b
     if a.dim != other.dim:
         raise ValueError(f"a has {a.dim} dimensions and b has {other.dim}")
@@ -295,7 +294,7 @@ def _vectors(values: ArrayLike, name: str, count: int, dim: int, largest: float 
 
 
 def _unit(directions: Floats) -> Floats:
-    """Bring directions to length 1; those without length stay so."""
+    """Scale directions to length 1; zero stays zero."""
     if not len(directions):
         return directions
     largest = np.abs(directions).max(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""What the narrow phase answers with: named tuples of arrays, all of which belong to the caller."""
+"""Results of the narrow phase: named tuples of new arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Contacts", "Impacts", "ShapeRayHits"]
 
 
 class Contacts(NamedTuple):
-    """Where shapes that overlap touch.
+    """Contacts of shapes that overlap.
 
     Attributes
     ----------
@@ -24,11 +24,11 @@ class Contacts(NamedTuple):
     normals : ndarray, shape (m, d), float64
         Unit vectors, from the first shape to the second.
     depths : ndarray, shape (m,), float64
-        How far the second has to be moved along the normal for the two to touch and no more; at least 0.
+        Penetration depth: moved so far along the normal, the second only touches the first; at least 0.
     points : ndarray, shape (m, 2, 2) in the plane, (m, 4, 3) in space, float64
-        Places midway between the two surfaces, the deepest first; NaN beyond `counts`.
+        Contact points midway between the two surfaces, the deepest first; NaN beyond `counts`.
     counts : ndarray, shape (m,), int8
-        How many points each has: 1 or 2 in the plane, 1 to 4 in space.
+        Number of points of each: 1 or 2 in the plane, 1 to 4 in space.
 
     Examples
     --------
@@ -48,15 +48,14 @@ class Contacts(NamedTuple):
 
 
 class ShapeRayHits(NamedTuple):
-    """Where each of q rays enters a shape.
+    """Where each of q rays enters its shape.
 
     Attributes
     ----------
     distances : ndarray, shape (q,), float64
-        How far along the ray; 0 for one that begins in the shape; infinite for a miss.
+        Distance along the ray; 0 for a ray that begins inside; infinite for a miss.
     normals : ndarray, shape (q, d), float64
-        Unit vectors out of the surface there; NaN for a miss; for a ray that begins in the
-        shape, against it.
+        Unit vectors out of the surface there; against the ray for one that begins inside; NaN for a miss.
     """
 
     distances: Floats
@@ -64,17 +63,17 @@ class ShapeRayHits(NamedTuple):
 
 
 class Impacts(NamedTuple):
-    """When shapes meet.
+    """Times of impact of pairs of shapes.
 
     Attributes
     ----------
     pairs : ndarray, shape (m, 2), int32
         Row numbers.
     times : ndarray, shape (m,), float64
-        The share of the motion, or of the step, after which they touch: 0 at its beginning, 1 at its end; infinite
-        if they do not.
+        Fraction of the motion, or of the step, after which they touch: 0 at its start, 1 at its end; infinite if they
+        do not.
     normals : ndarray, shape (m, d), float64
-        Unit vectors, from the first shape to the second, where and when they touch; NaN if they do not.
+        Unit vectors from the first shape to the second, at that time; NaN if they do not touch.
     """
 
     pairs: NDArray[np.int32]

@@ -1,7 +1,7 @@
-"""The narrow phase over arrays of pairs of rows: the core, and for hulls and meshes what they need.
+"""The narrow phase over arrays of pairs of rows: by the core, and by `geometries` for hulls and meshes.
 
-Rows are int32, (m,), and name shapes that there are: nothing is checked here. `offsets`, (m, d) or None, move the
-second shape of each pair, as the images of things across a periodic border are moved.
+Rows are int32, (m,), and must exist: nothing is checked here. `offsets`, (m, d) or None, move the second shape of each
+pair, as the images of bodies across a periodic boundary are moved.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 __all__ = ["contacts_of", "distances", "impacts", "overlap_mask", "ray_hits", "separations"]
 
-_PORTION = 1 << 17  # pairs: some 50 ms for the dearest of the core
-_UNKNOWN = 2  # what the core says of a pair with a hull or a mesh
+_PORTION = 1 << 17  # pairs: some 50 ms for the slowest shapes
+_UNKNOWN = 2  # the answer of the core for a pair with a hull or a mesh
 
 
 def overlap_mask(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None) -> NDArray[np.bool_]:
-    """Say which pairs of shapes overlap.
+    """Find which pairs of shapes overlap.
 
     Parameters
     ----------
     a, b : Shapes
-        Those that `first` and `second` number; they may be the same.
+        Shapes that `first` and `second` are rows of; they may be the same.
     first, second : ndarray, shape (m,), int32
         Rows.
     offsets : ndarray, shape (m, d), float64, optional
@@ -55,7 +55,7 @@ def overlap_mask(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Float
 
 
 def distances(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None) -> Floats:
-    """Say how far apart the shapes of each pair are: below 0, how deep they are in each other.
+    """Compute the signed distance of each pair: below 0, minus the penetration depth.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def distances(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats |
 def separations(
     a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Say how far apart the shapes of each pair are, and in which direction the second lies.
+    """Compute the signed distance of each pair, and the direction of the second.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def separations(
     Returns
     -------
     distances : ndarray, shape (m,), float64
-        Below 0, how deep they are in each other.
+        Below 0, minus the penetration depth.
     normals : ndarray, shape (m, d), float64
         Unit vectors, from the first to the second.
     """
@@ -94,7 +94,7 @@ def separations(
 
 
 def contacts_of(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None) -> Contacts:
-    """Say where the shapes of each pair touch.
+    """Find the contacts of each pair.
 
     Parameters
     ----------
@@ -116,14 +116,14 @@ def contacts_of(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats
 
 
 def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) -> tuple[Floats, Floats]:
-    """Say where each ray enters a shape.
+    """Find where each ray enters its shape.
 
     Parameters
     ----------
     shapes : Shapes
-        Those that `rows` number.
+        Shapes that `rows` are rows of.
     rows : ndarray, shape (q,), int32
-        The shape that each ray is for.
+        The shape of each ray.
     origins, directions : ndarray, shape (q, d), float64
         Finite; directions of any length.
 
@@ -144,19 +144,19 @@ def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) ->
 def impacts(
     a: Shapes, b: Shapes, first: Rows, second: Rows, motions: Floats, offsets: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Say when the shapes of each pair first touch, while the first is moved against the second.
+    """Find when the shapes of each pair first touch, while the first moves relative to the second.
 
     Parameters
     ----------
     a, b, first, second, offsets
         As in `overlap_mask`.
     motions : ndarray, shape (m, d), float64
-        Finite: how far the first moves relative to the second.
+        Finite: motion of the first relative to the second.
 
     Returns
     -------
     times : ndarray, shape (m,), float64
-        The share of the motion, 0 to 1; infinite if they do not touch.
+        Fraction of the motion, 0 to 1; infinite if they do not touch.
     normals : ndarray, shape (m, d), float64
         Unit vectors, from the first to the second, at that time.
     """
@@ -170,7 +170,7 @@ def impacts(
 
 
 def _in_portions(ask: Callable[..., Any], *columns: Any) -> Any:
-    """Ask the core about so many pairs at a time that Ctrl-C is heard in between."""
+    """Call the core for a limited number of pairs at a time, so that Ctrl-C works between calls."""
     count = len(columns[0])
     if count <= _PORTION:
         return ask(*columns)
@@ -190,5 +190,5 @@ def _of(offsets: Floats | None, some: NDArray[np.intp]) -> Floats | None:
 
 
 def _elsewhere() -> Any:
-    """Bring what answers for hulls and meshes, which few need: it has an index and more to load."""
+    """Import the narrow phase of hulls and meshes on first use: few programs need it."""
     return import_module("broadphase.narrow.geometries")

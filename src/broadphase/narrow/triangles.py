@@ -32,10 +32,10 @@ def triangle_pairs(
     mesh, other : Mesh, or tuple (vertices, faces), or anything with these two as attributes
         vertices: array_like, shape (v, 3), float32 or float64, finite. faces: array_like of int, shape (f, 3), rows of
         the vertices. Triangles may be degenerate: a segment or a point counts as such. Offset and rotation of a `Mesh`
-        are left aside.
+        are ignored.
     ignore_shared : bool
-        Within one mesh, leave out triangles that have a vertex in common (the same row of the vertices), which always
-        touch. Of no effect with `other`.
+        Within one mesh, ignore triangles that have a vertex in common (the same row of the vertices), which always
+        touch. No effect with `other`.
     touching : bool
         False: only triangles whose interiors meet, so that a common corner, an edge against an edge or a corner in a
         face is no pair, and neither is anything with a triangle of no area.
@@ -55,7 +55,7 @@ def triangle_pairs(
     TypeError
         Wrong dtype.
     MemoryError
-        The candidates do not fit.
+        The candidates do not fit into memory.
 
     See Also
     --------
@@ -64,7 +64,7 @@ def triangle_pairs(
     Notes
     -----
     Exact for the numbers given, however near the triangles are to touching, and wherever they are: signs of
-    determinants decide, which are computed in floating point [1]_ and, where rounding could turn them, in a long
+    determinants decide, which are computed in floating point [1]_ and, where rounding could change them, in a long
     fixed-point sum. The arrangement of signs is that of [2]_. Some 0.1 us for each candidate pair, 1 us where many
     signs need the sum. Releases the GIL; Ctrl-C works.
 

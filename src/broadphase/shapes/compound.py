@@ -23,23 +23,23 @@ __all__ = ["Compound"]
 
 
 class Compound(Shape):
-    """Several shapes that move as one: it touches what one of its parts touches.
+    """Several shapes that move as one: the union of its parts.
 
     Parameters
     ----------
     parts : iterable of Shape
         At least one, all of one dimension; each for one compound, or with n rows for n compounds. Compounds among them
-        give their parts. Hulls and meshes cannot be parts.
+        contribute their parts. Hulls and meshes cannot be parts.
     offset : array_like, shape (d,) or (n, d), optional
-        Moves the whole relative to its actor.
+        Translation of the whole relative to its actor.
     rotation : array_like, optional
-        Turns the whole about the origin of the parts, before it is moved: radians, one or (n,), in the plane;
+        Rotation of the whole about the origin of the parts, before the translation: radians, one or (n,), in the plane;
         quaternions (w, x, y, z), (4,) or (n, 4), in space.
 
     Raises
     ------
     ValueError, TypeError
-        No parts, parts that do not fit together, or something else than a shape; offset or rotation as for every shape.
+        No parts, parts that do not fit together, or a part that is not a shape; offset or rotation as for every shape.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Compound(Shape):
 
     @property
     def layout(self) -> tuple[tuple[ShapeKind, int], ...]:
-        """The kind of each part in the record, and how many numbers it has there; none is a compound."""
+        """The kind of each part in the record, and its length there; no part is a compound."""
         return self._layout
 
     def _rows(self, rows: Any, single: bool) -> Self:
@@ -110,7 +110,7 @@ class Compound(Shape):
 
 
 def _require_parts(parts: tuple[Shape, ...]) -> int:
-    """Check that shapes can be parts of one, and say of what dimension they are."""
+    """Check that shapes can be parts of one compound; return their number of dimensions."""
     if not parts:
         raise ValueError("a compound has at least one part")
     for number, part in enumerate(parts):
@@ -129,7 +129,7 @@ def _require_parts(parts: tuple[Shape, ...]) -> int:
 
 
 def _with_heading(kind: ShapeKind, records: Floats, dim: int, shift: Floats | None, turn: Floats | None) -> Floats:
-    """Place the records of a part in its compound, each after its kind and its length."""
+    """Place the records of a part in its compound, each preceded by its kind and its length."""
     placed = moved(kind, records, dim, shift, turn)
     heading = np.broadcast_to([float(kind), float(records.shape[1])], (len(placed), 2))
     return np.concatenate([heading, placed], axis=1)

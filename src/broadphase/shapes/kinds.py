@@ -1,4 +1,4 @@
-"""The kinds of shapes, by the numbers that the core knows them by, and how the numbers of each are laid out."""
+"""The kinds of records, as the core numbers them, and the layout of each."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class ShapeKind(IntEnum):
 
 
 class Layout(NamedTuple):
-    """Which numbers of a record turn and move with the actor; the others are lengths, and stay.
+    """Which numbers of a record rotate and move with the actor; the others are lengths.
 
     Attributes
     ----------
     points : slice
-        Places, one after the other: they turn and move.
+        Points, one after another: they rotate and move.
     directions : slice
-        Unit vectors, one after the other: they turn.
+        Unit vectors, one after another: they rotate.
     """
 
     points: slice
@@ -49,7 +49,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(kind: ShapeKind, dim: int, length: int) -> Layout:
-    """Lay out the local record of a kind, which is not a compound.
+    """Return the layout of a local record of a kind other than a compound.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def layout_of(kind: ShapeKind, dim: int, length: int) -> Layout:
     dim : int
         2 or 3.
     length : int
-        How many numbers the record has; it matters for polygons.
+        Length of the record; it matters for polygons.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def layout_of(kind: ShapeKind, dim: int, length: int) -> Layout:
 
 
 def moved(kind: ShapeKind, records: Floats, dim: int, shift: Floats | None, turn: Floats | None) -> Floats:
-    """Turn and move local records of a kind, which is not a compound.
+    """Rotate and move local records of a kind other than a compound.
 
     Parameters
     ----------
@@ -93,14 +93,14 @@ def moved(kind: ShapeKind, records: Floats, dim: int, shift: Floats | None, turn
     dim : int
         2 or 3.
     shift : ndarray, shape (n, dim), or None
-        How far to move them, after they are turned.
+        Translation, after the rotation.
     turn : ndarray, shape (n, dim, dim), or None
         Rotation matrices, about the origin.
 
     Returns
     -------
     ndarray, shape (n, length), float64
-        Each n may be 1, which goes with all. A new array if there is anything to do.
+        Each n may be 1, which fits all. A new array unless both are None.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What shapes are made from: numbers for one shape, or rows of them for many, checked."""
+"""Parameters of shapes: numbers for one shape, or rows of them for many, checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST", "Parameter", "as_rows", "as_sizes", "as_vectors", "common_count", "require_rows", "side_by_side"]
 
 
-# Of places and lengths. The narrow phase multiplies up to six of them, which float64 would not hold much beyond.
+# Of coordinates and lengths. The narrow phase multiplies up to six of them, which float64 would not hold much beyond.
 LARGEST = 1e40
 
 
@@ -28,9 +28,9 @@ class Parameter(NamedTuple):
     Attributes
     ----------
     rows : ndarray, shape (n, ...), float64
-        One row for each shape, or one for all. Nobody else's.
+        One row for each shape, or one for all. An array of its own.
     single : bool
-        It was given without an axis for rows: for one shape.
+        Given without an axis for rows: for one shape.
     """
 
     rows: Floats
@@ -38,14 +38,14 @@ class Parameter(NamedTuple):
 
 
 def as_rows(values: Any, name: str, item: tuple[int | None, ...], form: str, largest: float = LARGEST) -> Parameter:
-    """Bring finite numbers to rows of items.
+    """Convert finite numbers to rows of items.
 
     Parameters
     ----------
     values : array_like
         One item, or any number of them along a first axis.
     name : str
-        What error messages call them.
+        Their name in error messages.
     item : tuple
         The shape of an item; None for any length but 0.
     form : str
@@ -87,7 +87,7 @@ def as_rows(values: Any, name: str, item: tuple[int | None, ...], form: str, lar
 
 
 def as_sizes(values: Any, name: str) -> Parameter:
-    """Bring lengths to rows of one number, each at least 0; see `as_rows`."""
+    """Convert lengths to rows of one number, each at least 0; see `as_rows`."""
     given = as_rows(values, name, (), "one number or (n,) numbers")
     if (given.rows < 0).any():
         row = int(np.argmax(given.rows < 0))
@@ -96,7 +96,7 @@ def as_sizes(values: Any, name: str) -> Parameter:
 
 
 def as_vectors(values: Any, name: str, dim: int | None = None) -> Parameter:
-    """Bring places to rows of `dim` numbers, or of 2 or 3 if that is not known; see `as_rows`."""
+    """Convert points to rows of `dim` numbers, or of 2 or 3 if that is not known; see `as_rows`."""
     sizes = "d" if dim is None else str(dim)
     given = as_rows(values, name, (dim,), f"({sizes},) or (n, {sizes})")
     if given.rows.shape[1] not in (2, 3):
@@ -111,7 +111,7 @@ def require_rows(good: Any, name: str, given: Parameter, fault: str) -> None:
 
 
 def common_count(parameters: Iterable[tuple[str, Parameter]]) -> int:
-    """Say for how many shapes the parameters are: one row of one stands for any number.
+    """Return the number of shapes that the parameters describe; a parameter of one row fits any number.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Shapes in their places: what the narrow phase is asked about."""
+"""Placed shapes: what the narrow phase works on."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ _EXTREME = 100  # binary exponent: quaternions beyond it are scaled, so that no 
 
 
 class Shapes:
-    """Shapes in their places.
+    """Placed shapes: shapes with positions and rotations.
 
     Parameters
     ----------
     shapes : Shape or iterable of Shape
-        One for all places, n of a kind for n places, or a list of any: the rows of one after those of another.
+        One shape for all positions, n rows for n positions, or a list of shapes: their rows one after another.
     positions : array_like, shape (n, d), or (d,) for all
-        Where each is. At most 1e40.
+        Position of each, at most 1e40.
     rotations : array_like, optional
-        How each is turned: in the plane radians, counterclockwise, (n,), or one for all; in space quaternions
-        (w, x, y, z), (n, 4), or (4,) for all, of any length but 0. Left out: not turned, and nothing is rounded.
+        Rotation of each: in the plane radians, counterclockwise, (n,), or one for all; in space quaternions
+        (w, x, y, z), (n, 4), or (4,) for all, of any length but zero. Default: None, not rotated; nothing is rounded.
 
     Attributes
     ----------
     dim : int
         2 or 3.
     boxes : ndarray, shape (n, 2, d), float64
-        A box around each, for `pairs` and the indexes: exact around an `AABB`, and around a `Rectangle` or `Box`
+        Bounding box of each, for `pairs` and the indexes: exact around an `AABB`, and around a `Rectangle` or `Box`
         that is not rotated; a few roundings larger around the others, so that none is missed.
     positions, rotations : ndarray
-        Where they are, and how they are turned; None for no rotations. Views, read-only; see `move`.
+        Their positions and rotations; None without rotations. Read-only views; see `move`.
 
     Raises
     ------
     ValueError, TypeError
-        Wrong shape or dtype; numbers that do not fit; NaN or an infinity, a quaternion of length 0, a shape of another
+        Wrong shape or dtype; numbers that do not fit; NaN or an infinity, a zero quaternion, a shape of another
         dimension: names the row.
 
     Notes
     -----
-    float64 whatever is given, for lengths from 1e-40 to 1e40: below, any gap may be taken for none. Any number of
-    threads may ask at once, while none calls `move`.
+    Computes in float64, for lengths from 1e-40 to 1e40; gaps below may be found to be zero. Any number of threads may
+    query at the same time, while none calls `move`.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Shapes:
         rotations: Floats | None,
         alive: NDArray[np.bool_] | None = None,
     ) -> Self:
-        """Look at what somebody else keeps and moves, without a copy: by row; those not alive have no shape."""
+        """View what a world keeps and moves, without a copy: by row; rows that are not alive have no shape."""
         shapes = object.__new__(cls)
         shapes.dim, shapes.store, shapes.geometries, shapes._is_own = dim, store, geometries, False
         shapes._boxes, shapes._positions, shapes._rotations, shapes._alive = boxes, positions, rotations, alive
@@ -109,7 +109,7 @@ class Shapes:
 
     @classmethod
     def _of_boxes(cls, boxes: Floats) -> Self:
-        """Make boxes along the axes, corner for corner as they are given, (n, 2, d) of float64; they stay there."""
+        """Make axis-aligned boxes with exactly the given corners, (n, 2, d) of float64; they cannot be moved."""
         boxes = np.ascontiguousarray(boxes)
         store = _native.ShapeStore(boxes.shape[2])
         store.set_boxes(boxes)
@@ -117,37 +117,37 @@ class Shapes:
 
     @property
     def boxes(self) -> Floats:
-        """A box around each, shape (n, 2, d). A view, read-only: it shows what `move` changes."""
+        """Bounding box of each, shape (n, 2, d). A read-only view: it shows what `move` changes."""
         return _read_only(self._boxes)
 
     @property
     def positions(self) -> Floats:
-        """Where they are, shape (n, d). A view, read-only."""
+        """Position of each, shape (n, d). A read-only view."""
         return _read_only(self._positions)
 
     @property
     def rotations(self) -> Floats | None:
-        """How they are turned, shape (n,) or (n, 4); None if nothing is. A view, read-only."""
+        """Rotation of each, shape (n,) or (n, 4); None without rotations. A read-only view."""
         return None if self._rotations is None else _read_only(self._rotations)
 
     def move(
         self, positions: ArrayLike | None = None, rotations: ArrayLike | None = None, *, rows: ArrayLike | None = None
     ) -> None:
-        """Place shapes anew.
+        """Move and rotate shapes.
 
         Parameters
         ----------
         positions : array_like, shape (k, d), or (d,) for all, optional
-            Where they are from now on; left out: where they were.
+            New positions. Default: unchanged.
         rotations : array_like, optional
-            How they are turned from now on, in the form that the class takes; left out: as they were.
+            New rotations, in the form that the class takes. Default: unchanged.
         rows : array_like of int, shape (k,), optional
-            Which; all if left out. Of a row that is named twice, the last counts.
+            Rows to move. Default: all. If a row is named twice, the last counts.
 
         Raises
         ------
         ValueError, TypeError
-            As the class; a row that there is not. Nothing has changed then.
+            As the class; a row that does not exist. Nothing has changed then.
 
         Examples
         --------
@@ -173,19 +173,19 @@ class Shapes:
         self._place(which)
 
     def checked_rows(self, rows: ArrayLike, name: str = "rows") -> NDArray[np.int32]:
-        """Bring row numbers to int32, shape (k,), contiguous.
+        """Convert row numbers to int32, shape (k,), contiguous.
 
         Parameters
         ----------
         rows : array_like of int, shape (k,)
             From 0.
         name : str
-            What error messages call them.
+            Their name in error messages.
 
         Raises
         ------
         ValueError, TypeError
-            Wrong shape or dtype, or a row that there is not.
+            Wrong shape or dtype, or a row that does not exist.
         """
         array = np.asarray(rows)
         if array.ndim != 1:
@@ -203,13 +203,13 @@ class Shapes:
         return which
 
     def living_rows(self) -> NDArray[np.int32]:
-        """Give the rows that have a shape: all, but in a world from which something was removed."""
+        """Return the rows that have a shape: all, except in a world from which bodies were removed."""
         if self._alive is None:
             return np.arange(len(self), dtype=np.int32)
         return np.flatnonzero(self._alive[: len(self)]).astype(np.int32)
 
     def records(self, rows: ArrayLike | None = None) -> Records:
-        """Give the local records of some rows, or of all, as the core keeps them."""
+        """Return the local records of some rows, or of all, as the core stores them."""
         found: Any = self.store.records(self.living_rows() if rows is None else self.checked_rows(rows))
         return Records(*found)
 
@@ -240,7 +240,7 @@ class Shapes:
 
     def _require_own(self) -> None:
         if not self._is_own:
-            raise TypeError("these shapes are a view of a world: move or copy what is in it")
+            raise TypeError("these shapes are a view of a world: move its bodies instead")
 
     def _fill(self, records: Records, places: Parameter, turns: Parameter | None, count: int) -> None:
         self._alive, self._is_own = None, True
@@ -254,13 +254,13 @@ class Shapes:
         self._place(rows)
 
     def _place(self, rows: NDArray[np.int32]) -> None:
-        """Make the core place some rows, which are where it looks for them and where it notes that it did."""
+        """Let the core place some rows; the arrays are both its input and the positions it has seen last."""
         positions, rotations = self._positions, self._rotations
         self.store.place(rows, positions, rotations, positions, rotations, self._boxes)
 
 
 def _count(shapes: int, places: Parameter, turns: Parameter | None) -> int:
-    """Say for how many shapes these are; one place, one rotation or one shape serves all."""
+    """Return the number of shapes; one position, one rotation or one shape serves all."""
     count = len(places.rows)
     if places.single:
         count = shapes if turns is None else common_count([("shapes", _rows_only(shapes)), ("rotations", turns)])
@@ -274,7 +274,7 @@ def _rows_only(count: int) -> Parameter:
 
 
 def _in_range(rotations: Floats) -> Floats:
-    """Bring quaternions of extreme length into range by a power of two: they turn the same."""
+    """Scale quaternions of extreme length by a power of two: the rotation is the same."""
     if rotations.ndim == 1:
         return rotations
     exponents = np.frexp(np.abs(rotations).max(axis=1, initial=0.0))[1]

@@ -1,4 +1,4 @@
-"""Shapes as the core takes them, many at once, and back."""
+"""Records of shapes: conversion to the arrays that the core reads, and back."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Records(NamedTuple):
     kinds : ndarray, shape (n,), uint8
         The kind of each; see `ShapeKind`.
     sizes : ndarray, shape (n,), int32
-        How many numbers each has.
+        Length of each.
     numbers : ndarray, shape (sum of sizes,), float64
-        The numbers of one after those of another.
+        The numbers of all records, one after another.
     """
 
     kinds: NDArray[np.uint8]
@@ -73,7 +73,7 @@ class Geometries(list[Geometry]):
             self._remember(geometry, number)
 
     def number_of(self, geometry: Geometry) -> int:
-        """Give the number of a geometry, the next one if it is not known. Offset and rotation do not count."""
+        """Return the number of a geometry, a new one if it is unknown. Offset and rotation do not count."""
         number = self._numbers.get(id(geometry.vertices))  # alive in the list, so that nothing else has this id
         if number is not None and self[number].vertices is geometry.vertices:
             return number
@@ -93,7 +93,7 @@ class Geometries(list[Geometry]):
 
 
 def dimension_of(shapes: Shape | Sequence[Shape], wanted: int | None = None) -> int | None:
-    """Say of what dimension shapes are; None for points without an offset, which fit anywhere.
+    """Return the number of dimensions of shapes; None for points without an offset, which fit both.
 
     Raises
     ------
@@ -127,23 +127,23 @@ def as_shapes(shapes: ShapesLike) -> Shape | list[Shape]:
 
 
 def records_of(shapes: ShapesLike, count: int, dim: int, geometries: Geometries) -> Records:
-    """Give the local records of so many shapes.
+    """Return the local records of `count` shapes.
 
     Parameters
     ----------
     shapes : Shape or iterable of Shape
-        One for all, or `count` rows; of a list the rows of one after those of another.
+        One for all, or `count` rows; the rows of a list of shapes one after another.
     count : int
-        How many are needed.
+        Number of records.
     dim : int
-        2 or 3: of the world that they are for.
+        2 or 3: of the world that uses them.
     geometries : Geometries
-        What hulls and meshes are found in, or added to.
+        Where hulls and meshes are looked up, or added.
 
     Returns
     -------
     Records
-        May be views of what the shapes hold: not to be written to.
+        May be views of the shapes: do not write to them.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def records_of(shapes: ShapesLike, count: int, dim: int, geometries: Geometries)
 
     Notes
     -----
-    Rows of one shape are taken together, and so are shapes of one kind in a list.
+    Rows of one shape are converted together.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def _records_of_many(shapes: list[Shape], count: int, dim: int, geometries: Geom
 
 def _require_count(rows: int, count: int) -> None:
     if rows not in (1, count):
-        raise ValueError(f"{rows} shapes for {count} places; one serves them all, otherwise as many are needed")
+        raise ValueError(f"{rows} shapes for {count} positions: give one shape for all, or one for each")
 
 
 def _rows_of(shape: Shape, dim: int, geometries: Geometries) -> Floats:
@@ -213,7 +213,7 @@ def shape_from_record(kind: int, record: Floats, dim: int, geometries: Geometrie
     dim : int
         2 or 3.
     geometries : Geometries
-        What hulls and meshes are found in.
+        Where hulls and meshes are looked up.
 
     Returns
     -------
@@ -285,7 +285,7 @@ def _unless_zero(offset: Floats) -> Floats | None:
 
 
 def _rotation(axes: Floats, dim: int) -> Any:
-    """Give the rotation that turned the coordinate axes into these; None if they are the same."""
+    """Return the rotation that takes the coordinate axes to these; None if they are the same."""
     turn = axes.reshape(dim, dim).T
     if np.array_equal(turn, np.eye(dim)):
         return None

@@ -26,24 +26,23 @@ _SHOWN = 6  # rows in full, in the text of a shape
 
 
 class Shape:
-    """A shape, or n shapes of one kind, placed relative to the actors that wear them. Cannot be changed.
+    """A shape, or n shapes of one type, placed relative to its actor. Immutable.
 
     Attributes
     ----------
     dim : int or None
         2 or 3; None for a point without an offset, which fits anywhere.
     offset : ndarray, shape (d,) or (n, d)
-        Where the shape lies relative to its actor.
+        Position relative to its actor.
     rotation : float or ndarray
-        How it is turned relative to its actor: radians, or quaternions (w, x, y, z).
+        Rotation relative to its actor: radians, or quaternions (w, x, y, z).
 
     Notes
     -----
-    Shapes are equal if they are of one class and describe the same, however it was put.
+    Shapes are equal if they are of one class and describe the same geometry, whichever way it was given.
 
-    Every parameter is given for one shape, or with one more axis in front for n of them. ``len(shape)`` says how many
-    shapes it is; ``shape[row]`` is one of them, ``shape[2:5]`` or ``shape[[0, 3]]`` several. One shape serves any
-    number of actors.
+    Every parameter is given for one shape, or with one more axis in front for n shapes. ``len(shape)`` is their number;
+    ``shape[row]`` is one of them, ``shape[2:5]`` or ``shape[[0, 3]]`` several. One shape serves any number of actors.
 
     Examples
     --------
@@ -80,7 +79,7 @@ class Shape:
         object.__setattr__(self, "_single", single)
 
     def _place(self, dim: int, records: Floats, own: dict[str, Parameter], offset: Any, rotation: Any) -> None:
-        """Keep records that say where the shape lies before it is turned and moved."""
+        """Keep records, rotated and moved by rotation and offset."""
         parameters = dict(own)
         shift = turn = None
         if offset is not None:
@@ -99,12 +98,12 @@ class Shape:
 
     @property
     def is_single(self) -> bool:
-        """Whether it is one shape by its form, and no row of shapes: made without an axis for rows."""
+        """Whether it was made as one shape, without an axis for rows."""
         return self._single
 
     @property
     def offset(self) -> Floats:
-        """Where the shape lies relative to its actor, shape (d,), or (n, d) for many. Read-only."""
+        """Position relative to its actor, shape (d,), or (n, d) for many. Read-only."""
         if "offset" in self._parameters:
             return np.asarray(self._value("offset"))
         zeros = np.zeros((len(self), self._dim or 0))
@@ -112,7 +111,7 @@ class Shape:
 
     @property
     def rotation(self) -> Any:
-        """How the shape is turned relative to its actor: radians in the plane, a quaternion in space. Read-only."""
+        """Rotation relative to its actor: radians in the plane, a quaternion in space. Read-only."""
         if "rotation" in self._parameters:
             return self._value("rotation")
         if self._dim == 3:
@@ -121,12 +120,12 @@ class Shape:
         return 0.0 if self._single else np.zeros(len(self))
 
     def records(self, dim: int) -> Floats:
-        """Give the local records as the core reads them, shape (n, length). Read-only.
+        """Return the local records as the core reads them, shape (n, length). Read-only.
 
         Parameters
         ----------
         dim : int
-            2 or 3: of the world that they are for.
+            2 or 3: of the world that uses them.
 
         Raises
         ------
@@ -140,7 +139,7 @@ class Shape:
         return self._records
 
     def as_parameter(self, dim: int) -> Parameter:
-        """Give the local records as a parameter of a shape made from this one."""
+        """Return the local records as a parameter of a shape made from this one."""
         return Parameter(self.records(dim), self._single)
 
     def _value(self, name: str) -> Any:
@@ -180,10 +179,10 @@ class Shape:
         return (self[row] for row in range(len(self)))
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a {type(self).__name__} cannot be changed; make another")
+        raise AttributeError(f"a {type(self).__name__} is immutable; make another")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a {type(self).__name__} cannot be changed; make another")
+        raise AttributeError(f"a {type(self).__name__} is immutable; make another")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Shape) or type(self) is not type(other):

@@ -28,7 +28,7 @@ __all__ = [
     "Triangle",
 ]
 
-# Corners that were computed, such as those of a turned polygon, may bend inwards by so little.
+# Corners that were computed, such as those of a rotated polygon, may bend inwards by this much.
 _BEND = 1e-9  # radians
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)  # of the coordinates
 
@@ -39,7 +39,7 @@ class Point(Shape):
     Parameters
     ----------
     offset : array_like, shape (d,) or (n, d), optional
-        Where it lies relative to its actor: in its middle if left out. Turns with the actor.
+        Position relative to its actor. Default: at its position. Rotates with the actor.
 
     Raises
     ------
@@ -65,14 +65,14 @@ class Point(Shape):
 
 
 class Circle(Shape):
-    """A disc: all within a radius of a place in the plane.
+    """A disc: all points within a radius of its center, in the plane.
 
     Parameters
     ----------
     radius : array_like, one number or (n,)
         At least 0.
     offset : array_like, shape (2,) or (n, 2), optional
-        Where its centre lies relative to its actor. Turns with the actor.
+        Position of its center relative to its actor. Rotates with the actor.
 
     Raises
     ------
@@ -101,14 +101,14 @@ class Circle(Shape):
 
 
 class Sphere(Shape):
-    """A ball: all within a radius of a place in space.
+    """A ball: all points within a radius of its center, in space.
 
     Parameters
     ----------
     radius : array_like, one number or (n,)
         At least 0.
     offset : array_like, shape (3,) or (n, 3), optional
-        Where its centre lies relative to its actor. Turns with the actor.
+        Position of its center relative to its actor. Rotates with the actor.
 
     Raises
     ------
@@ -135,22 +135,22 @@ class Sphere(Shape):
 
 
 class Segment(Shape):
-    """A straight line from one place to another, in the plane or in space.
+    """A line segment, in the plane or in space.
 
     Parameters
     ----------
     start, end : array_like, shape (d,) or (n, d)
-        Relative to the actor. They may be one place.
+        Relative to the actor. They may coincide.
     offset : array_like, shape (d,) or (n, d), optional
-        Moves it relative to its actor.
+        Translation relative to its actor.
     rotation : array_like, optional
-        Turns it about the origin of `start` and `end`, before it is moved: radians, one or (n,), in the plane;
+        Rotation about the origin of `start` and `end`, before the translation: radians, one or (n,), in the plane;
         quaternions (w, x, y, z), (4,) or (n, 4), in space.
 
     Raises
     ------
     ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a quaternion of length 0: names the row.
+        Wrong shape or dtype; a number that is not finite, a zero quaternion: names the row.
 
     Examples
     --------
@@ -170,26 +170,26 @@ class Segment(Shape):
 
     @property
     def start(self) -> Floats:
-        """Where it begins, shape (d,), or (n, d) for many."""
+        """Its first end, shape (d,), or (n, d) for many."""
         return np.asarray(self._value("start"))
 
     @property
     def end(self) -> Floats:
-        """Where it ends, shape (d,), or (n, d) for many."""
+        """Its second end, shape (d,), or (n, d) for many."""
         return np.asarray(self._value("end"))
 
 
 class Capsule(Shape):
-    """All within a radius of a segment, in the plane or in space.
+    """All points within a radius of a segment, in the plane or in space.
 
     Parameters
     ----------
     start, end : array_like, shape (d,) or (n, d)
-        The middles of its round ends, relative to the actor. They may be one place.
+        Centers of its round ends, relative to the actor. They may coincide.
     radius : array_like, one number or (n,)
         At least 0.
     offset, rotation : array_like, optional
-        Where it lies and how it is turned relative to its actor, as in `Segment`.
+        Translation and rotation relative to its actor, as in `Segment`.
 
     Raises
     ------
@@ -220,12 +220,12 @@ class Capsule(Shape):
 
     @property
     def start(self) -> Floats:
-        """The middle of one end, shape (d,), or (n, d) for many."""
+        """Center of the first end, shape (d,), or (n, d) for many."""
         return np.asarray(self._value("start"))
 
     @property
     def end(self) -> Floats:
-        """The middle of the other end, shape (d,), or (n, d) for many."""
+        """Center of the second end, shape (d,), or (n, d) for many."""
         return np.asarray(self._value("end"))
 
     @property
@@ -343,7 +343,7 @@ class Box(Shape):
     offset : array_like, shape (3,) or (n, 3), optional
         Position of its center relative to its actor. Rotates with the actor.
     rotation : array_like, shape (4,) or (n, 4), optional
-        Its rotation relative to its actor: a quaternion (w, x, y, z) of any length but 0.
+        Its rotation relative to its actor: a quaternion (w, x, y, z) of any length but zero.
 
     Raises
     ------
@@ -400,9 +400,9 @@ class Triangle(Shape):
     corners : array_like, shape (3, d) or (n, 3, d)
         Relative to the actor, in any order; they may lie on one line.
     offset : array_like, shape (d,) or (n, d), optional
-        Moves it relative to its actor.
+        Translation relative to its actor.
     rotation : array_like, optional
-        Turns it about the origin of `corners`, before it is moved: radians, one or (n,), in the plane; quaternions
+        Rotation about the origin of `corners`, before the translation: radians, one or (n,), in the plane; quaternions
         (w, x, y, z), (4,) or (n, 4), in space.
 
     Raises
@@ -441,12 +441,12 @@ class ConvexPolygon(Shape):
     Parameters
     ----------
     corners : array_like, shape (k, 2) or (n, k, 2)
-        Three or more, one after the other around it, in either direction; relative to the actor. Corners on a straight
+        Three or more, in order around the polygon, in either direction; relative to the actor. Corners on a straight
         edge, and corners that coincide, are allowed. Polygons with different numbers of corners go into a list.
     offset : array_like, shape (2,) or (n, 2), optional
-        Moves it relative to its actor.
+        Translation relative to its actor.
     rotation : array_like, one number or (n,), optional
-        Turns it about the origin of `corners`, before it is moved; radians.
+        Rotation about the origin of `corners`, before the translation; radians.
 
     Raises
     ------
@@ -537,7 +537,7 @@ def _counter_clockwise(given: Parameter) -> Floats:
 
 
 def _edges(corners: Floats) -> tuple[Floats, Floats]:
-    """Give the edges before and after each corner; an edge of no length stands for the one before it."""
+    """Return the edges before and after each corner; an edge of zero length is replaced by the one before it."""
     count = corners.shape[1]
     edges = np.roll(corners, -1, axis=1) - corners
     long = np.where(edges.any(axis=2), np.arange(count), -1)

@@ -1,4 +1,4 @@
-"""Shapes of which the core knows no more than where they are: convex hulls and meshes in space."""
+"""Shapes of which the core knows the pose only: convex hulls and meshes in space."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Geometry(Shape):
     Attributes
     ----------
     vertices : ndarray, shape (k, 3), float64
-        In the frame of the geometry: not turned by `rotation`, not moved by `offset`. Read-only.
+        In the frame of the geometry: without `rotation` and `offset`. Read-only.
     """
 
     __slots__ = ("_vertices",)
@@ -48,11 +48,11 @@ class Geometry(Shape):
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What tells it from other geometries, but for offset and rotation; to be hashed and compared."""
+        """What distinguishes it from other geometries, except offset and rotation; hashable."""
         return type(self), self._vertices.tobytes()
 
     def placed(self, offset: Any, rotation: Any) -> Self:
-        """Give the same geometry with another offset and rotation."""
+        """Return the same geometry with another offset and rotation."""
         other = object.__new__(type(self))
         for slot in ("_vertices", "_faces"):
             if hasattr(self, slot):
@@ -94,16 +94,16 @@ class ConvexHull(Geometry):
     Parameters
     ----------
     points : array_like, shape (k, 3)
-        Relative to the actor, in any order; inner ones do no harm. They must not all lie in one plane.
+        Relative to the actor, in any order; inner points are allowed. They must not all lie in one plane.
     offset : array_like, shape (3,) or (n, 3), optional
-        Moves it relative to its actor.
+        Translation relative to its actor.
     rotation : array_like, shape (4,) or (n, 4), optional
-        A quaternion (w, x, y, z) that turns it about the origin of `points`, before it is moved.
+        A quaternion (w, x, y, z): rotation about the origin of `points`, before the translation.
 
     Raises
     ------
     ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a quaternion of length 0: names the row. Points in a plane.
+        Wrong shape or dtype; a number that is not finite, a zero quaternion: names the row. Points in a plane.
 
     Examples
     --------
@@ -132,10 +132,9 @@ class ConvexHull(Geometry):
 
 
 class Mesh(Geometry):
-    """A surface of triangles in space. What lies within it is not part of it.
+    """A surface of triangles in space, without the inside that it may enclose.
 
-    Everything is asked of it as of a compound of its triangles. Needs ``pip install "broadphase[coal]"`` against a
-    `ConvexHull`.
+    It behaves as a compound of its triangles. Pairs with a `ConvexHull` need ``pip install "broadphase[coal]"``.
 
     Parameters
     ----------
@@ -144,15 +143,15 @@ class Mesh(Geometry):
     faces : array_like of int, shape (m, 3)
         Three rows of `vertices` for each triangle; at least one triangle.
     offset : array_like, shape (3,) or (n, 3), optional
-        Moves it relative to its actor.
+        Translation relative to its actor.
     rotation : array_like, shape (4,) or (n, 4), optional
-        A quaternion (w, x, y, z) that turns it about the origin of `vertices`, before it is moved.
+        A quaternion (w, x, y, z): rotation about the origin of `vertices`, before the translation.
 
     Raises
     ------
     ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a quaternion of length 0, a vertex that there is not: names
-        the row.
+        Wrong shape or dtype; a number that is not finite, a zero quaternion, a vertex that does not exist:
+        names the row.
 
     Examples
     --------
@@ -198,7 +197,7 @@ class Mesh(Geometry):
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What tells it from other geometries, but for offset and rotation; to be hashed and compared."""
+        """What distinguishes it from other geometries, except offset and rotation; hashable."""
         return *super().content, self._faces.tobytes()
 
     def _rows(self, rows: Any, single: bool) -> Self:

@@ -1,4 +1,4 @@
-"""Rotations: angles in the plane, quaternions (w, x, y, z) in space, and the matrices that they stand for."""
+"""Rotations: angles in the plane, quaternions (w, x, y, z) in space, and their matrices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_matrices", "as_rotations", "quaternions_of", "turned"]
 
-_ANY = float(np.finfo(np.float64).max)  # rotations of any size turn
+_ANY = float(np.finfo(np.float64).max)  # an angle may have any size
 
 
 def as_rotations(values: Any, dim: int, name: str = "rotation") -> Parameter:
@@ -25,11 +25,11 @@ def as_rotations(values: Any, dim: int, name: str = "rotation") -> Parameter:
     ----------
     values : array_like
         In the plane angles, one or (n,), in radians, counterclockwise; in space quaternions (w, x, y, z), (4,) or
-        (n, 4), of any length but 0.
+        (n, 4), of any length but zero.
     dim : int
         2 or 3.
     name : str
-        What error messages call them.
+        Their name in error messages.
 
     Returns
     -------
@@ -39,12 +39,12 @@ def as_rotations(values: Any, dim: int, name: str = "rotation") -> Parameter:
     Raises
     ------
     ValueError, TypeError
-        Wrong shape or dtype; not finite, or a quaternion of length 0: names the row.
+        Wrong shape or dtype; not finite, or a zero quaternion: names the row.
     """
     if dim == 2:
         return as_rows(values, name, (), "one angle or (n,) angles, in radians", _ANY)
     given = as_rows(values, name, (4,), "a quaternion (w, x, y, z) or (n, 4) of them", _ANY)
-    require_rows(given.rows.any(axis=1), name, given, "is a quaternion of length 0")
+    require_rows(given.rows.any(axis=1), name, given, "is a zero quaternion")
     return given
 
 
@@ -61,11 +61,11 @@ def as_matrices(rotations: Floats, dim: int) -> Floats:
     Returns
     -------
     ndarray, shape (n, dim, dim), float64
-        They turn column vectors.
+        For column vectors.
 
     Examples
     --------
-    >>> as_matrices(np.array([[0.0, 0.0, 0.0, 2.0]]), 3) + 0.0  # half a turn about z
+    >>> as_matrices(np.array([[0.0, 0.0, 0.0, 2.0]]), 3) + 0.0  # half a rotation about z
     array([[[-1.,  0.,  0.],
             [ 0., -1.,  0.],
             [ 0.,  0.,  1.]]])
@@ -85,7 +85,7 @@ def as_matrices(rotations: Floats, dim: int) -> Floats:
 
 
 def quaternions_of(matrices: Floats) -> Floats:
-    """Give the unit quaternions of rotation matrices.
+    """Return the unit quaternions of rotation matrices.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def quaternions_of(matrices: Floats) -> Floats:
 
 
 def turned(vectors: Floats, matrices: Floats | None) -> Floats:
-    """Turn vectors (n, k, d) by matrices (n, d, d), if any; either n may be 1."""
+    """Rotate vectors (n, k, d) by matrices (n, d, d), if any; either n may be 1."""
     if matrices is None:
         return vectors
     # Axis by axis: library routines for products of matrices may round differently from machine to machine.
