@@ -81,6 +81,7 @@ inline bool signal_pending() {
 
 const Kernels& chosen_kernels();
 
+void bind_guard(nb::module_& module);
 void bind_keep_boxes(nb::module_& module);
 // Before any class of an index: it has their base.
 void bind_tree_queries(nb::module_& module);

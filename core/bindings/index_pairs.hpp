@@ -7,7 +7,7 @@
 
 #include "bindings.hpp"
 #include "pair_filter.hpp"
-#include "query/collect.hpp"
+#include "query/sort_pairs.hpp"
 
 namespace broadphase::python {
 

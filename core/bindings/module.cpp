@@ -13,7 +13,7 @@
 
 #include "choose/find.hpp"
 #include "pair_filter.hpp"
-#include "query/collect.hpp"
+#include "query/sort_pairs.hpp"
 
 namespace broadphase::python {
 
@@ -126,7 +126,7 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
     const nb::gil_scoped_release release;
     Interrupt interrupt(signal_pending);
     check(problem, interrupt);
-    SceneReport result = report_scene(problem);
+    SceneReport result = report_scene(problem, looked_at(problem));
     using T = std::remove_cvref_t<decltype(problem.grow)>;
     if (result.pair_count < kPairsWorthALook<T>) result.choice = MethodName::brute_force;
     return result;
@@ -273,6 +273,7 @@ NB_MODULE(_core, m) {
   m.def("pairs", &pairs, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
         nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
         nb::arg("workers"), nb::arg("sort"), nb::arg("limit"));
+  bind_guard(m);
   bind_keep_boxes(m);
   bind_tree_queries(m);
   bind_bvh(m);

@@ -51,6 +51,36 @@ class PairStream:
 
 def pairs(method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], other_lower: Annotated[NDArray, dict(device='cpu', writable=False)] | None, other_upper: Annotated[NDArray, dict(device='cpu', writable=False)] | None, touching: bool, margin: float, filter: PairFilter | None, workers: int, sort: bool, limit: int) -> object: ...
 
+class Hold:
+    """
+    What ``with guard.reading:`` and its like hold; for one ``with`` statement.
+    """
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, type: object | None, error: object | None, traceback: object | None) -> None: ...
+
+class Guard:
+    """Many readers or one writer of an index or a world; others are refused."""
+
+    def __init__(self, name: str = 'index') -> None: ...
+
+    @property
+    def reading(self) -> Hold:
+        """What a query runs in; RuntimeError while a change runs."""
+
+    @property
+    def changing(self) -> Hold:
+        """
+        What a change runs in; RuntimeError while a query or another change runs.
+        """
+
+    @property
+    def building(self) -> Hold:
+        """
+        What a query builds in: other threads wait, and the thread that builds is refused.
+        """
+
 def first_invalid(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> int:
     """The first row with NaN or lower > upper; -1 if there is none."""
 
