@@ -264,7 +264,7 @@ def steps_for(boxes: Boxes, share: float, draws: Draws) -> Boxes:
 
 QUERY, BALLS, NEAREST = (frozenset({word}) for word in ("query", "query_ball", "nearest"))
 RAYS, FRUSTUMS = (frozenset({word}) for word in ("raycast", "convex"))
-CHANGES, MOVES = frozenset({"update", "changes"}), frozenset({"update", "pairs"})
+CHANGES, MOVES = frozenset({"changes"}), frozenset[str]()
 TASKS: tuple[Task, ...] = (
     Task("boxes_2d", "{q} rectangle queries of {n}", QUERY, box_queries("rects"), judge_sets),
     Task("boxes_3d", "{q} cube queries of {n}", QUERY, box_queries("uniform"), judge_sets),
@@ -288,7 +288,7 @@ def task_named(name: str) -> Task:
 
 def capable(task: Task) -> list[str]:
     """Return the index classes that support a kind of query, `Index` first."""
-    return ["Index"] + [row.index_class for row in bp.METHODS if row.index_class and task.needs <= row.capabilities]
+    return ["Index"] + [row.index_class for row in bp.METHODS if task.needs <= row.capabilities]
 
 
 def begin_own(class_name: str, task: Task, setting: Setting) -> Round:
@@ -352,9 +352,9 @@ def right_answer(task: Task, setting: Setting, number: int) -> Any:
     return begin_own("BVH", task, setting)(number)
 
 
-def hits(answers: bp.Answers) -> Any:
+def hits(result: bp.QueryResult) -> Any:
     """Return a result as query rows and rows."""
-    return answers.questions, answers.rows
+    return result.query_rows, result.rows
 
 
 QUERIES: dict[str, Callable[..., Any]] = {

@@ -59,7 +59,7 @@ def rotations(dimension, rng, count):
 
 def change(world, rng):
     """Do what users do, at random; the same for the same random numbers and the same world."""
-    dimension = world.dimension
+    dimension = world.dim
     rows = world.rows
     some = rng.choice(rows, min(5, len(rows)), replace=False)
     what = int(rng.integers(9))

@@ -16,9 +16,9 @@ from oracles import queries as query_oracle
 from oracles.queries import assert_same_answers
 
 # Every class of index, and what the registry says of it.
-CAPABILITIES = {row.index_class: row.capabilities for row in METHODS if row.index_class}
+CAPABILITIES = {row.index_class: row.capabilities for row in METHODS}
 CAPABILITIES["Index"] = CAPABILITIES["BVH"]  # which it is, for all that it does not answer otherwise
-CLASSES = tuple(name for name in CAPABILITIES if "update" in CAPABILITIES[name])
+CLASSES = tuple(CAPABILITIES)
 
 
 # Scenes ------------------------------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ def questions_of_scene(kind: str, n: int, dimension: int, dtype: str) -> tuple[n
 def questions_of(index: Any) -> list[str]:
     """Names in `QUESTIONS` of what an index can be asked."""
     capabilities = CAPABILITIES[type(index).__name__]
-    return [name for name, (need, axes, *_) in QUESTIONS.items() if need in capabilities and index.dimension in axes]
+    return [name for name, (need, axes, *_) in QUESTIONS.items() if need in capabilities and index.dim in axes]
 
 
 # Comparison --------------------------------------------------------------------------------------------------------

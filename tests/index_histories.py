@@ -135,11 +135,11 @@ class History:
         return one, other
 
     def check_changes(self) -> None:
-        """Compare what began and ended with the difference of the pairs before and now."""
+        """Compare the changes with the difference of the pairs before and now."""
         now = self.pairs_by_handle()
-        began, ended = self.index.changes()
+        enter, exit_ = self.index.changes()
         where = self.where()
-        for found, expected in ((began, now - self.standing), (ended, self.standing - now)):
+        for found, expected in ((enter, now - self.standing), (exit_, self.standing - now)):
             rows = sorted([one[0], other[0]] for one, other in expected)
             assert found.tolist() == rows, where
         self.standing = now

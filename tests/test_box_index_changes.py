@@ -21,10 +21,10 @@ def test_changes_of_a_moving_scene_balance_with_its_pairs(kind):
     index, known = kind(steps.boxes), set()
     rng = np.random.default_rng(0)
     for step in range(12):
-        began, ended = (as_set(part) for part in index.changes())
+        enter, exit_ = (as_set(part) for part in index.changes())
         now = as_set(index.pairs())
-        assert began == now - known
-        assert ended == known - now
+        assert enter == now - known
+        assert exit_ == known - now
         known = now
         steps.step()
         if step % 3:
@@ -40,12 +40,12 @@ def test_changes_over_random_removal_and_insertion_balance_by_handle(kind):
     scene = make_scene("clusters", 400)
     index, known = kind(scene[:100]), set()
     for _ in range(30):
-        began, ended = index.changes()
-        # A pair that ended is one that was known, and one that began was not: also where rows were used again.
-        ended, began = as_set(ended), as_set(began)
-        assert ended <= known
-        assert not began & (known - ended)
-        known = (known - ended) | began
+        enter, exit_ = index.changes()
+        # What exits was known, and what enters was not: also where rows were used again.
+        exit_, enter = as_set(exit_), as_set(enter)
+        assert exit_ <= known
+        assert not enter & (known - exit_)
+        known = (known - exit_) | enter
         assert known == as_set(index.pairs())
         index.remove(rng.choice(index.rows, rng.integers(0, 20), replace=False))
         index.insert(scene[rng.choice(400, rng.integers(0, 20))])
@@ -81,7 +81,7 @@ def test_changes_over_any_history_are_the_difference_of_two_states(kind, seed):
             elif action == 3:
                 index.update(scene[rng.choice(4000, len(index))])
             elif action == 4:
-                index.update_filters(some, layer=1, mask=int(rng.integers(1, 4)))
+                index.set_filters(some, layer=1, mask=int(rng.integers(1, 4)))
             elif action == 5:
                 index = pickle.loads(pickle.dumps(index))
             else:
@@ -97,10 +97,10 @@ def test_changes_over_any_history_are_the_difference_of_two_states(kind, seed):
         now_filters = {name: value[: index.slots] if np.ndim(value) and name != "ignore_pairs" else value
                        for name, value in filters.items()}  # fmt: skip
         now = named(index, index.pairs(**now_filters))
-        began, ended = index.changes(**now_filters)
-        assert began.dtype == ended.dtype == np.int32
-        assert began.tolist() == by_row(now - known)
-        assert ended.tolist() == by_row(known - now)
+        enter, exit_ = index.changes(**now_filters)
+        assert enter.dtype == exit_.dtype == np.int32
+        assert enter.tolist() == by_row(now - known)
+        assert exit_.tolist() == by_row(known - now)
         known = now
         index.validate()
 
@@ -109,20 +109,20 @@ def test_changes_over_any_history_are_the_difference_of_two_states(kind, seed):
 def test_filters_may_be_edited_after_the_call(kind):
     index = kind(UNIT * 3)
     group = np.zeros(3, np.int64)
-    assert len(index.changes(group=group).began) == 3
+    assert len(index.changes(group=group).enter) == 3
     group[:] = -1
-    began, ended = index.changes(group=group)
-    assert (len(began), len(ended)) == (0, 3)
+    enter, exit_ = index.changes(group=group)
+    assert (len(enter), len(exit_)) == (0, 3)
 
 
 @each_index_with("changes")
 def test_pair_of_a_box_that_took_the_row_of_another_ends_and_begins(kind):
     index = kind(UNIT * 3)
-    assert index.changes().began.tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert index.changes().enter.tolist() == [[0, 1], [0, 2], [1, 2]]
     index.remove(1)
     index.insert(UNIT)
-    began, ended = index.changes()
-    assert began.tolist() == ended.tolist() == [[0, 1], [1, 2]]
+    enter, exit_ = index.changes()
+    assert enter.tolist() == exit_.tolist() == [[0, 1], [1, 2]]
     assert [len(part) for part in index.changes()] == [0, 0]
 
 
@@ -132,7 +132,7 @@ def test_changes_go_on_through_pickling(kind):
     index.changes()
     twin = pickle.loads(pickle.dumps(index))
     twin.remove(0)
-    assert twin.changes().ended.tolist() == [[0, 1]]
+    assert twin.changes().exit.tolist() == [[0, 1]]
     assert [len(part) for part in index.changes()] == [0, 0]
 
 
@@ -141,16 +141,16 @@ def test_changes_that_raise_are_not_lost(kind):
     index = kind(UNIT * 2)
     with pytest.raises(ValueError, match="layer has shape"):
         index.changes(layer=[1, 2, 3])
-    assert index.changes().began.tolist() == [[0, 1]]
+    assert index.changes().enter.tolist() == [[0, 1]]
 
 
 @each_index_with("changes")
 def test_filters_of_changes_are_those_of_pairs(kind):
     index = kind(UNIT * 3, layer=[1, 2, 2], mask=[1, 2, 2])
-    assert index.changes().began.tolist() == [[1, 2]]
-    index.update_filters([0], layer=2, mask=2)
-    assert index.changes().began.tolist() == [[0, 1], [0, 2]]
-    began, ended = index.changes(ignore_pairs=[[2, 1]])
-    assert (began.tolist(), ended.tolist()) == ([], [[1, 2]])
-    began, ended = index.changes(touching=False, static=[True, True, False])
-    assert (began.tolist(), ended.tolist()) == ([[1, 2]], [[0, 1]])
+    assert index.changes().enter.tolist() == [[1, 2]]
+    index.set_filters([0], layer=2, mask=2)
+    assert index.changes().enter.tolist() == [[0, 1], [0, 2]]
+    enter, exit_ = index.changes(ignore_pairs=[[2, 1]])
+    assert (enter.tolist(), exit_.tolist()) == ([], [[1, 2]])
+    enter, exit_ = index.changes(touching=False, static=[True, True, False])
+    assert (enter.tolist(), exit_.tolist()) == ([[1, 2]], [[0, 1]])

@@ -1,4 +1,4 @@
-"""What an index refuses: it names the row, and is as before."""
+"""Input that an index refuses: it names the row, and is unchanged."""
 
 import pickle
 
@@ -13,9 +13,9 @@ NAN = float("nan")
 BAD_BOXES = [
     ([[0, 0, 1, 1], [0, NAN, 1, 1]], r"row 1: lower\[1\] is NaN"),
     ([[0, 0, 1, 1], [0, 3, 1, 1]], r"row 1: lower\[1\] > upper\[1\]"),
-    ([[0, 0, 0, 1, 1, 1]] * 2, "boxes have 3 dimensions, and the index has 2"),
-    ([[0.1, 0, 1, 1]] * 2, "row 0 has 0.1, which is not a float32"),
-    ([[0, 0, 1, 1e300]] * 2, "which is not a float32"),
+    ([[0, 0, 0, 1, 1, 1]] * 2, "boxes have 3 dimensions; 2 are needed"),
+    ([[0.1, 0, 1, 1]] * 2, "row 0 has 0.1, which float32, the dtype of the index, does not hold exactly"),
+    ([[0, 0, 1, 1e300]] * 2, "does not hold exactly"),
     ([0, 0, 1, 1], "boxes has shape"),
 ]
 
@@ -59,10 +59,10 @@ def test_bad_boxes_make_no_index(boxes, message):
     ("rows", "error", "message"),
     [
         ([5, 3], KeyError, "row 3 has been removed"),
-        ([5, 40], KeyError, "row 40 does not exist: there are 40 rows, from 0"),
+        ([5, 40], KeyError, "row 40 does not exist: there are 40 rows"),
         ([-1, 5], KeyError, "row -1 does not exist"),
         ([2**40, 5], KeyError, "row 1099511627776 does not exist"),
-        ([9, 5, 9], ValueError, "row 9 is named twice"),
+        ([9, 5, 9], ValueError, "row 9 is repeated"),
         ([1.0, 2.0], TypeError, "rows must be integers"),
         ([True, False], TypeError, "rows must be integers"),
         ([[1, 2]], TypeError, "rows must be integers"),
@@ -75,7 +75,7 @@ def test_bad_rows_are_refused_and_named(index, rows, error, message):
     with pytest.raises(error, match=message):
         index.update(boxes, rows=rows)
     if error is not ValueError:
-        for ask in (index.boxes_of, index.handles, lambda rows: index.update_filters(rows, layer=1)):
+        for ask in (index.boxes_of, index.handles, lambda rows: index.set_filters(rows, layer=1)):
             with pytest.raises(error, match=message):
                 ask(rows)
 
@@ -85,14 +85,14 @@ def test_wrong_numbers_of_boxes_or_bits_are_refused(index):
     boxes = np.zeros((2, 2, 2), np.float32)
     with pytest.raises(ValueError, match="2 boxes for 3 rows"):
         index.update(boxes, rows=[1, 2, 4])
-    with pytest.raises(ValueError, match="2 boxes for 38 living rows"):
+    with pytest.raises(ValueError, match="2 boxes for 38 rows"):
         index.update(boxes)
     with pytest.raises(ValueError, match="layer has shape"):
         index.insert(boxes, layer=[1, 2, 3])
     with pytest.raises(TypeError, match="mask must be integer"):
         index.insert(boxes, layer=[1, 2], mask=0.5)
     with pytest.raises(ValueError, match="mask has shape"):
-        index.update_filters([1, 2], layer=7, mask=[1, 2, 3])
+        index.set_filters([1, 2], layer=7, mask=[1, 2, 3])
 
 
 def test_unknown_row_is_named_without_quotes_and_survives_pickling(index):
@@ -106,9 +106,9 @@ def test_unknown_row_is_named_without_quotes_and_survives_pickling(index):
     [
         (lambda index: index.query([[0, 0, NAN, 1]]), r"boxes: row 0: upper\[0\] is NaN"),
         (lambda index: index.query([[0, 0, 1, 1], [1, 0, 0, 1]]), r"boxes: row 1: lower\[0\] > upper\[0\]"),
-        (lambda index: index.query([[0, 0, 0, 1, 1, 1]]), "boxes have 3 dimensions, and the index has 2"),
+        (lambda index: index.query([[0, 0, 0, 1, 1, 1]]), "boxes have 3 dimensions; 2 are needed"),
         (lambda index: index.query_points([[0, 0], [NAN, 0]]), "points: row 1 has NaN"),
-        (lambda index: index.query_points([[0, 0, 0]]), "points have 3 dimensions, and the index has 2"),
+        (lambda index: index.query_points([[0, 0, 0]]), "points have 3 dimensions; 2 are needed"),
         (lambda index: index.query_ball([[np.inf, 0]], 1), "centers: row 0 is infinite"),
         (lambda index: index.query_ball([[0, 0], [0, 0]], [1, -1]), "radii: row 1 has -1.0, which is not finite"),
         (lambda index: index.query_ball([[0, 0]], np.inf), "radii: row 0 has inf"),
@@ -118,12 +118,12 @@ def test_unknown_row_is_named_without_quotes_and_survives_pickling(index):
         (lambda index: index.nearest([[0, 0]], max_distance=NAN), "max_distance: row 0 has nan"),
         (lambda index: index.nearest([[0, 0]], max_distance=-1), "max_distance: row 0 has -1.0"),
         (lambda index: index.raycast([[0, 0]], [[1, np.inf]]), "directions: row 0 is infinite"),
-        (lambda index: index.raycast([[0, 0]], [[1, 0], [0, 1]]), "directions: 2 vectors for 1 questions"),
+        (lambda index: index.raycast([[0, 0]], [[1, 0], [0, 1]]), "directions: 2 vectors for 1 queries"),
         (lambda index: index.raycast_all([[0, NAN]], [1, 0]), "origins: row 0 has NaN"),
         (lambda index: index.raycast_any([[0, 0]], [1, 0], max_distance=[NAN]), "max_distance: row 0 has nan"),
-        (lambda index: index.shapecast([[0, 0, 1, 1]], [[NAN, 0]]), "motion: row 0 has NaN"),
+        (lambda index: index.shapecast([[0, 0, 1, 1]], [[NAN, 0]]), "motions: row 0 has NaN"),
         (lambda index: index.shapecast([[0, 0, 1, NAN]], [1, 0]), r"boxes: row 0: upper\[1\] is NaN"),
-        (lambda index: index.query_obb([[0, 0, 0]], 1, np.eye(3)), "3 dimensions, and the index has 2"),
+        (lambda index: index.query_obb([[0, 0, 0]], 1, np.eye(3)), "3 dimensions; 2 are needed"),
         (lambda index: index.frustum(), "frustum takes either a matrix or planes"),
         (lambda index: index.frustum(np.eye(3), planes=[[1, 0, 0]]), "frustum takes either a matrix or planes"),
         (lambda index: index.query([[0, 0, 1, 1]], workers=0), "workers must be a positive number"),
@@ -135,7 +135,7 @@ def test_unknown_row_is_named_without_quotes_and_survives_pickling(index):
         (lambda index: index.pairs(max_pairs=-1), "max_pairs must not be negative"),
     ],
 )
-def test_bad_questions_are_refused_and_named(index, ask, message):
+def test_bad_queries_are_refused_and_named(index, ask, message):
     with pytest.raises(ValueError, match=message):
         ask(index)
 
@@ -148,9 +148,9 @@ def test_too_many_pairs_are_refused():
 
 
 @EACH_INDEX
-def test_question_that_a_kind_cannot_answer_names_those_that_can(kind):
+def test_unsupported_query_names_the_indexes_that_support_it(kind):
     index = kind(make_scene("rects", 10))
-    questions = {
+    queries = {
         "query": lambda: index.query(np.zeros((1, 2, 2))),
         "query_ball": lambda: index.query_ball([[0, 0]], 1),
         "nearest": lambda: index.nearest([[0, 0]]),
@@ -160,9 +160,9 @@ def test_question_that_a_kind_cannot_answer_names_those_that_can(kind):
         "changes": index.changes,
         "outline": index.outline,
     }
-    for word, ask in questions.items():
+    for word, ask in queries.items():
         if word in capabilities_of(kind):
             ask()
         else:
-            with pytest.raises(bp.UnsupportedQueryError, match=f"{kind.__name__} has no {word}; these have: .*BVH"):
+            with pytest.raises(bp.UnsupportedQueryError, match=f"does not support {word}; use one of .*BVH"):
                 ask()

@@ -72,7 +72,7 @@ def test_layers_of_the_index_are_used_unless_others_are_given(kind):
         assert_same_pairs(index.pairs(layer=7, margin=margin), living_pairs(index, layer=7, mask=mask, margin=margin))
         assert_same_pairs(index.pairs(layer=1, mask=1, margin=margin), living_pairs(index, margin=margin))
     layer[[1, 2, 3]] = 5
-    index.update_filters([1, 2, 3], layer=5)
+    index.set_filters([1, 2, 3], layer=5)
     assert_same_pairs(index.pairs(), living_pairs(index, layer=layer, mask=mask))
     row = index.insert(index.boxes_of(1), layer=4)
     assert row.tolist() == [0]
@@ -84,7 +84,7 @@ def test_layers_of_the_index_are_used_unless_others_are_given(kind):
 def test_bits_given_late_leave_the_others_at_all_bits(kind):
     index = kind([[0, 0, 1, 1]] * 3)
     assert index.insert([[0, 0, 1, 1]], layer=2, mask=2).tolist() == [3]
-    index.update_filters(0, layer=1)
+    index.set_filters(0, layer=1)
     assert index.pairs(sort=True).tolist() == [[0, 1], [0, 2], [1, 2], [1, 3], [2, 3]]
 
 

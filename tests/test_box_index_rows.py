@@ -1,4 +1,4 @@
-"""Rows of an index: who gets which, and that a handle is never taken for another box."""
+"""Rows of an index: which are used again, and that a handle never names another box."""
 
 import copy
 import pickle
@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.index.rows import Rows
+from broadphase.index.store import BoxStore
 from broadphase.testing import assert_same_pairs, make_scene
 from cases import EACH_INDEX, living_pairs
 
 UNIT = [[0, 0, 1, 1]]
 
 
-def test_rows_are_those_of_the_array_and_insert_goes_on_from_there():
+def test_rows_are_those_of_the_array_and_insert_continues_them():
     index = bp.BVH(make_scene("rects", 5))
     assert index.rows.tolist() == [0, 1, 2, 3, 4]
     assert index.insert(make_scene("rects", 2)).tolist() == [5, 6]
@@ -34,21 +34,21 @@ def test_freed_rows_are_used_again_the_lowest_first():
 
 def test_store_after_random_history_keeps_the_lowest_rows_in_use():
     rng = np.random.default_rng(5)
-    rows, model = Rows(np.zeros((0, 2, 2))), {}
+    store, model = BoxStore(np.zeros((0, 2, 2))), {}
     for step in range(300):
         if model and rng.random() < 0.5:
-            gone = rng.choice(sorted(model), rng.integers(1, len(model) + 1), replace=False)
-            rows.remove(rows.distinct(gone))
-            for row in gone:
+            removed = rng.choice(sorted(model), rng.integers(1, len(model) + 1), replace=False)
+            store.remove(store.distinct(removed))
+            for row in removed:
                 del model[row]
         count = int(rng.integers(0, 30))
         expected = [row for row in range(len(model) + count) if row not in model][:count]
-        taken = rows.insert(np.full((count, 2, 2), step))
+        taken = store.insert(store.checked(np.full((count, 2, 2), step)))
         assert taken.tolist() == expected
         model.update(dict.fromkeys(taken.tolist(), step))
-        assert rows.numbers.tolist() == sorted(model)
-        assert rows.fault() == ""
-        assert all((rows.corners[row] == value).all() for row, value in model.items())
+        assert store.numbers.tolist() == sorted(model)
+        assert store.fault() == ""
+        assert all((store.corners[row] == value).all() for row, value in model.items())
 
 
 def test_handles_of_removed_boxes_are_stale_for_ever():
@@ -60,7 +60,7 @@ def test_handles_of_removed_boxes_are_stale_for_ever():
         assert index.rows_of(handle).tolist() == [0]
         seen.append(handle)
         index.remove(0)
-        with pytest.raises(bp.UnknownRowError, match=f"handle {handle} is stale: the box that was row 0 is gone"):
+        with pytest.raises(bp.UnknownRowError, match=f"handle {handle} is stale: the box of row 0 was removed"):
             index.rows_of(handle)
         index.insert(UNIT)
     for handle in seen:
@@ -69,19 +69,19 @@ def test_handles_of_removed_boxes_are_stale_for_ever():
 
 
 def test_slot_whose_generations_are_used_up_is_not_used_again():
-    rows = Rows(np.zeros((2, 2, 2)))
-    rows.generation[0] = 2**31 - 1
-    handle = rows.handles(0)
+    store = BoxStore(np.zeros((2, 2, 2)))
+    store.generation[0] = 2**31 - 1
+    handle = store.handles(0)
     assert handle > 0
-    rows.remove(rows.known(0))
-    assert rows.insert(np.zeros((1, 2, 2))).tolist() == [2]
-    assert rows.fault() == ""
+    store.remove(store.known(0))
+    assert store.insert(store.checked(np.zeros((1, 2, 2)))).tolist() == [2]
+    assert store.fault() == ""
     with pytest.raises(bp.UnknownRowError):
-        rows.rows_of(handle)
+        store.rows_of(handle)
 
 
 @pytest.mark.parametrize("handle", [-1, 0, 1, 2**32 + 3, 2 * 2**32, 2**63 - 1])
-def test_handle_that_never_was_is_refused(handle):
+def test_handle_that_never_existed_is_refused(handle):
     with pytest.raises(bp.UnknownRowError, match="stale"):
         bp.BVH(UNIT).rows_of(handle)
     with pytest.raises(bp.UnknownRowError, match="stale"):
@@ -106,7 +106,7 @@ def test_boxes_of_rows_are_a_copy_of_their_corners():
     assert index.boxes_of([7]).any()
 
 
-def test_rows_that_are_shown_cannot_be_written_to():
+def test_rows_are_read_only():
     index = bp.BVH(make_scene("uniform", 20))
     with pytest.raises(ValueError, match="read-only"):
         index.rows[0] = 1
@@ -121,7 +121,7 @@ def test_copy_of_an_index_has_all_and_shares_nothing(kind, make):
     handles = index.handles()
     twin = make(index)
     assert type(twin) is kind
-    assert (len(twin), twin.dtype, twin.dimension) == (198, boxes.dtype, 2)
+    assert (len(twin), twin.dtype, twin.dim) == (198, boxes.dtype, 2)
     assert np.array_equal(twin.rows_of(handles), index.rows)
     assert_same_pairs(twin.pairs(), index.pairs())
     twin.remove(twin.rows[:100])
@@ -141,13 +141,13 @@ def test_pickle_holds_nothing_but_the_rows_in_use():
 @EACH_INDEX
 @pytest.mark.parametrize("dimension", [1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_index_that_begins_empty_takes_boxes(kind, dimension, dtype):
+def test_index_that_begins_empty_accepts_boxes(kind, dimension, dtype):
     index = kind(np.empty((0, 2, dimension), dtype))
     assert len(index) == 0
     assert index.pairs().shape == (0, 2)
     assert index.count_pairs() == 0
     assert index.insert(np.zeros((3, 2, dimension), dtype)).tolist() == [0, 1, 2]
-    assert (index.dtype, index.dimension, len(index)) == (dtype, dimension, 3)
+    assert (index.dtype, index.dim, len(index)) == (dtype, dimension, 3)
     assert index.pairs(sort=True).tolist() == [[0, 1], [0, 2], [1, 2]]
     index.remove([0, 1, 2])
     assert index.pairs().shape == (0, 2)

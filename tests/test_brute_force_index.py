@@ -51,5 +51,5 @@ def test_boxes_on_scales_that_the_first_ones_did_not_have_are_found():
     far = np.array([[[1e-38, 0], [1e30, 1e-44]], [[-1e38, -1e38], [1e38, 1e38]], [[0, 0], [1e-45, 1e-45]]], np.float32)
     index.insert(far)
     index.validate()
-    assert index.query_points([[1e-40, 1e-45], [1.5, 1.5], [1e29, 0]]).of(0).tolist() == [2]
+    assert index.query_points([[1e-40, 1e-45], [1.5, 1.5], [1e29, 0]])[0].tolist() == [2]
     assert index.query_points([[1.5, 1.5], [1e29, 0]]).rows.tolist() == [0, 2, 1, 2]

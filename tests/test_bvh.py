@@ -22,7 +22,7 @@ def test_bvh_of_any_quality_is_sound_and_finds_the_pairs(quality, workers):
 
 
 def test_bvh_of_a_quality_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match="quality must be one of 'fast', 'balanced', 'sah', not 'best'"):
+    with pytest.raises(ValueError, match="unknown quality 'best': must be 'balanced', 'fast' or 'sah'"):
         bp.BVH([[0, 0, 1, 1]], quality="best")
 
 

@@ -17,7 +17,7 @@ def test_every_scene_is_explained(name, n):
     found = bp.explain(scene(name, n))
     assert found.method in NAMES
     assert found.box_count == n
-    assert found.dimension == SCENES[name].dim
+    assert found.dim == SCENES[name].dim
     assert found.dtype == "float32"
     assert found.reason
     assert set(found.costs) <= set(NAMES)

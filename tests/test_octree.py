@@ -308,7 +308,7 @@ def test_queries_take_only_the_types_that_are_asked_for():
     for ask in (
         lambda index: index.query([[0.2, 0.2, 0.2, 0.6, 0.6, 0.6]], mask=2).rows,
         lambda index: index.query_ball([[0.5, 0.5, 0.5]], [0.2], mask=2).rows,
-        lambda index: index.raycast([[0, 0.5, 0.5]], [[1, 0, 0]], mask=2).index,
+        lambda index: index.raycast([[0, 0.5, 0.5]], [[1, 0, 0]], mask=2).rows,
         lambda index: index.raycast_all([[0, 0.5, 0.5]], [[1, 0, 0]], mask=2).rows,
         lambda index: index.frustum(camera, mask=2).rows,
     ):

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from broadphase.filters import make_filter
+from broadphase.filters import PairFilter
 from broadphase.testing import oracle
 from broadphase.world.periodic import image_pairs, seam_pairs
 
@@ -158,7 +158,7 @@ def test_seam_pairs_filters_hold_for_images():
         "static": rng.random(n) < 0.5,
         "ignore_pairs": plain[::3],
     }
-    pair_filter = make_filter((n,), **filters)
+    pair_filter = PairFilter(**filters).native(n)
     rows, _ = seam_pairs(boxes, bounds, everybody(boxes), lambda i, j: pair_filter.allows(i, j).view(bool))
     expected = plain[oracle.allowed(*plain.T.astype(np.int64), False, **filters)]
     assert 0 < len(expected) < len(plain)

@@ -50,7 +50,7 @@ def test_file_says_everything_about_a_scene(tmp_path):
     assert scene.layers == {"balls": 0, "walls": 0}
     world = scene.build()
     assert len(world) == 42
-    assert world.dimension == 2
+    assert world.dim == 2
     assert np.array_equal(world.positions[40:], [[2, 25], [98, 25]])
     assert (np.abs(world.velocities[:40]) <= 4).all()
     assert (world.velocities[:40] != 0).all()

@@ -24,14 +24,16 @@ def test_sweep_of_a_scene_equals_brute_force(scene, dtype, axis):
     expected = bp.pairs(boxes, method="brute_force", sort=True)
     assert_same_pairs(sweep.pairs(), expected)
     assert_same_pairs(sweep.pairs(workers=3), expected)
-    rows, offsets = sweep.query_rows(np.arange(len(boxes)), workers=2)
+    found = sweep.query_rows(np.arange(len(boxes)), workers=2)
+    rows, offsets = found.rows, found.offsets
     for row in range(0, len(boxes), 7):
         assert rows[offsets[row] : offsets[row + 1]].tolist() == partners(expected, row)
 
 
 def test_query_of_other_boxes_equals_cross_pairs():
     boxes, other = make_scene("rects", 500, seed=1), make_scene("rects", 90, seed=2)
-    rows, offsets = bp.SweepAndPrune(boxes).query(other)
+    found = bp.SweepAndPrune(boxes).query(other)
+    rows, offsets = found.rows, found.offsets
     found = np.stack([rows, np.repeat(np.arange(len(other)), np.diff(offsets))], axis=1)
     assert_same_pairs(found, bp.pairs(boxes, other, method="brute_force"))
 

@@ -53,7 +53,8 @@ def test_both_ways_to_ask_agree_after_every_change():
         else:
             sweep.insert(make_scene("rects", 30, seed=step))
         pairs = sweep.pairs()
-        rows, offsets = sweep.query_rows(sweep.rows)
+        found = sweep.query_rows(sweep.rows)
+        rows, offsets = found.rows, found.offsets
         for k, row in enumerate(sweep.rows):
             assert np.array_equal(rows[offsets[k] : offsets[k + 1]], partners(pairs, row))
 

@@ -36,7 +36,8 @@ def check_sweep(boxes, other, axis, label):
     expected = oracle.pairs(boxes)
     assert len(sweep) == len(boxes)
     assert_same_pairs(sweep.pairs(), expected, label)
-    rows, offsets = sweep.query_rows(np.arange(len(boxes)))
+    found = sweep.query_rows(np.arange(len(boxes)))
+    rows, offsets = found.rows, found.offsets
     found = answers_as_pairs(rows, offsets)
     assert_same_pairs(found, both_orders(expected), label)
     assert (np.diff(found[:, 0].astype(np.int64) << 32 | found[:, 1]) > 0).all(), "answers are ascending"
@@ -80,8 +81,8 @@ def test_sweep_with_workers_finds_what_one_finds(workers):
         sweep = bp.SweepAndPrune(boxes)
         assert sweep.pairs(workers=workers).tobytes() == sweep.pairs().tobytes()
         one, many = sweep.query_rows(np.arange(20_000)), sweep.query_rows(np.arange(20_000), workers=workers)
-        assert one[0].tobytes() == many[0].tobytes()
-        assert one[1].tobytes() == many[1].tobytes()
+        assert one.rows.tobytes() == many.rows.tobytes()
+        assert one.offsets.tobytes() == many.offsets.tobytes()
         assert_same_pairs(sweep.pairs(), bp.pairs(boxes))
 
 
@@ -99,7 +100,8 @@ def test_rows_may_be_asked_in_any_order_and_more_than_once():
     expected = both_orders(oracle.pairs(boxes))
     asked = np.random.default_rng(1).integers(0, 500, 900)
     for form in (asked, asked.astype(np.uint8) if asked.max() < 256 else asked.astype(np.int16), asked.tolist()):
-        rows, offsets = sweep.query_rows(form)
+        found = sweep.query_rows(form)
+        rows, offsets = found.rows, found.offsets
         for number, row in enumerate(asked):
             answer = rows[offsets[number] : offsets[number + 1]]
             assert np.array_equal(answer, np.sort(expected[expected[:, 0] == row, 1]))
@@ -118,7 +120,8 @@ def test_sweep_of_no_boxes_answers_nothing():
         assert len(empty) == 0
         assert empty.pairs().shape == (0, 2)
         assert empty.void_borders.shape == (0, 2)
-        rows, offsets = empty.query(scene("uniform", 3, 1, "float64", dimension))
+        found = empty.query(scene("uniform", 3, 1, "float64", dimension))
+        rows, offsets = found.rows, found.offsets
         assert rows.shape == (0,)
         assert offsets.tolist() == [0, 0, 0, 0]
 
@@ -149,17 +152,14 @@ def test_answers_outlive_the_sweep():
 def test_questions_from_many_threads_are_answered_right():
     boxes = scene("clusters", 3000)
     sweep = bp.SweepAndPrune(boxes)
-    pairs, (rows, offsets) = sweep.pairs(), sweep.query_rows(np.arange(3000))
+    pairs, every = sweep.pairs(), sweep.query_rows(np.arange(3000))
 
     def ask(number):
         if number % 3 == 0:
             return np.array_equal(sweep.pairs(), pairs)
         asked = np.arange(number, 3000, 7)
-        found, limits = sweep.query_rows(asked)
-        return all(
-            np.array_equal(found[limits[k] : limits[k + 1]], rows[offsets[row] : offsets[row + 1]])
-            for k, row in enumerate(asked)
-        )
+        found = sweep.query_rows(asked)
+        return all(np.array_equal(rows, every[row]) for rows, row in zip(found, asked, strict=True))
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(ask, range(60)))

@@ -41,7 +41,7 @@ def test_one_shape_may_be_asked_about_in_one_place():
     stick = bp.Capsule([0, 0], [2, 2], 0.2)
     points, turns = draws.places(9), draws.turns(9)
     every = world.query_shape(stick, points, turns)
-    assert world.query_shape(stick, points[4], turns[4]).rows.tolist() == every.of(4).tolist()
+    assert world.query_shape(stick, points[4], turns[4]).rows.tolist() == every[4].tolist()
     sizes = world.query_shape(bp.Circle([0.5, 1, 2]), points[0]).counts
     assert len(sizes) == 3
     assert (np.diff(sizes) >= 0).all()
@@ -85,8 +85,8 @@ def test_nearest_prefers_the_least_row_among_equals():
     world = bp.World(dim=2)
     world.add_many(bp.Circle(1), [[3, 0], [-3, 0], [0, 3], [0, -3], [0, 0.5]])
     found = world.nearest([[0, 0]], k=5)
-    assert found.index.tolist() == [[4, 0, 1, 2, 3]]
-    assert found.distance.tolist() == [[0, 2, 2, 2, 2]]
+    assert found.rows.tolist() == [[4, 0, 1, 2, 3]]
+    assert found.distances.tolist() == [[0, 2, 2, 2, 2]]
 
 
 @pytest.mark.parametrize(("d", "seed"), CASES)
@@ -107,13 +107,13 @@ def test_periodic_world_is_asked_across_its_borders(d, seed):
         hit |= overlap_mask(world.shapes, balls, rows, questions, offsets)
         gap = np.minimum(gap, separations(world.shapes, dots, rows, questions, offsets)[0])
     found = world.query_ball(points, radii)
-    assert found.questions.tolist() == questions[hit].tolist()
+    assert found.query_rows.tolist() == questions[hit].tolist()
     assert found.rows.tolist() == rows[hit].tolist()
     assert len(found.rows) > world.query_ball(points[1:], radii[1:]).counts.sum()
     nearest = world.nearest(points, 5)
     gap = np.sort(np.maximum(gap, 0).reshape(40, -1), axis=1)[:, :5]
-    np.testing.assert_allclose(nearest.distance, gap, rtol=1e-9, atol=1e-12)
-    assert all(len(set(some)) == 5 for some in nearest.index.tolist())
+    np.testing.assert_allclose(nearest.distances, gap, rtol=1e-9, atol=1e-12)
+    assert all(len(set(some)) == 5 for some in nearest.rows.tolist())
     assert world.query(np.tile([[-np.inf], [np.inf]], (1, 1, d))).rows.tolist() == world.rows.tolist()
 
 
@@ -131,7 +131,7 @@ def test_rays_of_any_length_measure_in_the_unit_of_the_world():
     world = bp.World(dim=2)
     world.add(bp.Circle(1), position=(5, 0))
     for length in (1e-300, 1e-9, 1.0, 1e9, 1e300):
-        assert world.raycast([[0, 0]], [length, 0]).distance.tolist() == pytest.approx([4])
+        assert world.raycast([[0, 0]], [length, 0]).distances.tolist() == pytest.approx([4])
         assert not world.raycast_any([[0, 0]], [length, 0], max_distance=3.9)
 
 
@@ -156,8 +156,8 @@ def test_layers_filter_every_question(question):
     }[question]
     if question == "shapecast":
         parts = [ask(mask=name) for name in ("ball", "wall", "mud")]
-        best = np.min([part.time for part in parts], axis=0)
-        np.testing.assert_array_equal(ask().time, best)
+        best = np.min([part.times for part in parts], axis=0)
+        np.testing.assert_array_equal(ask().times, best)
         return
     everything = ask()
     parts = [ask(mask=name) for name in ("ball", "wall", "mud")]
@@ -193,10 +193,10 @@ def test_questions_to_an_empty_world():
         world.remove(world.rows)
         assert world.query([[0, 0, 1, 1]]).offsets.tolist() == [0, 0]
         assert world.query_ball([[0, 0]], 1).rows.tolist() == []
-        assert world.nearest([[0, 0]], 2).index.tolist() == [[-1, -1]]
-        assert world.raycast([[0, 0]], [1, 0]).index.tolist() == [-1]
+        assert world.nearest([[0, 0]], 2).rows.tolist() == [[-1, -1]]
+        assert world.raycast([[0, 0]], [1, 0]).rows.tolist() == [-1]
         assert world.raycast_all([[0, 0]], [1, 0]).offsets.tolist() == [0, 0]
-        assert world.shapecast(bp.Circle(1), [0, 0], [1, 0]).index.tolist() == [-1]
+        assert world.shapecast(bp.Circle(1), [0, 0], [1, 0]).rows.tolist() == [-1]
         assert world.pick((0, 0), (1, 0)) is None
         assert world.at((0, 0)) == []
 
@@ -206,9 +206,9 @@ def test_questions_may_be_none():
     none = np.empty((0, 2))
     assert world.query(np.empty((0, 4))).offsets.tolist() == [0]
     assert world.query_points(none).offsets.tolist() == [0]
-    assert world.nearest(none, 2).index.shape == (0, 2)
-    assert world.raycast(none, none).index.shape == (0,)
-    assert world.shapecast(bp.Circle(1), none, none).index.shape == (0,)
+    assert world.nearest(none, 2).rows.shape == (0, 2)
+    assert world.raycast(none, none).rows.shape == (0,)
+    assert world.shapecast(bp.Circle(1), none, none).rows.shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_questions_heed_what_was_moved_at_once():
     world.move([0], positions=[[1e5, 0]])
     assert world.query([[9e4, -np.inf, np.inf, np.inf]]).rows.tolist() == [0]
     world.move([0], positions=[[0, 0]])
-    assert world.nearest([[3, 0]]).distance.tolist() == [[2]]
+    assert world.nearest([[3, 0]]).distances.tolist() == [[2]]
 
 
 def test_hulls_are_asked_as_what_they_are():
@@ -281,9 +281,9 @@ def test_hulls_are_asked_as_what_they_are():
         lambda world: world.query_points(points).rows,
         lambda world: world.query_ball(points, 1.5).rows,
         lambda world: world.query_shape(bp.Capsule((0, 0, 0), (3, 0, 0), 0.3), points).rows,
-        lambda world: world.nearest(points, 3).distance,
-        lambda world: world.raycast(points, aims - points).distance,
-        lambda world: world.shapecast(bp.Sphere(0.3), points, aims - points).time,
+        lambda world: world.nearest(points, 3).distances,
+        lambda world: world.raycast(points, aims - points).distances,
+        lambda world: world.shapecast(bp.Sphere(0.3), points, aims - points).times,
         lambda world: world.step().enter,
     ):
         np.testing.assert_allclose(ask(hulls), ask(boxes), atol=1e-6)
@@ -294,9 +294,9 @@ def test_any_number_of_threads_may_ask():
     points = draws.places(400)
     asks = [
         lambda: world.query_ball(points, 1.0).rows,
-        lambda: world.nearest(points, 3).distance,
-        lambda: world.raycast(points, [1, 0.5]).distance,
-        lambda: world.shapecast(bp.Circle(0.3), points, [3, 1]).time,
+        lambda: world.nearest(points, 3).distances,
+        lambda: world.raycast(points, [1, 0.5]).distances,
+        lambda: world.shapecast(bp.Circle(0.3), points, [3, 1]).times,
         lambda: world.visible(np.diag([0.2, 0.2, 1])).rows,
     ]
     wanted = [ask() for ask in asks]
@@ -338,7 +338,7 @@ def test_frustum_looks_at_boxes():
     world.add_many(bp.Sphere(1), [[0, 0, -5], [0, 0, 5], [50, 0, -5]], layer=["a", "a", "b"])
     camera = bp.perspective(1.0, 1.0, 0.1, 100) @ bp.look_at([0, 0, 0], [0, 0, -1])
     assert world.frustum(camera).rows.tolist() == [0]
-    assert world.frustum(np.stack([camera, np.eye(4) / 100 * [1, 1, 1, 100]]), mask="b").of(1).tolist() == [2]
+    assert world.frustum(np.stack([camera, np.eye(4) / 100 * [1, 1, 1, 100]]), mask="b")[1].tolist() == [2]
 
 
 @pytest.mark.parametrize("margin", [None, 0.0, 3.0])

@@ -165,7 +165,7 @@ def test_hulls_and_meshes_go_on():
 def test_empty_worlds_come_back():
     for dimension in (2, 3):
         world = bp.World.from_bytes(bp.World(dimension).to_bytes())
-        assert (len(world), world.dimension, world.frame_number) == (0, dimension, 0)
+        assert (len(world), world.dim, world.frame_number) == (0, dimension, 0)
         world.add_many(bp.Point(), np.zeros((2, dimension)))
         assert len(world.step().enter) == 1
 

@@ -72,7 +72,7 @@ def every_pair(world, count):
 def check_overlaps(world, answers, placed):
     questions, rows = every_pair(world, len(placed))
     hit = overlap_mask(world.shapes, placed, rows, questions)
-    assert answers.questions.tolist() == questions[hit].tolist()
+    assert answers.query_rows.tolist() == questions[hit].tolist()
     assert answers.rows.tolist() == rows[hit].tolist()
     return hit.sum()
 
@@ -100,7 +100,7 @@ def check_boxes(world, corner, size):
 def check_nearest(world, points, k, limit, bits, rows):
     """Ask for the nearest, who must be among `rows`."""
     count = len(points)
-    dots = bp.Shapes(ball(world.dimension, 0.0), points)
+    dots = bp.Shapes(ball(world.dim, 0.0), points)
     questions = np.repeat(np.arange(count, dtype=np.int32), len(rows))
     gaps = np.maximum(separations(world.shapes, dots, np.tile(rows, count), questions)[0], 0).reshape(count, len(rows))
     found = world.nearest(points, k, limit, **bits)
@@ -108,8 +108,8 @@ def check_nearest(world, points, k, limit, bits, rows):
         order = np.lexsort((rows, gaps[j]))
         order = order[gaps[j][order] <= limit[j]][:k]
         missing = k - len(order)
-        assert found.index[j].tolist() == rows[order].tolist() + [-1] * missing
-        assert found.distance[j].tolist() == gaps[j][order].tolist() + [np.inf] * missing
+        assert found.rows[j].tolist() == rows[order].tolist() + [-1] * missing
+        assert found.distances[j].tolist() == gaps[j][order].tolist() + [np.inf] * missing
 
 
 def check_rays(world, origins, directions, limit):
@@ -125,11 +125,11 @@ def check_rays(world, origins, directions, limit):
     for j in range(count):
         order = np.lexsort((rows, away[j]))
         order = order[np.isfinite(away[j][order])]
-        assert every.of(j)[0].tolist() == rows[order].tolist()
-        assert every.of(j)[1].tolist() == away[j][order].tolist()
-        assert first.index[j] == (rows[order[0]] if len(order) else -1)
-        assert first.distance[j] == (away[j][order[0]] if len(order) else np.inf)
-    assert world.raycast_any(origins, directions, limit).tolist() == (first.index >= 0).tolist()
+        assert every[j][0].tolist() == rows[order].tolist()
+        assert every[j][1].tolist() == away[j][order].tolist()
+        assert first.rows[j] == (rows[order[0]] if len(order) else -1)
+        assert first.distances[j] == (away[j][order[0]] if len(order) else np.inf)
+    assert world.raycast_any(origins, directions, limit).tolist() == (first.rows >= 0).tolist()
     return len(every.rows)
 
 
@@ -142,9 +142,9 @@ def check_casts(world, shape, begin, motion):
     for j in range(count):
         best = np.lexsort((world.rows, times[j]))[0]
         met = times[j][best] < np.inf
-        assert found.index[j] == (world.rows[best] if met else -1)
-        assert found.time[j] == times[j][best]
-    return (found.index >= 0).sum()
+        assert found.rows[j] == (world.rows[best] if met else -1)
+        assert found.times[j] == times[j][best]
+    return (found.rows >= 0).sum()
 
 
 def check_everything(world, draws, count):

@@ -7,9 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/memory.hpp"
+#include "base/plain_array.hpp"
 #include "bvh/bvh.hpp"
 #include "query/collect.hpp"
+#include "query/sort_pairs.hpp"
 #include "tree/pairs.hpp"
 
 namespace broadphase {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/memory.hpp"
+#include "base/plain_array.hpp"
 #include "bvh/bounds.hpp"
 #include "tree/blocks.hpp"
 

@@ -14,10 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/memory.hpp"
+#include "base/plain_array.hpp"
 #include "octree/cells.hpp"
 #include "octree/index.hpp"
 #include "query/method.hpp"
+#include "query/pair_buffer.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
 #include "sweep/sweep_and_prune.hpp"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "query/collect.hpp"
+#include "query/sort_pairs.hpp"
 
 namespace broadphase {
 

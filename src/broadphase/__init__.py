@@ -43,8 +43,6 @@ from broadphase.errors import (
     UnknownRowError,
     UnsupportedQueryError,
 )
-from broadphase.explaining import Explanation, explain
-from broadphase.index.answers import Answers, Changes, Nearest, Outline, RayHits, RayHitsAll, SweepHits
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.brute_force import BruteForce
 from broadphase.index.bvh import BVH
@@ -53,11 +51,12 @@ from broadphase.index.grid import Grid
 from broadphase.index.linear_tree import Cells, LinearTree
 from broadphase.index.octree import Octree
 from broadphase.index.registry import METHODS
+from broadphase.index.results import Changes, Nearest, Outline, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.index.stats import IndexStats
 from broadphase.index.sweep_and_prune import SweepAndPrune
 from broadphase.narrow import Contacts, Impacts, ShapeRayHits, contacts, distance, overlaps, raycast, time_of_impact
 from broadphase.narrow.triangles import triangle_pairs
-from broadphase.pairs import count_pairs, iter_pairs, pairs
+from broadphase.pairs import Explanation, count_pairs, explain, iter_pairs, pairs
 from broadphase.plotting import plot
 from broadphase.shapes import (
     AABB,
@@ -91,7 +90,6 @@ __all__ = [
     "BVH",
     "METHODS",
     "Actor",
-    "Answers",
     "Box",
     "BoxIndex",
     "BruteForce",
@@ -124,6 +122,7 @@ __all__ = [
     "Octree",
     "Outline",
     "Point",
+    "QueryResult",
     "RayHits",
     "RayHitsAll",
     "Rectangle",

@@ -1,6 +1,10 @@
-"""Filters of pairs: from what the caller writes to what the core reads."""
+"""Which overlaps count as pairs: layers, groups, static boxes, and pairs that are left out."""
+
+from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,37 +14,135 @@ from broadphase import _native
 from broadphase.boxes.forms import describe_invalid
 from broadphase.errors import InvalidBoxWarning
 
-__all__ = ["as_attribute", "filters_of_rows", "make_filter", "without_invalid"]
+__all__ = ["NO_FILTER", "PairFilter", "as_attribute", "filter_of", "without_invalid"]
 
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
-# What a set's attribute is where a tuple has None for it: no box static, none in a group.
-_UNSET = {"layer": _ALL_BITS, "mask": _ALL_BITS, "group": 0, "static": False}
+# Values for a set that has None in a tuple: all layers, no group, not static.
+_DEFAULTS = {"layer": _ALL_BITS, "mask": _ALL_BITS, "group": 0, "static": False}
 
 
-def make_filter(
-    counts: tuple[int, ...],
-    layer: Any = None,
-    mask: Any = None,
-    group: Any = None,
-    static: Any = None,
-    ignore_pairs: Any = None,
-    ignore_shared: Any = None,
-) -> _native.PairFilter | None:
-    """Make the core's filter for sets of ``counts`` boxes (one number, or two), or None where nothing is filtered."""
-    if all(x is None for x in (layer, mask, group, static, ignore_pairs, ignore_shared)):
-        return None
-    layers = masks = (None, None)
-    if layer is not None or mask is not None:
-        layers = _attribute("layer", _ALL_BITS if layer is None else layer, counts, np.uint64)
-        masks = _attribute("mask", _ALL_BITS if mask is None else mask, counts, np.uint64)
-    return _native.PairFilter(
-        layers,
-        masks,
-        _attribute("group", group, counts, np.int64),
-        _attribute("static", static, counts, np.uint8),
-        _attribute("ignore_shared", ignore_shared, counts, np.int64),
-        _ignored_keys(ignore_pairs, counts),
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class PairFilter:
+    """Which pairs of overlapping boxes count; None, the default of each, filters nothing.
+
+    Values are as the caller gave them: `native` checks them. For two sets of boxes, all but `ignore_pairs` are tuples
+    (for the first set, for the second).
+
+    Attributes
+    ----------
+    layer, mask : array_like of uint64, shape (n,), or int
+        A pair counts if each one's mask has a bit in common with the other's layer.
+    group : array_like of int, shape (n,)
+        Two boxes in the same group other than 0: a pair if positive, whatever the masks; none if negative.
+    static : array_like of bool, shape (n,)
+        Two static boxes are never a pair.
+    ignore_pairs : array_like of int, shape (k, 2)
+        Pairs to leave out.
+    ignore_shared : array_like of int, shape (n, k) or (n,)
+        Numbers of what each box is made of: pairs with one in common are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> teams = PairFilter(group=np.array([-1, -1, -2]))
+    >>> teams.passing(np.array([[0, 1], [1, 2]], np.int32), 3)
+    array([[1, 2]], dtype=int32)
+    """
+
+    layer: Any = None
+    mask: Any = None
+    group: Any = None
+    static: Any = None
+    ignore_pairs: Any = None
+    ignore_shared: Any = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it filters nothing."""
+        return self is NO_FILTER or (
+            self.layer is None
+            and self.mask is None
+            and self.group is None
+            and self.static is None
+            and self.ignore_pairs is None
+            and self.ignore_shared is None
+        )
+
+    def given(self) -> dict[str, Any]:
+        """Return the values that are not None, by name."""
+        return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+
+    def native(self, *counts: int) -> _native.PairFilter | None:
+        """Make the core's filter for one or two sets of so many boxes, or None where nothing is filtered.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A value of the wrong shape or dtype, by name.
+        """
+        if self.is_empty:
+            return None
+        layer, mask = self.layer, self.mask
+        layers = masks = (None, None)
+        if layer is not None or mask is not None:
+            layers = _attribute("layer", _ALL_BITS if layer is None else layer, counts, np.uint64)
+            masks = _attribute("mask", _ALL_BITS if mask is None else mask, counts, np.uint64)
+        return _native.PairFilter(
+            layers,
+            masks,
+            _attribute("group", self.group, counts, np.int64),
+            _attribute("static", self.static, counts, np.uint8),
+            _attribute("ignore_shared", self.ignore_shared, counts, np.int64),
+            _ignored_keys(self.ignore_pairs, counts),
+        )
+
+    def passing(self, pairs: npt.NDArray[np.int32], count: int) -> npt.NDArray[np.int32]:
+        """Return those of some pairs (m, 2) among `count` boxes that pass."""
+        native = self.native(count)
+        if native is None:
+            return pairs
+        allowed: Any = native.allows(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]))
+        kept: npt.NDArray[np.int32] = pairs[allowed.view(np.bool_)]
+        return kept
+
+    def of_rows(self, kept: Sequence[npt.NDArray[Any] | None], counts: Sequence[int]) -> PairFilter:
+        """Return the filter of some boxes only, numbered by their places among those kept.
+
+        Parameters
+        ----------
+        kept : sequence of ndarray of int, shape (k,), or None
+            For each set the rows that are kept; None for all.
+        counts : sequence of int
+            For each set how many boxes this filter is for.
+        """
+        if self.is_empty or all(rows is None for rows in kept):
+            return self
+        return PairFilter(
+            layer=_rows_of(self.layer, kept, counts),
+            mask=_rows_of(self.mask, kept, counts),
+            group=_rows_of(self.group, kept, counts),
+            static=_rows_of(self.static, kept, counts),
+            ignore_pairs=_renumbered(self.ignore_pairs, kept, counts),
+            ignore_shared=_rows_of(self.ignore_shared, kept, counts),
+        )
+
+
+#: The filter that every overlap passes.
+NO_FILTER = PairFilter()
+
+
+def filter_of(layer: Any, mask: Any, group: Any, static: Any, ignore_pairs: Any, ignore_shared: Any) -> PairFilter:
+    """Make a filter of the options of `broadphase.pairs`; `NO_FILTER`, quickly, where none is given."""
+    if (
+        layer is None
+        and mask is None
+        and group is None
+        and static is None
+        and ignore_pairs is None
+        and ignore_shared is None
+    ):
+        return NO_FILTER
+    return PairFilter(layer, mask, group, static, ignore_pairs, ignore_shared)
 
 
 def _attribute(name: str, value: Any, counts: tuple[int, ...], dtype: type[np.generic]) -> tuple[Any, Any]:
@@ -57,7 +159,8 @@ def _attribute(name: str, value: Any, counts: tuple[int, ...], dtype: type[np.ge
     if name == "ignore_shared" and (value[0] is None or value[1] is None):
         return None, None
     first, second = (
-        as_attribute(f"{name}[{k}]", _UNSET[name] if value[k] is None else value[k], counts[k], dtype) for k in range(2)
+        as_attribute(f"{name}[{k}]", _DEFAULTS[name] if value[k] is None else value[k], counts[k], dtype)
+        for k in range(2)
     )
     return first, second
 
@@ -121,7 +224,7 @@ def _ignored_keys(pairs: Any, counts: tuple[int, ...]) -> npt.NDArray[np.uint64]
     return np.sort(keys)
 
 
-def without_invalid(filters: tuple[Any, ...], *sets: tuple[Any, Any]) -> tuple[tuple[Any, ...], *tuple[Any, ...]]:
+def without_invalid(pair_filter: PairFilter, *sets: tuple[Any, Any]) -> tuple[PairFilter, *tuple[Any, ...]]:
     """Leave out the boxes with NaN or lower > upper, and their share of the filters' values.
 
     Returns the filters, then for each set its lower and upper corners and the kept row numbers (None: all of them).
@@ -146,25 +249,15 @@ def without_invalid(filters: tuple[Any, ...], *sets: tuple[Any, Any]) -> tuple[t
                 lower, upper = lower[rows], upper[rows]
         kept.append(rows)
         result.append((lower, upper, rows))
-    filters = filters_of_rows(filters, kept[: len(counts)], counts)
-    return filters, *result
+    return pair_filter.of_rows(kept[: len(counts)], counts), *result
 
 
-def filters_of_rows(filters: tuple[Any, ...], kept: list[Any], counts: list[int]) -> tuple[Any, ...]:
-    """Take the share of some rows, in the order of `make_filter`; for each set its kept rows (None: all) and size."""
-    if all(rows is None for rows in kept):
-        return filters
-    *attributes, ignore_pairs = *filters[:4], filters[5], filters[4]
-    layer, mask, group, static, shared = (_rows_of(x, kept, counts) for x in attributes)
-    return layer, mask, group, static, _renumbered(ignore_pairs, kept, counts), shared
-
-
-def _rows_of(value: Any, kept: list[Any], counts: list[int]) -> Any:
+def _rows_of(value: Any, kept: Sequence[Any], counts: Sequence[int]) -> Any:
     if value is None or np.isscalar(value):
         return value
     if len(counts) == 2:
         if not isinstance(value, tuple) or len(value) != 2:
-            return value  # make_filter says what is wrong
+            return value  # `native` says what is wrong
         return tuple(_rows_of(value[k], [kept[k]], [counts[k]]) for k in range(2))
     if kept[0] is None:
         return value
@@ -174,7 +267,7 @@ def _rows_of(value: Any, kept: list[Any], counts: list[int]) -> Any:
     return array[kept[0]]
 
 
-def _renumbered(pairs: Any, kept: list[Any], counts: list[int]) -> Any:
+def _renumbered(pairs: Any, kept: Sequence[Any], counts: Sequence[int]) -> Any:
     if _ignored_keys(pairs, tuple(counts)) is None:
         return None
     array = np.asarray(pairs)

@@ -1,34 +1,38 @@
-"""Every overlapping pair of one set of boxes, or of two: at once, counted, or a portion at a time."""
+"""The overlapping pairs of one set of boxes, or of two: all at once, counted, or a chunk at a time."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from broadphase import _native
-from broadphase.boxes.forms import as_corners, find_invalid
-from broadphase.errors import InvalidBoxError, TooManyPairsError
-from broadphase.filters import make_filter, without_invalid
+from broadphase.boxes.forms import Boxes, as_corners, find_invalid
+from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
+from broadphase.filters import NO_FILTER, PairFilter, filter_of, without_invalid
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["count_pairs", "iter_pairs", "pairs"]
+__all__ = ["Explanation", "MethodName", "count_pairs", "explain", "iter_pairs", "pairs"]
 
-_NO_LIMIT = 2**64 - 1
+#: What ``method=`` takes.
+MethodName: TypeAlias = Literal["auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "bvh", "octree"]
+
+NO_LIMIT = 2**64 - 1
 _MOST_BOXES = 2**31 - 64
 _METHODS = dict(_native.Method.__members__)
 
 
 def pairs(
-    boxes: Any,
-    other: Any = None,
+    boxes: Boxes,
+    other: Boxes | None = None,
     *,
-    method: str = "auto",
+    method: MethodName = "auto",
     workers: int = 1,
     sort: bool = False,
     touching: bool = True,
@@ -40,7 +44,7 @@ def pairs(
     ignore_pairs: Any = None,
     ignore_shared: Any = None,
     max_pairs: int | None = None,
-    invalid: str = "raise",
+    invalid: Literal["raise", "skip"] = "raise",
 ) -> NDArray[np.int32]:
     """Find every pair of overlapping boxes.
 
@@ -115,22 +119,22 @@ def pairs(
     >>> bp.pairs([[[0, 0], [2, 2]], [[1, 1], [3, 3]], [[9, 9], [9, 9]]])
     array([[0, 1]], dtype=int32)
     """
-    question = ask(boxes, other, method, workers, touching, margin, invalid,
-                    layer, mask, group, static, ignore_pairs, ignore_shared)  # fmt: skip
+    pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
+    search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter)
     try:
-        found: Any = _native.pairs(*question.arguments, sort, pair_limit(max_pairs))
+        found: Any = _native.pairs(*search.arguments, sort, pair_limit(max_pairs))
     except _native.InvalidBoxes:
-        raise question.invalid_box() from None
+        raise search.invalid_box() from None
     except _native.TooManyPairs:
         raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
-    return question.rows_of_input(found)
+    return search.rows_of_input(found)
 
 
 def count_pairs(
-    boxes: Any,
-    other: Any = None,
+    boxes: Boxes,
+    other: Boxes | None = None,
     *,
-    method: str = "auto",
+    method: MethodName = "auto",
     workers: int = 1,
     touching: bool = True,
     margin: float = 0.0,
@@ -140,7 +144,7 @@ def count_pairs(
     static: Any = None,
     ignore_pairs: Any = None,
     ignore_shared: Any = None,
-    invalid: str = "raise",
+    invalid: Literal["raise", "skip"] = "raise",
 ) -> int:
     """Count the pairs of overlapping boxes, in memory that does not depend on their number.
 
@@ -165,20 +169,20 @@ def count_pairs(
     >>> bp.count_pairs([[0, 0, 1, 1]] * 1000)
     499500
     """
-    question = ask(boxes, other, method, workers, touching, margin, invalid,
-                    layer, mask, group, static, ignore_pairs, ignore_shared)  # fmt: skip
+    pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
+    search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter)
     try:
-        return _native.count(*question.arguments)
+        return _native.count(*search.arguments)
     except _native.InvalidBoxes:
-        raise question.invalid_box() from None
+        raise search.invalid_box() from None
 
 
 def iter_pairs(
-    boxes: Any,
-    other: Any = None,
+    boxes: Boxes,
+    other: Boxes | None = None,
     *,
     chunk: int = 1_000_000,
-    method: str = "auto",
+    method: MethodName = "auto",
     workers: int = 1,
     touching: bool = True,
     margin: float = 0.0,
@@ -188,7 +192,7 @@ def iter_pairs(
     static: Any = None,
     ignore_pairs: Any = None,
     ignore_shared: Any = None,
-    invalid: str = "raise",
+    invalid: Literal["raise", "skip"] = "raise",
 ) -> Iterator[NDArray[np.int32]]:
     """Find the pairs of overlapping boxes a chunk at a time, for more pairs than memory holds.
 
@@ -221,19 +225,19 @@ def iter_pairs(
     """
     if chunk < 1:
         raise ValueError(f"chunk must be at least 1, not {chunk}")
-    filters = copy.deepcopy((layer, mask, group, static, ignore_pairs, ignore_shared))
-    question = ask(boxes, other, method, workers, touching, margin, invalid, *filters).with_own_arrays()
+    pair_filter = copy.deepcopy(filter_of(layer, mask, group, static, ignore_pairs, ignore_shared))
+    search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter).with_own_arrays()
     try:
-        stream = _native.PairStream(*question.arguments)
+        stream = _native.PairStream(*search.arguments)
     except _native.InvalidBoxes:
-        raise question.invalid_box() from None
-    return _chunks(stream, question, chunk)
+        raise search.invalid_box() from None
+    return _chunks(stream, search, chunk)
 
 
-def _chunks(stream: _native.PairStream, question: _Question, chunk: int) -> Iterator[NDArray[np.int32]]:
+def _chunks(stream: _native.PairStream, search: _Search, chunk: int) -> Iterator[NDArray[np.int32]]:
     rest = np.empty((0, 2), np.int32)
     while True:
-        found = question.rows_of_input(stream.next(chunk - len(rest)))
+        found = search.rows_of_input(stream.next(chunk - len(rest)))
         if len(found) == 0:
             break
         rest = np.concatenate([rest, found]) if len(rest) else found
@@ -244,8 +248,8 @@ def _chunks(stream: _native.PairStream, question: _Question, chunk: int) -> Iter
         yield rest
 
 
-class _Question(NamedTuple):
-    """The core's arguments, and what is needed to speak to the caller in the caller's row numbers."""
+class _Search(NamedTuple):
+    """The arguments of the core, and what turns its answer into row numbers of the caller."""
 
     arguments: tuple[Any, Any, Any, Any, Any, bool, float, Any, int]
     kept_rows: tuple[NDArray[np.int64] | None, NDArray[np.int64] | None] = (None, None)
@@ -263,7 +267,7 @@ class _Question(NamedTuple):
         kept: NDArray[np.int32] = found
         return kept
 
-    def with_own_arrays(self) -> _Question:
+    def with_own_arrays(self) -> _Search:
         method, *corners = self.arguments[:5]
         copies = [None if corner is None else corner.copy() for corner in corners]
         return self._replace(arguments=(method, *copies, *self.arguments[5:]))
@@ -280,9 +284,17 @@ class _Question(NamedTuple):
         return InvalidBoxError("the boxes were changed while they were read")
 
 
-def ask(
-    boxes: Any, other: Any, method: str, workers: int, touching: bool, margin: float, invalid: str, *filters: Any
-) -> _Question:
+def prepare(
+    boxes: Boxes,
+    other: Boxes | None,
+    method: str,
+    workers: int,
+    touching: bool,
+    margin: float,
+    invalid: str,
+    pair_filter: PairFilter = NO_FILTER,
+) -> _Search:
+    """Check the options of `pairs`, and bring them into the form that the core takes."""
     lower, upper = as_corners(boxes)
     other_lower = other_upper = None
     if other is not None:
@@ -296,7 +308,7 @@ def ask(
                 corner.astype(np.float64, copy=False) for corner in (lower, upper, other_lower, other_upper)
             )
     if method not in _METHODS:
-        raise ValueError(f"method must be one of {', '.join(_METHODS)}, not {method!r}")
+        raise ValueError(unknown_name("method", method, _METHODS))
     if workers != 1:
         workers = worker_count(workers)
     if margin != 0.0 and not 0.0 <= margin / 2 <= np.finfo(lower.dtype).max:
@@ -304,26 +316,162 @@ def ask(
     first_rows = second_rows = None
     if invalid != "raise":
         if invalid != "skip":
-            raise ValueError(f'invalid must be "raise" or "skip", not {invalid!r}')
-        filters, (lower, upper, first_rows), (other_lower, other_upper, second_rows) = without_invalid(
-            filters, (lower, upper), (other_lower, other_upper)
+            raise ValueError(unknown_name("invalid", invalid, ("raise", "skip")))
+        pair_filter, (lower, upper, first_rows), (other_lower, other_upper, second_rows) = without_invalid(
+            pair_filter, (lower, upper), (other_lower, other_upper)
         )
         if other_lower is None:
             second_rows = first_rows
     if len(lower) > _MOST_BOXES or (other_lower is not None and len(other_lower) > _MOST_BOXES):
         raise ValueError(f"at most {_MOST_BOXES} boxes a set: row numbers are int32")
-    counts = (len(lower),) if other_lower is None else (len(lower), len(other_lower))
-    return _Question(
-        (_METHODS[method], lower, upper, other_lower, other_upper, bool(touching), margin,
-         make_filter(counts, *filters), workers),
+    native_filter = None
+    if pair_filter is not NO_FILTER:
+        counts = (len(lower),) if other_lower is None else (len(lower), len(other_lower))
+        native_filter = pair_filter.native(*counts)
+    return _Search(
+        (_METHODS[method], lower, upper, other_lower, other_upper, bool(touching), margin, native_filter, workers),
         (first_rows, second_rows),
-    )  # fmt: skip
+    )
 
 
 def pair_limit(max_pairs: int | None) -> int:
     """Turn ``max_pairs=`` into the core's number."""
     if max_pairs is None:
-        return _NO_LIMIT
+        return NO_LIMIT
     if max_pairs < 0:
         raise ValueError(f"max_pairs must not be negative, not {max_pairs}")
     return int(max_pairs)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The result of `explain`; ``print`` it for a table.
+
+    Attributes
+    ----------
+    method : str
+        The method that ``method="auto"`` takes.
+    reason : str
+        Why, in one sentence.
+    box_count : int
+        Number of boxes, of both sets together where there are two.
+    dim : int
+        Number of axes.
+    dtype : str
+        The dtype in which boxes are compared.
+    low, high : tuple of float
+        Corners of the region that holds nearly all boxes.
+    extents : tuple of float
+        Mean size of a box along each axis.
+    meeting : tuple of float
+        Fraction of all pairs of boxes that overlap along each axis.
+    clustering : float
+        Density around a box relative to an even spread: about 1 where boxes are spread evenly.
+    cells : tuple of int
+        Number of cells of the grid along each axis.
+    costs : dict of str to float
+        Expected time of each method that "auto" considers, in milliseconds on one core of the machine on which the
+        model was fitted. Compare them with each other only. Trees are not considered: for the pairs of one call, one
+        of these methods is always faster.
+    """
+
+    method: str
+    reason: str
+    box_count: int
+    dim: int
+    dtype: str
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    extents: tuple[float, ...]
+    meeting: tuple[float, ...]
+    clustering: float
+    cells: tuple[int, ...]
+    costs: dict[str, float]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.box_count:,} boxes in {self.dim} dimensions, {self.dtype}",
+            f"  nearly all within  {_row(self.low)}  to  {_row(self.high)}",
+            f"  mean size          {_row(self.extents)}",
+            f"  pairs that meet    {'  '.join(f'{100 * share:.3g} %' for share in self.meeting)}  along each axis",
+            f"  clustering         {self.clustering:.3g} (1: spread evenly)",
+            f"  cells of the grid  {' x '.join(str(count) for count in self.cells)}",
+            "expected cost",
+        ]
+        for name, cost in sorted(self.costs.items(), key=lambda item: item[1]):
+            mark = "  <- auto takes this" if name == self.method else ""
+            lines.append(f"  {name:<16} {cost:>12,.3f} ms{mark}")
+        return "\n".join([*lines, self.reason])
+
+
+def _row(values: tuple[float, ...]) -> str:
+    return "  ".join(f"{value:.6g}" for value in values)
+
+
+def explain(boxes: Boxes, other: Boxes | None = None, *, workers: int = 1) -> Explanation:
+    """Explain which method "auto" takes for these boxes, why, and what each method would cost.
+
+    Parameters
+    ----------
+    boxes, other : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
+        As in `pairs`.
+    workers : int
+        As in `pairs`. Does not change the choice.
+
+    Returns
+    -------
+    Explanation
+        Plain numbers by name; prints as a table.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `pairs`.
+
+    Notes
+    -----
+    Checks all boxes and samples at most 512 of each set: O(n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import broadphase as bp
+    >>> corners = np.random.default_rng(0).random((10_000, 3))
+    >>> bp.explain((corners, corners + 0.01)).method
+    'grid'
+    """
+    search = prepare(boxes, other, "auto", workers, True, 0.0, "raise")
+    try:
+        found: dict[str, Any] = _native.report(*search.corners)
+    except _native.InvalidBoxes:
+        raise search.invalid_box() from None
+    lower = search.corners[0]
+    width = found["width"]
+    return Explanation(
+        method=found["method"].name,
+        reason=_reason(found),
+        box_count=found["box_count"],
+        dim=lower.shape[1],
+        dtype=str(lower.dtype),
+        low=tuple(found["low"]),
+        high=tuple(low + size for low, size in zip(found["low"], width, strict=True)),
+        extents=tuple(share * size for share, size in zip(found["share"], width, strict=True)),
+        meeting=tuple(2 * share for share in found["meeting"]),
+        clustering=found["clustering"],
+        cells=tuple(int(count) for count in found["cells"]),
+        costs={name: found[name] for name in ("brute_force", "sweep_and_prune", "grid")},
+    )
+
+
+def _reason(found: dict[str, Any]) -> str:
+    method = found["method"].name
+    if method == "brute_force":
+        return f"brute_force: testing all {found['pair_count']:,.0f} pairs costs less than preparing another method."
+    if method == "sweep_and_prune":
+        axis = min(range(len(found["meeting"])), key=found["meeting"].__getitem__)
+        return (
+            f"sweep_and_prune: few boxes overlap along axis {axis}, and either cutting the other axes gains nothing,"
+            " or the sizes in the scene differ too much for a grid."
+        )
+    cells = " x ".join(str(int(count)) for count in found["cells"])
+    return f"grid: {cells} cells, swept along axis {found['sweep_axis']}, leave few candidates for each box."

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+import broadphase as bp
 from broadphase.testing.oracle import corners, overlaps
 
 if TYPE_CHECKING:
@@ -290,6 +291,10 @@ def assert_same_answers(actual: Any, expected: Any, label: str = "") -> None:
 
 def split_by_query(results: Any) -> list[tuple[NDArray[Any], ...]]:
     """Give for each query its part of every array."""
+    if isinstance(results, bp.QueryResult):
+        results = results.rows, results.offsets
+    elif isinstance(results, bp.RayHitsAll):
+        results = results.rows, results.offsets, results.distances
     parts = [np.asarray(part) for part in results] if isinstance(results, tuple) else [np.asarray(results)]
     if len(parts) == 1 or np.issubdtype(parts[1].dtype, np.floating):
         return list(zip(*parts, strict=True))

@@ -48,7 +48,7 @@ def test_a_million_questions_of_every_kind_have_the_answers_of_the_oracle(name, 
         index = getattr(bp, name)(boxes)
         bits = tuple(rng.integers(0, 8, (2, n)).astype(np.uint64)) if seed % 5 == 0 else None
         if bits is not None:
-            index.update_filters(index.rows, layer=bits[0], mask=bits[1])
+            index.set_filters(index.rows, layer=bits[0], mask=bits[1])
         check_questions(index, make_questions(rng, boxes, count=100, bits=bits), label)
         if n < 500:
             filters = {} if bits is None else {"layer": bits[0], "mask": bits[1]}

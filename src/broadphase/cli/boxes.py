@@ -427,14 +427,14 @@ def count(
         step("counting")
         begin = time.perf_counter()
         with naming_rows(first, second):
+            options: dict[str, Any] = {"method": method, "invalid": invalid.value}
             number = bp.count_pairs(
                 first.boxes,
                 None if second is None else second.boxes,
-                method=method,
                 workers=workers,
                 touching=touching,
                 margin=margin,
-                invalid=invalid.value,
+                **options,
             )
         seconds = time.perf_counter() - begin
     if as_json:

@@ -129,7 +129,7 @@ def cells_of(outline: bp.Outline, places: Any) -> NDArray[np.int64]:
     found = bp.BVH((outline.lower, outline.upper)).query_points(places)
     rank = outline.level[found.rows].astype(np.int64) * (len(outline.level) + 1) + found.rows
     best = np.full(len(places), -1, np.int64)
-    np.maximum.at(best, found.questions, rank)
+    np.maximum.at(best, found.query_rows, rank)
     return np.where(best < 0, -1, best % (len(outline.level) + 1))
 
 

@@ -358,7 +358,7 @@ class Simulation:
         """
         world, stage = self.stage.world, self.stage
         begin, along = stage.to_world(origin), np.asarray(direction, np.float64)
-        if world.dimension == 2:
+        if world.dim == 2:
             if not along[2] * begin[2] < 0:
                 return None  # away from the plane, or parallel to it
             place = begin - along * (begin[2] / along[2])
@@ -417,7 +417,7 @@ class Simulation:
             Whether it is a ball.
         """
         world, half = self.stage.world, size / 2 / self.stage.scale
-        middle = self.stage.to_world(place)[: world.dimension]
+        middle = self.stage.to_world(place)[: world.dim]
         if ball:
             return world.query_ball([middle], half).rows
         return world.query([[middle - half, middle + half]]).rows

@@ -62,7 +62,7 @@ class Stage:
         self.world, self.dt, self.mesh = world, dt, mesh
         self._run = run
         corners = np.zeros((2, 3))
-        corners[:, : world.dimension] = bounds
+        corners[:, : world.dim] = bounds
         self.middle: Floats = corners.mean(axis=0)
         self.extent: Floats = corners[1] - corners[0]
         self.scale = VIEW_SIZE / float(self.extent.max())
@@ -77,7 +77,7 @@ class Stage:
     @property
     def dim(self) -> int:
         """2 or 3."""
-        return self.world.dimension
+        return self.world.dim
 
     def step(self, speed: float) -> bp.Frame:
         """Step the world by `speed` times the usual time."""

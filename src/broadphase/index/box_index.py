@@ -1,33 +1,67 @@
-"""What every index of boxes is: the public face of the family."""
+"""What every index of boxes is: a store of boxes, an arrangement of them, and queries."""
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from dataclasses import replace
+from time import perf_counter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from broadphase.index.answers import Outline
-from broadphase.index.pair_questions import PairQuestions
-from broadphase.index.ray_questions import RayQuestions
+import numpy as np
+
+from broadphase import _native
+from broadphase.boxes.forms import as_corners
+from broadphase.errors import TooManyPairsError, UnsupportedQueryError
+from broadphase.filters import as_attribute, filter_of
+from broadphase.index import queries
+from broadphase.index.one_shot import BoxSet, find_at_once, set_of
+from broadphase.index.pair_watch import PairWatch
+from broadphase.index.regions import regions_of_boxes
+from broadphase.index.registry import METHODS
+from broadphase.index.results import Changes, Nearest, Outline, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.index.stats import IndexStats
+from broadphase.index.store import BoxStore, checked_corners
+from broadphase.pairs import count_pairs, pair_limit, pairs
+from broadphase.workers import worker_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from broadphase.boxes.forms import Boxes
+    from broadphase.filters import PairFilter
+    from broadphase.index.protocol import Arrangement
+    from broadphase.index.regions import Regions
+
+    Floats = NDArray[np.float64]
 
 __all__ = ["BoxIndex"]
 
+_ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
+# Up to one box for so many of an index, looking up each in its tree is faster than comparing all.
+_FEW = 16
+# What belongs to this process: made again by `_begin`.
+_FLEETING = ("_arrangement", "_builds", "_guard", "_is_stale", "_seconds")
 
-class BoxIndex(PairQuestions, RayQuestions):
-    """Boxes that are kept to be asked, changed and asked again; the base of all classes of indexes.
 
-    The boxes are copied. Each has a row: the row of the array that it came in, or what `insert` returned. Rows of
+class BoxIndex:
+    """Boxes that are kept to be queried and changed; the base of all index classes.
+
+    The boxes are copied. Each has a row: its row in the array that it came in, or what `insert` returned. Rows of
     removed boxes are used again; `handles` are not.
 
-    Any number of threads may ask at once. A change while a question runs, or a question during a change, raises
-    RuntimeError. Every change is checked whole before anything is done: one that raises has changed nothing.
+    Any number of threads may query at once. A change while a query runs, or a query during a change, raises
+    RuntimeError. Every change is checked completely before it begins: bad input changes nothing.
 
     Parameters
     ----------
     boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
-        As in `broadphase.pairs`. They decide `dimension` and `dtype`; for none to begin with, give
+        As in `broadphase.pairs`. They decide `dim` and `dtype`; to begin without boxes, give
         ``np.empty((0, 2, d), dtype)``.
     layer, mask : array_like of uint64, shape (n,), or int, optional
-        Bits that questions and pairs are filtered by, unless told otherwise. Unset: all.
+        Bits by which queries and pairs are filtered by default. Default: all bits.
 
     Raises
     ------
@@ -36,11 +70,12 @@ class BoxIndex(PairQuestions, RayQuestions):
 
     See Also
     --------
-    Index : Chooses by itself.
+    Index : Chooses by itself how to answer.
     """
 
-    # A subclass names its row of the registry (`method`) and makes its core (`_make_core`) from options that it stores
-    # before it calls this class's `__init__`, which builds. Everything it stores is pickled, except the core.
+    # A subclass names its row of the registry (`method`) and makes its arrangement (`_make_core`) from options that it
+    # stores before it calls `__init__` of this class, which builds. Everything it stores is pickled, except what is
+    # named in `_FLEETING`.
     #
     #     class Octree(BoxIndex):
     #         method = "octree"
@@ -50,26 +85,814 @@ class BoxIndex(PairQuestions, RayQuestions):
     #             super().__init__(boxes, layer=layer, mask=mask)
     #
     #         def _make_core(self):
-    #             return _native.Octree(self.dimension, leaf_capacity=self._leaf_capacity)
+    #             return _native.Octree(self.dim, leaf_capacity=self._leaf_capacity)
     #
-    # A core has build, insert, update, remove, pairs, count, stats, outline, validate and memory_bytes. One that has no
-    # insert, update and remove sets `_incremental = False`: a change then only marks it, and the next question builds
-    # it again; `_keeps_up(changed)` decides the same from case to case. `_core_options` is what build, insert and
-    # update take by name, such as workers. A core that is a BlockIndex answers everything.
-    # One that is not answers what the registry says it can, and its class overrides what the answer begins with:
-    # `_query_boxes`, `_query_balls`, `_query_convex`; `_pairs` and `_count_pairs` if need be.
-    #
-    # Inside questions and changes, `_arranged()` gives the core, built if need be, `_rows.views` the corners by slot,
-    # and `_rows.numbers` the living rows. An extra question goes into `with self._guard.reading:`, and an extra change
-    # into `with self._guard.changing:`.
+    # See `Arrangement` for what that object must be able to do. Inside queries and changes, `_arranged()` returns it,
+    # built if need be; `_store.views` are the corners by slot, and `_store.numbers` the rows in use. A further query
+    # runs in `with self._guard.reading:`, and a further change in `with self._guard.changing:`.
+
+    #: Name of its row in the registry.
+    method: ClassVar[str]
+    #: False: the arrangement is not changed, but built again by the next query.
+    _incremental: ClassVar[bool] = True
+    #: What `build`, `insert` and `update` of the arrangement take by name.
+    _core_options: Mapping[str, Any] = MappingProxyType({})
+    _capabilities: ClassVar[frozenset[str]] = frozenset()
+    #: Method of `broadphase.pairs` for what the arrangement does not answer: margins, two sets. None: `method`.
+    _one_shot_method: str | None = None
+    #: What `changes` remembers, once it has been called.
+    _watch: PairWatch | None = None
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "method" in vars(cls) and "_capabilities" not in vars(cls):
+            cls._capabilities = frozenset().union(*(row.capabilities for row in METHODS if row.name == cls.method))
+
+    def __init__(self, boxes: Boxes, *, layer: Any = None, mask: Any = None) -> None:
+        self._store = BoxStore(boxes, layer, mask)
+        self._begin()
+        self._build_first()
+
+    def _begin(self) -> None:
+        self._arrangement: Any = None  # an Arrangement, once it is needed
+        self._is_stale = True  # the next query builds
+        self._builds = 0
+        self._guard = _native.Guard("index")
+        self._seconds: dict[str, float | None] = {"build": None, "update": None, "query": None}
+
+    # For subclasses: the object of the compiled module that arranges the rows.
+    def _make_core(self) -> Arrangement:
+        raise NotImplementedError
+
+    # For subclasses: numbers for `stats`. The arrangement need not be built for them.
+    def _core_stats(self) -> dict[str, Any]:
+        return dict(self._arranged().stats())
+
+    # For subclasses: whether the arrangement follows a change of so many rows, or the next query builds it again.
+    def _keeps_up(self, changed: int) -> bool:
+        return self._incremental
+
+    # For subclasses that build at the first query.
+    def _build_first(self) -> None:
+        self._arranged()
+
+    def __len__(self) -> int:
+        return self._store.living
+
+    def __repr__(self) -> str:
+        count = len(self)
+        return f"<{type(self).__name__} of {count} box{'es' * (count != 1)}, {self.dim}-d {self.dtype}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._guard.reading:
+            state = {name: value for name, value in vars(self).items() if name not in _FLEETING}
+            if self._watch is not None:
+                core = self._arranged()
+                with self._guard.building:  # one thread at a time: the core reports every change once
+                    state["_watch"] = self._watch.without_core(core, self._builds, self._store)
+            return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin()
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # with shared boxes, one would change them under the other
+
+    # Rows ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def dim(self) -> int:
+        """Number of axes, 1 to 4."""
+        return self._store.dim
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the corners: float32 or float64, that of the boxes from which the index was made."""
+        return self._store.corners.dtype
+
+    @property
+    def slots(self) -> int:
+        """Upper bound of all rows. Filters of pairs have so many entries."""
+        return self._store.slots
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """The rows of the boxes in the index, ascending, shape (len(index),). Read-only."""
+        return self._store.numbers
+
+    def boxes_of(self, rows: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the corners of boxes.
+
+        Parameters
+        ----------
+        rows : array_like of int, shape (k,), optional
+            Default: all `rows`.
+
+        Returns
+        -------
+        ndarray, shape (k, 2, d), of `dtype`
+            A copy.
+
+        Raises
+        ------
+        UnknownRowError
+            A row that is not in use, by number.
+        """
+        with self._guard.reading:
+            boxes: NDArray[Any] = self._store.corners[self._store.numbers if rows is None else self._store.known(rows)]
+            return boxes
+
+    def handles(self, rows: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return names of boxes that are never used twice.
+
+        A row is used again after its box is removed; a handle is not.
+
+        Parameters
+        ----------
+        rows : array_like of int, shape (k,), or int, optional
+            Default: all `rows`.
+
+        Returns
+        -------
+        ndarray, shape (k,), int64
+            Positive numbers, valid as long as the boxes are in the index, also after pickling.
+
+        Raises
+        ------
+        UnknownRowError
+            A row that is not in use, by number.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> index = bp.BVH([[0, 0, 1, 1], [5, 5, 6, 6]])
+        >>> handle = index.handles(1)
+        >>> index.rows_of(handle)
+        array([1], dtype=int32)
+        >>> index.remove(1)
+        >>> index.insert([[7, 7, 8, 8]])
+        array([1], dtype=int32)
+        >>> index.rows_of(handle)
+        Traceback (most recent call last):
+            ...
+        broadphase.errors.UnknownRowError: handle 4294967297 is stale: the box of row 1 was removed
+        """
+        with self._guard.reading:
+            return self._store.handles(self._store.numbers if rows is None else rows)
+
+    def rows_of(self, handles: ArrayLike) -> NDArray[np.int32]:
+        """Return the rows of boxes by their handles.
+
+        Parameters
+        ----------
+        handles : array_like of int64, shape (k,), or int
+            As `handles` returned them.
+
+        Returns
+        -------
+        ndarray, shape (k,), int32
+            Their rows.
+
+        Raises
+        ------
+        UnknownRowError
+            A box that has been removed, by its handle.
+        """
+        with self._guard.reading:
+            return self._store.rows_of(handles)
+
+    # Changes ---------------------------------------------------------------------------------------------------------
+
+    def insert(self, boxes: Boxes, *, layer: Any = None, mask: Any = None) -> NDArray[np.int32]:
+        """Add boxes.
+
+        Parameters
+        ----------
+        boxes : array_like, shape (k, 2, d) or (k, 2*d), or tuple of two (k, d)
+            An index of float32 accepts only numbers that float32 holds exactly.
+        layer, mask : array_like of uint64, shape (k,), or int, optional
+            As in the class.
+
+        Returns
+        -------
+        ndarray, shape (k,), int32
+            Their rows: the rows that `remove` freed, the lowest first, then new ones.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `broadphase.pairs`; NaN and lower > upper name the row in `boxes`. The index is unchanged.
+        RuntimeError
+            Another thread queries or modifies the index.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> index = bp.BVH([[0, 0, 1, 1], [5, 5, 6, 6]])
+        >>> index.remove(0)
+        >>> index.insert([[5, 5, 7, 7], [8, 8, 9, 9]])
+        array([0, 2], dtype=int32)
+        """
+        with self._guard.changing:
+            return self._insert(boxes, layer, mask)
+
+    def remove(self, rows: ArrayLike) -> None:
+        """Remove boxes. Their rows will be used again; their handles stay invalid for ever.
+
+        Parameters
+        ----------
+        rows : array_like of int, shape (k,), or int
+            No row twice.
+
+        Raises
+        ------
+        UnknownRowError
+            A row that is not in use, by number. The index is unchanged.
+        ValueError
+            A row that is repeated. The index is unchanged.
+        RuntimeError
+            Another thread queries or modifies the index.
+        """
+        with self._guard.changing:
+            self._remove(self._store.distinct(rows))
+
+    def update(self, boxes: Boxes, rows: ArrayLike | None = None) -> None:
+        """Move boxes: replace their corners.
+
+        Parameters
+        ----------
+        boxes : array_like, shape (k, 2, d) or (k, 2*d), or tuple of two (k, d)
+            As in `insert`.
+        rows : array_like of int, shape (k,), or int, optional
+            The row of each box, no row twice. Default: all `BoxIndex.rows`, in their order.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `insert`; a number of boxes that is not that of the rows; a repeated row. The index is unchanged.
+        UnknownRowError
+            A row that is not in use, by number. The index is unchanged.
+        RuntimeError
+            Another thread queries or modifies the index.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> index = bp.BVH([[0, 0, 1, 1], [5, 5, 6, 6]])
+        >>> index.update([[4, 4, 5, 5]], rows=[0])
+        >>> index.pairs()
+        array([[0, 1]], dtype=int32)
+        """
+        with self._guard.changing:
+            self._update(boxes, None if rows is None else self._store.distinct(rows))
+
+    def set_filters(self, rows: ArrayLike, *, layer: Any = None, mask: Any = None) -> None:
+        """Set the layers or the masks of boxes.
+
+        Parameters
+        ----------
+        rows : array_like of int, shape (k,), or int
+            The boxes.
+        layer, mask : array_like of uint64, shape (k,), or int, optional
+            Default: unchanged.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Wrong shape or dtype. The index is unchanged.
+        UnknownRowError
+            A row that is not in use, by number. The index is unchanged.
+        RuntimeError
+            Another thread queries or modifies the index.
+        """
+        with self._guard.changing:
+            self._store.set_filters(self._store.known(rows), layer, mask)
+
+    # A change is checked first. Then the arrangement is marked stale, the store is changed, the arrangement follows,
+    # and the mark is taken away: wherever that is interrupted, the next query builds it again from the store.
+
+    def _insert(self, boxes: Boxes, layer: Any, mask: Any) -> NDArray[np.int32]:
+        began = perf_counter()
+        new = self._store.checked(boxes, layer, mask)
+        count = len(new.lower)
+        if count == 0:
+            return np.empty(0, np.int32)
+        follows = self._suspend(count) and len(self) > 0
+        rows = self._store.insert(new)
+        if follows:
+            self._follow(self._arrangement.insert, *self._store.views, rows, **self._core_options)
+        elif len(rows) == len(self):
+            self._build_first()
+        self._seconds["update"] = perf_counter() - began
+        return rows
+
+    def _remove(self, rows: NDArray[np.int32]) -> None:
+        began = perf_counter()
+        if len(rows) == 0:
+            return
+        follows = self._suspend(len(rows))
+        if self._watch is not None:
+            self._watch.note_removed(rows, self._store.slots)
+        self._store.remove(rows)
+        if follows:
+            self._follow(self._arrangement.remove, rows)
+        self._seconds["update"] = perf_counter() - began
+
+    def _update(self, boxes: Boxes, rows: NDArray[np.int32] | None) -> None:
+        began = perf_counter()
+        new = self._store.checked(boxes)
+        count = len(self) if rows is None else len(rows)
+        if len(new.lower) != count:
+            raise ValueError(f"{len(new.lower)} boxes for {count} rows")
+        if count == 0:
+            return
+        follows = self._suspend(count)
+        self._store.move(rows, new)
+        if follows:
+            numbers = self._store.numbers if rows is None else rows
+            self._follow(self._arrangement.update, *self._store.views, numbers, **self._core_options)
+        self._seconds["update"] = perf_counter() - began
+
+    def _suspend(self, changed: int) -> bool:
+        """Mark the arrangement stale; return whether it can follow a change of so many rows."""
+        follows = not self._is_stale and self._keeps_up(changed)
+        self._is_stale = True
+        return follows
+
+    def _follow(self, change: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+        """Change the arrangement, which is stale no longer if that succeeds."""
+        try:
+            change(*arguments, **options)
+        except MemoryError:
+            return  # the store is right; the next query builds again, or raises
+        self._is_stale = False
+
+    def _arranged(self) -> Any:
+        """Return the arrangement with every row in its place. For the inside of a query or a change."""
+        if self._is_stale:
+            with self._guard.building:  # several threads may come here at once
+                if self._is_stale:
+                    self._build()
+        return self._arrangement
+
+    def _build(self) -> None:
+        began = perf_counter()
+        if self._arrangement is None:
+            self._arrangement = self._make_core()
+        self._builds += 1
+        self._arrangement.build(*self._store.views, self._store.numbers, **self._core_options)
+        self._is_stale = False
+        self._seconds["build"] = perf_counter() - began
+
+    # Queries ---------------------------------------------------------------------------------------------------------
+
+    query = queries.query
+    query_points = queries.query_points
+    query_ball = queries.query_ball
+    query_obb = queries.query_obb
+    frustum = queries.frustum
+    nearest = queries.nearest
+    raycast = queries.raycast
+    raycast_all = queries.raycast_all
+    raycast_any = queries.raycast_any
+
+    def shapecast(
+        self, boxes: Boxes, motions: ArrayLike, *, workers: int = 1, layer: Any = None, mask: Any = None
+    ) -> SweepHits:
+        """Find the first row that each moving box touches: nothing is missed, however fast the box moves.
+
+        Parameters
+        ----------
+        boxes : array_like, shape (q, 2, d) or (q, 2*d), or tuple of two (q, d)
+            Where they begin. Finite.
+        motions : array_like, shape (q, d), or (d,) for all
+            How far each moves, along a straight line. Finite.
+        workers, layer, mask
+            As in `query`.
+
+        Returns
+        -------
+        SweepHits
+            ``rows`` and ``times``, of shape (q,); the time is 0 for boxes that touch at the beginning, and 1 at the end
+            of the motion. The lowest row where several are touched at one time.
+
+        Raises
+        ------
+        ValueError, TypeError, UnsupportedQueryError, RuntimeError
+            As `query`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> index = bp.BVH([[5, 0, 5.1, 9]])  # a thin wall
+        >>> index.shapecast([[0, 0, 1, 1], [0, 0, 1, 1]], [[8, 0], [0, 8]])
+        SweepHits(rows=array([ 0, -1], dtype=int32), times=array([0.5, inf]))
+        """
+        self._require("shapecast")
+        lower, upper = (
+            np.ascontiguousarray(corner, dtype=np.float64) for corner in checked_corners(boxes, "boxes", self.dim)
+        )
+        endless = ~(np.isfinite(lower) & np.isfinite(upper)).all(axis=1)
+        if endless.any():
+            raise ValueError(f"boxes: row {endless.argmax()} is not finite")
+        moved = queries.vectors(motions, "motions", len(lower), self.dim)
+        threads, whole = worker_count(workers), np.ones(len(lower))
+        return SweepHits(*self._sweep(_native.sweep_first, lower, upper, moved, whole, False, threads, layer, mask))
+
+    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+        self._require("query")
+        began = perf_counter()
+        with self._guard.reading:
+            found = self._find_in_boxes(lower, upper, self._query_filter(len(lower), layer, mask), workers)
+        self._seconds["query"] = perf_counter() - began
+        return QueryResult(*found)
+
+    def _find_points(self, points: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+        return self._find_boxes(points, points, workers, layer, mask)
+
+    def _find_balls(self, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any) -> QueryResult:
+        self._require("query_ball")
+        began = perf_counter()
+        with self._guard.reading:
+            found = self._find_in_balls(centers, radii, self._query_filter(len(centers), layer, mask), workers)
+        self._seconds["query"] = perf_counter() - began
+        return QueryResult(*found)
+
+    def _find_obbs(
+        self, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, layer: Any, mask: Any
+    ) -> QueryResult:
+        return self._find_regions(regions_of_boxes(centers, half_sizes, rotations), workers, layer, mask)
+
+    def _find_regions(self, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
+        self._require("convex")
+        began = perf_counter()
+        with self._guard.reading:
+            query_filter = self._query_filter(len(regions.around_lower), layer, mask)
+            found = self._find_in_regions(regions, query_filter, workers)
+        self._seconds["query"] = perf_counter() - began
+        return QueryResult(*found)
+
+    def _find_nearest(self, points: Floats, k: int, limits: Floats, workers: int, layer: Any, mask: Any) -> Nearest:
+        self._require("nearest")
+        began = perf_counter()
+        with self._guard.reading:
+            query_filter = self._query_filter(len(points), layer, mask)
+            core, corners = self._arranged(), self._store.views
+            found: Any = _native.nearest(core, *corners, points, k, limits, query_filter, workers)
+        self._seconds["query"] = perf_counter() - began
+        rows, distances = found
+        return Nearest(rows.reshape(len(points), k), distances.reshape(len(points), k))
+
+    def _find_first_hits(
+        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+    ) -> RayHits:
+        return RayHits(*self._cast(_native.sweep_first, origins, directions, limits, workers, layer, mask))
+
+    def _find_all_hits(
+        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+    ) -> RayHitsAll:
+        return RayHitsAll(*self._cast(_native.sweep_all, origins, directions, limits, workers, layer, mask))
+
+    def _find_any_hits(
+        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+    ) -> NDArray[np.bool_]:
+        found = self._cast(_native.sweep_any, origins, directions, limits, workers, layer, mask)
+        hits: NDArray[np.bool_] = found.view(np.bool_)
+        return hits
+
+    def _cast(
+        self,
+        sweep: Callable[..., Any],
+        origins: Floats,
+        directions: Floats,
+        limits: Floats,
+        workers: int,
+        layer: Any,
+        mask: Any,
+    ) -> Any:
+        self._require("raycast")
+        return self._sweep(sweep, origins, origins, directions, limits, True, workers, layer, mask)
+
+    def _sweep(
+        self,
+        sweep: Callable[..., Any],
+        lower: Floats,
+        upper: Floats,
+        motions: Floats,
+        limits: Floats,
+        is_ray: bool,
+        workers: int,
+        layer: Any,
+        mask: Any,
+    ) -> Any:
+        began = perf_counter()
+        with self._guard.reading:
+            query_filter = self._query_filter(len(lower), layer, mask)
+            core, corners = self._arranged(), self._store.views
+            found = sweep(core, *corners, lower, upper, motions, limits, is_ray, query_filter, workers)
+        self._seconds["query"] = perf_counter() - began
+        return found
+
+    # For subclasses whose arrangement is not a BlockIndex: rows and offsets for checked boxes, of either dtype.
+    def _find_in_boxes(
+        self, lower: NDArray[Any], upper: NDArray[Any], query_filter: _native.QueryFilter | None, workers: int
+    ) -> Any:
+        return _native.query_boxes(self._arranged(), *self._store.views, lower, upper, query_filter, workers)
+
+    # Likewise for balls around finite points.
+    def _find_in_balls(
+        self, centers: Floats, radii: Floats, query_filter: _native.QueryFilter | None, workers: int
+    ) -> Any:
+        return _native.query_balls(self._arranged(), *self._store.views, centers, radii, query_filter, workers)
+
+    # Likewise for convex regions.
+    def _find_in_regions(self, regions: Regions, query_filter: _native.QueryFilter | None, workers: int) -> Any:
+        offsets, axes, least, most, lower, upper = regions
+        core, corners = self._arranged(), self._store.views
+        return _native.query_convex(core, *corners, offsets, axes, least, most, lower, upper, query_filter, workers)
+
+    # For callers that test the rows found: those whose boxes overlap the given ones, and perhaps some that nearly do.
+    def _near_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> QueryResult:
+        began = perf_counter()
+        with self._guard.reading:
+            core, corners = self._arranged(), self._store.views
+            found: Any = _native.query_boxes(core, *corners, lower, upper, None, worker_count(workers), True)
+        self._seconds["query"] = perf_counter() - began
+        return QueryResult(*found)
+
+    def _query_filter(self, count: int, layer: Any, mask: Any) -> _native.QueryFilter | None:
+        own_layer, own_mask = self._store.bits
+        if layer is None and mask is None and own_layer is None and own_mask is None:
+            return None
+        every = np.broadcast_to(np.uint64(_ALL_BITS), (self._store.slots,))
+        return _native.QueryFilter(
+            np.ascontiguousarray(every if own_layer is None else own_layer),
+            np.ascontiguousarray(every if own_mask is None else own_mask),
+            as_attribute("layer", _ALL_BITS if layer is None else layer, count, np.uint64),
+            as_attribute("mask", _ALL_BITS if mask is None else mask, count, np.uint64),
+        )
+
+    def _require(self, capability: str) -> None:
+        if capability not in self._capabilities:
+            able = ", ".join(row.index_class for row in METHODS if capability in row.capabilities)
+            raise UnsupportedQueryError(f"{type(self).__name__} does not support {capability}; use one of {able}")
+
+    # Pairs -----------------------------------------------------------------------------------------------------------
+
+    def pairs(
+        self,
+        other: BoxIndex | Boxes | None = None,
+        *,
+        workers: int = 1,
+        sort: bool = False,
+        touching: bool = True,
+        margin: float = 0.0,
+        layer: Any = None,
+        mask: Any = None,
+        group: Any = None,
+        static: Any = None,
+        ignore_pairs: Any = None,
+        ignore_shared: Any = None,
+        max_pairs: int | None = None,
+    ) -> NDArray[np.int32]:
+        """Find every pair of overlapping boxes of the index, or of a box of the index and one of another set.
+
+        Parameters
+        ----------
+        other : BoxIndex, or boxes as in `broadphase.pairs`, optional
+            The other set: any index, or plain boxes.
+        workers, sort, touching, margin, max_pairs
+            As in `broadphase.pairs`.
+        layer, mask, group, static, ignore_pairs, ignore_shared : optional
+            As in `broadphase.pairs`, by row: arrays have `slots` entries, and those of rows that are not in use are
+            ignored. With `other`, tuples of two. Default of `layer` and `mask`: those that the boxes were given.
+
+        Returns
+        -------
+        ndarray, shape (m, 2), int32
+            Rows, first < second, each pair once; with `other`, row of this index and row of the other. A new array.
+
+        Raises
+        ------
+        ValueError, TypeError, TooManyPairsError
+            As `broadphase.pairs`.
+        RuntimeError
+            Another thread modifies the index.
+
+        Notes
+        -----
+        With a margin, or with `other`, the work is that of `broadphase.pairs` for the boxes of the index; but a few
+        boxes against a tree of many are looked up in the tree, if nothing but layers filters the pairs.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 9, 9]])
+        >>> index.pairs()
+        array([[0, 1]], dtype=int32)
+        >>> index.pairs([[2, 2, 9, 9]], sort=True)
+        array([[0, 0], [1, 0], [2, 0]], dtype=int32)
+        """
+        pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
+        began = perf_counter()
+        with self._guard.reading:
+            if other is None and margin == 0.0:
+                found = self._pairs(pair_filter, bool(touching), worker_count(workers), sort, max_pairs)
+            else:
+                options = {"workers": workers, "touching": touching, "margin": margin}
+                found = self._at_once(pairs, other, pair_filter, sort=sort, max_pairs=max_pairs, **options)
+        self._seconds["query"] = perf_counter() - began
+        return found
+
+    def count_pairs(
+        self,
+        other: BoxIndex | Boxes | None = None,
+        *,
+        workers: int = 1,
+        touching: bool = True,
+        margin: float = 0.0,
+        layer: Any = None,
+        mask: Any = None,
+        group: Any = None,
+        static: Any = None,
+        ignore_pairs: Any = None,
+        ignore_shared: Any = None,
+    ) -> int:
+        """Count the pairs that `pairs` finds, in memory that does not depend on their number.
+
+        Parameters
+        ----------
+        other, workers, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared
+            As in `pairs`.
+
+        Returns
+        -------
+        int
+            The same as ``len(index.pairs(...))``.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            As `pairs`.
+        """
+        pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
+        began = perf_counter()
+        with self._guard.reading:
+            if other is None and margin == 0.0:
+                count = self._count_pairs(pair_filter, bool(touching), worker_count(workers))
+            else:
+                options = {"workers": workers, "touching": touching, "margin": margin}
+                count = self._at_once(count_pairs, other, pair_filter, **options)
+        self._seconds["query"] = perf_counter() - began
+        return count
+
+    def changes(
+        self,
+        *,
+        workers: int = 1,
+        touching: bool = True,
+        layer: Any = None,
+        mask: Any = None,
+        group: Any = None,
+        static: Any = None,
+        ignore_pairs: Any = None,
+        ignore_shared: Any = None,
+    ) -> Changes:
+        """Find the pairs that overlap since the last call, and those that no longer do.
+
+        The first call reports all pairs as `enter`. A pair of which a box was removed is in `exit`, also where another
+        box took the row and overlaps the same box: that pair is in `enter` too.
+
+        Parameters
+        ----------
+        workers, touching, layer, mask, group, static, ignore_pairs, ignore_shared
+            As in `pairs`. Other values than in the last call change which pairs count.
+
+        Returns
+        -------
+        Changes
+            ``enter`` and ``exit``, each of shape (m, 2), in lexicographic order.
+
+        Raises
+        ------
+        UnsupportedQueryError
+            An index whose method does not support it.
+        ValueError, TypeError
+            As `pairs`; this call then does not count as the last one.
+        RuntimeError
+            Another thread queries or modifies the index: what it remembers of the last call is a part of it.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3], [8, 8, 9, 9]])
+        >>> index.changes().enter
+        array([[0, 1]], dtype=int32)
+        >>> index.update([[7, 7, 8, 8]], rows=[0])
+        >>> changes = index.changes()
+        >>> changes.enter, changes.exit
+        (array([[0, 2]], dtype=int32), array([[0, 1]], dtype=int32))
+        """
+        self._require("changes")
+        pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
+        began = perf_counter()
+        with self._guard.changing:
+            if self._watch is None:
+                self._watch = PairWatch(bool(touching))
+            changes = self._watch.changes(
+                self._arranged(),
+                self._builds,
+                self._store,
+                self._with_layers(pair_filter),
+                bool(touching),
+                worker_count(workers),
+            )
+        self._seconds["query"] = perf_counter() - began
+        return changes
+
+    # For subclasses: the pairs without margin.
+    def _pairs(
+        self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
+    ) -> NDArray[np.int32]:
+        core = self._arranged()
+        native_filter = self._with_layers(pair_filter).native(self._store.slots)
+        try:
+            found: NDArray[np.int32] = core.pairs(
+                *self._store.views, touching, native_filter, workers, bool(sort), pair_limit(max_pairs)
+            )
+        except _native.TooManyPairs:
+            raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
+        return found
+
+    def _count_pairs(self, pair_filter: PairFilter, touching: bool, workers: int) -> int:
+        core = self._arranged()
+        native_filter = self._with_layers(pair_filter).native(self._store.slots)
+        count: int = core.count(*self._store.views, touching, native_filter, workers)
+        return count
+
+    def _with_layers(self, pair_filter: PairFilter) -> PairFilter:
+        """Fill in the layers and masks that the boxes were given."""
+        layer, mask = self._store.bits
+        if layer is None and mask is None:
+            return pair_filter
+        layer = layer if pair_filter.layer is None else pair_filter.layer
+        return replace(pair_filter, layer=layer, mask=mask if pair_filter.mask is None else pair_filter.mask)
+
+    def _at_once(
+        self, function: Callable[..., Any], other: BoxIndex | Boxes | None, pair_filter: PairFilter, **options: Any
+    ) -> Any:
+        """Search without the arrangement, or in that of a tree if a few boxes are compared with many."""
+        options["method"] = self._one_shot_method or self.method
+        if other is None:
+            return find_at_once(function, set_of(self._store), None, pair_filter, **options)
+        if not isinstance(other, BoxIndex):
+            corners = as_corners(other, name="other", empty_dim=self.dim)
+            second = BoxSet(corners, None, len(corners[0]), None, None)
+            return self._with_set(function, second, None, pair_filter, options)
+        with other._guard.reading:
+            return self._with_set(function, set_of(other._store), other, pair_filter, options)
+
+    def _with_set(
+        self,
+        function: Callable[..., Any],
+        second: BoxSet,
+        other: BoxIndex | None,
+        pair_filter: PairFilter,
+        options: dict[str, Any],
+    ) -> Any:
+        plain = options["touching"] and options["margin"] == 0.0 and options.get("max_pairs") is None
+        if function is pairs and plain and pair_filter.is_empty:
+            sort, workers = options["sort"], worker_count(options["workers"])
+            if self._is_tree_of_many_more(second):
+                return _sorted(self._looked_up(second, workers), sort)
+            first = set_of(self._store)
+            if other is not None and other._is_tree_of_many_more(first):
+                return _sorted(other._looked_up(first, workers)[::-1], sort)
+        return find_at_once(function, set_of(self._store), second, pair_filter, **options)
+
+    def _is_tree_of_many_more(self, others: BoxSet) -> bool:
+        lower, upper = others.corners
+        if self._is_stale or not isinstance(self._arrangement, _native.BlockIndex) or len(lower) * _FEW > len(self):
+            return False
+        return lower.shape[1] == self.dim and _native.first_invalid(lower, upper) < 0
+
+    def _looked_up(self, others: BoxSet, workers: int) -> NDArray[np.int32]:
+        """Return the rows of this index, and under them those of the others."""
+        lower, upper = others.corners
+        rows, offsets = self._find_in_boxes(lower, upper, self._query_filter(len(lower), *others.bits()), workers)
+        numbers = np.arange(len(lower), dtype=np.int32) if others.rows is None else others.rows
+        return np.stack([rows, np.repeat(numbers, np.diff(offsets))])
+
+    # Inspection ------------------------------------------------------------------------------------------------------
 
     def stats(self) -> IndexStats:
-        """Say how the index is made up, and what the last questions took.
+        """Describe the index by numbers, and the time of the last build, update and query.
 
         Returns
         -------
         IndexStats
-            A mapping; ``print`` it. See there for what all methods have.
+            A mapping; ``print`` it for a table.
 
         Examples
         --------
@@ -82,12 +905,12 @@ class BoxIndex(PairQuestions, RayQuestions):
             tests, most = values.get("tests"), values.get("brute_force_tests")
             if tests is not None and most is not None:
                 values["tests_saved"] = most - tests
-            values["bytes"] = self._weight()
+            values["bytes"] = self._nbytes()
             values.update({f"seconds_of_{name}": seconds for name, seconds in self._seconds.items()})
         return IndexStats({"method": self.method, **{name: values[name] for name in values if name != "method"}})
 
     def outline(self) -> Outline:
-        """Get the cells or nodes of the index, to be drawn.
+        """Return the cells or nodes of the index, to be drawn.
 
         Returns
         -------
@@ -97,7 +920,7 @@ class BoxIndex(PairQuestions, RayQuestions):
         Raises
         ------
         UnsupportedQueryError
-            An index of a kind that has no cells.
+            An index whose method has no cells.
 
         Examples
         --------
@@ -110,12 +933,12 @@ class BoxIndex(PairQuestions, RayQuestions):
             return Outline(*self._arranged().outline())
 
     def validate(self) -> None:
-        """Check that everything is where it must be. For tests: it takes time.
+        """Check that the index is consistent. For tests: O(n) or more.
 
         Raises
         ------
         AssertionError
-            Something is wrong, and that is a fault of this library. Says what.
+            A fault of this library, which the message describes.
 
         Examples
         --------
@@ -123,7 +946,7 @@ class BoxIndex(PairQuestions, RayQuestions):
         >>> bp.BVH([[0, 0, 1, 1], [1, 1, 2, 2]]).validate()
         """
         with self._guard.reading:
-            fault: Any = self._rows.fault() or self._arranged().validate(*self._rows.views, self._rows.numbers)
+            fault: Any = self._store.fault() or self._arranged().validate(*self._store.views, self._store.numbers)
         if fault:
             raise AssertionError(f"{self!r}: {fault}")
 
@@ -131,8 +954,12 @@ class BoxIndex(PairQuestions, RayQuestions):
     def memory_bytes(self) -> int:
         """Bytes that the index takes: its boxes, and their arrangement."""
         with self._guard.reading:
-            return self._weight()
+            return self._nbytes()
 
-    def _weight(self) -> int:
+    def _nbytes(self) -> int:
         arrangement: int = 0 if self._arrangement is None else self._arrangement.memory_bytes
-        return self._rows.nbytes + arrangement
+        return self._store.nbytes + arrangement
+
+
+def _sorted(columns: NDArray[np.int32], sort: bool) -> NDArray[np.int32]:
+    return (columns[:, np.lexsort(columns[::-1])] if sort else columns).T

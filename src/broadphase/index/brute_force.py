@@ -1,4 +1,4 @@
-"""No arrangement at all."""
+"""Boxes in no order at all, compared one by one."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ __all__ = ["BruteForce"]
 
 
 class BruteForce(BoxIndex):
-    """Boxes in a row: every question goes through all of them, eight at a time.
+    """Boxes in a plain array: every query compares all of them, eight at a time.
 
-    Nothing is quicker to build or to change. It is for a few hundred boxes, and to check others by.
+    The fastest to build and to change. For a few hundred boxes, and to check other indexes against.
 
     Parameters
     ----------
     boxes, layer, mask
-        As in `BoxIndex`, which has all questions.
+        As in `BoxIndex`, which documents all queries.
 
     Notes
     -----
-    O(1) to insert, move or remove a box; O(n) for a question, O(n^2) for all pairs.
+    O(1) to insert, move or remove a box; O(n) for a query, O(n^2) for all pairs.
 
     References
     ----------
@@ -34,11 +34,11 @@ class BruteForce(BoxIndex):
     >>> index = bp.BruteForce([[0, 0, 2, 2], [1, 1, 3, 3], [8, 8, 9, 9]])
     >>> index.pairs()
     array([[0, 1]], dtype=int32)
-    >>> index.nearest([[6, 6]]).index
+    >>> index.nearest([[6, 6]]).rows
     array([[2]], dtype=int32)
     """
 
     method = "brute_force"
 
     def _make_core(self) -> Any:
-        return _native.BruteForceIndex(self.dimension)
+        return _native.BruteForceIndex(self.dim)

@@ -1,12 +1,16 @@
-"""A tree of boxes around boxes."""
+"""A tree of boxes around boxes: a bounding volume hierarchy."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from broadphase import _native
+from broadphase.errors import unknown_name
 from broadphase.index.box_index import BoxIndex
 from broadphase.workers import worker_count
+
+if TYPE_CHECKING:
+    from broadphase.boxes.forms import Boxes
 
 __all__ = ["BVH"]
 
@@ -14,29 +18,29 @@ _QUALITIES = {name: getattr(_native.BvhQuality, name) for name in ("fast", "bala
 
 
 class BVH(BoxIndex):
-    """Boxes in boxes, eight to a node: answers every question, whatever the sizes of the boxes.
+    """Boxes around boxes, eight to a node: supports every query, whatever the sizes of the boxes.
 
     Parameters
     ----------
     boxes, layer, mask
-        As in `BoxIndex`, which has all questions.
+        As in `BoxIndex`, which documents all queries.
     quality : {"balanced", "fast", "sah"}
-        How it is built: "balanced" packs the boxes by medians, along the axis on which they lie furthest apart; "fast"
-        along a Hilbert curve, in half the time, but questions then look at twice as many nodes; "sah" cuts them by the
-        surface-area heuristic, which takes longest and pays for boxes of very different sizes.
+        How it is built: "balanced" packs the boxes by medians, along the axis of largest extent; "fast" packs them
+        along a Hilbert curve, in half the time, but queries then visit twice as many nodes; "sah" splits them by the
+        surface-area heuristic, which takes longest and pays off for boxes of very different sizes.
     workers : int
-        Threads to build it with, and to move many boxes; -1 for one per core.
+        Threads to build it and to move many boxes; -1 for one per core.
 
     Raises
     ------
     ValueError
-        Another quality, or as `BoxIndex`.
+        An unknown quality, or as `BoxIndex`.
 
     Notes
     -----
     O(n log n) time to build, about 40 bytes a box in three dimensions. Moving a few boxes costs O(log n) each; moving
-    many, one pass over all. Once moves have made the tree worse by half, it is built anew by itself. A question takes
-    O(log n + answers) where the boxes do not lie on top of each other.
+    many, one pass over all. The tree is rebuilt once moves have made it worse by half. A query takes O(log n + m)
+    for m rows found, where boxes do not lie on top of each other.
 
     References
     ----------
@@ -60,40 +64,46 @@ class BVH(BoxIndex):
     method = "bvh"
 
     def __init__(
-        self, boxes: Any, *, layer: Any = None, mask: Any = None, quality: str = "balanced", workers: int = 1
+        self,
+        boxes: Boxes,
+        *,
+        layer: Any = None,
+        mask: Any = None,
+        quality: Literal["balanced", "fast", "sah"] = "balanced",
+        workers: int = 1,
     ) -> None:
         if quality not in _QUALITIES:
-            raise ValueError(f"quality must be one of {', '.join(map(repr, _QUALITIES))}, not {quality!r}")
+            raise ValueError(unknown_name("quality", quality, _QUALITIES))
         self._quality = quality
         self._core_options = {"workers": worker_count(workers)}
         super().__init__(boxes, layer=layer, mask=mask)
 
     def _make_core(self) -> Any:
-        return _native.Bvh(self.dimension, _QUALITIES[self._quality])
+        return _native.Bvh(self.dim, _QUALITIES[self._quality])
 
     def optimize(self, rounds: int = 1) -> int:
-        """Regroup the nodes where that makes questions cheaper: for idle moments.
+        """Regroup nodes where that makes queries cheaper. For idle moments.
 
         Parameters
         ----------
         rounds : int
-            How often to go through the tree, at most; ends where nothing is gained any more.
+            Most passes over the tree; it stops early when nothing improves any more.
 
         Returns
         -------
         int
-            How many nodes gained.
+            How many nodes improved.
 
         Raises
         ------
         ValueError
-            Fewer than 0 rounds.
+            A negative number of rounds.
         RuntimeError
-            Another thread asks or changes the index.
+            Another thread queries or modifies the index.
 
         Notes
         -----
-        A round takes time O(n), about as long as a build of quality "sah". The answers stay the same.
+        A round takes O(n), about as long as a build of quality "sah". Results stay the same.
 
         References
         ----------

@@ -1,17 +1,18 @@
-"""The index that chooses by itself how to answer."""
+"""The index that chooses how to answer each query."""
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from broadphase import _native
-from broadphase.index.answers import Answers
+from broadphase.filters import PairFilter
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.bvh import BVH
 from broadphase.index.one_shot import set_of
-from broadphase.index.timed import Timed
+from broadphase.index.results import QueryResult
 from broadphase.pairs import count_pairs, pairs
 from broadphase.workers import worker_count
 
@@ -20,26 +21,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Index"]
 
-# So many boxes asked about at once, for each box of the index, are joined with it rather than looked up in the tree.
+# From so many query boxes for each box of the index on, the two sets are joined; fewer are looked up in the tree.
 # Measured with 10 000 and 100 000 boxes of the scenes uniform, lognormal and clusters: the two take the same time at
-# shares of 0.1 to 0.4; with as many questions as boxes, joining takes half the time, and with a tenth as many twice the
-# time. If the tree would have to be built first, joining pays sooner.
+# shares of 0.1 to 0.4; with as many queries as boxes, joining takes half the time, and with a tenth as many twice the
+# time. If the tree has to be built first, joining pays sooner.
 _JOINED_SHARE = 0.3
 _JOINED_SHARE_WITHOUT_TREE = 0.1
 _FEWEST_JOINED = 64
 
 
 class Index(BoxIndex):
-    """Boxes that are kept to be asked, each question in the way that suits it.
+    """Boxes that are kept to be queried, each query in the way that suits it.
 
-    Pairs are found as `broadphase.pairs` finds them; many boxes asked about at once are joined with those of the index;
-    everything else asks a tree (see `BVH`), which is built when it is first needed, and kept up to date only as long as
-    it is asked.
+    Pairs are found as by `broadphase.pairs`; many query boxes at once are joined with those of the index; every other
+    query uses a tree (see `BVH`), which is built at the first such query, and kept up to date only while it is used.
 
     Parameters
     ----------
     boxes, layer, mask
-        As in `BoxIndex`, which has all questions.
+        As in `BoxIndex`, which documents all queries.
     workers : int
         Threads to build the tree with, and to move many boxes; -1 for one per core.
 
@@ -51,54 +51,55 @@ class Index(BoxIndex):
     <Index of 3 boxes, 2-d float64>
     >>> index.pairs()
     array([[0, 1]], dtype=int32)
-    >>> index.nearest([[4, 4]]).index
+    >>> index.nearest([[4, 4]]).rows
     array([[1]], dtype=int32)
     """
 
     method = "auto"
     _capabilities = BVH._capabilities
-    _changed_since_asked = 0
+    _changed_since_query = 0
 
     def __init__(self, boxes: Any, *, layer: Any = None, mask: Any = None, workers: int = 1) -> None:
         self._core_options = {"workers": worker_count(workers)}
         super().__init__(boxes, layer=layer, mask=mask)
 
     def _make_core(self) -> Any:
-        return _native.Bvh(self.dimension)
+        return _native.Bvh(self.dim)
 
     def _build_first(self) -> None:
         pass
 
     def _keeps_up(self, changed: int) -> bool:
-        # Building is cheaper than moving most boxes, and cheaper than moving a few on and on while nobody asks.
-        self._changed_since_asked += changed
-        return self._changed_since_asked <= len(self) // 2
+        # Building is cheaper than moving most boxes, and than moving a few again and again between two queries.
+        self._changed_since_query += changed
+        return self._changed_since_query <= len(self) // 2
 
     def _arranged(self) -> Any:
-        self._changed_since_asked = 0
+        self._changed_since_query = 0
         return super()._arranged()
 
     def _core_stats(self) -> dict[str, Any]:
-        return {"rows": len(self)} if self._stale else super()._core_stats()
+        return {"rows": len(self)} if self._is_stale else super()._core_stats()
 
     def _pairs(
-        self, filters: tuple[Any, ...], touching: bool, workers: int, sort: bool, max_pairs: int | None
+        self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
     ) -> NDArray[np.int32]:
         found: NDArray[np.int32] = self._at_once(
-            pairs, None, filters, workers=workers, touching=touching, sort=sort, max_pairs=max_pairs
+            pairs, None, pair_filter, workers=workers, touching=touching, sort=sort, max_pairs=max_pairs
         )
         return found
 
-    def _count_pairs(self, filters: tuple[Any, ...], touching: bool, workers: int) -> int:
-        count: int = self._at_once(count_pairs, None, filters, workers=workers, touching=touching)
+    def _count_pairs(self, pair_filter: PairFilter, touching: bool, workers: int) -> int:
+        count: int = self._at_once(count_pairs, None, pair_filter, workers=workers, touching=touching)
         return count
 
-    def _answer_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> Answers:
-        count, share = len(lower), _JOINED_SHARE_WITHOUT_TREE if self._stale else _JOINED_SHARE
+    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+        count, share = len(lower), _JOINED_SHARE_WITHOUT_TREE if self._is_stale else _JOINED_SHARE
         if count < max(_FEWEST_JOINED, share * len(self)):
-            return super()._answer_boxes(lower, upper, workers, layer, mask)
-        with self._guard.reading, Timed(self._seconds, "query"):
-            here = set_of(self._rows)
+            return super()._find_boxes(lower, upper, workers, layer, mask)
+        began = perf_counter()
+        with self._guard.reading:
+            here = set_of(self._store)
             bits: dict[str, Any] = {}
             if not (layer is None and here.layer is None and mask is None and here.mask is None):
                 of_rows = here.bits()
@@ -107,4 +108,5 @@ class Index(BoxIndex):
             offsets = np.zeros(count + 1, np.int64)
             np.cumsum(np.bincount(found[:, 0], minlength=count), out=offsets[1:])
             rows = found[:, 1] if here.rows is None else here.rows[found[:, 1]]
-        return Answers(rows, offsets)
+        self._seconds["query"] = perf_counter() - began
+        return QueryResult(rows, offsets)

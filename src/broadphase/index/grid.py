@@ -1,4 +1,4 @@
-"""A grid that is made anew for each question: that takes less time than keeping one."""
+"""A grid of columns that is built for each query: faster than keeping one up to date."""
 
 from __future__ import annotations
 
@@ -6,33 +6,37 @@ from typing import TYPE_CHECKING, Any
 
 from broadphase import _native
 from broadphase.index.box_index import BoxIndex
-from broadphase.index.joining import JoinedQuestions, join
+from broadphase.index.joining import find_in_balls, find_in_boxes, find_in_regions, join
 from broadphase.pairs import count_pairs, pairs
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from broadphase.index.rows import Rows
+    from broadphase.filters import PairFilter
+    from broadphase.index.joining import Found
+    from broadphase.index.protocol import Arrangement
+    from broadphase.index.store import BoxStore
 
 __all__ = ["Grid"]
 
 
-class Grid(JoinedQuestions, BoxIndex):
-    """Boxes that are filed in columns for each question: for all pairs, and for many questions at once.
+class Grid(BoxIndex):
+    """Boxes that are filed in columns for each query: for all pairs, and for many queries at once.
 
-    The quickest there is where all boxes move between two questions, since nothing is kept but the boxes. A single
-    question takes as long as thousands: for few, take `BVH`.
+    The fastest index where all boxes move between two queries, since it keeps nothing but the boxes. A single query
+    takes as long as thousands: for few, use `BVH`.
 
     Parameters
     ----------
     boxes, layer, mask
-        As in `BoxIndex`. Of its questions it has those about pairs, and those about places but `nearest`.
+        As in `BoxIndex`. It supports pairs, and of the queries `query`, `query_points`, `query_ball`, `query_obb` and
+        `frustum`.
 
     Notes
     -----
-    O(1) to change a box; O(n + q + answers) for q questions together, O(n + pairs) for all pairs, among boxes of like
-    sizes. `stats` and `outline` lay the grid out to look at it; for `tests`, all cells are gone through.
+    O(1) to change a box; O(n + q + m) for q queries with m results together, O(n + m) for m pairs, among boxes of
+    similar sizes. `stats` and `outline` build a grid to describe it; `stats` visits all cells to count tests.
 
     References
     ----------
@@ -51,46 +55,50 @@ class Grid(JoinedQuestions, BoxIndex):
 
     method = "grid"
 
-    def _make_core(self) -> Any:
-        return _Columns(self._rows)
+    _find_in_boxes = find_in_boxes
+    _find_in_balls = find_in_balls
+    _find_in_regions = find_in_regions
+
+    def _make_core(self) -> Arrangement:
+        return _Columns(self._store)
 
     def _pairs(
-        self, filters: tuple[Any, ...], touching: bool, workers: int, sort: bool, max_pairs: int | None
+        self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
     ) -> NDArray[np.int32]:
         if len(self) == self.slots:
-            return super()._pairs(filters, touching, workers, sort, max_pairs)
+            return super()._pairs(pair_filter, touching, workers, sort, max_pairs)
         options = {"touching": touching, "workers": workers, "sort": sort, "max_pairs": max_pairs}
-        found: NDArray[np.int32] = self._at_once(pairs, None, filters, **options)
+        found: NDArray[np.int32] = self._at_once(pairs, None, pair_filter, **options)
         self._arranged().pairs_found = len(found)
         return found
 
-    def _count_pairs(self, filters: tuple[Any, ...], touching: bool, workers: int) -> int:
+    def _count_pairs(self, pair_filter: PairFilter, touching: bool, workers: int) -> int:
         if len(self) == self.slots:
-            return super()._count_pairs(filters, touching, workers)
-        count: int = self._at_once(count_pairs, None, filters, touching=touching, workers=workers)
+            return super()._count_pairs(pair_filter, touching, workers)
+        count: int = self._at_once(count_pairs, None, pair_filter, touching=touching, workers=workers)
         return count
 
-    def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> tuple[Any, Any]:
-        own_lower, own_upper, rows = self._rows.living_corners()
-        found = join(own_lower, own_upper, lower, upper, workers)
-        return (found.rows if rows is None else rows[found.rows]), found.offsets
+    def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> Found:
+        own_lower, own_upper, rows = self._store.living_corners()
+        found, offsets = join(own_lower, own_upper, lower, upper, workers)
+        return (found if rows is None else rows[found]), offsets
 
 
 class _Columns:
-    """What stands where other indexes have their arrangement: there is none."""
+    """The arrangement of an index that keeps none: every search files the boxes again."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+    def __init__(self, store: BoxStore) -> None:
+        self._store = store
         self.pairs_found = 0
         self.memory_bytes = 0
 
     def build(self, lower: NDArray[Any], upper: NDArray[Any], rows: NDArray[np.int32]) -> None:
-        """Change nothing, like the next three: the boxes are where they are."""
+        """Do nothing, like `insert`, `update` and `remove`: nothing is kept."""
 
     insert = update = build
 
     def remove(self, rows: NDArray[np.int32]) -> None:
-        """Change nothing."""
+        """Do nothing."""
 
     def pairs(self, lower: NDArray[Any], upper: NDArray[Any], touching: bool, *rest: Any) -> Any:
         """Search, where all slots are in use."""
@@ -103,16 +111,16 @@ class _Columns:
         return _native.count(_native.Method.grid, lower, upper, None, None, touching, 0.0, *rest)
 
     def stats(self) -> dict[str, Any]:
-        """Lay the grid out and count what a search for pairs tests."""
-        lower, upper, _ = self._rows.living_corners()
+        """Build the grid, and count the tests of a search for pairs."""
+        lower, upper, _ = self._store.living_corners()
         seen: dict[str, Any] = _native.describe_grid(lower, upper, True)
         del seen["outline"]
         count = len(lower)
         return {"rows": count, **seen, "pairs": self.pairs_found, "brute_force_tests": count * (count - 1) // 2}
 
     def outline(self) -> tuple[Any, Any, Any]:
-        """Lay the grid out: the cells that have pairs to look for."""
-        lower, upper, _ = self._rows.living_corners()
+        """Build the grid, and return the cells that may have pairs."""
+        lower, upper, _ = self._store.living_corners()
         outline: tuple[Any, Any, Any] = _native.describe_grid(lower, upper, False)["outline"]
         return outline
 

@@ -1,22 +1,26 @@
-"""A quadtree or an octree without nodes: boxes sorted by the number of their cell."""
+"""A quadtree or octree without nodes: boxes sorted by the number of their cell."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.boxes.forms import as_corners
+from broadphase.errors import unknown_name
 from broadphase.index.box_index import BoxIndex
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from broadphase.boxes.forms import Boxes
+    from broadphase.index.protocol import Arrangement
+
 __all__ = ["Cells", "LinearTree"]
 
-# What fits a key of 64 bits, with its level; and a table that is not mistaken for a wish to fill the memory.
+# The deepest levels whose cell number and level fit into 64 bits; and the largest table, 2 GiB.
 _MOST_DEPTH = {1: 57, 2: 29, 3: 19, 4: 14}
 _MOST_FLAT_CELLS = 1 << 28
 _TUNED_MOST = 6
@@ -38,32 +42,32 @@ class Cells(NamedTuple):
 
 
 class LinearTree(BoxIndex):
-    """A quadtree, octree, or whatever it is called in one and four dimensions, stored as a sorted array.
+    """A quadtree, an octree, or its like in one and four dimensions, stored as a sorted array.
 
     The world is halved along every axis at every level, and each box belongs to the smallest cell that wholly contains
-    it. Cells are numbered in Z order, so the boxes sorted by cell are the tree.
+    it. Cells are numbered in Z order: the boxes sorted by cell are the tree.
 
     Parameters
     ----------
     boxes, layer, mask
-        As in `BoxIndex`, which has all questions.
+        As in `BoxIndex`, which documents all queries.
     storage : {"sparse", "flat"}
-        Memory for the occupied cells only, or a table of all cells that there could be besides.
+        Memory for occupied cells only, or also a table of all cells.
     traversal : {"ancestors", "covered_leaves"}
-        How `pairs` goes about it: one walk that takes along those boxes of larger cells that reach into the one it is
-        in; or, from each box of a cell with others in it, to the deepest cells that it covers.
+        How `pairs` searches: one walk that carries along the boxes of larger cells that reach into the current one; or
+        from each box to the deepest cells that it covers.
     depth : "auto" or int
         Levels below the root. At most 57, 29, 19 and 14 in 1, 2, 3 and 4 dimensions, and less with flat storage: its
         table has at most 2**28 cells.
     tuning : {"measured", "origin"}
-        What "auto" means: from a sample of the boxes, whenever they are all filed anew; or from 3 levels on, one more
-        at every 60th update if at least 57 % of the occupied cells are of the deepest level, one less if at most 30 %
-        are.
+        What "auto" means. "measured": chosen from a sample of the boxes, whenever all of them are filed again.
+        "origin": 3 levels at first; at every 60th update one more if at least 57 % of the occupied cells are of the
+        deepest level, one less if at most 30 % are.
     most_depth : int, optional
-        How deep "auto" may go. Unset: 6 for "origin", and for "measured" as deep as there can be.
+        The largest depth for "auto". Default: 6 for "origin", the largest possible for "measured".
     bounds : array_like, shape (2, d) or (2*d,), or tuple of two (d,), optional
-        Opposite corners of the world, in any order; infinite where the boxes are to decide. Unset: they do. What lies
-        outside is filed in the cells at the border. Any world gives the same answers.
+        Opposite corners of the world, in any order; infinite where the boxes decide. Default: the boxes decide
+        everywhere. Boxes outside are filed in the cells at the border. The bounds never change a result.
 
     Raises
     ------
@@ -72,8 +76,8 @@ class LinearTree(BoxIndex):
 
     Notes
     -----
-    O(n) time to build and to change, the digits of the depth being a constant; 12 bytes a box, 20 bytes a cell that is
-    occupied, and the blocks that questions walk.
+    O(n) time to build and to change, for a depth that is constant; 12 bytes a box, 20 bytes an occupied cell, and the
+    blocks that queries walk.
 
     References
     ----------
@@ -95,32 +99,32 @@ class LinearTree(BoxIndex):
 
     def __init__(
         self,
-        boxes: Any,
+        boxes: Boxes,
         *,
         layer: Any = None,
         mask: Any = None,
-        storage: str = "sparse",
-        traversal: str = "ancestors",
-        depth: int | str = "auto",
-        tuning: str = "measured",
+        storage: Literal["sparse", "flat"] = "sparse",
+        traversal: Literal["ancestors", "covered_leaves"] = "ancestors",
+        depth: int | Literal["auto"] = "auto",
+        tuning: Literal["measured", "origin"] = "measured",
         most_depth: int | None = None,
         bounds: ArrayLike | None = None,
     ) -> None:
-        self._flat = _one_of("storage", storage, ("sparse", "flat")) == 1
-        self._covered = _one_of("traversal", traversal, ("ancestors", "covered_leaves")) == 1
-        self._tuned = _one_of("tuning", tuning, ("measured", "origin")) == 1
+        self._flat = _is_second("storage", storage, ("sparse", "flat"))
+        self._covered = _is_second("traversal", traversal, ("ancestors", "covered_leaves"))
+        self._tuned = _is_second("tuning", tuning, ("measured", "origin"))
         self._wanted_depth = depth
         self._wanted_most_depth = most_depth
         self._wanted_bounds = bounds
         super().__init__(boxes, layer=layer, mask=mask)
 
-    def _make_core(self) -> Any:
-        most = _MOST_DEPTH[self.dimension]
+    def _make_core(self) -> Arrangement:
+        most = _MOST_DEPTH[self.dim]
         if self._flat:
-            most = min(most, int(math.log2(_MOST_FLAT_CELLS)) // self.dimension)
+            most = min(most, int(math.log2(_MOST_FLAT_CELLS)) // self.dim)
         if isinstance(self._wanted_depth, str):
             if self._wanted_depth != "auto":
-                raise ValueError(f'depth must be "auto" or a number, not {self._wanted_depth!r}')
+                raise ValueError(f"{unknown_name('depth', self._wanted_depth, ('auto',))} or a number")
             depth = -1
         else:
             depth = _in_range("depth", self._wanted_depth, 0, most)
@@ -128,13 +132,13 @@ class LinearTree(BoxIndex):
             most_tuned = _in_range("most_depth", self._wanted_most_depth, 1, most)
         else:
             most_tuned = min(_TUNED_MOST, most) if self._tuned else most
-            # A table far larger than the boxes would be mostly void.
+            # A table far larger than the boxes would be mostly empty.
             if self._flat and not self._tuned:
-                most_tuned = min(most_tuned, max(1, math.ceil(math.log2(max(len(self), 1) * 8) / self.dimension)))
+                most_tuned = min(most_tuned, max(1, math.ceil(math.log2(max(len(self), 1) * 8) / self.dim)))
         low, high = self._corners(self._wanted_bounds)
-        return _native.LinearTree(self.dimension, self._flat, self._covered, self._tuned, depth, most_tuned, low, high)
+        return _native.LinearTree(self.dim, self._flat, self._covered, self._tuned, depth, most_tuned, low, high)
 
-    # Only a small change is cheaper to file than all.
+    # Above this share, filing all boxes again is cheaper.
     def _keeps_up(self, changed: int) -> bool:
         return changed <= len(self) // 8
 
@@ -142,19 +146,19 @@ class LinearTree(BoxIndex):
         if bounds is None:
             return [-math.inf] * 4, [math.inf] * 4
         corners = np.asarray(bounds, dtype=np.float64)
-        if corners.shape not in ((2, self.dimension), (2 * self.dimension,)):
-            raise ValueError(f"bounds must be two corners of {self.dimension} numbers, not of shape {corners.shape}")
-        corners = corners.reshape(2, self.dimension)
+        if corners.shape not in ((2, self.dim), (2 * self.dim,)):
+            raise ValueError(f"bounds must be two corners of {self.dim} numbers, not of shape {corners.shape}")
+        corners = corners.reshape(2, self.dim)
         if np.isnan(corners).any():
             raise ValueError("bounds must not be NaN")
-        rest = [0.0] * (4 - self.dimension)
+        rest = [0.0] * (4 - self.dim)
         return corners.min(axis=0).tolist() + rest, corners.max(axis=0).tolist() + rest
 
     @property
     def bounds(self) -> NDArray[np.float64]:
-        """The world that is halved: lower and upper corner, shape (2, d).
+        """Lower and upper corner of the world that is halved, shape (2, d).
 
-        Set it as the parameter, at any time: the boxes are then filed anew. None: the boxes decide.
+        Set it like the parameter, at any time: all boxes are then filed again. None: the boxes decide.
         """
         with self._guard.reading:
             return np.array(self._arranged().bounds)
@@ -163,23 +167,23 @@ class LinearTree(BoxIndex):
     def bounds(self, bounds: ArrayLike | None) -> None:
         corners = self._corners(bounds)
         with self._guard.changing:
+            self._is_stale = True
             self._wanted_bounds = bounds
             if self._arrangement is not None:
                 self._arrangement.set_bounds(*corners)
-            self._stale = True
 
-    def cells_of(self, boxes: Any) -> Cells:
-        """Say in which cells boxes, or points, belong.
+    def cells_of(self, boxes: Boxes) -> Cells:
+        """Return the cells to which boxes, or points, belong.
 
         Parameters
         ----------
         boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
-            As in `broadphase.pairs`. For points, both corners are the same.
+            As in `broadphase.pairs`. Points are boxes with equal corners.
 
         Returns
         -------
         Cells
-            The smallest cell that wholly contains each, as the tree is now.
+            The smallest cell of the current tree that wholly contains each box.
 
         Raises
         ------
@@ -193,20 +197,20 @@ class LinearTree(BoxIndex):
         >>> tree.cells_of([[60, 10, 90, 40], [60, 10, 60, 10]])
         Cells(level=array([1, 2], dtype=int32), number=array([1, 4], dtype=uint64))
         """
-        lower, upper = as_corners(boxes, empty_dim=self.dimension)
-        if lower.shape[1] != self.dimension:
-            raise ValueError(f"boxes have {lower.shape[1]} dimensions, those of the tree have {self.dimension}")
+        lower, upper = as_corners(boxes, empty_dim=self.dim)
+        if lower.shape[1] != self.dim:
+            raise ValueError(f"boxes have {lower.shape[1]} dimensions; {self.dim} are needed")
         with self._guard.reading:
             return Cells(*self._arranged().cells_of(lower, upper))
 
 
-def _one_of(name: str, value: str, values: tuple[str, ...]) -> int:
+def _is_second(name: str, value: str, values: tuple[str, str]) -> bool:
     if value not in values:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, values))}, not {value!r}")
-    return values.index(value)
+        raise ValueError(unknown_name(name, value, values))
+    return value == values[1]
 
 
 def _in_range(name: str, value: int, least: int, most: int) -> int:
     if not least <= value <= most:
-        raise ValueError(f"{name} must be from {least} to {most} here, not {value}")
+        raise ValueError(f"{name} must be from {least} to {most}, not {value}")
     return int(value)

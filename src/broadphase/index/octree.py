@@ -1,30 +1,36 @@
-"""A tree of cubes that halve, for scenes in which things come, move and go."""
+"""A tree of cubes that halve: boxes are inserted, moved and removed in place."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.boxes.forms import as_corners
-from broadphase.index.octree_records import OctreeRecords
-from broadphase.index.octree_spheres import SphereBounds, boxes_with_spheres
-from broadphase.index.timed import Timed
+from broadphase.boxes.making import from_spheres
+from broadphase.errors import unknown_name
+from broadphase.index.box_index import BoxIndex
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from broadphase.boxes.forms import Boxes
+    from broadphase.index.protocol import Arrangement
+
 __all__ = ["Octree"]
 
 _POLICIES = ("grow", "drop", "raise")
+_Handler = Callable[[np.void], object]
 
 
-class Octree(OctreeRecords):
-    """Boxes, each in the smallest cube that contains it; only those that move are filed anew. In 2-d a quadtree.
+class Octree(BoxIndex):
+    """Boxes, each in the smallest cube that contains it; only boxes that move are filed again. In 2D a quadtree.
 
-    Changes only take note. The tree is built, or brought up to date, when something is asked of it: a thousand inserts
-    cost one build.
+    A change only marks rows. The tree is built, or brought up to date, by the next query: a thousand inserts cost one
+    build.
 
     Parameters
     ----------
@@ -38,15 +44,16 @@ class Octree(OctreeRecords):
     minimum : "auto" or float
         Edge of the smallest cells, in the unit of the boxes. The root's edge is this times a power of two.
     leaf_capacity : int
-        A cell with more boxes is split, if smaller cells would contain some of them. 1: at every opportunity.
+        A cell with more boxes is split, if smaller cells would contain some of them. 1: whenever possible.
     looseness : float, 1 or more
-        A cell takes boxes that lie within its cube enlarged so many times about its centre. With 1, boxes that straddle
-        a border between two cells stay in the smallest cell that has both.
+        A cell takes boxes that are inside its cube enlarged by this factor about its center. With 1, a box across the
+        border between two cells stays in the smallest cell that contains both.
     world : array_like, shape (2, d) or (2*d,), optional
-        What the root encloses from the beginning, though boxes do not fill it.
+        A region that the root contains from the beginning, even if boxes do not fill it.
     outside : {"grow", "drop", "raise"}
-        What becomes of a box that is not wholly in the world, which is `world`, or else the cube of the root: the root
-        grows; the box is removed, and its row is in `dropped`; or ValueError names it, and nothing has changed.
+        What to do with a box that is not wholly in the world, which is `world`, or else the cube of the root. "grow":
+        the root grows. "drop": the box is removed, and its row is in `dropped`. "raise": a ValueError names it, and
+        nothing changes.
 
     Raises
     ------
@@ -55,9 +62,9 @@ class Octree(OctreeRecords):
 
     Notes
     -----
-    O(n log n) time to build, O(moved · depth) to update. A leaf that stays empty for 8 updates is given back, one that
-    was in use again in between only after twice as many as the time before, up to 64. Boxes with infinite corners are
-    kept outside the root.
+    O(n log n) time to build, O(moved · depth) to update. A leaf that stays empty for 8 updates is freed; one that was
+    used again in between, only after twice as many updates as before, up to 64. Boxes with infinite corners are kept
+    outside the root.
 
     References
     ----------
@@ -80,50 +87,50 @@ class Octree(OctreeRecords):
 
     def __init__(
         self,
-        boxes: Any,
+        boxes: Boxes | None,
         *,
         layer: Any = None,
         mask: Any = None,
         spheres: tuple[ArrayLike, ArrayLike] | None = None,
-        minimum: float | str = "auto",
+        minimum: float | Literal["auto"] = "auto",
         leaf_capacity: int = 32,
         looseness: float = 2.0,
         world: ArrayLike | None = None,
-        outside: str = "grow",
+        outside: Literal["grow", "drop", "raise"] = "grow",
     ) -> None:
         if outside not in _POLICIES:
-            raise ValueError(f'outside must be "grow", "drop" or "raise", not {outside!r}')
+            raise ValueError(unknown_name("outside", outside, _POLICIES))
         self._outside = outside
         self._minimum = 0.0 if isinstance(minimum, str) and minimum == "auto" else _number("minimum", minimum, 0.0)
         self._leaf_capacity = _count("leaf_capacity", leaf_capacity)
         self._looseness = float(looseness)
         if not 1 <= self._looseness < np.inf:
             raise ValueError(f"looseness must be 1 or more, and finite, not {looseness}")
-        self._spheres: SphereBounds | None = None
+        self._spheres: _SphereBounds | None = None
         self._dropped: NDArray[np.int32] = np.empty(0, np.int32)
-        boxes, bounds = boxes_with_spheres(boxes, spheres)
+        boxes, bounds = _boxes_with_spheres(boxes, spheres)
         self._given_world = _world(world)
         rows = np.arange(0 if boxes is None else len(as_corners(boxes)[0]), dtype=np.int32)
         leaving = np.flatnonzero(self._leaves_given_world(boxes))
         if outside == "raise" and len(leaving):
             raise _left(leaving[0])
         super().__init__(boxes, layer=layer, mask=mask)
-        if self._given_world is not None and self._given_world.shape[1] != self.dimension:
-            raise ValueError(f"world has {self._given_world.shape[1]} dimensions, the boxes have {self.dimension}")
+        if self._given_world is not None and self._given_world.shape[1] != self.dim:
+            raise ValueError(f"world has {self._given_world.shape[1]} dimensions, the boxes have {self.dim}")
         if bounds is not None:
-            self._spheres = SphereBounds(self.dimension)
+            self._spheres = _SphereBounds(self.dim)
             self._spheres.set(rows, bounds)
-        if outside == "drop" and len(leaving):
+        if outside == "drop":
             self._drop(rows[leaving])
 
     @classmethod
     def from_spheres(cls, centers: ArrayLike, radii: ArrayLike, **options: Any) -> Self:
-        """Make an octree of spheres: objects without boxes but those of the spheres.
+        """Make an octree of spheres, whose boxes are those of the spheres.
 
         Parameters
         ----------
         centers : array_like, shape (n, d)
-            Their centres; finite.
+            Their centers; finite.
         radii : array_like, shape (n,), or float
             Their radii; finite, 0 or more.
         **options
@@ -132,12 +139,12 @@ class Octree(OctreeRecords):
         Returns
         -------
         Octree
-            Of the boxes of the spheres.
+            Its boxes are those of the spheres.
 
         Raises
         ------
         ValueError
-            A centre or a radius that is not finite, or a negative radius.
+            A center or a radius that is not finite, or a negative radius.
 
         Examples
         --------
@@ -149,9 +156,14 @@ class Octree(OctreeRecords):
         return cls(None, spheres=(centers, radii), **options)
 
     def insert(
-        self, boxes: Any, *, layer: Any = None, mask: Any = None, spheres: tuple[ArrayLike, ArrayLike] | None = None
+        self,
+        boxes: Boxes | None,
+        *,
+        layer: Any = None,
+        mask: Any = None,
+        spheres: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> NDArray[np.int32]:
-        """Add boxes, as `BoxIndex.insert`; where the world is left, as `outside` says.
+        """Add boxes, as `BoxIndex.insert`; `outside` says what happens to those outside the world.
 
         Parameters
         ----------
@@ -163,45 +175,49 @@ class Octree(OctreeRecords):
         Returns
         -------
         ndarray, shape (k,), int32
-            Their rows, those dropped among them.
+            Their rows, including those dropped.
 
         Raises
         ------
         ValueError, TypeError, RuntimeError
             As `BoxIndex.insert`; a box that leaves the world, where `outside` is "raise".
         """
-        boxes, bounds = boxes_with_spheres(boxes, spheres)
-        leaving = self._leaving(boxes)
-        rows = super().insert(boxes, layer=layer, mask=mask)
-        self._keep_spheres(rows, bounds)
-        self._drop(rows[leaving])
+        boxes, bounds = _boxes_with_spheres(boxes, spheres)
+        with self._guard.changing:
+            leaving = self._leaving(boxes)
+            rows = self._insert(boxes, layer, mask)
+            self._keep_spheres(rows, bounds)
+            self._drop(rows[leaving])
         return rows
 
     def update(
-        self, boxes: Any, rows: ArrayLike | None = None, *, spheres: tuple[ArrayLike, ArrayLike] | None = None
+        self, boxes: Boxes | None, rows: ArrayLike | None = None, *, spheres: tuple[ArrayLike, ArrayLike] | None = None
     ) -> None:
-        """Move boxes, as `BoxIndex.update`; where the world is left, as `outside` says.
+        """Move boxes, as `BoxIndex.update`; `outside` says what happens to those outside the world.
 
         Parameters
         ----------
         boxes, rows
             As in `BoxIndex.update`.
         spheres : optional
-            As in the class. Unset: these objects have no spheres any more.
+            As in the class. Default: these objects no longer have spheres.
 
         Raises
         ------
         ValueError, TypeError, RuntimeError
             As `BoxIndex.update`; a box that leaves the world, where `outside` is "raise".
         """
-        boxes, bounds = boxes_with_spheres(boxes, spheres)
-        leaving = self._leaving(boxes)
-        super().update(boxes, rows)
-        numbers = self.rows if rows is None else np.atleast_1d(np.asarray(rows, dtype=np.int32))
-        self._keep_spheres(numbers, bounds)
-        self._drop(numbers[leaving])
+        boxes, bounds = _boxes_with_spheres(boxes, spheres)
+        with self._guard.changing:
+            numbers = self.rows if rows is None else self._store.distinct(rows)
+            leaving = self._leaving(boxes)
+            self._update(boxes, None if rows is None else numbers)
+            self._keep_spheres(numbers, bounds)
+            self._drop(numbers[leaving])
 
-    def pairs(self, other: Any = None, *, bounds: str = "box", **options: Any) -> NDArray[np.int32]:
+    def pairs(
+        self, other: BoxIndex | Boxes | None = None, *, bounds: Literal["box", "sphere"] = "box", **options: Any
+    ) -> NDArray[np.int32]:
         """Find every pair of overlapping boxes, as `BoxIndex.pairs`.
 
         Parameters
@@ -209,7 +225,7 @@ class Octree(OctreeRecords):
         other, **options
             As in `BoxIndex.pairs`.
         bounds : {"box", "sphere"}
-            "sphere": the spheres must touch, too; of an object without one, its box takes that place. Not with `other`.
+            "sphere": the spheres must touch too; the box of an object without a sphere stands for it. Not with `other`.
 
         Returns
         -------
@@ -222,57 +238,214 @@ class Octree(OctreeRecords):
             As `BoxIndex.pairs`.
         """
         if bounds not in ("box", "sphere"):
-            raise ValueError(f'bounds must be "box" or "sphere", not {bounds!r}')
+            raise ValueError(unknown_name("bounds", bounds, ("box", "sphere")))
         if bounds == "sphere" and other is not None:
             raise ValueError('bounds="sphere" is for pairs within one index')
         found = super().pairs(other, **options)
         if bounds == "sphere" and self._spheres is not None:
-            found = found[self._spheres.touch(found, self._rows.corners)]
+            found = found[self._spheres.touch(found, self._store.corners)]
         return found
+
+    def records(self, pairs: ArrayLike | None = None, **options: Any) -> NDArray[np.void]:
+        """Describe the intersections of pairs: position, normal, depth and cell.
+
+        Parameters
+        ----------
+        pairs : array_like of int, shape (m, 2), optional
+            Rows of boxes that overlap, in either order. Default: all, in the order of ``self.pairs(sort=True)``.
+        **options
+            As in `pairs`, where the parameter `pairs` is not given.
+
+        Returns
+        -------
+        ndarray, shape (m,), structured
+            ``first``, ``second``: the rows. ``position``, shape (d,): the center of the intersection of both boxes.
+            ``normal``, shape (d,): a unit vector along the axis of least penetration, from first to second. ``depth``:
+            how far to move one box along it until they only touch. ``cell``: the smaller of the cells of the two rows,
+            as a row of `outline`; -1 outside the root. The same pair in the other order has the opposite normal.
+
+        Raises
+        ------
+        UnknownRowError
+            A row that is not in use.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> record = bp.Octree([[0, 0, 4, 4], [3, 1, 5, 3]]).records()[0]
+        >>> record["position"], record["normal"], record["depth"]
+        (array([3.5, 2. ]), array([1., 0.]), np.float64(1.0))
+        """
+        found = self.pairs(sort=True, **options) if pairs is None else self._named(pairs)
+        ordered = np.sort(found, axis=1)
+        is_swapped = found[:, 0] > found[:, 1]
+        first, second = (self.boxes_of(ordered[:, k]).astype(np.float64) for k in range(2))
+        records = np.zeros(len(found), _dtype(self.dim, ["first", "second"], "depth"))
+        records["first"], records["second"] = found.T
+        records["position"] = _middle(np.maximum(first[:, 0], second[:, 0]), np.minimum(first[:, 1], second[:, 1]))
+        axis, sign, records["depth"] = _least_penetration(first, second)
+        records["normal"][np.arange(len(found)), axis] = np.where(is_swapped, -sign, sign)
+        cells, levels = self.cells_of_rows(ordered)
+        deeper = (levels[:, 1] > levels[:, 0]).astype(np.intp)
+        records["cell"] = cells[np.arange(len(found)), deeper]
+        return records
+
+    def ray_records(
+        self, origins: ArrayLike, directions: ArrayLike, *, nearest: bool = False, **options: Any
+    ) -> NDArray[np.void]:
+        """Describe the hits of rays: position, normal, distance and cell.
+
+        Parameters
+        ----------
+        origins, directions : array_like, shape (q, d)
+            As in `raycast`.
+        nearest : bool
+            True: only the first box on each ray. False: all of them.
+        **options
+            As in `raycast`, or `raycast_all`.
+
+        Returns
+        -------
+        ndarray, shape (m,), structured
+            ``ray``: the number of the ray, ascending. ``row``: the row of the box, for each ray by distance.
+            ``position``, shape (d,): of the hit. ``normal``, shape (d,): of the face that is hit; zero where the ray
+            begins inside the box. ``distance``: from the origin. ``cell``: of the row, as in `records`.
+
+        Raises
+        ------
+        ValueError
+            As `raycast`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> hits = bp.Octree([[4, 0, 5, 1], [7, 0, 8, 1]]).ray_records([[0, 0.5]], [[2, 0]])
+        >>> hits["row"], hits["distance"], hits["normal"][0]
+        (array([0, 1], dtype=int32), array([4., 7.]), array([-1.,  0.]))
+        """
+        origin = np.atleast_2d(np.asarray(origins, dtype=np.float64))
+        direction = np.atleast_2d(np.asarray(directions, dtype=np.float64))
+        if nearest:
+            first = self.raycast(origins, directions, **options)
+            ray: NDArray[Any] = np.flatnonzero(first.rows >= 0)
+            row, distance = first.rows[ray], first.distances[ray]
+        else:
+            every = self.raycast_all(origins, directions, **options)
+            row, distance, ray = every.rows, every.distances, every.query_rows
+        origin, direction = np.broadcast_arrays(origin, direction)
+        begin, along = origin[ray], direction[ray]
+        length = np.sqrt((along * along).sum(axis=1, keepdims=True))
+        records = np.zeros(len(row), _dtype(self.dim, ["ray", "row"], "distance"))
+        records["ray"], records["row"], records["distance"] = ray, row, distance
+        records["position"] = begin + along / np.where(length > 0, length, 1) * distance[:, np.newaxis]
+        records["normal"] = _normal_of_face(begin, along, self.boxes_of(row).astype(np.float64))
+        records["cell"] = self.cells_of_rows(row)[0]
+        return records
+
+    def each_record(self, handlers: _Handler | Mapping[int, _Handler], records: NDArray[np.void] | None = None) -> int:
+        """Call the handlers of both rows of every intersection.
+
+        Parameters
+        ----------
+        handlers : callable, or mapping of rows to callables
+            Called with one record, in which the row of the handler is ``first``. Rows without a handler are skipped.
+        records : ndarray, optional
+            The result of `records`. Default: all.
+
+        Returns
+        -------
+        int
+            Number of calls.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> tree = bp.Octree([[0, 0, 4, 4], [3, 1, 5, 3]])
+        >>> tree.each_record(lambda record: print(record["first"], record["normal"]))
+        0 [1. 0.]
+        1 [-1.  0.]
+        2
+        """
+        calls = 0
+        for record in self.records() if records is None else records:
+            swapped = record.copy()
+            swapped["first"], swapped["second"], swapped["normal"] = (
+                record["second"],
+                record["first"],
+                0 - record["normal"],
+            )
+            for own in (record, swapped):
+                handler = handlers if callable(handlers) else handlers.get(int(own["first"]))
+                if handler is not None:
+                    handler(own)
+                    calls += 1
+        return calls
+
+    def _named(self, pairs: ArrayLike) -> NDArray[np.int32]:
+        named = np.asarray(pairs)
+        if named.size == 0:
+            return np.empty((0, 2), np.int32)
+        if named.ndim != 2 or named.shape[1] != 2 or named.dtype.kind not in "iu":
+            raise ValueError(f"pairs must be integers of shape (m, 2), not {named.dtype} of shape {named.shape}")
+        return named.astype(np.int32)
+
+    def cells_of_rows(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the cells of rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int32, any shape
+            Rows in use.
+
+        Returns
+        -------
+        cells, levels : ndarray, int32, of the same shape
+            The cell of each row, as a row of `outline`, and its level; both -1 outside the root.
+        """
+        with self._guard.reading:
+            core = self._arranged()
+            cells = core.cells_of(np.ascontiguousarray(rows, dtype=np.int32).ravel()).reshape(rows.shape)
+            levels = np.append(core.outline()[2], np.int32(-1))
+        return cells, levels[cells]
 
     @property
     def pending(self) -> int:
-        """How many rows came, moved or went since the tree was last brought up to date."""
-        if self._arrangement is None or self._stale:
+        """Number of rows inserted, moved or removed since the tree was last brought up to date."""
+        if self._arrangement is None or self._is_stale:
             return len(self)
         pending: int = self._arrangement.pending
         return pending
 
     @property
     def dropped(self) -> NDArray[np.int32]:
-        """The rows that the last `insert` or `update` dropped, because they left the world."""
+        """The rows that the last `insert` or `update` removed because they were outside the world."""
         return self._dropped
 
     @property
     def world(self) -> NDArray[np.float64]:
         """Lower and upper corner of the root's cube, shape (2, d)."""
         with self._guard.reading:
-            return np.stack(self._arranged().world())
+            return self._world()
 
-    def _make_core(self) -> Any:
+    def _world(self) -> NDArray[np.float64]:
+        return np.stack(self._arranged().world())
+
+    def _make_core(self) -> Arrangement:
         lower, upper = ([], []) if self._given_world is None else self._given_world.tolist()
-        return _native.Octree(self.dimension, self._minimum, self._looseness, self._leaf_capacity, lower, upper)
+        return _native.Octree(self.dim, self._minimum, self._looseness, self._leaf_capacity, lower, upper)
 
     def _build_first(self) -> None:
-        """Put it off: the first question builds."""
+        """Wait for the first query."""
 
     def _arranged(self) -> Any:
         core = super()._arranged()
         if not core.is_settled:
-            with self._arranging:  # several threads may ask first
-                if self._is_arranging:
-                    raise RuntimeError("the index was asked by a signal handler, while it is brought up to date")
+            with self._guard.building:  # several threads may come here at once
                 if not core.is_settled:
-                    self._is_arranging = True
-                    try:
-                        self._settle(core)
-                    finally:
-                        self._is_arranging = False
+                    work, began = "build" if core.needs_build else "update", perf_counter()
+                    core.settle(*self._store.views)
+                    self._seconds[work] = perf_counter() - began
         return core
-
-    def _settle(self, core: Any) -> None:
-        with Timed(self._seconds, "build" if core.needs_build else "update"):
-            core.settle(*self._rows.views)
 
     def _leaves_given_world(self, boxes: Any) -> NDArray[np.bool_]:
         if self._given_world is None or boxes is None:
@@ -280,23 +453,21 @@ class Octree(OctreeRecords):
         return _is_outside(boxes, self._given_world)
 
     def _leaving(self, boxes: Any) -> NDArray[np.bool_] | slice:
-        """Which boxes leave the world; raises if none may."""
+        """Which boxes are outside the world; raises if none may be."""
         if self._outside == "grow" or (self._given_world is None and not len(self)):
             return slice(0, 0)
-        world = self.world if self._given_world is None else self._given_world
-        leaving = _is_outside(boxes, world)
+        leaving = _is_outside(boxes, self._world() if self._given_world is None else self._given_world)
         if self._outside == "raise" and leaving.any():
             raise _left(leaving.argmax())
         return leaving
 
     def _drop(self, rows: NDArray[np.int32]) -> None:
         self._dropped = rows
-        if len(rows):
-            self.remove(rows)
+        self._remove(rows)
 
     def _keep_spheres(self, rows: NDArray[np.int32], bounds: Any) -> None:
         if bounds is not None and self._spheres is None:
-            self._spheres = SphereBounds(self.dimension)
+            self._spheres = _SphereBounds(self.dim)
         if self._spheres is not None:
             self._spheres.set(rows, bounds)
 
@@ -304,13 +475,13 @@ class Octree(OctreeRecords):
 def _is_outside(boxes: Any, world: NDArray[np.float64]) -> NDArray[np.bool_]:
     lower, upper = as_corners(boxes, empty_dim=world.shape[1])
     if lower.shape[1] != world.shape[1]:
-        return np.zeros(len(lower), np.bool_)  # refused further on
+        return np.zeros(len(lower), np.bool_)  # `BoxStore.checked` raises
     is_outside: NDArray[np.bool_] = ~((lower >= world[0]) & (upper <= world[1])).all(axis=1)
     return is_outside
 
 
 def _left(row: Any) -> ValueError:
-    return ValueError(f"box {int(row)} leaves the world")
+    return ValueError(f"box {int(row)} is not inside the world")
 
 
 def _world(world: ArrayLike | None) -> NDArray[np.float64] | None:
@@ -335,3 +506,131 @@ def _count(name: str, value: Any) -> int:
     if value < 1:
         raise ValueError(f"{name} must be 1 or more, not {value}")
     return int(value)
+
+
+class _SphereBounds:
+    """The sphere of each row; an infinite radius means none."""
+
+    def __init__(self, dimension: int) -> None:
+        self._centers = np.zeros((0, dimension))
+        self._radii = np.zeros(0)
+
+    def set(self, rows: NDArray[np.int32], bounds: tuple[NDArray[Any], NDArray[Any]] | None) -> None:
+        """Set the spheres of rows; None for no spheres."""
+        most = int(rows.max(initial=-1)) + 1
+        if most > len(self._radii):
+            added = max(most, 2 * len(self._radii)) - len(self._radii)
+            self._centers = np.concatenate([self._centers, np.zeros((added, self._centers.shape[1]))])
+            self._radii = np.concatenate([self._radii, np.full(added, np.inf)])
+        if bounds is None:
+            self._radii[rows] = np.inf
+        else:
+            self._centers[rows], self._radii[rows] = bounds
+
+    def touch(self, pairs: NDArray[np.int32], corners: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return whether the spheres of each pair touch; the box, in `corners` by row, stands for a missing sphere."""
+        first, second = pairs[:, 0], pairs[:, 1]
+        radius = self._radii[first], self._radii[second]
+        squared = _squared(self._centers[first] - self._centers[second])
+        with np.errstate(over="ignore"):
+            both: NDArray[np.bool_] = squared <= (radius[0] + radius[1]) ** 2
+        for of, other, r in ((first, second, radius[0]), (second, first, radius[1])):
+            alone = np.isinf(self._radii[other]) & np.isfinite(r)
+            box = corners[other[alone]].astype(np.float64)
+            center = self._centers[of[alone]]
+            gap = np.maximum(np.maximum(box[:, 0] - center, center - box[:, 1]), 0)
+            both[alone] = _squared(gap) <= r[alone] ** 2
+        return both
+
+
+def _boxes_with_spheres(
+    boxes: Any, spheres: tuple[ArrayLike, ArrayLike] | None
+) -> tuple[Any, tuple[NDArray[Any], NDArray[Any]] | None]:
+    """Return the box of every object, from its sphere where it has only that, and the checked spheres."""
+    if spheres is None:
+        if boxes is None:
+            raise ValueError("either boxes or spheres are needed")
+        return boxes, None
+    if not isinstance(spheres, tuple) or len(spheres) != 2:
+        raise ValueError("spheres must be a tuple (centers, radii)")
+    centers, radii = np.asarray(spheres[0]), np.asarray(spheres[1])
+    if centers.ndim != 2 or radii.ndim > 1 or (radii.ndim == 1 and len(radii) != len(centers)):
+        raise ValueError(f"spheres have shapes {centers.shape} and {radii.shape}; (n, d) and (n,) are needed")
+    if not np.isfinite(centers).all():
+        raise ValueError(
+            f"spheres: the center of row {int((~np.isfinite(centers)).any(axis=1).argmax())} is not finite"
+        )
+    radii = np.broadcast_to(radii, (len(centers),))
+    if not (radii >= 0).all():
+        raise ValueError(f"spheres: the radius of row {int((~(radii >= 0)).argmax())} is not 0 or more")
+    has_sphere = np.isfinite(radii)
+    around = from_spheres(centers, np.where(has_sphere, radii, 0))
+    if boxes is None:
+        if not has_sphere.all():
+            raise ValueError(f"row {int((~has_sphere).argmax())} has neither a box nor a finite radius")
+        return around, (centers, radii)
+    lower, upper = as_corners(boxes)
+    if lower.shape != centers.shape:
+        raise ValueError(f"boxes are {lower.shape[0]} of {lower.shape[1]} dimensions, spheres {centers.shape}")
+    only = has_sphere & (lower == -np.inf).all(axis=1) & (upper == np.inf).all(axis=1)
+    boxes = np.stack([lower, upper], axis=1)
+    if only.any():
+        # In the wider dtype: a box rounded to a narrower one might not contain its sphere.
+        boxes = boxes.astype(np.result_type(boxes, around))
+        boxes[only] = around[only]
+    return boxes, (centers, radii)
+
+
+def _squared(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    squares: NDArray[np.float64] = (vectors * vectors).sum(axis=1)
+    return squares
+
+
+def _dtype(dimension: int, numbers: list[str], measure: str) -> np.dtype[np.void]:
+    first, second = ((name, np.int32) for name in numbers)
+    return np.dtype(
+        [
+            first,
+            second,
+            ("position", np.float64, (dimension,)),
+            ("normal", np.float64, (dimension,)),
+            (measure, np.float64),
+            ("cell", np.int32),
+        ]
+    )
+
+
+def _middle(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Halfway between both; the other end where one is infinite; 0 between both infinities."""
+    low, high = np.where(np.isinf(lower), upper, lower), np.where(np.isinf(upper), lower, upper)
+    is_unbounded = np.isinf(low) | np.isinf(high)
+    return np.where(is_unbounded, 0, np.where(is_unbounded, 0, low) / 2 + np.where(is_unbounded, 0, high) / 2)
+
+
+def _least_penetration(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the axis, the direction along it in which to move the second box, and how far."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        forth, back = first[:, 1] - second[:, 0], second[:, 1] - first[:, 0]
+    forth, back = (np.where(np.isnan(way), np.inf, way) for way in (forth, back))
+    depth = np.minimum(forth, back)
+    axis = depth.argmin(axis=1)
+    rows = np.arange(len(axis))
+    sign = np.where(forth[rows, axis] <= back[rows, axis], 1.0, -1.0)
+    return axis, sign, depth[rows, axis]
+
+
+def _normal_of_face(
+    origin: NDArray[np.float64], direction: NDArray[np.float64], boxes: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the normal against the direction, along the axis on which the ray enters last."""
+    near = np.where(direction > 0, boxes[:, 0], boxes[:, 1])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        enter = np.where(direction != 0, (near - origin) / direction, -np.inf)
+    normal = np.zeros_like(origin)
+    rows = np.arange(len(origin))
+    axis = enter.argmax(axis=1)
+    is_hit = enter[rows, axis] >= 0
+    normal[rows, axis] = np.where(is_hit, -np.sign(direction[rows, axis]), 0)
+    return normal + 0.0

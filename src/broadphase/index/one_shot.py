@@ -1,12 +1,12 @@
-"""The boxes of an index as input of `broadphase.pairs`, and its answer in their rows."""
+"""The boxes of an index as input of `broadphase.pairs`, and its result in rows of the index."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from broadphase.filters import filters_of_rows
 from broadphase.pairs import pairs
 
 if TYPE_CHECKING:
@@ -14,22 +14,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from broadphase.index.rows import Rows
+    from broadphase.filters import PairFilter
+    from broadphase.index.store import BoxStore
 
-__all__ = ["FILTERS", "BoxSet", "ask_at_once", "set_of"]
-
-FILTERS = ("layer", "mask", "group", "static", "ignore_pairs", "ignore_shared")
+__all__ = ["BoxSet", "find_at_once", "set_of"]
 
 
 class BoxSet(NamedTuple):
-    """One side of a question: boxes without gaps, and by slot what filters them.
+    """One side of a search: boxes without gaps, and bits by slot.
 
     Attributes
     ----------
     corners : tuple of two ndarray, shape (n, d)
         Lower and upper.
     rows : ndarray, shape (n,), int32, or None
-        The row of each; None if that is its number.
+        The row of each box; None if that is its place.
     slots : int
         All rows are below it.
     layer, mask : ndarray, shape (slots,), uint64, or None
@@ -44,24 +43,23 @@ class BoxSet(NamedTuple):
 
     def bits(self) -> tuple[NDArray[np.uint64] | None, NDArray[np.uint64] | None]:
         """Layer and mask of each box, shape (n,), or None."""
+        layer, mask = self.layer, self.mask
         if self.rows is None:
-            return self.layer, self.mask
-        return None if self.layer is None else self.layer[self.rows], None if self.mask is None else self.mask[
-            self.rows
-        ]
+            return layer, mask
+        return None if layer is None else layer[self.rows], None if mask is None else mask[self.rows]
 
 
-def set_of(kept: Rows) -> BoxSet:
-    """Give the living boxes of an index, and no copy where no slot is free."""
-    lower, upper, rows = kept.living_corners()
-    return BoxSet((lower, upper), rows, kept.slots, *kept.bits)
+def set_of(store: BoxStore) -> BoxSet:
+    """Return the boxes in use; no copy where no slot is free."""
+    lower, upper, rows = store.living_corners()
+    return BoxSet((lower, upper), rows, store.slots, *store.bits)
 
 
-def ask_at_once(
-    function: Callable[..., Any], first: BoxSet, second: BoxSet | None, filters: tuple[Any, ...], **options: Any
+def find_at_once(
+    function: Callable[..., Any], first: BoxSet, second: BoxSet | None, pair_filter: PairFilter, **options: Any
 ) -> Any:
-    """Ask `broadphase.pairs` or `broadphase.count_pairs`; filters are by slot, in the order of `make_filter`."""
-    layer, mask, *others = filters
+    """Call `broadphase.pairs` or `broadphase.count_pairs` for one set or two; the filter is by slot."""
+    layer, mask = pair_filter.layer, pair_filter.mask
     if second is None:
         layer, mask = first.layer if layer is None else layer, first.mask if mask is None else mask
     else:
@@ -69,14 +67,12 @@ def ask_at_once(
             layer = first.layer, second.layer
         if mask is None and not (first.mask is None and second.mask is None):
             mask = first.mask, second.mask
+    if layer is not pair_filter.layer or mask is not pair_filter.mask:
+        pair_filter = replace(pair_filter, layer=layer, mask=mask)
     sets = [first] if second is None else [first, second]
-    shares = filters_of_rows((layer, mask, *others), [one.rows for one in sets], [one.slots for one in sets])
-    found = function(
-        first.corners,
-        None if second is None else second.corners,
-        **dict(zip(FILTERS, shares, strict=True)),
-        **options,
-    )
+    pair_filter = pair_filter.of_rows([one.rows for one in sets], [one.slots for one in sets])
+    other = None if second is None else second.corners
+    found = function(first.corners, other, **pair_filter.given(), **options)
     if function is pairs:
         for column, rows in enumerate((first.rows, sets[-1].rows)):
             if rows is not None:

@@ -1,4 +1,4 @@
-"""What `changes` remembers from one call to the next, and what it makes of that."""
+"""The pairs of an index at the last call of `changes`, and how they differ from those of now."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.filters import as_attribute, make_filter
-from broadphase.index.answers import Changes
+from broadphase.filters import NO_FILTER, PairFilter, as_attribute
+from broadphase.index.results import Changes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.index.rows import Rows
+    from broadphase.index.store import BoxStore
 
     Keys = NDArray[np.int64]
 
@@ -39,7 +39,7 @@ class PairWatch:
 
     def __init__(self, touching: bool) -> None:
         self._touching = touching
-        self._filters: dict[str, Any] = {}
+        self._filter = NO_FILTER
         self._removed: NDArray[np.bool_] = np.zeros(0, np.bool_)  # rows, since the last call
         self._slots = 0
         self._builds = 0
@@ -57,52 +57,63 @@ class PairWatch:
         self._removed[rows] = True
 
     def changes(
-        self, core: Any, builds: int, rows: Rows, filters: dict[str, Any], touching: bool, workers: int
+        self, core: Any, builds: int, store: BoxStore, pair_filter: PairFilter, touching: bool, workers: int
     ) -> Changes:
         """Say what began and ended since the last call, and take this one for the last."""
-        filters = {name: _own(name, value, rows.slots) for name, value in filters.items() if value is not None}
-        now = make_filter((rows.slots,), **filters)
-        if not (filters or self._filters or touching != self._touching or self._untold or self._before is not None):
-            told = self._tell(core, builds, rows, workers)
+        now = _own(pair_filter, store.slots)
+        now.native(store.slots)  # raises here, before anything is done
+        if not (
+            not now.is_empty
+            or not self._filter.is_empty
+            or touching != self._touching
+            or self._untold
+            or self._before is not None
+        ):
+            told = self._tell(core, builds, store, workers)
             self._removed[:] = False
             return Changes(*told)
-        then = make_filter((self._slots,), **self._filters)
-        began, ended = self._untold = self._compose(*map(_keys, self._tell(core, builds, rows, workers)))
-        if touching == self._touching and self._are_those_of_the_last_call(filters):
-            changes = _kept(began, now), _kept(ended, then)
+        then = self._filter
+        began, ended = self._untold = self._compose(*map(_keys, self._tell(core, builds, store, workers)))
+        if touching == self._touching and self._is_that_of_the_last_call(now):
+            changes = _kept(began, now, store.slots), _kept(ended, then, self._slots)
         else:
-            lasting = np.setdiff1d(_overlaps(core, rows, self._touching, None, workers), began, assume_unique=True)
-            last, current = _kept(lasting, then), _overlaps(core, rows, touching, now, workers)
+            lasting = np.setdiff1d(_overlaps(core, store, self._touching, None, workers), began, assume_unique=True)
+            last, current = (
+                _kept(lasting, then, self._slots),
+                _overlaps(core, store, touching, now.native(store.slots), workers),
+            )
             stay = np.intersect1d(last, current, assume_unique=True)
             changes = (
                 np.setdiff1d(current, stay, assume_unique=True),
-                np.union1d(_kept(ended, then), np.setdiff1d(last, stay, assume_unique=True)),
+                np.union1d(_kept(ended, then, self._slots), np.setdiff1d(last, stay, assume_unique=True)),
             )
-        self._touching, self._filters, self._slots, self._untold = touching, filters, rows.slots, None
+        self._touching, self._filter, self._slots, self._untold = touching, now, store.slots, None
         self._removed[:] = False
         return Changes(*map(_pairs, changes))
 
-    def without_core(self, core: Any, builds: int, rows: Rows) -> PairWatch:
+    def without_core(self, core: Any, builds: int, store: BoxStore) -> PairWatch:
         """Make a copy that goes on with a core that knows nothing, such as that of a pickled index."""
         twin = PairWatch(self._touching)
-        twin._filters, twin._slots = self._filters, self._slots
+        twin._filter, twin._slots = self._filter, self._slots
         twin._removed, twin._before = self._removed.copy(), self._before
         if self._before is None:
-            began, ended = self._untold = self._compose(*map(_keys, self._tell(core, builds, rows, 1)))
-            lasting = np.setdiff1d(_overlaps(core, rows, self._touching, None, 1), began, assume_unique=True)
+            began, ended = self._untold = self._compose(*map(_keys, self._tell(core, builds, store, 1)))
+            lasting = np.setdiff1d(_overlaps(core, store, self._touching, None, 1), began, assume_unique=True)
             twin._before = np.union1d(lasting, ended)
         return twin
 
-    def _tell(self, core: Any, builds: int, rows: Rows, workers: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _tell(
+        self, core: Any, builds: int, store: BoxStore, workers: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Ask the core for what overlaps and did not, and the other way round, since it was asked last."""
         renewed: Keys | None = None
         if builds != self._builds and self._removed.any():
             # Of boxes that went before it was built, the core only saw those whose rows no others took.
-            renewed = _overlaps(core, rows, self._touching, None, workers)
+            renewed = _overlaps(core, store, self._touching, None, workers)
             renewed = renewed[self._renewed(renewed)]
         began: NDArray[np.int32]
         ended: NDArray[np.int32]
-        began, ended = core.changes(*rows.views, self._touching, workers)
+        began, ended = core.changes(*store.views, self._touching, workers)
         self._builds = builds
         if self._before is not None:
             now = _keys(began)
@@ -132,11 +143,12 @@ class PairWatch:
             np.union1d(first_ended, np.setdiff1d(ended, first_began, assume_unique=True)),
         )
 
-    def _are_those_of_the_last_call(self, filters: dict[str, Any]) -> bool:
-        if filters.keys() != self._filters.keys():
+    def _is_that_of_the_last_call(self, pair_filter: PairFilter) -> bool:
+        given, last_given = pair_filter.given(), self._filter.given()
+        if given.keys() != last_given.keys():
             return False
-        for name, values in filters.items():
-            last = self._filters[name]
+        for name, values in given.items():
+            last = last_given[name]
             if name == "ignore_pairs" or last.shape[1:] != values.shape[1:]:
                 if not np.array_equal(last, values):
                     return False
@@ -149,24 +161,26 @@ class PairWatch:
         return True
 
 
-def _own(name: str, value: Any, slots: int) -> NDArray[Any]:
-    """Copy a filter, which its owner may change before the next call."""
+def _own(pair_filter: PairFilter, slots: int) -> PairFilter:
+    """Copy the arrays of a filter, which the caller may change before the next call."""
+    if pair_filter.is_empty:
+        return NO_FILTER
+    return PairFilter(**{name: _own_array(name, value, slots) for name, value in pair_filter.given().items()})
+
+
+def _own_array(name: str, value: Any, slots: int) -> NDArray[Any]:
     if name == "ignore_pairs":
         return np.array(value)
     values = as_attribute(name, value, slots, _DTYPES[name]).copy()
     return values.view(np.bool_) if name == "static" else values
 
 
-def _overlaps(core: Any, rows: Rows, touching: bool, pair_filter: Any, workers: int) -> Keys:
-    return _keys(core.pairs(*rows.views, touching, pair_filter, workers, True, 2**64 - 1))
+def _overlaps(core: Any, store: BoxStore, touching: bool, native_filter: Any, workers: int) -> Keys:
+    return _keys(core.pairs(*store.views, touching, native_filter, workers, True, 2**64 - 1))
 
 
-def _kept(keys: Keys, pair_filter: Any) -> Keys:
-    if pair_filter is None:
-        return keys
-    first, second = _pairs(keys).T
-    allowed: NDArray[np.bool_] = pair_filter.allows(first, second).view(np.bool_)
-    return keys[allowed]
+def _kept(keys: Keys, pair_filter: PairFilter, slots: int) -> Keys:
+    return keys if pair_filter.is_empty else _keys(pair_filter.passing(_pairs(keys), slots))
 
 
 def _keys(found: NDArray[np.int32]) -> Keys:

@@ -1,4 +1,4 @@
-"""The methods of finding pairs, one row each: what tests, benchmarks, the command line and the docs read."""
+"""The methods, one row each: read by tests, benchmarks, the command line and the docs."""
 
 from dataclasses import dataclass
 
@@ -7,39 +7,33 @@ __all__ = ["METHODS", "Method"]
 
 @dataclass(frozen=True)
 class Method:
-    """One way to find the pairs.
+    """A way to find pairs, for boxes of 1 to 4 dimensions, float32 or float64.
 
     Attributes
     ----------
     name : str
-        What to pass as ``method=``.
+        The value of ``method=``.
     title : str
         Its name in prose.
     summary : str
-        When it is the right one, in one line.
-    dimensions : tuple of int
-        Dimensions of the boxes it takes.
-    dtypes : tuple of str
-        Coordinate types it works on without conversion.
+        When to use it, in one line.
     capabilities : frozenset of str
-        What it can be asked: by `broadphase.pairs` and its like ``"pairs"``, ``"cross"``, ``"count"``, ``"stream"``;
-        as an index ``"rows"``, ``"query"``, ``"query_ball"``, ``"nearest"``, ``"raycast"``, ``"shapecast"``,
-        ``"convex"``, ``"update"``, ``"insert"``, ``"remove"``, ``"changes"``, ``"outline"``.
+        The queries that its index supports besides pairs and changes of boxes: ``"query"``, ``"query_ball"``,
+        ``"convex"`` (oriented boxes and cameras), ``"nearest"``, ``"raycast"``, ``"shapecast"``, ``"changes"``,
+        ``"rows"`` (of its own boxes), ``"outline"``.
     index_class : str
-        The class of its index in `broadphase`; empty where it has none.
+        The class of its index in `broadphase`.
     paper : str
         Where the idea was published.
     doi : str
-        DOI or other lasting address of that source.
+        DOI or other permanent address of that source.
     docs_page : str
-        Its page, relative to the project's root.
+        Its page, relative to the root of the project.
     """
 
     name: str
     title: str
     summary: str
-    dimensions: tuple[int, ...]
-    dtypes: tuple[str, ...]
     capabilities: frozenset[str]
     index_class: str
     paper: str
@@ -47,21 +41,15 @@ class Method:
     docs_page: str
 
 
-_ALL_DIMENSIONS = (1, 2, 3, 4)
-_ALL_DTYPES = ("float32", "float64")
-_ONE_SHOT = frozenset({"pairs", "cross", "count", "stream"})
-_CHANGE = frozenset({"update", "insert", "remove"})
 _PLACES = frozenset({"query", "query_ball", "convex"})
-_ASK = _PLACES | {"nearest", "raycast", "shapecast", "outline"}
+_ALL_QUERIES = _PLACES | {"nearest", "raycast", "shapecast"}
 
 METHODS: tuple[Method, ...] = (
     Method(
         name="brute_force",
         title="Brute force",
-        summary="Every box against every other, many at a time; the quickest for a few hundred boxes.",
-        dimensions=_ALL_DIMENSIONS,
-        dtypes=_ALL_DTYPES,
-        capabilities=_ONE_SHOT | _CHANGE | (_ASK - {"outline"}),
+        summary="Every box against every other, many at a time; the fastest for a few hundred boxes.",
+        capabilities=_ALL_QUERIES,
         index_class="BruteForce",
         paper="C. Ericson, Real-Time Collision Detection, Morgan Kaufmann, 2005, section 7.1",
         doi="10.1201/b14581",
@@ -70,10 +58,8 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="sweep_and_prune",
         title="Sweep and prune",
-        summary="Boxes sorted along one axis, or any direction; good where they lie along a line.",
-        dimensions=_ALL_DIMENSIONS,
-        dtypes=_ALL_DTYPES,
-        capabilities=_ONE_SHOT | _CHANGE | _PLACES | {"rows", "outline"},
+        summary="Boxes sorted along one axis, or any direction; for scenes along a line.",
+        capabilities=_PLACES | {"rows", "outline"},
         index_class="SweepAndPrune",
         paper="D. Baraff, Dynamic Simulation of Non-Penetrating Rigid Bodies, PhD thesis, Cornell University, 1992",
         doi="https://hdl.handle.net/1813/7115",
@@ -82,10 +68,8 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="grid",
         title="Grid of columns",
-        summary="Columns cut to the scene, a short sweep in each; the workhorse above a few hundred boxes.",
-        dimensions=_ALL_DIMENSIONS,
-        dtypes=_ALL_DTYPES,
-        capabilities=_ONE_SHOT | _CHANGE | _PLACES | {"outline"},
+        summary="Columns sized to the scene, a short sweep in each; the workhorse above a few hundred boxes.",
+        capabilities=_PLACES | {"outline"},
         index_class="Grid",
         paper="Dittrich, Seeger, Data Redundancy and Duplicate Detection in Spatial Join Processing, ICDE 2000",
         doi="10.1109/ICDE.2000.839452",
@@ -94,10 +78,8 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="linear_tree",
         title="Linear tree",
-        summary="Boxes sorted by the Morton number of the cell around them: quadtree and octree without pointers.",
-        dimensions=_ALL_DIMENSIONS,
-        dtypes=_ALL_DTYPES,
-        capabilities=_ONE_SHOT | _CHANGE | _ASK,
+        summary="Boxes sorted by the Morton number of their cell: quadtree and octree without pointers.",
+        capabilities=_ALL_QUERIES | {"outline"},
         index_class="LinearTree",
         paper="I. Gargantini, An Effective Way to Represent Quadtrees, Communications of the ACM 25 (12), 1982",
         doi="10.1145/358728.358741",
@@ -106,10 +88,8 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="bvh",
         title="Bounding volume hierarchy",
-        summary="Boxes around boxes, eight to a node; sizes may differ as they like, and it answers every question.",
-        dimensions=_ALL_DIMENSIONS,
-        dtypes=_ALL_DTYPES,
-        capabilities=_ONE_SHOT | _CHANGE | _ASK | {"changes"},
+        summary="Boxes around boxes, eight to a node; for boxes of any sizes, and for every query.",
+        capabilities=_ALL_QUERIES | {"changes", "outline"},
         index_class="BVH",
         paper="I. Kamel, C. Faloutsos, Hilbert R-tree: An Improved R-tree Using Fractals, VLDB 1994",
         doi="https://www.vldb.org/conf/1994/P500.PDF",
@@ -118,10 +98,8 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="octree",
         title="Octree",
-        summary="Cubes that halve, loosely; objects are re-filed as they move, and unmoved ones cost nothing.",
-        dimensions=_ALL_DIMENSIONS,
-        dtypes=_ALL_DTYPES,
-        capabilities=_ONE_SHOT | _CHANGE | _ASK,
+        summary="Loose cubes that halve; only boxes that move are filed again.",
+        capabilities=_ALL_QUERIES | {"outline"},
         index_class="Octree",
         paper="D. Meagher, Geometric Modeling Using Octree Encoding, Computer Graphics and Image Processing 19, 1982",
         doi="10.1016/0146-664X(82)90104-6",

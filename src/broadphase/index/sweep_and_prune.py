@@ -1,4 +1,4 @@
-"""A sweep that is kept: which boxes interfere, while they come, go and move."""
+"""Boxes kept sorted along an axis: sweep and prune."""
 
 from __future__ import annotations
 
@@ -7,30 +7,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
-from broadphase.index.answers import Answers
 from broadphase.index.box_index import BoxIndex
-from broadphase.index.joining import JoinedQuestions, boxes_as_seen_by
+from broadphase.index.joining import boxes_as_seen_by, find_in_balls, find_in_boxes, find_in_regions
+from broadphase.index.results import QueryResult
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from broadphase.boxes.forms import Boxes
+    from broadphase.index.joining import Found
+    from broadphase.index.protocol import Arrangement
+
 __all__ = ["SweepAndPrune"]
 
 
-class SweepAndPrune(JoinedQuestions, BoxIndex):
+class SweepAndPrune(BoxIndex):
     """Boxes sorted along an axis or a direction, each time from the order they had before.
 
-    Changes are only noted; the next question sorts. Boxes that hardly changed places cost hardly anything.
+    A change only marks rows; the next query sorts them. Boxes that keep their order cost next to nothing.
 
     Parameters
     ----------
     boxes, layer, mask
-        As in `BoxIndex`. Of its questions it has those about pairs, and those about places but `nearest`.
+        As in `BoxIndex`. It supports pairs, and of the queries `query`, `query_points`, `query_ball`, `query_obb` and
+        `frustum`.
     axis : {"auto", "principal"}, int or array_like of float, shape (d,)
-        What to sort along: an axis, by number; "auto", the axis, or the principal direction, that leaves the fewest
-        boxes to compare; "principal", the direction along which the centres vary most; or any direction, of any
-        length. The first two are looked at again as the boxes cluster, and after every 64 changes.
+        What to sort along: the number of an axis; "auto", the axis or the principal direction that leaves the fewest
+        boxes to compare; "principal", the direction along which the centers vary most; or any direction, of any
+        length. "auto" and "principal" are chosen again when boxes cluster, and after every 64 changes.
 
     Raises
     ------
@@ -39,8 +44,8 @@ class SweepAndPrune(JoinedQuestions, BoxIndex):
 
     Notes
     -----
-    O(n log n) time to build, about 60 bytes a box. All pairs take O(n + tests), a single question O(log n + tests).
-    While the number of boxes does not grow, changes and questions take no memory but for their answers.
+    O(n log n) time to build, about 60 bytes a box. All pairs take O(n + tests), a single query O(log n + tests).
+    While the number of boxes does not grow, changes and queries allocate nothing but their results.
 
     References
     ----------
@@ -52,7 +57,7 @@ class SweepAndPrune(JoinedQuestions, BoxIndex):
     >>> import broadphase as bp
     >>> sweep = bp.SweepAndPrune([[0, 0, 2, 2], [1, 1, 3, 3], [8, 0, 9, 1]], axis=0)
     >>> sweep.query_rows([0, 2])
-    Answers(rows=array([1], dtype=int32), offsets=array([0, 1, 1], dtype=int64))
+    QueryResult(rows=array([1], dtype=int32), offsets=array([0, 1, 1], dtype=int64))
     >>> sweep.void_borders
     array([[3., 8.]])
     """
@@ -60,17 +65,21 @@ class SweepAndPrune(JoinedQuestions, BoxIndex):
     method = "sweep_and_prune"
 
     def __init__(
-        self, boxes: Any, *, layer: Any = None, mask: Any = None, axis: str | int | ArrayLike = "auto"
+        self, boxes: Boxes, *, layer: Any = None, mask: Any = None, axis: str | int | ArrayLike = "auto"
     ) -> None:
         self._axis = axis
         super().__init__(boxes, layer=layer, mask=mask)
 
-    def _make_core(self) -> Any:
-        return _native.SweepIndex(self.dimension, *_direction(self._axis, self.dimension))
+    _find_in_boxes = find_in_boxes
+    _find_in_balls = find_in_balls
+    _find_in_regions = find_in_regions
+
+    def _make_core(self) -> Arrangement:
+        return _native.SweepIndex(self.dim, *_direction(self._axis, self.dim))
 
     def _arranged(self) -> Any:
         core = super()._arranged()
-        core.arrange(*self._rows.views)
+        core.arrange(*self._store.views)
         return core
 
     @property
@@ -90,49 +99,48 @@ class SweepAndPrune(JoinedQuestions, BoxIndex):
 
     @property
     def void_borders(self) -> NDArray[Any]:
-        """Places along the direction that no box covers, shape (k, 2), ascending.
+        """Gaps along the direction that no box covers, shape (k, 2), ascending.
 
-        Each lies between boxes: from the end of one to the begin of the next. A search stops there.
+        Each is between boxes, from the end of one to the beginning of the next. A search stops there.
         """
         with self._guard.reading:
-            borders: NDArray[Any] = self._arranged().void_borders(*self._rows.views)
+            borders: NDArray[Any] = self._arranged().void_borders(*self._store.views)
         return borders.reshape(-1, 2)
 
-    def query_rows(self, rows: ArrayLike, *, workers: int = 1) -> Answers:
-        """Find the boxes that interfere with some of these boxes.
+    def query_rows(self, rows: ArrayLike, *, workers: int = 1) -> QueryResult:
+        """Find the boxes that overlap each of some boxes of the index.
 
         Parameters
         ----------
         rows : array_like of int, shape (k,), or int
-            The boxes to ask about.
+            The boxes.
         workers : int
             As in `pairs`.
 
         Returns
         -------
-        Answers
-            ``rows`` and ``offsets``: ``rows[offsets[j]:offsets[j + 1]]`` for the j-th, ascending, itself not among
-            them.
+        QueryResult
+            ``result[i]`` has the rows that overlap the i-th box, ascending, without itself.
 
         Raises
         ------
         UnknownRowError
             A row that is not in use, by number.
         RuntimeError
-            Another thread changes the index.
+            Another thread modifies the index.
 
         Notes
         -----
-        O(log n + tests) each. Releases the GIL; any number of threads may ask at once.
+        O(log n + tests) each. Releases the GIL; any number of threads may query at once.
         """
         with self._guard.reading:
-            asked = self._rows.known(rows)
-            found: Any = self._arranged().query_rows(*self._rows.views, asked, worker_count(workers))
-        return Answers(*found)
+            numbers = self._store.known(rows)
+            found: Any = self._arranged().query_rows(*self._store.views, numbers, worker_count(workers))
+        return QueryResult(*found)
 
-    def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> tuple[Any, Any]:
-        asked = boxes_as_seen_by(self.dtype, lower, upper)
-        found: tuple[Any, Any] = self._arranged().query(*self._rows.views, *asked, workers)
+    def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> Found:
+        corners = boxes_as_seen_by(self.dtype, lower, upper)
+        found: Found = self._arranged().query(*self._store.views, *corners, workers)
         return found
 
 

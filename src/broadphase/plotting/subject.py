@@ -58,7 +58,7 @@ class Subject:
             self.boxes = np.asarray(self._shapes.boxes, np.float64)
         elif isinstance(what, bp.BoxIndex):
             self.rows = what.rows
-            self.boxes = np.full((int(self.rows.max(initial=-1)) + 1, 2, what.dimension), np.nan)
+            self.boxes = np.full((int(self.rows.max(initial=-1)) + 1, 2, what.dim), np.nan)
             self.boxes[self.rows] = what.boxes_of(self.rows)
         else:
             corners = bp.boxes.as_corners(what)
@@ -152,12 +152,12 @@ class Subject:
 
     def _distances(self, origins: Floats, directions: Floats, limit: Floats) -> Floats:
         if isinstance(self.what, bp.World):
-            return self.what.raycast(origins, directions, limit).distance
+            return self.what.raycast(origins, directions, limit).distances
         index = bp.Index(self.boxes[self.rows])
         if self._shapes is None:
-            return index.raycast(origins, directions, limit).distance
-        rows, offsets, _ = index.raycast_all(origins, directions, limit)
-        rays = np.repeat(np.arange(len(origins)), np.diff(offsets))
+            return index.raycast(origins, directions, limit).distances
+        candidates = index.raycast_all(origins, directions, limit)
+        rows, rays = candidates.rows, candidates.query_rows
         along = origins[rays], directions[rays]
         found = bp.raycast(self._shapes, *along, rows=self.rows[rows], max_distance=limit[rays])
         nearest = np.full(len(origins), np.inf)

@@ -154,7 +154,7 @@ class Replay:
         stats = np.array(self._stats).reshape(self.frame_count, len(names))
         return {
             "title": self._title,
-            "dimension": self._world.dimension,
+            "dimension": self._world.dim,
             "frames": self.frame_count,
             "bounds": None if bounds is None else np.asarray(bounds).tolist(),
             "lower": poses.lower.tolist(),
@@ -207,7 +207,7 @@ class Tracks:
 
     def __init__(self, world: bp.World) -> None:
         self._world = world
-        self._collection = PieceCollection(world.dimension)
+        self._collection = PieceCollection(world.dim)
         self._track_of: dict[int, int] = {}  # by handle
         self._shape_of: dict[int, bytes] = {}  # by track
         self._last_records: tuple[bytes, ...] = ()
@@ -239,7 +239,7 @@ class Tracks:
 
     def poses(self) -> Poses:
         """Return the poses of all tracks in all frames."""
-        d, frames, count = self._world.dimension, len(self._frames), self._count
+        d, frames, count = self._world.dim, len(self._frames), self._count
         rotation_size = self._size - d if self._size else 0
         poses = np.zeros((frames, count, d + rotation_size))
         present = np.zeros((frames, count), np.bool_)

@@ -88,7 +88,7 @@ class Recording:
 
     def _views(self) -> Any:
         views = import_extra("rerun.blueprint", purpose="recording", extra="record")
-        space = views.Spatial2DView if self._world.dimension == 2 else views.Spatial3DView
+        space = views.Spatial2DView if self._world.dim == 2 else views.Spatial3DView
         figures = [views.TimeSeriesView(origin=f"/figures/{name}", name=name) for name in ("pairs", "milliseconds")]
         side = views.Vertical(*figures, views.TextLogView(origin="/log", name="events"))
         scene = space(origin="/", contents=["/bodies/**", "/contacts/**", "/events/**"], name="world")
@@ -101,7 +101,7 @@ class Recording:
         records = shapes.records(rows)
         known = (rows.tobytes(), *(part.tobytes() for part in records))
         if self._pieces is None or known != self._known:
-            collection = PieceCollection(world.dimension)
+            collection = PieceCollection(world.dim)
             collection.add(shapes, rows, rows)
             self._pieces, self._known = collection.pieces(), known
         return self._pieces.placed(shapes.positions, shapes.rotations)
@@ -112,7 +112,7 @@ class Recording:
         colours = np.full((world.slots, 3), APART, np.uint8)
         colours[world.kinds == STATIC] = STATIC_COLOUR
         colours[np.unique(frame.touching)] = TOUCHING
-        draw = self._in_2d if world.dimension == 2 else self._in_3d
+        draw = self._in_2d if world.dim == 2 else self._in_3d
         return draw(pieces, colours[pieces.rows])
 
     def _in_2d(self, pieces: Pieces, colours: NDArray[np.uint8]) -> dict[str, Any]:
@@ -216,7 +216,7 @@ class Recording:
             self._stream.log(f"figures/{name}", self._rerun.Scalars(float(value)))
 
     def _of_dimension(self, *names: str) -> list[Any]:
-        return [getattr(self._rerun, f"{name}{self._world.dimension}D") for name in names]
+        return [getattr(self._rerun, f"{name}{self._world.dim}D") for name in names]
 
 
 def _finish(stream: Any, writing: AbstractContextManager[Path]) -> None:

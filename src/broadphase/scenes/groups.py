@@ -311,7 +311,7 @@ class Group:
         """Add `count` bodies to a world, and return their rows; `first` is the number of bodies added before."""
         if count == 0:
             return np.empty(0, np.int32)
-        dim = world.dimension
+        dim = world.dim
         positions = self.place.draw(draws, count, first)
         options: dict[str, Any] = {
             "velocities": None if self.velocity is None else self.velocity.draw(draws, count),

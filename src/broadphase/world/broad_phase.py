@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
-from broadphase.filters import filters_of_rows, make_filter
+from broadphase.filters import PairFilter
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.brute_force import BruteForce
 from broadphase.index.bvh import BVH
@@ -15,7 +15,6 @@ from broadphase.index.chosen import Index
 from broadphase.index.grid import Grid
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
-from broadphase.index.one_shot import FILTERS
 from broadphase.index.sweep_and_prune import SweepAndPrune
 from broadphase.workers import worker_count
 
@@ -146,10 +145,7 @@ class BroadPhase:
         # What `broadphase.pairs` does, less the checks: for a thousand boxes they take as long as finding the pairs.
         kept = self._columns.rows
         lower, upper, rows = kept.living_corners()
-        attributes = tuple(filters.get(name) for name in FILTERS)
-        if rows is not None:
-            attributes = filters_of_rows(attributes, [rows], [kept.slots])
-        pair_filter = make_filter((len(lower),), *attributes)
+        pair_filter = PairFilter(**filters).of_rows([rows], [kept.slots]).native(len(lower))
         pairs: Any = _native.pairs(
             _native.Method.auto, lower, upper, None, None, True, 0.0, pair_filter, self.workers, False, _NO_LIMIT
         )
@@ -166,7 +162,7 @@ class BroadPhase:
         kept = (columns.changed[partners] == 0) | (asked < partners)
         asked, partners = asked[kept], partners[kept]
         found: NDArray[np.int32] = np.stack([np.minimum(asked, partners), np.maximum(asked, partners)])
-        pair_filter = make_filter((slots,), **{name: value for name, value in filters.items() if name != "static"})
+        pair_filter = PairFilter(**{**filters, "static": None}).native(slots)
         if pair_filter is not None:
             allowed: Any = pair_filter.allows(found[0], found[1])
             found = found[:, allowed.view(np.bool_)]

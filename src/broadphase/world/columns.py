@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from broadphase import _native
-from broadphase.index.rows import Rows
+from broadphase.index.store import BoxStore
 from broadphase.shapes import Geometries
 from broadphase.shapes.parameters import LARGEST
 from broadphase.world.given import has_length
@@ -61,7 +61,7 @@ class Columns:
 
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
-        self.rows = Rows(np.empty((0, 2, dimension)))
+        self.rows = BoxStore(np.empty((0, 2, dimension)))
         self.shapes = _native.ShapeStore(dimension)
         self.geometries = Geometries()
         self.positions = np.empty((0, dimension))

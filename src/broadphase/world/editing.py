@@ -36,7 +36,7 @@ class WorldEdits(WorldEvents):
         every: Any,
     ) -> NDArray[np.int32]:
         """Add rows; all is checked before anything is changed."""
-        columns, d = self._columns, self.dimension
+        columns, d = self._columns, self.dim
         places = as_places(positions, "positions", d)
         count = len(places)
         turns = None if rotations is None else as_turns(rotations, "rotations", d, count)
@@ -61,7 +61,7 @@ class WorldEdits(WorldEvents):
             self._keep_layers()
             bits[0] = self._layers.bits_of_rows(None, count, "layer") if bits[0] is None else bits[0]
         nowhere = np.zeros((count, 2, d))
-        rows = columns.rows.insert(nowhere, *bits)
+        rows = columns.rows.insert(columns.rows.checked(nowhere, *bits))
         self._moving = None
         try:
             columns.reserve()
@@ -119,7 +119,7 @@ class WorldEdits(WorldEvents):
     def _reshape(self, rows: NDArray[np.int32], shapes: Any) -> None:
         columns = self._columns
         geometries = Geometries(columns.geometries)
-        records = records_of(shapes, len(rows), self.dimension, geometries)
+        records = records_of(shapes, len(rows), self.dim, geometries)
         self._settle()
         before: Any = columns.shapes.records(rows)
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.index.guard import Guard
+from broadphase import _native
 from broadphase.shapes import Shapes, shape_from_record
 from broadphase.world.broad_phase import BroadPhase
 from broadphase.world.columns import STATIC, Columns
@@ -46,7 +46,7 @@ class WorldState:
         self._bounds, self._border = bounds, border
         self._columns = Columns(dimension)
         self._memory = Memory()
-        self._guard = Guard("world")
+        self._guard = _native.Guard("world")
         self._layers = Layers()
         self._broad_phase = BroadPhase(self._columns, method, margin, workers)
         self._arranging = threading.RLock()
@@ -64,7 +64,7 @@ class WorldState:
         return self._columns.rows.living
 
     @property
-    def dimension(self) -> int:
+    def dim(self) -> int:
         """Number of axes: 2 or 3."""
         return self._columns.dimension
 

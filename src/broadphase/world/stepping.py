@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from broadphase import _native
-from broadphase.filters import make_filter
+from broadphase.filters import PairFilter
 from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.world.budgets import Budget, in_turn, spend
 from broadphase.world.columns import STATIC
@@ -272,7 +272,7 @@ class WorldSteps(WorldMotion):
             return waited
         waited = waited[~self._is_renewed(waited)]
         waited = waited[self._boxes_meet(waited)]
-        pair_filter = make_filter((self._columns.slots,), **self._filters())
+        pair_filter = PairFilter(**self._filters()).native(self._columns.slots)
         if pair_filter is not None:
             allowed: Any = pair_filter.allows(*np.ascontiguousarray(waited.T))
             waited = waited[allowed.view(np.bool_)]

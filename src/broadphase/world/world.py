@@ -90,7 +90,7 @@ class World(WorldSnapshots, WorldChecks):
         self._recording = None
 
     def __repr__(self) -> str:
-        return f"<World of {len(self)} thing{'s' * (len(self) != 1)}, {self.dimension}-d, step {self._number}>"
+        return f"<World of {len(self)} thing{'s' * (len(self) != 1)}, {self.dim}-d, step {self._number}>"
 
     def add(
         self,
@@ -144,7 +144,7 @@ class World(WorldSnapshots, WorldChecks):
         """
         instance = self._actors.prepare(actor)
         with self._guard.changing:
-            places = as_places(position, "position", self.dimension, 1)
+            places = as_places(position, "position", self.dim, 1)
             rows = self._insert(shape, places, velocity, rotation, spin, kind, layer, mask, group, sensor, fast, every)
         return self._actors.attach(instance, int(rows[0]), data)
 
@@ -265,7 +265,7 @@ class World(WorldSnapshots, WorldChecks):
             As `add_many`. The world is as before.
         """
         with self._guard.changing:
-            columns, d = self._columns, self.dimension
+            columns, d = self._columns, self.dim
             numbers = columns.known(self._actors.as_rows(rows))
             count = len(numbers)
             self._put(

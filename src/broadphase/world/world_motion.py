@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.filters import make_filter
+from broadphase.filters import PairFilter
 from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.world.borders import bounce, gone, wrap
 from broadphase.world.columns import DYNAMIC, STATIC
@@ -141,7 +141,7 @@ class WorldMotion(WorldWays):
             return NO_PAIRS
         columns, slots = self._columns, self.slots
         is_static, changed = columns.kinds[:slots] == STATIC, columns.changed[:slots].view(np.bool_)
-        pair_filter = make_filter((slots,), **filters)
+        pair_filter = PairFilter(**filters).native(slots)
         again = self._memory.again
 
         def allows(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.index import asked
-from broadphase.index.answers import Answers, Nearest
-from broadphase.index.rows import checked_corners
+from broadphase.index.queries import finite_points, nonnegative, radii_of
+from broadphase.index.results import Nearest, QueryResult
+from broadphase.index.store import checked_corners
 from broadphase.shapes import Box, Point, Rectangle, Shapes
 from broadphase.world.world_searches import WorldSearches
 
@@ -23,7 +23,7 @@ __all__ = ["WorldQueries"]
 class WorldQueries(WorldSearches):
     """The questions about places; see `broadphase.World` for the whole."""
 
-    def query(self, boxes: Any, *, workers: int = 1, layer: Any = None, mask: Any = None) -> Answers:
+    def query(self, boxes: Any, *, workers: int = 1, layer: Any = None, mask: Any = None) -> QueryResult:
         """Find the rows whose shapes overlap each of these boxes.
 
         Shapes are closed: those that only touch overlap. All questions answer for the world as it was last seen: at the
@@ -42,7 +42,7 @@ class WorldQueries(WorldSearches):
 
         Returns
         -------
-        Answers
+        QueryResult
             ``rows`` and ``offsets``: ``rows[offsets[j]:offsets[j + 1]]`` for question j, ascending.
 
         Raises
@@ -59,12 +59,12 @@ class WorldQueries(WorldSearches):
         >>> world.query([[0.8, 0.8, 4, 4], [1, -1, 2, 1]]).offsets.tolist()  # a corner of a circle's box is no circle
         [0, 1, 2]
         """
-        lower, upper = checked_corners(boxes, "boxes", self.dimension)
+        lower, upper = checked_corners(boxes, "boxes", self.dim)
         corners = np.stack([lower, upper], axis=1).astype(np.float64)
         with self._guard.reading:
             return self._overlapping(Shapes._of_boxes(self._cut(corners)), workers, layer, mask)
 
-    def query_points(self, points: ArrayLike, *, workers: int = 1, layer: Any = None, mask: Any = None) -> Answers:
+    def query_points(self, points: ArrayLike, *, workers: int = 1, layer: Any = None, mask: Any = None) -> QueryResult:
         """Find the rows whose shapes hold each point, on their border too.
 
         Parameters
@@ -76,7 +76,7 @@ class WorldQueries(WorldSearches):
 
         Returns
         -------
-        Answers
+        QueryResult
             As `query`.
 
         Raises
@@ -84,13 +84,13 @@ class WorldQueries(WorldSearches):
         ValueError, TypeError
             As `query`.
         """
-        placed = Shapes(Point(), asked.places(points, "points", self.dimension))
+        placed = Shapes(Point(), finite_points(points, "points", self.dim))
         with self._guard.reading:
             return self._overlapping(placed, workers, layer, mask)
 
     def query_ball(
         self, centers: ArrayLike, radii: ArrayLike, *, workers: int = 1, layer: Any = None, mask: Any = None
-    ) -> Answers:
+    ) -> QueryResult:
         """Find the rows whose shapes are within a distance of each point: those that meet a closed ball.
 
         Parameters
@@ -104,7 +104,7 @@ class WorldQueries(WorldSearches):
 
         Returns
         -------
-        Answers
+        QueryResult
             As `query`.
 
         Raises
@@ -112,8 +112,8 @@ class WorldQueries(WorldSearches):
         ValueError, TypeError
             As `query`.
         """
-        places = asked.places(centers, "centers", self.dimension)
-        placed = self._balls(places, asked.radii(radii, "radii", len(places)))
+        places = finite_points(centers, "centers", self.dim)
+        placed = self._balls(places, radii_of(radii, "radii", len(places)))
         with self._guard.reading:
             return self._overlapping(placed, workers, layer, mask)
 
@@ -126,7 +126,7 @@ class WorldQueries(WorldSearches):
         workers: int = 1,
         layer: Any = None,
         mask: Any = None,
-    ) -> Answers:
+    ) -> QueryResult:
         """Find the rows whose shapes overlap a shape, wherever it is put.
 
         Parameters
@@ -142,7 +142,7 @@ class WorldQueries(WorldSearches):
 
         Returns
         -------
-        Answers
+        QueryResult
             As `query`.
 
         Raises
@@ -157,7 +157,7 @@ class WorldQueries(WorldSearches):
         >>> world = bp.World(dim=2)
         >>> world.add_many(bp.Circle(1), [[0, 0], [4, 0]])
         array([0, 1], dtype=int32)
-        >>> world.query_shape(bp.Capsule((0, 0), (5, 0), 0.5), [[0, 1.4], [-6, 0]], [0, np.pi / 2]).of(0)
+        >>> world.query_shape(bp.Capsule((0, 0), (5, 0), 0.5), [[0, 1.4], [-6, 0]], [0, np.pi / 2])[0]
         array([0, 1], dtype=int32)
         """
         placed = self._placed(shape, positions, rotations)
@@ -173,7 +173,7 @@ class WorldQueries(WorldSearches):
         workers: int = 1,
         layer: Any = None,
         mask: Any = None,
-    ) -> Answers:
+    ) -> QueryResult:
         """Find the rows whose shapes meet each of some turned boxes.
 
         Parameters
@@ -189,7 +189,7 @@ class WorldQueries(WorldSearches):
 
         Returns
         -------
-        Answers
+        QueryResult
             As `query`.
 
         Raises
@@ -198,10 +198,8 @@ class WorldQueries(WorldSearches):
             As `query`.
         """
         half = np.asarray(half_sizes, np.float64)
-        sizes = 2 * np.broadcast_to(half, (*half.shape[:-1], self.dimension))
-        placed = self._placed(
-            (Rectangle if self.dimension == 2 else Box)(*np.moveaxis(sizes, -1, 0)), centers, rotations
-        )
+        sizes = 2 * np.broadcast_to(half, (*half.shape[:-1], self.dim))
+        placed = self._placed((Rectangle if self.dim == 2 else Box)(*np.moveaxis(sizes, -1, 0)), centers, rotations)
         with self._guard.reading:
             return self._overlapping(placed, workers, layer, mask)
 
@@ -231,7 +229,7 @@ class WorldQueries(WorldSearches):
         Returns
         -------
         Nearest
-            ``index`` and ``distance``, each of shape (q, k), the nearest first: the distance to the shape, 0 within.
+            ``rows`` and ``distances``, each of shape (q, k), the nearest first: the distance to the shape, 0 within.
             Of equally near ones, the least row. -1 and infinity where there are no more.
 
         Raises
@@ -245,13 +243,13 @@ class WorldQueries(WorldSearches):
         >>> world = bp.World(dim=2)
         >>> world.add_many(bp.Circle(1), [[0, 0], [4, 0]])
         array([0, 1], dtype=int32)
-        >>> world.nearest([[3.5, 4]], k=2).distance.round(3)
+        >>> world.nearest([[3.5, 4]], k=2).distances.round(3)
         array([[3.031, 4.315]])
         """
         if k != int(k) or k < 1:
             raise ValueError(f"k must be a positive number, not {k!r}")
-        at = asked.places(points, "points", self.dimension)
-        limit = asked.limits(max_distance, "max_distance", len(at))
+        at = finite_points(points, "points", self.dim)
+        limit = nonnegative(max_distance, "max_distance", len(at))
         bits = self._bits_of_questions(len(at), layer, mask)
         with self._guard.reading:
             return self._nearest_images(at, int(k), limit, bits, workers)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.index import asked
-from broadphase.index.answers import RayHits, RayHitsAll, SweepHits
+from broadphase.index.queries import rays, vectors
+from broadphase.index.results import RayHits, RayHitsAll, SweepHits
 from broadphase.narrow.row_pairs import impacts, ray_hits
 from broadphase.world.world_queries import WorldQueries
 from broadphase.world.world_searches import ROOM
@@ -53,7 +53,7 @@ class WorldRays(WorldQueries):
         Returns
         -------
         RayHits
-            ``index`` and ``distance``, of shape (q,). Of several rows at one distance, the least.
+            ``rows`` and ``distances``, of shape (q,). Of several rows at one distance, the least.
 
         Raises
         ------
@@ -67,7 +67,7 @@ class WorldRays(WorldQueries):
         >>> world.add_many(bp.Circle(1), [[4, 0], [8, 0]])
         array([0, 1], dtype=int32)
         >>> world.raycast([[0, 0], [0, 0.9], [0, 2]], [1, 0])
-        RayHits(index=array([ 0,  0, -1], dtype=int32), distance=array([3.        , 3.56411011,        inf]))
+        RayHits(rows=array([ 0,  0, -1], dtype=int32), distances=array([3.        , 3.56411011,        inf]))
         """
         return self._first_hits(origins, directions, max_distance, workers, layer, mask)
 
@@ -126,14 +126,14 @@ class WorldRays(WorldQueries):
         Returns
         -------
         ndarray, shape (q,), bool
-            What ``raycast(...).index >= 0`` would be.
+            What ``raycast(...).rows >= 0`` would be.
 
         Raises
         ------
         ValueError, TypeError
             As `query`.
         """
-        hits: NDArray[np.bool_] = self._first_hits(origins, directions, max_distance, workers, layer, mask).index >= 0
+        hits: NDArray[np.bool_] = self._first_hits(origins, directions, max_distance, workers, layer, mask).rows >= 0
         return hits
 
     def shapecast(
@@ -165,7 +165,7 @@ class WorldRays(WorldQueries):
         Returns
         -------
         SweepHits
-            ``index`` and ``time``, of shape (q,): the share of the motion after which they touch; 0 for shapes that
+            ``rows`` and ``times``, of shape (q,): the share of the motion after which they touch; 0 for shapes that
             touch at the beginning, infinite for none. Of several rows at one time, the least.
 
         Raises
@@ -179,11 +179,11 @@ class WorldRays(WorldQueries):
         >>> world = bp.World(dim=2)
         >>> wall = world.add(bp.Rectangle(0.1, 9), position=(5, 0), kind="static")
         >>> world.shapecast(bp.Circle(1), [[0, 0], [0, 7]], [100, 0])
-        SweepHits(index=array([ 0, -1], dtype=int32), time=array([0.0395,    inf]))
+        SweepHits(rows=array([ 0, -1], dtype=int32), times=array([0.0395,    inf]))
         """
         moving = self._placed(shape, positions, rotations)
         count = len(moving)
-        moved = asked.motions(motions, "motions", count, self.dimension)
+        moved = vectors(motions, "motions", count, self.dim)
         begin = moving.boxes
         swept = np.stack(
             [np.minimum(begin[:, 0], begin[:, 0] + moved), np.maximum(begin[:, 1], begin[:, 1] + moved)], axis=1
@@ -191,7 +191,7 @@ class WorldRays(WorldQueries):
         bits = self._bits_of_questions(count, layer, mask)
         with self._guard.reading:
             found = self.index.query(swept, workers=workers)
-            rows, questions = self._allowed(found.rows, found.questions, bits)
+            rows, questions = self._allowed(found.rows, found.query_rows, bits)
             near = _may_touch(begin, moved, self.shapes.boxes, rows, questions)
             rows, questions = rows[near], questions[near]
             times, _ = impacts(moving, self.shapes, questions, rows, moved[questions])
@@ -200,9 +200,7 @@ class WorldRays(WorldQueries):
     def _rays(
         self, origins: ArrayLike, directions: ArrayLike, max_distance: ArrayLike
     ) -> tuple[Floats, Floats, Floats]:
-        begin = asked.places(origins, "origins", self.dimension)
-        along = asked.in_range(asked.motions(directions, "directions", len(begin), self.dimension))
-        return begin, along, asked.limits(max_distance, "max_distance", len(begin))
+        return rays(self.dim, origins, directions, max_distance)
 
     def _first_hits(
         self, origins: ArrayLike, directions: ArrayLike, max_distance: ArrayLike, workers: int, layer: Any, mask: Any
@@ -212,7 +210,7 @@ class WorldRays(WorldQueries):
         bits = self._bits_of_questions(count, layer, mask)
         with self._guard.reading:
             # How far the shape in the first box is, if the ray hits it: whatever is behind need not be looked at.
-            boxes = self.index.raycast(begin, along, limit, workers=workers).index
+            boxes = self.index.raycast(begin, along, limit, workers=workers).rows
             rows, questions = self._allowed(boxes, np.arange(count, dtype=np.int32), bits)
             distance, _ = self._distances(rows, begin[questions], along[questions])
             reach = limit.copy()
@@ -232,7 +230,7 @@ class WorldRays(WorldQueries):
         self, begin: Floats, along: Floats, limit: Floats, workers: int, bits: Bits
     ) -> tuple[Rows, Rows, Floats, Floats]:
         found = self.index.raycast_all(begin, along, limit * ROOM, workers=workers)
-        questions = np.repeat(np.arange(len(begin), dtype=np.int32), np.diff(found.offsets))
+        questions = found.query_rows
         rows, questions = self._allowed(found.rows, questions, bits)
         distances, normals = self._distances(rows, begin[questions], along[questions])
         hit = np.flatnonzero((distances <= limit[questions]) & (distances < np.inf))

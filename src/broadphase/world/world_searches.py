@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from broadphase.index.answers import Answers, Nearest
+from broadphase.index.results import Nearest, QueryResult
 from broadphase.narrow.row_pairs import distances, overlap_mask
 from broadphase.shapes import Circle, Shapes, Sphere
 from broadphase.world.images import images_of
@@ -38,8 +38,8 @@ class WorldSearches(WorldState):
         origin, shifts = images_of(at - half, at + half, self._around(), bounds)
         bits = None if bits is None else (bits[0][origin], bits[1][origin])
         found = self._nearest(at[origin] + shifts, k, limit[origin], bits, workers)
-        some = found.index.ravel() >= 0
-        rows, near = found.index.ravel()[some], found.distance.ravel()[some]
+        some = found.rows.ravel() >= 0
+        rows, near = found.rows.ravel()[some], found.distances.ravel()[some]
         questions = np.repeat(origin.astype(np.int32), k)[some]
         return _k_nearest(rows, questions, near, k, limit, has_doubles=True)
 
@@ -47,7 +47,7 @@ class WorldSearches(WorldState):
         index, count, most = self.index, len(at), max(1, len(self))
         taken = min(k, most)
         while True:
-            boxes = index.nearest(at, taken, limit, workers=workers).index
+            boxes = index.nearest(at, taken, limit, workers=workers).rows
             places = np.flatnonzero(self._are_allowed(boxes.ravel(), np.arange(boxes.size) // taken, bits))
             questions = (places // taken).astype(np.int32)
             is_all = boxes[:, -1] < 0
@@ -65,23 +65,23 @@ class WorldSearches(WorldState):
         first = np.sort(first, axis=1)[:, :k]
         some = np.flatnonzero(~is_all)
         within = index.query_ball(at[some], np.minimum(first[some, -1], limit[some]) * ROOM, workers=workers)
-        more, asking = self._allowed(within.rows, some[within.questions].astype(np.int32), bits)
+        more, asking = self._allowed(within.rows, some[within.query_rows].astype(np.int32), bits)
         rest = is_all[questions]
         rows_found, asking = np.concatenate([rows[rest], more]), np.concatenate([questions[rest], asking])
         near_found = np.concatenate([near[rest], np.maximum(distances(shapes, balls, more, asking[rest.sum() :]), 0.0)])
         found = _k_nearest(rows_found, asking, near_found, k, limit)
-        if (found.distance > first).any():  # a shape that is huge, a little out of its box by rounding
+        if (found.distances > first).any():  # a shape that is huge, a little out of its box by rounding
             rows, questions = np.concatenate([rows, rows_found]), np.concatenate([questions, asking])
             found = _k_nearest(rows, questions, np.concatenate([near, near_found]), k, limit, has_doubles=True)
         return found
 
     def _balls(self, centers: Floats, radii: Floats) -> Shapes:
-        return Shapes((Circle if self.dimension == 2 else Sphere)(radii), centers)
+        return Shapes((Circle if self.dim == 2 else Sphere)(radii), centers)
 
     def _placed(self, shape: Shape, positions: ArrayLike, rotations: ArrayLike | None) -> Shapes:
         placed = Shapes(shape, positions, rotations)
-        if placed.dim != self.dimension:
-            raise ValueError(f"what is asked about has {placed.dim} dimensions, and the world {self.dimension}")
+        if placed.dim != self.dim:
+            raise ValueError(f"what is asked about has {placed.dim} dimensions, and the world {self.dim}")
         return placed
 
     def _cut(self, corners: Floats) -> Floats:
@@ -103,29 +103,29 @@ class WorldSearches(WorldState):
             self._place_displaced()
         boxes = self.shapes.boxes[self.rows]
         if not len(boxes):
-            return np.zeros((2, self.dimension))
+            return np.zeros((2, self.dim))
         return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
 
-    def _overlapping(self, placed: Shapes, workers: int, layer: Any, mask: Any) -> Answers:
+    def _overlapping(self, placed: Shapes, workers: int, layer: Any, mask: Any) -> QueryResult:
         count, boxes = len(placed), placed.boxes
         bits = self._bits_of_questions(count, layer, mask)
         if (bounds := self._periodic) is None:
             found = self.index.query(boxes, workers=workers)
-            rows, questions = self._allowed(found.rows, found.questions, bits)
+            rows, questions = self._allowed(found.rows, found.query_rows, bits)
             hit = overlap_mask(self.shapes, placed, rows, questions)
             return _answers_of(rows[hit], questions[hit], count)
         index = self.index
         origin, shifts = images_of(boxes[:, 0], boxes[:, 1], self._around(), bounds)
         found = index.query(boxes[origin] + shifts[:, np.newaxis], workers=workers)
         bits = None if bits is None else (bits[0][origin], bits[1][origin])
-        rows, images = self._allowed(found.rows, found.questions, bits)
+        rows, images = self._allowed(found.rows, found.query_rows, bits)
         questions = origin[images].astype(np.int32)
         hit = overlap_mask(self.shapes, placed, rows, questions, shifts[images])
         # What is large may be met by several images of a question.
         keys = np.unique(questions[hit].astype(np.int64) << 32 | rows[hit])
         return _answers_of((keys & 0xFFFF_FFFF).astype(np.int32), (keys >> 32).astype(np.int32), count)
 
-    def _answers(self, rows: Rows, questions: Rows, bits: Bits, count: int) -> Answers:
+    def _answers(self, rows: Rows, questions: Rows, bits: Bits, count: int) -> QueryResult:
         return _answers_of(*self._allowed(rows, questions, bits), count)
 
     def _bits_of_questions(self, count: int, layer: Any, mask: Any) -> Bits:
@@ -150,11 +150,11 @@ class WorldSearches(WorldState):
         return allowed
 
 
-def _answers_of(rows: Rows, questions: Rows, count: int) -> Answers:
+def _answers_of(rows: Rows, questions: Rows, count: int) -> QueryResult:
     """Put rows, in the order of their questions, into the form of answers."""
     offsets = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(questions, minlength=count), out=offsets[1:])
-    return Answers(rows, offsets)
+    return QueryResult(rows, offsets)
 
 
 def _k_nearest(
@@ -170,8 +170,8 @@ def _k_nearest(
     places = np.arange(len(rows)) - np.searchsorted(questions, np.arange(count))[questions]
     first = places < k
     found = Nearest(np.full((count, k), -1, np.int32), np.full((count, k), np.inf))
-    found.index[questions[first], places[first]] = rows[first]
-    found.distance[questions[first], places[first]] = near[first]
+    found.rows[questions[first], places[first]] = rows[first]
+    found.distances[questions[first], places[first]] = near[first]
     return found
 
 

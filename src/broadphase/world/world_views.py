@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
-from broadphase.index.answers import Answers
 from broadphase.index.regions import regions_of_planes, regions_of_views
+from broadphase.index.results import QueryResult
+from broadphase.workers import worker_count
 from broadphase.world.actor import RENDER
 from broadphase.world.records import Hit, cell_of
 from broadphase.world.viewing import Visible, eye_of, levels_of
@@ -90,7 +91,7 @@ class WorldViews(WorldRays):
         (True, None)
         """
         begin, along = _one_ray(origin, direction)
-        row = int(self.raycast([begin], [along], max_distance, layer=layer, mask=mask).index[0])
+        row = int(self.raycast([begin], [along], max_distance, layer=layer, mask=mask).rows[0])
         return None if row < 0 else self._actors.get(row)
 
     def hits(
@@ -144,7 +145,7 @@ class WorldViews(WorldRays):
         workers: int = 1,
         layer: Any = None,
         mask: Any = None,
-    ) -> Answers:
+    ) -> QueryResult:
         """Find the rows whose boxes a camera sees, or that meet what some planes enclose.
 
         It is the boxes around the shapes that are looked at, as by `BoxIndex.frustum`: no shape that is seen is missed,
@@ -159,7 +160,7 @@ class WorldViews(WorldRays):
 
         Returns
         -------
-        Answers
+        QueryResult
             As `query`, one question for each matrix.
 
         Raises
@@ -176,12 +177,12 @@ class WorldViews(WorldRays):
         count = len(regions.around_lower)
         bits = self._bits_of_questions(count, layer, mask)
         with self._guard.reading:
-            rows, offsets = self.index._answer_convex(regions, workers, None, None)
-            boxes = self.shapes.boxes
+            found = self.index._find_regions(regions, worker_count(workers), None, None)
+            lower, upper = self.shapes.boxes[:, 0], self.shapes.boxes[:, 1]
             # Those of the index may be larger.
-            kept: Any = _native.keep_convex(rows, offsets, boxes[:, 0], boxes[:, 1], *regions, None, workers)
-            found = Answers(*kept)
-            return self._answers(found.rows, found.questions, bits, count)
+            kept: Any = _native.keep_convex(found.rows, found.offsets, lower, upper, *regions, None, workers)
+            found = QueryResult(*kept)
+            return self._answers(found.rows, found.query_rows, bits, count)
 
     def visible(
         self,
@@ -238,8 +239,8 @@ class WorldViews(WorldRays):
         place: NDArray[np.float64] | None = None
         if eye is not None:
             place = np.asarray(eye, np.float64)
-            if place.shape != (self.dimension,) or not np.isfinite(place).all():
-                raise ValueError(f"eye must be finite and have shape ({self.dimension},), not {place.tolist()}")
+            if place.shape != (self.dim,) or not np.isfinite(place).all():
+                raise ValueError(f"eye must be finite and have shape ({self.dim},), not {place.tolist()}")
         elif matrix is not None:
             place = eye_of(np.asarray(matrix, np.float64))
         levels, distances = levels_of(self.shapes.boxes[found.rows], place, lod)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.filters import make_filter
+from broadphase.filters import PairFilter
 from broadphase.narrow import Impacts
 from broadphase.world.columns import STATIC
 from broadphase.world.editing import WorldEdits
@@ -65,7 +65,7 @@ class WorldWays(WorldEdits):
         ValueError
             A fast row that crosses the borders too often.
         """
-        columns, slots, d = self._columns, self.slots, self.dimension
+        columns, slots, d = self._columns, self.slots, self.dim
         if trace is None:
             return Impacts(NO_PAIRS, np.empty(0), np.empty((0, d)))
         # What is not looked at is where it was seen last; and what is seldom looked at only appears where it is seen.
@@ -76,7 +76,7 @@ class WorldWays(WorldEdits):
         if not is_looked_at.all():
             motions[~is_looked_at] = 0.0
         ways = self._ways(trace, motions)
-        pair_filter = make_filter((slots,), **filters)
+        pair_filter = PairFilter(**filters).native(slots)
 
         def allows(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.bool_]:
             passed: Any = np.ones(len(first), np.bool_) if pair_filter is None else pair_filter.allows(first, second)
@@ -108,7 +108,7 @@ class WorldWays(WorldEdits):
         """
         columns, slots = self._columns, self.slots
         now, before = columns.seen_positions[:slots], trace.before
-        bent, origin, period = np.empty(0, np.int32), np.empty((0, self.dimension)), np.empty((0, self.dimension))
+        bent, origin, period = np.empty(0, np.int32), np.empty((0, self.dim)), np.empty((0, self.dim))
         if self._bounds is not None and self._border == "wrap":
             bent = _out_of(self._bounds, before, trace.after)
             bent = bent[columns.rows.alive[bent]]

@@ -61,7 +61,7 @@ def test_every_question_equals_the_oracle(kind, dtypes, bits):
                 if name == "raycast_any":
                     assert np.array_equal(actual, expected), name
                 else:
-                    assert_same_answers(tuple(actual), expected, name)
+                    assert_same_answers(actual, expected, name)
 
 
 @each_index_with("query")
@@ -77,22 +77,29 @@ def test_query_of_few_or_many_boxes_is_the_same(kind, count, warm):
     every = -np.ones(1, np.int64)
     layers = ((np.arange(500) % 3)[index.rows], every, every, bits)
     expected = query_oracle.query(index.boxes_of(), asked, rows=index.rows, layers=layers)
-    answers = index.query(asked, mask=bits)
-    assert_same_answers(tuple(answers), expected)
-    assert answers.rows.dtype == np.int32
-    assert answers.offsets.dtype == np.int64
-    assert np.array_equal(answers.counts, np.diff(expected[1]))
-    assert np.array_equal(answers.questions, np.repeat(np.arange(count), answers.counts))
+    found = index.query(asked, mask=bits)
+    assert_same_answers(found, expected)
+    assert found.rows.dtype == np.int32
+    assert found.offsets.dtype == np.int64
+    assert np.array_equal(found.counts, np.diff(expected[1]))
+    assert np.array_equal(found.query_rows, np.repeat(np.arange(count), found.counts))
 
 
-def test_answers_of_one_question_are_its_part():
+def test_result_is_a_sequence_of_the_rows_of_each_query():
     index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]])
-    answers = index.query_points([[9, 9], [1.5, 1.5], [0, 0]])
-    assert [answers.of(question).tolist() for question in range(3)] == [[], [0, 1], [0]]
-    for question in (-1, 3):
-        with pytest.raises(IndexError, match=f"question {question} of 3"):
-            answers.of(question)
-    rows, distances = index.raycast_all([[0.5, 0.5]], [1, 1]).of(0)
+    found = index.query_points([[9, 9], [1.5, 1.5], [0, 0]])
+    assert len(found) == 3
+    assert [found[query].tolist() for query in range(3)] == [[], [0, 1], [0]]
+    assert [rows.tolist() for rows in found] == [[], [0, 1], [0]]
+    assert found[-1].tolist() == [0]
+    for query in (-4, 3):
+        with pytest.raises(IndexError, match=f"query {query} is out of range: there are 3"):
+            found[query]
+    hits = index.raycast_all([[0.5, 0.5], [9, 9]], [1, 1])
+    assert len(hits) == 2
+    assert [len(rows) for rows, _ in hits] == [2, 0]
+    assert hits.query_rows.tolist() == [0, 0]
+    rows, distances = hits[0]
     assert (rows.tolist(), distances.tolist()) == ([0, 1], [0.0, np.sqrt(0.5)])
 
 
@@ -101,7 +108,7 @@ def test_length_of_a_direction_does_not_matter(scale):
     index = bp.BVH([[2, 0, 3, 1], [5, 0, 6, 1]])
     origins = [[0, 0.5]] * 2 + [[0.0, 2.0]]
     directions = np.array([[scale, 0], [-scale, 0], [0, 0]])
-    assert index.raycast(origins, directions).distance.tolist() == [2, np.inf, np.inf]
+    assert index.raycast(origins, directions).distances.tolist() == [2, np.inf, np.inf]
     assert index.raycast_all(origins, directions, max_distance=5).distances.tolist() == [2, 5]
     assert index.raycast_any(origins, directions, max_distance=1.999).tolist() == [False] * 3
 
@@ -109,8 +116,8 @@ def test_length_of_a_direction_does_not_matter(scale):
 def test_nearest_of_more_than_there_are_is_filled_up():
     index = bp.BVH([[0, 0, 1, 1]])
     found = index.nearest([[3, 0.5]], k=3)
-    assert found.index.tolist() == [[0, -1, -1]]
-    assert found.distance.tolist() == [[2, np.inf, np.inf]]
+    assert found.rows.tolist() == [[0, -1, -1]]
+    assert found.distances.tolist() == [[2, np.inf, np.inf]]
 
 
 def test_frustum_of_planes_and_matrix_agree_with_a_turned_box():
@@ -131,13 +138,13 @@ def test_frustum_of_planes_and_matrix_agree_with_a_turned_box():
     assert index.frustum(planes=planes).rows.tolist() == by_box.tolist()
 
 
-def test_answers_outlive_the_index():
+def test_results_outlive_the_index():
     index = bp.BVH(make_scene("rects", 1000))
-    answers, found, near = index.query(index.boxes_of()), index.pairs(sort=True), index.nearest([[0, 0]], k=5)
-    expected = [part.copy() for part in (*answers, found, *near)]
+    found, pairs, near = index.query(index.boxes_of()), index.pairs(sort=True), index.nearest([[0, 0]], k=5)
+    expected = [part.copy() for part in (found.rows, found.offsets, pairs, *near)]
     del index
     bp.BVH(make_scene("rects", 3000)).pairs()
-    assert all(np.array_equal(a, b) for a, b in zip((*answers, found, *near), expected, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip((found.rows, found.offsets, pairs, *near), expected, strict=True))
 
 
 @EACH_INDEX

@@ -1,0 +1,680 @@
+"""The queries that indexes and worlds share: each is one function, with its checks and its docstring.
+
+A class takes them as methods, ``query = queries.query``, and provides the answers by the methods of `Searchable`: an
+index for its boxes, a world for the shapes of its bodies. The functions check everything but `layer` and `mask`, which
+they hand on as the caller gave them: numbers for an index, names or numbers for a world. The methods of `Searchable`
+take their own guard, and check that the class supports the query, if not all instances do.
+
+What only one of them has, such as `shapecast`, stays there, and uses the checks at the end of this file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+
+from broadphase.boxes.checking import as_points, first_bad_row, require_finite, require_no_nan
+from broadphase.boxes.forms import as_numbers
+from broadphase.errors import InvalidBoxError
+from broadphase.index.regions import regions_of_planes, regions_of_views
+from broadphase.index.store import checked_corners
+from broadphase.workers import worker_count
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from broadphase.boxes.forms import Boxes
+    from broadphase.index.regions import Regions
+    from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll
+
+    Floats = NDArray[np.float64]
+
+__all__ = [
+    "Searchable",
+    "camera_regions",
+    "finite_points",
+    "frustum",
+    "nearest",
+    "nonnegative",
+    "points_without_nan",
+    "query",
+    "query_ball",
+    "query_obb",
+    "query_points",
+    "radii_of",
+    "raycast",
+    "raycast_all",
+    "raycast_any",
+    "rays",
+    "turns_of",
+    "vectors",
+]
+
+# Directions within these need no scaling: the time in which one of them crosses a scene of any size is in range.
+_LARGEST, _SMALLEST = 2.0**10, 2.0**-10
+
+
+class Searchable(Protocol):
+    """What the functions of this file need of an index or a world.
+
+    Arguments are checked and contiguous; `layer` and `mask` are as the caller gave them. Results are in the form that
+    the public function documents.
+    """
+
+    @property
+    def dim(self) -> int:
+        """Number of axes."""
+
+    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+        """Rows that overlap each valid box, (q, d) float32 or float64, possibly infinite."""
+
+    def _find_points(self, points: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+        """Rows that contain each point, (q, d) float32 or float64; no NaN."""
+
+    def _find_balls(self, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any) -> QueryResult:
+        """Rows within each finite radius, (q,), of a finite point, (q, d)."""
+
+    def _find_obbs(
+        self, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, layer: Any, mask: Any
+    ) -> QueryResult:
+        """Rows that overlap each oriented box; `centers` and `half_sizes` are (q, d), `rotations` unchecked.
+
+        See `turns_of` for rotations as angles or quaternions, and ``convex.regions_of_boxes`` for regions.
+        """
+
+    def _find_regions(self, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
+        """Rows that overlap each convex region, of any dimension."""
+
+    def _find_nearest(self, points: Floats, k: int, limits: Floats, workers: int, layer: Any, mask: Any) -> Nearest:
+        """Up to k rows nearest to each finite point, (q, d), none beyond its limit, (q,)."""
+
+    def _find_first_hits(
+        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+    ) -> RayHits:
+        """First row on each ray; all of shape (q, d), limits (q,)."""
+
+    def _find_all_hits(
+        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+    ) -> RayHitsAll:
+        """All rows on each ray."""
+
+    def _find_any_hits(
+        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+    ) -> NDArray[np.bool_]:
+        """Whether each ray hits a row, shape (q,)."""
+
+
+def query(self: Searchable, boxes: Boxes, *, workers: int = 1, layer: Any = None, mask: Any = None) -> QueryResult:
+    """Find the rows that overlap each of these boxes.
+
+    An index compares its boxes, a world the shapes of its bodies. Both are closed: rows that only touch a box overlap
+    it. A world answers for the positions of its last `step`, `refresh`, `add`, `remove` or `move`; in a world that
+    wraps, a body that reaches across a boundary is found at the other side too.
+
+    Parameters
+    ----------
+    boxes : array_like, shape (q, 2, d) or (q, 2*d), or tuple of two (q, d)
+        float32 or float64, whatever the index has: compared exactly.
+    workers : int
+        Threads to use; -1 for one per core. Does not change the result.
+    layer, mask : array_like of uint64, shape (q,), or int; in a world also str or set of str; optional
+        A row is found if its mask has a bit in common with the layer of the query, and its layer with the mask of the
+        query: ``mask="wall"`` finds walls. Default: all bits.
+
+    Returns
+    -------
+    QueryResult
+        ``result[i]`` has the rows of query i, ascending; ``rows`` and ``offsets`` those of all queries.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; NaN and lower > upper name the row in `boxes`; a layer that does not exist.
+    UnsupportedQueryError
+        An index whose method does not support the query.
+    RuntimeError
+        Another thread modifies the index or the world.
+
+    Notes
+    -----
+    Releases the GIL; Ctrl-C works. Any number of threads may query at once.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3], [8, 8, 9, 9]])
+    >>> result = index.query([[2, 2, 4, 4], [5, 5, 8, 8]])
+    >>> result[0], result[1]
+    (array([0, 1], dtype=int32), array([2], dtype=int32))
+
+    A corner of the box around a circle is not part of the circle:
+
+    >>> world = bp.World(dim=2)
+    >>> world.add_many(bp.Circle(1), [[0, 0], [4, 0]])
+    array([0, 1], dtype=int32)
+    >>> world.query([[0.8, 0.8, 4, 4], [1, -1, 2, 1]]).counts.tolist()
+    [1, 1]
+    """
+    lower, upper = checked_corners(boxes, "boxes", self.dim)
+    return self._find_boxes(lower, upper, worker_count(workers), layer, mask)
+
+
+def query_points(
+    self: Searchable, points: ArrayLike, *, workers: int = 1, layer: Any = None, mask: Any = None
+) -> QueryResult:
+    """Find the rows that contain each point, on their border too.
+
+    Parameters
+    ----------
+    points : array_like, shape (q, d)
+        No NaN; in a world, finite.
+    workers, layer, mask
+        As in `query`.
+
+    Returns
+    -------
+    QueryResult
+        As `query`.
+
+    Raises
+    ------
+    ValueError, TypeError, UnsupportedQueryError, RuntimeError
+        As `query`.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]]).query_points([[2, 1]])[0]
+    array([0, 1], dtype=int32)
+    """
+    return self._find_points(points_without_nan(points, "points", self.dim), worker_count(workers), layer, mask)
+
+
+def query_ball(
+    self: Searchable, centers: ArrayLike, radii: ArrayLike, *, workers: int = 1, layer: Any = None, mask: Any = None
+) -> QueryResult:
+    """Find the rows within a distance of each point: those that overlap a closed ball.
+
+    Parameters
+    ----------
+    centers : array_like, shape (q, d)
+        Finite.
+    radii : array_like, shape (q,), or one number
+        Finite, at least 0.
+    workers, layer, mask
+        As in `query`.
+
+    Returns
+    -------
+    QueryResult
+        As `query`.
+
+    Raises
+    ------
+    ValueError, TypeError, UnsupportedQueryError, RuntimeError
+        As `query`.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.BVH([[0, 0, 2, 2], [8, 8, 9, 9]]).query_ball([[5, 6]], 5)[0]
+    array([0, 1], dtype=int32)
+    """
+    points = finite_points(centers, "centers", self.dim)
+    return self._find_balls(points, radii_of(radii, "radii", len(points)), worker_count(workers), layer, mask)
+
+
+def query_obb(
+    self: Searchable,
+    centers: ArrayLike,
+    half_sizes: ArrayLike,
+    rotations: ArrayLike,
+    *,
+    workers: int = 1,
+    layer: Any = None,
+    mask: Any = None,
+) -> QueryResult:
+    """Find the rows that overlap each of these oriented boxes. In 2D and 3D.
+
+    Parameters
+    ----------
+    centers : array_like, shape (q, d)
+        Finite.
+    half_sizes : array_like, shape (q, d), (d,) or one number
+        Half the width of each box along its own axes; finite, at least 0.
+    rotations : array_like
+        Matrices whose columns are the axes of the box, of shape (q, d, d) or (d, d). In 2D also angles of shape (q,) or
+        one number, in radians, counterclockwise; in 3D also quaternions w, x, y, z, of shape (q, 4) or (4,).
+    workers, layer, mask
+        As in `query`.
+
+    Returns
+    -------
+    QueryResult
+        As `query`. Rows that touch are never missed; a row that misses by less than rounding may be found.
+
+    Raises
+    ------
+    ValueError, TypeError, UnsupportedQueryError, RuntimeError
+        As `query`; a matrix that is not a rotation, or a zero quaternion.
+
+    References
+    ----------
+    .. [1] S. Gottschalk, M. C. Lin, D. Manocha, "OBBTree: A Hierarchical Structure for Rapid Interference
+       Detection", SIGGRAPH 1996. 10.1145/237170.237244
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import broadphase as bp
+    >>> index = bp.BVH([[3, 3, 4, 4], [3, -1, 4, 0]])
+    >>> index.query_obb([[0, 0]], [5, 0.5], np.pi / 4)[0]
+    array([0], dtype=int32)
+    """
+    points = finite_points(centers, "centers", self.dim)
+    if self.dim not in (2, 3):
+        raise ValueError(f"oriented boxes have 2 or 3 dimensions, not {self.dim}")
+    half = as_numbers(half_sizes, name="half_sizes").astype(np.float64)
+    if half.shape not in (points.shape, points.shape[1:], ()):
+        raise ValueError(f"half_sizes of shape {half.shape} do not fit {len(points)} boxes of {self.dim} dimensions")
+    wrong = ~(np.isfinite(half) & (half >= 0))
+    if wrong.any():
+        row = f"row {int(np.argwhere(wrong)[0, 0])} has " if half.ndim == 2 else ""
+        raise ValueError(f"half_sizes: {row}{half[wrong].flat[0]}, which is not finite and at least 0")
+    half = np.ascontiguousarray(np.broadcast_to(half, points.shape))
+    return self._find_obbs(points, half, rotations, worker_count(workers), layer, mask)
+
+
+def frustum(
+    self: Searchable,
+    matrix: ArrayLike | None = None,
+    *,
+    planes: ArrayLike | None = None,
+    depth: Literal["minus_one_to_one", "zero_to_one"] = "minus_one_to_one",
+    workers: int = 1,
+    layer: Any = None,
+    mask: Any = None,
+) -> QueryResult:
+    """Find the rows whose boxes a camera sees, or that overlap the region between planes. In 2D and 3D.
+
+    A world compares the boxes around its shapes, where they are, also if it wraps: no shape in view is missed, and one
+    of which only a corner of its box is in view is found.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (4, 4) or (q, 4, 4); in 2D (3, 3) or (q, 3, 3)
+        Projection times view, for column vectors. `perspective`, `orthographic` and `look_at` make such matrices, and
+        `selection_matrix` narrows one to a rectangle dragged with a mouse.
+    planes : array_like, shape (p, d + 1) or (q, p, d + 1)
+        In place of `matrix`: rows ``n, c``, where inside is ``n . x + c >= 0``; at most 64 a region.
+    depth : {"minus_one_to_one", "zero_to_one"}
+        What the matrix turns near and far into: -1 to 1 as in OpenGL, or 0 to 1 as in Vulkan, Direct3D and Metal.
+    workers, layer, mask
+        As in `query`.
+
+    Returns
+    -------
+    QueryResult
+        As `query`, one query for each matrix. Exact: a box beside the edge of two planes, which neither plane alone
+        excludes, is not found. Boxes that touch are never missed; one that misses by less than rounding may be found.
+
+    Raises
+    ------
+    ValueError, TypeError, UnsupportedQueryError, RuntimeError
+        As `query`; both `matrix` and `planes`, or neither; a singular matrix.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> index = bp.BVH([[-1, -1, -6, 1, 1, -5], [-1, -1, 5, 1, 1, 6]])
+    >>> camera = bp.perspective(1.0, 4 / 3, 0.1, 100.0) @ bp.look_at([0, 0, 0], [0, 0, -1])
+    >>> index.frustum(camera)[0]
+    array([0], dtype=int32)
+    """
+    regions = camera_regions(self.dim, matrix, planes, depth)
+    return self._find_regions(regions, worker_count(workers), layer, mask)
+
+
+def nearest(
+    self: Searchable,
+    points: ArrayLike,
+    k: int = 1,
+    max_distance: ArrayLike = np.inf,
+    *,
+    workers: int = 1,
+    layer: Any = None,
+    mask: Any = None,
+) -> Nearest:
+    """Find the rows nearest to each point.
+
+    Parameters
+    ----------
+    points : array_like, shape (q, d)
+        Finite.
+    k : int
+        How many rows for each point.
+    max_distance : array_like, shape (q,), or one number
+        No row farther away than this is found.
+    workers, layer, mask
+        As in `query`.
+
+    Returns
+    -------
+    Nearest
+        ``rows`` and ``distances``, each of shape (q, k), the nearest first, the lower row first where two are equally
+        near; -1 and infinity where there are fewer than k.
+
+    Raises
+    ------
+    ValueError, TypeError, UnsupportedQueryError, RuntimeError
+        As `query`.
+
+    Notes
+    -----
+    The distance to the closed box or shape, in float64; 0 inside.
+
+    References
+    ----------
+    .. [1] N. Roussopoulos, S. Kelley, F. Vincent, "Nearest Neighbor Queries", SIGMOD 1995. 10.1145/223784.223794
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> index = bp.BVH([[0, 0, 2, 2], [8, 8, 9, 9]])
+    >>> index.nearest([[3, 2], [8, 8]], k=2, max_distance=5)
+    Nearest(rows=array([[ 0, -1],
+           [ 1, -1]], dtype=int32), distances=array([[ 1., inf],
+           [ 0., inf]]))
+    >>> world = bp.World(dim=2)
+    >>> world.add_many(bp.Circle(1), [[0, 0], [4, 0]])
+    array([0, 1], dtype=int32)
+    >>> world.nearest([[3.5, 4]], k=2).distances.round(3)
+    array([[3.031, 4.315]])
+    """
+    if k != int(k) or k < 1:
+        raise ValueError(f"k must be a positive number, not {k!r}")
+    at = finite_points(points, "points", self.dim)
+    limits = nonnegative(max_distance, "max_distance", len(at))
+    return self._find_nearest(at, int(k), limits, worker_count(workers), layer, mask)
+
+
+def raycast(
+    self: Searchable,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    max_distance: ArrayLike = np.inf,
+    *,
+    workers: int = 1,
+    layer: Any = None,
+    mask: Any = None,
+) -> RayHits:
+    """Find the first row on each ray.
+
+    Boxes and shapes are closed: a ray that grazes one hits it, and a ray that begins inside hits at distance 0. Rays do
+    not continue at the other side of a world that wraps.
+
+    Parameters
+    ----------
+    origins : array_like, shape (q, d)
+        Finite.
+    directions : array_like, shape (q, d), or (d,) for all
+        Finite, of any length. A ray with a zero direction hits what it begins in.
+    max_distance : array_like, shape (q,), or one number
+        Length of each ray in length units, whatever the length of its direction.
+    workers, layer, mask
+        As in `query`.
+
+    Returns
+    -------
+    RayHits
+        ``rows`` and ``distances``, of shape (q,); the lowest row where several are at one distance, -1 and infinity for
+        a miss.
+
+    Raises
+    ------
+    ValueError, TypeError, UnsupportedQueryError, RuntimeError
+        As `query`.
+
+    References
+    ----------
+    .. [1] T. L. Kay, J. T. Kajiya, "Ray Tracing Complex Scenes", SIGGRAPH 1986. 10.1145/15922.15916
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> index = bp.BVH([[2, 0, 3, 1], [5, 0, 6, 1]])
+    >>> index.raycast([[0, 0.5], [9, 0.5], [0, 2]], [[1, 0], [-1, 0], [1, 0]])
+    RayHits(rows=array([ 0,  1, -1], dtype=int32), distances=array([ 2.,  3., inf]))
+    """
+    checked = rays(self.dim, origins, directions, max_distance)
+    return self._find_first_hits(*checked, worker_count(workers), layer, mask)
+
+
+def raycast_all(
+    self: Searchable,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    max_distance: ArrayLike = np.inf,
+    *,
+    workers: int = 1,
+    layer: Any = None,
+    mask: Any = None,
+) -> RayHitsAll:
+    """Find every row on each ray, in the order in which the ray enters them.
+
+    Parameters
+    ----------
+    origins, directions, max_distance, workers, layer, mask
+        As in `raycast`.
+
+    Returns
+    -------
+    RayHitsAll
+        ``hits[i]`` has the rows and the distances of ray i, the lower row first where two are at one distance;
+        ``rows``, ``offsets`` and ``distances`` those of all rays.
+
+    Raises
+    ------
+    ValueError, TypeError, UnsupportedQueryError, RuntimeError
+        As `query`.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.BVH([[2, 0, 3, 1], [5, 0, 6, 1]]).raycast_all([[9, 0.5]], [[-1, 0]])[0]
+    (array([1, 0], dtype=int32), array([3., 6.]))
+    """
+    checked = rays(self.dim, origins, directions, max_distance)
+    return self._find_all_hits(*checked, worker_count(workers), layer, mask)
+
+
+def raycast_any(
+    self: Searchable,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    max_distance: ArrayLike = np.inf,
+    *,
+    workers: int = 1,
+    layer: Any = None,
+    mask: Any = None,
+) -> NDArray[np.bool_]:
+    """Find out whether each ray hits anything: for shadows and lines of sight.
+
+    Parameters
+    ----------
+    origins, directions, max_distance, workers, layer, mask
+        As in `raycast`.
+
+    Returns
+    -------
+    ndarray, shape (q,), bool
+        The same as ``raycast(...).rows >= 0``, and in an index faster.
+
+    Raises
+    ------
+    ValueError, TypeError, UnsupportedQueryError, RuntimeError
+        As `query`.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.BVH([[2, 0, 3, 1]]).raycast_any([[0, 0.5], [0, 0.5]], [1, 0], max_distance=[1, 2])
+    array([False,  True])
+    """
+    checked = rays(self.dim, origins, directions, max_distance)
+    return self._find_any_hits(*checked, worker_count(workers), layer, mask)
+
+
+# Checks of arguments -------------------------------------------------------------------------------------------------
+
+
+def finite_points(values: ArrayLike, name: str, dim: int) -> Floats:
+    """Return finite points as float64, (q, dim)."""
+    points = _points(values, name, dim)
+    if not np.isfinite(points).all():
+        require_finite(points, name)
+    return np.ascontiguousarray(points, dtype=np.float64)
+
+
+def points_without_nan(values: ArrayLike, name: str, dim: int) -> NDArray[Any]:
+    """Return points, (q, dim), possibly infinite, in their own dtype."""
+    points = _points(values, name, dim)
+    if np.isnan(points).any():
+        require_no_nan(points, name)
+    return np.ascontiguousarray(points)
+
+
+def vectors(values: ArrayLike, name: str, count: int, dim: int) -> Floats:
+    """Return finite vectors as float64, (count, dim); one for all is repeated."""
+    array = as_numbers(values, name=name)
+    array = finite_points(array[np.newaxis] if array.shape == (dim,) else array, name, dim)
+    if len(array) != count:
+        if len(array) != 1:
+            raise ValueError(f"{name}: {len(array)} vectors for {count} queries")
+        array = np.repeat(array, count, axis=0)
+    return array
+
+
+def rays(dim: int, origins: ArrayLike, directions: ArrayLike, max_distance: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Return origins and directions, (q, dim), and lengths, (q,), of rays."""
+    begin = finite_points(origins, "origins", dim)
+    along = _scaled(vectors(directions, "directions", len(begin), dim))
+    return begin, along, nonnegative(max_distance, "max_distance", len(begin))
+
+
+def radii_of(values: ArrayLike, name: str, count: int) -> Floats:
+    """Return finite numbers from 0 on, as float64, (count,)."""
+    array = _one_each(values, name, count)
+    bad = first_bad_row(~(np.isfinite(array) & (array >= 0)))
+    if bad is not None:
+        raise InvalidBoxError(f"{name}: row {bad} has {array[bad]}, which is not finite and at least 0", bad)
+    return array
+
+
+def nonnegative(values: ArrayLike, name: str, count: int) -> Floats:
+    """Return numbers from 0 on, possibly infinite, as float64, (count,)."""
+    array = _one_each(values, name, count)
+    bad = first_bad_row(~(array >= 0))
+    if bad is not None:
+        raise InvalidBoxError(f"{name}: row {bad} has {array[bad]}, which is not at least 0", bad)
+    return array
+
+
+def camera_regions(
+    dim: int,
+    matrix: ArrayLike | None,
+    planes: ArrayLike | None,
+    depth: Literal["minus_one_to_one", "zero_to_one"],
+) -> Regions:
+    """Return the regions that `frustum` looks at."""
+    if matrix is not None and planes is None:
+        regions = regions_of_views(matrix, depth=depth)
+    elif matrix is None and planes is not None:
+        regions = regions_of_planes(planes)
+    else:
+        raise ValueError("frustum takes either a matrix or planes")
+    of_region = regions.around_lower.shape[1]
+    if of_region != dim:
+        raise ValueError(f"the region has {of_region} dimensions; {dim} are needed")
+    return regions
+
+
+def turns_of(rotations: ArrayLike, count: int, dim: int) -> Floats:
+    """Return the rotations of `query_obb` as angles, (count,), or as quaternions w, x, y, z, (count, 4).
+
+    A matrix that also reflects is taken without the reflection: the box is the same.
+    """
+    array = as_numbers(rotations, name="rotations").astype(np.float64)
+    of_one = () if dim == 2 else (4,)
+    if array.shape in ((dim, dim), (count, dim, dim)) and array.shape != (count, *of_one):
+        matrices = np.broadcast_to(array, (count, dim, dim))
+        wrong = ~(np.abs(matrices.swapaxes(1, 2) @ matrices - np.eye(dim)).max(axis=(1, 2), initial=0.0) <= 1e-5)
+        if wrong.any():
+            raise ValueError(f"rotations: row {int(wrong.argmax())} is not a rotation matrix")
+        array = _angles(matrices) if dim == 2 else _quaternions(matrices)
+    if array.shape not in (of_one, (count, *of_one)):
+        what = "quaternions (q, 4) or (4,)" if dim == 3 else "angles (q,) or one number"
+        raise ValueError(
+            f"rotations of shape {array.shape} do not fit {count} boxes: give {what}, or matrices (q, {dim}, {dim})"
+        )
+    return np.ascontiguousarray(np.broadcast_to(array, (count, *of_one)))
+
+
+def _angles(matrices: Floats) -> Floats:
+    return np.arctan2(matrices[:, 1, 0], matrices[:, 0, 0])
+
+
+def _quaternions(matrices: Floats) -> Floats:
+    """Convert by the largest of the four components, so that nothing small is divided by.
+
+    See S. W. Shepperd, "Quaternion from Rotation Matrix", Journal of Guidance and Control 1(3), 1978.
+    """
+    turns = matrices * np.where(np.linalg.det(matrices) < 0, -1.0, 1.0)[:, np.newaxis, np.newaxis]
+    x, y, z = (turns[:, axis, axis] for axis in range(3))
+    squares = np.stack([1 + x + y + z, 1 + x - y - z, 1 - x + y - z, 1 - x - y + z], axis=1)
+    zy, xz, yx = (turns[:, i, j] - turns[:, j, i] for i, j in ((2, 1), (0, 2), (1, 0)))
+    xy, zx, yz = (turns[:, i, j] + turns[:, j, i] for i, j in ((0, 1), (2, 0), (1, 2)))
+    rows = np.stack(
+        [
+            np.stack([squares[:, 0], zy, xz, yx], axis=1),
+            np.stack([zy, squares[:, 1], xy, zx], axis=1),
+            np.stack([xz, xy, squares[:, 2], yz], axis=1),
+            np.stack([yx, zx, yz, squares[:, 3]], axis=1),
+        ],
+        axis=1,
+    )
+    best = rows[np.arange(len(rows)), squares.argmax(axis=1)]
+    quaternions: Floats = best / np.linalg.norm(best, axis=1, keepdims=True)
+    return quaternions
+
+
+def _points(values: ArrayLike, name: str, dim: int) -> NDArray[Any]:
+    points = as_points(values, name)
+    if points.shape[1] != dim:
+        if len(points):
+            raise ValueError(f"{name} have {points.shape[1]} dimensions; {dim} are needed")
+        points = np.empty((0, dim), points.dtype)
+    return points
+
+
+def _one_each(values: ArrayLike, name: str, count: int) -> Floats:
+    if isinstance(values, float | int):
+        return np.full(count, float(values))
+    array = as_numbers(values, name=name)
+    if array.shape not in ((), (count,)):
+        raise ValueError(f"{name} must be one number or have shape ({count},), not {array.shape}")
+    return np.ascontiguousarray(np.broadcast_to(array, (count,)), dtype=np.float64)
+
+
+def _scaled(directions: Floats) -> Floats:
+    """Scale directions of extreme length by a power of two: the distances stay the same."""
+    if not len(directions):
+        return directions
+    largest = np.abs(directions).max(axis=1)
+    if largest.max() <= _LARGEST and largest.min() >= _SMALLEST:
+        return directions
+    extreme = (largest > _LARGEST) | ((largest < _SMALLEST) & (largest > 0))
+    _, exponent = np.frexp(np.where(extreme, largest, 1.0))
+    scaled: Floats = np.ldexp(directions, np.where(extreme, -exponent, 0)[:, np.newaxis])
+    return scaled

@@ -1,0 +1,198 @@
+"""What queries return: plain arrays, all of which belong to the caller."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["Changes", "Nearest", "Outline", "QueryResult", "RayHits", "RayHitsAll", "SweepHits"]
+
+
+class QueryResult:
+    """The rows found by each of q queries, as a sequence: ``result[i]`` has the rows of query i.
+
+    ``len(result)`` is the number of queries, and a loop over the result goes over the queries.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (m,), int32
+        The rows of all queries, one query after the other, ascending within each.
+    offsets : ndarray, shape (q + 1,), int64
+        The rows of query i are ``rows[offsets[i]:offsets[i + 1]]``.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]])
+    >>> result = index.query_points([[1.5, 1.5], [9, 9], [0, 0]])
+    >>> result[0]
+    array([0, 1], dtype=int32)
+    >>> [rows.tolist() for rows in result]
+    [[0, 1], [], [0]]
+    >>> result.rows, result.query_rows
+    (array([0, 1, 0], dtype=int32), array([0, 0, 2], dtype=int32))
+    """
+
+    __slots__ = ("offsets", "rows")
+
+    def __init__(self, rows: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
+        self.rows = rows
+        self.offsets = offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, query: int) -> NDArray[np.int32]:
+        begin, end = _range_of(self.offsets, query)
+        return self.rows[begin:end]
+
+    def __iter__(self) -> Iterator[NDArray[np.int32]]:
+        offsets = self.offsets.tolist()
+        return (self.rows[begin:end] for begin, end in pairwise(offsets))
+
+    def __repr__(self) -> str:
+        return f"QueryResult(rows={self.rows!r}, offsets={self.offsets!r})"
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of rows of each query, shape (q,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def query_rows(self) -> NDArray[np.int32]:
+        """Number of the query that found each of `rows`, shape (m,)."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), self.counts)
+
+
+class Nearest(NamedTuple):
+    """The rows nearest to each of q points.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (q, k), int32
+        The nearest first, the lower row first where two are equally near; -1 where there are fewer than k.
+    distances : ndarray, shape (q, k), float64
+        Distance to each; 0 for a row that contains the point; infinite where there are fewer than k.
+    """
+
+    rows: NDArray[np.int32]
+    distances: NDArray[np.float64]
+
+
+class RayHits(NamedTuple):
+    """The first row on each of q rays.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (q,), int32
+        The row that is hit first, the lowest where several are at one distance; -1 for a miss.
+    distances : ndarray, shape (q,), float64
+        Distance at which the ray enters it; 0 for a ray that begins inside; infinite for a miss.
+    """
+
+    rows: NDArray[np.int32]
+    distances: NDArray[np.float64]
+
+
+class RayHitsAll:
+    """Every row on each of q rays, as a sequence: ``hits[i]`` has the rows and the distances of ray i.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (m,), int32
+        The rows of all rays, one ray after the other, each in the order in which the ray enters them; the lower row
+        first where two are at one distance.
+    offsets : ndarray, shape (q + 1,), int64
+        The rows of ray i are ``rows[offsets[i]:offsets[i + 1]]``.
+    distances : ndarray, shape (m,), float64
+        Distance at which the ray enters each of `rows`.
+    """
+
+    __slots__ = ("distances", "offsets", "rows")
+
+    def __init__(self, rows: NDArray[np.int32], offsets: NDArray[np.int64], distances: NDArray[np.float64]) -> None:
+        self.rows = rows
+        self.offsets = offsets
+        self.distances = distances
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, ray: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        begin, end = _range_of(self.offsets, ray)
+        return self.rows[begin:end], self.distances[begin:end]
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+        return (self[ray] for ray in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"RayHitsAll(rows={self.rows!r}, offsets={self.offsets!r}, distances={self.distances!r})"
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of rows on each ray, shape (q,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def query_rows(self) -> NDArray[np.int32]:
+        """Number of the ray that hits each of `rows`, shape (m,)."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), self.counts)
+
+
+class SweepHits(NamedTuple):
+    """The first row that each of q moving boxes or shapes touches.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (q,), int32
+        The row that is touched first, the lowest where several are touched at one time; -1 for none.
+    times : ndarray, shape (q,), float64
+        Fraction of the motion after which they touch, 0 to 1; infinite for none.
+    """
+
+    rows: NDArray[np.int32]
+    times: NDArray[np.float64]
+
+
+class Changes(NamedTuple):
+    """The pairs that began to overlap, and that no longer overlap, since the last call.
+
+    Attributes
+    ----------
+    enter, exit : ndarray, shape (m, 2), int32
+        Row numbers, first < second, in lexicographic order.
+    """
+
+    enter: NDArray[np.int32]
+    exit: NDArray[np.int32]
+
+
+class Outline(NamedTuple):
+    """The cells or nodes of an index, to be drawn.
+
+    Attributes
+    ----------
+    lower, upper : ndarray, shape (c, d), float64
+        Their corners.
+    level : ndarray, shape (c,), int32
+        Depth of each: 0 for the root, or for the cells of a method without levels.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    level: NDArray[np.int32]
+
+
+def _range_of(offsets: NDArray[np.int64], query: int) -> tuple[int, int]:
+    count = len(offsets) - 1
+    place = query + count if query < 0 else query
+    if not 0 <= place < count:
+        raise IndexError(f"query {query} is out of range: there are {count}")
+    return int(offsets[place]), int(offsets[place + 1])
