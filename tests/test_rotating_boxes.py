@@ -121,3 +121,27 @@ def test_worlds_of_unrotated_boxes_have_the_frames_of_aabbs(dimension):
         assert np.array_equal(one.enter, other.enter)
         assert np.array_equal(one.exit, other.exit)
     assert entered > 50
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_bodies_that_change_between_boxes_and_other_shapes_are_placed_as_new_ones(dimension):
+    rng = np.random.default_rng(12)
+    shapes = [
+        rotating([1.0, 2.0, 3.0][:dimension]),
+        bp.Capsule([0.0] * dimension, [1.0] * dimension, 0.5),
+        rotating([2.0] * dimension, rotation=EIGHTH[dimension]),
+        bp.AABB([1.5] * dimension),
+        (bp.Circle if dimension == 2 else bp.Sphere)(1.0),
+    ]
+    world = bp.World(dimension)
+    bodies = [world.add(shapes[0], position=[3.0 * k, *[0.0] * (dimension - 1)]) for k in range(10)]
+    for _ in range(40):
+        body = bodies[int(rng.integers(10))]
+        body.shape = shapes[int(rng.integers(5))]
+        body.rotation = UNTURNED[dimension] if rng.integers(2) else EIGHTH[dimension]
+        world.step()
+        fresh = bp.Shapes([each.shape for each in bodies], world.positions, world.rotations)
+        assert np.array_equal(fresh.boxes, world.shapes.boxes)
+        assert np.array_equal(bp.overlaps(fresh), bp.overlaps(world.shapes))
+        for row in range(10):
+            assert np.array_equal(fresh.store.placed(row), world.shapes.store.placed(row))

@@ -51,10 +51,11 @@ struct PlacedShapes {
     std::vector<std::uint8_t> kinds;
     std::vector<std::int32_t> sizes;
     std::vector<double> numbers;
+    ShapeStore::LocalRoom room;
     for (std::size_t k = 0; k < rows.shape(0); ++k) {
       const auto row = static_cast<std::size_t>(rows.data()[k]);
       require(row);
-      const std::span<const double> record = store.local(row);
+      const std::span<const double> record = store.local(row, room);
       kinds.push_back(static_cast<std::uint8_t>(store.kind(row)));
       sizes.push_back(static_cast<std::int32_t>(record.size()));
       numbers.insert(numbers.end(), record.begin(), record.end());
@@ -66,7 +67,7 @@ struct PlacedShapes {
   void set_boxes(const Numbers& boxes) {
     const std::size_t length = 2 * dimension;
     for (std::size_t row = 0; row < boxes.shape(0); ++row)
-      store.set_placed(row, ShapeKind::kBox, {boxes.data() + row * length, length});
+      store.set_placed_box(row, {boxes.data() + row * length, length});
   }
   void clear(const Rows& rows) {
     for (std::size_t k = 0; k < rows.shape(0); ++k) store.clear(static_cast<std::size_t>(rows.data()[k]));

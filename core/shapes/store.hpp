@@ -24,17 +24,32 @@ using StoredBall = std::array<double, 4>;
 // needs no more room keeps its place. When more than half is waste, all is moved together.
 class ShapeStore {
  public:
+  using LocalRoom = std::array<double, 15>;  // for the longest record of a box
+
   std::size_t row_count() const { return slots_.size(); }
   bool has(std::size_t row) const { return row < slots_.size() && slots_[row].length != 0; }
   ShapeKind kind(std::size_t row) const { return slots_[row].kind; }
   ShapeKind placed_kind(std::size_t row) const { return slots_[row].placed_kind; }
-  std::span<const double> local(std::size_t row) const { return {local_.data() + slots_[row].at, slots_[row].length}; }
+  // The local record of a row, in `room` if it is not kept as it is.
+  std::span<const double> local(std::size_t row, LocalRoom& room) const {
+    const Slot& slot = slots_[row];
+    const double* record = local_.data() + slot.at;
+    if (!lacks_axes(slot)) return {record, slot.length};
+    const std::size_t dimension = dimension_of_box(slot.length);
+    room.fill(0.0);
+    std::copy_n(record, 2 * dimension, room.begin());
+    for (std::size_t axis = 0; axis < dimension; ++axis) room[(2 + axis) * dimension + axis] = 1.0;
+    return {room.data(), slot.length};
+  }
 
   template <std::size_t D>
   ShapeView<D> placed(std::size_t row) const {
     const Slot& slot = slots_[row];
-    const double* record = slot.kind == ShapeKind::kBall ? balls_[row].data() : placed_.data() + slot.at;
-    return {slot.placed_kind, {record, slot.placed_kind == ShapeKind::kBox ? 2 * D : slot.length}};
+    if (slot.placed_kind == ShapeKind::kBox) return {ShapeKind::kBox, {placed_.data() + slot.at, 2 * D}};
+    const double* record = slot.kind == ShapeKind::kBall ? balls_[row].data()
+                           : lacks_axes(slot)            ? turned_.data() + turned_at_[row]
+                                                         : placed_.data() + slot.at;
+    return {slot.placed_kind, {record, slot.length}};
   }
 
   static constexpr double kNoBall = -std::numeric_limits<double>::infinity(), kBoxMark = -0x1p1000;
@@ -46,8 +61,10 @@ class ShapeStore {
       balls_.resize(row + 1, {kNoBall, kNoBall, kNoBall, kNoBall});
       slots_.resize(row + 1);
     }
+    const bool is_parallel = kind == ShapeKind::kOrientedBox && is_parallel_to_axes(record);
+    if (is_parallel) make_turned_room(row, record.size());
     Slot& slot = slots_[row];
-    const auto length = static_cast<std::uint32_t>(record.size());
+    const auto length = static_cast<std::uint32_t>(is_parallel ? 2 * dimension_of_box(record.size()) : record.size());
     if (length > slot.room) {
       const std::size_t at = local_.size();
       if (at + length > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
@@ -58,10 +75,10 @@ class ShapeStore {
       slot.room = length;
     }
     slot.kind = kind;
-    slot.length = length;
+    slot.length = static_cast<std::uint32_t>(record.size());
     set_placed_kind(row, kind);
-    std::copy(record.begin(), record.end(), local_.begin() + static_cast<std::ptrdiff_t>(slot.at));
-    slot.is_plain_box = kind == ShapeKind::kBox || (kind == ShapeKind::kOrientedBox && is_parallel_to_axes(record));
+    std::copy_n(record.begin(), length, local_.begin() + static_cast<std::ptrdiff_t>(slot.at));
+    slot.is_plain_box = kind == ShapeKind::kBox || is_parallel;
     const std::size_t dimension = record.size() - 1;  // of a ball
     slot.is_centred_ball =
         kind == ShapeKind::kBall && std::all_of(record.begin(), record.end() - 1, [](double x) { return x == 0.0; });
@@ -69,11 +86,10 @@ class ShapeStore {
     if (waste_ > local_.size() / 2) compact();
   }
 
-  // Gives a row a shape that is placed already, and is not going to be placed again.
-  void set_placed(std::size_t row, ShapeKind kind, std::span<const double> record) {
-    set(row, kind, record);
-    double* to = kind == ShapeKind::kBall ? balls_[row].data() : placed_.data() + slots_[row].at;
-    std::copy(record.begin(), record.end(), to);
+  // Gives a row a box parallel to the axes that is placed already, by its corners, and is not going to be placed again.
+  void set_placed_box(std::size_t row, std::span<const double> corners) {
+    set(row, ShapeKind::kBox, corners);
+    std::copy(corners.begin(), corners.end(), placed_.begin() + static_cast<std::ptrdiff_t>(slots_[row].at));
   }
 
   // The room of the row waits for the next shape there.
@@ -93,10 +109,10 @@ class ShapeStore {
       }
       return;
     }
-    double* to = slot.kind == ShapeKind::kBall ? balls_[row].data() : placed_.data() + slot.at;
     if (slot.is_plain_box && !is_turn<D>(rotation)) {
       if (slot.placed_kind != ShapeKind::kBox) set_placed_kind(row, ShapeKind::kBox);
       const double* from = local_.data() + slot.at;
+      double* to = placed_.data() + slot.at;
       for (std::size_t k = 0; k < D; ++k) {
         const double centre = from[k] + position[k];
         lower[k] = to[k] = centre - from[D + k];
@@ -104,7 +120,11 @@ class ShapeStore {
       }
       return;
     }
-    const ShapeKind placed_kind = place_shape<D>(slot.kind, local(row), Pose<D>(position, rotation), to);
+    double* to = slot.kind == ShapeKind::kBall ? balls_[row].data()
+                 : lacks_axes(slot)            ? turned_.data() + turned_at_[row]
+                                               : placed_.data() + slot.at;
+    LocalRoom room;
+    const ShapeKind placed_kind = place_shape<D>(slot.kind, local(row, room), Pose<D>(position, rotation), to);
     if (placed_kind != slot.placed_kind) set_placed_kind(row, placed_kind);
     ShapeBounds<D> bounds;
     add_bounds<D, true>(placed<D>(row), bounds);
@@ -117,8 +137,9 @@ class ShapeStore {
   ShapeBounds<D, false> relative_bounds(std::size_t row, const double* rotation) const {
     const Vec<D> origin{};
     std::vector<double> record(slots_[row].length);
+    LocalRoom room;
     const ShapeKind kind =
-        place_shape<D>(slots_[row].kind, local(row), Pose<D>(origin.data(), rotation), record.data());
+        place_shape<D>(slots_[row].kind, local(row, room), Pose<D>(origin.data(), rotation), record.data());
     ShapeBounds<D, false> bounds;
     add_bounds<D, false>({kind, record}, bounds);
     return bounds;
@@ -126,7 +147,8 @@ class ShapeStore {
 
   std::size_t memory_bytes() const {
     return slots_.capacity() * sizeof(Slot) + balls_.capacity() * sizeof(StoredBall) +
-           (local_.capacity() + placed_.capacity()) * sizeof(double);
+           (local_.capacity() + placed_.capacity() + turned_.capacity()) * sizeof(double) +
+           turned_at_.capacity() * sizeof(std::uint32_t);
   }
 
  private:
@@ -141,11 +163,24 @@ class ShapeStore {
   };
   static_assert(sizeof(Slot) == 16);
 
-  // Of the local record of an oriented box: its length says of what dimension it is.
+  // Of the record of an oriented box: 8 numbers in the plane, 15 in space.
+  static std::size_t dimension_of_box(std::size_t length) { return length == 8 ? 2 : 3; }
+
   static bool is_parallel_to_axes(std::span<const double> record) {
-    constexpr std::size_t kNumbersInPlane = 8;
-    return record.size() == kNumbersInPlane ? has_coordinate_axes<2>(record.data())
-                                            : has_coordinate_axes<3>(record.data());
+    return dimension_of_box(record.size()) == 2 ? has_coordinate_axes<2>(record.data())
+                                                : has_coordinate_axes<3>(record.data());
+  }
+
+  // Whether it is an oriented box with the axes of the world, which are not kept: most boxes take half the memory so.
+  static bool lacks_axes(const Slot& slot) { return slot.is_plain_box && slot.kind == ShapeKind::kOrientedBox; }
+
+  void make_turned_room(std::size_t row, std::size_t length) {
+    if (row >= turned_at_.size()) turned_at_.resize(slots_.size(), kNoRoom);
+    if (turned_at_[row] != kNoRoom) return;
+    const std::size_t at = turned_.size();
+    if (at + length > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
+    turned_.resize(at + length);
+    turned_at_[row] = static_cast<std::uint32_t>(at);
   }
 
   void set_placed_kind(std::size_t row, ShapeKind kind) {
@@ -172,7 +207,12 @@ class ShapeStore {
   std::vector<Slot> slots_;
   std::vector<StoredBall> balls_;  // by row
   std::vector<double> local_, placed_;
-  std::size_t waste_ = 0;  // numbers that belong to no row
+  // Placed records of boxes without axes of their own, while their actors are turned. They lie apart, so that a world
+  // in which nothing turns does not read past the room for them.
+  static constexpr std::uint32_t kNoRoom = std::numeric_limits<std::uint32_t>::max();
+  std::vector<double> turned_;
+  std::vector<std::uint32_t> turned_at_;  // by row
+  std::size_t waste_ = 0;                 // numbers that belong to no row
 };
 
 }  // namespace broadphase
