@@ -174,7 +174,7 @@ SCENES: tuple[DemoScene, ...] = (
     DemoScene(
         "rectangles",
         "1000 rectangles",
-        "Rectangles bounce in a square; those that touch another one turn vermilion.",
+        "Rectangles bounce in a square; those that touch turn vermilion.",
         _of_file("bouncing_rectangles"),
         1000,
         (2, 20_000),
