@@ -247,7 +247,7 @@ def test_raycast_in_3d_names_the_body_hit():
     picked = simulation.raycast(eye, [0, 0, -1])
     stage = simulation.stage
     world_hit = stage.world.raycast([stage.to_world(eye)], [0, 0, -1])
-    assert picked.row == world_hit.index[0]
+    assert picked.row == world_hit.rows[0]
     assert picked.name == f"spheres {picked.row}"
     assert picked.touching == (simulation.frame.touching == picked.row).any(axis=1).sum()
     assert np.linalg.norm(picked.normal) == pytest.approx(1)

@@ -27,12 +27,12 @@ def unpacked(text, dtype):
 
 def places_of(data):
     """Decode as the page does: second differences modulo 65536."""
-    channels = data["dimension"] + data["rotationSize"]
+    channels = data["dim"] + data["rotationSize"]
     bends = unpacked(data["poses"], "<u2").reshape(data["frames"], -1, channels).astype(np.int64)
     steps = np.cumsum(bends[1:], axis=0)
     numbers = np.cumsum(np.concatenate([bends[:1], steps]), axis=0) & 0xFFFF
     lower, upper = np.array(data["lower"]), np.array(data["upper"])
-    d = data["dimension"]
+    d = data["dim"]
     return lower + numbers[..., :d] / 65_535 * (upper - lower), numbers[..., d:]
 
 

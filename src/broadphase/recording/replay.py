@@ -154,7 +154,7 @@ class Replay:
         stats = np.array(self._stats).reshape(self.frame_count, len(names))
         return {
             "title": self._title,
-            "dimension": self._world.dim,
+            "dim": self._world.dim,
             "frames": self.frame_count,
             "bounds": None if bounds is None else np.asarray(bounds).tolist(),
             "lower": poses.lower.tolist(),

@@ -21,10 +21,10 @@ class Run {
                     track: Int32Array, aligned: Uint8Array, transforms: Float32Array };
     for (const [name, Type] of Object.entries(types)) run[name] = await unpack(data[name], Type);
     run.tracks = run.isStatic.length;
-    run.channels = run.dimension + run.rotationSize;
+    run.channels = run.dim + run.rotationSize;
     run.rowBytes = Math.ceil(run.tracks / 8);
     run.decodePoses();
-    const d = run.dimension;
+    const d = run.dim;
     run.positions = new Float32Array(run.tracks * d);
     run.rotations = new Float32Array(run.tracks * d * d);  // matrices, row by row
     return run;
@@ -55,7 +55,7 @@ class Run {
 
   /** Set positions and rotations to those of a frame. */
   setFrame(frame) {
-    const { dimension: d, channels, rotationSize, poses, positions, rotations, lower, upper } = this;
+    const { dim: d, channels, rotationSize, poses, positions, rotations, lower, upper } = this;
     const scale = lower.map((low, axis) => (upper[axis] - low) / 65535);
     for (let track = 0; track < this.tracks; track++) {
       const at = (frame * this.tracks + track) * channels;
@@ -74,13 +74,13 @@ class Run {
   /** Lower and upper corner of the picture. */
   extent() {
     if (this.bounds) return this.bounds;
-    const d = this.dimension, reach = this.pieceReach();
+    const d = this.dim, reach = this.pieceReach();
     return [this.lower.map((low) => low - reach), this.upper.map((high) => high + reach)].map((corner) => corner.slice(0, d));
   }
 
   /** How far the larger bodies reach beyond their positions; the two percent of the largest are left out. */
   pieceReach() {
-    const d = this.dimension, width = d + d * d, reaches = [];
+    const d = this.dim, width = d + d * d, reaches = [];
     for (let piece = 0; piece < this.form.length; piece++) {
       let most = 0;
       for (let k = 0; k < width; k++) most = Math.max(most, Math.abs(this.transforms[piece * width + k]));

@@ -7,7 +7,7 @@ class Player {
   constructor(run) {
     this.run = run;
     this.canvas = element("picture");
-    this.picture = run.dimension === 2 ? new Plane(this.canvas, run) : new Space(this.canvas, run);
+    this.picture = run.dim === 2 ? new Plane(this.canvas, run) : new Space(this.canvas, run);
     this.frame = 0;
     this.drawn = 0;  // number of drawings, for tests
     this.playing = false;
