@@ -156,8 +156,8 @@ class BroadPhase:
         columns, slots = self._columns, self._columns.slots
         rows = np.flatnonzero(columns.changed[:slots].view(np.bool_)).astype(np.int32)
         corners = columns.rows.corners[rows]
-        partners, offsets = self.up_to_date()._near_boxes(corners[:, 0], corners[:, 1], self.workers)
-        asked = np.repeat(rows, np.diff(offsets))
+        found_near = self.up_to_date()._near_boxes(corners[:, 0], corners[:, 1], self.workers)
+        partners, asked = found_near.rows, np.repeat(rows, np.diff(found_near.offsets))
         # A pair of two changed rows is found from both.
         kept = (columns.changed[partners] == 0) | (asked < partners)
         asked, partners = asked[kept], partners[kept]
