@@ -203,9 +203,6 @@ def spread(wished: np.ndarray[Any, Any], gap: float) -> np.ndarray[Any, Any]:
     return np.asarray(np.clip(pooled, 0.0, max(0.0, HIGHEST_LABEL - gap * (len(wished) - 1))) + steps)
 
 
-# As in the panels of times.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-MARKERS = "sD^v<>"
 POINTER = 8  # bytes of each cell of a table that has room for all of them
 UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
 

@@ -112,7 +112,7 @@ def world_table(comparison: WorldComparison) -> str:
             continue
         others = [o for o in outcomes if o.contestant not in ("broadphase", "rebuilt") and o.milliseconds is not None]
         cells = [
-            f"{o.title} {duration(o.milliseconds)} ({factor(o.milliseconds / ours.milliseconds)}×)"
+            f"{o.title} {duration(o.milliseconds)} ({factor((o.milliseconds or 0.0) / ours.milliseconds)}×)"
             for o in sorted(others, key=lambda o: o.milliseconds or 0.0)
         ]
         lines.append(f"| {scene_title(ours)} | **{duration(ours.milliseconds)}** | {', '.join(cells)} |")

@@ -34,6 +34,8 @@ from benchmarks.tables import duration, grouped, show_table
 from broadphase import data
 from broadphase.testing import SCENES, checksum, make_scene
 
+Call = Callable[[], Any]
+
 # What one call may cost at 100 000 boxes, in T.
 MULTIPLES = {
     "rects": 3.0,
@@ -108,7 +110,11 @@ def uniform_rows(pace: float) -> Iterator[Row]:
     """Even cubes from a thousand to a million, two threads, and the thousand rectangles of a small game."""
     for n, target in ((1_000, None), (10_000, 3.5)):
         cubes, rects = make_scene("uniform", n), make_scene("rects", n)
-        calls = {"sort": argsort_call(n), "uniform": partial(bp.pairs, cubes), "rects": partial(bp.pairs, rects)}
+        calls: dict[str, Call] = {
+            "sort": argsort_call(n),
+            "uniform": partial(bp.pairs, cubes),
+            "rects": partial(bp.pairs, rects),
+        }
         times = median_times(calls, budget=1.5 * pace, most=2000)
         yield in_t(f"uniform {grouped(n)}", times["uniform"], times["sort"], target)
         if n == 1_000:
@@ -133,7 +139,7 @@ def hundred_thousand_rows(pace: float) -> Iterator[Row]:
     n = 100_000
     scenes = {name: make_scene(name, n) for name in MULTIPLES}
     doubles = {name: make_scene(name, n, dtype=np.float64) for name in MULTIPLES}
-    calls: dict[str, Callable[[], Any]] = {"sort": argsort_call(n)}
+    calls: dict[str, Call] = {"sort": argsort_call(n)}
     for name, boxes in scenes.items():
         calls[name] = partial(bp.pairs, boxes)
         calls[f"{name}, float64"] = partial(bp.pairs, doubles[name])
@@ -184,11 +190,15 @@ def real_rows(pace: float, folder: Path) -> Iterator[Row]:
     """Time the counties, the coasts, and the swept cloth over a ball where it is at hand."""
     counties = data.load("us_counties"), data.describe("us_counties")
     for boxes, known in (counties, (coast.load(), coast.describe())):
-        right = checksum(bp.pairs(boxes)) == known.pair_checksum
+        same = checksum(bp.pairs(boxes)) == known.pair_checksum
         narrow = boxes.astype(np.float32)
-        calls = {"sort": argsort_call(len(boxes)), "64": partial(bp.pairs, boxes), "32": partial(bp.pairs, narrow)}
+        calls: dict[str, Call] = {
+            "sort": argsort_call(len(boxes)),
+            "64": partial(bp.pairs, boxes),
+            "32": partial(bp.pairs, narrow),
+        }
         times = median_times(calls, budget=4 * pace)
-        note = f"{grouped(known.pair_count)} pairs, {'right' if right else 'WRONG'}"
+        note = f"{grouped(known.pair_count)} pairs, {'right' if same else 'WRONG'}"
         yield in_t(f"{known.name}, float64", times["64"], times["sort"], None, note)
         yield in_t(f"{known.name}, float32", times["32"], times["sort"], None)
     path = folder / "sccd_cloth-ball.npz"
