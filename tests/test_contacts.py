@@ -83,6 +83,7 @@ def test_one_call_for_all_kinds_equals_a_call_for_each_pair(dimension):
         assert bp.distance(shapes, pairs=[apart[k]])[0] == distances[k]
         hit = bp.raycast(shapes, origins[k], directions[k], rows=[apart[k, 0]])
         assert np.array_equal(hit.distances[0], hits.distances[k])
+        assert hits.rows[k] == hit.rows[0] == (apart[k, 0] if np.isfinite(hits.distances[k]) else -1)
         assert np.array_equal(hit.normals[0], hits.normals[k], equal_nan=True)
         impact = bp.time_of_impact(shapes, pairs=[apart[k]], motions=motions[k])
         assert np.array_equal(impact.times[0], impacts.times[k])

@@ -12,7 +12,7 @@ Rounding errs on one side: a box that touches a region is never separated from i
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,16 +25,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["MOST_PLANES", "Depth", "Regions", "regions_of_boxes", "regions_of_planes", "regions_of_views"]
+__all__ = ["MOST_PLANES", "Regions", "regions_of_boxes", "regions_of_planes", "regions_of_views"]
 
-Depth = Literal["minus_one_to_one", "zero_to_one"]
 MOST_PLANES = 64  # of one region; its corners are searched for at every three of them
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _AXIS_ROUNDING = 32 * _EPSILON  # of the sums that axes are multiplied out to, on both sides of a comparison
 _ROTATION_ERROR = 1e-5  # of float32 matrices that have been multiplied a few times
 _SINGULAR = 1e-12  # planes that meet at a smaller angle are taken for parallel
-_DEPTHS: tuple[Depth, ...] = ("minus_one_to_one", "zero_to_one")
+_DEPTHS = ("minus_one_to_one", "zero_to_one")
 
 
 class Regions(NamedTuple):

@@ -167,7 +167,7 @@ def raycast(
     Returns
     -------
     ShapeRayHits
-        ``distances``, infinite for a miss, and ``normals`` of the surfaces.
+        ``rows``, -1 for a miss, ``distances``, infinite for a miss, and ``normals`` of the surfaces.
 
     Raises
     ------
@@ -181,8 +181,8 @@ def raycast(
     >>> import broadphase as bp
     >>> shapes = bp.Shapes([bp.Circle(1), bp.Circle(1)], [[5, 0], [0, 5]])
     >>> hits = bp.raycast(shapes, (0, 0), (2, 0))
-    >>> hits.distances, hits.normals[0]
-    (array([ 4., inf]), array([-1.,  0.]))
+    >>> hits.rows, hits.distances, hits.normals[0]
+    (array([ 0, -1], dtype=int32), array([ 4., inf]), array([-1.,  0.]))
     """
     which = np.arange(len(shapes), dtype=np.int32) if rows is None else shapes.checked_rows(rows)
     begin = _vectors(origins, "origins", len(which), shapes.dim, LARGEST)
@@ -196,8 +196,9 @@ def raycast(
     distances, normals = row_pairs.ray_hits(shapes, which, begin, along)
     missed = ~(distances <= limit)
     distances[missed] = np.inf
-    normals[missed | ~np.isfinite(distances)] = np.nan
-    return ShapeRayHits(distances, normals)
+    missed |= ~np.isfinite(distances)
+    normals[missed] = np.nan
+    return ShapeRayHits(np.where(missed, np.int32(-1), which), distances, normals)
 
 
 def time_of_impact(

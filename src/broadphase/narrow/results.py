@@ -48,16 +48,19 @@ class Contacts(NamedTuple):
 
 
 class ShapeRayHits(NamedTuple):
-    """Where each of q rays enters its shape.
+    """Where each of q rays enters its shape: the fields of `RayHits`, and normals.
 
     Attributes
     ----------
+    rows : ndarray, shape (q,), int32
+        Row of the shape; -1 for a miss.
     distances : ndarray, shape (q,), float64
         Distance along the ray; 0 for a ray that begins inside; infinite for a miss.
     normals : ndarray, shape (q, d), float64
         Unit vectors out of the surface there; against the ray for one that begins inside; NaN for a miss.
     """
 
+    rows: NDArray[np.int32]
     distances: Floats
     normals: Floats
 
