@@ -27,7 +27,7 @@ def test_auto_regret_is_against_the_best_other():
     assert row.regret == 1.5
 
 
-def test_readme_table_tells_what_is_missing():
+def test_readme_table_marks_missing_times():
     ours = {c: Outcome(*c, "auto", "broadphase", 1, 2.0, 1.0, 3, "exact") for c in readme_table.COLUMNS}
     theirs = [
         Outcome("rects", 1_000, "shapely", "Shapely STRtree", 1, 8.0, 4.0, 3, "exact"),

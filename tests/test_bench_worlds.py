@@ -17,7 +17,7 @@ SHARE = 0.02
 
 
 @pytest.mark.parametrize("name", WORLD_SCENES)
-def test_scene_has_its_share_of_things_as_close_together(name):
+def test_scene_with_a_share_of_bodies_keeps_its_density(name):
     scene, whole = world_scene(name, SHARE), world_scene(name)
     assert scene.count == round(whole.count * SHARE)
     assert (scene.velocities[scene.moving :] == 0).all()
@@ -35,7 +35,7 @@ def test_scene_has_its_share_of_things_as_close_together(name):
         if version_of(row.distribution)
     ],
 )
-def test_every_world_finds_what_touches(name, scene):
+def test_every_world_finds_the_contacts(name, scene):
     row = next(row for row in WORLD_PEERS if row.name == name)
     made = world_scene(scene, SHARE)
     world = row.make(made)
@@ -58,7 +58,7 @@ def test_comparison_survives_json_and_is_shown(capsys):
     assert "100 rectangles" in capsys.readouterr().out
 
 
-def test_world_that_is_wrong_gets_no_time(monkeypatch):
+def test_wrong_world_is_not_timed(monkeypatch):
     row = next(row for row in WORLD_PEERS if row.name == "rebuilt")
 
     class SeesMore(row.make):

@@ -256,7 +256,7 @@ def test_parts_give_more_boxes(rooms, run):
     assert json.loads(run("info", "islands.geojson", "--parts", "--json")[1])["box_count"] == 3
 
 
-def test_info_tells_about_the_installation(run):
+def test_info_describes_the_installation(run):
     code, out, _ = run("info")
     assert code == 0
     for text in (bp.__version__, np.__version__, "grid", "scalar", "us_counties (3,510 boxes)"):
@@ -269,7 +269,7 @@ def test_info_tells_about_the_installation(run):
         assert "pyarrow" in facts["extras"]["io"]
 
 
-def test_info_tells_about_a_file_with_bad_rows(rooms, run):
+def test_info_of_a_file_with_bad_rows_counts_them(rooms, run):
     rooms.write_text(ROOMS + "pit,5,5,4,4\nsky,-inf,0,inf,1\nline,0,0,0,9\n")
     code, out, _ = run("info", "rooms.csv", "--json")
     facts = json.loads(out)
@@ -290,7 +290,7 @@ def test_empty_file_of_boxes_is_no_error(rooms, run):
     assert np.load("pairs.npy").shape == (0, 2)
 
 
-def test_explain_tells_the_method(rooms, run):
+def test_explain_names_the_method(rooms, run):
     code, out, _ = run("explain", "rooms.csv")
     assert code == 0
     assert any(method.name in out for method in bp.METHODS)
@@ -336,7 +336,7 @@ def test_missing_library_for_a_file_names_the_installation(rooms, run, monkeypat
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes close otherwise there")
-def test_closed_pipe_is_no_complaint():
+def test_closed_pipe_prints_no_error():
     command = f"{sys.executable} -m broadphase.cli info --json | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""

@@ -50,7 +50,7 @@ def run(capsys):
     return run_and_read
 
 
-def test_table_shows_what_happened(scene, run):
+def test_run_prints_a_summary(scene, run):
     code, out, err = run("run", "balls.toml")
     assert (code, err) == (0, "")
     for text in ("Two balls and a wall", "12", "3 (2 axes)", "median", "99th percentile", "1, 1", "auto"):
@@ -58,7 +58,7 @@ def test_table_shows_what_happened(scene, run):
     assert "by rules" not in out
 
 
-def test_json_says_all(scene, run):
+def test_run_json_has_all_figures(scene, run):
     code, out, _ = run("run", "balls.toml", "--json", "--method", "bvh", "--steps", 6)
     answer = json.loads(out)
     assert code == 0
@@ -68,7 +68,7 @@ def test_json_says_all(scene, run):
     assert answer["quickest"] == "bvh"
 
 
-def test_no_steps_are_a_run_too(scene, run):
+def test_run_of_zero_steps_succeeds(scene, run):
     answer = json.loads(run("run", "balls.toml", "--json", "--steps", 0)[1])
     assert (answer["steps"], answer["step_ms"]["median"]) == (0, None)
     assert run("run", "balls.toml", "--steps", 0)[0] == 0
@@ -89,7 +89,7 @@ def test_events_are_written_as_csv(scene, run):
     assert {int(row["first_handle"]) & 0xFFFF_FFFF for row in rows} == {0}
 
 
-def test_stays_are_written_if_asked_for(scene, run):
+def test_stay_option_writes_stay_events(scene, run):
     run("run", "balls.toml", "--events", "events.csv", "--stay")
     with open("events.csv", newline="") as stream:
         events = [(int(row["frame"]), row["event"]) for row in csv.DictReader(stream)]
@@ -114,7 +114,7 @@ def test_events_are_written_as_parquet_and_balance(scene, run):
     assert "by rules" in run("run", "machine_gun", "--steps", 5)[1]
 
 
-def test_options_take_the_place_of_what_the_scene_says(scene, run):
+def test_options_override_the_scene(scene, run):
     answer = json.loads(run("run", "bouncing_spheres", "--steps", 2, "--count-scale", 0.1, "--json")[1])
     assert answer["bodies"] == 30
     run("run", "balls.toml", "--dt", 1, "--events", "a.csv")

@@ -1,4 +1,4 @@
-"""The code of the documentation runs and prints what it says, and its links lead somewhere. README: test_readme.py."""
+"""The code of the documentation runs and prints what it shows, and its links exist. README: test_readme.py."""
 
 import doctest
 import re
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS])
 INDEX = ROOT / "docs/README.md"
-ROOMS = "name,xmin,ymin,xmax,ymax\nhall,0,0,4,3\nstair,3,2,5,6\n"  # the file that pages speak of
+ROOMS = "name,xmin,ymin,xmax,ymax\nhall,0,0,4,3\nstair,3,2,5,6\n"  # the file that pages use
 
 
 def relative(path: Path) -> str:
@@ -26,7 +26,7 @@ def test_code_of_a_page_prints_what_the_page_says(path, tmp_path, monkeypatch):
     text = path.read_text("utf-8")
     report = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS, verbose=False)
-    names = {}  # the blocks of a page go on from each other
+    names = {}  # the blocks of a page continue each other
     for block in re.finditer(r"```python\n(.*?)```", text, flags=re.DOTALL):
         line = text.count("\n", 0, block.start(1))
         if ">>> " in block[1]:
@@ -39,7 +39,7 @@ def test_code_of_a_page_prints_what_the_page_says(path, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=relative)
-def test_links_of_a_page_lead_somewhere(path):
+def test_links_of_a_page_exist(path):
     text = re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if re.match(r"https?:|mailto:", target):
@@ -59,6 +59,6 @@ def test_pages_are_all_linked_from_the_index():
     assert not [page for page in pages if f"({page})" not in index]
 
 
-def test_public_names_are_all_written_about():
+def test_public_names_are_all_documented():
     text = "\n".join(path.read_text("utf-8") for path in PAGES)
     assert not [name for name in set(dir(bp)) - {"__version__"} if not re.search(rf"\b{re.escape(name)}\b", text)]

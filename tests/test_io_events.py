@@ -70,7 +70,7 @@ def test_many_small_frames_become_few_row_groups(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", EVENT_FORMATS)
-def test_error_on_the_way_leaves_the_older_file(tmp_path, suffix):
+def test_write_events_failing_keeps_the_older_file(tmp_path, suffix):
     if suffix == ".parquet":
         pytest.importorskip("pyarrow")
     path = tmp_path / f"events{suffix}"

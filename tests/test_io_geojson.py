@@ -89,7 +89,7 @@ def test_feature_without_coordinates_is_a_row_of_nan(tmp_path, geometry, parts):
     assert file.blank == "a feature without coordinates"
 
 
-def test_part_without_coordinates_does_not_spoil_the_others(tmp_path):
+def test_part_without_coordinates_keeps_the_other_parts(tmp_path):
     holey = {"type": "MultiPolygon", "coordinates": [[[]], ISLANDS["coordinates"][0], []]}
     np.testing.assert_array_equal(read(tmp_path, holey).boxes, [[[5, 5], [6, 6]]])
 

@@ -31,7 +31,7 @@ def test_mesh_gives_the_boxes_of_its_triangles(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_single_mesh_falls_into_its_connected_parts(tmp_path, suffix):
+def test_single_mesh_gives_its_connected_parts(tmp_path, suffix):
     boxes = [trimesh.creation.box(extents=(1, 1, 1)).apply_translation((3 * number, 0, 0)) for number in range(4)]
     path = tmp_path / f"row{suffix}"
     trimesh.util.concatenate(boxes).export(path)
@@ -41,7 +41,7 @@ def test_single_mesh_falls_into_its_connected_parts(tmp_path, suffix):
     np.testing.assert_allclose(file.boxes, expected)
 
 
-def test_scene_gives_its_meshes_where_they_stand(tmp_path):
+def test_mesh_scene_gives_boxes_at_the_placed_positions(tmp_path):
     scene = trimesh.Scene()
     wheel = trimesh.creation.box(extents=(1, 1, 1))
     for name, x in (("front", 0.0), ("rear", 10.0)):

@@ -77,7 +77,7 @@ def test_names_of_two_sets_are_written_with_parquet(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", PAIR_FORMATS)
-def test_failure_on_the_way_leaves_the_older_file(tmp_path, suffix):
+def test_write_pairs_failing_keeps_the_older_file(tmp_path, suffix):
     if suffix == ".parquet":
         pytest.importorskip("pyarrow")
     path = tmp_path / f"pairs{suffix}"

@@ -1,4 +1,4 @@
-"""The code of the README runs and prints what it says; its figures are those that were measured."""
+"""The code of the README runs and prints what it shows; its tables show the measured figures."""
 
 import doctest
 import re

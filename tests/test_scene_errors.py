@@ -1,4 +1,4 @@
-"""What is wrong with a scene file is said with the file, the table and the key."""
+"""Errors of scene files name the file, the table and the key."""
 
 import contextlib
 import tomllib
@@ -138,7 +138,7 @@ def test_other_forms_are_refused(text, message):
         ("a.json", b'{"world": {"dim": 2, "dt": NaN}}', "a.json, [world], dt: must be a number, not nan"),
     ],
 )
-def test_files_that_are_none_are_value_errors(tmp_path, name, content, message):
+def test_load_unreadable_file_raises(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(bp.FileFormatError, match=r"a\.") as caught:
         scenes.load(tmp_path / name)
@@ -171,7 +171,7 @@ SPOILT = (None, True, -1, 0, 0.5, 1e308, float("nan"), 10**30, "", "all", "x", [
 
 
 @pytest.mark.parametrize("text", [BALLS, GUN], ids=["balls", "gun"])
-def test_whatever_stands_anywhere_is_run_or_refused_with_its_place(text):
+def test_any_value_anywhere_is_run_or_refused_with_its_place(text):
     for path in places_in(tomllib.loads(text)):
         for spoilt in SPOILT:
             values = tomllib.loads(text)

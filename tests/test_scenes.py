@@ -1,4 +1,4 @@
-"""Scenes: what their files may say, what is wrong with them otherwise, and that they are the same everywhere."""
+"""Scenes: the content of their files, and equal results on every machine."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ def parse(text):
     return scenes.parse(tomllib.loads(text), "balls.toml", "balls")
 
 
-def test_file_says_everything_about_a_scene(tmp_path):
+def test_load_file_gives_all_attributes_of_a_scene(tmp_path):
     path = tmp_path / "balls.toml"
     path.write_text(BALLS)
     scene = scenes.load(path)
@@ -69,7 +69,7 @@ def test_bundled_scenes_are_those_in_the_folder():
 
 
 @pytest.mark.parametrize("name", scenes.NAMES)
-def test_bundled_scene_runs_and_is_said_to_be_what_it_is(name):
+def test_bundled_scene_runs_as_documented(name):
     scene = scenes.load(name)
     assert name in scenes.load.__doc__
     run = scene.run(5)
@@ -196,7 +196,7 @@ touching = "wall"
 """
 
 
-def test_gun_fires_on_time_and_its_bullets_end_at_the_wall():
+def test_rules_emit_on_time_and_remove_at_the_wall():
     run = parse(GUN).start()
     added, present, heights = [], [], []
     for _ in range(20):
@@ -212,7 +212,7 @@ def test_gun_fires_on_time_and_its_bullets_end_at_the_wall():
     assert heights == [0, 5, 0, 5]
 
 
-def test_events_have_the_handles_and_layers_of_those_who_are_gone():
+def test_events_of_removed_bodies_keep_handles_and_layers():
     run = parse(GUN).start()
     log = scenes.EventLog(run, stay=True)
     found = []
@@ -245,7 +245,7 @@ def test_uniform_places_fill_their_region():
     assert place("").max() > 10  # all of the world
 
 
-def test_grid_places_are_cell_middles_the_first_axis_quickest():
+def test_grid_places_are_cell_centers_first_axis_fastest():
     assert place('how = "grid", spacing = 5', count=3).tolist() == [[2.5, 2.5], [7.5, 2.5], [2.5, 7.5]]
     full = place('how = "grid", spacing = [2, 5], in = [[0, 0], [4, 10]]', count=4)
     assert full.tolist() == [[1, 2.5], [3, 2.5], [1, 7.5], [3, 7.5]]
@@ -258,7 +258,7 @@ def test_clusters_are_dense_and_inside():
     assert len(np.unique(places.round(), axis=0)) < 40
 
 
-def test_list_gives_the_count_or_is_gone_through_again():
+def test_list_place_gives_the_count_or_repeats():
     assert place('how = "list", at = [[1, 2], [3, 4]]', count=3).tolist() == [[1, 2], [3, 4], [1, 2]]
 
 
@@ -291,6 +291,6 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_shapes_are_what_they_are_called(shape):
+def test_shape_types_give_their_classes(shape):
     text = f"[world]\ndim = 2\n[[group]]\nshape = {{ {shape} }}\nplace = {{ how = 'list', at = [[0, 0]] }}"
     np.testing.assert_allclose(parse(text).build().shapes.boxes[0], SHAPES[shape], atol=1e-9)
