@@ -25,7 +25,6 @@ def test_kinds_have_the_numbers_that_the_core_gives_them():
 def test_parameters_given_for_one_shape_are_shown_for_one():
     capsule = bp.Capsule((0, 1), (2, 3), 4, offset=(5, 6), rotation=7)
     assert len(capsule) == 1
-    assert capsule.is_single
     assert (capsule.start.tolist(), capsule.end.tolist(), capsule.radius) == ([0, 1], [2, 3], 4.0)
     assert (capsule.offset.tolist(), capsule.rotation) == ([5, 6], 7.0)
     assert repr(capsule) == "Capsule(start=[0.0, 1.0], end=[2.0, 3.0], radius=4.0, offset=[5.0, 6.0], rotation=7.0)"

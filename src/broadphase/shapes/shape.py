@@ -97,11 +97,6 @@ class Shape:
         return self._dim
 
     @property
-    def is_single(self) -> bool:
-        """Whether it was made as one shape, without an axis for rows."""
-        return self._single
-
-    @property
     def offset(self) -> Floats:
         """Position relative to its actor, shape (d,), or (n, d) for many. Read-only."""
         if "offset" in self._parameters:
