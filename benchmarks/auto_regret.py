@@ -11,6 +11,7 @@ import json
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import broadphase as bp
 from benchmarks.measuring import describe_machine, median_times, timed
@@ -50,12 +51,12 @@ class Row:
 def measure(scene: str, n: int, budget: float) -> Row | None:
     """Time auto and every method that has a chance on a scene; None where auto would take many seconds."""
     few, boxes = make_scene(scene, max(30, n // 10)), make_scene(scene, n)
-    methods = [method.name for method in bp.METHODS]
+    methods: list[Any] = [method.name for method in bp.METHODS]
     if n > MOST_QUADRATIC and timed(partial(bp.pairs, few))[0] > TOO_SLOW:
         return None
     firsts = {name: min(timed(partial(bp.pairs, few, method=name))[0] for _ in range(2)) for name in methods}
     hopeful = [name for name in methods if n < 3_000 or firsts[name] <= HOPELESS * min(firsts.values())]
-    calls = {name: partial(bp.pairs, boxes, method=name) for name in ("auto", *hopeful)}
+    calls = {name: partial(bp.pairs, boxes, method=name) for name in ["auto", *hopeful]}
     times = median_times(calls, budget=budget, least=5, most=1000)
     milliseconds = {name: timing.quickest for name, timing in times.items()}
     return Row(scene, n, bp.explain(boxes).method, milliseconds)

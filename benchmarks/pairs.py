@@ -186,7 +186,8 @@ def contestants(
     for name in methods:
         if name not in known:
             raise ValueError(f"no method is named {name!r}; the methods are {', '.join(known)}")
-        find = partial(bp.pairs, method=name, workers=workers)
+        method: Any = name  # one of the names that the type lists
+        find = partial(bp.pairs, method=method, workers=workers)
         chosen.append(Contestant(name, "broadphase" if name == "auto" else f"broadphase {name}", find))
     rows = [row for row in PEERS if installed_version(row)] if peers is None else [peer(name) for name in peers]
     return chosen + [Contestant(row.name, row.title, row.find, row) for row in rows]

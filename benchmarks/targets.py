@@ -210,7 +210,7 @@ def real_rows(pace: float, folder: Path) -> Iterator[Row]:
         right = "right" if found == TARGET_DATA[name] else f"WRONG, published: {grouped(TARGET_DATA[name])}"
         n = sum(len(lower) for lower, _ in sets)
         for dtype in (np.float64, np.float32):
-            cast = [tuple(np.ascontiguousarray(part, dtype) for part in one) for one in sets]
+            cast: list[Any] = [tuple(np.ascontiguousarray(part, dtype) for part in one) for one in sets]
             calls = {"sort": argsort_call(n), "call": partial(bp.pairs, *cast, ignore_shared=shared)}
             times = median_times(calls, budget=3 * pace)
             note = f"{grouped(found)} pairs, {right}" if dtype is np.float64 else ""
