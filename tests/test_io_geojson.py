@@ -35,7 +35,7 @@ def test_features_give_their_bounding_boxes(tmp_path):
     np.testing.assert_array_equal(file.boxes, [[[0, 0], [2, 1]], [[-3, 5], [6, 9]], [[1, 7], [3, 9]]])
     assert file.names.tolist() == ["square", None, "road"]
     assert file.owners.tolist() == [0, 1, 2]
-    assert (file.kind, file.describe(0)) == ("feature", f"{tmp_path / 'map.geojson'}, row 0 (square)")
+    assert (file.row_type, file.describe(0)) == ("feature", f"{tmp_path / 'map.geojson'}, row 0 (square)")
 
 
 def test_parts_give_one_box_each(tmp_path):

@@ -24,7 +24,7 @@ def test_mesh_gives_the_boxes_of_its_triangles(tmp_path, suffix):
     mesh.export(path)
     file = read_boxes(path)
     assert file.boxes.shape == (320, 2, 3)
-    assert (file.kind, file.owners.max()) == ("triangle", 0)
+    assert (file.row_type, file.owners.max()) == ("triangle", 0)
     expected = bp.boxes.from_triangles(mesh.triangles).reshape(320, 6)
     rounded = np.round(expected, 5)
     np.testing.assert_allclose(corners(file), rounded[np.lexsort(rounded.T)], atol=2e-5)
@@ -36,7 +36,7 @@ def test_single_mesh_gives_its_connected_parts(tmp_path, suffix):
     path = tmp_path / f"row{suffix}"
     trimesh.util.concatenate(boxes).export(path)
     file = read_boxes(path, parts=True)
-    assert file.kind == "mesh part"
+    assert file.row_type == "mesh part"
     expected = np.array([[[3 * n - 0.5, -0.5, -0.5], [3 * n + 0.5, 0.5, 0.5]] for n in range(4)])
     np.testing.assert_allclose(file.boxes, expected)
 

@@ -250,7 +250,7 @@ def _describe_set(file: BoxFile, degrees: NDArray[np.int64]) -> dict[str, Any]:
     most = np.argsort(-degrees, kind="stable")[:_MOST_PAIRS]
     return {
         "source": file.source,
-        "row_type": file.kind,
+        "row_type": file.row_type,
         "box_count": len(file.boxes),
         "dim": file.boxes.shape[2],
         "dtype": str(file.boxes.dtype),
@@ -542,7 +542,7 @@ def _about_boxes(file: BoxFile) -> dict[str, Any]:
     boxes, valid = file.boxes, valid_boxes(file)
     facts: dict[str, Any] = {
         "source": file.source,
-        "row_type": file.kind,
+        "row_type": file.row_type,
         "box_count": len(boxes),
         "dim": boxes.shape[2],
         "dtype": str(boxes.dtype),

@@ -20,7 +20,7 @@ class BoxFile:
         Lower and upper corners. Values are not checked: see `broadphase.boxes.find_invalid`.
     source : str
         The path of the file as given, for messages.
-    kind : str
+    row_type : str
         What one box is in the file: "array row", "table row", "feature", "feature part", "triangle" or "mesh part".
     names : ndarray of object, shape (n,), optional
         Name of each box, if the file has names.
@@ -32,7 +32,7 @@ class BoxFile:
 
     boxes: NDArray[Any]
     source: str
-    kind: str
+    row_type: str
     names: NDArray[np.object_] | None = None
     owners: NDArray[np.int64] | None = None
     blank: str = ""

@@ -74,8 +74,10 @@ def read_geojson(path: Path, *, parts: bool = False, name_property: str | None =
         owners += [number] * len(found)
     corners = np.array(boxes, dtype=np.float64).reshape(len(boxes), 2, 2)
     known = np.array(names, dtype=object) if any(name is not None for name in names) else None
-    kind = "feature part" if parts else "feature"
-    return BoxFile(corners, str(path), kind, known, np.array(owners, np.int64), blank="a feature without coordinates")
+    row_type = "feature part" if parts else "feature"
+    return BoxFile(
+        corners, str(path), row_type, known, np.array(owners, np.int64), blank="a feature without coordinates"
+    )
 
 
 def _refuse_constant(text: str) -> float:
@@ -83,17 +85,17 @@ def _refuse_constant(text: str) -> float:
 
 
 def _features_of(document: Any) -> list[Any]:
-    kind = document.get("type") if isinstance(document, dict) else None
-    if kind == "FeatureCollection":
+    found = document.get("type") if isinstance(document, dict) else None
+    if found == "FeatureCollection":
         features = document.get("features")
         if isinstance(features, list):
             return features
         raise ValueError("the FeatureCollection has no list 'features'")
-    if kind == "Feature":
+    if found == "Feature":
         return [document]
-    if kind in _DEPTH or kind == "GeometryCollection":
+    if found in _DEPTH or found == "GeometryCollection":
         return [{"geometry": document}]
-    if kind == "Topology":
+    if found == "Topology":
         raise ValueError("this is TopoJSON; convert it to GeoJSON first")
     raise ValueError("not GeoJSON: the top level must be a FeatureCollection, a Feature or a geometry")
 
@@ -111,17 +113,17 @@ def _boxes_of(geometry: Any) -> Iterator[_Box]:
     """Yield the box of each part of a geometry that has coordinates."""
     if geometry is None:
         return
-    kind = geometry["type"]
-    if kind == "GeometryCollection":
+    geometry_type = geometry["type"]
+    if geometry_type == "GeometryCollection":
         for member in geometry["geometries"]:
             yield from _boxes_of(member)
         return
-    if kind not in _DEPTH:
-        raise ValueError(f"unknown geometry {kind!r}")
-    several = kind.startswith("Multi")
+    if geometry_type not in _DEPTH:
+        raise ValueError(f"unknown geometry {geometry_type!r}")
+    several = geometry_type.startswith("Multi")
     for part in geometry["coordinates"] if several else [geometry["coordinates"]]:
         if part:
-            yield _box_of(part, _DEPTH[kind] - several)
+            yield _box_of(part, _DEPTH[geometry_type] - several)
 
 
 def _box_of(coordinates: Any, depth: int) -> _Box:

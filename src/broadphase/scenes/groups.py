@@ -211,26 +211,26 @@ def read_shape(table: Table, dim: int) -> ShapePlan:
     FileFormatError
         A key is wrong; names it.
     """
-    kind = table.string("type", choices=(*TYPES, "compound"))
-    if kind == "compound":
-        plan = ShapePlan(kind, parts=tuple(read_shape(part, dim) for part in table.tables("parts")))
+    shape_type = table.string("type", choices=(*TYPES, "compound"))
+    if shape_type == "compound":
+        plan = ShapePlan(shape_type, parts=tuple(read_shape(part, dim) for part in table.tables("parts")))
         if not plan.parts:
             raise table.wrong("parts", "is missing: a list of tables, each a shape")
     else:
-        _, dimensions, forms = TYPES[kind]
+        _, dimensions, forms = TYPES[shape_type]
         if dim not in dimensions:
-            raise table.wrong("type", f"a {kind} cannot be in a world of dim = {dim}")
+            raise table.wrong("type", f"a {shape_type} cannot be in a world of dim = {dim}")
         parameters = [(name, _read(table, name, form, dim)) for name, form in forms.items()]
         parameters += [("offset", vector_spread(table, "offset", dim))]
-        if kind not in _STIFF:
+        if shape_type not in _STIFF:
             turn = number_spread(table, "rotation") if dim == 2 else vector_spread(table, "rotation", 4)
             parameters += [("rotation", turn)]
-        plan = ShapePlan(kind, tuple((name, value) for name, value in parameters if value is not None))
+        plan = ShapePlan(shape_type, tuple((name, value) for name, value in parameters if value is not None))
     table.finish()
     try:
         plan.make(Draws(0), 1)
     except ValueError as error:  # corners that are not convex, a quaternion of length 0
-        raise table.wrong("type", f"not a valid {kind}: {error}") from None
+        raise table.wrong("type", f"not a valid {shape_type}: {error}") from None
     return plan
 
 

@@ -162,5 +162,5 @@ def _read(data: bytes, ending: str, source: str) -> Any:
     except RecursionError:
         raise FileFormatError(f"{source}: tables are nested too deeply") from None
     except ValueError as error:  # of UTF-8, TOML and JSON alike
-        kind = "TOML" if ending == ".toml" else "JSON"
-        raise FileFormatError(f"{source}: not {kind}: {error}") from None
+        language = "TOML" if ending == ".toml" else "JSON"
+        raise FileFormatError(f"{source}: not {language}: {error}") from None
