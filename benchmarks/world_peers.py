@@ -52,8 +52,8 @@ class OwnWorld:
 
     def __init__(self, scene: WorldScene) -> None:
         self.world = bp.World(dim=scene.dimension)
-        kinds = ["dynamic" if row < scene.moving else "static" for row in range(scene.count)]
-        self.world.add_many(scene.shape_of_bodies(), scene.positions, velocities=scene.velocities, kind=kinds)
+        types = np.where(np.arange(scene.count) < scene.moving, "dynamic", "static")
+        self.world.add_many(scene.shape_of_bodies(), scene.positions, velocities=scene.velocities, body_type=types)
         self.frame: Any = None
 
     def step(self) -> None:

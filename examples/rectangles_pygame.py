@@ -18,7 +18,7 @@ BACKGROUND, APART, TOUCHING = (20, 23, 28), (138, 155, 176), (213, 94, 0)
 def make_world(count: int) -> bp.World:
     """Make a world of squares at random positions, with velocities of up to 5 pixels per axis and frame."""
     rng, reach = np.random.default_rng(7), np.array(SIZE) - EDGE
-    world = bp.World(dim=2, bounds=[[0, 0], SIZE], border="bounce")
+    world = bp.World(dim=2, bounds=[[0, 0], SIZE], boundary="bounce")
     places, velocities = rng.uniform(EDGE, reach, (count, 2)), rng.uniform(-5, 5, (count, 2))
     world.add_many(bp.Rectangle(EDGE, EDGE), places, velocities=velocities)
     return world

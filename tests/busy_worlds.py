@@ -42,13 +42,15 @@ def make_world(dimension, seed, **options):
             rng.uniform(0, 8, (count, dimension)),
             velocities=rng.uniform(-1, 1, (count, dimension)),
             rotations=None if layer is None else rotations(dimension, rng, count),
-            spins=None if layer != "balls" else rng.uniform(-1, 1, count if dimension == 2 else (count, 3)),
-            kind=["dynamic", "static", "kinematic"][int(rng.integers(3))],
+            angular_velocities=None
+            if layer != "balls"
+            else rng.uniform(-1, 1, count if dimension == 2 else (count, 3)),
+            body_type=["dynamic", "static", "kinematic"][int(rng.integers(3))],
             layer=layer,
             mask={"balls", "walls"} if layer == "walls" else None,
             group=int(rng.integers(-1, 2)),
             sensor=bool(rng.integers(2)),
-            every=int(rng.integers(1, 4)),
+            update_interval=int(rng.integers(1, 4)),
         )
     return world
 

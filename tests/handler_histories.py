@@ -60,7 +60,9 @@ def play(seed, steps):
     """Run a history until all is removed; give the accounts and the number of steps in which a handler raised."""
     rng = np.random.default_rng(seed)
     border = ("none", "bounce", "wrap", "remove")[seed % 4]
-    world = bp.World(dim=2, border=border, bounds=[[0, 0], [12, 12]])
+    world = bp.World(dim=2, boundary=border, bounds=[[0, 0], [12, 12]])
+    for name in NAMES:
+        world.layer(name)
     accounts = [Balance(world, *some) for some in ((), ("ball",), ("ball", "wall"), ("mud", "mud"))]
 
     @world.on_enter("ball", "mud")
@@ -80,7 +82,7 @@ def play(seed, steps):
         change(world, rng)
         budget = bp.Budget(tests=int(rng.integers(1, 60))) if rng.random() < 0.2 else None
         slips += not step_or_slip(world, 0.05, budget)
-    world.off(meddle)
+    world.remove_handler(meddle)
     world.remove(world.rows)
     while not step_or_slip(world, 0.0):
         slips += 1
@@ -99,9 +101,9 @@ def change(world, rng):
             rng.uniform(1, 11, (count, 2)),
             velocities=rng.normal(0, 3, (count, 2)),
             layer=[NAMES[number] for number in rng.integers(0, 3, count)],
-            fast=rng.random(count) < 0.1,
+            ccd=rng.random(count) < 0.1,
             sensor=rng.random(count) < 0.1,
-            every=rng.integers(1, 3, count),
+            update_interval=rng.integers(1, 3, count),
         )
     if len(world) and rng.random() < 0.3:
         world.remove(rng.choice(world.rows, min(len(world), 2), replace=False))

@@ -27,7 +27,7 @@ def test_rectangles_in_a_window_move_and_turn_red(rectangles):
     import pygame
 
     world = rectangles.main(["--count", "400", "--frames", "3"])
-    assert (world.frame_number, len(world)) == (3, 400)
+    assert (world.number, len(world)) == (3, 400)
     picture = pygame.surfarray.array3d(pygame.display.get_surface())
     for colour in (rectangles.APART, rectangles.TOUCHING):
         assert (picture == colour).all(axis=2).sum() > 50

@@ -167,7 +167,7 @@ def test_meshes_that_touch_overlap():
 def test_a_world_tells_of_meshes():
     world = bp.World(3)
     ground = np.array([[-9.0, -9, 0], [9, -9, 0], [9, 9, 0], [-9, 9, 0]])
-    world.add_many(bp.Mesh(ground, [[0, 1, 2], [0, 2, 3]]), [[0, 0, 0]], kind="static")
+    world.add_many(bp.Mesh(ground, [[0, 1, 2], [0, 2, 3]]), [[0, 0, 0]], body_type="static")
     ball = world.add(bp.Sphere(0.5), position=(1, 2, 1), velocity=(0, 0, -1))
     assert len(world.step(0.25).enter) == 0
     frame = world.step(0.25)

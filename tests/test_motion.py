@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from broadphase.world.motion import integrate
+from broadphase.world.motion import integrate as integrate_to
 
 SIZES = [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 100]  # on both sides of the eight rows that are looked at together
 
@@ -21,6 +21,21 @@ def multiply(p, q):
     a, b, c, d = q.T
     return np.stack([w * a - x * b - y * c - z * d, w * b + x * a + y * d - z * c,
                      w * c - x * d + y * a + z * b, w * d + x * c - y * b + z * a], axis=1)  # fmt: skip
+
+
+def integrate(positions, velocities, rotations, spins, moves, dt):
+    """Integrate in place, after integrating to other arrays: the results are the same, or the same exception."""
+    turns = rotations is not None and spins is not None
+    after = np.full_like(positions, np.nan), np.full_like(rotations, np.nan) if turns else None
+    try:
+        integrate_to(positions, velocities, rotations, spins, moves, dt, *after)
+    except ValueError:
+        assert np.isnan(after[0]).all()
+        assert not turns or np.isnan(after[1]).all()
+        after = None
+    integrate_to(positions, velocities, rotations, spins, moves, dt, positions, rotations)
+    assert bits(positions) == bits(after[0])
+    assert not turns or bits(rotations) == bits(after[1])
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -101,7 +116,7 @@ def test_integrate_ten_thousand_steps_stay_a_rotation():
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-@pytest.mark.parametrize("what", ["positions", "velocities", "rotations", "spins"])
+@pytest.mark.parametrize("what", ["positions", "velocities", "rotations", "angular_velocities"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1.7e308])
 def test_integrate_what_would_be_lost_is_named_and_nothing_changes(dimension, what, bad):
     rng = np.random.default_rng(5)
@@ -111,7 +126,7 @@ def test_integrate_what_would_be_lost_is_named_and_nothing_changes(dimension, wh
                 "positions": rng.normal(size=(n, dimension)),
                 "velocities": rng.normal(size=(n, dimension)),
                 "rotations": rng.normal(size=(n,) if dimension == 2 else (n, 4)),
-                "spins": rng.normal(size=(n,) if dimension == 2 else (n, 3)),
+                "angular_velocities": rng.normal(size=(n,) if dimension == 2 else (n, 3)),
             }
             if bad == 1.7e308:
                 # Finite numbers, whose sum is not, or whose product.
@@ -121,7 +136,7 @@ def test_integrate_what_would_be_lost_is_named_and_nothing_changes(dimension, wh
                 given[what][(row,) + (() if given[what].ndim == 1 else (-1,))] = bad
             moves = everybody(n)
             before = {name: array.tobytes() for name, array in given.items()}
-            with pytest.raises(ValueError, match=f"^row {row} cannot go on for a time of 10.0: position"):
+            with pytest.raises(ValueError, match=f"^row {row} cannot move for a time of 10.0: position"):
                 integrate(*given.values(), moves, 10.0)
             assert {name: array.tobytes() for name, array in given.items()} == before
             moves[row] = 0
@@ -137,7 +152,7 @@ def test_integrate_large_numbers_that_stay_finite_are_no_error():
 def test_integrate_no_rotation_to_turn_is_an_error():
     rotations = np.zeros((3, 4))
     rotations[:2, 0] = 1
-    with pytest.raises(ValueError, match=r"row 2 .*rotation .*spin"):
+    with pytest.raises(ValueError, match=r"row 2 .*rotation .*angular velocity"):
         integrate(np.zeros((3, 3)), np.zeros((3, 3)), rotations, np.ones((3, 3)), everybody(3), 1.0)
     integrate(np.zeros((3, 3)), np.zeros((3, 3)), rotations, None, everybody(3), 1.0)
     integrate(np.zeros((3, 3)), np.zeros((3, 3)), None, np.ones((3, 3)), everybody(3), 1.0)
@@ -145,9 +160,12 @@ def test_integrate_no_rotation_to_turn_is_an_error():
 
 def test_integrate_arrays_that_do_not_fit_are_refused():
     good = np.zeros((4, 2))
-    for bad in (np.zeros((3, 2)), np.zeros((4, 3)), np.zeros((4, 2), np.float32), np.zeros((4, 4))[:, ::2]):
-        with pytest.raises((ValueError, TypeError)):
+    for bad in (np.zeros((3, 2)), np.zeros((4, 3))):
+        with pytest.raises(ValueError, match="differ"):
             integrate(good, bad, None, None, everybody(4), 1.0)
+    for bad in (np.zeros((3, 2)), np.zeros((4, 2), np.float32), np.zeros((4, 4))[:, ::2]):
+        with pytest.raises((ValueError, TypeError)):
+            integrate_to(good, good, None, None, everybody(4), 1.0, bad)
     with pytest.raises(ValueError, match="differ"):
         integrate(good, good, None, None, everybody(3), 1.0)
     with pytest.raises(ValueError, match="2 or 3"):

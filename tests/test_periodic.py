@@ -7,7 +7,7 @@ import pytest
 
 from broadphase.filters import PairFilter
 from broadphase.testing import oracle
-from broadphase.world.periodic import image_pairs, seam_pairs
+from broadphase.world.boundary import image_pairs, seam_pairs
 
 
 def everybody(boxes):

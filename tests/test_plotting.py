@@ -105,9 +105,9 @@ def test_cells_of_boxes_raise_and_suggest_an_index():
 
 
 def test_world_draws_its_shapes_and_touching_pairs():
-    world = bp.World(dim=2, bounds=[[-9, -9], [9, 9]], border="bounce")
+    world = bp.World(dim=2, bounds=[[-9, -9], [9, 9]], boundary="bounce")
     world.add_many(bp.Circle([1, 2]), [[0, 0], [2, 0]])
-    world.add(bp.Rectangle(1, 4), position=(6, 0), kind="static")
+    world.add(bp.Rectangle(1, 4), position=(6, 0), body_type="static")
     assert colours(bp.plot(world)) == {ink.APART, ink.STATIC}
     world.step()
     axes = bp.plot(world, contacts=True, legend=True, title="three")

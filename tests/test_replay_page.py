@@ -92,12 +92,12 @@ def test_tracks_of_reused_rows_and_changed_shapes_are_separate():
 
 def test_rotations_are_those_of_the_run(tmp_path):
     world = bp.World(dim=2)
-    world.add(bp.Rectangle(4, 1), position=(0, 0), spin=2.0)
+    world.add(bp.Rectangle(4, 1), position=(0, 0), angular_velocity=2.0)
     save_replay(world, tmp_path / "run.html", steps=10, dt=0.1)
     _, angles = places_of(data_of(tmp_path / "run.html"))
     assert np.allclose(angles.ravel() / 65_536 * 2 * np.pi, 0.2 * np.arange(1, 11), atol=1e-4)
     world = bp.World(dim=3)
-    world.add(bp.Box(4, 1, 1), position=(0, 0, 0), spin=(0, 0, 1.0))
+    world.add(bp.Box(4, 1, 1), position=(0, 0, 0), angular_velocity=(0, 0, 1.0))
     save_replay(world, tmp_path / "run.html", steps=10, dt=0.1)
     _, numbers = places_of(data_of(tmp_path / "run.html"))
     turns = numbers[:, 0] / 65_535 * 2 - 1

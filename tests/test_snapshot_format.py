@@ -86,7 +86,7 @@ def test_layout_and_byte_order_of_arrays_leave_no_trace():
 
 
 def test_bytes_of_a_known_content_are_those_of_every_version():
-    assert hashlib.sha256(SMALL).hexdigest() == "10014a1291208aef49d17dc0cadb6f2e7cdaf34ebbe205704d98bd7614adb4a2"
+    assert hashlib.sha256(SMALL).hexdigest() == "71bddff7863b5ca91cf5d831fafd6743e5dfa36ff213f95b296bec2af2220028"
 
 
 def test_every_flipped_bit_is_noticed():
@@ -102,7 +102,7 @@ def test_every_truncation_and_every_addition_is_noticed():
         with pytest.raises(ValueError, match="snapshot"):
             unpack(SMALL[:length])
     for more in (b"\0", b"\0" * 8, SMALL):
-        with pytest.raises(ValueError, match="followed by something else"):
+        with pytest.raises(ValueError, match="followed by other bytes"):
             unpack(SMALL + more)
 
 
@@ -120,12 +120,14 @@ def test_random_mutations_are_noticed(data):
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"\0" * 56, b"\x93NUMPY\x01\x00" + b"\0" * 100])
 def test_what_is_no_snapshot_is_called_so(data):
-    with pytest.raises(ValueError, match=r"^no snapshot"):
+    with pytest.raises(ValueError, match=r"^not a broadphase snapshot"):
         unpack(data)
 
 
 def test_other_versions_are_named():
-    with pytest.raises(ValueError, match=rf"of format {VERSION + 1}; this version .* reads format {VERSION}"):
+    with pytest.raises(
+        ValueError, match=rf"format {VERSION + 1} is not supported: this version .* reads format {VERSION}"
+    ):
         unpack(sealed(b"{}", version=VERSION + 1))
 
 
@@ -179,7 +181,7 @@ def test_truth_values_are_zero_or_one_and_gaps_are_zero():
     assert unpack(sealed(header, b"\0" * gap + b"\1"))[1]["a"].tolist() == [True]
     with pytest.raises(ValueError, match="neither 0 nor 1"):
         unpack(sealed(header, b"\0" * gap + b"\2"))
-    with pytest.raises(ValueError, match="there is something"):
+    with pytest.raises(ValueError, match="that should be 0"):
         unpack(sealed(header, b"\1" * gap + b"\1"))
 
 
@@ -215,7 +217,7 @@ def test_file_comes_back_and_errors_name_it(tmp_path):
     write_snapshot(path, SMALL)
     assert_same(read_snapshot(path)[1], ARRAYS)
     path.write_bytes(SMALL[:-1])
-    with pytest.raises(ValueError, match=r"world\.bp: the snapshot is cut short"):
+    with pytest.raises(ValueError, match=r"world\.bp: the snapshot is truncated"):
         read_snapshot(path)
     with pytest.raises(FileNotFoundError):
         read_snapshot(tmp_path / "none.bp")

@@ -25,11 +25,14 @@ class Recorder(bp.Actor):
     def update(self, info):
         self.log.append(("update", self.name, info.number, info.dt))
 
-    def hit(self, other):
-        self.log.append(("hit", self.name, getattr(other, "name", other.handle)))
+    def on_enter(self, other):
+        self.log.append(("enter", self.name, getattr(other, "name", other.handle)))
 
-    def separated(self, other):
-        self.log.append(("separated", self.name, getattr(other, "name", other.handle)))
+    def on_stay(self, other):
+        self.log.append(("stay", self.name, getattr(other, "name", other.handle)))
+
+    def on_exit(self, other):
+        self.log.append(("exit", self.name, getattr(other, "name", other.handle)))
 
     def render(self, context):
         context.append(self.name)
@@ -61,7 +64,7 @@ def test_actor_position_plus_equals_is_seen_by_the_next_step():
 @pytest.mark.parametrize("kind", ["static", "dynamic"])
 def test_actor_position_of_what_nobody_looks_at_is_noticed(kind):
     world = bp.World(dim=2)
-    thing = world.add(bp.Circle(1), position=(0, 0), kind=kind)
+    thing = world.add(bp.Circle(1), position=(0, 0), body_type=kind)
     world.add(bp.Circle(1), position=(9, 0))
     if kind == "dynamic":
         world.sleep(thing)
@@ -72,15 +75,15 @@ def test_actor_position_of_what_nobody_looks_at_is_noticed(kind):
 
 def test_actor_turns_in_the_plane_and_in_space():
     world = bp.World(dim=2)
-    stick = world.add(bp.Segment((-1, 0), (1, 0)), position=(0, 0), rotation=np.pi / 2, spin=2.0)
+    stick = world.add(bp.Segment((-1, 0), (1, 0)), position=(0, 0), rotation=np.pi / 2, angular_velocity=2.0)
     stick.rotation += 0.25
-    assert (stick.rotation, stick.spin) == (np.pi / 2 + 0.25, 2.0)
+    assert (stick.rotation, stick.angular_velocity) == (np.pi / 2 + 0.25, 2.0)
     space = bp.World(dim=3)
     box = space.add(bp.Box(1, 2, 3), position=(0, 0, 0))
     box.rotation = (0, 1, 0, 0)
-    box.spin[2] = 3.0
+    box.angular_velocity[2] = 3.0
     assert box.rotation.tolist() == [0, 1, 0, 0]
-    assert space.spins.tolist() == [[0, 0, 3]]
+    assert space.angular_velocities.tolist() == [[0, 0, 3]]
 
 
 @pytest.mark.parametrize("value", [(1, 2, 3), 5, (np.nan, 0), (np.inf, 0), [[1, 2]]])
@@ -94,13 +97,16 @@ def test_actor_position_refuses_what_is_no_place(value):
 def test_actor_tells_and_changes_its_filters_and_shape():
     world = two_circles()
     ball = world.actor(0)
-    assert (ball.layer, ball.mask, ball.kind, ball.sensor) == ("ball", "all", "dynamic", False)
+    assert (ball.layer, ball.mask, ball.body_type, ball.sensor) == ("ball", "all", "dynamic", False)
     assert ball.shape == bp.Circle(1.0)
     ball.shape = bp.Circle(0.1)
     assert ball.shape == bp.Circle(0.1)
     ball.layer = {"ball", "ghost"}
     assert ball.layer == {"ball", "ghost"}
     assert len(world.step().enter) == 1
+    with pytest.raises(ValueError, match="unknown layer 'nobody'"):
+        ball.mask = "nobody"
+    world.layer("nobody")
     ball.mask = "nobody"
     ball.position += (0, 0)
     assert ball.mask == "nobody"
@@ -132,10 +138,10 @@ def test_actor_repr_says_where_it_is():
         lambda a: a.row,
         lambda a: a.shape,
         lambda a: a.layer,
-        lambda a: a.kind,
+        lambda a: a.body_type,
         lambda a: a.touching(),
         lambda a: setattr(a, "position", (0, 0)),
-        lambda a: a.on_enter(print),
+        lambda a: a.world.on_enter(a),
         lambda a: a.world.remove(a),
     ],
 )
@@ -241,10 +247,10 @@ def test_hooks_are_called_both_ways_and_in_order():
     assert log == [
         ("update", "a", 1, 0.5),
         ("update", "b", 1, 0.5),
-        ("hit", "a", "b"),
-        ("hit", "b", "a"),
-        ("hit", "a", plain.handle),
-        ("hit", "b", plain.handle),
+        ("enter", "a", "b"),
+        ("enter", "b", "a"),
+        ("enter", "a", plain.handle),
+        ("enter", "b", plain.handle),
     ]
     log.clear()
     plain.position = (9, 9)
@@ -253,10 +259,10 @@ def test_hooks_are_called_both_ways_and_in_order():
     assert log == [
         ("update", "a", 2, 0.25),
         ("update", "b", 2, 0.25),
-        ("separated", "a", plain.handle),
-        ("separated", "b", plain.handle),
-        ("hit", "a", "b"),
-        ("hit", "b", "a"),
+        ("exit", "a", plain.handle),
+        ("exit", "b", plain.handle),
+        ("stay", "a", "b"),
+        ("stay", "b", "a"),
     ]
 
 
@@ -267,7 +273,7 @@ def test_hooks_not_overridden_are_not_looked_for():
     world = two_circles()
     world.add(bp.Circle(1), position=(0, 0), actor=Named)
     world.step()
-    assert not world._handlers._queue
+    assert not world._bus._queue
     assert not any(world._actors._counts.values())
 
 
@@ -300,11 +306,11 @@ def test_hook_update_that_raises_leaves_the_world_unstepped():
     assert len(world.step(1.0).enter) == 1
 
 
-def test_hook_hit_is_not_called_for_what_an_earlier_one_removed():
+def test_hook_on_enter_is_not_called_for_what_an_earlier_one_removed():
     calls = []
 
     class Bullet(bp.Actor):
-        def hit(self, other):
+        def on_enter(self, other):
             calls.append(other)
             other.remove()
             self.remove()
@@ -317,7 +323,7 @@ def test_hook_hit_is_not_called_for_what_an_earlier_one_removed():
     assert len(world) == 2
 
 
-def test_hook_separated_is_called_for_the_removed_too_with_its_data():
+def test_hook_on_exit_is_called_for_the_removed_too_with_its_data():
     log = []
     world = bp.World(dim=2)
     one = world.add(bp.Circle(1), position=(0, 0), actor=Recorder("one", log))
@@ -329,7 +335,7 @@ def test_hook_separated_is_called_for_the_removed_too_with_its_data():
     gc.collect()
     world.add(bp.Circle(1), position=(0, 0), actor=Recorder("another", log))
     world.step()
-    assert log == [("update", "another", 2, 0.0), ("separated", "one", "two"), ("separated", "two", "one")]
+    assert log == [("update", "another", 2, 0.0), ("exit", "one", "two"), ("exit", "two", "one")]
     world.step()
     world.step()
     gc.collect()

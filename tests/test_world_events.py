@@ -57,7 +57,7 @@ def test_event_contact_is_right_after_an_earlier_handler_moved_and_removed():
 @pytest.mark.parametrize("border", ["bounce", "wrap"])
 def test_event_contacts_are_those_of_the_frame(border):
     rng = np.random.default_rng(8)
-    world = bp.World(dim=2, bounds=[[0, 0], [10, 10]], border=border)
+    world = bp.World(dim=2, bounds=[[0, 0], [10, 10]], boundary=border)
     world.add_many(
         bp.Circle(rng.uniform(0.2, 0.9, 40)), rng.uniform(1, 9, (40, 2)), velocities=rng.normal(0, 2, (40, 2))
     )
@@ -77,9 +77,9 @@ def test_event_contacts_are_those_of_the_frame(border):
 
 def test_event_of_something_fast_tells_how_it_met_the_other():
     world = bp.World(dim=2)
-    world.add(bp.Circle(0.1), position=(0, 0), velocity=(1000, 0), layer="bullet", fast=True)
-    world.add(bp.Rectangle(1, 10), position=(50, 0), kind="static", layer="wall")
-    world.add(bp.Rectangle(1, 10), position=(100.3, 0), kind="static", layer="wall")
+    world.add(bp.Circle(0.1), position=(0, 0), velocity=(1000, 0), layer="bullet", ccd=True)
+    world.add(bp.Rectangle(1, 10), position=(50, 0), body_type="static", layer="wall")
+    world.add(bp.Rectangle(1, 10), position=(100.3, 0), body_type="static", layer="wall")
     events = []
     for kind in (world.on_enter, world.on_exit):
         kind("wall", "bullet")(lambda event: events.append((event, event.impact, event.contact, event.normal)))

@@ -44,14 +44,15 @@ def test_handlers_of_actors():
     def told(name):
         return lambda event: log.append((name, event.actor.row, event.other.row))
 
-    ball.on_enter(told("any"))
-    ball.on_enter("wall")(told("wall"))
-    ball.on_enter("mud")(told("mud"))
-    ball.on_enter(wall)(told("this wall"))
+    world.layer("mud")
+    world.on_enter(ball)(told("any"))
+    world.on_enter(ball, "wall")(told("wall"))
+    world.on_enter(ball, "mud")(told("mud"))
+    world.on_enter(ball, wall)(told("this wall"))
     world.on_enter("wall", ball)(told("from the wall"))
     world.on_enter(wall, ball)(told("both"))
 
-    @wall.on_enter
+    @world.on_enter(wall)
     def bare(event):
         log.append(("bare", event.actor.row, event.other.row))
 
@@ -75,14 +76,14 @@ def test_handlers_are_called_after_hooks_and_in_the_order_of_registration():
     log = []
 
     class Loud(bp.Actor):
-        def hit(self, other):
+        def on_enter(self, other):
             log.append("hook")
 
     world = bp.World(dim=2)
     one = world.add(bp.Circle(1), position=(0, 0), actor=Loud)
     world.add(bp.Circle(1), position=(0, 0), actor=Loud)
     world.on_enter()(lambda event: log.append("first"))
-    one.on_enter(lambda event: log.append("second"))
+    world.on_enter(one)(lambda event: log.append("second"))
     world.on_enter("default")(lambda event: log.append("third"))
     world.step()
     assert log == ["hook", "hook", "first", "second", "third"]
@@ -103,7 +104,9 @@ def test_handlers_hear_of_the_end_of_the_removed():
     world = world_of((0, 0), (0, 0), layers=["ball", "wall"])
     log = written(world, "ball", "wall")
     by_actor = []
-    world.actor(0).on_exit("wall")(lambda event: by_actor.append((event.actor.alive, event.other.alive, event.contact)))
+    world.on_exit(world.actor(0), "wall")(
+        lambda event: by_actor.append((event.actor.alive, event.other.alive, event.contact))
+    )
     world.step()
     world.remove(0)
     world.add(bp.Circle(1), position=(0, 0), layer="wall")  # in the same row
@@ -116,14 +119,14 @@ def test_handlers_hear_of_the_end_of_what_left_over_the_border():
     class Leaf(bp.Actor):
         parted = 0
 
-        def separated(self, other):
+        def on_exit(self, other):
             self.parted += 1
 
-    world = bp.World(dim=2, bounds=[[0, 0], [10, 10]], border="remove")
+    world = bp.World(dim=2, bounds=[[0, 0], [10, 10]], boundary="remove")
     leaf = world.add(bp.Circle(1), position=(10.2, 5), velocity=(1, 0), actor=Leaf, data="leaf")
     stone = world.add(bp.Circle(1), position=(9, 5))
     ends = []
-    stone.on_exit(lambda event: ends.append((event.other.data, event.other.alive)))
+    world.on_exit(stone)(lambda event: ends.append((event.other.data, event.other.alive)))
     world.step()
     world.step(5.0)
     assert not leaf.alive
@@ -137,7 +140,7 @@ def test_handlers_keep_to_a_pair_whose_layers_change():
     world = world_of((0, 0), (0, 0), layers=["ball", "wall"])
     log = written(world, "ball", "wall")
     by_actor = []
-    world.actor(1).on_exit("ball")(by_actor.append)
+    world.on_exit(world.actor(1), "ball")(by_actor.append)
     world.step()
     world.actor(0).layer = "ghost"
     world.step()
@@ -152,7 +155,7 @@ def test_handlers_of_exits_registered_in_mid_touch_hear_of_the_end():
     world.step()
     log = written(world, "wall", "ball")
     by_actor = []
-    world.actor(0).on_exit("wall")(by_actor.append)
+    world.on_exit(world.actor(0), "wall")(by_actor.append)
     world.positions[0] = 9, 9
     world.step()
     assert log == [("exit", 1, 0)]
@@ -165,16 +168,16 @@ def test_off_ends_all_registrations_at_once():
 
     def handler(event):
         calls.append(event)
-        assert world.off(handler) == 3
+        assert world.remove_handler(handler) == 3
 
     world.on_enter(handler)
     world.on_exit("default", "default")(handler)
-    world.actor(2).on_enter(handler)
+    world.on_enter(world.actor(2))(handler)
     world.step()
     assert len(calls) == 1
-    assert world.off(handler) == 0
-    assert not world._handlers._by_actor
-    assert not world._handlers._by_layers
+    assert world.remove_handler(handler) == 0
+    assert not world._bus._by_actor
+    assert not world._bus._by_layers
 
 
 def test_handlers_refuse_what_cannot_be_called():

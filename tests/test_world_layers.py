@@ -10,6 +10,7 @@ from broadphase.world.layers import ALL_BITS, Layers
 def test_layers_names_get_bits_in_order_of_first_use():
     layers = Layers()
     assert layers.add("ball") == 2
+    layers = layers.with_names({"wall", "ball", "ant"})
     assert layers.bits({"wall", "ball", "ant"}) == 2 | 4 | 8
     assert layers.names == ("default", "ball", "ant", "wall")  # of one set, in the order of the alphabet
     assert layers.add("ball") == 2
@@ -48,7 +49,7 @@ def test_layers_not_given_are_default_and_all():
     layers = Layers()
     assert layers.bits_of_rows(None, 2, "layer").tolist() == [1, 1]
     assert layers.bits_of_rows(None, 2, "mask").tolist() == [ALL_BITS] * 2
-    assert layers.bits_of_questions(None, 2, "layer").tolist() == [ALL_BITS] * 2
+    assert layers.bits_of_queries(None, 2, "layer").tolist() == [ALL_BITS] * 2
 
 
 def test_layers_used_up_raise_and_nothing_changes():
@@ -61,12 +62,12 @@ def test_layers_used_up_raise_and_nothing_changes():
     assert layers.add("layer 62") == 1 << 63
 
 
-def test_layers_unknown_in_a_question_are_named():
+def test_layers_unknown_in_a_query_are_an_error_that_suggests_the_nearest():
     world = bp.World(dim=2)
     world.add(bp.Circle(1), position=(0, 0), layer="ball")
-    with pytest.raises(ValueError, match=r"mask: no layer is called 'bal'; there are 'default', 'ball'"):
+    with pytest.raises(ValueError, match=r"mask: unknown layer 'bal' \(did you mean 'ball'\?\)"):
         world.query([[0, 0, 1, 1]], mask="bal")
-    assert world.layer("wall") == 4  # a question makes none
+    assert world.layer("wall") == 4  # a query declares none
 
 
 @pytest.mark.parametrize(
@@ -78,6 +79,7 @@ def test_layers_unknown_in_a_question_are_named():
         (1 << 64, ValueError),
         (True, TypeError),
         (["a", "b"], ValueError),
+        (["default", "a", "default"], ValueError),
     ],
 )
 def test_layers_refuse(value, error):
@@ -119,13 +121,13 @@ def test_layers_state_damaged_raises(state):
 
 @pytest.mark.parametrize("bits", ["default", {"ball", "wall"}, "all", 1 << 50, 0])
 def test_layers_describe_undoes_bits(bits):
-    layers = Layers()
-    layers.bits({"ball", "wall"})
+    layers = Layers().with_names({"ball", "wall"})
     assert layers.bits(layers.describe(layers.bits(bits))) == layers.bits(bits)
 
 
 def test_layers_decide_who_touches():
     world = bp.World(dim=2)
+    world.layer("wall")
     world.add(bp.Circle(1), position=(0, 0), layer="ball", mask="wall")
     world.add(bp.Circle(1), position=(0, 0), layer="ball", mask={"wall", "ball"})
     world.add(bp.Circle(1), position=(0, 0), layer="wall")

@@ -6,6 +6,7 @@ import weakref
 
 import pytest
 
+import broadphase as bp
 from world_seasons import Season, heaviest
 
 
@@ -35,15 +36,12 @@ def test_hundreds_of_frames_of_coming_and_going_take_the_memory_of_a_few(method,
     assert world() is None
 
 
-def test_frames_let_go_of_the_world_and_its_contacts():
-    season = Season("auto", 2)
-    frames = []
-    for number in range(50):
-        season.live(number)
-        frames.append(season.frame)
-    kept = season.world.frame
-    assert all(frame._shapes is None for frame in frames if frame is not kept)
-    season.frame = kept = None
-    frames.clear()
-    gc.collect()
-    assert season.world.frame is None
+def test_frames_but_the_last_have_no_contacts_to_compute():
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(1), [[0, 0], [1.5, 0], [3, 0]], velocities=[[0, 0], [0.1, 0], [0, 0]])
+    frames = [world.step(0.1) for _ in range(5)]
+    for frame in frames[:-1]:
+        with pytest.raises(RuntimeError, match=f"contacts of frame {frame.number} have expired: read them before"):
+            _ = frame.contacts
+    assert world.frame is frames[-1]
+    assert len(frames[-1].contacts.pairs) == 2

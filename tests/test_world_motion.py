@@ -23,8 +23,8 @@ def torus_pairs(positions, radii, size):
 
 def test_step_moves_and_turns_what_should_move():
     world = bp.World(dim=2)
-    rows = world.add_many(bp.Capsule((-1, 0), (1, 0), 0.5), [[0, 0]] * 4, velocities=(2, 1), spins=0.5,
-                          kind=["dynamic", "static", "kinematic", "dynamic"])  # fmt: skip
+    rows = world.add_many(bp.Capsule((-1, 0), (1, 0), 0.5), [[0, 0]] * 4, velocities=(2, 1), angular_velocities=0.5,
+                          body_type=["dynamic", "static", "kinematic", "dynamic"])  # fmt: skip
     world.sleep(rows[3])
     world.step(0.5)
     assert world.positions.tolist() == [[1, 0.5], [0, 0], [1, 0.5], [0, 0]]
@@ -33,7 +33,7 @@ def test_step_moves_and_turns_what_should_move():
 
 def test_step_in_space_turns_boxes_with_their_spin():
     world = bp.World(dim=3)
-    row = world.add_many(bp.Box(4, 2, 2), [[0, 0, 0]], spins=[[0, 0, np.pi]])[0]
+    row = world.add_many(bp.Box(4, 2, 2), [[0, 0, 0]], angular_velocities=[[0, 0, np.pi]])[0]
     world.step(0.5)
     np.testing.assert_allclose(world.rotations[row], [np.sqrt(0.5), 0, 0, np.sqrt(0.5)])
     np.testing.assert_allclose(world.boxes[row], [[-1, -2, -1], [1, 2, 1]], atol=1e-12)
@@ -42,7 +42,7 @@ def test_step_in_space_turns_boxes_with_their_spin():
 def test_step_that_would_lose_a_number_says_which_row_and_moves_nothing():
     world = bp.World(dim=2)
     world.add_many(bp.Circle(1), [[0, 0], [9e39, 0]], velocities=[[1, 0], [1e308, 0]])
-    with pytest.raises(ValueError, match="row 1 cannot go on"):
+    with pytest.raises(ValueError, match="row 1 cannot move"):
         world.step(10.0)
     assert world.positions.tolist() == [[0, 0], [9e39, 0]]
     assert world.time == 0.0
@@ -50,11 +50,11 @@ def test_step_that_would_lose_a_number_says_which_row_and_moves_nothing():
 
 def test_bounce_keeps_boxes_of_dynamic_things_within():
     rng = np.random.default_rng(1)
-    world = bp.World(dim=2, bounds=UNIT, border="bounce")
+    world = bp.World(dim=2, bounds=UNIT, boundary="bounce")
     shapes = [bp.Circle(1), bp.Rectangle(1, 3), bp.Capsule((-1, 0), (2, 0), 0.25), bp.Circle(0.5, offset=(1, 0))] * 25
     rows = world.add_many(shapes, rng.uniform(3, 13, (100, 2)), velocities=rng.normal(0, 40, (100, 2)),
-                          spins=rng.normal(size=100))  # fmt: skip
-    free = world.add_many(bp.Circle(1), [[8, 8]], velocities=(100, 0), kind="kinematic")
+                          angular_velocities=rng.normal(size=100))  # fmt: skip
+    free = world.add_many(bp.Circle(1), [[8, 8]], velocities=(100, 0), body_type="kinematic")
     speeds = np.abs(world.velocities[rows])
     for k in range(200):
         world.step(0.125 if k % 10 else 1e6)
@@ -65,9 +65,9 @@ def test_bounce_keeps_boxes_of_dynamic_things_within():
 
 
 def test_bounce_holds_for_what_is_put_outside_but_not_for_what_sleeps_or_is_static():
-    world = bp.World(dim=2, bounds=UNIT, border="bounce")
+    world = bp.World(dim=2, bounds=UNIT, boundary="bounce")
     rows = world.add_many(
-        bp.Circle(1), [[20, 8], [20, 8], [20, 8], [8, 8]], kind=["dynamic", "static", "dynamic", "dynamic"]
+        bp.Circle(1), [[20, 8], [20, 8], [20, 8], [8, 8]], body_type=["dynamic", "static", "dynamic", "dynamic"]
     )
     world.sleep(rows[2])
     world.step()
@@ -80,7 +80,7 @@ def test_bounce_holds_for_what_is_put_outside_but_not_for_what_sleeps_or_is_stat
 
 
 def test_bounce_tells_of_pairs_where_things_end():
-    world = bp.World(dim=2, bounds=UNIT, border="bounce")
+    world = bp.World(dim=2, bounds=UNIT, boundary="bounce")
     world.add_many(bp.Circle(1), [[14, 8], [12, 8]], velocities=[[3, 0], [0, 0]])
     assert world.step(0.25).enter.tolist() == []
     assert world.step(1.0).enter.tolist() == [[0, 1]]  # it has come back
@@ -89,9 +89,9 @@ def test_bounce_tells_of_pairs_where_things_end():
 
 
 def test_remove_takes_out_what_has_left_wholly_and_ends_its_pairs():
-    world = bp.World(dim=2, bounds=UNIT, border="remove")
+    world = bp.World(dim=2, bounds=UNIT, boundary="remove")
     kinds = ["dynamic", "dynamic", "static", "kinematic", "dynamic"]
-    rows = world.add_many(bp.Circle(1), [[15, 8], [15.5, 8], [99, 0], [15, 2], [8, 8]], kind=kinds,
+    rows = world.add_many(bp.Circle(1), [[15, 8], [15.5, 8], [99, 0], [15, 2], [8, 8]], body_type=kinds,
                           velocities=[[1, 0], [0, 0], [1, 0], [9, 0], [-3, 0]])  # fmt: skip
     assert world.step().enter.tolist() == [[0, 1]]
     frame = world.step(2.0)
@@ -107,7 +107,7 @@ def test_remove_takes_out_what_has_left_wholly_and_ends_its_pairs():
 
 
 def test_remove_ends_pairs_in_the_same_step():
-    world = bp.World(dim=2, bounds=UNIT, border="remove")
+    world = bp.World(dim=2, bounds=UNIT, boundary="remove")
     world.add_many(bp.Circle(1), [[15, 8], [15.5, 8]], velocities=(4, 0))
     world.step()
     handles = world.handles()
@@ -120,9 +120,9 @@ def test_remove_ends_pairs_in_the_same_step():
 
 
 def test_wrap_brings_in_what_leaves():
-    world = bp.World(dim=2, bounds=UNIT, border="wrap")
+    world = bp.World(dim=2, bounds=UNIT, boundary="wrap")
     world.add_many(bp.Circle(1), [[15, 8], [1, 8], [15, 8]], velocities=[[2, 0], [-1600, 3], [2, 0]],
-                   kind=["dynamic", "dynamic", "kinematic"])  # fmt: skip
+                   body_type=["dynamic", "dynamic", "kinematic"])  # fmt: skip
     world.step(1.0)
     assert world.positions.tolist() == [[1, 8], [1, 11], [17, 8]]
 
@@ -133,7 +133,7 @@ def test_wrap_moving_balls_touch_as_on_a_torus(dimension, method):
     rng = np.random.default_rng(dimension)
     n, size = 150, 16.0
     bounds = np.array([[0.0] * dimension, [size] * dimension])
-    world = bp.World(dim=dimension, bounds=bounds, border="wrap", method=method)
+    world = bp.World(dim=dimension, bounds=bounds, boundary="wrap", method=method)
     radii = rng.integers(1, 4, n) / 2.0
     shape = bp.Circle(radii) if dimension == 2 else bp.Sphere(radii)
     world.add_many(shape, rng.integers(0, 64, (n, dimension)) / 4, velocities=rng.integers(-8, 9, (n, dimension)) / 4)
@@ -156,9 +156,9 @@ def test_wrap_moving_balls_touch_as_on_a_torus(dimension, method):
 
 
 def test_wrap_what_does_not_move_keeps_touching_across_and_filters_hold():
-    world = bp.World(dim=2, bounds=UNIT, border="wrap")
+    world = bp.World(dim=2, bounds=UNIT, boundary="wrap")
     rows = world.add_many(bp.Circle(1), [[0.5, 8], [15.5, 8], [8, 8], [8, 15.5], [8, 0.5], [15.5, 8]],
-                          kind=["dynamic", "static", "dynamic", "static", "static", "dynamic"],
+                          body_type=["dynamic", "static", "dynamic", "static", "static", "dynamic"],
                           group=[0, 0, 0, 0, 0, -1])  # fmt: skip
     world.set_filters(rows[0], group=-1)
     assert world.step().enter.tolist() == [[0, 1], [1, 5]]
@@ -176,7 +176,7 @@ def test_wrap_what_does_not_move_keeps_touching_across_and_filters_hold():
 
 
 def test_wrap_a_thing_as_wide_as_the_world_meets_others_once_and_wider_ones_are_refused():
-    world = bp.World(dim=2, bounds=UNIT, border="wrap")
+    world = bp.World(dim=2, bounds=UNIT, boundary="wrap")
     world.add_many([bp.Rectangle(16, 1), bp.Circle(1)], [[8, 8], [0, 9]])
     assert world.step().enter.tolist() == [[0, 1]]
     world.set_shapes([0], bp.Rectangle(17, 1))
@@ -189,7 +189,7 @@ def test_wrap_a_thing_as_wide_as_the_world_meets_others_once_and_wider_ones_are_
 @pytest.mark.parametrize("border", ["none", "bounce", "wrap", "remove"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_borders_do_not_hide_what_is_nowhere(border, bad):
-    world = bp.World(dim=2, bounds=UNIT, border=border)
+    world = bp.World(dim=2, bounds=UNIT, boundary=border)
     world.add_many(bp.Circle(0.5), [[1, 1], [2, 2]], velocities=(1, 0))
     world.positions[1, 0] = bad
     for dt in (0.0, 1.0):
@@ -201,9 +201,9 @@ def test_borders_do_not_hide_what_is_nowhere(border, bad):
 @pytest.mark.parametrize("border", ["bounce", "wrap", "remove"])
 def test_borders_with_rows_that_are_seldom_looked_at_stay_sound(border):
     rng = np.random.default_rng(5)
-    world = bp.World(dim=2, bounds=UNIT, border=border)
+    world = bp.World(dim=2, bounds=UNIT, boundary=border)
     world.add_many(bp.Circle(0.5), rng.uniform(1, 15, (60, 2)), velocities=rng.normal(0, 2, (60, 2)),
-                   every=rng.integers(1, 4, 60))  # fmt: skip
+                   update_interval=rng.integers(1, 4, 60))  # fmt: skip
     before = set()
     for _ in range(60):
         frame = world.step(0.25)

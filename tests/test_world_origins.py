@@ -20,7 +20,10 @@ class Rectangle(bp.Actor):
                 self.velocity[axis] *= -1
                 self.position[axis] = np.clip(self.position[axis], 5, 495)
 
-    def hit(self, other):
+    def on_enter(self, other):
+        self.hits += 1
+
+    def on_stay(self, other):
         self.hits += 1
 
     def render(self, context):
@@ -108,11 +111,11 @@ class Player(bp.Actor):
 def test_o1_intersection_record_has_all_the_article_asks_for():
     world = bp.World(dim=3, method="octree")
     player = world.add(bp.Sphere(1), position=(0, 0, 0), layer="player", actor=Player)
-    wall = world.add(bp.Box(1, 9, 9), position=(1.25, 0, 0), kind="static", layer="wall")
+    wall = world.add(bp.Box(1, 9, 9), position=(1.25, 0, 0), body_type="static", layer="wall")
     both = []
     # The handler of each of the two is called with it.
-    player.on_enter(lambda record: both.append(record))
-    wall.on_enter(lambda record: both.append(record))
+    world.on_enter(player)(lambda record: both.append(record))
+    world.on_enter(wall)(lambda record: both.append(record))
     world.step()
     record, other_way = both
     assert (record.actor, record.other) == (player, wall) == (other_way.other, other_way.actor)
@@ -123,7 +126,7 @@ def test_o1_intersection_record_has_all_the_article_asks_for():
     assert record.contact.depth == other_way.contact.depth == pytest.approx(0.25)
     np.testing.assert_allclose(record.contact.position, [0.875, 0, 0])
     level, number = record.cell
-    outline = world.index.outline()
+    outline = world.outline()
     assert outline.level[number] == level
     # A cell of the tree that holds the smaller of the two.
     assert (outline.lower[number] <= [-1, -1, -1]).all()
@@ -133,7 +136,7 @@ def test_o1_intersection_record_has_all_the_article_asks_for():
 def test_o1_ray_record_has_position_normal_ray_distance_and_cell():
     world = bp.World(dim=3, method="octree")
     target = world.add(bp.Sphere(2), position=(10, 0, 0))
-    (record,) = world.hits((0, 0, 0), (3, 0, 0))
+    (record,) = world.raycast_all((0, 0, 0), (3, 0, 0))
     assert record.actor == target
     assert record.distance == 8
     np.testing.assert_allclose(record.position, [8, 0, 0])
@@ -153,7 +156,7 @@ def test_o1_statistics_say_how_many_tests_were_spared():
 
 def test_o1_static_pairs_are_never_tested_and_static_meets_moving():
     world = bp.World(dim=2)
-    world.add_many(bp.Circle(1), [[0, 0], [0.5, 0]], kind="static")
+    world.add_many(bp.Circle(1), [[0, 0], [0.5, 0]], body_type="static")
     world.add(bp.Circle(1), position=(0.2, 0))
     assert world.step().enter.tolist() == [[0, 2], [1, 2]]
 

@@ -27,7 +27,7 @@ def test_regions_meet_the_shapes_not_their_boxes(d, seed):
     assert min(check_regions(world, draws, 60)[1:]) > 0  # points are seldom in anything
     boxes = np.stack([draws.places(40), draws.places(40)], axis=1)
     boxes.sort(axis=1)
-    assert len(world.query(boxes).rows) < len(world.index.query(boxes).rows)
+    assert len(world.query(boxes).rows) < len(bp.BVH(world.boxes).query(boxes).rows)
 
 
 @pytest.mark.parametrize("d", [2, 3])
@@ -71,13 +71,20 @@ def test_nearest_is_by_the_distance_to_the_shape(d, seed, k):
     check_nearest(world, points, k, limit, {}, world.rows)
 
 
+def bits_of(world, mask):
+    """Give the bits of a mask: a layer, several, or the bits themselves."""
+    if isinstance(mask, set):
+        return sum(world.layer(name) for name in mask)
+    return world.layer(mask) if isinstance(mask, str) else mask
+
+
 @pytest.mark.parametrize("k", [1, 4, 60])
 @pytest.mark.parametrize("bits", [{"mask": "mud"}, {"mask": {"mud", "wall"}}, {"layer": "ball"}, {"mask": 1 << 40}])
 def test_nearest_with_layers(k, bits):
     world, draws = make_world(2, 5)
     rows = world.rows
     if "mask" in bits:
-        rows = rows[(world.layers[rows] & np.uint64(world._layers.bits(bits["mask"]))) != 0]
+        rows = rows[(world.layers[rows] & np.uint64(bits_of(world, bits["mask"]))) != 0]
     check_nearest(world, draws.places(30, 3), k, np.full(30, np.inf), bits, rows)
 
 
@@ -92,7 +99,7 @@ def test_nearest_prefers_the_least_row_among_equals():
 @pytest.mark.parametrize(("d", "seed"), CASES)
 def test_periodic_world_is_asked_across_its_borders(d, seed):
     bounds = np.stack([np.full(d, 1.0), np.full(d, EXTENT[d] - 1.0)])
-    world, draws = make_world(d, seed, border="wrap", bounds=bounds)
+    world, draws = make_world(d, seed, boundary="wrap", bounds=bounds)
     world.positions[:] = 1 + (world.positions - 1) % (EXTENT[d] - 2)
     world.refresh()
     period = EXTENT[d] - 2
@@ -172,6 +179,7 @@ def test_layers_filter_every_question(question):
 
 def test_questions_heed_the_masks_of_rows():
     world = bp.World(dim=2)
+    world.layer("ball"), world.layer("wall")
     world.add(bp.Circle(1), position=(0, 0), mask="ball")
     world.add(bp.Circle(1), position=(0, 0), mask="wall")
     assert world.query_points([[0, 0]], layer="ball").rows.tolist() == [0]
@@ -182,10 +190,10 @@ def test_questions_answer_for_the_last_look():
     world = bp.World(dim=2)
     world.add(bp.Circle(1), position=(0, 0))
     world.positions[0] = 50, 50
-    assert len(world.at((0, 0))) == 1
+    assert len(world.query_point((0, 0))) == 1
     world.refresh()
-    assert len(world.at((0, 0))) == 0
-    assert len(world.at((50, 50))) == 1
+    assert len(world.query_point((0, 0))) == 0
+    assert len(world.query_point((50, 50))) == 1
 
 
 def test_questions_to_an_empty_world():
@@ -197,8 +205,8 @@ def test_questions_to_an_empty_world():
         assert world.raycast([[0, 0]], [1, 0]).rows.tolist() == [-1]
         assert world.raycast_all([[0, 0]], [1, 0]).offsets.tolist() == [0, 0]
         assert world.shapecast(bp.Circle(1), [0, 0], [1, 0]).rows.tolist() == [-1]
-        assert world.pick((0, 0), (1, 0)) is None
-        assert world.at((0, 0)) == []
+        assert world.raycast((0, 0), (1, 0)) is None
+        assert world.query_point((0, 0)) == []
 
 
 def test_questions_may_be_none():
@@ -222,7 +230,7 @@ def test_questions_may_be_none():
         lambda w: w.raycast([[0, 0]], [np.nan, 0]),
         lambda w: w.shapecast(bp.Circle(1), [[0, 0]], [[np.inf, 0]]),
         lambda w: w.query_shape(bp.Sphere(1), [[0, 0]]),
-        lambda w: w.pick((0, 0, 0)),
+        lambda w: w.raycast((0, 0, 0)),
         lambda w: w.visible(),
         lambda w: w.visible(np.eye(3), lod=(5, 1)),
     ],
@@ -256,7 +264,7 @@ def test_questions_that_a_method_lacks_say_who_has_them(method):
     with pytest.raises(bp.UnsupportedQueryError, match="BVH"):
         world.nearest([[0, 0]])
     with pytest.raises(bp.UnsupportedQueryError, match="BVH"):
-        world.pick((0, 0), (1, 0))
+        world.raycast((0, 0), (1, 0))
 
 
 def test_questions_heed_what_was_moved_at_once():
@@ -311,7 +319,7 @@ def test_any_number_of_threads_may_ask():
 def test_hits_describe_where_a_ray_meets_what():
     world = bp.World(dim=2, method="octree")
     near, far = (world.add(bp.Circle(1), position=(x, 0)) for x in (4, 8))
-    hits = world.hits((0, 0.6), (2, 0))
+    hits = world.raycast_all((0, 0.6), (2, 0))
     assert [hit.actor for hit in hits] == [near, far]
     hit = hits[0]
     assert hit.distance == pytest.approx(3.2)
@@ -319,18 +327,18 @@ def test_hits_describe_where_a_ray_meets_what():
     np.testing.assert_allclose(hit.normal, [-0.8, 0.6])
     np.testing.assert_allclose([hit.origin, hit.direction], [[0, 0.6], [2, 0]])
     assert isinstance(hit.cell, tuple)
-    assert hit == world.hits([[0, 0.6], [2, 0]])[0] != hits[1]
-    assert len({hit, world.hits((0, 0.6), (2, 0))[0]}) == 1
-    assert world.hits((0, 5), (1, 0)) == []
+    assert hit == world.raycast_all([[0, 0.6], [2, 0]])[0] != hits[1]
+    assert len({hit, world.raycast_all((0, 0.6), (2, 0))[0]}) == 1
+    assert world.raycast_all((0, 5), (1, 0)) == []
 
 
-def test_pick_takes_the_nearest_of_a_layer():
+def test_raycast_of_one_ray_gives_the_nearest_of_a_layer():
     world = bp.World(dim=3)
     glass = world.add(bp.Box(4, 4, 0.1), position=(0, 0, -2), layer="glass")
-    cup = world.add(bp.Sphere(1), position=(0, 0, -5), layer="things")
-    assert world.pick((0, 0, 0), (0, 0, -1)) == glass
-    assert world.pick((0, 0, 0), (0, 0, -1), mask="things") == cup
-    assert world.pick((0, 0, 0), (0, 0, -1), mask="things", max_distance=3) is None
+    cup = world.add(bp.Sphere(1), position=(0, 0, -5), layer="bodies")
+    assert world.raycast((0, 0, 0), (0, 0, -1)).actor == glass
+    assert world.raycast((0, 0, 0), (0, 0, -1), mask="bodies").actor == cup
+    assert world.raycast((0, 0, 0), (0, 0, -1), mask="bodies", max_distance=3) is None
 
 
 def test_frustum_looks_at_boxes():

@@ -177,7 +177,12 @@ class History:
         layers = rng.integers(1, 32, count).astype(np.uint64) if filtered else np.ones(count, np.uint64)
         masks = rng.integers(0, 32, count).astype(np.uint64) if filtered else np.full(count, ALL_BITS, np.uint64)
         groups = rng.integers(-2, 3, count) if rng.random() < 0.3 else np.zeros(count, np.int64)
-        options: dict[str, Any] = {"velocities": paces, "kind": kinds.tolist(), "every": every, "group": groups}
+        options: dict[str, Any] = {
+            "velocities": paces,
+            "body_type": kinds.tolist(),
+            "update_interval": every,
+            "group": groups,
+        }
         if filtered:
             options |= {"layer": layers, "mask": masks}
         if self.make.turns:
@@ -301,9 +306,11 @@ class History:
         self.plain.refresh()
 
     def ask(self) -> None:
-        """Ask for the index: it holds what is there, and what was put elsewhere has been seen there then."""
+        """Query the index: it has all bodies, and those that were put elsewhere have been seen there then."""
+        everywhere = [[-np.inf] * self.dimension + [np.inf] * self.dimension]
         for world in self.worlds:
-            assert np.array_equal(world.index.rows, sorted(self.plain.bodies)), self.where()
+            expected = sorted(row for row, body in self.plain.bodies.items() if body.layer and body.mask)
+            assert world.query(everywhere).rows.tolist() == expected, self.where()
         for body in self.plain.bodies.values():
             if body.is_put:
                 body.look()

@@ -14,7 +14,7 @@ class Season:
     def __init__(self, method: str, dimension: int) -> None:
         self.rng = generator("season", method, dimension)
         self.dimension = dimension
-        self.world = bp.World(dimension, method=method, bounds=[[-8] * dimension, [8] * dimension], border="bounce")
+        self.world = bp.World(dimension, method=method, bounds=[[-8] * dimension, [8] * dimension], boundary="bounce")
         self.world.layer("bonus", priority=2)
         self.frame: Any = None
         self.begun = self.ended = self.calls = 0
@@ -39,7 +39,7 @@ class Season:
         self.world.add_many(
             shapes, rng.uniform(-7, 7, (count, d)), velocities=rng.uniform(-3, 3, (count, d)),
             layer=["bonus" if number < 0.2 else "default" for number in rng.random(count)],
-            every=rng.choice([1, 1, 2], count), sensor=rng.random(count) < 0.1,
+            update_interval=rng.choice([1, 1, 2], count), sensor=rng.random(count) < 0.1,
         )  # fmt: skip
 
     def live(self, number: int) -> None:

@@ -31,17 +31,21 @@ void require(bool fits) {
   if (!fits) throw nb::value_error("the arrays differ in their number of rows or of columns");
 }
 
-std::int64_t move_rows(Changed positions, Table<double> velocities, std::optional<Changed> rotations,
-                       std::optional<Table<double>> spins, Vector<std::uint8_t> moves, double dt) {
+std::int64_t move_rows(Table<double> positions, Table<double> velocities, std::optional<Table<double>> rotations,
+                       std::optional<Table<double>> spins, Vector<std::uint8_t> moves, double dt, Changed to_positions,
+                       std::optional<Changed> to_rotations) {
   const std::size_t count = positions.shape(0), dimension = positions.shape(1);
-  require(velocities.shape(0) == count && velocities.shape(1) == dimension && moves.shape(0) == count);
-  const bool turn = rotations && spins;
+  require(velocities.shape(0) == count && velocities.shape(1) == dimension && moves.shape(0) == count &&
+          to_positions.shape(0) == count && to_positions.shape(1) == dimension);
+  const bool turn = rotations && spins && to_rotations;
+  const std::size_t turns = dimension == 2 ? 1 : 4;
   if (turn)
-    require(rotations->shape(0) == count && rotations->shape(1) == (dimension == 2 ? 1 : 4) &&
-            spins->shape(0) == count && spins->shape(1) == (dimension == 2 ? 1 : 3));
+    require(rotations->shape(0) == count && rotations->shape(1) == turns && to_rotations->shape(0) == count &&
+            to_rotations->shape(1) == turns && spins->shape(0) == count && spins->shape(1) == (dimension == 2 ? 1 : 3));
   const std::size_t lost = in_plane_or_space(dimension, [&](auto d) {
     return integrate<d()>(positions.data(), velocities.data(), turn ? rotations->data() : nullptr,
-                          turn ? spins->data() : nullptr, moves.data(), count, dt);
+                          turn ? spins->data() : nullptr, moves.data(), count, dt, to_positions.data(),
+                          turn ? to_rotations->data() : nullptr);
   });
   return lost < count ? static_cast<std::int64_t>(lost) : -1;
 }
@@ -68,7 +72,7 @@ nb::object bounce_rows(Changed positions, Changed velocities, Vector<std::int32_
                        Table<double> bounds) {
   require_boxes(boxes, bounds, rows.shape(0));
   const std::size_t dimension = positions.shape(1);
-  require(velocities.shape(0) == positions.shape(0) && velocities.shape(1) == dimension && boxes.shape(2) == dimension);
+  require(velocities.shape(0) == rows.shape(0) && velocities.shape(1) == dimension && boxes.shape(2) == dimension);
   for (std::size_t i = 0; i < rows.shape(0); ++i)
     require(static_cast<std::size_t>(rows.data()[i]) < positions.shape(0));
   return as_array(in_plane_or_space(dimension,
@@ -93,15 +97,16 @@ nb::object wrap_rows(Changed positions, Table<double> bounds, Vector<std::uint8_
 void bind_motion(nb::module_& module) {
   // A converted copy would be changed instead.
   const auto positions = nb::arg("positions").noconvert(), velocities = nb::arg("velocities").noconvert();
-  module.def("integrate", &move_rows, positions, velocities, nb::arg("rotations").noconvert().none(),
-             nb::arg("spins").none(), nb::arg("moves"), nb::arg("dt"),
-             "Move and turn rows in place; -1, or the first row that cannot be, having changed nothing.");
+  module.def("integrate", &move_rows, nb::arg("positions"), nb::arg("velocities"), nb::arg("rotations").none(),
+             nb::arg("angular_velocities").none(), nb::arg("moves"), nb::arg("dt"), nb::arg("to_positions").noconvert(),
+             nb::arg("to_rotations").noconvert().none(),
+             "Write where rows are after moving and turning; -1, or the first row that cannot be, nothing written.");
   module.def("sticking_out", &rows_beyond_bounds<true>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),
              "Rows of boxes that are not wholly within the bounds.");
   module.def("outside", &rows_beyond_bounds<false>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),
              "Rows of boxes that do not touch the bounds.");
   module.def("bounce", &bounce_rows, positions, velocities, nb::arg("rows"), nb::arg("boxes"), nb::arg("bounds"),
-             "Reflect rows into the bounds in place; which are others now.");
+             "Reflect rows into the bounds in place, and their velocities; which of the rows have changed.");
   module.def("wrap", &wrap_rows, positions, nb::arg("bounds"), nb::arg("moves"),
              "Move rows into the half-open bounds in place, by multiples of their size; which are others now.");
 }

@@ -34,15 +34,18 @@ Poses<D> poses_of(const Numbers& positions, const MaybeNumbers& rotations, Writt
           seen_rotations ? seen_rotations->data() : nullptr, boxes.data()};
 }
 
-// Looks at the rows with a flag: those that have moved are placed and flagged as changed. Gives their number, or, where
-// a row has no place or no rotation, -1 less the row.
-std::ptrdiff_t notice(PlacedShapes& shapes, Numbers positions, MaybeNumbers rotations, Written seen_positions,
-                      std::optional<Written> seen_rotations, Written boxes, Vector<std::uint8_t> look,
-                      WrittenFlags changed, WrittenFlags behind) {
+// Places these shapes, the spare ones, where rows are to be: see `notice_moved`. Gives how many rows moved, or, where a
+// row has no place or no rotation, -1 less the row.
+std::ptrdiff_t notice(PlacedShapes& shapes, Numbers positions, MaybeNumbers rotations, Numbers seen_positions,
+                      MaybeNumbers seen_rotations, Written to_positions, std::optional<Written> to_rotations,
+                      Written boxes, Vector<std::uint8_t> look, Vector<std::uint8_t> stale, WrittenFlags changed,
+                      WrittenFlags moved) {
   Noticed noticed;
   in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    noticed = notice_moved<D>(shapes.store, poses_of<D>(positions, rotations, seen_positions, seen_rotations, boxes),
-                              look.data(), look.shape(0), changed.data(), behind.data());
+    const NextPoses<D> poses{poses_of<D>(positions, rotations, to_positions, to_rotations, boxes),
+                             seen_positions.data(), seen_rotations ? seen_rotations->data() : nullptr};
+    noticed =
+        notice_moved<D>(shapes.store, poses, look.data(), stale.data(), look.shape(0), changed.data(), moved.data());
   });
   return noticed.nowhere >= 0 ? -1 - noticed.nowhere : static_cast<std::ptrdiff_t>(noticed.moved);
 }
@@ -170,8 +173,9 @@ void bind_shapes(nb::module_& module) {
       .def("placed", &PlacedShapes::placed, nb::arg("row"))
       .def("records", &PlacedShapes::records, rows)
       .def("place", &place, rows, positions, rotations, seen_positions, seen_rotations, boxes)
-      .def("notice", &notice, positions, rotations, seen_positions, seen_rotations, boxes, nb::arg("look"),
-           nb::arg("changed"), nb::arg("behind"))
+      .def("notice", &notice, positions, rotations, seen_positions, seen_rotations, nb::arg("to_positions").noconvert(),
+           nb::arg("to_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"), nb::arg("stale"),
+           nb::arg("changed").noconvert(), nb::arg("moved").noconvert())
       .def_prop_ro("memory_bytes", [](const PlacedShapes& self) { return self.store.memory_bytes(); });
   module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets);
   module.def("shape_touching", &touching, nb::arg("shapes"), first, second, nb::arg("boxes_overlap"));

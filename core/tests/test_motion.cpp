@@ -43,8 +43,8 @@ void check_integrate(Random& random) {
         std::numeric_limits<double>::quiet_NaN();
   const double dt = static_cast<double>(random.below(9)) / 4 - 1;
   const std::vector<double> from = positions, turned_from = rotations;
-  const std::size_t lost =
-      integrate<D>(positions.data(), velocities.data(), rotations.data(), spins.data(), moves.data(), count, dt);
+  const std::size_t lost = integrate<D>(positions.data(), velocities.data(), rotations.data(), spins.data(),
+                                        moves.data(), count, dt, positions.data(), rotations.data());
 
   const auto same_bits = [](double a, double b) {
     return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);

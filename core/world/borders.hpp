@@ -97,15 +97,16 @@ inline void bounce_within(double from, double to, double& position, double& velo
   if (!(position <= to)) position = to;
 }
 
-// Keeps the shapes of some rows within the bounds, each axis on its own. `boxes` are theirs, D lower and D upper
-// numbers each, relative to their positions. Returns the rows whose position or velocity is another now.
+// Keeps the shapes of some rows within the bounds, each axis on its own. Positions are those of all rows; velocities
+// those of `rows`, one after the other; `boxes` likewise, D lower and D upper numbers each, relative to the positions.
+// Returns which of `rows` have another position or velocity now.
 template <std::size_t D>
 std::vector<std::int32_t> bounce(double* positions, double* velocities, const std::int32_t* rows, const double* boxes,
                                  std::size_t count, const double* bounds) {
   std::vector<std::int32_t> changed;
   for (std::size_t i = 0; i < count; ++i) {
     double* position = positions + static_cast<std::size_t>(rows[i]) * D;
-    double* velocity = velocities + static_cast<std::size_t>(rows[i]) * D;
+    double* velocity = velocities + i * D;
     const double* box = boxes + i * 2 * D;
     bool any = false;
     for (std::size_t k = 0; k < D; ++k) {
@@ -114,7 +115,7 @@ std::vector<std::int32_t> bounce(double* positions, double* velocities, const st
                     velocity[k]);
       any |= (position[k] != place) | (velocity[k] != speed);
     }
-    if (any) changed.push_back(rows[i]);
+    if (any) changed.push_back(static_cast<std::int32_t>(i));
   }
   return changed;
 }

@@ -66,14 +66,30 @@ std::size_t first_lost(const double* places, const double* speeds, const std::ui
   return lost;
 }
 
+// Writes to `to` where every row is after the step; `to` may be `places`. Rows that do not move are copied.
 template <std::size_t D>
-void take_step(double* places, const double* speeds, const std::uint8_t* moves, std::size_t count, double dt) {
-  for_moving_rows(moves, count, [&](std::size_t row, auto rows) {
-    double* place = places + row * D;
-    const double* speed = speeds + row * D;
-    for (std::size_t k = 0; k < rows() * D; ++k) place[k] = after_step(place[k], speed[k] * dt);
-    return true;
-  });
+void take_step(const double* places, const double* speeds, const std::uint8_t* moves, std::size_t count, double dt,
+               double* to) {
+  constexpr std::uint64_t kAll = 0x0101010101010101u;
+  const bool copies = to != places;
+  std::size_t row = 0;
+  for (; row + kRowsTogether <= count; row += kRowsTogether) {
+    std::uint64_t these;
+    std::memcpy(&these, moves + row, sizeof(these));
+    const double *place = places + row * D, *speed = speeds + row * D;
+    double* next = to + row * D;
+    if (these == kAll) {
+      for (std::size_t k = 0; k < kRowsTogether * D; ++k) next[k] = after_step(place[k], speed[k] * dt);
+      continue;
+    }
+    if (copies) std::copy_n(place, kRowsTogether * D, next);
+    if (these == 0) continue;
+    for (std::size_t k = 0; k < kRowsTogether * D; ++k)
+      if (moves[row + k / D] != 0) next[k] = after_step(place[k], speed[k] * dt);
+  }
+  for (; row < count; ++row)
+    for (std::size_t k = row * D; k < (row + 1) * D; ++k)
+      to[k] = moves[row] != 0 ? after_step(places[k], speeds[k] * dt) : places[k];
 }
 
 using Quaternion = std::array<double, 4>;  // w, x, y, z
@@ -153,8 +169,9 @@ inline std::size_t first_unturnable(const double* rotations, const double* spins
   return lost;
 }
 
-inline void take_turns(double* rotations, const double* spins, const std::uint8_t* moves, std::size_t count,
-                       double dt) {
+inline void take_turns(const double* rotations, const double* spins, const std::uint8_t* moves, std::size_t count,
+                       double dt, double* to) {
+  if (to != rotations) std::copy_n(rotations, count * 4, to);
   for_moving_rows(moves, count, [&](std::size_t begin, auto rows) {
     for (std::size_t row = begin; row < begin + rows(); ++row) {
       const double* s = spins + row * 3;
@@ -163,32 +180,34 @@ inline void take_turns(double* rotations, const double* spins, const std::uint8_
       Quaternion q;
       std::copy_n(rotations + row * 4, 4, q.begin());
       q = turned(q, turn);
-      std::copy_n(q.begin(), 4, rotations + row * 4);
+      std::copy_n(q.begin(), 4, to + row * 4);
     }
     return true;
   });
 }
 
-// Everything that moves, D = 2 or 3: positions and velocities of D numbers a row; rotations and spins, which may be
-// null, of one number in the plane, and of a quaternion and three in space.
+// Everything that moves, D = 2 or 3: positions and velocities of D numbers a row; rotations and angular velocities,
+// which may be null, of one number in the plane, and of a quaternion and three in space. Where all rows are afterwards
+// is written to `to_positions` and `to_rotations`, which may be the arrays that are read.
 //
-// Returns `count`; or, having changed nothing, the first row that would not be finite. All is looked at before anything
+// Returns `count`; or, having written nothing, the first row that would not be finite. All is looked at before anything
 // is written: that is a second pass, and as fast as keeping what was there would be.
 template <std::size_t D>
-std::size_t integrate(double* positions, const double* velocities, double* rotations, const double* spins,
-                      const std::uint8_t* moves, std::size_t count, double dt) {
+std::size_t integrate(const double* positions, const double* velocities, const double* rotations, const double* spins,
+                      const std::uint8_t* moves, std::size_t count, double dt, double* to_positions,
+                      double* to_rotations) {
   const bool turn = rotations != nullptr && spins != nullptr;
   std::size_t lost = first_lost<D>(positions, velocities, moves, count, dt);
   if (turn)
     lost = std::min(lost, D == 2 ? first_lost<1>(rotations, spins, moves, count, dt)
                                  : first_unturnable(rotations, spins, moves, count, dt));
   if (lost < count) return lost;
-  take_step<D>(positions, velocities, moves, count, dt);
+  take_step<D>(positions, velocities, moves, count, dt, to_positions);
   if (!turn) return count;
   if constexpr (D == 2)
-    take_step<1>(rotations, spins, moves, count, dt);
+    take_step<1>(rotations, spins, moves, count, dt, to_rotations);
   else
-    take_turns(rotations, spins, moves, count, dt);
+    take_turns(rotations, spins, moves, count, dt, to_rotations);
   return count;
 }
 

@@ -1,4 +1,4 @@
-// Which rows have moved since they were last looked at: their shapes are placed anew, and their boxes.
+// Which rows have moved since they were last looked at: their shapes are placed again, and their boxes.
 #pragma once
 
 #include <algorithm>
@@ -64,42 +64,64 @@ struct Noticed {
   std::ptrdiff_t nowhere = -1;  // a row that has no place: there the look ended
 };
 
+// Two placements of the same shapes: the current one, which is only read, and a spare one, which is written, and which
+// is swapped for the current one when all else has succeeded. So a step that fails has changed nothing that is seen.
+template <std::size_t D>
+struct NextPoses {
+  Poses<D> next;                 // where rows are to be; and the spare placement
+  const double* seen_positions;  // of the current placement
+  const double* seen_rotations;
+};
+
 // Whether nothing has moved in a stretch of rows: that is quickly compared, and all there is to do in most worlds.
 template <std::size_t D>
-bool is_as_seen(const Poses<D>& poses, std::size_t row, std::size_t count) {
+bool is_as_seen(const NextPoses<D>& poses, std::size_t row, std::size_t count) {
   constexpr std::size_t R = kRotationNumbers<D>;
-  return std::memcmp(poses.positions + row * D, poses.seen_positions + row * D, count * D * sizeof(double)) == 0 &&
-         (poses.rotations == nullptr ||
-          std::memcmp(poses.rotations + row * R, poses.seen_rotations + row * R, count * R * sizeof(double)) == 0);
+  return std::memcmp(poses.next.positions + row * D, poses.seen_positions + row * D, count * D * sizeof(double)) == 0 &&
+         (poses.next.rotations == nullptr ||
+          std::memcmp(poses.next.rotations + row * R, poses.seen_rotations + row * R, count * R * sizeof(double)) == 0);
 }
 
-// Looks at the rows whose flag is set, and sets the flags in `changed` and `behind` of those that have moved.
 template <std::size_t D>
-Noticed notice_moved(ShapeStore& shapes, const Poses<D>& poses, const std::uint8_t* look, std::size_t count,
-                     std::uint8_t* changed, std::uint8_t* behind) {
+bool has_moved(const NextPoses<D>& poses, std::size_t row) {
   constexpr std::size_t R = kRotationNumbers<D>;
+  bool differs = false;
+  for (std::size_t k = row * D; k < (row + 1) * D; ++k) differs |= poses.next.positions[k] != poses.seen_positions[k];
+  if (poses.next.rotations != nullptr)
+    for (std::size_t k = row * R; k < (row + 1) * R; ++k) differs |= poses.next.rotations[k] != poses.seen_rotations[k];
+  return differs;
+}
+
+// Brings the spare placement up to date. Rows whose flag in `look` is set are placed where they are to be, if that is
+// not where they were seen: they are flagged in `changed` and `moved`. The others stay where they were seen: of these,
+// those that `stale` flags lie elsewhere in the spare placement, and are placed again. Afterwards the two placements
+// differ in the rows that are flagged in `moved`, which are stale for the next time.
+template <std::size_t D>
+Noticed notice_moved(ShapeStore& shapes, const NextPoses<D>& poses, const std::uint8_t* look, const std::uint8_t* stale,
+                     std::size_t count, std::uint8_t* changed, std::uint8_t* moved) {
   constexpr std::size_t kStretch = 16;
-  constexpr std::uint8_t kNotLookedAt[kStretch] = {};
+  constexpr std::uint8_t kNone[kStretch] = {};
+  const Poses<D> seen{poses.seen_positions, poses.next.rotations == nullptr ? nullptr : poses.seen_rotations,
+                      poses.next.seen_positions, poses.next.seen_rotations, poses.next.boxes};
   Noticed noticed;
+  std::memset(moved, 0, count);
   for (std::size_t row = 0; row < count; ++row) {
-    if (row % kStretch == 0 && row + kStretch <= count &&
-        (std::memcmp(look + row, kNotLookedAt, kStretch) == 0 || is_as_seen<D>(poses, row, kStretch))) {
+    if (row % kStretch == 0 && row + kStretch <= count && std::memcmp(stale + row, kNone, kStretch) == 0 &&
+        (std::memcmp(look + row, kNone, kStretch) == 0 || is_as_seen<D>(poses, row, kStretch))) {
       row += kStretch - 1;
       continue;
     }
-    if (look[row] == 0) continue;
-    bool differs = false;
-    for (std::size_t k = row * D; k < (row + 1) * D; ++k) differs |= poses.positions[k] != poses.seen_positions[k];
-    if (poses.rotations != nullptr)
-      for (std::size_t k = row * R; k < (row + 1) * R; ++k) differs |= poses.rotations[k] != poses.seen_rotations[k];
-    if (!differs) continue;
-    if (!is_somewhere(poses, row)) {
-      noticed.nowhere = static_cast<std::ptrdiff_t>(row);
-      return noticed;
+    if (look[row] != 0 && has_moved(poses, row)) {
+      if (!is_somewhere(poses.next, row)) {
+        noticed.nowhere = static_cast<std::ptrdiff_t>(row);
+        return noticed;
+      }
+      look_at_row(shapes, poses.next, row);
+      changed[row] = moved[row] = 1;
+      ++noticed.moved;
+    } else if (stale[row] != 0 && shapes.has(row)) {
+      look_at_row(shapes, seen, row);
     }
-    look_at_row(shapes, poses, row);
-    changed[row] = behind[row] = 1;
-    ++noticed.moved;
   }
   return noticed;
 }

@@ -76,10 +76,10 @@ from broadphase.shapes import (
     Triangle,
 )
 from broadphase.world.actor import Actor
-from broadphase.world.budgets import Budget
+from broadphase.world.budget import Budget
+from broadphase.world.events import Contact, Event, Impact, StepInfo
 from broadphase.world.frame import Frame
-from broadphase.world.records import Contact, Event, Hit, Impact, StepInfo
-from broadphase.world.viewing import Visible
+from broadphase.world.queries import Hit, Visible
 from broadphase.world.world import World
 
 if TYPE_CHECKING:

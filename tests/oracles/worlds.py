@@ -198,19 +198,16 @@ class PlainWorld:
         """Move the bodies that move, see those whose turn it is, and give the events."""
         self.number += 1
         for row, body in self.bodies.items():
-            if body.is_put:
-                body.look()
             if body.moves:
                 body.position = body.position + np.multiply(body.velocity, dt)
-                if (self.number + row) % body.update_interval == 0:
-                    body.look()
+            if body.is_put or (self.number + row) % body.update_interval == 0:
+                body.look()
         return self.book.step(self.touching(), {row: body.handle for row, body in self.bodies.items()})
 
     def refresh(self) -> None:
-        """See every body that moves, without a step."""
+        """See every body, without a step."""
         for body in self.bodies.values():
-            if body.moves or body.is_put:
-                body.look()
+            body.look()
 
     def touching(self) -> Pairs:
         """Find the pairs of rows that touch where the bodies were last seen."""

@@ -5,7 +5,7 @@ import pytest
 from scale import times
 
 import broadphase as bp
-from test_fast import meetings_of_balls
+from test_ccd import meetings_of_balls
 from test_periodic import most_pairs_of_lattice_scenes
 
 pytestmark = pytest.mark.soak
@@ -29,13 +29,13 @@ def test_thousands_of_scenes_of_fast_balls_equal_the_closed_form(dimension, spee
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_a_hundred_thousand_steps_keep_things_within(border, dimension):
     rng = np.random.default_rng(dimension)
-    world = bp.World(dim=dimension, bounds=[[0.0] * dimension, [16.0] * dimension], border=border)
+    world = bp.World(dim=dimension, bounds=[[0.0] * dimension, [16.0] * dimension], boundary=border)
     half = [0.5] * dimension
     shapes = [bp.Circle(1) if dimension == 2 else bp.Sphere(1), bp.Box(2, 1, 1[:dimension]),
               bp.Capsule(np.negative(half), half, 0.25)] * 10  # fmt: skip
     spins = rng.normal(size=30 if dimension == 2 else (30, 3))
     rows = world.add_many(shapes, rng.uniform(3, 13, (30, dimension)), velocities=rng.normal(0, 9, (30, dimension)),
-                          spins=spins, fast=np.arange(30) % 5 == 0)  # fmt: skip
+                          angular_velocities=spins, ccd=np.arange(30) % 5 == 0)  # fmt: skip
     speeds = np.abs(world.velocities[rows])
     entered = left = 0
     for _ in range(times(100_000)):

@@ -120,10 +120,10 @@ class Bodies:
         sizes, forms, rotations = stage.sizes(rows), stage.forms(rows), stage.rotations(rows)
         if stage.dim == 2:
             sizes[:, 2] = _DEPTH
-            is_static = stage.world.kinds[rows] == 1
+            is_static = stage.world.body_types[rows] == 1
             self._heights = np.float32(_DEPTH) * ((rows % _FLAT_LIFTS) / _FLAT_LIFTS - 2 * is_static).astype(np.float32)
             positions[:, 2] = self._heights
-        self._rotates = bool(stage.world.spins.any())
+        self._rotates = bool(stage.world.angular_velocities.any())
         self._rows, self._groups, self._renewals = rows.copy(), {}, stage.renewals
         for name, make, chosen in _grouped_by_mesh(stage.dim, forms, levels):
             handle = self._handles.get(name)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Examination", "cells_of", "examine"]
 
-_STATIC = 1  # in World.kinds
+_STATIC = 1  # in World.body_types
 _FANOUT = 8  # children of a node of the tree
 
 
@@ -77,28 +77,31 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
     long as a step.
     """
     method, why = world.method, ""
+    source: bp.World | bp.BoxIndex = world
     if method != "auto":
-        index = world.index
+        stats = world.index_stats()
         why = next(one.summary for one in bp.METHODS if one.name == method)
     elif frame is not None and "tree" in str(frame.stats["reason"]):
-        index, method = world.index, "bvh"
+        stats, method = world.index_stats(), "bvh"
         last = frame.stats
-        why = f"{last['changed']:,} of {last['things']:,} bodies moved: only these are looked up, in a tree."
+        why = f"{last['changed']:,} of {last['bodies']:,} bodies moved: only these are looked up, in a tree."
     else:
         boxes = world.boxes[world.rows]
         choice = bp.explain(boxes)
         method, why = choice.method, choice.reason.partition(": ")[2]
         why = why[:1].upper() + why[1:]
-        index = _index_by(method, boxes)
-    stats = index.stats()
+        source = index = _index_by(method, boxes)
+        index.pairs()
+        stats = index.stats()
     tests = stats.get("tests")
     if method == "bvh" and world.method == "auto" and frame is not None:
-        tests = _tests_of_queries(world, index.outline())
-    elif not tests:  # the index has not found all pairs yet
+        tests = _tests_of_queries(world, source.outline())
+    elif not tests:  # the index of the world has not found all pairs yet
+        index = _index_by(method, world.boxes[world.rows])
         index.pairs()
         tests = index.stats()["tests"]
     parts_name = "cells" if "cells" in stats else "nodes"
-    shape = index.outline() if outline and method != "brute_force" else None
+    shape = source.outline() if outline and method != "brute_force" else None
     return Examination(
         method=method,
         why=why,
@@ -135,7 +138,7 @@ def cells_of(outline: bp.Outline, places: Any) -> NDArray[np.int64]:
 
 def _tests_of_queries(world: bp.World, nodes: bp.Outline) -> int:
     """Count the box tests of querying a tree with each moving box: all children of each node that it meets."""
-    rows = world.rows[world.kinds[world.rows] != _STATIC]
+    rows = world.rows[world.body_types[world.rows] != _STATIC]
     return _FANOUT * bp.count_pairs(world.boxes[rows], (nodes.lower, nodes.upper))
 
 

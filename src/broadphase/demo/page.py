@@ -291,11 +291,13 @@ class DemoPage:
             table[simulation.rows] = colours_of_cells(simulation.cells())
         else:
             table[:] = APART
-            table[world.kinds == 1] = STATIC
-            table[world.fast] = CCD
+            table[world.body_types == 1] = STATIC
+            table[world.ccd] = CCD
             touching = simulation.touching_rows()
             table[touching] = TOUCHING
-            table[touching[world.kinds[touching] == 1]] = TOUCHING_STATIC if simulation.scene.lights_static else STATIC
+            table[touching[world.body_types[touching] == 1]] = (
+                TOUCHING_STATIC if simulation.scene.lights_static else STATIC
+            )
             self._overlays.draw_triangles("touching", touching, TOUCHING)
         queried = self._pointing.queried_rows()
         if queried is not None:

@@ -99,7 +99,7 @@ def _boxes(count: int, size: float, mesh: Triangles | None) -> Stage:
     """Cubes in a cube that grows with their number: at size 1, four in ten touch another one."""
     draws = Draws(SEED)
     side = float(np.cbrt(16.0 * count))
-    world = bp.World(dim=3, bounds=[[0.0] * 3, [side] * 3], border="bounce")
+    world = bp.World(dim=3, bounds=[[0.0] * 3, [side] * 3], boundary="bounce")
     places = draws.between(0.5, max(0.5, side - 0.5), (count, 3))
     rows = world.add_many(bp.Box(size, size, size), places, velocities=2 * draws.normal((count, 3)), layer="box")
     stage = Stage(world, world.bounds, FRAME)
@@ -111,7 +111,7 @@ def _clusters(count: int, size: float, mesh: Triangles | None) -> Stage:
     """Boxes of log-normal sizes in swarms, each of which moves together."""
     draws = Draws(SEED)
     swarms = 24
-    world = bp.World(dim=3, bounds=[[-60.0, -30.0, -60.0], [60.0, 30.0, 60.0]], border="bounce")
+    world = bp.World(dim=3, bounds=[[-60.0, -30.0, -60.0], [60.0, 30.0, 60.0]], boundary="bounce")
     middles = draws.between(-1.0, 1.0, (swarms, 3)) * [50.0, 22.0, 50.0]
     widths, ways = draws.between(1.5, 5.0, (swarms, 1)), 3 * draws.normal((swarms, 3))
     of = draws.integers(0, swarms, count)
@@ -132,8 +132,8 @@ def _counties(count: int, size: float, mesh: Triangles | None) -> Stage:
     low, high = np.array([-125.0, 24.0]), np.array([-66.0, 50.0])  # the contiguous states
     boxes = boxes[((boxes[:, 0] >= low) & (boxes[:, 1] <= high)).all(axis=1)]
     sizes, middles = boxes[:, 1] - boxes[:, 0], boxes.mean(axis=1)
-    world = bp.World(dim=2, bounds=[low, high], border="bounce")
-    counties = world.add_many(bp.Rectangle(*sizes.T), middles, kind="static", layer="county")
+    world = bp.World(dim=2, bounds=[low, high], boundary="bounce")
+    counties = world.add_many(bp.Rectangle(*sizes.T), middles, body_type="static", layer="county")
     radii = size * draws.between(0.2, 0.9, count)
     storms = world.add_many(
         bp.Circle(radii),
@@ -155,8 +155,8 @@ def _mesh(count: int, size: float, mesh: Triangles | None) -> Stage:
     middle, reach = (low + high) / 2, max(float((high - low).max()), 1e-9)
     corners = vertices[faces].astype(float)
     room = np.array([middle - 0.6 * reach, middle + 0.6 * reach])
-    world = bp.World(dim=3, bounds=room, border="bounce")
-    triangles = world.add_many(bp.Triangle(corners), np.zeros((len(corners), 3)), kind="static", layer="triangle")
+    world = bp.World(dim=3, bounds=room, boundary="bounce")
+    triangles = world.add_many(bp.Triangle(corners), np.zeros((len(corners), 3)), body_type="static", layer="triangle")
     radii = size * reach * draws.between(0.008, 0.03, count)
     balls = world.add_many(
         bp.Sphere(radii),

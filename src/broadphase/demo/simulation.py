@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from broadphase.demo.meshes import Triangles
     from broadphase.demo.stage import Stage
+    from broadphase.world.broad_phase import Method
 
     Rows = NDArray[np.int32]
 
@@ -212,7 +213,7 @@ class Simulation:
     def _set(self, scene: DemoScene, count: int, size: float, mesh: Triangles | None) -> None:
         within = int(np.clip(count, *scene.counts))
         stage = scene.make(within, size, mesh)
-        stage.world.method = self._method
+        stage.world.method = cast("Method", self._method)
         self.scene, self.count, self.size, self._mesh = scene, within, size, mesh
         self.stage: Stage = stage
         self.frame: bp.Frame | None = None
@@ -231,7 +232,7 @@ class Simulation:
     def method(self, method: str) -> None:
         if method not in METHODS:
             raise ValueError(unknown_name("method", method, METHODS))
-        self._method = self.stage.world.method = method
+        self._method, self.stage.world.method = method, cast("Method", method)
         self._examination = None
 
     @property
@@ -367,10 +368,10 @@ class Simulation:
                 return None
             row, position, normal = int(rows[-1]), place, np.array([0.0, 0.0, 1.0])
         else:
-            hits = world.hits(begin, along)
-            if not hits:
+            hit = world.raycast(begin, along)
+            if hit is None:
                 return None
-            row, position, normal = hits[0].actor.row, hits[0].position, hits[0].normal
+            row, position, normal = hit.actor.row, hit.position, hit.normal
         touching = 0 if self.frame is None else int((self.frame.touching == row).any(axis=1).sum())
         return Picked(row, stage.name(row), position, normal, touching)
 

@@ -112,7 +112,11 @@ def _with_trees(query: Any, asked: RowPairs, *more: Any) -> Any:
 
 def _trees(shapes: Shapes) -> list[_native.MeshTree | None]:
     """Return the trees of all meshes among the geometries, by number."""
-    return [_tree_of(kept) if kept.kind == ShapeKind.MESH else None for kept in shapes.geometries]
+    trees: list[Any] = []
+    for number, geometry in shapes.geometries.items():
+        trees += [None] * (number - len(trees))
+        trees.append(_tree_of(geometry) if geometry.kind == ShapeKind.MESH else None)
+    return trees
 
 
 def _make_tree(mesh: Any) -> _native.MeshTree:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Rays", "Subject"]
 
-STATIC = 1  # in World.kinds
+STATIC = 1  # in World.body_types
 
 
 class Rays:
@@ -69,7 +69,7 @@ class Subject:
             raise ValueError(f"cannot plot {self.dim}-dimensional boxes: plots have 2 or 3 axes")
         self.is_static = np.zeros(len(self.boxes), np.bool_)
         if isinstance(what, bp.World):
-            self.is_static = what.kinds == STATIC
+            self.is_static = what.body_types == STATIC
 
     def pieces(self) -> Pieces:
         """Return the pieces of all rows, in world coordinates."""
@@ -122,7 +122,10 @@ class Subject:
             return wanted
         if isinstance(self.what, bp.World):
             if self.what.frame is not None:
-                return self.what.frame.contacts
+                try:
+                    return self.what.frame.contacts
+                except RuntimeError:  # they have expired
+                    pass
             pairs = self.what.touching
             pairs = pairs[~self.what.sensors[pairs].any(axis=1)]
             return bp.contacts(self.what.shapes, pairs=pairs)
@@ -132,9 +135,7 @@ class Subject:
 
     def outline(self) -> bp.Outline:
         """Return the cells or nodes of the index."""
-        if isinstance(self.what, bp.World):
-            return self.what.index.outline()
-        if isinstance(self.what, bp.BoxIndex):
+        if isinstance(self.what, bp.World | bp.BoxIndex):
             return self.what.outline()
         raise TypeError("boxes have no cells: plot an index or a world, such as bp.BVH(boxes)")
 
@@ -152,7 +153,8 @@ class Subject:
 
     def _distances(self, origins: Floats, directions: Floats, limit: Floats) -> Floats:
         if isinstance(self.what, bp.World):
-            return self.what.raycast(origins, directions, limit).distances
+            hits: bp.RayHits = self.what.raycast(origins, directions, limit)
+            return hits.distances
         index = bp.Index(self.boxes[self.rows])
         if self._shapes is None:
             return index.raycast(origins, directions, limit).distances

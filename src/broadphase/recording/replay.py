@@ -31,10 +31,10 @@ __all__ = ["Poses", "Replay", "Tracks", "save_replay"]
 FOLDER = Path(__file__).with_name("page")
 SCRIPTS = ("data.js", "plane.js", "space.js", "player.js")
 # The figures of each frame that the page shows, from `Frame.stats`.
-STATS = ("things", "tests", "brute_force_tests", "seconds_of_broad_phase", "seconds_of_narrow_phase")
+STATS = ("bodies", "tests", "brute_force_tests", "seconds_of_broad_phase", "seconds_of_narrow_phase")
 STEPS = 65_535  # positions are stored in 16 bits per axis, relative to the extent of the run: finer than a pixel
 MOST_NUMBERS = 150_000_000  # a page that holds more of them does not open
-STATIC = 1  # in World.kinds
+STATIC = 1  # in World.body_types
 
 
 def save_replay(
@@ -295,7 +295,7 @@ class Tracks:
                 started.append(place)
             tracks[place] = track
         self._collection.add(shapes, rows[started], tracks[started])
-        self._is_static.append(self._world.kinds[rows[started]] == STATIC)
+        self._is_static.append(self._world.body_types[rows[started]] == STATIC)
         self._last_records, self._last_handles, self._last_tracks = kept, handles, tracks
         return tracks
 

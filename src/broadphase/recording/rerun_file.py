@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Recording"]
 
-STATIC = 1  # in World.kinds
+STATIC = 1  # in World.body_types
 # Told apart with any kind of colour vision, on the dark background of the viewer.
 TOUCHING, APART, STATIC_COLOUR = (213, 94, 0), (138, 155, 176), (94, 106, 120)
 CONTACT = (86, 180, 233)
@@ -110,7 +110,7 @@ class Recording:
         """Draw the bodies, with one entity for each form, which the viewer draws at once."""
         world, pieces = self._world, self._placed()
         colours = np.full((world.slots, 3), APART, np.uint8)
-        colours[world.kinds == STATIC] = STATIC_COLOUR
+        colours[world.body_types == STATIC] = STATIC_COLOUR
         colours[np.unique(frame.touching)] = TOUCHING
         draw = self._in_2d if world.dim == 2 else self._in_3d
         return draw(pieces, colours[pieces.rows])
@@ -207,7 +207,7 @@ class Recording:
             "pairs/enter": len(frame.enter),
             "pairs/exit": len(frame.exit),
             "pairs/tests": stats["tests"],
-            "bodies": stats["things"],
+            "bodies": stats["bodies"],
             "milliseconds/broad_phase": 1e3 * stats["seconds_of_broad_phase"],
             "milliseconds/narrow_phase": 1e3 * stats["seconds_of_narrow_phase"],
             "milliseconds/motion": 1e3 * stats["seconds_of_motion"],

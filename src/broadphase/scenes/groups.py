@@ -316,18 +316,18 @@ class Group:
         options: dict[str, Any] = {
             "velocities": None if self.velocity is None else self.velocity.draw(draws, count),
             "rotations": self._rotations(draws, count, dim),
-            "spins": None if self.angular_velocity is None else self.angular_velocity.draw(draws, count),
+            "angular_velocities": None if self.angular_velocity is None else self.angular_velocity.draw(draws, count),
         }
         rows: NDArray[np.int32] = world.add_many(
             self.shape.make(draws, count),
             positions,
-            kind=self.body_type,
+            body_type=self.body_type,
             layer=self.layer,
             mask=None if self.mask is None else set(self.mask),
             group=self.group,
             sensor=self.sensor,
-            fast=self.ccd,
-            every=self.update_interval,
+            ccd=self.ccd,
+            update_interval=self.update_interval,
             **options,
         )
         return rows

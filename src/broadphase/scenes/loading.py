@@ -136,7 +136,7 @@ def _read_budget(world: Table) -> bp.Budget | None:
         raise table.wrong("seconds", f"must be greater than 0, not {seconds:g}")
     if seconds == math.inf and tests is None:
         raise table.wrong("seconds or tests", "one of the two keys is required")
-    return bp.Budget(seconds * 1e3, tests)
+    return bp.Budget(seconds, tests)
 
 
 def _read_layers(table: Table, groups: tuple[Group, ...]) -> dict[str, int]:

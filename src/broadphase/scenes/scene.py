@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.scenes.groups import Corners, Group
+    from broadphase.world.broad_phase import Method
+    from broadphase.world.values import Boundary
 
 __all__ = ["EventLog", "Run", "Scene"]
 
@@ -262,7 +264,8 @@ class Scene:
         World
             A new world, without the rules; see `start`.
         """
-        world = bp.World(self.dim, method=self.method, bounds=self.bounds, border=self.boundary)
+        method, boundary = cast("Method", self.method), cast("Boundary", self.boundary)
+        world = bp.World(self.dim, method=method, bounds=self.bounds, boundary=boundary)
         for layer, priority in self.layers.items():
             world.layer(layer, priority=priority)
         for group in self.groups:

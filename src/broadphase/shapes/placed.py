@@ -228,12 +228,11 @@ class Shapes:
 
     def __getstate__(self) -> tuple[Any, ...]:
         self._require_own()
-        return self.dim, self.records(), list(self.geometries), self._positions, self._rotations
+        return self.dim, self.records(), self.geometries, self._positions, self._rotations
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.dim, records, geometries, positions, rotations = state
+        self.dim, records, self.geometries, positions, rotations = state
         self.store = _native.ShapeStore(self.dim)
-        self.geometries = Geometries(geometries)
         self._alive = None
         turns = None if rotations is None else Parameter(rotations, False)
         self._fill(records, Parameter(positions, False), turns, len(positions))

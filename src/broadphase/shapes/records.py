@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,13 +26,14 @@ from broadphase.shapes.solids import Geometry
 from broadphase.shapes.turning import quaternions_of
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Geometries", "Records", "ShapesLike", "dimension_of", "records_of", "shape_from_record"]
+__all__ = [
+    "Geometries", "Records", "ShapesLike", "dimension_of", "geometry_numbers", "geometry_places", "records_of",
+    "shape_from_record",
+]  # fmt: skip
 
 ShapesLike: TypeAlias = Shape | Iterable[Shape]
 
@@ -55,8 +56,8 @@ class Records(NamedTuple):
     numbers: Floats
 
 
-class Geometries(list[Geometry]):
-    """Hulls and meshes by the numbers under which records name them. `number_of` alone adds to it.
+class Geometries:
+    """Hulls and meshes by the numbers under which records name them, counted by reference where a world says so.
 
     Examples
     --------
@@ -64,32 +65,102 @@ class Geometries(list[Geometry]):
     >>> known = Geometries()
     >>> [known.number_of(bp.ConvexHull(np.eye(4, 3) * size)) for size in (1, 2, 1)]
     [0, 1, 0]
+    >>> known.retain(np.array([0, 1, 1]))
+    >>> known.release(np.array([0, 1]))
+    >>> [number for number, _ in known.items()]
+    [1]
     """
 
     def __init__(self, geometries: Iterable[Geometry] = ()) -> None:
-        super().__init__(geometries)
+        self._geometries: list[Geometry | None] = []  # None: a number that is free
+        self._references: list[int] = []
+        self._keys: list[tuple[Any, ...]] = []  # those of each number in `_numbers`
         self._numbers: dict[Any, int] = {}
-        for number, geometry in enumerate(self):
-            self._remember(geometry, number)
+        self._count = 0
+        for geometry in geometries:
+            self._add(geometry)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, number: int) -> Geometry:
+        geometry = self._geometries[number]
+        if geometry is None:
+            raise IndexError(f"geometry {number} has been released")
+        return geometry
+
+    def __contains__(self, number: object) -> bool:
+        return isinstance(number, int) and 0 <= number < len(self._geometries) and self._geometries[number] is not None
+
+    def items(self) -> Iterator[tuple[int, Geometry]]:
+        """Give the numbers that are in use, ascending, and their geometries."""
+        return ((number, kept) for number, kept in enumerate(self._geometries) if kept is not None)
 
     def number_of(self, geometry: Geometry) -> int:
-        """Return the number of a geometry, a new one if it is unknown. Offset and rotation do not count."""
-        number = self._numbers.get(id(geometry.vertices))  # alive in the list, so that nothing else has this id
-        if number is not None and self[number].vertices is geometry.vertices:
-            return number
-        number = self._numbers.get(geometry.content)
+        """Give the number of a geometry, a free one if it is not known. Offset and rotation do not count."""
+        number = self._numbers.get(id(geometry.vertices))  # kept alive here, so that nothing else has this id
         if number is None:
-            number = len(self)
-            self.append(geometry)
-            self._remember(geometry, number)
+            number = self._numbers.get(geometry.content)
+        return self._add(geometry) if number is None else number
+
+    @property
+    def references(self) -> list[int]:
+        """How often each geometry is used, in the order of numbers."""
+        return [self._references[number] for number, _ in self.items()]
+
+    def retain(self, numbers: NDArray[np.integer[Any]]) -> None:
+        """Count references, one for each number."""
+        for number in numbers.tolist():
+            self._references[number] += 1
+
+    def release(self, numbers: NDArray[np.integer[Any]]) -> None:
+        """Count references less, one for each number; drop the geometries that have none left."""
+        for number in numbers.tolist():
+            self._references[number] -= 1
+            if self._references[number] == 0:
+                self._drop(number)
+
+    def drop_unused(self) -> None:
+        """Drop the geometries without references."""
+        for number, _ in list(self.items()):
+            if self._references[number] == 0:
+                self._drop(number)
+
+    def _add(self, geometry: Geometry) -> int:
+        keys = id(geometry.vertices), geometry.content
+        number = len(self._geometries) if self._count == len(self._geometries) else self._geometries.index(None)
+        if number == len(self._geometries):
+            self._geometries.append(None)
+            self._references.append(0)
+            self._keys.append(())
+        self._geometries[number], self._keys[number] = geometry, keys
+        self._numbers.update(dict.fromkeys(keys, number))
+        self._count += 1
         return number
 
-    def _remember(self, geometry: Geometry, number: int) -> None:
-        self._numbers[id(geometry.vertices)] = number
-        self._numbers[geometry.content] = number
+    def _drop(self, number: int) -> None:
+        for key in self._keys[number]:
+            self._numbers.pop(key, None)
+        self._geometries[number], self._keys[number] = None, ()
+        self._count -= 1
 
-    def __reduce__(self) -> tuple[type[Self], tuple[list[Geometry]]]:
-        return type(self), (list(self),)
+    def __getstate__(self) -> list[Geometry]:
+        return [geometry for _, geometry in self.items()]
+
+    def __setstate__(self, geometries: list[Geometry]) -> None:
+        type(self).__init__(self, geometries)
+
+
+def geometry_places(kinds: NDArray[np.uint8], sizes: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Say where records of hulls and meshes have the numbers of their geometries, in `Records.numbers`."""
+    begins = np.cumsum(sizes, dtype=np.int64) - sizes
+    places: NDArray[np.int64] = begins[(kinds == ShapeKind.HULL) | (kinds == ShapeKind.MESH)]
+    return places
+
+
+def geometry_numbers(kinds: NDArray[np.uint8], sizes: NDArray[np.int32], numbers: Floats) -> NDArray[np.int64]:
+    """Give the numbers of the geometries that records name, one for each record of a hull or mesh."""
+    return numbers[geometry_places(kinds, sizes)].astype(np.int64)
 
 
 def dimension_of(shapes: Shape | Sequence[Shape], wanted: int | None = None) -> int | None:

@@ -1,58 +1,56 @@
-"""One thing in a world, as an object."""
+"""Bodies as objects: an actor is a view of one row, made when it is asked for."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
+from weakref import KeyedRef
 
 import numpy as np
 
 from broadphase.errors import UnknownRowError
-from broadphase.world.kinds import KINDS
+from broadphase.world.values import BODY_TYPES, BOUNDARIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.shapes import Shape
-    from broadphase.world.records import Event
+    from broadphase.world.values import BodyType, Boundary
     from broadphase.world.world import World
 
-    Handler = Callable[[Event], object]
-
-__all__ = ["HIT", "RENDER", "SEPARATED", "UPDATE", "Actor"]
+__all__ = ["ENTER", "EXIT", "RENDER", "STAY", "UPDATE", "Actor", "Actors"]
 
 # Bits of what a class has overridden.
-UPDATE, HIT, SEPARATED, RENDER = 1, 2, 4, 8
-_HOOKS = {"update": UPDATE, "hit": HIT, "separated": SEPARATED, "render": RENDER}
+UPDATE, ENTER, STAY, EXIT, RENDER = 1, 2, 4, 8, 16
+_HOOKS = {"update": UPDATE, "on_enter": ENTER, "on_stay": STAY, "on_exit": EXIT, "render": RENDER}
+_ROW = 0xFFFF_FFFF  # of a handle
 
 
 class Actor:
-    """One thing in a world: a view of one row, made when it is asked for.
+    """One body in a world: a view of one row, made when it is asked for.
 
     `World.add` and `World.actor` give actors. What is written to one is written to the world's arrays, and the other
-    way round. Two actors are equal if they are of the same thing, which they name by its handle: when the thing is
+    way round. Two actors are equal if they are of the same body, which they name by its handle: when the body is
     removed, an actor is stale for ever, also after the row is in use again, and everything but `alive`, `handle`,
     `data` and `remove` raises `UnknownRowError`.
 
-    For behaviour of your own, derive a class, override any of `update`, `hit`, `separated` and `render`, and give the
-    class, or an object of it, to `World.add`. The world keeps such actors, and those with `data`, as long as they are
-    in it; a plain one only as long as you do.
+    For behaviour of your own, derive a class, override any of `update`, `on_enter`, `on_stay`, `on_exit` and `render`,
+    and give the class, or an object of it, to `World.add`. The world keeps such actors, and those with `data`, as long
+    as they are in it; a plain one only as long as you do.
 
     Examples
     --------
     >>> import broadphase as bp
     >>> class Ball(bp.Actor):
     ...     hits = 0
-    ...     def hit(self, other):
+    ...     def on_enter(self, other):
     ...         self.hits += 1
     >>> world = bp.World(dim=2)
     >>> ball = world.add(bp.Circle(1), position=(0, 0), velocity=(2, 0), actor=Ball)
-    >>> wall = world.add(bp.Rectangle(1, 9), position=(5, 0), kind="static")
+    >>> wall = world.add(bp.Rectangle(1, 9), position=(5, 0), body_type="static")
     >>> for _ in range(5):
     ...     frame = world.step(0.5)
     >>> ball.hits, ball.touching() == [wall]
-    (2, True)
+    (1, True)
     """
 
     __slots__ = ("__weakref__", "_data", "_handle", "_world")
@@ -93,9 +91,9 @@ class Actor:
 
     @property
     def world(self) -> World:
-        """The world that it is in, or was."""
+        """The world that it is in, or was in."""
         if self._world is None:
-            raise UnknownRowError(f"this {type(self).__name__} is in no world yet: give it to World.add")
+            raise UnknownRowError(f"this {type(self).__name__} is in no world yet: pass it to World.add")
         return self._world
 
     @property
@@ -124,11 +122,11 @@ class Actor:
             raise UnknownRowError(
                 f"{kind} is in no world yet" if self._world is None else f"{kind} has been removed from its world"
             )
-        return self._handle & 0xFFFF_FFFF
+        return self._handle & _ROW
 
     @property
     def data(self) -> Any:
-        """Anything you like to keep with it; readable also after it has been removed."""
+        """Any object that you want to keep with it; readable also after it has been removed."""
         return self._data
 
     @data.setter
@@ -139,7 +137,7 @@ class Actor:
 
     @property
     def position(self) -> NDArray[np.float64]:
-        """Where it is, shape (d,): a view, to be written to. As with the arrays of the world, the next step sees it."""
+        """Its position, shape (d,): a view. Write to it; as with the arrays of the world, the next step sees that."""
         view: NDArray[np.float64] = self._view("positions")
         return view
 
@@ -149,7 +147,7 @@ class Actor:
 
     @property
     def velocity(self) -> NDArray[np.float64]:
-        """How far it goes in a unit of time, shape (d,): a view."""
+        """Length units a second, shape (d,): a view. Write to it."""
         view: NDArray[np.float64] = self._view("velocities")
         return view
 
@@ -167,18 +165,18 @@ class Actor:
         self._write("rotations", value)
 
     @property
-    def spin(self) -> Any:
-        """In the plane radians in a unit of time, a float; in space a vector along the axis, a view of shape (3,)."""
-        return self._view("spins")
+    def angular_velocity(self) -> Any:
+        """In the plane radians a second, a float; in space a vector along the axis, a view of shape (3,)."""
+        return self._view("angular_velocities")
 
-    @spin.setter
-    def spin(self, value: ArrayLike) -> None:
-        self._write("spins", value)
+    @angular_velocity.setter
+    def angular_velocity(self, value: ArrayLike) -> None:
+        self._write("angular_velocities", value)
 
     @property
     def shape(self) -> Shape:
-        """What it looks like, relative to its position."""
-        return self.world._shape_of(self.row)
+        """Its shape, relative to its position."""
+        return self.world.shapes[self.row]
 
     @shape.setter
     def shape(self, value: Shape) -> None:
@@ -187,29 +185,34 @@ class Actor:
     @property
     def layer(self) -> str | frozenset[str] | int:
         """Its layer's name; names, if it is in several; the bits, where they have no names."""
-        return self.world._layers.describe(int(self.world.layers[self.row]))
+        return self.world._columns.layers.describe(int(self.world.layers[self.row]))
 
     @layer.setter
     def layer(self, value: Any) -> None:
-        self.world.set_filters([self.row], layer=self.world._layers.bits(value, "layer"))
+        self.world.set_filters([self.row], layer=value)
 
     @property
     def mask(self) -> str | frozenset[str] | int:
-        """The layers that it can touch, as `layer`; "all" for all bits."""
-        return self.world._layers.describe(int(self.world.masks[self.row]))
+        """The layers that it can touch, in the form of `layer`; "all" for all bits."""
+        return self.world._columns.layers.describe(int(self.world.masks[self.row]))
 
     @mask.setter
     def mask(self, value: Any) -> None:
-        self.world.set_filters([self.row], mask=self.world._layers.bits(value, "mask"))
+        self.world.set_filters([self.row], mask=value)
 
     @property
-    def kind(self) -> str:
+    def body_type(self) -> BodyType:
         """One of "dynamic", "static" and "kinematic"."""
-        return KINDS[self.world.kinds[self.row]]
+        return BODY_TYPES[int(self.world.body_types[self.row])]
+
+    @property
+    def boundary(self) -> Boundary:
+        """What happens to it at the bounds of the world: "none", "bounce", "wrap" or "remove"."""
+        return BOUNDARIES[int(self.world.boundaries[self.row])]
 
     @property
     def sensor(self) -> bool:
-        """Whether it only tells of what it touches."""
+        """Whether it has events and no contacts."""
         return bool(self.world.sensors[self.row])
 
     def remove(self) -> bool:
@@ -218,7 +221,7 @@ class Actor:
         Returns
         -------
         bool
-            False if it was gone already: so two handlers may both remove what they were told of.
+            False if it has been removed already: so two handlers may both remove it.
         """
         if not self.alive:
             return False
@@ -226,37 +229,14 @@ class Actor:
         return True
 
     def touching(self) -> list[Actor]:
-        """Get what it touched at the last step and is still there, in the order of rows."""
+        """List the actors that it touched at the last step and that are still in the world, in the order of rows."""
         row, pairs = self.row, self.world.touching
         there = (pairs == row).any(axis=1)
         others = np.sort(pairs[there].sum(axis=1, dtype=np.int64) - row)
         return [self.world._actors.get(int(other)) for other in others]
 
-    def on_enter(self, other: Any = None) -> Any:
-        """Have a function called when this begins to touch something; see `World.on_enter`.
-
-        Parameters
-        ----------
-        other : str, set of str, Actor, optional
-            Only when it is in these layers, or is this one.
-
-        Returns
-        -------
-        callable
-            A decorator; or without brackets, the function itself.
-        """
-        return self._on("enter", other)
-
-    def on_stay(self, other: Any = None) -> Any:
-        """Have a function called at every further step at which this touches something; as `on_enter`."""
-        return self._on("stay", other)
-
-    def on_exit(self, other: Any = None) -> Any:
-        """Have a function called when this touches something no longer; as `on_enter`."""
-        return self._on("exit", other)
-
     def update(self, info: Any) -> None:
-        """Do what is to be done before each step; to be overridden.
+        """Act before each step; to be overridden.
 
         Parameters
         ----------
@@ -264,17 +244,26 @@ class Actor:
             ``info.dt``, ``info.time``, ``info.number`` and ``info.world`` of the step that is about to begin.
         """
 
-    def hit(self, other: Actor) -> None:
-        """React to a touch; to be overridden. Called once in each step for everything that it touches.
+    def on_enter(self, other: Actor) -> None:
+        """React to a body that this one begins to touch; to be overridden.
 
         Parameters
         ----------
         other : Actor
-            What is touched. Its own `hit` is called, too.
+            The other body. Its own `on_enter` is called, too.
         """
 
-    def separated(self, other: Actor) -> None:
-        """React to the end of a touch; to be overridden.
+    def on_stay(self, other: Actor) -> None:
+        """React to a body that this one still touches, at every step after the first; to be overridden.
+
+        Parameters
+        ----------
+        other : Actor
+            The other body.
+        """
+
+    def on_exit(self, other: Actor) -> None:
+        """React to a body that this one touches no longer; to be overridden.
 
         Parameters
         ----------
@@ -283,18 +272,13 @@ class Actor:
         """
 
     def render(self, context: Any) -> None:
-        """Draw it; to be overridden. `World.render` calls it.
+        """Draw it; to be overridden. `World.render` calls this.
 
         Parameters
         ----------
         context : object
             What was given to `World.render`.
         """
-
-    def _on(self, kind: str, other: Any) -> Any:
-        self.row  # noqa: B018  # what is gone has no events to come
-        register = self.world._handlers.registering(kind, self, other if not is_handler(other) else None)
-        return register(other) if is_handler(other) else register
 
     def _view(self, name: str) -> Any:
         value = getattr(self.world, name)[self.row]
@@ -305,15 +289,170 @@ class Actor:
         array = getattr(world, name)
         given = np.asarray(value, np.float64)
         if given.shape != array.shape[1:]:
-            raise ValueError(f"{name} of one actor have shape {array.shape[1:]}, not {given.shape}")
+            raise ValueError(f"{name} of one body must have shape {array.shape[1:]}, not {given.shape}")
         if not np.isfinite(given).all():
             raise ValueError(f"{name} must be finite, not {given.tolist()}")
-        if name in ("positions", "rotations") and (KINDS[world.kinds[row]] == "static" or world.asleep[row]):
-            world.move([row], **{name: given[np.newaxis]})  # or nobody would look
+        if name in ("positions", "rotations") and (self.body_type == "static" or world.asleep[row]):
+            world.move([row], **{name: given[np.newaxis]})  # queries see it at once
         else:
             array[row] = given
 
 
-def is_handler(value: Any) -> bool:
-    """Whether this is the decorated function itself: a decorator was used without brackets."""
-    return callable(value) and not isinstance(value, Actor)
+class Actors:
+    """The actors of a world: made when they are asked for, and kept only where something would be lost."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        # As a WeakValueDictionary, at half its cost.
+        self._seen: dict[int, KeyedRef[int, Actor]] = {}
+        self._held: dict[int, Actor] = {}
+        # Those removed since the last step, and before it: the exits of their pairs are still to be delivered.
+        self._removed: dict[int, Actor] = {}
+        self._removed_before: dict[int, Actor] = {}
+        self._hooks = np.zeros(0, np.uint8)  # what the actor of each row overrides, as far as any has been attached
+        self._counts = dict.fromkeys(_HOOKS.values(), 0)
+
+    def __bool__(self) -> bool:
+        """Whether any is kept."""
+        return bool(self._held)
+
+    def prepare(self, actor: type[Actor] | Actor) -> Actor:
+        """Make an actor that is in no world yet, or check that one is in none."""
+        if isinstance(actor, type) and issubclass(actor, Actor):
+            actor = actor()
+        if not isinstance(actor, Actor):
+            raise TypeError(f"actor must be a class derived from Actor, or an object of one, not {actor!r}")
+        if actor._world is not None:
+            raise ValueError(f"{actor!r} is in a world already")
+        return actor
+
+    def attach(self, actor: Actor, row: int, data: Any = None) -> Actor:
+        """Give a prepared actor its row."""
+        actor._world = self._world
+        actor._handle = self._handle(row)
+        if data is not None:
+            actor._data = data
+        self._note(actor)
+        hooks = type(actor)._hooks
+        if hooks:
+            self._reserve(row + 1)
+            self._hooks[row] = hooks
+            for hook in self._counts:
+                self._counts[hook] += bool(hooks & hook)
+        self.hold(actor)
+        return actor
+
+    def hold(self, actor: Actor) -> None:
+        """Keep an actor that could not be made again; drop one that has nothing to keep any more."""
+        if actor._data is not None or type(actor) is not Actor:
+            self._held[actor._handle] = actor
+        else:
+            self._held.pop(actor._handle, None)
+
+    def get(self, row: int) -> Actor:
+        """Get the actor of a row that is in use."""
+        return self.of_handle(self._handle(row))
+
+    def of_handle(self, handle: int) -> Actor:
+        """Get the actor of a handle, also of a body that has been removed."""
+        reference = self._seen.get(handle)  # actors that are kept are among these
+        actor = None if reference is None else reference()
+        if actor is None:
+            actor = Actor()
+            actor._world, actor._handle = self._world, handle
+            self._note(actor)
+        return actor
+
+    def kept(self, handle: int) -> Actor | None:
+        """Get the actor of a handle if the world keeps it, or kept it until it was removed."""
+        actor = self._held.get(handle)
+        if actor is None and (self._removed or self._removed_before):
+            actor = self._removed.get(handle)
+            return self._removed_before.get(handle) if actor is None else actor
+        return actor
+
+    def data(self) -> dict[int, Any]:
+        """Give the data of each row that has any."""
+        return {handle & _ROW: actor._data for handle, actor in self._held.items() if actor._data is not None}
+
+    def set_data(self, row: int, value: Any) -> None:
+        """Keep an object with a row, as `Actor.data`."""
+        self.get(row).data = value
+
+    def forget(self, handles: NDArray[np.int64]) -> None:
+        """Keep actors that have been removed only until the exits of their pairs are delivered."""
+        if len(handles) > len(self._held):
+            named = set(handles.tolist())
+            removed = [handle for handle in self._held if handle in named]
+        else:
+            removed = [handle for handle in handles.tolist() if handle in self._held]
+        for handle in removed:
+            actor = self._held.pop(handle)
+            self._removed[handle] = actor
+            if hooks := type(actor)._hooks:
+                self._hooks[handle & _ROW] = 0
+                for hook in self._counts:
+                    self._counts[hook] -= bool(hooks & hook)
+
+    def let_go(self) -> None:
+        """Drop those that were removed before the last step: the exits of their pairs have been delivered."""
+        self._removed_before, self._removed = self._removed, {}
+
+    def has(self, hook: int) -> bool:
+        """Whether there is an actor that overrides a hook, counting those that still wait for exits."""
+        return self._counts[hook] > 0 or (hook == EXIT and bool(self._removed or self._removed_before))
+
+    def with_hook(self, hook: int) -> list[Actor]:
+        """List the actors that override a hook, in the order of rows."""
+        if not self._counts[hook]:
+            return []
+        rows = np.flatnonzero(self._hooks & hook)
+        return [self._held[self._handle(row)] for row in rows.tolist()]
+
+    def overriding(self, rows: NDArray[np.int32], hook: int) -> NDArray[np.bool_]:
+        """Say which rows have actors that override a hook, in the shape of `rows`."""
+        self._reserve(self._world.slots)
+        answer: NDArray[np.bool_] = (self._hooks[rows] & hook) != 0
+        return answer
+
+    def waiting(self, handles: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which handles are of kept actors that have been removed, in the shape of `handles`."""
+        removed = [*self._removed, *self._removed_before]
+        if not removed:
+            return np.zeros(handles.shape, np.bool_)
+        return np.isin(handles, np.array(removed, np.int64))
+
+    def as_rows(self, value: Any) -> Any:
+        """Turn an actor, or a list of actors, into rows; anything else stays as it is.
+
+        Raises
+        ------
+        UnknownRowError
+            An actor that has been removed, or is of another world.
+        """
+        if isinstance(value, Actor):
+            return np.array([self._own_row(value)], np.int32)
+        if isinstance(value, list | tuple | set | frozenset) and any(isinstance(part, Actor) for part in value):
+            return np.array([self._own_row(part) if isinstance(part, Actor) else part for part in value], np.int32)
+        return value
+
+    def _note(self, actor: Actor) -> None:
+        self._seen[actor._handle] = KeyedRef(actor, self._overlook, actor._handle)
+
+    def _overlook(self, reference: KeyedRef[int, Actor]) -> None:
+        """Drop the reference to an actor that has been deleted, unless another is in its place."""
+        if self._seen.get(reference.key) is reference:
+            del self._seen[reference.key]
+
+    def _own_row(self, actor: Actor) -> int:
+        if actor._world is not None and actor._world is not self._world:
+            raise UnknownRowError(f"{actor!r} is in another world")
+        return actor.row
+
+    def _handle(self, row: int) -> int:
+        return int(self._world._columns.rows.generation[row]) << 32 | row
+
+    def _reserve(self, slots: int) -> None:
+        if slots > len(self._hooks):
+            more = np.zeros(max(slots, len(self._hooks) * 3 // 2, 16) - len(self._hooks), np.uint8)
+            self._hooks = np.concatenate([self._hooks, more])

@@ -1,12 +1,13 @@
-"""Candidates for touching: pairs of boxes, found anew or by asking about what has changed."""
+"""Candidates: pairs of bodies whose boxes overlap, from a search for all pairs or from queries around what changed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from broadphase import _native
+from broadphase.errors import unknown_name
 from broadphase.filters import PairFilter
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.brute_force import BruteForce
@@ -23,16 +24,20 @@ if TYPE_CHECKING:
 
     from broadphase.world.columns import Columns
 
-__all__ = ["BroadPhase"]
+__all__ = ["BroadPhase", "Candidates", "Method"]
 
-# "auto" asks a tree about the rows that have changed, if these are few: it then takes 1-2 us a changed row, where
-# finding all pairs anew takes 60-100 ns a row. And not at once: the tree must be built first, which takes as long as
-# two or three searches, and may be needed once only.
+Method: TypeAlias = Literal[
+    "auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "octree", "bvh"
+]  # fmt: skip
+
+# "auto" queries a tree about the rows that have changed if these are few: that takes 1-2 us for each of them, where
+# finding all pairs takes 60-100 ns for every row. And not at once: the tree must be built first, which takes as long as
+# two or three searches, and may be needed only once.
 _FEW = 1 / 30
 _STEPS_BEFORE_A_TREE = 3
 _FEWEST_FOR_A_TREE = 1000
-# How far the boxes in a tree reach beyond those of the shapes, in their largest extents, unless the user says: what
-# moves by less need not be moved in the tree. As in Box2D: a tenth of a metre for things of about one metre.
+# How far the boxes in a tree reach beyond those of the shapes, in their largest extents, unless the user says: a body
+# that moves by less need not be moved in the tree. As in Box2D: a tenth of a metre for bodies of about one metre.
 _MARGIN = 0.1
 _NO_LIMIT = 2**64 - 1
 _INDEXES: dict[str, type[BoxIndex]] = {
@@ -40,139 +45,222 @@ _INDEXES: dict[str, type[BoxIndex]] = {
 }
 
 
+class Candidates(NamedTuple):
+    """Pairs of boxes that overlap, of which at least one is that of a changed row, and that pass the filters.
+
+    Attributes
+    ----------
+    pairs : ndarray, shape (m, 2), int32
+        First < second, each pair once.
+    is_tight : bool
+        Whether the boxes of the shapes overlap; otherwise those of the index do, which may be larger.
+    reason : str
+        Why they were found in this way.
+    quiet_steps : int
+        For how many steps few rows have changed.
+    is_synchronized : bool
+        Whether the boxes of the index hold the boxes of all rows.
+    """
+
+    pairs: NDArray[np.int32]
+    is_tight: bool
+    reason: str
+    quiet_steps: int
+    is_synchronized: bool
+
+
 class BroadPhase:
-    """The boxes of the world in an index, kept up to date as far as it is asked.
+    """The boxes of a world in an index, brought up to date when it is used.
+
+    The boxes of the index hold those of the shapes, but for rows that are marked as `behind`. A mark is removed only
+    where the current placement has been compared with the index, so what a failed step did to the index does no harm.
 
     Parameters
     ----------
     columns : Columns
-        The world.
     method : str
         A method of the registry, or "auto".
     margin : float, optional
-        By how much boxes in the index are larger than those of the shapes, in length units. Unset: a tenth of their
-        size for "auto", nothing for others.
+        By how much boxes in the index are larger than those of the shapes, in length units. Default: a tenth of their
+        size for "auto", 0 for others.
     workers : int
         Threads.
     """
 
     def __init__(self, columns: Columns, method: str, margin: float | None, workers: int) -> None:
         if method not in _INDEXES:
-            raise ValueError(f"method must be one of {', '.join(sorted(_INDEXES))}, not {method!r}")
+            raise ValueError(unknown_name("method", method, _INDEXES))
         if margin is not None and not 0 <= margin < np.inf:
             raise ValueError(f"margin must be finite and not negative, not {margin}")
         worker_count(workers)  # raises here, rather than at the first step
         self.method, self.margin, self.workers = method, margin, workers
         self._columns = columns
         self._index: BoxIndex | None = None
-        self.steps_with_few_changes = 0
-        self.is_tight = False
-        self.reason = "nothing was looked for yet"
+        self._behind = np.zeros(0, np.uint8)
+        self.quiet_steps = 0
+        # Rows that a step has removed from the world, and that the index still has.
+        self.removed_rows: NDArray[np.int32] | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of the index."""
         return 0 if self._index is None else self._index.memory_bytes
 
-    def inserted(self, rows: NDArray[np.int32]) -> None:
+    @property
+    def index(self) -> BoxIndex | None:
+        """The index as it is; None if it is to be built when it is needed."""
+        return self._index
+
+    @property
+    def behind(self) -> NDArray[np.uint8]:
+        """Rows whose boxes may have left those of the index."""
+        return self._room()
+
+    def insert(self, rows: NDArray[np.int32]) -> None:
         """Take up rows that have just come into the world."""
+        self.drop_removed()
         if self._index is None:
             return
         try:
-            known = len(self._index) > 0 and np.array_equal(self._index.insert(self._fat(rows)), rows)
+            boxes = self._fat(self._columns.seen.boxes[rows])
+            known = len(self._index) > 0 and np.array_equal(self._index.insert(boxes), rows)
         except MemoryError:
             known = False
         if not known:
-            self._index = None  # made again when it is needed
+            self._index = None  # built again when it is needed
 
-    def removed(self, rows: NDArray[np.int32]) -> None:
-        """Let rows go that are about to leave the world."""
+    def remove(self, rows: NDArray[np.int32]) -> None:
+        """Drop rows that are about to leave the world."""
+        self.drop_removed()
         if self._index is None:
             return
         try:
             self._index.remove(rows)
         except MemoryError:
-            self._index = None  # made again when it is needed
+            self._index = None  # built again when it is needed
+
+    def mark(self, rows: Any) -> None:
+        """Note that boxes of rows, or of a mask of rows, have changed."""
+        if self._index is not None:
+            self._room()[rows] = 1
 
     def up_to_date(self) -> BoxIndex:
-        """Give the index, whose boxes hold those of the shapes."""
-        columns, slots = self._columns, self._columns.slots
-        if self._index is None:
-            index = _INDEXES[self.method](self._fat(None))
-            if columns.rows.living != slots:
-                index.remove(np.flatnonzero(~columns.rows.alive[:slots]))
-            self._index = index
-        else:
-            behind = np.flatnonzero(columns.behind[:slots].view(np.bool_) & columns.rows.alive[:slots]).astype(np.int32)
-            if len(behind):
-                self._move(self._index, behind)
-        columns.behind[:slots] = 0
-        return self._index
+        """Give the index; its boxes hold those of the shapes where the world sees them."""
+        index = self._synchronized(self._columns.seen.boxes)
+        self._behind[:] = 0
+        return index
 
-    def candidates(self, filters: dict[str, Any], changed: int) -> NDArray[np.int32]:
-        """Find pairs of boxes, of which at least one is that of a changed row, that pass the filters.
+    def candidates(
+        self, boxes: NDArray[np.float64], moved: NDArray[np.uint8], changed: NDArray[np.uint8], static: Any, count: int
+    ) -> Candidates:
+        """Find the pairs for a step.
 
         Parameters
         ----------
-        filters : dict
-            By the names that `broadphase.pairs` has.
-        changed : int
-            How many rows have changed; the others are static by the filters.
-
-        Returns
-        -------
-        ndarray, shape (m, 2), int32
-            First < second, each pair once. Their boxes overlap; if not `is_tight`, those in the index do.
+        boxes : ndarray, shape (capacity, 2, d)
+            Where the shapes are to be: those of the spare placement.
+        moved, changed : ndarray, shape (capacity,), uint8
+            Rows that have other boxes than those the world sees; rows whose pairs are searched for.
+        static : ndarray of bool, shape (slots,), or None
+            Rows of which no two make a pair.
+        count : int
+            How many rows have changed.
         """
-        living = self._columns.rows.living
-        self.is_tight = False
+        columns = self._columns
+        living, filters = columns.rows.living, columns.filters()
+        if self._index is not None:
+            behind, slots = self._room(), columns.slots
+            behind[:slots] |= moved[:slots]
         if self.method != "auto":
-            self.reason = "as told"
-            found: NDArray[np.int32] = self.up_to_date().pairs(workers=self.workers, **filters)
-            return found
-        if changed > _FEW * living or living < _FEWEST_FOR_A_TREE:
-            self.steps_with_few_changes = 0
-        elif self.steps_with_few_changes < _STEPS_BEFORE_A_TREE:
-            self.steps_with_few_changes += 1
-        if self.steps_with_few_changes < _STEPS_BEFORE_A_TREE:
-            self.reason = f"{changed} of {living} changed: all pairs anew"
-            self.is_tight = True
-            return self._anew(filters)
-        self.reason = f"{changed} of {living} changed: these asked about in a tree"
-        return self._around_changed(filters)
+            found: NDArray[np.int32] = self._synchronized(boxes).pairs(workers=self.workers, static=static, **filters)
+            return Candidates(found, False, "the method was given", self.quiet_steps, True)
+        quiet_steps = self.quiet_steps
+        if count > _FEW * living or living < _FEWEST_FOR_A_TREE:
+            quiet_steps = 0
+        elif quiet_steps < _STEPS_BEFORE_A_TREE:
+            quiet_steps += 1
+        if quiet_steps < _STEPS_BEFORE_A_TREE:
+            reason = f"{count} of {living} changed: search for all pairs"
+            return Candidates(self._all_pairs(boxes, static, filters), True, reason, quiet_steps, False)
+        reason = f"{count} of {living} changed: queries of a tree around these"
+        return Candidates(self._around_changed(boxes, changed, filters), False, reason, quiet_steps, True)
 
-    def _anew(self, filters: dict[str, Any]) -> NDArray[np.int32]:
+    def _all_pairs(self, boxes: NDArray[np.float64], static: Any, filters: dict[str, Any]) -> NDArray[np.int32]:
         # What `broadphase.pairs` does, less the checks: for a thousand boxes they take as long as finding the pairs.
         kept = self._columns.rows
-        lower, upper, rows = kept.living_corners()
-        pair_filter = PairFilter(**filters).of_rows([rows], [kept.slots]).native(len(lower))
+        slots = kept.slots
+        lower, upper, rows = boxes[:slots, 0], boxes[:slots, 1], None
+        wanted = PairFilter(static=static, **filters)
+        if kept.living != slots:
+            rows = kept.numbers
+            lower, upper, wanted = lower[rows], upper[rows], wanted.of_rows([rows], [slots])
+        pair_filter = wanted.native(len(lower))
         pairs: Any = _native.pairs(
             _native.Method.auto, lower, upper, None, None, True, 0.0, pair_filter, self.workers, False, _NO_LIMIT
         )
         found: NDArray[np.int32] = pairs if rows is None else rows[pairs]
         return found
 
-    def _around_changed(self, filters: dict[str, Any]) -> NDArray[np.int32]:
-        columns, slots = self._columns, self._columns.slots
-        rows = np.flatnonzero(columns.changed[:slots].view(np.bool_)).astype(np.int32)
-        corners = columns.rows.corners[rows]
-        found_near = self.up_to_date()._near_boxes(corners[:, 0], corners[:, 1], self.workers)
-        partners, asked = found_near.rows, np.repeat(rows, np.diff(found_near.offsets))
+    def _around_changed(
+        self, boxes: NDArray[np.float64], changed: NDArray[np.uint8], filters: dict[str, Any]
+    ) -> NDArray[np.int32]:
+        slots = self._columns.slots
+        rows = np.flatnonzero(changed[:slots].view(np.bool_)).astype(np.int32)
+        corners = boxes[rows]
+        near = self._synchronized(boxes)._near_boxes(corners[:, 0], corners[:, 1], self.workers)
+        partners, around = near.rows, np.repeat(rows, np.diff(near.offsets))
         # A pair of two changed rows is found from both.
-        kept = (columns.changed[partners] == 0) | (asked < partners)
-        asked, partners = asked[kept], partners[kept]
-        found: NDArray[np.int32] = np.stack([np.minimum(asked, partners), np.maximum(asked, partners)])
-        pair_filter = PairFilter(**{**filters, "static": None}).native(slots)
+        kept = (changed[partners] == 0) | (around < partners)
+        around, partners = around[kept], partners[kept]
+        found: NDArray[np.int32] = np.stack([np.minimum(around, partners), np.maximum(around, partners)])
+        pair_filter = PairFilter(**filters).native(slots)
         if pair_filter is not None:
             allowed: Any = pair_filter.allows(found[0], found[1])
             found = found[:, allowed.view(np.bool_)]
         return found.T
 
-    def _fat(self, rows: NDArray[np.int32] | None) -> NDArray[np.float64]:
-        columns = self._columns
-        corners: NDArray[np.float64] = (
-            columns.rows.corners[: columns.slots] if rows is None else columns.rows.corners[rows]
-        )
+    def _synchronized(self, boxes: NDArray[np.float64]) -> BoxIndex:
+        """Give the index with boxes that hold these; the marks stay, as these boxes may come to nothing."""
+        self.drop_removed()
+        columns, slots = self._columns, self._columns.slots
+        if self._index is None:
+            index = _INDEXES[self.method](self._fat(boxes[:slots]))
+            if columns.rows.living != slots:
+                index.remove(np.flatnonzero(~columns.rows.alive[:slots]))
+            self._room()[:] = 0
+            if boxes is not columns.seen.boxes:
+                self._behind[:slots] = 1
+            self._index = index
+            return index
+        marked = self._room()[:slots].view(np.bool_) & columns.rows.alive[:slots]
+        rows = np.flatnonzero(marked).astype(np.int32)
+        if len(rows):
+            kept, wanted = self._index.boxes_of(rows), boxes[rows]
+            left = ((wanted[:, 0] < kept[:, 0]) | (wanted[:, 1] > kept[:, 1])).any(axis=1)
+            if left.any():
+                rows = rows[left]
+                self._index.update(self._fat(boxes[rows]), rows)
+        return self._index
+
+    def drop_removed(self) -> None:
+        """Take the rows out of the index that steps have removed from the world."""
+        if self.removed_rows is not None:
+            rows, index = self.removed_rows, self._index
+            self._index = self.removed_rows = None  # if removing fails, the index is built again
+            if index is not None:
+                try:
+                    index.remove(rows)
+                except MemoryError:
+                    return
+                self._index = index
+
+    def _room(self) -> NDArray[np.uint8]:
+        capacity = len(self._columns.positions)
+        if len(self._behind) < capacity:
+            self._behind = np.concatenate([self._behind, np.zeros(capacity - len(self._behind), np.uint8)])
+        return self._behind
+
+    def _fat(self, corners: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.margin is None:
             if self.method != "auto":
                 return corners
@@ -182,10 +270,3 @@ class BroadPhase:
         else:
             reach = np.full((len(corners), 1), self.margin)
         return np.stack([corners[:, 0] - reach, corners[:, 1] + reach], axis=1)
-
-    def _move(self, index: BoxIndex, rows: NDArray[np.int32]) -> None:
-        kept, boxes = index.boxes_of(rows), self._columns.rows.corners[rows]
-        left = ((boxes[:, 0] < kept[:, 0]) | (boxes[:, 1] > kept[:, 1])).any(axis=1)
-        if left.any():
-            rows = rows[left]
-            index.update(self._fat(rows), rows)

@@ -1,203 +1,499 @@
-"""What the world knows of each row: arrays by slot."""
+"""Every array of a world that has a row for each body."""
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.index.store import BoxStore
-from broadphase.shapes import Geometries
+from broadphase.shapes import Shapes
 from broadphase.shapes.parameters import LARGEST
-from broadphase.world.given import has_length
-from broadphase.world.kinds import KINDS
+from broadphase.shapes.records import Geometries, geometry_numbers
+from broadphase.world.layers import Layers
+from broadphase.world.touching import keys_of, pairs_of
+from broadphase.world.values import BOUNDARIES, DYNAMIC, STATIC, is_rotation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DYNAMIC", "SELDOM", "STATIC", "Columns"]
+    from broadphase.world.frame import Frame
+    from broadphase.world.values import Boundary
 
-DYNAMIC, STATIC = KINDS.index("dynamic"), KINDS.index("static")
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.uint8]
 
-# Columns that few worlds need, and what a row has there that was given nothing. They exist once a row was given more.
-SELDOM: dict[str, tuple[type[np.generic], int]] = {
+__all__ = ["RARE", "Columns", "Placement", "no_rotations"]
+
+# Columns that few worlds need, and what a row has that was given nothing. Allocated on first write; None means that all
+# rows have this value. That of `boundaries` depends on the world.
+RARE: dict[str, tuple[type[np.generic], int]] = {
     "groups": (np.int64, 0),
     "sensors": (np.bool_, 0),
-    "fast": (np.bool_, 0),
-    "every": (np.int32, 1),
+    "ccd": (np.bool_, 0),
+    "update_intervals": (np.int32, 1),
     "asleep": (np.bool_, 0),
 }
+# What users may write to. Their views stay valid when the arrays grow: see `Columns.take_up_writes`.
+_WRITABLE = ("positions", "velocities", "rotations", "angular_velocities")
 
 
-class Columns:
-    """Positions, velocities and all else by slot, and the boxes of the shapes as of the last look.
+class Placement:
+    """Shapes at the poses where they were placed, and their boxes; arrays by row.
 
     Attributes
     ----------
-    rows : Rows
-        Boxes, slots, generations, layers and masks.
-    positions, velocities : ndarray, shape (capacity, d), float64
-        What the user may write.
-    rotations, spins : ndarray, shape (capacity,) or (capacity, 4) and (capacity, 3), or None
-        None as long as nobody asked for them, and nothing was turned.
-    seen_positions, seen_rotations : ndarray or None
-        Where the shapes were placed last.
-    kinds : ndarray, shape (capacity,), uint8
-        Numbers of `KINDS`.
-    groups, sensors, fast, every, asleep : ndarray, shape (capacity,), or None
-        None where no row has anything but nothing.
-    changed : ndarray, shape (capacity,), uint8
-        Rows whose pairs must be looked for at the next step.
-    behind : ndarray, shape (capacity,), uint8
-        Rows whose boxes may have left those that the index has of them.
-    renewed : ndarray, shape (capacity,), uint8
-        Rows that were removed since the last step, whether or not they are in use again.
-    shapes : _native.ShapeStore
-        Their shapes.
-    geometries : Geometries
-        What the shapes name by number.
+    store : _native.ShapeStore
+        The shapes, relative to their positions and placed.
+    boxes : ndarray, shape (capacity, 2, d)
+        Boxes around the placed shapes.
+    positions : ndarray, shape (capacity, d)
+    rotations : ndarray, shape (capacity,) or (capacity, 4), or None
     """
 
-    def __init__(self, dimension: int) -> None:
-        self.dimension = dimension
-        self.rows = BoxStore(np.empty((0, 2, dimension)))
-        self.shapes = _native.ShapeStore(dimension)
-        self.geometries = Geometries()
-        self.positions = np.empty((0, dimension))
-        self.velocities = np.empty((0, dimension))
-        self.seen_positions = np.empty((0, dimension))
-        self.rotations: NDArray[np.float64] | None = None
-        self.seen_rotations: NDArray[np.float64] | None = None
-        self.spins: NDArray[np.float64] | None = None
-        self.kinds = np.empty(0, np.uint8)
-        self.changed = np.empty(0, np.uint8)
-        self.behind = np.empty(0, np.uint8)
-        self.renewed = np.empty(0, np.uint8)
-        self.groups: NDArray[np.int64] | None = None
-        self.sensors: NDArray[np.bool_] | None = None
-        self.fast: NDArray[np.bool_] | None = None
-        self.every: NDArray[np.int32] | None = None
-        self.asleep: NDArray[np.bool_] | None = None
+    __slots__ = ("boxes", "positions", "rotations", "store")
 
-    @property
-    def slots(self) -> int:
-        """Every row is below."""
-        return self.rows.slots
+    def __init__(self, dim: int) -> None:
+        self.store = _native.ShapeStore(dim)
+        self.boxes: Floats = np.empty((0, 2, dim))
+        self.positions: Floats = np.empty((0, dim))
+        self.rotations: Floats | None = None
+
+    def place(self, rows: NDArray[np.int32], positions: Floats, rotations: Floats | None) -> None:
+        """Place the shapes of rows at these poses, arrays by row."""
+        self.store.place(rows, positions, rotations, self.positions, self.rotations, self.boxes)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays, and of the shapes but hulls and meshes."""
+        """Bytes of the arrays and the shapes."""
+        turned = 0 if self.rotations is None else self.rotations.nbytes
+        return self.boxes.nbytes + self.positions.nbytes + turned + self.store.memory_bytes
+
+
+class Columns:
+    """The bodies of a world: one row in each array.
+
+    There are two placements of the shapes. `seen` is what queries, contacts and frames are about; a step places what
+    has moved in `spare`, and swaps the two when it has succeeded.
+
+    Attributes
+    ----------
+    dim : int
+    bounds : ndarray, shape (2, d), or None
+    boundary : str
+        Of dynamic bodies that were given no other.
+    rows : BoxStore
+        Slots, generations, layers and masks. Its corners are `seen.boxes`.
+    layers : Layers
+        Names of the layers.
+    positions, velocities : ndarray, shape (capacity, d), float64
+        What the user may write to.
+    rotations, angular_velocities : ndarray, shape (capacity,) or (capacity, 4) and (capacity, 3), or None
+        None as long as nobody asked for them and nothing is rotated.
+    body_types : ndarray, shape (capacity,), uint8
+        Places in `BODY_TYPES`.
+    groups, sensors, ccd, update_intervals, asleep, boundaries : ndarray, shape (capacity,), or None
+        None where all rows have the default.
+    ignored : ndarray, shape (k, 2), int32, or None
+        Pairs that are never reported, in lexicographic order; None for none.
+    displaced : list of ndarray
+        Rows that `World.move` put elsewhere, and whose shapes are not there yet.
+    changed : ndarray, shape (capacity,), uint8
+        Rows whose pairs must be searched for at the next step.
+    renewed : ndarray, shape (capacity,), uint8
+        Rows that were removed since the last step, whether or not they are in use again.
+    seen, spare : Placement
+    stale : ndarray, shape (capacity,), uint8
+        Rows that are elsewhere in `spare` than in `seen`.
+    frame : weakref to Frame, or None
+        The frame of the last step, if somebody holds it.
+    contacts_of : int
+        Number of the frame whose contacts can be computed: its shapes are still where they were. 0: none.
+    geometries : Geometries
+        Hulls and meshes that the shapes refer to by number.
+    """
+
+    def __init__(self, dim: int, bounds: Floats | None, boundary: Boundary) -> None:
+        self.dim, self.bounds, self.boundary = dim, bounds, boundary
+        self.rows = BoxStore(np.empty((0, 2, dim)))
+        self.layers = Layers()
+        self.geometries = Geometries()
+        self.seen, self.spare = Placement(dim), Placement(dim)
+        self.seen.boxes = self.rows.corners
+        self.positions: Floats = np.empty((0, dim))
+        self.velocities: Floats = np.empty((0, dim))
+        self.rotations: Floats | None = None
+        self.angular_velocities: Floats | None = None
+        self.body_types = np.empty(0, np.uint8)
+        self.changed = np.empty(0, np.uint8)
+        self.renewed = np.empty(0, np.uint8)
+        self.stale = np.empty(0, np.uint8)
+        self.groups: NDArray[np.int64] | None = None
+        self.sensors: NDArray[np.bool_] | None = None
+        self.ccd: NDArray[np.bool_] | None = None
+        self.update_intervals: NDArray[np.int32] | None = None
+        self.asleep: NDArray[np.bool_] | None = None
+        self.boundaries: NDArray[np.uint8] | None = None
+        self.ignored: NDArray[np.int32] | None = None
+        self.displaced: list[NDArray[np.int32]] = []
+        self.contacts_of = 0
+        self.frame: weakref.ref[Frame] | None = None
+        # What a step computes into.
+        self.next_positions: Floats = np.empty((0, dim))
+        self.next_rotations: Floats | None = None
+        self.next_changed = np.empty(0, np.uint8)
+        self.moved = np.empty(0, np.uint8)
+        # Flags by row that follow from body types, sleep and removals, by name; emptied when one of these changes.
+        self._flags: dict[str, Flags] = {}
+        # Arrays that have been replaced by longer ones, and that somebody still holds: name, array, values when last
+        # compared.
+        self._replaced: list[tuple[str, weakref.ref[Floats], Floats]] = []
+        self._view: Shapes | None = None
+
+    @property
+    def slots(self) -> int:
+        """Every row is below this number."""
+        return self.rows.slots
+
+    @property
+    def period_bounds(self) -> Floats | None:
+        """The bounds of a periodic world, or None."""
+        return self.bounds if self.boundary == "wrap" else None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays, and of the shapes but for hulls and meshes."""
         arrays = sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
-        return arrays + self.rows.nbytes + self.shapes.memory_bytes
+        return arrays + self.rows.nbytes + self.seen.nbytes + self.spare.nbytes - self.seen.boxes.nbytes
+
+    @property
+    def view(self) -> Shapes:
+        """The placed shapes by row. One object, which follows every change."""
+        if self._view is None:
+            self._view = self.shapes_of(self.seen)
+        return self._view
+
+    def shapes_of(self, placement: Placement) -> Shapes:
+        """Give the shapes of a placement by row."""
+        slots, rotations = self.slots, placement.rotations
+        return Shapes._around(
+            placement.store,
+            self.geometries,
+            self.dim,
+            placement.boxes[:slots],
+            placement.positions[:slots],
+            None if rotations is None else rotations[:slots],
+            self.rows.alive[:slots],
+        )
+
+    def rows_changed(self) -> None:
+        """Forget what follows from which rows are in use, and what they are."""
+        self._flags = {}
+        if self._view is not None:
+            vars(self._view).update(vars(self.shapes_of(self.seen)))
+
+    # Room -----------------------------------------------------------------------------------------------------------
 
     def reserve(self) -> None:
-        """Make all arrays as long as those of `rows`, which has just grown."""
+        """Make all arrays as long as those of `rows`, which has just grown. All of them, or none."""
         capacity = len(self.rows.corners)
         more = capacity - len(self.positions)
-        if more <= 0:
+        if more > 0:
+            d = self.dim
+            grown = {name: _longer(getattr(self, name), np.zeros((more, d))) for name in ("positions", "velocities")}
+            for name in ("body_types", "changed", "renewed", "stale"):
+                grown[name] = _longer(getattr(self, name), np.zeros(more, np.uint8))
+            if self.rotations is not None:
+                grown["rotations"] = _longer(self.rotations, no_rotations(more, d))
+            if self.angular_velocities is not None:
+                grown["angular_velocities"] = _longer(self.angular_velocities, np.zeros(more if d == 2 else (more, 3)))
+            for name in (*RARE, "boundaries"):
+                column = getattr(self, name)
+                if column is not None:
+                    dtype, default = self._rare(name)
+                    grown[name] = _longer(column, np.full(more, default, dtype))
+            seen, spare = (
+                (_longer(one.positions, np.zeros((more, d))),
+                 None if one.rotations is None else _longer(one.rotations, no_rotations(more, d)))
+                for one in (self.seen, self.spare)
+            )  # fmt: skip
+            boxes = _longer(self.spare.boxes, np.zeros((more, 2, d)))
+            scratch = np.empty((capacity, d)), None if self.rotations is None else no_rotations(capacity, d)
+            flags = np.empty(capacity, np.uint8), np.empty(capacity, np.uint8)
+            held = [(name, weakref.ref(getattr(self, name))) for name in _WRITABLE if name in grown]
+            vars(self).update(grown)
+            (self.seen.positions, self.seen.rotations), (self.spare.positions, self.spare.rotations) = seen, spare
+            self.spare.boxes = boxes
+            self.next_positions, self.next_rotations = scratch
+            self.next_changed, self.moved = flags
+            for name, array in held:
+                old = array()
+                if old is not None:  # somebody has a view of it
+                    self._replaced.append((name, array, old.copy()))
+        self.seen.boxes = self.rows.corners
+
+    def take_up_writes(self) -> None:
+        """Write to the columns what users have written to arrays that these have replaced."""
+        if not self._replaced:
             return
-        grown: dict[str, NDArray[Any]] = {}
-        for name, blank in self._blanks(more).items():
-            grown[name] = np.concatenate([getattr(self, name), blank])
-        vars(self).update(grown)
+        held = []
+        for name, reference, known in self._replaced:
+            array = reference()
+            if array is None:
+                continue
+            held.append((name, reference, known))
+            written = array.view(np.uint64) != known.view(np.uint64)
+            if written.any():
+                getattr(self, name)[: len(array)][written] = array[written]
+                known[written] = array[written]
+        self._replaced = held
 
-    def _blanks(self, count: int) -> dict[str, NDArray[Any]]:
-        d = self.dimension
-        blanks: dict[str, NDArray[Any]] = {name: np.zeros((count, d)) for name in ("positions", "velocities")}
-        blanks["seen_positions"] = np.zeros((count, d))
-        blanks.update({name: np.zeros(count, np.uint8) for name in ("kinds", "changed", "behind", "renewed")})
-        if self.rotations is not None:
-            blanks["rotations"] = blanks["seen_rotations"] = unturned(count, d)
-        if self.spins is not None:
-            blanks["spins"] = np.zeros(count if d == 2 else (count, 3))
-        for name, (dtype, value) in SELDOM.items():
-            if getattr(self, name) is not None:
-                blanks[name] = np.full(count, value, dtype)
-        return blanks
+    def refresh_replaced(self) -> None:
+        """Show the values of the columns in arrays that these have replaced, and that somebody holds."""
+        for name, reference, known in self._replaced:
+            array = reference()
+            if array is not None:
+                array[...] = known[...] = getattr(self, name)[: len(array)]
 
-    def with_rotations(self) -> NDArray[np.float64]:
-        """Rotations by slot, made if need be."""
+    def with_rotations(self) -> Floats:
+        """Give the rotations, allocated if need be."""
         if self.rotations is None:
-            self.seen_rotations = unturned(len(self.positions), self.dimension)
-            self.rotations = self.seen_rotations.copy()
+            first, second, third, fourth = (no_rotations(len(self.positions), self.dim) for _ in range(4))
+            self.seen.rotations, self.spare.rotations = first, second
+            self.next_rotations, self.rotations = third, fourth
+            self.rows_changed()
         return self.rotations
 
-    def with_spins(self) -> NDArray[np.float64]:
-        """Spins by slot, made if need be."""
-        if self.spins is None:
+    def with_angular_velocities(self) -> Floats:
+        """Give the angular velocities, allocated if need be, and rotations with them."""
+        self.with_rotations()
+        if self.angular_velocities is None:
             count = len(self.positions)
-            self.spins = np.zeros(count if self.dimension == 2 else (count, 3))
-        return self.spins
+            self.angular_velocities = np.zeros(count if self.dim == 2 else (count, 3))
+        return self.angular_velocities
 
-    def set_seldom(self, name: str, rows: NDArray[np.int32], values: NDArray[Any]) -> None:
-        """Write to one of the columns that few worlds need; all it takes to keep it away is that nobody needs it."""
-        dtype, nothing = SELDOM[name]
+    def _rare(self, name: str) -> tuple[type[np.generic], int]:
+        return (np.uint8, BOUNDARIES.index(self.boundary)) if name == "boundaries" else RARE[name]
+
+    def set_rare(self, name: str, rows: NDArray[np.int32], values: NDArray[Any]) -> None:
+        """Write to a column that few worlds need, allocated when a value differs from the default."""
+        dtype, default = self._rare(name)
         column = getattr(self, name)
         if column is None:
-            if (values == nothing).all():
+            if (values == default).all():
                 return
-            column = np.full(len(self.positions), nothing, dtype)
+            column = np.full(len(self.positions), default, dtype)
             setattr(self, name, column)
         column[rows] = values
 
-    def seldom(self, name: str) -> NDArray[Any]:
-        """One of those columns, up to the last slot in use, to be read only."""
-        dtype, nothing = SELDOM[name]
+    def rare(self, name: str) -> NDArray[Any]:
+        """Give such a column up to the last slot in use, read-only."""
+        dtype, default = self._rare(name)
         column = getattr(self, name)
-        shown: NDArray[Any] = np.full(self.slots, nothing, dtype) if column is None else column[: self.slots].view()
+        shown: NDArray[Any] = np.full(self.slots, default, dtype) if column is None else column[: self.slots].view()
         shown.flags.writeable = False
         return shown
 
+    def default_boundaries(self, body_types: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Give what happens at the bounds to bodies of these types that were given no boundary."""
+        default = BOUNDARIES.index(self.boundary)
+        return np.where(body_types == DYNAMIC, np.uint8(default), np.uint8(0))
+
+    def all_boundaries(self) -> NDArray[np.uint8]:
+        """Give what happens at the bounds to each row, shape (slots,)."""
+        if self.boundaries is None:
+            return self.default_boundaries(self.body_types[: self.slots])
+        return self.boundaries[: self.slots]
+
+    def set_boundaries(self, rows: NDArray[np.int32], values: NDArray[np.uint8]) -> None:
+        """Write to the boundaries, allocated if need be."""
+        if self.boundaries is None:
+            self.boundaries = self.default_boundaries(self.body_types)
+        self.boundaries[rows] = values
+
+    # Flags by row ---------------------------------------------------------------------------------------------------
+
+    def living(self) -> Flags:
+        """Flag the rows that are in use."""
+        return self.rows.alive[: self.slots].view(np.uint8)
+
+    def moves(self) -> Flags:
+        """Flag the rows that a step moves: in use, not static, awake."""
+        flags = self._flags.get("moves")
+        if flags is None:
+            slots = self.slots
+            moving = self.rows.alive[:slots] & (self.body_types[:slots] != STATIC)
+            if self.asleep is not None:
+                moving &= ~self.asleep[:slots]
+            flags = self._flags["moves"] = moving.view(np.uint8)
+        return flags
+
+    def kept_by(self, boundary: Boundary) -> Flags | None:
+        """Flag the rows that move and are subject to a boundary; None where there are none."""
+        if self.bounds is None or (self.boundaries is None and self.boundary != boundary):
+            return None
+        flags = self._flags.get(boundary)
+        if flags is None:
+            slots = self.slots
+            if self.boundaries is None:
+                subject = self.body_types[:slots] == DYNAMIC
+            else:
+                subject = self.boundaries[:slots] == BOUNDARIES.index(boundary)
+            flags = self._flags[boundary] = self.moves() & subject.view(np.uint8)
+            if self.boundaries is not None and not flags.any():
+                flags = self._flags[boundary] = np.empty(0, np.uint8)
+        return flags if len(flags) else None
+
+    def static(self) -> Flags:
+        """Flag static rows; an empty array where there are none."""
+        flags = self._flags.get("static")
+        if flags is None:
+            flags = (self.body_types[: self.slots] == STATIC).view(np.uint8)
+            flags = self._flags["static"] = flags if flags.any() else np.empty(0, np.uint8)
+        return flags
+
+    def due(self, number: int) -> Flags:
+        """Flag the rows that step `number` looks at."""
+        if self.update_intervals is None:
+            return self.living()
+        slots = self.slots
+        due: NDArray[np.bool_] = (number + np.arange(slots)) % self.update_intervals[:slots] == 0
+        if self.ccd is not None:
+            due |= self.ccd[:slots]
+        for rows in self.displaced:
+            due[rows] = True
+        return self.living() & due.view(np.uint8)
+
+    # Shapes ---------------------------------------------------------------------------------------------------------
+
+    def set_shapes(self, rows: NDArray[np.int32], records: Any) -> None:
+        """Give rows other shapes, in both placements. They must be placed next."""
+        self.seen.store.set(rows, *records)
+        self.spare.store.set(rows, *records)
+
     def place(self, rows: NDArray[np.int32]) -> None:
-        """Put the shapes of rows where these are, make their boxes, and count them as changed."""
-        self.changed[rows] = self.behind[rows] = 1  # first, whatever comes between
-        self.shapes.place(
-            rows, self.positions, self.rotations, self.seen_positions, self.seen_rotations, self.rows.corners
-        )
+        """Place the shapes of rows where the rows are."""
+        self.changed[rows] = self.stale[rows] = 1  # first, whatever comes between
+        self.seen.place(rows, self.positions, self.rotations)
 
     def place_where_seen(self, rows: NDArray[np.int32]) -> None:
-        """Put shapes that are others now where those before them were seen last, and make their boxes."""
-        self.changed[rows] = self.behind[rows] = 1
-        self.shapes.place(
-            rows, self.seen_positions, self.seen_rotations, self.seen_positions, self.seen_rotations, self.rows.corners
-        )
+        """Place shapes that have been exchanged where those before them were seen last."""
+        self.changed[rows] = self.stale[rows] = 1
+        self.seen.place(rows, self.seen.positions, self.seen.rotations)
 
-    def notice(self, look: NDArray[np.uint8]) -> int:
-        """Place the shapes of those rows that were moved, of those to be looked at; give their number."""
-        noticed = self.shapes.notice(
-            self.positions, self.rotations, self.seen_positions, self.seen_rotations, self.rows.corners, look,
-            self.changed, self.behind,
+    def notice(self, positions: Floats, rotations: Floats | None, look: Flags, changed: Flags) -> int:
+        """Bring `spare` up to date: what has moved, of the rows looked at, is placed there and flagged; say how many.
+
+        Raises
+        ------
+        ValueError
+            A row without a finite position or rotation.
+        """
+        seen, spare = self.seen, self.spare
+        noticed = spare.store.notice(
+            positions, rotations, seen.positions, seen.rotations, spare.positions, spare.rotations, spare.boxes, look,
+            self.stale, changed, self.moved,
         )  # fmt: skip
-        if noticed < 0:  # those before it have been placed
-            self._refuse(-1 - noticed)
+        if noticed < 0:
+            self._refuse(-1 - noticed, positions, rotations)
         return noticed
 
+    def settle(self) -> None:
+        """Compute the contacts of the last frame, if somebody holds it: shapes are about to be changed."""
+        if self.contacts_of:
+            frame = None if self.frame is None else self.frame()
+            if frame is not None and frame.number == self.contacts_of:
+                _ = frame.contacts
+            self.contacts_of = 0
+
+    def place_displaced(self) -> NDArray[np.int32] | None:
+        """Place the shapes of rows that were put elsewhere; give those rows, or None for none."""
+        if not self.displaced:
+            return None
+        rows = np.unique(np.concatenate(self.displaced))
+        rows = rows[self.rows.alive[rows]]
+        self.require_places(rows)
+        self.settle()
+        self.place(rows)
+        self.displaced = []
+        return rows
+
+    def swap_of_placements(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Say what is to be written to which dictionary for `spare` to become `seen`."""
+        seen, spare = self.seen, self.spare
+        swapped: dict[str, Any] = {"seen": spare, "spare": seen, "stale": self.moved, "moved": self.stale}
+        updates: list[tuple[dict[str, Any], dict[str, Any]]]
+        updates = [(vars(self), swapped), (vars(self.rows), {"corners": spare.boxes, "_views": None})]
+        if self._view is not None:
+            updates.append((vars(self._view), vars(self.shapes_of(spare))))
+        return updates
+
     def require_places(self, rows: NDArray[np.int32]) -> None:
-        """Refuse rows that have no place or no rotation."""
-        nowhere = ~(np.abs(self.positions[rows]) <= LARGEST).all(axis=1)
+        """Refuse rows without a finite position or rotation."""
+        bad = ~(np.abs(self.positions[rows]) <= LARGEST).all(axis=1)
         if self.rotations is not None:
-            turns = self.rotations[rows]
-            nowhere |= ~(np.abs(turns) <= LARGEST).all(axis=tuple(range(1, turns.ndim)))
-            if self.dimension == 3:
+            rotations = self.rotations[rows]
+            bad |= ~(np.abs(rotations) <= LARGEST).all(axis=tuple(range(1, rotations.ndim)))
+            if self.dim == 3:
                 with np.errstate(over="ignore", invalid="ignore"):
-                    nowhere |= ~has_length(turns)
-        if nowhere.any():
-            self._refuse(int(rows[np.argmax(nowhere)]))
+                    bad |= ~is_rotation(rotations)
+        if bad.any():
+            self._refuse(int(rows[np.argmax(bad)]), self.positions, self.rotations)
 
-    def known(self, rows: Any) -> NDArray[np.int32]:
-        """Rows as the caller names them, checked to be in use, none twice."""
-        return self.rows.distinct(rows)
+    def release_geometries(self, rows: NDArray[np.int32]) -> None:
+        """Count the hulls and meshes of rows as used no longer by these."""
+        if self.geometries:
+            records: Any = self.seen.store.records(rows)
+            self.geometries.release(geometry_numbers(*records))
 
-    def _refuse(self, row: int) -> NoReturn:
-        turn = "" if self.rotations is None else f", rotation {self.rotations[row]}"
-        raise ValueError(f"row {row} is nowhere: position {self.positions[row]}{turn}")
+    # Pairs that are never reported ----------------------------------------------------------------------------------
+
+    def ignore(self, pairs: NDArray[np.int32]) -> None:
+        """Report these pairs no longer."""
+        self._keep_ignored(np.union1d(self._ignored_keys(), keys_of(pairs)))
+
+    def unignore(self, pairs: NDArray[np.int32]) -> None:
+        """Report these pairs again."""
+        self._keep_ignored(np.setdiff1d(self._ignored_keys(), keys_of(pairs), assume_unique=False))
+
+    def ignored_without(self, rows: NDArray[np.int32]) -> NDArray[np.int32] | None:
+        """Give the ignored pairs but for those of some rows."""
+        if self.ignored is None:
+            return None
+        kept = self.ignored[~np.isin(self.ignored, rows).any(axis=1)]
+        return kept if len(kept) else None
+
+    def filters(self) -> dict[str, Any]:
+        """Give the filters of pairs by the names that `broadphase.pairs` has, but for `static`."""
+        layer, mask = self.rows.bits
+        group = None if self.groups is None else self.groups[: self.slots]
+        return {"layer": layer, "mask": mask, "group": group, "ignore_pairs": self.ignored}
+
+    def _ignored_keys(self) -> NDArray[np.int64]:
+        return np.empty(0, np.int64) if self.ignored is None else keys_of(self.ignored)
+
+    def _keep_ignored(self, keys: NDArray[np.int64]) -> None:
+        self.ignored = pairs_of(keys) if len(keys) else None
+
+    def _refuse(self, row: int, positions: Floats, rotations: Floats | None) -> NoReturn:
+        if not (np.abs(positions[row]) <= LARGEST).all():
+            far = "not finite" if not np.isfinite(positions[row]).all() else f"beyond {LARGEST:g}"
+            raise ValueError(f"position of row {row} is {far}: {positions[row]}")
+        rotation: Any = None if rotations is None else rotations[row]
+        fault = "not finite" if not (np.abs(rotation) <= LARGEST).all() else "a zero quaternion"
+        raise ValueError(f"rotation of row {row} is {fault}: {rotation}")
 
 
-def unturned(count: int, dimension: int) -> NDArray[np.float64]:
-    """Rotations that turn nothing."""
-    if dimension == 2:
+def no_rotations(count: int, dim: int) -> Floats:
+    """Give rotations that rotate nothing."""
+    if dim == 2:
         return np.zeros(count)
     rotations = np.zeros((count, 4))
     rotations[:, 0] = 1.0
     return rotations
+
+
+def _longer(array: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([array, more])

@@ -1,17 +1,21 @@
-"""Layers by name: which bit each name stands for, and how urgent it is."""
+"""Layers by name: which bit each name stands for, and which layers have priority."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
+from broadphase.errors import unknown_name
 from broadphase.filters import as_attribute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
+
+    LayerNames: TypeAlias = str | int | AbstractSet[str]
 
 __all__ = ["ALL_BITS", "Layers"]
 
@@ -21,15 +25,15 @@ _DEFAULT = "default"
 
 
 class Layers:
-    """The names of a world's layers: each is one of 64 bits, in order of first use.
+    """The names of a world's layers: each is one of 64 bits, in the order in which they were declared.
 
-    Bit 0 is "default", the layer of what is given none: so a mask that names other layers leaves it out.
+    Bit 0 is "default", the layer of bodies that are given none: a mask that names other layers leaves them out.
 
     Examples
     --------
     >>> layers = Layers()
-    >>> layers.add("ball"), layers.bits({"ball", "wall"}), layers.names
-    (2, 6, ('default', 'ball', 'wall'))
+    >>> layers.add("ball"), layers.add("wall"), layers.bits({"ball", "wall"}), layers.names
+    (2, 4, 6, ('default', 'ball', 'wall'))
     """
 
     def __init__(self) -> None:
@@ -43,18 +47,19 @@ class Layers:
 
     @property
     def has_priorities(self) -> bool:
-        """Whether any layer is more urgent than another."""
+        """Whether any layer has a priority other than 0."""
         return any(self._priorities)
 
     def add(self, name: str, priority: int | None = None) -> int:
-        """Get the bit of a layer, which is made if there is none of that name.
+        """Declare a layer, unless there is one of this name, and give its bit.
 
         Parameters
         ----------
         name : str
             Not "all", which stands for every bit.
         priority : int, optional
-            How urgent its rows are where a step has a budget: high first. Unset: as it is, and 0 at first.
+            Pairs of layers with a high priority are tested first where a step has a budget. Default: as it is, 0 for a
+            layer that is declared by this call.
 
         Returns
         -------
@@ -64,7 +69,7 @@ class Layers:
         Raises
         ------
         ValueError
-            All 64 bits have names, or the name is none.
+            All 64 bits have names, or the name is empty or "all".
         """
         if not isinstance(name, str):
             raise TypeError(f"a layer's name is a str, not {type(name).__name__}")
@@ -80,17 +85,26 @@ class Layers:
             self._priorities[number] = int(priority)
         return 1 << number
 
-    def bits(self, value: Any, what: str = "layer", *, known: bool = False) -> int:
+    def with_names(self, value: Any) -> Layers:
+        """Give layers in which all names of `value` are declared: these, or a copy if one is not declared here."""
+        unknown = [name for name in _names_in(value) if name != "all" and name not in self._numbers]
+        if not unknown:
+            return self
+        more = Layers()
+        more._numbers, more._priorities = dict(self._numbers), list(self._priorities)
+        for name in unknown:
+            more.add(name)
+        return more
+
+    def bits(self, value: Any, what: str = "layer") -> int:
         """Turn a name, a set of names, "all" or an integer into bits.
 
         Parameters
         ----------
         value : str, set, frozenset, int
-            What the caller wrote. Bits are bits: -1 is all of them.
+            As the user wrote it. -1 is all bits.
         what : str
-            Its name, for messages.
-        known : bool
-            Whether names must exist already: in questions, where one that does not is a slip of the pen.
+            The name of the argument, for messages.
 
         Returns
         -------
@@ -100,20 +114,22 @@ class Layers:
         Raises
         ------
         ValueError
-            A name that is unknown, or too many names, or an integer of more than 64 bits.
+            A name that is not declared, or an integer of more than 64 bits.
         TypeError
             Anything else.
         """
         if isinstance(value, str):
             if value == "all":
                 return ALL_BITS
-            if known and value not in self._numbers:
-                raise ValueError(f"{what}: no layer is called {value!r}; there are {', '.join(map(repr, self.names))}")
-            return self.add(value)
+            if value not in self._numbers:
+                prefix = "" if what == "layer" else f"{what}: "
+                hint = "; World.layer declares layers, and so does layer= in add"
+                raise ValueError(f"{prefix}{unknown_name('layer', value, self.names)}{hint}")
+            return 1 << self._numbers[value]
         if isinstance(value, set | frozenset):
             joined = 0
-            for part in sorted(value, key=str):  # the same bits for the same names, whatever the order of a set
-                joined |= self.bits(part, what, known=known)
+            for part in value:
+                joined |= self.bits(part, what)
             return joined
         if isinstance(value, int | np.integer) and not isinstance(value, bool):
             number = int(value)
@@ -123,7 +139,7 @@ class Layers:
         raise TypeError(f"{what} must be a layer's name, a set of names or an integer, not {type(value).__name__}")
 
     def bits_of_rows(self, value: Any, count: int, what: str) -> NDArray[np.uint64]:
-        """Give the bits of `count` rows; names that are unknown are made.
+        """Give the bits of `count` rows.
 
         Parameters
         ----------
@@ -141,14 +157,14 @@ class Layers:
         """
         if value is None:
             return np.full(count, ALL_BITS if what == "mask" else 1, np.uint64)
-        return self._array(value, count, what, known=False)
+        return self._array(value, count, what)
 
-    def bits_of_questions(self, value: Any, count: int, what: str) -> NDArray[np.uint64]:
-        """Give the bits of `count` questions, as `bits_of_rows`, but names must be known, and None is all bits."""
-        return self._array("all" if value is None else value, count, what, known=True)
+    def bits_of_queries(self, value: Any, count: int, what: str) -> NDArray[np.uint64]:
+        """Give the bits of `count` queries, as `bits_of_rows`, but None is all bits."""
+        return self._array("all" if value is None else value, count, what)
 
     def priorities_of(self, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Give the priority of rows: that of the most urgent of their layers, 0 for those in no layer with a name.
+        """Give the priority of rows: that of the layer with the highest, 0 for those in no layer with a name.
 
         Examples
         --------
@@ -209,15 +225,26 @@ class Layers:
             layers.add(name, priority)
         return layers
 
-    def _array(self, value: Any, count: int, what: str, *, known: bool) -> NDArray[np.uint64]:
+    def _array(self, value: Any, count: int, what: str) -> NDArray[np.uint64]:
         if isinstance(value, str | set | frozenset) or np.ndim(value) == 0:
             # Through Python's integers, because of bits past int64.
-            return np.full(count, np.uint64(self.bits(_plain(value), what, known=known)), np.uint64)
+            return np.full(count, np.uint64(self.bits(_plain(value), what)), np.uint64)
         if _is_of_names(value):
             parts = _one_each(value, count, what)
-            return np.array([self.bits(_plain(part), what, known=known) for part in parts], np.uint64)
+            return np.array([self.bits(_plain(part), what) for part in parts], np.uint64)
         array: NDArray[np.uint64] = as_attribute(what, value, count, np.uint64)
         return array.copy()
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    """Give the names in what a user wrote as `layer`, each once, those of a set in alphabetic order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, set | frozenset):
+        yield from sorted(part for part in value if isinstance(part, str))
+    elif np.ndim(value) and _is_of_names(value):
+        for part in value:
+            yield from _names_in(_plain(part))
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What moves by itself: positions by velocities, rotations by spins."""
+"""What moves by itself: positions by velocities, rotations by angular velocities."""
 
 from __future__ import annotations
 
@@ -10,41 +10,48 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+
 __all__ = ["integrate"]
 
 
 def integrate(
-    positions: NDArray[np.float64],
-    velocities: NDArray[np.float64],
-    rotations: NDArray[np.float64] | None,
-    spins: NDArray[np.float64] | None,
+    positions: Floats,
+    velocities: Floats,
+    rotations: Floats | None,
+    angular_velocities: Floats | None,
     moves: NDArray[np.uint8],
     dt: float,
+    to_positions: Floats,
+    to_rotations: Floats | None = None,
 ) -> None:
-    """Let rows go on for a time, in place.
+    """Write where rows are after a time.
 
-    ``positions += velocities * dt``. In the plane ``rotations += spins * dt``, without end. In space a rotation is
-    turned about the axis of its spin, given in the world, by its length times `dt`: exactly, by the exponential map;
-    the quaternion is then of length 1. What has no velocity, or no spin, stays as it is to the bit.
+    ``positions + velocities * dt``. In the plane ``rotations + angular_velocities * dt``, without wrapping. In space a
+    rotation is rotated about the axis of its angular velocity, given in the world, by its length times `dt`: exactly,
+    by the exponential map; the quaternion is then of length 1. A row without velocity, or angular velocity, keeps its
+    position, or rotation, to the bit.
 
     Parameters
     ----------
     positions, velocities : ndarray, shape (n, d), float64, C order
         Of `velocities`, length per time.
     rotations : ndarray, shape (n,) radians or (n, 4) quaternions (w, x, y, z), or None
-        None: nothing turns.
-    spins : ndarray, shape (n,) or (n, 3), or None
+        None: nothing rotates.
+    angular_velocities : ndarray, shape (n,) or (n, 3), or None
         Radians per time.
     moves : ndarray, shape (n,), uint8
-        1, or 0 for rows that are not looked at.
+        1, or 0 for rows that stay where they are.
     dt : float
         The time; may be negative.
+    to_positions, to_rotations : ndarray
+        Where the results are written, those of all rows; may be `positions` and `rotations`. `to_rotations` is written
+        to only where there are rotations and angular velocities.
 
     Raises
     ------
     ValueError
-        A number of a row would be NaN or infinite, or it is to turn and its quaternion is zero. Names the first such
-        row; nothing was changed.
+        A result is not finite, or a zero quaternion would have to rotate; names the first such row. Nothing is written.
 
     Notes
     -----
@@ -53,24 +60,29 @@ def integrate(
     Examples
     --------
     >>> import numpy as np
-    >>> positions = np.zeros((2, 2))
-    >>> integrate(positions, np.ones((2, 2)), None, None, np.array([1, 0], np.uint8), 0.5)
-    >>> positions
+    >>> positions, after = np.zeros((2, 2)), np.empty((2, 2))
+    >>> integrate(positions, np.ones((2, 2)), None, None, np.array([1, 0], np.uint8), 0.5, after)
+    >>> after
     array([[0.5, 0.5],
            [0. , 0. ]])
     """
-    turns = rotations is not None and spins is not None
-    row = _native.integrate(
-        positions,
-        velocities,
-        rotations.reshape(len(rotations), -1) if rotations is not None and turns else None,
-        spins.reshape(len(spins), -1) if spins is not None and turns else None,
-        moves,
-        dt,
-    )
+    if rotations is None or angular_velocities is None or to_rotations is None:
+        row = _native.integrate(positions, velocities, None, None, moves, dt, to_positions, None)
+    else:
+        count = len(rotations)
+        row = _native.integrate(
+            positions,
+            velocities,
+            rotations.reshape(count, -1),
+            angular_velocities.reshape(count, -1),
+            moves,
+            dt,
+            to_positions,
+            to_rotations.reshape(count, -1),
+        )
     if row < 0:
         return
-    told = f"position {positions[row].tolist()}, velocity {velocities[row].tolist()}"
-    if rotations is not None and spins is not None:
-        told += f", rotation {rotations[row].tolist()}, spin {spins[row].tolist()}"
-    raise ValueError(f"row {row} cannot go on for a time of {dt}: {told}")
+    values = f"position {positions[row].tolist()}, velocity {velocities[row].tolist()}"
+    if rotations is not None and angular_velocities is not None:
+        values += f", rotation {rotations[row].tolist()}, angular velocity {angular_velocities[row].tolist()}"
+    raise ValueError(f"row {row} cannot move for a time of {dt}: {values}; the result is not finite")

@@ -1,4 +1,4 @@
-"""The container of a snapshot: a JSON header and named arrays in one run of bytes, guarded by a checksum.
+"""The container of a snapshot: a JSON header and named arrays in one run of bytes, with a checksum.
 
 ::
 
@@ -11,7 +11,7 @@
          then the arrays in this order, in C order, each from the next multiple of 8 on; zeros in between
 
 All numbers are little-endian. Where an array lies follows from those before it, so a header cannot make two of them
-overlap. There is nothing to execute, no time, and nothing about the machine: what is equal has equal bytes.
+overlap. There is nothing to execute, no date, and nothing about the machine: equal worlds have equal bytes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["VERSION", "as_json", "pack", "read_snapshot", "unpack", "write_snapshot"]
 
 MAGIC = b"\x93bpWorld"
-VERSION = 1
+VERSION = 2
 
 _FIXED = struct.Struct("<8sIIQ32s")
 _DIGEST = slice(24, 56)
@@ -53,7 +53,7 @@ def pack(about: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
     Parameters
     ----------
     about : JSON value
-        What is to be known beside the arrays: None, bool, int, float, str, and lists and dicts of them.
+        Everything but the arrays: None, bool, int, float, str, and lists and dicts of them.
     arrays : mapping of str to ndarray
         Arrays of bool, integers or floats, of up to 4 axes, any layout and byte order.
 
@@ -65,7 +65,7 @@ def pack(about: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
     Raises
     ------
     TypeError
-        `about` is no JSON, or an array of another kind.
+        `about` is not JSON, or an array has another dtype or more axes.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def pack(about: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def unpack(data: bytes | bytearray | memoryview) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """Take apart what `pack` has put together.
+    """Undo `pack`.
 
     Parameters
     ----------
@@ -108,25 +108,27 @@ def unpack(data: bytes | bytearray | memoryview) -> tuple[Any, dict[str, NDArray
     Raises
     ------
     ValueError
-        These are not such bytes, they were damaged, or are of another version; says which, and where.
+        The bytes are something else, damaged, or of another version; says which, and where.
     TypeError
         `data` is not bytes.
     """
     view = memoryview(data).cast("B")
     if len(view) < _FIXED.size:
-        raise ValueError(f"no snapshot: {len(view)} bytes, and {_FIXED.size} are the least")
+        raise ValueError(f"not a broadphase snapshot ({len(view)} bytes, at least {_FIXED.size} are needed)")
     magic, version, header_length, total, expected = _FIXED.unpack_from(view)
     if magic != MAGIC:
-        raise ValueError("no snapshot: it does not begin as one")
+        raise ValueError("not a broadphase snapshot (bad magic bytes)")
     if version != VERSION:
-        raise ValueError(f"a snapshot of format {version}; this version of broadphase reads format {VERSION}")
+        raise ValueError(
+            f"snapshot format {version} is not supported: this version of broadphase reads format {VERSION}"
+        )
     if total != len(view):
-        what = "cut short" if total > len(view) else "followed by something else"
+        what = "truncated" if total > len(view) else "followed by other bytes"
         raise ValueError(f"the snapshot is {what}: {len(view)} bytes, not {total}")
     digest = hashlib.sha256(view[: _DIGEST.start])
     digest.update(view[_DIGEST.stop :])
     if digest.digest() != expected:
-        raise ValueError("the snapshot is damaged: its checksum is another")
+        raise ValueError("the snapshot is damaged (checksum mismatch)")
     end = _FIXED.size + header_length
     if end > total:
         raise ValueError(f"the header of the snapshot ends at byte {end}, after its end at {total}")
@@ -143,7 +145,7 @@ def unpack(data: bytes | bytearray | memoryview) -> tuple[Any, dict[str, NDArray
         if end_of_array > total:
             raise ValueError(f"array {name!r} of the snapshot ends at byte {end_of_array}, after its end at {total}")
         if any(view[end:begin]):
-            raise ValueError(f"before array {name!r} of the snapshot there is something")
+            raise ValueError(f"there are bytes before array {name!r} of the snapshot that should be 0")
         arrays[name] = _taken(view[begin:end_of_array], name, dtype, shape)
         end = end_of_array
     if end != total:
@@ -204,7 +206,7 @@ def as_json(value: Any, what: str) -> str:
     value : object
         Anything.
     what : str
-        What it is called in the message.
+        Its name in the message.
 
     Returns
     -------
@@ -213,7 +215,7 @@ def as_json(value: Any, what: str) -> str:
     Raises
     ------
     TypeError
-        It is more, or less, than JSON can say: a tuple, a key that is no string, NaN, any other object.
+        JSON cannot hold it: a tuple, a key that is not a string, NaN, any other object.
 
     Examples
     --------
@@ -236,7 +238,7 @@ def as_json(value: Any, what: str) -> str:
 def _as_little_endian(name: str, array: NDArray[Any]) -> NDArray[Any]:
     dtype = array.dtype.newbyteorder("<")
     if dtype.str not in _DTYPES or array.ndim > _MOST_AXES:
-        raise TypeError(f"array {name!r} of {array.dtype} and {array.ndim} axes cannot be kept in a snapshot")
+        raise TypeError(f"array {name!r} of {array.dtype} and {array.ndim} axes cannot be stored in a snapshot")
     return np.asarray(array, dtype)
 
 
@@ -250,12 +252,12 @@ def _parse(text: bytes) -> Any:
 def _without_duplicates(items: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(items)
     if len(found) != len(items):
-        raise ValueError("a key stands twice")
+        raise ValueError("duplicate key")
     return found
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _checked_entry(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
@@ -265,15 +267,15 @@ def _checked_entry(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
     if not isinstance(dtype, str) or dtype not in _DTYPES:
         raise ValueError(f"array {name!r} of the snapshot is of {dtype!r}, not of {', '.join(_DTYPES)}")
     if not isinstance(shape, list) or len(shape) > _MOST_AXES:
-        raise ValueError(f"array {name!r} of the snapshot has no shape of at most {_MOST_AXES} axes")
+        raise ValueError(f"array {name!r} of the snapshot has a shape of more than {_MOST_AXES} axes")
     if not all(type(extent) is int and 0 <= extent <= _LONGEST for extent in shape):
-        raise ValueError(f"array {name!r} of the snapshot has a shape of other than whole numbers")
+        raise ValueError(f"array {name!r} of the snapshot has a shape that is not made of whole numbers")
     if prod(filter(None, shape)) > _LONGEST:
-        raise ValueError(f"array {name!r} of the snapshot has a shape that no memory holds")
+        raise ValueError(f"array {name!r} of the snapshot has a shape that does not fit into memory")
     return name, np.dtype(dtype), tuple(shape)
 
 
 def _taken(data: memoryview, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     if dtype.kind == "b" and (np.frombuffer(data, np.uint8) > 1).any():
-        raise ValueError(f"array {name!r} of the snapshot has a truth value that is neither 0 nor 1")
+        raise ValueError(f"array {name!r} of the snapshot has a boolean that is neither 0 nor 1")
     return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))

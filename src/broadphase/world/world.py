@@ -1,30 +1,75 @@
-"""The world that moves: things with shapes, and what happens between them."""
+"""The world: bodies that move, and what happens between them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import copy
+import math
+import weakref
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 
-from broadphase.world.actor import Actor
-from broadphase.world.actors import Actors
-from broadphase.world.given import as_bounds, as_places, as_table, as_turns
-from broadphase.world.handlers import Handlers
-from broadphase.world.ignored import as_pairs
-from broadphase.world.snapshots import WorldSnapshots
-from broadphase.world.validating import WorldChecks
+from broadphase import _native
+from broadphase.shapes.records import geometry_numbers, records_of
+from broadphase.world import queries
+from broadphase.world.actor import RENDER, Actor, Actors
+from broadphase.world.broad_phase import BroadPhase
+from broadphase.world.budget import Budget
+from broadphase.world.columns import Columns, no_rotations
+from broadphase.world.events import EventBus, is_handler
+from broadphase.world.frame import Frame
+from broadphase.world.queries import Hit, Scene, Visible
+from broadphase.world.snapshot import checked_data, describe, options_of, restore
+from broadphase.world.snapshot_format import as_json, pack, read_snapshot, unpack, write_snapshot
+from broadphase.world.step import look, step
+from broadphase.world.touching import TouchMemory
+from broadphase.world.validate import faults
+from broadphase.world.values import (
+    BODY_TYPES,
+    BOUNDARIES,
+    STATIC,
+    as_bounds,
+    as_flags,
+    as_pairs,
+    as_places,
+    as_rotations,
+    as_table,
+    as_whole_numbers,
+    numbers_of_names,
+)
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
     from numpy.typing import ArrayLike, NDArray
+
+    from broadphase.index.results import Nearest, Outline, QueryResult, RayHits, RayHitsAll, SweepHits
+    from broadphase.index.stats import IndexStats
+    from broadphase.recording import Recording
+    from broadphase.shapes import Shape, Shapes
+    from broadphase.world.broad_phase import Method
+    from broadphase.world.events import EventKind
+    from broadphase.world.frame import Found
+    from broadphase.world.layers import LayerNames
+    from broadphase.world.values import BodyType, Boundary
+
+    Depth: TypeAlias = Literal["minus_one_to_one", "zero_to_one"]
+    Filter: TypeAlias = LayerNames | ArrayLike | None
+    ActorClasses: TypeAlias = Mapping[str | int, type[Actor]]
 
 __all__ = ["World"]
 
+ActorT = TypeVar("ActorT", bound=Actor)
+Handler = TypeVar("Handler", bound="Callable[..., object]")
 
-class World(WorldSnapshots, WorldChecks):
-    """Things that move, each with a shape: step it, and be told what began to touch, and what ceased.
 
-    Things are rows of arrays: `positions`, `velocities` and so on, which you may write to at will. For those who like
-    objects, `add` gives an `Actor`: a view of one row, which costs nothing where it is not used.
+class World:
+    """Bodies that move, each with a shape: `step` reports which pairs begin to touch, still touch, and touch no longer.
+
+    Bodies are rows of arrays: `positions`, `velocities` and so on, which you may write to at any time. For those who
+    prefer objects, `add` gives an `Actor`: a view of one row, which costs nothing where it is not used.
 
     Parameters
     ----------
@@ -34,37 +79,42 @@ class World(WorldSnapshots, WorldChecks):
         How pairs are found: "auto", or a name from the registry of methods (`broadphase.METHODS`) that has an index.
         The events never depend on it.
     bounds : array_like, shape (2, dim), optional
-        Lower and upper corner of the world, for `border`.
-    border : str
-        What happens to dynamic things there:
+        Lower and upper corner of the world, for `boundary`.
+    boundary : {"none", "bounce", "wrap", "remove"}
+        What happens at the bounds to dynamic bodies that were given no boundary of their own:
 
         - "none": nothing;
-        - "bounce": they are reflected, such that their boxes stay within;
-        - "wrap": the world is periodic: what leaves comes in at the other side, and things meet across;
-        - "remove": what is wholly outside is removed (`Frame.removed`).
+        - "bounce": they are reflected, such that their boxes stay inside;
+        - "wrap": the world is periodic: bodies that leave come in at the other side, and pairs meet across it;
+        - "remove": bodies wholly outside are removed (`Frame.removed`).
     margin : float, optional
-        By how much the boxes in the index reach beyond those of the shapes, in length units, so that it need not follow
-        every small move. Unset: chosen by size. The events never depend on it.
+        By how much the boxes in the index are larger than those of the shapes, in length units, so that small moves do
+        not change the index. Default: None, chosen by size. The events never depend on it.
     workers : int
         Threads; -1 for one per core. The events never depend on it.
 
     Raises
     ------
     ValueError
-        An unknown method or border, bounds that are not finite or upside down, a border without bounds.
+        An unknown method or boundary, bounds that are not finite or have lower >= upper, a boundary without bounds.
 
     Notes
     -----
     All lengths are in one unit of your choice, times in seconds, angles in radians. Numbers are float64.
 
-    Any number of threads may ask a world at once; a change meanwhile raises RuntimeError.
+    Any number of threads may query a world at once; a change meanwhile raises RuntimeError.
+
+    Every change is made as a whole or not at all: whatever a call raises, also Ctrl-C during a step, the world is as it
+    was before. Views of `positions`, `velocities`, `rotations` and `angular_velocities` stay valid for ever: when the
+    arrays grow, what is written to an older view takes effect at the next call of the world, and older views are
+    brought up to date at the end of each step.
 
     Examples
     --------
     >>> import broadphase as bp
     >>> world = bp.World(dim=2)
     >>> ball = world.add(bp.Circle(1), position=(0, 0), velocity=(3, 0), layer="ball")
-    >>> wall = world.add(bp.Rectangle(1, 10), position=(4, 0), kind="static", layer="wall")
+    >>> wall = world.add(bp.Rectangle(1, 10), position=(4, 0), body_type="static", layer="wall")
     >>> @world.on_enter("ball", "wall")
     ... def bounce(event):
     ...     event.actor.velocity = -event.actor.velocity
@@ -78,50 +128,366 @@ class World(WorldSnapshots, WorldChecks):
         self,
         dim: int = 2,
         *,
-        method: str = "auto",
+        method: Method = "auto",
         bounds: ArrayLike | None = None,
-        border: str = "none",
+        boundary: Boundary = "none",
         margin: float | None = None,
         workers: int = 1,
     ) -> None:
-        super().__init__(dim, method, as_bounds(bounds, border, dim), border, margin, workers)
+        self._columns = Columns(dim, as_bounds(bounds, boundary, dim), boundary)
+        self._memory = TouchMemory()
+        self._guard = _native.Guard("world")
+        self._scene = Scene(self._columns, BroadPhase(self._columns, method, margin, workers))
         self._actors = Actors(self)
-        self._handlers = Handlers(self)
-        self._recording = None
+        self._bus = EventBus(self, self._columns, self._actors)
+        self._number, self._time = 0, 0.0
+        self._found: Found | None = None
 
     def __repr__(self) -> str:
-        return f"<World of {len(self)} thing{'s' * (len(self) != 1)}, {self.dim}-d, step {self._number}>"
+        count = len(self)
+        return f"<World of {count} bod{'y' if count == 1 else 'ies'}, {self.dim}-d, step {self._number}>"
 
+    def __len__(self) -> int:
+        return self._columns.rows.living
+
+    # What the world is ----------------------------------------------------------------------------------------------
+
+    @property
+    def dim(self) -> int:
+        """Number of axes: 2 or 3."""
+        return self._columns.dim
+
+    @property
+    def slots(self) -> int:
+        """Every row is below this number: the length of all arrays by row."""
+        return self._columns.slots
+
+    @property
+    def bounds(self) -> NDArray[np.float64] | None:
+        """Lower and upper corner of the world, shape (2, d), or None. Read-only."""
+        return self._columns.bounds
+
+    @property
+    def boundary(self) -> Boundary:
+        """What happens at the bounds to dynamic bodies: "none", "bounce", "wrap" or "remove"."""
+        return self._columns.boundary
+
+    @property
+    def method(self) -> str:
+        """How pairs are found. Set it to another method at any time: events do not depend on it."""
+        return self._scene.broad.method
+
+    @method.setter
+    def method(self, method: Method) -> None:
+        with self._guard.changing:
+            broad = self._scene.broad
+            self._scene.broad = BroadPhase(self._columns, method, broad.margin, broad.workers)
+
+    @property
+    def time(self) -> float:
+        """Seconds of all steps together."""
+        return self._time
+
+    @property
+    def number(self) -> int:
+        """Number of the last step; 0 before the first."""
+        return self._number
+
+    @property
+    def frame(self) -> Frame | None:
+        """What the last step found; None before the first step of this object."""
+        columns = self._columns
+        frame = None if columns.frame is None else columns.frame()
+        if frame is None and self._found is not None:
+            frame = Frame(self._found, columns)
+            columns.frame = weakref.ref(frame)
+        return frame
+
+    @property
+    def touching(self) -> NDArray[np.int32]:
+        """Pairs that touched at the last step, less those of rows removed since: shape (m, 2), in order of rows."""
+        pairs = self._memory.touching
+        if self._memory.generations is None:
+            return pairs
+        renewed = self._columns.renewed
+        lasting: NDArray[np.int32] = pairs[(renewed[pairs[:, 0]] | renewed[pairs[:, 1]]) == 0]
+        return lasting
+
+    def stats(self) -> dict[str, Any]:
+        """Describe the content of the world and the last step.
+
+        Returns
+        -------
+        dict
+            ``bodies``, ``static``, ``asleep``, ``pairs`` that touch, ``number`` of the last step, ``time``, ``method``
+            and ``bytes``; after a step also the items of `Frame.stats`.
+        """
+        columns, rows = self._columns, self.rows
+        return {
+            **({} if self._found is None else self._found.stats),
+            "method": self.method,
+            "bodies": len(self),
+            "static": int(np.count_nonzero(columns.body_types[rows] == STATIC)),
+            "asleep": int(np.count_nonzero(self.asleep[rows])),
+            "pairs": len(self.touching),
+            "number": self._number,
+            "time": self._time,
+            "bytes": columns.nbytes + self._scene.broad.nbytes + self._memory.touching.nbytes,
+        }
+
+    def outline(self) -> Outline:
+        """Get the cells or nodes of the index of the world, to be drawn.
+
+        Returns
+        -------
+        Outline
+            ``lower`` and ``upper``, of shape (c, d), and ``level``, of shape (c,).
+
+        Raises
+        ------
+        UnsupportedQueryError
+            The method has no cells.
+        """
+        with self._guard.reading:
+            return self._scene.index().outline()
+
+    def index_stats(self) -> IndexStats:
+        """Describe the index of the world, as `BoxIndex.stats` does; it is built if need be.
+
+        With ``method="auto"`` most steps find pairs without an index; queries use one.
+
+        Returns
+        -------
+        IndexStats
+            A mapping; ``print`` it.
+        """
+        with self._guard.reading:
+            return self._scene.index().stats()
+
+    def validate(self) -> None:
+        """Check that everything is consistent. For tests: it takes time.
+
+        Raises
+        ------
+        AssertionError
+            Something is wrong, and that is a fault of this library. Says what.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> rows = world.add_many(bp.Circle(1), [[0, 0], [1, 0]])
+        >>> world.validate()
+        """
+        with self._guard.reading:
+            for fault in faults(self._columns, self._memory, self._scene.broad):
+                raise AssertionError(f"{self!r}: {fault}")
+            index = self._scene.broad.index
+        if index is not None:
+            index.validate()
+
+    # The columns ----------------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """The rows that are in use, ascending. Read-only."""
+        return self._columns.rows.numbers
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Positions of the bodies, shape (slots, d): a view. Write to it; the next `step` or `refresh` sees that."""
+        self._columns.take_up_writes()
+        return self._columns.positions[: self.slots]
+
+    @property
+    def velocities(self) -> NDArray[np.float64]:
+        """Length units a second, shape (slots, d): a view. Write to it."""
+        self._columns.take_up_writes()
+        return self._columns.velocities[: self.slots]
+
+    @property
+    def rotations(self) -> NDArray[np.float64]:
+        """Radians, shape (slots,), or quaternions (w, x, y, z), shape (slots, 4): a view. Write to it."""
+        self._columns.take_up_writes()
+        return self._columns.with_rotations()[: self.slots]
+
+    @property
+    def angular_velocities(self) -> NDArray[np.float64]:
+        """Radians a second, shape (slots,), or about each axis, (slots, 3): a view. Write to it."""
+        self._columns.take_up_writes()
+        return self._columns.with_angular_velocities()[: self.slots]
+
+    @property
+    def boxes(self) -> NDArray[np.float64]:
+        """Boxes around the shapes where the world saw them last, shape (slots, 2, d). A new array."""
+        return self._columns.seen.boxes[: self.slots].copy()
+
+    @property
+    def shapes(self) -> Shapes:
+        """The shapes where the world saw them last, by row. A view, which follows every change."""
+        return self._columns.view
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """Which rows are in use, shape (slots,). Read-only."""
+        return _read_only(self._columns.rows.alive[: self.slots])
+
+    @property
+    def generations(self) -> NDArray[np.int64]:
+        """How often each row was removed, plus one, shape (slots,). Read-only."""
+        return _read_only(self._columns.rows.generation[: self.slots])
+
+    @property
+    def body_types(self) -> NDArray[np.uint8]:
+        """Places in ("dynamic", "static", "kinematic"), shape (slots,). Read-only."""
+        return _read_only(self._columns.body_types[: self.slots])
+
+    @property
+    def boundaries(self) -> NDArray[np.uint8]:
+        """Places in ("none", "bounce", "wrap", "remove"): what happens to each body at the bounds. Read-only."""
+        return _read_only(self._columns.all_boundaries())
+
+    @property
+    def layers(self) -> NDArray[np.uint64]:
+        """Bits of the layers of each row, shape (slots,). Read-only: see `set_filters`."""
+        bits = self._columns.rows.bits[0]
+        return _read_only(np.ones(self.slots, np.uint64) if bits is None else bits)
+
+    @property
+    def masks(self) -> NDArray[np.uint64]:
+        """Bits of the layers that each row can touch, shape (slots,). Read-only: see `set_filters`."""
+        bits = self._columns.rows.bits[1]
+        return _read_only(np.full(self.slots, ~np.uint64(0)) if bits is None else bits)
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """Group of each row, shape (slots,), 0 for none. Read-only: see `set_filters`."""
+        return self._columns.rare("groups")
+
+    @property
+    def sensors(self) -> NDArray[np.bool_]:
+        """Which rows have events but no contacts, shape (slots,). Read-only."""
+        return self._columns.rare("sensors")
+
+    @property
+    def ccd(self) -> NDArray[np.bool_]:
+        """Which rows are followed along their whole way, shape (slots,). Read-only."""
+        return self._columns.rare("ccd")
+
+    @property
+    def update_intervals(self) -> NDArray[np.int32]:
+        """Each row is looked at once in so many steps, shape (slots,). Read-only."""
+        return self._columns.rare("update_intervals")
+
+    @property
+    def asleep(self) -> NDArray[np.bool_]:
+        """Which rows sleep, shape (slots,). Read-only: see `sleep` and `wake`."""
+        return self._columns.rare("asleep")
+
+    def handles(self, rows: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Name rows so that they are never taken for others.
+
+        Parameters
+        ----------
+        rows : array_like of int, shape (k,), optional
+            Default: None, all `rows`.
+
+        Returns
+        -------
+        ndarray, shape (k,), int64
+
+        Raises
+        ------
+        UnknownRowError
+            A row that is not in use; names it.
+        """
+        return self._columns.rows.handles(self.rows if rows is None else rows)
+
+    def rows_of(self, handles: ArrayLike) -> NDArray[np.int32]:
+        """Find rows by their handles, shape (k,).
+
+        Raises
+        ------
+        UnknownRowError
+            A handle whose body has been removed. It is a KeyError.
+        """
+        return self._columns.rows.rows_of(handles)
+
+    # Changes --------------------------------------------------------------------------------------------------------
+
+    @overload
     def add(
         self,
-        shape: Any,
+        shape: Shape,
         *,
         position: ArrayLike,
         velocity: ArrayLike | None = None,
         rotation: ArrayLike | None = None,
-        spin: ArrayLike | None = None,
-        kind: str = "dynamic",
-        layer: Any = None,
-        mask: Any = None,
+        angular_velocity: ArrayLike | None = None,
+        body_type: BodyType = "dynamic",
+        boundary: Boundary | None = None,
+        layer: LayerNames | None = None,
+        mask: LayerNames | None = None,
         group: int = 0,
         sensor: bool = False,
-        fast: bool = False,
-        every: int = 1,
+        ccd: bool = False,
+        update_interval: int = 1,
         data: Any = None,
-        actor: Any = Actor,
-    ) -> Any:
-        """Add one thing, and get it as an object.
+    ) -> Actor: ...
+
+    @overload
+    def add(
+        self,
+        shape: Shape,
+        *,
+        position: ArrayLike,
+        velocity: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+        angular_velocity: ArrayLike | None = None,
+        body_type: BodyType = "dynamic",
+        boundary: Boundary | None = None,
+        layer: LayerNames | None = None,
+        mask: LayerNames | None = None,
+        group: int = 0,
+        sensor: bool = False,
+        ccd: bool = False,
+        update_interval: int = 1,
+        data: Any = None,
+        actor: type[ActorT] | ActorT,
+    ) -> ActorT: ...
+
+    def add(
+        self,
+        shape: Shape,
+        *,
+        position: ArrayLike,
+        velocity: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+        angular_velocity: ArrayLike | None = None,
+        body_type: BodyType = "dynamic",
+        boundary: Boundary | None = None,
+        layer: LayerNames | None = None,
+        mask: LayerNames | None = None,
+        group: int = 0,
+        sensor: bool = False,
+        ccd: bool = False,
+        update_interval: int = 1,
+        data: Any = None,
+        actor: type[Actor] | Actor = Actor,
+    ) -> Actor:
+        """Add one body, and get it as an object.
 
         Parameters
         ----------
         shape : Shape
             One shape.
-        position, velocity, rotation, spin, kind, layer, mask, group, sensor, fast, every
+        position, velocity, rotation, angular_velocity, body_type, boundary, layer, mask, group, sensor, ccd, \
+update_interval
             As in `add_many`, for one.
         data : object, optional
-            Anything of yours: `Actor.data`.
+            Any object of yours: `Actor.data`.
         actor : type, or Actor that is in no world
-            `Actor`, or a class of yours derived from it, whose hooks (`update`, `hit`, …) the world calls.
+            `Actor`, or a class of yours derived from it, whose hooks (`update`, `on_enter`, …) the world calls.
 
         Returns
         -------
@@ -145,64 +511,75 @@ class World(WorldSnapshots, WorldChecks):
         instance = self._actors.prepare(actor)
         with self._guard.changing:
             places = as_places(position, "position", self.dim, 1)
-            rows = self._insert(shape, places, velocity, rotation, spin, kind, layer, mask, group, sensor, fast, every)
+            rows = self._insert(
+                shape, places, velocity, rotation, angular_velocity, body_type, boundary, layer, mask, group, sensor,
+                ccd, update_interval,
+            )  # fmt: skip
         return self._actors.attach(instance, int(rows[0]), data)
 
     def add_many(
         self,
-        shapes: Any,
+        shapes: Shape | Sequence[Shape],
         positions: ArrayLike,
         *,
         velocities: ArrayLike | None = None,
         rotations: ArrayLike | None = None,
-        spins: ArrayLike | None = None,
-        kind: Any = "dynamic",
-        layer: Any = None,
-        mask: Any = None,
-        group: Any = 0,
-        sensor: Any = False,
-        fast: Any = False,
-        every: Any = 1,
+        angular_velocities: ArrayLike | None = None,
+        body_type: BodyType | Sequence[BodyType] | NDArray[Any] = "dynamic",
+        boundary: Boundary | Sequence[Boundary] | NDArray[Any] | None = None,
+        layer: Filter | Sequence[LayerNames] = None,
+        mask: Filter | Sequence[LayerNames] = None,
+        group: ArrayLike = 0,
+        sensor: ArrayLike = False,
+        ccd: ArrayLike = False,
+        update_interval: ArrayLike = 1,
     ) -> NDArray[np.int32]:
-        """Add things, and get their rows.
+        """Add bodies, and get their rows.
 
         Parameters
         ----------
         shapes : Shape, or list of Shape
             One for all, or one each: a shape whose parameters are arrays of n, or a list of n.
         positions : array_like, shape (n, d)
-            Where they are.
+            Their positions.
         velocities : array_like, shape (n, d) or (d,), optional
-            Length units a second. Unset: none.
+            Length units a second. Default: None, all 0.
         rotations : array_like, shape (n,) or (n, 4), or that of one, optional
             Radians in the plane, counter-clockwise; in space, quaternions (w, x, y, z) of any length but zero.
-        spins : array_like, shape (n,) or (n, 3), or that of one, optional
-            Radians a second; in space, about the axes of the world.
-        kind : str, or list of str
-            "dynamic": moved by its velocity, and kept by borders; "static": never moved by a step, and never touching
-            others that are static; "kinematic": moved by its velocity, and not kept by borders.
+            Default: None, not rotated.
+        angular_velocities : array_like, shape (n,) or (n, 3), or that of one, optional
+            Radians a second; in space, about the axes of the world. Default: None, all 0.
+        body_type : {"dynamic", "static", "kinematic"}, or list of these
+            "dynamic": moved by its velocity, and subject to the boundary; "static": never moved by a step, and never
+            touching other static bodies; "kinematic": moved by its velocity, and not subject to the boundary of the
+            world.
+        boundary : {"none", "bounce", "wrap", "remove"}, or list of these, optional
+            What happens to the body at the bounds of the world, which must have some. Pairs meet across the sides only
+            in a world with ``boundary="wrap"``. Static bodies are not affected. Default: None, that of the world for
+            dynamic bodies, "none" for others.
         layer, mask : str, int, or set of str, or an array of one of these, optional
-            The layers that things are in, and the layers that they meet: two things can touch if each is in a layer
-            that the other meets. Names are kept as bits, 64 at the most; whole numbers are bits. Unset: the layer
+            The layers that bodies are in, and the layers that they can touch: two bodies can touch if each is in a
+            layer of the other's mask. Names are stored as bits, 64 at most; whole numbers are bits. A new name in
+            `layer` declares that layer; names in `mask` must be declared (see `World.layer`). Default: None, the layer
             "default"; all layers.
         group : int, or array_like of int, shape (n,)
-            Things of one positive group always meet, of one negative group never, whatever their layers. 0: none.
+            Bodies of one positive group always touch, of one negative group never, whatever their layers. 0: no group.
         sensor : bool, or array_like of bool, shape (n,)
-            Things that have events, and no contacts.
-        fast : bool, or array_like of bool, shape (n,)
-            Things for which touching on the way from one step to the next counts, however far that is.
-        every : int, or array_like of int, shape (n,)
-            Things that are looked at in one of so many steps only; between, they count as where they were last seen.
+            Bodies that have events, and no contacts.
+        ccd : bool, or array_like of bool, shape (n,)
+            Bodies for which touching on the way from one step to the next counts, however far that is.
+        update_interval : int, or array_like of int, shape (n,)
+            Bodies that are looked at in one of so many steps only; in between they count as where they were last seen.
 
         Returns
         -------
         ndarray, shape (n,), int32
-            Their rows in all arrays: those that removals freed first, the lowest first, then new ones.
+            Their rows in all arrays: those that removals have freed, the lowest first, then new ones.
 
         Raises
         ------
         ValueError, TypeError
-            What cannot be, with the name of the argument and the number of the row in it. The world is as before.
+            A wrong value; names the argument and the row in it. The world is as before.
 
         Examples
         --------
@@ -216,11 +593,12 @@ class World(WorldSnapshots, WorldChecks):
         """
         with self._guard.changing:
             return self._insert(
-                shapes, positions, velocities, rotations, spins, kind, layer, mask, group, sensor, fast, every
-            )
+                shapes, positions, velocities, rotations, angular_velocities, body_type, boundary, layer, mask, group,
+                sensor, ccd, update_interval,
+            )  # fmt: skip
 
     def remove(self, rows: Any) -> None:
-        """Take things out. What they touched is told of in the next step: their pairs exit.
+        """Remove bodies. The pairs that they touched exit in the next step.
 
         Parameters
         ----------
@@ -230,14 +608,26 @@ class World(WorldSnapshots, WorldChecks):
         Raises
         ------
         UnknownRowError
-            A row that is not in use, by number. The world is as before.
+            A row that is not in use; names it. The world is as before.
         ValueError
             A row that is named twice.
         """
+        columns = self._columns
         with self._guard.changing:
-            numbers = self._columns.known(self._actors.as_rows(rows))
-            handles = self._columns.rows.handles(numbers)
-            self._remove(numbers)
+            numbers = columns.rows.distinct(self._actors.as_rows(rows))
+            handles = columns.rows.handles(numbers)
+            ignored = columns.ignored_without(numbers)
+            if columns.geometries:
+                columns.settle()  # the contacts of the last frame may need them
+                columns.release_geometries(numbers)
+            self._memory.note_removal(columns.rows.generation)
+            self._scene.broad.remove(numbers)
+            columns.rows.remove(numbers)
+            columns.ignored = ignored
+            columns.renewed[numbers] = 1
+            columns.changed[numbers] = 0
+            columns.velocities[numbers] = 0.0
+            columns.rows_changed()
         if self._actors:
             self._actors.forget(handles)
 
@@ -248,36 +638,48 @@ class World(WorldSnapshots, WorldChecks):
         *,
         rotations: ArrayLike | None = None,
         velocities: ArrayLike | None = None,
-        spins: ArrayLike | None = None,
+        angular_velocities: ArrayLike | None = None,
     ) -> None:
-        """Put things elsewhere at once, static and sleeping ones too. What is fast touches nothing on the way.
+        """Put bodies elsewhere at once: queries see it, and ccd bodies touch nothing on the way.
 
         Parameters
         ----------
         rows : array_like of int, shape (k,), Actor, or list of Actor
             No row twice.
-        positions, rotations, velocities, spins : array_like, optional
-            As in `add_many`. Unset: as they are.
+        positions, rotations, velocities, angular_velocities : array_like, optional
+            As in `add_many`. Default: None, as they are.
 
         Raises
         ------
         UnknownRowError, ValueError, TypeError
             As `add_many`. The world is as before.
         """
+        columns, d = self._columns, self.dim
         with self._guard.changing:
-            columns, d = self._columns, self.dim
-            numbers = columns.known(self._actors.as_rows(rows))
+            numbers = columns.rows.distinct(self._actors.as_rows(rows))
             count = len(numbers)
-            self._put(
-                numbers,
-                None if positions is None else as_places(positions, "positions", d, count),
-                None if rotations is None else as_turns(rotations, "rotations", d, count),
-                None if velocities is None else as_table(velocities, "velocities", (d,), count),
-                None if spins is None else as_table(spins, "spins", () if d == 2 else (3,), count),
-            )
+            places = None if positions is None else as_places(positions, "positions", d, count)
+            turns = None if rotations is None else as_rotations(rotations, "rotations", d, count)
+            speeds = None if velocities is None else as_table(velocities, "velocities", (d,), count)
+            spins = _angular(angular_velocities, d, count)
+            columns.take_up_writes()
+            if turns is not None:
+                columns.with_rotations()
+            if spins is not None:
+                columns.with_angular_velocities()
+            if places is not None or turns is not None:
+                columns.displaced.append(numbers)
+            for column, values in (
+                (columns.positions, places),
+                (columns.rotations, turns),
+                (columns.velocities, speeds),
+                (columns.angular_velocities, spins),
+            ):
+                if values is not None and column is not None:
+                    column[numbers] = values
 
-    def set_shapes(self, rows: Any, shapes: Any) -> None:
-        """Give things other shapes.
+    def set_shapes(self, rows: Any, shapes: Shape | Sequence[Shape]) -> None:
+        """Give bodies other shapes.
 
         Parameters
         ----------
@@ -291,44 +693,82 @@ class World(WorldSnapshots, WorldChecks):
         UnknownRowError, ValueError, TypeError
             As `add_many`. The world is as before.
         """
+        columns = self._columns
         with self._guard.changing:
-            self._reshape(self._columns.known(self._actors.as_rows(rows)), shapes)
+            numbers = columns.rows.distinct(self._actors.as_rows(rows))
+            columns.settle()
+            try:
+                records = records_of(shapes, len(numbers), self.dim, columns.geometries)
+                before: Any = columns.seen.store.records(numbers)
+                try:
+                    columns.set_shapes(numbers, records)
+                except BaseException:
+                    columns.set_shapes(numbers, before)  # which there is room for
+                    columns.place_where_seen(numbers)
+                    raise
+                columns.geometries.retain(geometry_numbers(*records))
+                columns.geometries.release(geometry_numbers(*before))
+            finally:
+                columns.geometries.drop_unused()
+            # Where the world saw them last: a row that has moved since is still to be noticed.
+            columns.place_where_seen(numbers)
+            self._scene.broad.mark(numbers)
 
-    def set_filters(self, rows: Any, *, layer: Any = None, mask: Any = None, group: Any = None) -> None:
-        """Put things into other layers, let them meet others, or put them into another group.
+    def set_filters(
+        self,
+        rows: Any,
+        *,
+        layer: Filter | Sequence[LayerNames] = None,
+        mask: Filter | Sequence[LayerNames] = None,
+        group: ArrayLike | None = None,
+    ) -> None:
+        """Change the layers, masks or groups of bodies.
 
         Parameters
         ----------
         rows : array_like of int, shape (k,), Actor, or list of Actor
             No row twice.
         layer, mask, group
-            As in `add_many`. Unset: as they are.
+            As in `add_many`. Default: None, as they are.
 
         Raises
         ------
         UnknownRowError, ValueError, TypeError
             As `add_many`. The world is as before.
         """
+        columns = self._columns
         with self._guard.changing:
-            self._set_filters(self._columns.known(self._actors.as_rows(rows)), layer, mask, group)
+            numbers = columns.rows.distinct(self._actors.as_rows(rows))
+            count = len(numbers)
+            groups = None if group is None else as_whole_numbers(group, "group", count, np.int64)
+            named = columns.layers if layer is None else columns.layers.with_names(layer)
+            layers = None if layer is None else named.bits_of_rows(layer, count, "layer")
+            masks = None if mask is None else named.bits_of_rows(mask, count, "mask")
+            if layers is not None or masks is not None:
+                self._keep_layers()
+            columns.rows.set_filters(numbers, layers, masks)
+            if groups is not None:
+                columns.set_rare("groups", numbers, groups)
+            columns.layers = named
+            columns.changed[numbers] = 1
 
     def sleep(self, rows: Any) -> None:
-        """Let things be: steps neither move them nor look at them until `wake`. Others still meet them.
+        """Let bodies sleep: steps do not move them until `wake`. Others still touch them.
 
         Parameters
         ----------
         rows : array_like of int, shape (k,), Actor, or list of Actor
-            Those that sleep already go on.
+            Those that sleep already are as they are.
 
         Raises
         ------
         UnknownRowError
-            A row that is not in use, by number.
+            A row that is not in use; names it.
         """
         self._set_asleep(rows, True)
 
     def wake(self, rows: Any) -> None:
-        """End the sleep of things.
+        """Wake bodies.
 
         Parameters
         ----------
@@ -338,22 +778,22 @@ class World(WorldSnapshots, WorldChecks):
         Raises
         ------
         UnknownRowError
-            A row that is not in use, by number.
+            A row that is not in use; names it.
         """
         self._set_asleep(rows, False)
 
     def ignore(self, pairs: ArrayLike) -> None:
-        """Never report these pairs of things, such as neighbouring links of a robot.
+        """Never report these pairs of bodies, such as neighbouring links of a robot.
 
         Parameters
         ----------
         pairs : array_like of int, shape (k, 2)
-            Rows. What is ignored ends with the removal of one of them.
+            Rows. A pair is reported again when one of its rows has been removed and is reused.
 
         Raises
         ------
         UnknownRowError
-            A row that is not in use, by number.
+            A row that is not in use; names it.
         ValueError, TypeError
             A wrong shape, or a row with itself.
         """
@@ -374,17 +814,1266 @@ class World(WorldSnapshots, WorldChecks):
         """
         self._change_ignored(as_pairs(pairs), False)
 
-    def _set_asleep(self, rows: Any, asleep: bool) -> None:
+    def layer(self, name: str, priority: int | None = None) -> int:
+        """Declare a layer, unless there is one of this name, and give its bit.
+
+        In `add`, `add_many` and `set_filters`, a new name in `layer` declares it, too. Masks, handlers and queries need
+        names that are declared: an unknown one is an error.
+
+        Parameters
+        ----------
+        name : str
+            Not "all", which stands for every layer. Bit 0 is "default", the layer of bodies that are given none.
+        priority : int, optional
+            Pairs of layers with a high priority are tested first where a step has a budget. Default: None, as it is,
+            and 0 at first.
+
+        Returns
+        -------
+        int
+            A power of two.
+
+        Raises
+        ------
+        ValueError
+            All 64 bits have names.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> world.layer("ball"), world.layer("wall", priority=1), world.layer("ball")
+        (2, 4, 2)
+        """
+        return self._columns.layers.add(name, priority)
+
+    # Steps ----------------------------------------------------------------------------------------------------------
+
+    def step(self, dt: float = 0.0, *, budget: Budget | float | None = None) -> Frame:
+        """Move bodies by their velocities, find the pairs that touch, and call handlers and hooks.
+
+        Parameters
+        ----------
+        dt : float
+            Seconds: how far bodies move along their velocities, and rotate. 0: they stay where they are, or where you
+            have put them.
+        budget : Budget or float, optional
+            A float is in seconds. Pairs that cannot be tested within it wait, and are tested first in the next step.
+            Default: None, no limit.
+
+        Returns
+        -------
+        Frame
+            The events, as arrays.
+
+        Raises
+        ------
+        ValueError
+            A row without a finite position, velocity or rotation; names it. The world is as before, and no event is
+            lost.
+        RuntimeError
+            Called by a handler, or while another thread queries the world.
+
+        Notes
+        -----
+        First, hooks `update`; then the step; last, handlers, other hooks, and subscribers (`on_step`). An exception of
+        theirs goes to the caller when the step is done; the events that had not been delivered by then are delivered at
+        the beginning of the next step.
+
+        Bodies that have not changed since the last step cost next to nothing, and pairs of them nothing at all.
+        """
+        if not math.isfinite(dt):
+            raise ValueError(f"dt must be finite, not {dt}")
+        limit = Budget.of(budget)
+        self._bus.before_step(dt)
+        columns, broad = self._columns, self._scene.broad
         with self._guard.changing:
-            numbers = self._columns.rows.known(self._actors.as_rows(rows))
-            self._columns.set_seldom("asleep", numbers, np.full(len(numbers), asleep))
-            self._moving = None
+            columns.take_up_writes()
+            result = step(columns, broad, self._memory, self._number + 1, self._time, float(dt), limit)
+            found = result.found
+            frame = Frame(found, columns)
+            dictionaries = [
+                *result.dictionaries,
+                (vars(self), {"_number": found.number, "_time": found.time, "_found": found}),
+                (vars(columns), {"frame": weakref.ref(frame)}),
+                (vars(self._bus), {"undelivered": frame}),
+            ]
+            _native.commit(result.arrays, dictionaries)
+            columns.refresh_replaced()
+            if len(result.removed):
+                columns.release_geometries(result.removed)
+        self._bus.dispatch(frame)
+        return frame
+
+    def refresh(self) -> None:
+        """Look where bodies are, so that queries are about that. No events are found.
+
+        Bodies marked as ccd are followed from where they were last seen, that is, from here on.
+
+        Raises
+        ------
+        ValueError
+            A row without a finite position or rotation; names it. The world is as before.
+        """
+        columns = self._columns
+        with self._guard.changing:
+            columns.settle()
+            columns.take_up_writes()
+            arrays, dictionaries = look(columns)
+            self._scene.broad.mark(columns.moved.view(np.bool_))
+            _native.commit(arrays, dictionaries)
+
+    def on_step(self, function: Handler) -> Handler:
+        """Have a function called with the `Frame` of every step, after handlers and hooks.
+
+        Every subscriber is called, also when a handler or another subscriber raises; `step` raises the first exception,
+        with the others as notes.
+
+        Parameters
+        ----------
+        function : callable
+            Called with the frame.
+
+        Returns
+        -------
+        callable
+            The function itself: this may be used as a decorator. `remove_handler` ends it.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> @world.on_step
+        ... def log(frame):
+        ...     print(frame.number, len(frame.touching))
+        >>> frame = world.step()
+        1 0
+        """
+        return self._bus.subscribe(function)
+
+    def record(self, path: str | Path) -> Recording:
+        """Write every step from now on to a file for the viewer of Rerun: shapes, contacts, events and figures.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of an .rrd file; ``rerun run.rrd`` shows it.
+
+        Returns
+        -------
+        Recording
+            A context manager; or call its ``close()``.
+
+        Raises
+        ------
+        MissingExtraError
+            Rerun is not installed: ``pip install 'broadphase[record]'``.
+
+        Notes
+        -----
+        The recording subscribes by `on_step`: a frame is written after handlers and hooks have been called. A copy of a
+        world that is recorded is not recorded.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> with world.record("run.rrd"):  # doctest: +SKIP
+        ...     for _ in range(100):
+        ...         frame = world.step(dt=1 / 60)
+        """
+        from broadphase.recording import Recording
+
+        def stop() -> None:
+            self._bus.remove(recording.log)
+
+        recording = Recording(self, path, stop)
+        self._bus.subscribe(recording.log)
+        return recording
+
+    # Events and actors ----------------------------------------------------------------------------------------------
+
+    def actor(self, row: int) -> Actor:
+        """Get one body as an object.
+
+        Parameters
+        ----------
+        row : int
+            Its row.
+
+        Returns
+        -------
+        Actor
+            The same object as long as somebody holds it.
+
+        Raises
+        ------
+        UnknownRowError
+            A row that is not in use.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> rows = world.add_many(bp.Circle(1), [[0, 0], [5, 0]])
+        >>> world.actor(1)
+        <Actor in row 1 at (5.0, 0.0)>
+        """
+        return self._actors.get(int(self._columns.rows.known(row)[0]))
+
+    @overload
+    def on_enter(self, first: Handler, /) -> Handler: ...
+
+    @overload
+    def on_enter(
+        self, first: LayerNames | Actor | None = None, second: LayerNames | Actor | None = None
+    ) -> Callable[[Handler], Handler]: ...
+
+    def on_enter(self, first: Any = None, second: Any = None) -> Any:
+        """Have a function called for every pair that begins to touch.
+
+        It is called after the step, with an `Event`, once for each pair: first for pairs that exit, then for those that
+        enter, then for those that stay, each in the order of rows; for one pair, hooks of actors before handlers, and
+        these in the order in which they were registered.
+
+        Parameters
+        ----------
+        first, second : str, set of str, int, or Actor, optional
+            Only pairs of which one is in the first layer, or in any of them, or is this actor, and the other in the
+            second. The one that matches `first` is ``event.actor``; if both do, the lower row. Default: None, any.
+
+        Returns
+        -------
+        callable
+            A decorator, which returns the function as it is; or, used without parentheses, the function itself.
+
+        Raises
+        ------
+        UnknownRowError
+            An actor that has been removed.
+        ValueError
+            An unknown layer.
+
+        Notes
+        -----
+        Handlers may add, remove and move bodies and register others; the changes count from the next step on. Only
+        `step` itself is refused. An event is delivered also if an earlier handler has removed one of the two
+        (``event.actor.alive``): so for each handler, enters and exits balance, whatever is removed. A pair is matched
+        when it begins to touch; later changes of its layers have no effect until it exits. Handlers of stays and exits
+        are called also for pairs that touch already when they are registered.
+
+        If a handler raises, `step` raises that exception. The world is sound, its frame is ``world.frame``, and the
+        remaining events are delivered first when `step` is called again, before anything is moved.
+
+        A pair that no handler matches costs a comparison in NumPy, and no call.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> ball = world.add(bp.Circle(1), position=(0, 0), velocity=(1, 0), layer="ball")
+        >>> wall = world.add(bp.Rectangle(1, 9), position=(4, 0), body_type="static", layer="wall")
+        >>> @world.on_enter("wall", "ball")
+        ... def bounce(event):
+        ...     print(event.actor == wall, event.contact.normal)
+        ...     event.other.velocity *= -1
+        >>> for _ in range(4):
+        ...     frame = world.step(1.0)
+        True [-1.  0.]
+        >>> ball.position
+        array([2., 0.])
+        """
+        return self._on("enter", first, second)
+
+    @overload
+    def on_stay(self, first: Handler, /) -> Handler: ...
+
+    @overload
+    def on_stay(
+        self, first: LayerNames | Actor | None = None, second: LayerNames | Actor | None = None
+    ) -> Callable[[Handler], Handler]: ...
+
+    def on_stay(self, first: Any = None, second: Any = None) -> Any:
+        """Have a function called for every pair that touches, at each step after the first; as `on_enter`."""
+        return self._on("stay", first, second)
+
+    @overload
+    def on_exit(self, first: Handler, /) -> Handler: ...
+
+    @overload
+    def on_exit(
+        self, first: LayerNames | Actor | None = None, second: LayerNames | Actor | None = None
+    ) -> Callable[[Handler], Handler]: ...
+
+    def on_exit(self, first: Any = None, second: Any = None) -> Any:
+        """Have a function called for every pair that touches no longer, or of which one was removed; as `on_enter`."""
+        return self._on("exit", first, second)
+
+    def remove_handler(self, handler: Callable[..., object]) -> int:
+        """Remove all registrations of a handler or subscriber. It is not called again.
+
+        Parameters
+        ----------
+        handler : callable
+            A function given to `on_enter`, `on_stay`, `on_exit` or `on_step`.
+
+        Returns
+        -------
+        int
+            How many registrations there were.
+        """
+        return self._bus.remove(handler)
+
+    def render(self, context: Any = None, rows: ArrayLike | Visible | None = None) -> int:
+        """Call ``actor.render(context)`` of the actors whose class overrides it.
+
+        Parameters
+        ----------
+        context : object
+            What they draw on.
+        rows : array_like of int, or Visible, optional
+            Which are to be drawn. Default: None, all.
+
+        Returns
+        -------
+        int
+            How many were called, in the order of rows. If one raises, the others are not called.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> class Letter(bp.Actor):
+        ...     def render(self, page):
+        ...         page.append(self.data)
+        >>> world = bp.World(dim=2)
+        >>> for place, letter in enumerate("abc"):
+        ...     actor = world.add(bp.Point(), position=(place, 0), data=letter, actor=Letter)
+        >>> page = []
+        >>> world.render(page, rows=world.query([[0.5, 0, 9, 0]]).rows), page
+        (2, ['b', 'c'])
+        """
+        drawing = self._actors.with_hook(RENDER)
+        if rows is not None:
+            wanted = set(np.asarray(rows.rows if isinstance(rows, Visible) else rows).ravel().tolist())
+            drawing = [actor for actor in drawing if actor.row in wanted]
+        drawn = 0
+        for actor in drawing:
+            if actor.alive:  # one that was drawn before may have removed it
+                actor.render(context)
+                drawn += 1
+        return drawn
+
+    # Queries --------------------------------------------------------------------------------------------------------
+
+    def query(self, boxes: Any, *, workers: int = 1, layer: Filter = None, mask: Filter = None) -> QueryResult:
+        """Find the rows whose shapes overlap each of these boxes.
+
+        Shapes are closed: those that only touch overlap. Queries are about the world as it was last seen: at the last
+        `step`, `refresh`, `add`, `remove` or `move`. In a periodic world, bodies that reach across the boundary are
+        found, too; only rays, casts and cameras see bodies just where they are.
+
+        Parameters
+        ----------
+        boxes : array_like, shape (q, 2, d) or (q, 2*d), or tuple of two (q, d)
+            The boxes of the queries.
+        workers : int
+            Threads to use for the boxes of the shapes; -1 for one per core. The answer does not depend on it.
+        layer, mask : str, set of str, int, or array_like of shape (q,), optional
+            A row is a result if its mask has a bit in common with the layer of the query, and its layer with the mask
+            of the query: ``mask="wall"`` finds walls. Names must exist. Default: all bits.
+
+        Returns
+        -------
+        QueryResult
+            ``rows`` and ``offsets``: ``rows[offsets[j]:offsets[j + 1]]`` for query j, ascending.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Wrong shape or dtype, an unknown layer; NaN and lower > upper name the row in `boxes`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> world.add_many(bp.Circle(1), [[0, 0], [4, 0]])
+        array([0, 1], dtype=int32)
+        >>> world.query([[0.8, 0.8, 4, 4], [1, -1, 2, 1]]).offsets.tolist()  # a corner of its box is not in the circle
+        [0, 1, 2]
+        """
+        with self._guard.reading:
+            return queries.query(self._scene, boxes, workers, layer, mask)
+
+    def query_point(self, point: ArrayLike, *, layer: Filter = None, mask: Filter = None) -> list[Actor]:
+        """Get the actors whose shapes contain a point, on their boundary too.
+
+        Parameters
+        ----------
+        point : array_like, shape (d,)
+            Finite.
+        layer, mask
+            As in `query`.
+
+        Returns
+        -------
+        list of Actor
+            In the order of rows.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> coin = world.add(bp.Circle(1), position=(3, 3))
+        >>> world.query_point((3.5, 3.5)) == [coin], world.query_point((3.9, 3.9))
+        (True, [])
+        """
+        rows = self.query_points(np.asarray(point, np.float64)[np.newaxis], layer=layer, mask=mask).rows
+        return [self._actors.get(row) for row in rows.tolist()]
+
+    def query_points(
+        self, points: ArrayLike, *, workers: int = 1, layer: Filter = None, mask: Filter = None
+    ) -> QueryResult:
+        """Find the rows whose shapes contain each point, on their boundary too.
+
+        Parameters
+        ----------
+        points : array_like, shape (q, d)
+            Finite.
+        workers, layer, mask
+            As in `query`.
+
+        Returns
+        -------
+        QueryResult
+            As `query`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `query`.
+        """
+        with self._guard.reading:
+            return queries.query_points(self._scene, points, workers, layer, mask)
+
+    def query_ball(
+        self, centers: ArrayLike, radii: ArrayLike, *, workers: int = 1, layer: Filter = None, mask: Filter = None
+    ) -> QueryResult:
+        """Find the rows whose shapes are within a distance of each point: those that overlap a closed ball.
+
+        Parameters
+        ----------
+        centers : array_like, shape (q, d)
+            Finite.
+        radii : array_like, shape (q,), or one number
+            Finite, at least 0.
+        workers, layer, mask
+            As in `query`.
+
+        Returns
+        -------
+        QueryResult
+            As `query`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `query`.
+        """
+        with self._guard.reading:
+            return queries.query_ball(self._scene, centers, radii, workers, layer, mask)
+
+    def query_shape(
+        self,
+        shape: Shape,
+        positions: ArrayLike,
+        rotations: ArrayLike | None = None,
+        *,
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> QueryResult:
+        """Find the rows whose shapes overlap a shape at each of some poses.
+
+        Parameters
+        ----------
+        shape : Shape
+            One for all queries, or one for each.
+        positions : array_like, shape (q, d), or (d,) for all
+            Its positions.
+        rotations : array_like, optional
+            Its rotations, as in `World.rotations`: angles, or quaternions w, x, y, z. Default: None, not rotated.
+        workers, layer, mask
+            As in `query`.
+
+        Returns
+        -------
+        QueryResult
+            As `query`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `query`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> world.add_many(bp.Circle(1), [[0, 0], [4, 0]])
+        array([0, 1], dtype=int32)
+        >>> world.query_shape(bp.Capsule((0, 0), (5, 0), 0.5), [[0, 1.4], [-6, 0]], [0, np.pi / 2])[0]
+        array([0, 1], dtype=int32)
+        """
+        with self._guard.reading:
+            return queries.query_shape(self._scene, shape, positions, rotations, workers, layer, mask)
+
+    def query_obb(
+        self,
+        centers: ArrayLike,
+        half_sizes: ArrayLike,
+        rotations: ArrayLike,
+        *,
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> QueryResult:
+        """Find the rows whose shapes overlap each of some oriented boxes.
+
+        Parameters
+        ----------
+        centers : array_like, shape (q, d)
+            Finite.
+        half_sizes : array_like, shape (q, d) or (d,), or one number
+            Half the width of each along its own axes.
+        rotations : array_like, shape (q,) or (); in space (q, 4) or (4,)
+            As in `World.rotations`: angles, or quaternions w, x, y, z.
+        workers, layer, mask
+            As in `query`.
+
+        Returns
+        -------
+        QueryResult
+            As `query`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `query`.
+        """
+        with self._guard.reading:
+            return queries.query_obb(self._scene, centers, half_sizes, rotations, workers, layer, mask)
+
+    def nearest(
+        self,
+        points: ArrayLike,
+        k: int = 1,
+        max_distance: ArrayLike = np.inf,
+        *,
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> Nearest:
+        """Find the rows whose shapes are nearest to each point.
+
+        Parameters
+        ----------
+        points : array_like, shape (q, d)
+            Finite.
+        k : int
+            How many rows for each point.
+        max_distance : array_like, shape (q,), or one number
+            Rows farther away are left out.
+        workers, layer, mask
+            As in `query`.
+
+        Returns
+        -------
+        Nearest
+            ``rows`` and ``distances``, each of shape (q, k), the nearest first: the distance to the shape, 0 inside.
+            Of equally near ones, the lowest row. -1 and infinity where there are no more.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `query`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> world.add_many(bp.Circle(1), [[0, 0], [4, 0]])
+        array([0, 1], dtype=int32)
+        >>> world.nearest([[3.5, 4]], k=2).distances.round(3)
+        array([[3.031, 4.315]])
+        """
+        with self._guard.reading:
+            return queries.nearest(self._scene, points, k, max_distance, workers, layer, mask)
+
+    @overload
+    def raycast(  # type: ignore[overload-overlap]
+        self,
+        origins: Sequence[float],
+        directions: Sequence[float] | NDArray[Any],
+        max_distance: float = np.inf,
+        *,
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> Hit | None: ...
+
+    @overload
+    def raycast(
+        self,
+        origins: NDArray[Any],
+        directions: ArrayLike | None = None,
+        max_distance: ArrayLike = np.inf,
+        *,
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> Any: ...
+
+    @overload
+    def raycast(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        max_distance: ArrayLike = np.inf,
+        *,
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> RayHits: ...
+
+    def raycast(
+        self,
+        origins: Any,
+        directions: Any = None,
+        max_distance: Any = np.inf,
+        *,
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> Any:
+        """Find the first row on each ray whose shape it hits; of one ray, the hit.
+
+        Shapes are closed: a ray that grazes one hits it, and a ray that begins in a shape hits that at distance 0. Rays
+        do not continue at the other side of a periodic world.
+
+        Parameters
+        ----------
+        origins : array_like, shape (q, d), or (d,) for one ray
+            Finite. Or one whole ray, shape (2, d): origin and direction; leave out `directions` then.
+        directions : array_like, shape (q, d), or (d,) for all
+            Finite, of any length. A ray of direction 0 hits the shapes that it begins in.
+        max_distance : array_like, shape (q,), or one number
+            Length of each ray, in the unit of the world, whatever the length of its direction.
+        workers, layer, mask
+            As in `query`.
+
+        Returns
+        -------
+        RayHits, or Hit or None
+            ``rows`` and ``distances``, of shape (q,). Of several rows at one distance, the lowest. Of one ray, a `Hit`,
+            or None where it hits nothing.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `query`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> world.add_many(bp.Circle(1), [[4, 0], [8, 0]])
+        array([0, 1], dtype=int32)
+        >>> world.raycast([[0, 0], [0, 0.9], [0, 2]], [1, 0])
+        RayHits(rows=array([ 0,  0, -1], dtype=int32), distances=array([3.        , 3.56411011,        inf]))
+        >>> hit = world.raycast((0, 0), (1, 0))
+        >>> hit.actor.row, hit.distance, hit.position, hit.normal
+        (0, 3.0, array([3., 0.]), array([-1.,  0.]))
+        """
+        with self._guard.reading:
+            if directions is not None and np.ndim(origins) != 1:
+                return queries.raycast(self._scene, origins, directions, max_distance, workers, layer, mask)
+            begin, along = queries.one_ray(origins, directions)
+            found = queries.first_hit(self._scene, begin, along, max_distance, layer, mask)
+            return None if found is None else self._hit(begin, along, *found)
+
+    @overload
+    def raycast_all(  # type: ignore[overload-overlap]
+        self,
+        origins: Sequence[float],
+        directions: Sequence[float] | NDArray[Any],
+        max_distance: float = np.inf,
+        *,
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> list[Hit]: ...
+
+    @overload
+    def raycast_all(
+        self,
+        origins: NDArray[Any],
+        directions: ArrayLike | None = None,
+        max_distance: ArrayLike = np.inf,
+        *,
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> Any: ...
+
+    @overload
+    def raycast_all(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        max_distance: ArrayLike = np.inf,
+        *,
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> RayHitsAll: ...
+
+    def raycast_all(
+        self,
+        origins: Any,
+        directions: Any = None,
+        max_distance: Any = np.inf,
+        *,
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> Any:
+        """Find every row on each ray whose shape it hits, in the order in which it enters them.
+
+        Parameters
+        ----------
+        origins, directions, max_distance, workers, layer, mask
+            As in `raycast`.
+
+        Returns
+        -------
+        RayHitsAll, or list of Hit
+            ``rows``, ``offsets`` and ``distances``: those of ray j from ``offsets[j]`` to ``offsets[j + 1]``. Of
+            several rows at one distance, the lowest first. Of one ray, a list of `Hit`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `query`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> wall = world.add(bp.Rectangle(2, 9), position=(5, 0), body_type="static")
+        >>> hit = world.raycast_all((0, 1), (3, 0))[0]
+        >>> hit.actor == wall, hit.distance, hit.position, hit.normal
+        (True, 4.0, array([4., 1.]), array([-1.,  0.]))
+        """
+        with self._guard.reading:
+            if directions is not None and np.ndim(origins) != 1:
+                return queries.raycast_all(self._scene, origins, directions, max_distance, workers, layer, mask)
+            begin, along = queries.one_ray(origins, directions)
+            rows, _, distances, normals, _ = queries.sorted_hits(
+                self._scene, begin[np.newaxis], along[np.newaxis], max_distance, 1, layer, mask
+            )
+            hits = zip(rows.tolist(), distances.tolist(), normals, strict=True)
+            return [self._hit(begin, along, *hit) for hit in hits]
+
+    def raycast_any(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        max_distance: ArrayLike = np.inf,
+        *,
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> NDArray[np.bool_]:
+        """Find out whether each ray hits any row: for shadows and lines of sight.
+
+        Parameters
+        ----------
+        origins, directions, max_distance, workers, layer, mask
+            As in `raycast`.
+
+        Returns
+        -------
+        ndarray, shape (q,), bool
+            The same as ``raycast(...).rows >= 0``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `query`.
+        """
+        with self._guard.reading:
+            return queries.raycast_any(self._scene, origins, directions, max_distance, workers, layer, mask)
+
+    def shapecast(
+        self,
+        shape: Shape,
+        positions: ArrayLike,
+        motions: ArrayLike,
+        rotations: ArrayLike | None = None,
+        *,
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> SweepHits:
+        """Find the first row that each moving shape touches. None is missed, however fast it moves.
+
+        Parameters
+        ----------
+        shape : Shape
+            One for all queries, or one for each.
+        positions : array_like, shape (q, d), or (d,) for all
+            Its positions at the beginning.
+        motions : array_like, shape (q, d), or (d,) for all
+            How far it moves, along a straight line and without rotating. Finite.
+        rotations : array_like, optional
+            As in `query_shape`.
+        workers, layer, mask
+            As in `query`.
+
+        Returns
+        -------
+        SweepHits
+            ``rows`` and ``times``, of shape (q,): the fraction of the motion after which they touch; 0 for shapes that
+            touch at the beginning, infinite for none. Of several rows at one time, the lowest.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `query`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> wall = world.add(bp.Rectangle(0.1, 9), position=(5, 0), body_type="static")
+        >>> world.shapecast(bp.Circle(1), [[0, 0], [0, 7]], [100, 0])
+        SweepHits(rows=array([ 0, -1], dtype=int32), times=array([0.0395,    inf]))
+        """
+        with self._guard.reading:
+            return queries.shapecast(self._scene, shape, positions, motions, rotations, workers, layer, mask)
+
+    def frustum(
+        self,
+        matrix: ArrayLike | None = None,
+        *,
+        planes: ArrayLike | None = None,
+        depth: Depth = "minus_one_to_one",
+        workers: int = 1,
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> QueryResult:
+        """Find the rows whose boxes overlap a view frustum, or the region that some planes enclose.
+
+        The boxes around the shapes are tested, as by `BoxIndex.frustum`: no shape in view is missed, and a shape of
+        which only a corner of its box is in view is among the results.
+
+        Parameters
+        ----------
+        matrix, planes, depth
+            As in `BoxIndex.frustum`.
+        workers, layer, mask
+            As in `query`.
+
+        Returns
+        -------
+        QueryResult
+            As `query`, one query for each matrix.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `query`; both `matrix` and `planes`, or neither; a singular matrix.
+        """
+        with self._guard.reading:
+            return queries.frustum(self._scene, matrix, planes, depth, workers, layer, mask)
+
+    def visible(
+        self,
+        matrix: ArrayLike | None = None,
+        *,
+        planes: ArrayLike | None = None,
+        depth: Depth = "minus_one_to_one",
+        eye: ArrayLike | None = None,
+        lod: Sequence[float] = (50.0, 200.0),
+        layer: Filter = None,
+        mask: Filter = None,
+    ) -> Visible:
+        """Find the rows in view of a camera, and the level of detail of each.
+
+        Parameters
+        ----------
+        matrix : array_like, shape (4, 4); in 2D (3, 3)
+            Projection times view; see `perspective`, `orthographic` and `look_at`.
+        planes : array_like, shape (p, d + 1)
+            Instead of `matrix`: rows ``n, c``, where inside is ``n . x + c >= 0``.
+        depth : {"minus_one_to_one", "zero_to_one"}
+            The range of depth that the matrix maps near and far to.
+        eye : array_like, shape (d,), optional
+            Where distances are measured from. Default: None, the eye of a perspective matrix; other cameras have none.
+        lod : sequence of float
+            Distances at which the level of detail decreases; ascending.
+        layer, mask
+            As in `query`.
+
+        Returns
+        -------
+        Visible
+            ``rows``, ``levels``, ``distances``; and how many were ``drawn`` and ``culled``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `frustum`; more than one matrix; distances that do not ascend.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=3)
+        >>> world.add_many(bp.Sphere(1), [[0, 0, -10], [0, 0, -100], [0, 0, -500], [0, 0, 9]])
+        array([0, 1, 2, 3], dtype=int32)
+        >>> camera = bp.perspective(1.0, 4 / 3, 0.1, 1000) @ bp.look_at([0, 0, 0], [0, 0, -1])
+        >>> seen = world.visible(camera)
+        >>> seen.rows, seen.levels, seen.culled
+        (array([0, 1, 2], dtype=int32), array([0, 1, 2], dtype=int32), 1)
+        """
+        with self._guard.reading:
+            return queries.visible(self._scene, matrix, planes, depth, eye, lod, layer, mask)
+
+    # Snapshots ------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str], *, data: bool = True) -> None:
+        """Write the world to a file; see `to_bytes` for what is stored.
+
+        The file appears under its name when it is complete: an error on the way leaves an older one as it was.
+
+        Parameters
+        ----------
+        path : path-like
+            The file. By custom, its name ends in .world.
+        data : bool
+            Whether to store the `data` of actors, which must be JSON then.
+
+        Raises
+        ------
+        TypeError
+            The `data` of an actor is not JSON; names the row.
+        OSError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> ball = world.add(bp.Circle(1), position=(3, 4), data={"color": "red"})
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "game.world")
+        >>> world.save(path)
+        >>> bp.World.load(path).actor(0).data
+        {'color': 'red'}
+        """
+        write_snapshot(path, self.to_bytes(data=data))
+
+    def to_bytes(self, *, data: bool = True) -> bytes:
+        """Give the world as bytes.
+
+        Stored is everything that decides what the world does from now on: the rows with their shapes, positions,
+        velocities, layers and handles, the pairs that touch or are deferred, the number of the step, the time and the
+        options. Two worlds that were made by the same calls give the same bytes.
+
+        Not stored is code: handlers, subscribers, and the classes of actors; nor the last frame.
+
+        Parameters
+        ----------
+        data : bool
+            Whether to store the `data` of actors, which must be JSON then.
+
+        Returns
+        -------
+        bytes
+            With a checksum. They contain no code.
+
+        Raises
+        ------
+        TypeError
+            The `data` of an actor is not JSON; names the row.
+        RuntimeError
+            Another thread is changing the world.
+
+        Notes
+        -----
+        Time and memory O(rows + pairs that touch); the checksum takes some nanoseconds a byte.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> rows = world.add_many(bp.Circle(1), [[0, 0], [1, 0]])
+        >>> frame = world.step()
+        >>> again = bp.World.from_bytes(world.to_bytes())
+        >>> again.step().stay
+        array([[0, 1]], dtype=int32)
+        """
+        self._columns.take_up_writes()
+        with self._guard.reading:
+            about, arrays = describe(self._columns, self._memory, self._scene.broad, self._number, self._time)
+            kept = sorted(self._actors.data().items()) if data else []
+            for row, value in kept:
+                as_json(value, f"the data of row {row}")
+            return pack({"world": about, "data": [[row, value] for row, value in kept]}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, actors: ActorClasses | None = None) -> Self:
+        """Read a world from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        actors : mapping, optional
+            Classes of actors, by row or by name of a layer: such rows get an actor of this class, which keeps the data.
+            A row counts before a layer; of several layers, the last one counts.
+
+        Returns
+        -------
+        World
+            It continues as the one that was saved would have: the same events in every step. Its class is the one
+            that this method is called on.
+
+        Raises
+        ------
+        ValueError
+            Another kind of file, damaged, or of another version; says what is wrong. An unknown layer in `actors`.
+        OSError
+            The file cannot be read.
+        """
+        try:
+            return cls._made_of(*read_snapshot(path), actors)
+        except ValueError as error:
+            text = str(error)
+            raise ValueError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview, *, actors: ActorClasses | None = None) -> Self:
+        """Make a world from the bytes that `to_bytes` gave.
+
+        Parameters
+        ----------
+        data : bytes-like
+            All of it, and nothing more. It is not needed afterwards.
+        actors : mapping, optional
+            See `load`.
+
+        Returns
+        -------
+        World
+
+        Raises
+        ------
+        ValueError
+            Other bytes, damaged, or of another version; says what is wrong. An unknown layer in `actors`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> class Ball(bp.Actor):
+        ...     pass
+        >>> world = bp.World(dim=2)
+        >>> ball = world.add(bp.Circle(1), position=(3, 4), layer="ball", actor=Ball)
+        >>> type(bp.World.from_bytes(world.to_bytes(), actors={"ball": Ball}).actor(0)).__name__
+        'Ball'
+        """
+        return cls._made_of(*unpack(data), actors)
+
+    def __getstate__(self) -> dict[str, Any]:
+        own = vars(World(2))
+        more = {name: value for name, value in vars(self).items() if name not in own}
+        return {"snapshot": self.to_bytes(data=False), "data": self._actors.data(), "more": more}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        about, arrays = unpack(state["snapshot"])
+        self._fill(about, arrays)
+        for row, value in state["data"].items():
+            self._actors.set_data(row, value)
+        vars(self).update(state["more"])
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # sharing the rows would let one change them under the other
+
+    @classmethod
+    def _made_of(cls, about: Any, arrays: dict[str, Any], actors: ActorClasses | None) -> Self:
+        world = cls.__new__(cls)
+        world._fill(about, arrays)
+        for row, value in about["data"]:
+            world._actors.set_data(row, value)
+        classes: dict[int, type[Actor]] = {}
+        for which, kind in sorted((actors or {}).items(), key=lambda item: not isinstance(item[0], str)):
+            if isinstance(which, str):
+                bit = np.uint64(world._columns.layers.bits(which, "actors"))
+                rows = world.rows[(world.layers[world.rows] & bit) != 0]
+            else:
+                rows = world._columns.rows.known(which)
+            classes.update(dict.fromkeys(rows.tolist(), kind))
+        for row, kind in classes.items():
+            data = world._actors.get(row).data
+            world._actors.attach(world._actors.prepare(kind), row, data)
+        return world
+
+    def _fill(self, about: Any, arrays: dict[str, Any]) -> None:
+        """Become what a snapshot describes."""
+        if not isinstance(about, dict) or set(about) != {"world", "data"}:
+            raise ValueError("not a snapshot of a world")
+        options = options_of(about["world"], arrays)
+        try:
+            World.__init__(self, **options)
+        except TypeError as error:
+            raise ValueError(f"not a snapshot of a world: {error}") from None
+        self._number, self._time = restore(self._columns, self._memory, self._scene.broad, about["world"], arrays)
+        checked_data(about["data"], self._columns.rows.alive[: self.slots])
+
+    # Inside ---------------------------------------------------------------------------------------------------------
+
+    def _insert(
+        self,
+        shapes: Any,
+        positions: Any,
+        velocities: Any,
+        rotations: Any,
+        angular_velocities: Any,
+        body_type: Any,
+        boundary: Any,
+        layer: Any,
+        mask: Any,
+        group: Any,
+        sensor: Any,
+        ccd: Any,
+        update_interval: Any,
+    ) -> NDArray[np.int32]:
+        """Add rows; everything is checked before anything is changed."""
+        columns, d = self._columns, self.dim
+        places = as_places(positions, "positions", d)
+        count = len(places)
+        turns = None if rotations is None else as_rotations(rotations, "rotations", d, count)
+        speeds = None if velocities is None else as_table(velocities, "velocities", (d,), count)
+        spins = _angular(angular_velocities, d, count)
+        types = numbers_of_names(body_type, "body_type", count, BODY_TYPES)
+        limits = self._boundaries(boundary, types, count)
+        rare = {
+            "groups": as_whole_numbers(group, "group", count, np.int64),
+            "sensors": as_flags(sensor, "sensor", count),
+            "ccd": as_flags(ccd, "ccd", count),
+            "update_intervals": as_whole_numbers(update_interval, "update_interval", count, np.int32, least=1),
+            "asleep": np.zeros(count, np.bool_),
+        }
+        named = columns.layers if layer is None else columns.layers.with_names(layer)
+        bits = [
+            None if value is None and kept is None else named.bits_of_rows(value, count, name)
+            for name, value, kept in zip(("layer", "mask"), (layer, mask), columns.rows.bits, strict=True)
+        ]
+        try:
+            records = records_of(shapes, count, d, columns.geometries)
+            columns.take_up_writes()
+            if columns.rows.living < columns.slots:
+                columns.settle()  # shapes of removed rows make room
+            if bits[0] is not None or bits[1] is not None:
+                self._keep_layers()
+                bits[0] = named.bits_of_rows(None, count, "layer") if bits[0] is None else bits[0]
+            rows = columns.rows.insert(columns.rows.checked(np.zeros((count, 2, d)), *bits))
+            try:
+                columns.reserve()
+                columns.set_shapes(rows, records)
+                columns.positions[rows] = places
+                columns.velocities[rows] = 0.0 if speeds is None else speeds
+                if turns is not None or columns.rotations is not None or spins is not None:
+                    columns.with_rotations()[rows] = no_rotations(1, d)[0] if turns is None else turns
+                if spins is not None or columns.angular_velocities is not None:
+                    columns.with_angular_velocities()[rows] = 0.0 if spins is None else spins
+                columns.body_types[rows] = types
+                for name, values in rare.items():
+                    columns.set_rare(name, rows, values)
+                if limits is not None:
+                    columns.set_boundaries(rows, limits)
+                columns.place(rows)
+                self._scene.broad.insert(rows)
+                columns.geometries.retain(geometry_numbers(*records))
+            except BaseException:
+                columns.rows.withdraw(rows)
+                columns.changed[rows[rows < len(columns.changed)]] = 0
+                raise
+            finally:
+                columns.rows_changed()
+        finally:
+            columns.geometries.drop_unused()
+        columns.layers = named
+        return rows
+
+    def _boundaries(self, given: Any, types: NDArray[np.uint8], count: int) -> NDArray[np.uint8] | None:
+        """Give the boundaries of new rows; None where those of the world hold for all rows."""
+        columns = self._columns
+        if given is None:
+            return None if columns.boundaries is None else columns.default_boundaries(types)
+        limits = numbers_of_names(given, "boundary", count, BOUNDARIES)
+        if columns.bounds is None and limits.any():
+            raise ValueError(f'boundary="{BOUNDARIES[int(limits.max())]}" needs the bounds of the world')
+        same = np.array_equal(limits, columns.default_boundaries(types))
+        return None if same and columns.boundaries is None else limits
+
+    def _keep_layers(self) -> None:
+        """Write down that rows are in the layer "default", as masks see it; to the index, none would mean all."""
+        if self._columns.rows.layer is None:
+            self._columns.rows.set_filters(self.rows, self.layers[self.rows], None)
+
+    def _set_asleep(self, rows: Any, asleep: bool) -> None:
+        columns = self._columns
+        with self._guard.changing:
+            numbers = columns.rows.known(self._actors.as_rows(rows))
+            columns.set_rare("asleep", numbers, np.full(len(numbers), asleep))
+            columns.rows_changed()
 
     def _change_ignored(self, pairs: NDArray[Any], ignored: bool) -> None:
+        columns = self._columns
         with self._guard.changing:
-            rows = self._columns.rows.known(pairs.ravel())
+            rows = columns.rows.known(pairs.ravel())
             if ignored:
-                self._ignored.add(rows.reshape(-1, 2))
+                columns.ignore(rows.reshape(-1, 2))
             else:
-                self._ignored.discard(rows.reshape(-1, 2))
-            self._columns.changed[rows] = 1
+                columns.unignore(rows.reshape(-1, 2))
+            columns.changed[rows] = 1
+
+    def _on(self, kind: EventKind, first: Any, second: Any) -> Any:
+        if is_handler(first) and second is None:
+            return self._bus.registering(kind, None, None)(first)
+        return self._bus.registering(kind, first, second)
+
+    def _hit(
+        self,
+        begin: NDArray[np.float64],
+        along: NDArray[np.float64],
+        row: int,
+        distance: float,
+        normal: NDArray[np.float64],
+    ) -> Hit:
+        length = float(np.sqrt((along * along).sum()))
+        position = begin + along / (length if length > 0 else 1.0) * distance
+        cell = queries.cell_of(self._scene, [row])
+        return Hit(self._actors.get(row), distance, position, normal + 0.0, (begin, along), cell)
+
+
+def _angular(values: Any, dim: int, count: int) -> NDArray[np.float64] | None:
+    return None if values is None else as_table(values, "angular_velocities", () if dim == 2 else (3,), count)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view

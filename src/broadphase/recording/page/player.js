@@ -102,7 +102,7 @@ class Player {
     const stats = this.run.stats, at = (name) => stats[name][this.frame];
     const whole = (number) => Math.round(number).toLocaleString("en"), ms = (seconds) => `${(1e3 * seconds).toFixed(2)} ms`;
     const texts = {
-      time: at("time").toFixed(2), bodies: whole(at("things")), pairs: whole(at("pairs")),
+      time: at("time").toFixed(2), bodies: whole(at("bodies")), pairs: whole(at("pairs")),
       events: `${whole(at("enter"))} / ${whole(at("exit"))}`, tests: whole(at("tests")), brute: whole(at("brute_force_tests")),
       broad: ms(at("seconds_of_broad_phase")), narrow: ms(at("seconds_of_narrow_phase")),
       count: `${this.frame + 1} / ${this.run.frames}`,

@@ -1,8 +1,8 @@
-"""Pairs across the borders of a periodic world: what leaves on one side is there on the other."""
+"""The boundary of the world: bodies bounce off it, come in at the other side, leave; and pairs that meet across it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from broadphase import _native
 from broadphase.boxes.rounding import boxes_around
 from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.pairs import pairs as box_pairs
-from broadphase.world.memory import keys_of
+from broadphase.world.touching import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,14 +19,131 @@ if TYPE_CHECKING:
 
     from broadphase.shapes import Shapes
 
-    Floats = NDArray[np.float64]
-    Rows = NDArray[np.int32]
-    Shifts = NDArray[np.int64]  # how many worlds along each axis
+    Floats: TypeAlias = NDArray[np.float64]
+    Rows: TypeAlias = NDArray[np.int32]
+    Shifts: TypeAlias = NDArray[np.int64]  # how many worlds along each axis
 
-# In worlds: what is farther away does not know to the size of a world where it is.
+__all__ = ["bounce", "image_pairs", "images_of", "outside", "seam_pairs", "where_touching", "wrap"]
+
+# In worlds: the position of a row that is farther away does not resolve the size of a world.
 _FARTHEST = 2.0**52
 
-__all__ = ["image_pairs", "seam_pairs", "where_touching"]
+
+def bounce(
+    positions: Floats,
+    velocities: Floats,
+    boxes: Floats,
+    relative_boxes: Callable[[Rows], Floats],
+    bounds: Floats,
+    moves: NDArray[np.uint8],
+) -> tuple[Rows, Floats]:
+    """Reflect what sticks out of the world; positions in place.
+
+    A shape is reflected where its box meets the boundary, each axis on its own, as often as it would have been on its
+    way: a shape that is many times as fast as the world is wide ends up where it should. A shape that sticks out but is
+    not on its way out (it was put there, or it rotated and a corner came out) is set back to the boundary and keeps its
+    velocity. A shape too large for the world is put in its middle along that axis and keeps its velocity.
+
+    Parameters
+    ----------
+    positions : ndarray, shape (n, d), float64, C order
+        After the step. Written to.
+    velocities : ndarray, shape (n, d), float64
+    boxes : ndarray, shape (n, 2, d), float64
+        Of the shapes there.
+    relative_boxes : callable
+        ``relative_boxes(rows)`` gives the boxes of the shapes of some rows relative to their positions, shape
+        (k, 2, d). Not ``boxes - positions``: far from the origin, that difference has lost most digits.
+    bounds : ndarray, shape (2, d), float64
+        Lower and upper, closed. May be infinite.
+    moves : ndarray, shape (n,), uint8
+        1, or 0 for rows that are not looked at.
+
+    Returns
+    -------
+    rows : ndarray, shape (m,), int32
+        Those whose position or velocity has changed, ascending.
+    velocities : ndarray, shape (m, d)
+        Their velocities afterwards.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> positions, velocities = np.array([[9.5, 5.0]]), np.array([[2.0, 1.0]])
+    >>> around = np.array([[[-1.0, -1.0], [1.0, 1.0]]])
+    >>> bounds = np.array([[0.0, 0.0], [10.0, 10.0]])
+    >>> bounce(positions, velocities, positions[:, None] + around, lambda rows: around[rows], bounds,
+    ...        np.ones(1, np.uint8))
+    (array([0], dtype=int32), array([[-2.,  1.]]))
+    >>> positions
+    array([[8.5, 5. ]])
+    """
+    rows: Any = _native.sticking_out(boxes, bounds, moves)
+    reflected = velocities[rows]
+    if len(rows) > 0:
+        which: Any = _native.bounce(positions, reflected, rows, relative_boxes(rows), bounds)
+        rows, reflected = rows[which], reflected[which]
+    return rows, reflected
+
+
+def wrap(positions: NDArray[np.float64], bounds: NDArray[np.float64], moves: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """Move what has left the world back in at the other side, in place.
+
+    Positions are moved into ``[lower, upper)`` by multiples of the size of the world, from however far; those in there
+    stay as they are, to the bit. A result that would round to the upper boundary becomes the lower one.
+
+    Parameters
+    ----------
+    positions : ndarray, shape (n, d), float64, C order
+        Finite.
+    bounds : ndarray, shape (2, d), float64
+        Lower and upper, finite.
+    moves : ndarray, shape (n,), uint8
+        1, or 0 for rows that are not looked at.
+
+    Returns
+    -------
+    rows : ndarray, shape (m,), int32
+        Those that were moved, ascending.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> positions = np.array([[10.0, 5.0], [-21.0, -1e-30]])
+    >>> wrap(positions, np.array([[0.0, 0.0], [10.0, 10.0]]), np.ones(2, np.uint8))
+    array([0, 1], dtype=int32)
+    >>> positions
+    array([[0., 5.],
+           [9., 0.]])
+    """
+    return cast("NDArray[np.int32]", _native.wrap(positions, bounds, moves))
+
+
+def outside(boxes: NDArray[np.float64], bounds: NDArray[np.float64], moves: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """Find the boxes that are wholly outside: they do not even touch the bounds.
+
+    Parameters
+    ----------
+    boxes : ndarray, shape (n, 2, d), float64
+        Of the shapes.
+    bounds : ndarray, shape (2, d), float64
+        Lower and upper, closed. May be infinite.
+    moves : ndarray, shape (n,), uint8
+        1, or 0 for rows that are not looked at.
+
+    Returns
+    -------
+    rows : ndarray, shape (m,), int32
+        Ascending.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> boxes = np.array([[[9.0, 0.0], [12.0, 1.0]], [[11.0, 0.0], [12.0, 1.0]]])
+    >>> outside(boxes, np.array([[0.0, 0.0], [10.0, 10.0]]), np.ones(2, np.uint8))
+    array([1], dtype=int32)
+    """
+    return cast("NDArray[np.int32]", _native.outside(boxes, bounds, moves))
 
 
 def seam_pairs(
@@ -37,7 +154,7 @@ def seam_pairs(
 ) -> tuple[Rows, Floats]:
     """Find pairs of boxes of which one overlaps another image of the other.
 
-    In a periodic world everything is there again at every multiple of the world's size along every axis. Pairs of
+    In a periodic world everything exists again at every multiple of the world's size along every axis. Pairs of
     boxes that overlap where they are, are not given: every other search finds those. A pair that overlaps in several
     images is given as often, which can only be where the boxes of both together are as wide as the world. A box never
     makes a pair with an image of itself.
@@ -68,7 +185,7 @@ def seam_pairs(
     Notes
     -----
     Exact but for rounding: sums of a corner and an offset are rounded away from the box. Two passes over the boxes; all
-    else costs in proportion to what is near the borders.
+    else costs in proportion to what is near the boundary.
 
     Examples
     --------
@@ -140,6 +257,49 @@ def where_touching(shapes: Shapes, pairs: Rows, bounds: Floats | None) -> tuple[
     return pairs[here], every[here]
 
 
+def images_of(lower: Floats, upper: Floats, around: Floats, bounds: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Find the images of boxes that may meet shapes in a periodic world.
+
+    Parameters
+    ----------
+    lower, upper : ndarray, shape (q, d)
+        The boxes; an infinite one meets everything without images.
+    around : ndarray, shape (2, d)
+        A box around everything in the world.
+    bounds : ndarray, shape (2, d)
+        Those of the world.
+
+    Returns
+    -------
+    origin : ndarray, shape (m,), intp
+        The box that each is an image of, ascending.
+    shifts : ndarray, shape (m, d), float64
+        What is to be added to it: whole periods.
+
+    Examples
+    --------
+    >>> corner = np.array([[9.5, 4.0]])
+    >>> world = np.array([[0.0, 0.0], [10.0, 10.0]])
+    >>> images_of(corner - 1, corner + 1, world, world)
+    (array([0, 0]), array([[-10.,   0.],
+           [  0.,   0.]]))
+    """
+    period = bounds[1] - bounds[0]
+    with np.errstate(invalid="ignore"):
+        first, last = np.ceil((around[0] - upper) / period), np.floor((around[1] - lower) / period)
+    endless = ~(np.isfinite(first) & np.isfinite(last))
+    first[endless] = last[endless] = 0
+    counts = np.maximum(last - first + 1, 0).astype(np.int64)  # of images along each axis
+    origin = np.repeat(np.arange(len(lower)), counts.prod(axis=1))
+    place = np.arange(len(origin)) - np.searchsorted(origin, origin)
+    shifts = np.empty((len(origin), lower.shape[1]))
+    for axis in reversed(range(lower.shape[1])):
+        of_axis = counts[origin, axis]
+        shifts[:, axis] = (first[origin, axis] + place % of_axis) * period[axis]
+        place //= of_axis
+    return origin, shifts
+
+
 def _pairs_of(
     rows: Rows,
     boxes: Floats,
@@ -150,9 +310,9 @@ def _pairs_of(
     """Find the pairs of all images of some rows, those that reach out of the world, and of all others.
 
     Every box is moved by whole worlds until its lower corner is in the world: that is its first image. Where it
-    reaches past the upper border, a second image is needed at the lower one, and so on. Two boxes overlap somewhere if
-    and only if two of these images do. What is wholly within the world is its own only image, and is looked at only if
-    it is near a border that images are at.
+    reaches past the upper boundary, a second image is needed at the lower one, and so on. Two boxes overlap somewhere
+    if and only if two of these images do. A box wholly within the world is its own only image, and is looked at only
+    if it is near a side where images are.
     """
     none = np.empty((0, 2), np.int32), np.empty((0, boxes.shape[2]))
     if len(rows) == 0:
@@ -161,7 +321,7 @@ def _pairs_of(
     moved = _moved(boxes[rows[places]], shifts, bounds)
     owners = rows[places]
 
-    # Boxes within the world meet images of others that are in another world, and those are at the borders.
+    # Boxes within the world meet images of others that are in another world, and those are at the boundary.
     abroad = np.flatnonzero(shifts.any(axis=1))
     within = _near(boxes, moved[abroad], shifts[abroad], alive, rows)
     of_within = box_pairs(moved[abroad], boxes[within])
@@ -184,7 +344,7 @@ def _pairs_of(
 
 
 def _reaching_out(boxes: Floats, bounds: Floats, alive: NDArray[np.uint8]) -> Rows:
-    """Find boxes that have other images: those that touch the upper border are in the next world, too."""
+    """Find boxes that have other images: those that touch the upper boundary are in the next world, too."""
     inside = np.array([bounds[0], np.nextafter(bounds[1], -np.inf)])
     rows: Any = _native.sticking_out(boxes, inside, alive)
     found: Rows = rows

@@ -1,14 +1,14 @@
-"""How much a step may do, and what waits for the next when that is used up."""
+"""How much a step may do, and what waits for the next step when that is used up."""
 
 from __future__ import annotations
 
 from operator import index
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from broadphase.world.memory import keys_of
+from broadphase.world.touching import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,11 +28,11 @@ class Budget(NamedTuple):
 
     Attributes
     ----------
-    milliseconds : float
+    seconds : float
         From the beginning of the step. At least one portion of 2048 pairs is tested all the same, so that every pair
-        has its turn.
+        is tested at some time.
     tests : int, optional
-        Pairs of shapes.
+        Pairs of shapes. Default: None, no limit.
 
     Examples
     --------
@@ -47,34 +47,34 @@ class Budget(NamedTuple):
     array([[1, 2]], dtype=int32)
     """
 
-    milliseconds: float = np.inf
+    seconds: float = np.inf
     tests: int | None = None
 
     @classmethod
-    def of(cls, budget: Any) -> Budget | None:
-        """Take what the caller means by a budget: this, milliseconds, or None for no limit."""
+    def of(cls, budget: Budget | float | None) -> Budget | None:
+        """Take a budget as callers give it: a `Budget`, seconds, or None for no limit."""
         if budget is None:
             return None
-        given = budget if isinstance(budget, cls) else cls(budget)
-        milliseconds, tests = float(given.milliseconds), None if given.tests is None else index(given.tests)
-        if not milliseconds > 0:
-            raise ValueError(f"a budget needs more than {milliseconds} milliseconds")
+        given = budget if isinstance(budget, cls) else cls(budget)  # type: ignore[arg-type]
+        seconds, tests = float(given.seconds), None if given.tests is None else index(given.tests)
+        if not seconds > 0:
+            raise ValueError(f"a budget must have more than {seconds} seconds")
         if tests is not None and tests < 1:
-            raise ValueError(f"a budget needs at least one test, not {tests}")
-        return cls(milliseconds, tests)
+            raise ValueError(f"a budget must have at least one test, not {tests}")
+        return cls(seconds, tests)
 
 
 def in_turn(candidates: Pairs, priorities: NDArray[np.int64] | None) -> Pairs:
     """Put pairs in the order in which they are tested: high priorities first, then by rows.
 
-    Not by where they were found: what a budget leaves out does not depend on the method.
+    Not in the order in which they were found: which pairs a budget defers does not depend on the method.
 
     Parameters
     ----------
     candidates : ndarray, shape (m, 2), int32
         Each once.
     priorities : ndarray, shape (slots,), int64, or None
-        Of each row; a pair has the higher one. None: all have one.
+        Of each row; a pair has the higher one. None: all are equal.
     """
     keys = keys_of(candidates)
     if priorities is None:
@@ -89,12 +89,12 @@ def spend(budget: Budget, began: float, queue: Pairs, test: Callable[[Pairs], Pa
     Returns
     -------
     found : list of ndarray
-        What `test` gave.
+        What `test` returned.
     rest : ndarray, shape (k, 2), int32
-        The end of the queue that had no turn.
+        The end of the queue, which was not tested.
     """
     most = len(queue) if budget.tests is None else min(budget.tests, len(queue))
-    until = began + budget.milliseconds / 1000.0
+    until = began + budget.seconds
     found: list[Pairs] = []
     done = 0
     while done < most:

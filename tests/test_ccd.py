@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.world.fast import meetings
-from broadphase.world.ways import bends_of, bent_ways, joined, straight_ways
+from broadphase.world.ccd import bends_of, bent_ways, joined, meetings, straight_ways
 
 NEVER = np.inf
 

@@ -9,13 +9,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broadphase.boxes.rounding import boxes_around
-from broadphase.world.borders import bounce, gone, wrap
+from broadphase.world.boundary import bounce as bounce_rows
+from broadphase.world.boundary import outside, wrap
 
 UNIT = np.array([[0.0, 0.0], [10.0, 10.0]])
 
 
 def everybody(array):
     return np.ones(len(array), np.uint8)
+
+
+def bounce(positions, velocities, *others):
+    """Bounce in place, and give the rows."""
+    rows, reflected = bounce_rows(positions, velocities, *others)
+    velocities[rows] = reflected
+    return rows
 
 
 def bounce_one(position, velocity, below=0.0, above=0.0, lower=0.0, upper=10.0):
@@ -208,8 +216,8 @@ def test_gone_and_sticking_out_any_number_of_rows_equals_the_definition(n, dimen
     boxes = np.stack([lower, lower + rng.integers(0, 3, (n, dimension))], axis=1)
     bounds = np.array([[0.0] * dimension, [10.0] * dimension])
     moves = (rng.random(n) < 0.7).astype(np.uint8)
-    outside = ((boxes[:, 1] < 0) | (boxes[:, 0] > 10)).any(axis=1)
-    assert gone(boxes, bounds, moves).tolist() == np.flatnonzero(outside & (moves > 0)).tolist()
+    is_outside = ((boxes[:, 1] < 0) | (boxes[:, 0] > 10)).any(axis=1)
+    assert outside(boxes, bounds, moves).tolist() == np.flatnonzero(is_outside & (moves > 0)).tolist()
     inside = ((boxes[:, 0] >= 0) & (boxes[:, 1] <= 10)).all(axis=1)
     asked = []
     bounce(boxes[:, 0].copy(), np.zeros((n, dimension)), boxes,

@@ -11,7 +11,7 @@ UNIT = [[0.0, 0.0], [16.0, 16.0]]
 def world_with_wall(**options):
     """Make a wall of no thickness at x = 8, in row 0."""
     world = bp.World(dim=2, **options)
-    world.add_many(bp.Segment((0, -1e4), (0, 1e4)), [[8, 0]], kind="static")
+    world.add_many(bp.Segment((0, -1e4), (0, 1e4)), [[8, 0]], body_type="static")
     return world
 
 
@@ -23,7 +23,7 @@ def events(frame):
 @pytest.mark.parametrize("method", ["auto", "bvh"])
 def test_fast_thing_that_flies_through_a_wall_enters_and_exits(speed, method):
     world = world_with_wall(method=method)
-    world.add_many(bp.Circle(0.5), [[4, 1], [4, 3]], velocities=(speed, 0), fast=[True, False])
+    world.add_many(bp.Circle(0.5), [[4, 1], [4, 3]], velocities=(speed, 0), ccd=[True, False])
     frame = world.step(1.0)
     assert events(frame) == ([[0, 1]], [], [])
     assert frame.impacts.pairs.tolist() == [[0, 1]]
@@ -39,7 +39,7 @@ def test_fast_thing_that_flies_through_a_wall_enters_and_exits(speed, method):
 
 def test_fast_thing_that_stays_in_what_it_met_is_told_of_once():
     world = world_with_wall()
-    row = world.add_many(bp.Circle(0.5), [[4, 1]], velocities=(4, 0), fast=True)[0]
+    row = world.add_many(bp.Circle(0.5), [[4, 1]], velocities=(4, 0), ccd=True)[0]
     frame = world.step(1.0)
     assert events(frame) == ([[0, 1]], [], [])
     assert frame.impacts.times.tolist() == pytest.approx([3.5 / 4])
@@ -54,7 +54,7 @@ def test_fast_thing_that_stays_in_what_it_met_is_told_of_once():
 
 def test_fast_thing_that_goes_there_and_back_keeps_touching():
     world = world_with_wall()
-    row = world.add_many(bp.Circle(0.5), [[4, 1]], velocities=(8, 0), fast=True)[0]
+    row = world.add_many(bp.Circle(0.5), [[4, 1]], velocities=(8, 0), ccd=True)[0]
     assert events(world.step(1.0)) == ([[0, 1]], [], [])
     for _ in range(3):
         world.velocities[row] *= -1
@@ -66,7 +66,7 @@ def test_fast_thing_that_goes_there_and_back_keeps_touching():
 
 def test_fast_thing_written_to_is_swept_and_moved_is_not():
     world = world_with_wall()
-    row = world.add_many(bp.Circle(0.5), [[4, 1]], fast=True)[0]
+    row = world.add_many(bp.Circle(0.5), [[4, 1]], ccd=True)[0]
     world.step()
     world.positions[row] = 12, 1
     frame = world.step()
@@ -83,7 +83,7 @@ def test_fast_thing_written_to_is_swept_and_moved_is_not():
 def test_fast_thing_meets_what_moves_and_what_is_fast_too():
     world = bp.World(dim=2)
     world.add_many(bp.Circle(0.5), [[0, 0], [20, 0], [0, 5], [20, 5], [0, 9], [20, 9]],
-                   fast=[True] * 3 + [False] * 3, velocities=[[30, 0], [-30, 0]] * 3)  # fmt: skip
+                   ccd=[True] * 3 + [False] * 3, velocities=[[30, 0], [-30, 0]] * 3)  # fmt: skip
     world.set_filters([4, 5], group=1)
     frame = world.step(1.0)
     assert frame.enter.tolist() == [[0, 1], [2, 3]]
@@ -92,13 +92,14 @@ def test_fast_thing_meets_what_moves_and_what_is_fast_too():
 
 def test_fast_thing_that_is_looked_for_seldom_is_looked_for_always():
     world = world_with_wall()
-    world.add_many(bp.Circle(0.5), [[4, 1]], velocities=(8, 0), fast=True, every=5)
+    world.add_many(bp.Circle(0.5), [[4, 1]], velocities=(8, 0), ccd=True, update_interval=5)
     assert events(world.step(1.0)) == ([[0, 1]], [], [])
 
 
 def test_fast_thing_obeys_layers_groups_and_ignored_pairs():
     world = world_with_wall()
-    rows = world.add_many(bp.Circle(0.5), [[4, k] for k in range(0, 12, 3)], velocities=(100, 0), fast=True,
+    world.layer("wall")
+    rows = world.add_many(bp.Circle(0.5), [[4, k] for k in range(0, 12, 3)], velocities=(100, 0), ccd=True,
                           mask=["wall", "default", "default", "default"], group=[0, -1, 0, 0])  # fmt: skip
     world.set_filters([0], group=-1)
     world.ignore([[0, rows[2]]])
@@ -107,7 +108,8 @@ def test_fast_thing_obeys_layers_groups_and_ignored_pairs():
 
 def test_fast_thing_that_is_removed_or_asleep_meets_nothing():
     world = world_with_wall()
-    rows = world.add_many(bp.Circle(0.5), [[4, k] for k in range(0, 9, 3)], velocities=(100, 0), fast=True)
+    world.layer("wall")
+    rows = world.add_many(bp.Circle(0.5), [[4, k] for k in range(0, 9, 3)], velocities=(100, 0), ccd=True)
     world.sleep(rows[0])
     world.remove(rows[1])
     assert world.step(1.0).enter.tolist() == [[0, rows[2]]]
@@ -116,8 +118,8 @@ def test_fast_thing_that_is_removed_or_asleep_meets_nothing():
 
 
 def test_fast_thing_that_leaves_the_world_meets_what_is_on_its_way():
-    world = world_with_wall(bounds=UNIT, border="remove")
-    rows = world.add_many(bp.Circle(0.5), [[4, 4], [4, 8]], velocities=(100, 0), fast=[True, False])
+    world = world_with_wall(bounds=UNIT, boundary="remove")
+    rows = world.add_many(bp.Circle(0.5), [[4, 4], [4, 8]], velocities=(100, 0), ccd=[True, False])
     frame = world.step(1.0)
     assert frame.enter.tolist() == [[0, rows[0]]]
     assert frame.removed.tolist() == [rows[1]]
@@ -128,9 +130,9 @@ def test_fast_thing_that_leaves_the_world_meets_what_is_on_its_way():
 
 
 def test_fast_thing_that_bounces_meets_what_is_before_the_border_only():
-    world = bp.World(dim=2, bounds=UNIT, border="bounce")
-    world.add_many(bp.Circle(0.5), [[14.5, 8], [18, 8], [12, 8]], kind="static", velocities=(0, 0))
-    row = world.add_many(bp.Circle(0.5), [[4, 8]], velocities=(0, 0), fast=True)[0]
+    world = bp.World(dim=2, bounds=UNIT, boundary="bounce")
+    world.add_many(bp.Circle(0.5), [[14.5, 8], [18, 8], [12, 8]], body_type="static", velocities=(0, 0))
+    row = world.add_many(bp.Circle(0.5), [[4, 8]], velocities=(0, 0), ccd=True)[0]
     world.ignore([[2, row]])
     world.velocities[row] = 18, 0
     frame = world.step(1.0)
@@ -145,9 +147,9 @@ def test_fast_thing_that_bounces_meets_what_is_before_the_border_only():
 
 
 def test_fast_thing_that_wraps_meets_what_is_on_both_sides():
-    world = bp.World(dim=2, bounds=UNIT, border="wrap")
-    world.add_many(bp.Circle(0.5), [[15.75, 8], [1, 8], [8, 8], [1, 3]], kind="static")
-    row = world.add_many(bp.Circle(0.25), [[12, 8]], velocities=(6.5, 0), fast=True)[0]
+    world = bp.World(dim=2, bounds=UNIT, boundary="wrap")
+    world.add_many(bp.Circle(0.5), [[15.75, 8], [1, 8], [8, 8], [1, 3]], body_type="static")
+    row = world.add_many(bp.Circle(0.25), [[12, 8]], velocities=(6.5, 0), ccd=True)[0]
     frame = world.step(1.0)
     assert world.positions[row].tolist() == [2.5, 8]
     assert frame.enter.tolist() == [[0, row], [1, row]]
@@ -163,9 +165,9 @@ def test_fast_thing_that_wraps_meets_what_is_on_both_sides():
 
 @pytest.mark.parametrize("border", ["bounce", "wrap"])
 def test_fast_thing_that_crosses_the_world_too_often_is_an_error(border):
-    world = bp.World(dim=2, bounds=UNIT, border=border)
-    world.add_many(bp.Circle(0.5), [[4, 4], [4, 8]], velocities=[[1e9, 0], [1e9, 0]], fast=[True, False])
-    with pytest.raises(ValueError, match="row 0 is fast, and crosses the world more than 10000 times"):
+    world = bp.World(dim=2, bounds=UNIT, boundary=border)
+    world.add_many(bp.Circle(0.5), [[4, 4], [4, 8]], velocities=[[1e9, 0], [1e9, 0]], ccd=[True, False])
+    with pytest.raises(ValueError, match="row 0 has ccd=True and crosses the world more than 10000 times"):
         world.step(1.0)
 
 
@@ -182,8 +184,8 @@ def test_fast_things_events_of_large_steps_hold_those_of_small_ones(border, dime
     velocities[fast] *= 6
 
     def made(is_fast):
-        world = bp.World(dim=dimension, bounds=bounds, border=border)
-        world.add_many(ball(0.6), positions, velocities=velocities, fast=is_fast)
+        world = bp.World(dim=dimension, bounds=bounds, boundary=border)
+        world.add_many(ball(0.6), positions, velocities=velocities, ccd=is_fast)
         return world
 
     large, small = made(fast), made(False)

@@ -1,0 +1,464 @@
+"""Continuous detection: what bodies marked `ccd` touch on their way from one step to the next.
+
+A way is the path of a body during a step, in straight parts: it bends where the body bounces, or comes in at the other
+side of a periodic world.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from broadphase.narrow import Impacts
+from broadphase.narrow.row_pairs import impacts
+from broadphase.pairs import pairs as box_pairs
+from broadphase.world.boundary import image_pairs
+from broadphase.world.touching import NO_PAIRS, keys_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from broadphase.shapes import Shapes
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Rows: TypeAlias = NDArray[np.int32]
+    Numbers: TypeAlias = NDArray[np.int64]
+
+__all__ = [
+    "MOST_BENDS", "Trace", "Ways", "bends_of", "bent_ways", "chosen", "joined", "meetings", "no_impacts",
+    "straight_ways", "ways_of",
+]  # fmt: skip
+
+# Of one way: a body that crosses the world more often in one step has a wrong velocity, or the step is wrong.
+MOST_BENDS = 10_000
+# What rounding may take from a sum of a few numbers, relative to the largest of them.
+_SLACK = 2.0**-48
+
+
+def no_impacts(dim: int) -> Impacts:
+    """Give the impacts of a step without any."""
+    return Impacts(NO_PAIRS, np.empty(0), np.empty((0, dim)))
+
+
+class Trace:
+    """How bodies moved during a step.
+
+    Attributes
+    ----------
+    is_ccd : ndarray, shape (slots,), bool
+        The rows that are followed along their ways.
+    before : ndarray, shape (slots, d), float64
+        Positions where the world saw the rows before the step.
+    after : ndarray, shape (slots, d), float64
+        Positions after it, as if there were no boundary.
+    bounced, wrapped : ndarray, shape (k,), int32
+        Rows that were reflected; rows that came in at the other side.
+    """
+
+    __slots__ = ("after", "before", "bounced", "is_ccd", "wrapped")
+
+    def __init__(self, is_ccd: NDArray[np.bool_], before: Floats, after: Floats) -> None:
+        self.is_ccd, self.before, self.after = is_ccd, before, after
+        self.bounced = self.wrapped = np.empty(0, np.int32)
+
+    def not_among(self, pairs: Rows, others: Rows) -> Rows:
+        """Give the pairs of followed rows that are not among others."""
+        if not len(pairs):
+            return NO_PAIRS
+        others = others[self.is_ccd[others].any(axis=1)]
+        kept: Rows = pairs[~np.isin(keys_of(pairs), keys_of(others))]
+        return kept
+
+
+class Ways(NamedTuple):
+    """Straight parts of ways.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (k,), int32
+        Whose way each is a part of.
+    since, until : ndarray, shape (k,), float64
+        Begin and end, as shares of the step.
+    begin : ndarray, shape (k, d), float64
+        Position at its begin.
+    motion : ndarray, shape (k, d), float64
+        From begin to end.
+    """
+
+    rows: Rows
+    since: Floats
+    until: Floats
+    begin: Floats
+    motion: Floats
+
+
+def joined(parts: list[Ways]) -> Ways:
+    """Put parts behind each other."""
+    return Ways(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def chosen(ways: Ways, kept: NDArray[np.bool_]) -> Ways:
+    """Keep some parts."""
+    return Ways(ways.rows[kept], ways.since[kept], ways.until[kept], ways.begin[kept], ways.motion[kept])
+
+
+def straight_ways(rows: Rows, begin: Floats, motion: Floats) -> Ways:
+    """Give ways of one part each."""
+    count = len(rows)
+    return Ways(rows, np.zeros(count), np.ones(count), begin, motion)
+
+
+def bends_of(begin: Floats, motion: Floats, origin: Floats, period: Floats) -> NDArray[np.float64]:
+    """Count the boundaries that each way crosses, shape (k,).
+
+    Parameters
+    ----------
+    begin, motion : ndarray, shape (k, d), float64
+        Straight ways.
+    origin, period : ndarray, shape (k, d) or (d,), float64
+        Boundaries are at every origin + i * period.
+    """
+    count: NDArray[np.float64] = np.abs(_cells(begin + motion, origin, period) - _cells(begin, origin, period)).sum(1)
+    return count
+
+
+def bent_ways(rows: Rows, begin: Floats, motion: Floats, origin: Floats, period: Floats, reflects: bool) -> Ways:
+    """Fold straight ways into the world.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (k,), int32
+        Whose ways they are.
+    begin, motion : ndarray, shape (k, d), float64
+        Ways as they would be without a boundary. They cross no more than `MOST_BENDS` each.
+    origin, period : ndarray, shape (k, d), float64
+        The world of each: from origin to origin + period along each axis.
+    reflects : bool
+        True: a way is reflected at the boundary. False: it comes in again at the other side.
+
+    Returns
+    -------
+    Ways
+        All within the world, row by row in the order of time.
+
+    Examples
+    --------
+    >>> begin, motion, origin, period = np.array([[[8.0, 1.0]], [[4.0, 4.0]], [[0.0, 0.0]], [[10.0, 10.0]]])
+    >>> ways = bent_ways(np.array([7], np.int32), begin, motion, origin, period, reflects=True)
+    >>> ways.rows.tolist(), ways.since.tolist(), ways.begin.tolist(), ways.motion.tolist()
+    ([7, 7], [0.0, 0.5], [[8.0, 1.0], [10.0, 3.0]], [[2.0, 2.0], [-2.0, 2.0]])
+    """
+    first, last = _cells(begin, origin, period), _cells(begin + motion, origin, period)
+    owners, times = [np.arange(len(rows))], [np.zeros(len(rows))]
+    for axis in range(begin.shape[1]):
+        count = np.abs(last[:, axis] - first[:, axis]).astype(np.int64)
+        owner = np.repeat(np.arange(len(rows)), count)
+        step = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        up = motion[owner, axis] > 0
+        side = np.where(up, first[owner, axis] + 1 + step, first[owner, axis] - step)
+        place = origin[owner, axis] + side * period[owner, axis]
+        owners.append(owner)
+        times.append(np.clip((place - begin[owner, axis]) / motion[owner, axis], 0.0, 1.0))
+    of, since = np.concatenate(owners), np.concatenate(times)
+    order = np.lexsort([since, of])
+    of, since = of[order], since[order]
+    until = np.append(since[1:], 1.0)
+    until[np.append(of[1:] != of[:-1], True)] = 1.0
+
+    whole = motion[of]
+    start = begin[of] + whole * since[:, np.newaxis]
+    middle = begin[of] + whole * (0.5 * (since + until))[:, np.newaxis]
+    cells = _cells(middle, origin[of], period[of])
+    start, part = start - cells * period[of], whole * (until - since)[:, np.newaxis]
+    if reflects:
+        back = cells % 2 == 1
+        start = np.where(back, 2 * origin[of] + period[of] - start, start)
+        part = np.where(back, -part, part)
+    return Ways(rows[of], since, until, start, part)
+
+
+def ways_of(
+    trace: Trace,
+    motions: Floats,
+    now: Floats,
+    alive: NDArray[np.bool_],
+    bounds: Floats | None,
+    is_periodic: bool,
+    relative_boxes: Callable[[Rows], Floats],
+) -> Ways:
+    """Take apart the ways of followed bodies, and of those that came to a boundary.
+
+    Where a way cannot be told, a body goes straight from where it was to where it is: `motions` is written to then.
+
+    Parameters
+    ----------
+    trace : Trace
+    motions : ndarray, shape (slots, d), float64
+        How far each row has moved, as if there were no boundary.
+    now : ndarray, shape (slots, d), float64
+        Positions after the step.
+    alive : ndarray, shape (slots,), bool
+    bounds : ndarray, shape (2, d), or None
+    is_periodic : bool
+        Whether rows outside the bounds came in at the other side.
+    relative_boxes : callable
+        ``relative_boxes(rows)`` gives the boxes of shapes relative to their positions, (k, 2, d).
+
+    Raises
+    ------
+    ValueError
+        A followed row that crosses the world too often.
+    """
+    before, groups = trace.before, []
+    if bounds is not None and (is_periodic or len(trace.wrapped)):
+        rows = _out_of(bounds, before, trace.after) if is_periodic else trace.wrapped
+        rows = rows[alive[rows]]
+        if len(trace.bounced):
+            rows = rows[~np.isin(rows, trace.bounced)]
+        origin = np.tile(bounds[0], (len(rows), 1))
+        period = np.tile(bounds[1] - bounds[0], (len(rows), 1))
+        crosses = bends_of(before[rows], motions[rows], origin, period) > 0
+        groups.append((rows[crosses], origin[crosses], period[crosses], False))
+    if bounds is not None and len(trace.bounced):
+        rows = trace.bounced
+        relative = relative_boxes(rows)
+        origin = bounds[0] - relative[:, 0]
+        period = bounds[1] - relative[:, 1] - origin
+        has_room = (period > 0).all(axis=1)
+        motions[rows[~has_room]] = (now - before)[rows[~has_room]]
+        groups.append((rows[has_room], origin[has_room], period[has_room], True))
+    straight, parts = trace.is_ccd.copy(), []
+    for rows, origin, period, reflects in groups:
+        if not len(rows):
+            continue
+        often = bends_of(before[rows], motions[rows], origin, period) > MOST_BENDS
+        if (often & trace.is_ccd[rows]).any():
+            row = rows[np.argmax(often & trace.is_ccd[rows])]
+            raise ValueError(
+                f"row {row} has ccd=True and crosses the world more than {MOST_BENDS} times in one step: "
+                f"from {before[row].tolist()} by {motions[row].tolist()}"
+            )
+        motions[rows[often]] = 0.0
+        rows, origin, period = rows[~often], origin[~often], period[~often]
+        ways = bent_ways(rows, before[rows], motions[rows], origin, period, reflects)
+        if reflects:
+            ways, lost = _that_arrive(ways, now, period)
+            motions[lost] = (now - before)[lost]
+        straight[ways.rows] = False
+        parts.append(ways)
+    rows = np.flatnonzero(straight).astype(np.int32)
+    return joined([straight_ways(rows, now[rows] - motions[rows], motions[rows]), *parts])
+
+
+class Parts:
+    """All that moves, and all that does not: rows by their numbers, and behind them parts of ways.
+
+    A row that has parts of a way is only there with these. All the others moved straight to where they are.
+    """
+
+    def __init__(self, shapes: Shapes, places: Floats, motions: Floats, alive: NDArray[np.bool_], ways: Ways) -> None:
+        self.boxes, self.places, self.motions, self.ways = shapes.boxes, places, motions, ways
+        self.count = len(places)
+        self.is_plain = alive.copy()
+        self.is_plain[ways.rows] = False
+        moved = np.abs(motions)
+        moved[~self.is_plain] = 0.0
+        # Column by column: NumPy is slow at rows of two or three numbers.
+        self.farthest: Floats = np.array([moved[:, axis].max(initial=0.0) for axis in range(places.shape[1])])
+        begin = self.boxes[ways.rows] + (ways.begin - places[ways.rows])[:, np.newaxis]
+        end = begin + ways.motion[:, np.newaxis]
+        slack = _SLACK * (np.abs(begin) + np.abs(end) + np.abs(self.boxes[ways.rows])).max(axis=1)
+        self.way_boxes = np.stack(
+            [np.minimum(begin[:, 0], end[:, 0]) - slack, np.maximum(begin[:, 1], end[:, 1]) + slack], axis=1
+        )
+
+    def rows_of(self, parts: Numbers) -> Rows:
+        """Give the row of each part."""
+        rows: Rows = np.where(parts < self.count, parts, 0).astype(np.int32)
+        of_way = parts >= self.count
+        rows[of_way] = self.ways.rows[parts[of_way] - self.count]
+        return rows
+
+    def times_of(self, parts: Numbers) -> tuple[Floats, Floats]:
+        """Give begin and end of each part."""
+        since, until = np.zeros(len(parts)), np.ones(len(parts))
+        of_way = parts >= self.count
+        since[of_way] = self.ways.since[parts[of_way] - self.count]
+        until[of_way] = self.ways.until[parts[of_way] - self.count]
+        return since, until
+
+    def between(self, parts: Numbers, rows: Rows, since: Floats, until: Floats) -> tuple[Floats, Floats]:
+        """Give how far each part is from where its row is now, at the begin of a time within it, and what it moves."""
+        motion = self.motions[rows]
+        shift = -motion
+        from_, to = self.times_of(parts)
+        of_way = parts >= self.count
+        ways = parts[of_way] - self.count
+        motion[of_way] = self.ways.motion[ways]
+        shift[of_way] = self.ways.begin[ways] - self.places[rows[of_way]]
+        length = np.where(to > from_, to - from_, 1.0)
+        shift += motion * ((since - from_) / length)[:, np.newaxis]
+        return shift, motion * ((until - since) / length)[:, np.newaxis]
+
+
+def meetings(
+    shapes: Shapes,
+    places: Floats,
+    motions: Floats,
+    alive: NDArray[np.bool_],
+    is_ccd: NDArray[np.bool_],
+    ways: Ways,
+    bounds: Floats | None = None,
+    allows: Callable[[Rows, Rows], NDArray[np.bool_]] | None = None,
+) -> Impacts:
+    """Find what touched a followed body during a step, and when it first did.
+
+    Bodies move straight, at an even speed, rotated as they are at the end of the step. All move at once: what counts
+    is their relative motion.
+
+    Parameters
+    ----------
+    shapes : Shapes
+        All shapes, where they are after the step.
+    places : ndarray, shape (n, d), float64
+        Positions of all rows after the step.
+    motions : ndarray, shape (n, d), float64
+        How far each has moved; not read for rows that are in `ways`.
+    alive, is_ccd : ndarray, shape (n,), bool
+        Which rows there are, and for which of them touching on the way counts.
+    ways : Ways
+        Of all rows that are followed, and of those whose way is bent.
+    bounds : ndarray, shape (2, d), float64, optional
+        Of a periodic world.
+    allows : callable, optional
+        ``allows(first, second)`` says which pairs of rows count, shape (m,).
+
+    Returns
+    -------
+    Impacts
+        Each pair once, first < second, in lexicographic order; times are shares of the step.
+
+    Notes
+    -----
+    Nothing is missed at any speed: boxes around the ways, rounded outwards, find candidates; each is then narrowed to
+    the time in which the boxes overlap, so that the exact test is on numbers of the size of the shapes.
+    """
+    parts = Parts(shapes, places, motions, alive, ways)
+    first, second, offsets = _candidates(parts, is_ccd, bounds)
+    nothing = Impacts(np.empty((0, 2), np.int32), np.empty(0), np.empty((0, places.shape[1])))
+    if not len(first):
+        return nothing
+    rows, others = parts.rows_of(first), parts.rows_of(second)
+    swap = rows > others
+    first, second = np.where(swap, second, first), np.where(swap, first, second)
+    rows, others = np.where(swap, others, rows), np.where(swap, rows, others)
+    offsets[swap] *= -1
+    kept = rows != others
+    if allows is not None:
+        kept &= allows(rows, others)
+    starts, ends = parts.times_of(first), parts.times_of(second)
+    since, until = np.maximum(starts[0], ends[0]), np.minimum(starts[1], ends[1])
+    kept &= since <= until
+    first, second, rows, others, offsets = first[kept], second[kept], rows[kept], others[kept], offsets[kept]
+    since, until = since[kept], until[kept]
+
+    shift, motion = parts.between(first, rows, since, until)
+    other_shift, other_motion = parts.between(second, others, since, until)
+    motion -= other_motion
+    offsets += other_shift - shift
+    begin, end = _times_of_boxes(shapes.boxes[rows], shapes.boxes[others], motion, offsets)
+    kept = begin <= end
+    if not kept.any():
+        return nothing
+    rows, others, motion, offsets = rows[kept], others[kept], motion[kept], offsets[kept]
+    since, until, begin, end = since[kept], until[kept], begin[kept], end[kept]
+    offsets -= motion * begin[:, np.newaxis]
+    times, normals = impacts(shapes, shapes, rows, others, motion * (end - begin)[:, np.newaxis], offsets)
+    times = since + (until - since) * (begin + (end - begin) * times)
+
+    kept = np.isfinite(times)
+    rows, others, times, normals = rows[kept], others[kept], times[kept], normals[kept]
+    order = np.lexsort([times, others, rows])
+    pairs = np.stack([rows[order], others[order]], axis=1)
+    earliest = np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))[: len(pairs)]
+    return Impacts(pairs[earliest], np.minimum(times[order][earliest], 1.0), normals[order][earliest])
+
+
+def _candidates(parts: Parts, is_ccd: NDArray[np.bool_], bounds: Floats | None) -> tuple[Numbers, Numbers, Floats]:
+    """Find pairs of parts whose boxes overlap, one of a followed row, and what brings the second to the first."""
+    ways, n, d = parts.ways, parts.count, parts.places.shape[1]
+    followed = np.flatnonzero(is_ccd[ways.rows])
+    boxes = parts.way_boxes[followed]
+    # The others move, too, and are looked for where they are at the end.
+    reach = parts.farthest + _SLACK * (parts.farthest + np.abs(boxes).max(axis=(0, 1), initial=0.0))
+    grown = np.stack([boxes[:, 0] - reach, boxes[:, 1] + reach], axis=1)
+    plain = box_pairs(grown, parts.boxes).astype(np.int64)
+    plain = plain[parts.is_plain[plain[:, 1]]]
+    among = box_pairs(boxes, parts.way_boxes).astype(np.int64)
+    twice = is_ccd[ways.rows[among[:, 1]]] & (among[:, 1] <= followed[among[:, 0]])
+    among = among[~twice]
+    first = [n + followed[plain[:, 0]], n + followed[among[:, 0]]]
+    second = [plain[:, 1], n + among[:, 1]]
+    offsets = [np.zeros((len(plain) + len(among), d))]
+    if bounds is not None:
+        counts = np.zeros(n + len(ways.rows), np.bool_)
+        counts[n + followed] = True
+
+        def with_followed(one: Rows, other: Rows) -> NDArray[np.bool_]:
+            found: NDArray[np.bool_] = counts[one] | counts[other]
+            return found
+
+        around = np.stack([parts.boxes[:, 0] - reach, parts.boxes[:, 1] + reach], axis=1)
+        there = np.concatenate([parts.is_plain, np.ones(len(ways.rows), np.bool_)]).view(np.uint8)
+        found, way = image_pairs(np.concatenate([around, parts.way_boxes]), bounds, there, with_followed)
+        first.append(found[:, 0].astype(np.int64))
+        second.append(found[:, 1].astype(np.int64))
+        offsets.append(way)
+    return np.concatenate(first), np.concatenate(second), np.concatenate(offsets)
+
+
+def _times_of_boxes(a: Floats, b: Floats, motion: Floats, offsets: Floats) -> tuple[Floats, Floats]:
+    """Say from when to when boxes overlap, as shares of the motion of the first, and never too short.
+
+    Where the begin is behind the end, they never do.
+    """
+    slack = np.abs(a).max(axis=1) + np.abs(b).max(axis=1) + np.abs(offsets) + np.abs(motion)
+    slack *= _SLACK
+    low = b[:, 0] + offsets - a[:, 1] - slack
+    high = b[:, 1] + offsets - a[:, 0] + slack
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        one, other = low / motion, high / motion
+    still = motion == 0
+    one[still] = np.where((low <= 0) & (high >= 0), -np.inf, np.inf)[still]
+    other[still] = np.inf
+    begin = np.minimum(one, other).max(axis=1, initial=0.0)
+    end = np.maximum(one, other).min(axis=1, initial=1.0)
+    return begin, end
+
+
+def _cells(places: Floats, origin: Floats, period: Floats) -> Floats:
+    return np.floor((places - origin) / period)
+
+
+def _out_of(bounds: Floats, *places: Floats) -> NDArray[np.int32]:
+    """Find rows of which one place is not within the half-open bounds."""
+    out = np.zeros(len(places[0]), np.bool_)
+    for table in places:
+        # Column by column: NumPy is slow at rows of two or three numbers.
+        for axis in range(table.shape[1]):
+            out |= (table[:, axis] < bounds[0, axis]) | (table[:, axis] >= bounds[1, axis])
+    return np.flatnonzero(out).astype(np.int32)
+
+
+def _that_arrive(ways: Ways, now: Floats, period: Floats) -> tuple[Ways, NDArray[np.int32]]:
+    """Keep the ways that end where things are, and give the rows of the others: these were set back to the boundary."""
+    last = np.append(ways.rows[1:] != ways.rows[:-1], True)[: len(ways.rows)]
+    rows, end = ways.rows[last], ways.begin[last] + ways.motion[last]
+    reach = np.bincount(ways.rows, np.abs(ways.motion).max(axis=1, initial=0.0), len(now))[rows]
+    off = np.abs(end - now[rows]).max(axis=1, initial=0.0) > 1e-9 * (period.max(axis=1, initial=0.0) + reach)
+    lost = rows[off]
+    kept = ~np.isin(ways.rows, lost)
+    return chosen(ways, kept), lost

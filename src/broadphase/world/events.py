@@ -1,0 +1,698 @@
+"""Events: what handlers, hooks of actors and subscribers are called with, which of them, and in which order."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+
+from broadphase.world.actor import ENTER, EXIT, STAY, UPDATE, Actor
+from broadphase.world.layers import ALL_BITS
+from broadphase.world.queries import cell_of
+from broadphase.world.touching import keys_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from broadphase.narrow import Contacts
+    from broadphase.world.actor import Actors
+    from broadphase.world.columns import Columns
+    from broadphase.world.frame import Frame
+    from broadphase.world.world import World
+
+    Handler: TypeAlias = Callable[["Event"], object]
+    Subscriber: TypeAlias = Callable[[Frame], object]
+    Pairs: TypeAlias = NDArray[np.int32]
+    Chosen: TypeAlias = tuple[NDArray[np.intp], NDArray[np.bool_]]
+
+__all__ = ["Contact", "Event", "EventBus", "EventKind", "Impact", "StepInfo", "is_handler"]
+
+EventKind: TypeAlias = Literal["enter", "stay", "exit"]
+Function = TypeVar("Function", bound="Callable[..., object]")
+
+_KINDS: tuple[EventKind, ...] = ("exit", "enter", "stay")  # in the order in which they are delivered
+_HOOKS: dict[EventKind, int] = {"exit": EXIT, "enter": ENTER, "stay": STAY}
+_ROW = 0xFFFF_FFFF  # of a handle
+# The pairs of a body that a handler removes exit in the step after.
+_STEPS_KEPT = 2
+
+
+class StepInfo(NamedTuple):
+    """The argument of an actor's `update`: the step that is about to begin.
+
+    Attributes
+    ----------
+    dt : float
+        Length of the step in seconds.
+    time : float
+        The world's time before it.
+    number : int
+        The number that its frame will have.
+    world : World
+        The world that is stepped.
+    """
+
+    dt: float
+    time: float
+    number: int
+    world: World
+
+
+class Contact:
+    """Where two shapes touch."""
+
+    __slots__ = ("_contacts", "_place", "_sign")
+
+    def __init__(self, contacts: Contacts, place: int, sign: float) -> None:
+        self._contacts, self._place, self._sign = contacts, place, sign
+
+    def __repr__(self) -> str:
+        return f"Contact(normal={self.normal.tolist()}, depth={self.depth}, points={self.points.tolist()})"
+
+    @property
+    def normal(self) -> NDArray[np.float64]:
+        """Unit vector from the event's actor to the other, shape (d,)."""
+        normal: NDArray[np.float64] = self._contacts.normals[self._place] * self._sign + 0.0  # no -0.0
+        return normal
+
+    @property
+    def depth(self) -> float:
+        """How far to move one of them along the normal until they only touch."""
+        return float(self._contacts.depths[self._place])
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """Points midway between the surfaces, the deepest first, shape (k, d): at most 2 in the plane, 4 in space."""
+        points: NDArray[np.float64] = self._contacts.points[self._place, : self._contacts.counts[self._place]]
+        return points
+
+    @property
+    def position(self) -> NDArray[np.float64]:
+        """The deepest point, shape (d,)."""
+        deepest: NDArray[np.float64] = self._contacts.points[self._place, 0]
+        return deepest
+
+    def flipped(self) -> Contact:
+        """Give the same contact, seen from the other side."""
+        return Contact(self._contacts, self._place, -self._sign)
+
+
+class Impact(NamedTuple):
+    """How a body marked as ccd met another on its way.
+
+    Attributes
+    ----------
+    time : float
+        As a fraction of the step: 0 at its beginning, 1 at its end.
+    normal : ndarray, shape (d,), float64
+        Unit vector from the event's actor to the other, at that time.
+    """
+
+    time: float
+    normal: NDArray[np.float64]
+
+
+class _FrameEvents:
+    """What the events of one frame share: the frame, and where its contacts are found."""
+
+    __slots__ = ("_impact_keys", "_keys", "frame", "world")
+
+    def __init__(self, world: World, frame: Frame) -> None:
+        self.world, self.frame = world, frame
+        self._keys: NDArray[np.int64] | None = None
+        self._impact_keys: NDArray[np.int64] | None = None
+
+    def contact(self, first: int, second: int) -> Contact | None:
+        """Get the contact of two rows, with its normal from the first to the second; None where none was made."""
+        contacts = self.frame.contacts
+        if self._keys is None:
+            self._keys = keys_of(contacts.pairs)
+        place = _place_of(first, second, self._keys)
+        return None if place is None else Contact(contacts, place, 1.0 if first < second else -1.0)
+
+    def impact(self, first: int, second: int) -> Impact | None:
+        """Get how two rows met, with the normal from the first to the second; None where neither is marked as ccd."""
+        impacts = self.frame.impacts
+        if self._impact_keys is None:
+            self._impact_keys = keys_of(impacts.pairs)
+        place = _place_of(first, second, self._impact_keys)
+        if place is None:
+            return None
+        return Impact(float(impacts.times[place]), impacts.normals[place] * (1.0 if first < second else -1.0) + 0.0)
+
+
+class Event:
+    """The argument of a handler: two bodies begin to touch, still touch, or touch no longer.
+
+    Two events are equal if they are of the same kind, step and pair, whichever of the two is named first.
+
+    Attributes
+    ----------
+    kind : {"enter", "stay", "exit"}
+        Of the event.
+    """
+
+    __slots__ = ("_actor", "_contact", "_first", "_other", "_records", "_second", "kind")
+
+    def __init__(self, kind: EventKind, first: int, second: int, records: _FrameEvents) -> None:
+        self.kind, self._first, self._second, self._records = kind, first, second, records
+        self._contact: Contact | None = None
+        # Other actors are made when they are asked for; those that the world keeps may be dropped by then.
+        actors = records.world._actors
+        self._actor = actors.kept(first)
+        self._other = actors.kept(second)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Event):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} of {self.actor!r} and {self.other!r} in frame {self.number}>"
+
+    @property
+    def actor(self) -> Actor:
+        """The body that matched the first layer or actor that the handler was registered with."""
+        if self._actor is None:
+            self._actor = self._records.world._actors.of_handle(self._first)
+        return self._actor
+
+    @property
+    def other(self) -> Actor:
+        """The other body."""
+        if self._other is None:
+            self._other = self._records.world._actors.of_handle(self._second)
+        return self._other
+
+    @property
+    def number(self) -> int:
+        """Number of the frame."""
+        return self._records.frame.number
+
+    @property
+    def time(self) -> float:
+        """The world's time after the step."""
+        return self._records.frame.time
+
+    @property
+    def contact(self) -> Contact | None:
+        """Where they touch; None for sensors, for pairs that only met on the way of a ccd body, and for exits.
+
+        Read it in the handler: contacts that were not read expire with the next step.
+        """
+        if self._contact is None and self.kind != "exit":
+            self._contact = self._records.contact(self._first & _ROW, self._second & _ROW)
+        return self._contact
+
+    @property
+    def impact(self) -> Impact | None:
+        """How they met, where one of them is marked as ccd and met the other on its way in this step; or None."""
+        return None if self.kind == "exit" else self._records.impact(self._first & _ROW, self._second & _ROW)
+
+    @property
+    def normal(self) -> NDArray[np.float64] | None:
+        """Unit vector from the actor to the other, shape (d,): of the impact, or else of the contact, or None."""
+        record = self.impact or self.contact
+        return None if record is None else record.normal
+
+    @property
+    def cell(self) -> tuple[int, int] | None:
+        """The cell of the index that the pair is found in, as level and number; None where there are no such cells.
+
+        In an octree the number is a row of ``World.outline()``, in a linear tree it is a Morton number. It is the cell
+        for where the two are now.
+        """
+        if not (self.actor.alive and self.other.alive):
+            return None
+        return cell_of(self._records.world._scene, [self.actor.row, self.other.row])
+
+    def flipped(self) -> Event:
+        """Give the same event with the two exchanged."""
+        event = Event(self.kind, self._second, self._first, self._records)
+        if self._contact is not None:
+            event._contact = self._contact.flipped()
+        return event
+
+    def _identity(self) -> tuple[object, ...]:
+        return self.kind, self.number, id(self._records.world), frozenset((self._first, self._second))
+
+
+class _Registration:
+    """A handler and when it is called.
+
+    Attributes
+    ----------
+    kind : {"enter", "stay", "exit"}
+        Of the events it is called for.
+    function : callable
+        The handler.
+    number : int
+        Handlers of the same pair are called in this order.
+    active : bool
+        False after `World.remove_handler`.
+    """
+
+    __slots__ = ("active", "function", "kind", "number")
+
+    def __init__(self, kind: EventKind, function: Handler, number: int) -> None:
+        self.kind, self.function, self.number, self.active = kind, function, number, True
+
+
+class _LayerWatch:
+    """The handlers of one pair of layers.
+
+    A pair is matched when it enters. The open pairs are remembered from then on, if there are handlers of stays or
+    exits: so exits are delivered of just those pairs whose enters were, whatever becomes of their rows and layers.
+
+    Parameters
+    ----------
+    first, second : int
+        Bits; the row that matches `first` is named first.
+    """
+
+    def __init__(self, first: int, second: int) -> None:
+        self._first, self._second = np.uint64(first), np.uint64(second)
+        self.registrations: list[_Registration] = []
+        self._keys: NDArray[np.int64] | None = None  # of open pairs, ascending; None: only handlers of enters
+        self._is_swapped = np.zeros(0, np.bool_)
+
+    def of_kind(self, kind: EventKind) -> list[_Registration]:
+        """List the handlers of one kind."""
+        return [registration for registration in self.registrations if registration.kind == kind]
+
+    def add(self, registration: _Registration, layers: NDArray[np.uint64], touching: Pairs) -> None:
+        """Add a handler; one of stays or exits is called for the pairs that touch already, too."""
+        if registration.kind != "enter" and self._keys is None:
+            places, swapped = self._match(layers, touching)
+            self._keys, self._is_swapped = keys_of(touching)[places], swapped
+        self.registrations.append(registration)
+
+    def forget_inactive(self) -> None:
+        """Drop the handlers that are no longer active."""
+        self.registrations = [registration for registration in self.registrations if registration.active]
+        if all(registration.kind == "enter" for registration in self.registrations):
+            self._keys, self._is_swapped = None, np.zeros(0, np.bool_)
+
+    def choose(
+        self, layers: NDArray[np.uint64], pairs_of: Callable[[EventKind], Pairs]
+    ) -> tuple[dict[EventKind, Chosen], tuple[NDArray[np.int64] | None, NDArray[np.bool_]]]:
+        """Find the pairs of a frame that match: their places in its sorted arrays, and which are to be swapped.
+
+        Also gives what `take` is to be called with when the frame is delivered. Changes nothing.
+        """
+        chosen: dict[EventKind, Chosen] = {}
+        keys, swaps = self._keys, self._is_swapped
+        enters = pairs_of("enter")
+        if keys is not None and len(keys):
+            left = keys_of(pairs_of("exit"))
+            places = np.flatnonzero(_are_in(left, keys))
+            found = np.searchsorted(keys, left[places])
+            chosen["exit"] = places, swaps[found]
+            if len(found):
+                keys, swaps = np.delete(keys, found), np.delete(swaps, found)
+            if self.of_kind("stay"):
+                lasting = keys_of(pairs_of("stay"))
+                still_open = _are_in(keys, lasting)  # a pair that a budget has deferred is in neither list
+                chosen["stay"] = np.searchsorted(lasting, keys[still_open]), swaps[still_open]
+        if len(enters):
+            places, swapped = chosen["enter"] = self._match(layers, enters)
+            if keys is not None and len(places):
+                keys = np.concatenate([keys, keys_of(enters)[places]])
+                order = np.argsort(keys, kind="stable")
+                keys, swaps = keys[order], np.concatenate([swaps, swapped])[order]
+        return chosen, (keys, swaps)
+
+    def take(self, keys: NDArray[np.int64] | None, is_swapped: NDArray[np.bool_]) -> None:
+        """Take these as the open pairs."""
+        self._keys, self._is_swapped = keys, is_swapped
+
+    def _match(self, layers: NDArray[np.uint64], pairs: Pairs) -> Chosen:
+        one, other = layers[pairs[:, 0]], layers[pairs[:, 1]]
+        forth = ((one & self._first) != 0) & ((other & self._second) != 0)
+        back = ((other & self._first) != 0) & ((one & self._second) != 0)
+        places = np.flatnonzero(forth | back)
+        return places, ~forth[places]
+
+
+class _ActorRegistration(_Registration):
+    """A handler that was registered for one actor.
+
+    Attributes
+    ----------
+    handle : int or None
+        The other that it must touch; None for any.
+    bits : int or None
+        The layers that the other must be in; None for any.
+    is_first : bool
+        Whether the actor is named first in the event.
+    open : set of int
+        Where there are bits, the others that matched when they entered, whatever becomes of their layers.
+    """
+
+    __slots__ = ("bits", "handle", "is_first", "open")
+
+    def __init__(
+        self, kind: EventKind, function: Handler, number: int, handle: int | None, bits: int | None, is_first: bool
+    ) -> None:
+        super().__init__(kind, function, number)
+        self.handle, self.bits, self.is_first = handle, bits, is_first
+        self.open: set[int] = set()
+
+    def takes(self, kind: EventKind, other: int, layer: int) -> bool:
+        """Say whether the handler is called for an event, and remember the pairs that are open."""
+        if self.handle is not None and self.handle != other:
+            return False
+        if self.bits is not None:
+            if kind == "enter":
+                if not self.bits & layer:
+                    return False
+                if self.kind != "enter":
+                    self.open.add(other)
+            elif other not in self.open:
+                return False
+            elif kind == "exit":
+                self.open.discard(other)
+        return kind == self.kind
+
+
+class _ActorWatch:
+    """The handlers of one actor, which is kept for them."""
+
+    __slots__ = ("actor", "registrations", "steps_removed")
+
+    def __init__(self, actor: Actor) -> None:
+        self.actor = actor
+        self.registrations: list[_ActorRegistration] = []
+        self.steps_removed = 0
+
+    def choose(self, kind: EventKind, other: int, layer: int) -> Iterator[_ActorRegistration]:
+        """Give the handlers that are called for an event with this other."""
+        for registration in self.registrations:
+            if registration.takes(kind, other, layer):
+                yield registration
+
+
+class EventBus:
+    """The handlers, hooks and subscribers of a world, and the calls that are still to be made.
+
+    All calls of a step are decided before the first one is made: a list of pairs of handles. So handlers may change the
+    world at will, and if one raises, the rest of the list is still there.
+
+    Attributes
+    ----------
+    undelivered : Frame or None
+        A frame of which no call has been made yet: the step has been committed, and was interrupted then.
+    """
+
+    def __init__(self, world: World, columns: Columns, actors: Actors) -> None:
+        self._world, self._columns, self._actors = world, columns, actors
+        self.undelivered: Frame | None = None
+        self._subscribers: list[Subscriber] = []
+        self._by_layers: dict[tuple[int, int], _LayerWatch] = {}
+        self._by_actor: dict[int, _ActorWatch] = {}
+        self._queue: deque[tuple[Any, EventKind, int, int, _FrameEvents]] = deque()
+        self._number = 0
+        self._is_calling = False
+
+    def registering(self, kind: EventKind, first: Any, second: Any) -> Callable[[Function], Function]:
+        """Make the decorator that registers a handler; unknown names of layers raise here."""
+        for name in (first, second):
+            if isinstance(name, Actor):
+                self._actors.as_rows(name)
+        if isinstance(first, Actor) or isinstance(second, Actor):
+            return self._registering_actor(kind, first, second)
+        layers = self._columns.layers
+        key = tuple(ALL_BITS if name is None else layers.bits(name) for name in (first, second))
+
+        def register(function: Function) -> Function:
+            registration = _Registration(kind, _checked(function), self._next_number())
+            watch = self._by_layers.setdefault((key[0], key[1]), _LayerWatch(key[0], key[1]))
+            watch.add(registration, self._world.layers, self._world.touching)
+            return function
+
+        return register
+
+    def subscribe(self, function: Function) -> Function:
+        """Have a function called with the frame of each step, after handlers and hooks."""
+        self._subscribers.append(_checked(function))
+        return function
+
+    def remove(self, function: Callable[..., object]) -> int:
+        """Remove all registrations of a handler or subscriber; say how many there were."""
+        count = self._subscribers.count(function)
+        self._subscribers = [other for other in self._subscribers if other != function]
+        watches: list[_LayerWatch | _ActorWatch] = [*self._by_layers.values(), *self._by_actor.values()]
+        for watch in watches:
+            for registration in watch.registrations:
+                if registration.function == function:
+                    registration.active = False
+                    count += 1
+        for key, by_layers in list(self._by_layers.items()):
+            by_layers.forget_inactive()
+            if not by_layers.registrations:
+                del self._by_layers[key]
+        for handle, by_actor in list(self._by_actor.items()):
+            by_actor.registrations = [registration for registration in by_actor.registrations if registration.active]
+            if not by_actor.registrations:
+                del self._by_actor[handle]
+        return count
+
+    def before_step(self, dt: float) -> None:
+        """Make the calls that an exception has left over, and let actors update themselves."""
+        if self._is_calling:
+            raise RuntimeError("a handler cannot call step(): the events of the last step are still being delivered")
+        if self.undelivered is not None:
+            self.dispatch(self.undelivered)
+        elif self._queue:
+            self._deliver()
+        if self._actors.has(UPDATE):
+            info = StepInfo(dt, self._world.time, self._world.number + 1, self._world)
+            self._is_calling = True
+            try:
+                for actor in self._actors.with_hook(UPDATE):
+                    if actor.alive:
+                        actor.update(info)
+            finally:
+                self._is_calling = False
+
+    def dispatch(self, frame: Frame) -> None:
+        """Call hooks, handlers and subscribers for the events of a frame.
+
+        Every subscriber is called, whatever handlers or others raise; the first exception is raised, and the others are
+        notes on it.
+        """
+        actors = self._actors
+        if actors and len(frame.removed_handles):
+            actors.forget(frame.removed_handles)
+        if self._by_layers or self._by_actor or any(actors.has(hook) for hook in (ENTER, STAY, EXIT)):
+            calls, opened = self._calls(frame)
+            self._queue.extend(calls)
+            for watch, pairs in opened:
+                watch.take(*pairs)
+        self.undelivered = None
+        if not self._subscribers:
+            self._deliver()
+            return
+        error: BaseException | None = None
+        try:
+            self._deliver()
+        except BaseException as raised:
+            error = raised
+        for subscriber in list(self._subscribers):
+            try:
+                subscriber(frame)
+            except BaseException as raised:
+                if error is None:
+                    error = raised
+                else:
+                    error.add_note(f"then a subscriber of on_step raised {type(raised).__name__}: {raised}")
+        if error is not None:
+            raise error
+
+    def _deliver(self) -> None:
+        actors, queue = self._actors, self._queue
+        self._is_calling = True
+        try:
+            while queue:
+                target, kind, first, second, records = queue.popleft()
+                if isinstance(target, _Registration):
+                    if target.active:
+                        target.function(Event(kind, first, second, records))
+                    continue
+                actor = actors.kept(first)
+                if actor is None:
+                    continue
+                other = actors.of_handle(second)
+                if kind == "exit":
+                    actor.on_exit(other)
+                elif actor.alive and other.alive:
+                    if kind == "enter":
+                        actor.on_enter(other)
+                    else:
+                        actor.on_stay(other)
+        finally:
+            self._is_calling = False
+        self._forget_removed()
+        actors.let_go()
+
+    def _calls(self, frame: Frame) -> tuple[Any, list[tuple[_LayerWatch, Any]]]:
+        """Decide which calls are made for a frame, and which pairs are open afterwards."""
+        calls = _Calls(frame, self._columns.rows.generation)
+        layers, opened = self._world.layers, []
+        for watch in self._by_layers.values():
+            chosen, pairs = watch.choose(layers, calls.pairs)
+            opened.append((watch, pairs))
+            for kind, (places, is_swapped) in chosen.items():
+                for registration in watch.of_kind(kind):
+                    calls.add(kind, places, registration, registration.number, is_swapped)
+        self._choose_hooks(calls)
+        self._choose_by_actor(calls)
+        return calls.in_order(_FrameEvents(self._world, frame)), opened
+
+    def _choose_hooks(self, calls: _Calls) -> None:
+        actors = self._actors
+        for kind, hook in _HOOKS.items():
+            if not actors.has(hook) or not len(pairs := calls.pairs(kind)):
+                continue
+            concerned = actors.overriding(pairs, hook)
+            if kind == "exit":
+                handles = calls.handles(kind)
+                concerned = actors.waiting(handles) | concerned
+                # A row may be in use again, by one that overrides what the removed one did not.
+                for place, side in np.argwhere(concerned).tolist():
+                    actor = actors.kept(int(handles[place, side]))
+                    concerned[place, side] = actor is not None and bool(actor._hooks & EXIT)
+            for side in range(2):
+                places = np.flatnonzero(concerned[:, side])
+                calls.add(kind, places, hook, side - 2, np.full(len(places), side == 1))
+
+    def _choose_by_actor(self, calls: _Calls) -> None:
+        if not self._by_actor:
+            return
+        watched = np.array(list(self._by_actor), np.int64)
+        layers = self._world.layers
+        wants_stays = any(one.kind == "stay" for watch in self._by_actor.values() for one in watch.registrations)
+        for kind in _KINDS:
+            if (kind == "stay" and not wants_stays) or not len(calls.pairs(kind)):
+                continue
+            handles = calls.handles(kind)
+            for place, side in np.argwhere(np.isin(handles, watched)).tolist():
+                other = int(handles[place, 1 - side])
+                layer = int(layers[other & 0xFFFF_FFFF])
+                for registration in self._by_actor[int(handles[place, side])].choose(kind, other, layer):
+                    is_swapped = (side == 1) == registration.is_first
+                    calls.add(kind, np.array([place]), registration, registration.number, np.array([is_swapped]))
+
+    def _registering_actor(self, kind: EventKind, first: Any, second: Any) -> Callable[[Function], Function]:
+        is_first = isinstance(first, Actor)
+        actor, other = (first, second) if is_first else (second, first)
+        handle = other.handle if isinstance(other, Actor) else None
+        bits = None if other is None or handle is not None else self._columns.layers.bits(other)
+
+        def register(function: Function) -> Function:
+            registration = _ActorRegistration(kind, _checked(function), self._next_number(), handle, bits, is_first)
+            if bits is not None and kind != "enter":
+                partners = actor.touching()
+                registration.open.update(one.handle for one in partners if bits & int(self._world.layers[one.row]))
+            watch = self._by_actor.setdefault(actor.handle, _ActorWatch(actor))
+            watch.registrations.append(registration)
+            return function
+
+        return register
+
+    def _forget_removed(self) -> None:
+        for handle, watch in list(self._by_actor.items()):
+            if not watch.actor.alive:
+                watch.steps_removed += 1
+                if watch.steps_removed > _STEPS_KEPT:
+                    del self._by_actor[handle]
+
+    def _next_number(self) -> int:
+        self._number += 1
+        return self._number
+
+
+class _Calls:
+    """The calls of one frame, collected by handler and put in the order of events."""
+
+    def __init__(self, frame: Frame, generations: NDArray[np.int64]) -> None:
+        self._frame = frame
+        self._pairs: dict[EventKind, Pairs] = {}
+        self._handles: dict[EventKind, NDArray[np.int64]] = {"exit": frame.exit_handles}
+        self._generations = generations
+        self._targets: list[Any] = []
+        self._parts: list[tuple[NDArray[np.int64], NDArray[np.bool_]]] = []
+
+    def pairs(self, kind: EventKind) -> Pairs:
+        """Give the pairs of a kind, shape (m, 2)."""
+        if kind not in self._pairs:
+            self._pairs[kind] = getattr(self._frame, kind)  # those that stay are computed when first read
+        return self._pairs[kind]
+
+    def handles(self, kind: EventKind) -> NDArray[np.int64]:
+        """Give the handles of all pairs of a kind, shape (m, 2)."""
+        if kind not in self._handles:
+            pairs = self.pairs(kind)
+            self._handles[kind] = self._generations[pairs] << 32 | pairs
+        return self._handles[kind]
+
+    def add(
+        self, kind: EventKind, places: NDArray[np.intp], target: Any, rank: int, is_swapped: NDArray[np.bool_]
+    ) -> None:
+        """Have a target called for some pairs of a kind; of the targets of one pair, those of low rank first."""
+        if len(places):
+            part = np.empty((4, len(places)), np.int64)
+            part[0], part[1], part[2], part[3] = _KINDS.index(kind), places, rank, len(self._targets)
+            self._targets.append(target)
+            self._parts.append((part, is_swapped))
+
+    def in_order(self, records: _FrameEvents) -> Any:
+        """Give target, kind, handles and records of each call."""
+        if not self._parts:
+            return ()
+        stage, place, rank, target = np.concatenate([part for part, _ in self._parts], axis=1)
+        is_swapped = np.concatenate([swapped for _, swapped in self._parts])
+        order = np.lexsort((rank, place, stage))
+        stage, place, target, is_swapped = stage[order], place[order], target[order], is_swapped[order]
+        handles = np.empty((len(order), 2), np.int64)
+        for number, kind in enumerate(_KINDS):
+            here = stage == number
+            if here.any():
+                handles[here] = self.handles(kind)[place[here]]
+        first, second = (np.where(is_swapped, handles[:, side], handles[:, 1 - side]).tolist() for side in (1, 0))
+        targets = [self._targets[number] for number in target.tolist()]
+        return zip(targets, [_KINDS[number] for number in stage.tolist()], first, second, repeat(records))
+
+
+def _checked(function: Function) -> Function:
+    if not callable(function):
+        raise TypeError(f"a handler must be callable, not {function!r}")
+    return function
+
+
+def is_handler(value: Any) -> bool:
+    """Whether this is the decorated function itself: a decorator was used without parentheses."""
+    return callable(value) and not isinstance(value, Actor)
+
+
+def _place_of(first: int, second: int, keys: NDArray[np.int64]) -> int | None:
+    """Find a pair among sorted ones."""
+    key = min(first, second) << 32 | max(first, second)
+    place = int(np.searchsorted(keys, key))
+    return None if place == len(keys) or keys[place] != key else place
+
+
+def _are_in(values: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say which values are among sorted ones."""
+    if not len(among):
+        return np.zeros(len(values), np.bool_)
+    places = np.minimum(np.searchsorted(among, values), len(among) - 1)
+    answer: NDArray[np.bool_] = among[places] == values
+    return answer

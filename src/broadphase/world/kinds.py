@@ -1,5 +1,0 @@
-"""How rows move, by number."""
-
-__all__ = ["KINDS"]
-
-KINDS = ("dynamic", "static", "kinematic")

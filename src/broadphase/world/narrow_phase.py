@@ -1,0 +1,181 @@
+"""Which candidates touch: in place, across the seams of a periodic world, and on the way of what is followed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.filters import PairFilter
+from broadphase.narrow.row_pairs import overlap_mask
+from broadphase.world.boundary import seam_pairs
+from broadphase.world.ccd import meetings, no_impacts, ways_of
+from broadphase.world.touching import NO_PAIRS, keys_of
+from broadphase.world.values import STATIC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from broadphase.narrow import Impacts
+    from broadphase.world.ccd import Trace
+    from broadphase.world.columns import Columns, Placement
+
+    Pairs: TypeAlias = NDArray[np.int32]
+    Flags: TypeAlias = NDArray[np.uint8]
+    Allows: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.bool_]]
+
+__all__ = ["allowed_pairs", "boxes_meet", "impacts_on_the_way", "pairs_across_seams", "touching_pairs"]
+
+
+def touching_pairs(columns: Columns, placement: Placement, pairs: Pairs, is_tight: bool = True) -> Pairs:
+    """Give the pairs whose shapes touch; say whether their boxes are known to."""
+    answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], is_tight)
+    touching, unknown = answers
+    if len(unknown):  # hulls and meshes
+        shapes = columns.shapes_of(placement)
+        more = unknown[overlap_mask(shapes, shapes, unknown[:, 0], unknown[:, 1])]
+        touching = np.concatenate([touching, more])
+    found: Pairs = touching
+    return found
+
+
+def boxes_meet(boxes: NDArray[np.float64], pairs: Pairs) -> NDArray[np.bool_]:
+    """Say which pairs of rows have boxes that overlap."""
+    first, second = pairs.T
+    meet: NDArray[np.bool_] = (boxes[first, 0] <= boxes[second, 1]).all(axis=1)
+    meet &= (boxes[second, 0] <= boxes[first, 1]).all(axis=1)
+    return meet
+
+
+def allowed_pairs(columns: Columns) -> Allows:
+    """Make the function that says which pairs pass the filters, given their first and second rows."""
+    pair_filter = PairFilter(**columns.filters()).native(columns.slots)
+
+    def allows(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.bool_]:
+        if pair_filter is None:
+            return np.ones(len(first), np.bool_)
+        passed: Any = pair_filter.allows(first, second)
+        allowed: NDArray[np.bool_] = passed.view(np.bool_)
+        return allowed
+
+    return allows
+
+
+def pairs_across_seams(columns: Columns, placement: Placement, alive: Flags, changed: Flags, again: Pairs) -> Pairs:
+    """Find pairs that touch across the seam of a periodic world, but not where they are.
+
+    Parameters
+    ----------
+    columns : Columns
+    placement : Placement
+    alive, changed : ndarray, shape (slots or more,), uint8
+        Rows in use; rows all whose pairs are to be found.
+    again : ndarray, shape (k, 2), int32
+        Other pairs that are to be found.
+
+    Returns
+    -------
+    ndarray, shape (m, 2), int32
+        Each pair once, in lexicographic order.
+
+    Raises
+    ------
+    ValueError
+        A shape that is wider than the world; names the row.
+    """
+    bounds = columns.period_bounds
+    if bounds is None:
+        return NO_PAIRS
+    slots = columns.slots
+    is_static, has_changed = columns.body_types[:slots] == STATIC, changed[:slots].view(np.bool_)
+    passes = allowed_pairs(columns)
+
+    def allows(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.bool_]:
+        allowed: NDArray[np.bool_] = has_changed[first] | has_changed[second]
+        if len(again):
+            allowed |= np.isin(keys_of(np.stack([first, second], axis=1)), keys_of(again))
+        allowed &= ~(is_static[first] & is_static[second])
+        allowed &= passes(first, second)
+        return allowed
+
+    corners = placement.boxes[:slots]
+    pairs, offsets = seam_pairs(corners, bounds, alive[:slots], allows)
+    if not len(pairs):
+        return pairs
+    shapes = columns.shapes_of(placement)
+    first, second = np.ascontiguousarray(pairs.T)
+    touch = overlap_mask(shapes, shapes, first, second, offsets)
+    touch &= ~(boxes_meet(corners, pairs) & overlap_mask(shapes, shapes, first, second))
+    pairs = pairs[touch]
+    keys = keys_of(pairs)
+    found: Pairs = pairs[np.append(True, keys[1:] != keys[:-1])] if len(pairs) else pairs
+    return found
+
+
+def impacts_on_the_way(
+    columns: Columns,
+    placement: Placement,
+    trace: Trace | None,
+    alive: NDArray[np.bool_],
+    looked_at: Flags,
+    renewed: Flags,
+    touching: Pairs,
+) -> Impacts:
+    """Find what touched a followed body since the last step, and did not touch it then.
+
+    Parameters
+    ----------
+    columns : Columns
+    placement : Placement
+        After the step.
+    trace : Trace or None
+        None where no body is followed.
+    alive : ndarray, shape (slots,), bool
+    looked_at, renewed : ndarray, shape (slots or more,), uint8
+        Rows that this step looks at; rows that were removed since the last step.
+    touching : ndarray, shape (m, 2), int32
+        Pairs that touched after the last step.
+
+    Raises
+    ------
+    ValueError
+        A followed row that crosses the world too often.
+    """
+    slots = columns.slots
+    if trace is None:
+        return no_impacts(columns.dim)
+    # A row that is not looked at is where it was seen last; one that is seldom looked at only appears where it is seen.
+    is_looked_at = looked_at.view(np.bool_)
+    if columns.update_intervals is not None:
+        is_looked_at = is_looked_at & (trace.is_ccd | (columns.update_intervals[:slots] == 1))
+    motions = trace.after - trace.before
+    if not is_looked_at.all():
+        motions[~is_looked_at] = 0.0
+    now = placement.positions[:slots]
+
+    def relative_boxes(rows: NDArray[np.int32]) -> NDArray[np.float64]:
+        boxes: Any = placement.store.relative_boxes(rows, placement.rotations)
+        found: NDArray[np.float64] = boxes
+        return found
+
+    is_periodic = columns.period_bounds is not None
+    ways = ways_of(trace, motions, now, alive, columns.bounds, is_periodic, relative_boxes)
+    found = meetings(
+        columns.shapes_of(placement),
+        now,
+        motions,
+        alive,
+        trace.is_ccd,
+        ways,
+        columns.period_bounds,
+        allowed_pairs(columns),
+    )
+    if not len(found.pairs):
+        return found
+    last = touching[trace.is_ccd[touching].any(axis=1)]
+    fresh = (found.times > 0.0) | renewed[found.pairs].any(axis=1)
+    fresh |= ~np.isin(keys_of(found.pairs), keys_of(last))
+    return type(found)(found.pairs[fresh], found.times[fresh], found.normals[fresh])

@@ -1,0 +1,627 @@
+"""Queries of a world: candidates among the boxes of its index, then the narrow phase on the shapes."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.index.linear_tree import LinearTree
+from broadphase.index.octree import Octree
+from broadphase.index.queries import camera_regions, finite_points, nonnegative, radii_of, rays, vectors
+from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
+from broadphase.index.store import checked_corners
+from broadphase.narrow.row_pairs import distances, impacts, overlap_mask, ray_hits
+from broadphase.shapes import Box, Circle, Point, Rectangle, Shapes, Sphere
+from broadphase.workers import worker_count
+from broadphase.world.boundary import images_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from broadphase.index.box_index import BoxIndex
+    from broadphase.shapes import Shape
+    from broadphase.world.actor import Actor
+    from broadphase.world.broad_phase import BroadPhase
+    from broadphase.world.columns import Columns
+
+    Bits: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint64]] | None
+    Floats: TypeAlias = NDArray[np.float64]
+    Rows: TypeAlias = NDArray[np.int32]
+    Depth: TypeAlias = Literal["minus_one_to_one", "zero_to_one"]
+
+__all__ = [
+    "Hit", "Scene", "Visible", "cell_of", "first_hit", "frustum", "nearest", "one_ray", "query", "query_ball",
+    "query_obb", "query_points", "query_shape", "raycast", "raycast_all", "raycast_any", "shapecast", "sorted_hits",
+    "visible",
+]  # fmt: skip
+
+# Shapes lie in their boxes up to rounding; searches among boxes reach a little farther, and their results are tested.
+_ROOM = 1 + 1e-9
+
+
+class Scene:
+    """What queries are about: the bodies of a world where it sees them, and an index of their boxes.
+
+    Any number of threads may query at once.
+    """
+
+    __slots__ = ("_arranging", "broad", "columns")
+
+    def __init__(self, columns: Columns, broad: BroadPhase) -> None:
+        self.columns, self.broad = columns, broad
+        self._arranging = threading.RLock()
+
+    def place(self) -> None:
+        """Place the shapes of rows that `World.move` put elsewhere."""
+        if self.columns.displaced:
+            with self._arranging:  # several threads may query first
+                rows = self.columns.place_displaced()
+                if rows is not None:
+                    self.broad.mark(rows)
+
+    def index(self) -> BoxIndex:
+        """Give the index, whose boxes hold those of the shapes."""
+        with self._arranging:
+            self.place()
+            return self.broad.up_to_date()
+
+    def around(self) -> Floats:
+        """Give a box around all bodies, shape (2, d)."""
+        self.place()
+        boxes = self.columns.seen.boxes[self.columns.rows.numbers]
+        if not len(boxes):
+            return np.zeros((2, self.columns.dim))
+        return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+
+
+class Visible(NamedTuple):
+    """The bodies in view.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (m,), int32
+        Rows in view, ascending.
+    levels : ndarray, shape (m,), int32
+        Level of detail: 0 for bodies nearer than the first distance given, 1 up to the second, and so on.
+    distances : ndarray, shape (m,), float64
+        From the eye to the box of each, 0 within; infinite where there is no eye.
+    culled : int
+        How many bodies are out of view.
+    """
+
+    rows: NDArray[np.int32]
+    levels: NDArray[np.int32]
+    distances: Floats
+    culled: int
+
+    @property
+    def drawn(self) -> int:
+        """How many bodies are in view."""
+        return len(self.rows)
+
+    def of_level(self, level: int) -> NDArray[np.int32]:
+        """Rows of one level of detail."""
+        rows: NDArray[np.int32] = self.rows[self.levels == level]
+        return rows
+
+
+class Hit:
+    """Where a ray hits a body.
+
+    Attributes
+    ----------
+    actor : Actor
+        The body that is hit.
+    distance : float
+        From the origin; 0 where the ray begins inside.
+    position : ndarray, shape (d,)
+        The point that is hit.
+    normal : ndarray, shape (d,)
+        Unit vector out of the surface there; zero where the ray begins in the shape.
+    origin, direction : ndarray, shape (d,)
+        The ray.
+    cell : (int, int) or None
+        As `Event.cell`.
+    """
+
+    __slots__ = ("actor", "cell", "direction", "distance", "normal", "origin", "position")
+
+    def __init__(
+        self,
+        actor: Actor,
+        distance: float,
+        position: NDArray[np.float64],
+        normal: NDArray[np.float64],
+        ray: tuple[NDArray[np.float64], NDArray[np.float64]],
+        cell: tuple[int, int] | None,
+    ) -> None:
+        self.actor, self.distance, self.position, self.normal = actor, distance, position, normal
+        self.origin, self.direction = ray
+        self.cell = cell
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hit):
+            return NotImplemented
+        return self.actor == other.actor and self._numbers() == other._numbers()
+
+    def __hash__(self) -> int:
+        return hash((self.actor, *self._numbers()))
+
+    def __repr__(self) -> str:
+        return f"Hit(actor={self.actor!r}, distance={self.distance}, position={self.position.tolist()})"
+
+    def _numbers(self) -> tuple[tuple[float, ...], ...]:
+        vectors = (self.position, self.normal, self.origin, self.direction)
+        return tuple(tuple(vector.tolist()) for vector in vectors)
+
+
+def query(scene: Scene, boxes: Any, workers: int, layer: Any, mask: Any) -> QueryResult:
+    """Answer `World.query`."""
+    lower, upper = checked_corners(boxes, "boxes", scene.columns.dim)
+    corners = np.stack([lower, upper], axis=1).astype(np.float64)
+    return _overlapping(scene, Shapes._of_boxes(_cut(scene, corners)), workers, layer, mask)
+
+
+def query_points(scene: Scene, points: ArrayLike, workers: int, layer: Any, mask: Any) -> QueryResult:
+    """Answer `World.query_points`."""
+    placed = Shapes(Point(), finite_points(points, "points", scene.columns.dim))
+    return _overlapping(scene, placed, workers, layer, mask)
+
+
+def query_ball(scene: Scene, centers: ArrayLike, radii: ArrayLike, workers: int, layer: Any, mask: Any) -> QueryResult:
+    """Answer `World.query_ball`."""
+    places = finite_points(centers, "centers", scene.columns.dim)
+    placed = _balls(scene, places, radii_of(radii, "radii", len(places)))
+    return _overlapping(scene, placed, workers, layer, mask)
+
+
+def query_shape(
+    scene: Scene,
+    shape: Shape,
+    positions: ArrayLike,
+    rotations: ArrayLike | None,
+    workers: int,
+    layer: Any,
+    mask: Any,
+) -> QueryResult:
+    """Answer `World.query_shape`."""
+    return _overlapping(scene, _placed(scene, shape, positions, rotations), workers, layer, mask)
+
+
+def query_obb(
+    scene: Scene,
+    centers: ArrayLike,
+    half_sizes: ArrayLike,
+    rotations: ArrayLike,
+    workers: int,
+    layer: Any,
+    mask: Any,
+) -> QueryResult:
+    """Answer `World.query_obb`."""
+    halves = np.asarray(half_sizes, np.float64)
+    if halves.ndim == 0:
+        halves = np.full(scene.columns.dim, float(halves))
+    if halves.ndim > 2 or halves.shape[-1] != scene.columns.dim:
+        raise ValueError(f"half_sizes must have shape (q, {scene.columns.dim}), not {halves.shape}")
+    box: Any = Rectangle if scene.columns.dim == 2 else Box
+    return query_shape(scene, box(*(2 * halves.T)), centers, rotations, workers, layer, mask)
+
+
+def nearest(
+    scene: Scene, points: ArrayLike, k: int, max_distance: ArrayLike, workers: int, layer: Any, mask: Any
+) -> Nearest:
+    """Answer `World.nearest`."""
+    if k != int(k) or k < 1:
+        raise ValueError(f"k must be a positive number, not {k!r}")
+    at = finite_points(points, "points", scene.columns.dim)
+    limit = nonnegative(max_distance, "max_distance", len(at))
+    bits = _bits_of_queries(scene, len(at), layer, mask)
+    return _nearest_images(scene, at, int(k), limit, bits, workers)
+
+
+def raycast(
+    scene: Scene,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    max_distance: ArrayLike,
+    workers: int,
+    layer: Any,
+    mask: Any,
+) -> RayHits:
+    """Answer `World.raycast`."""
+    begin, along, limit = _rays(scene, origins, directions, max_distance)
+    count = len(begin)
+    bits = _bits_of_queries(scene, count, layer, mask)
+    # The distance of the shape in the first box, if the ray hits it: no box behind it needs to be tested.
+    boxes = scene.index().raycast(begin, along, limit, workers=workers).rows
+    rows, queries = _allowed(scene, boxes, np.arange(count, dtype=np.int32), bits)
+    distance, _ = _distances(scene, rows, begin[queries], along[queries])
+    reach = limit.copy()
+    reach[queries] = np.minimum(reach[queries], distance)
+    rows, queries, found, _ = _hits(scene, begin, along, reach, workers, bits)
+    return RayHits(*_first_of_each(rows, queries, found, count))
+
+
+def first_hit(
+    scene: Scene, begin: Floats, along: Floats, max_distance: ArrayLike, layer: Any, mask: Any
+) -> tuple[int, float, Floats] | None:
+    """Give row, distance and normal of the first hit of one ray, or None."""
+    found = raycast(scene, begin[np.newaxis], along[np.newaxis], max_distance, 1, layer, mask)
+    rows = found.rows
+    if rows[0] < 0:
+        return None
+    away, normals = _distances(scene, rows, begin[np.newaxis], along[np.newaxis])
+    return int(rows[0]), float(away[0]), normals[0]
+
+
+def raycast_all(
+    scene: Scene,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    max_distance: ArrayLike,
+    workers: int,
+    layer: Any,
+    mask: Any,
+) -> RayHitsAll:
+    """Answer `World.raycast_all`."""
+    rows, queries, found, _, count = sorted_hits(scene, origins, directions, max_distance, workers, layer, mask)
+    offsets = np.searchsorted(queries, np.arange(count + 1)).astype(np.int64)
+    return RayHitsAll(rows, offsets, found)
+
+
+def raycast_any(
+    scene: Scene,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    max_distance: ArrayLike,
+    workers: int,
+    layer: Any,
+    mask: Any,
+) -> NDArray[np.bool_]:
+    """Answer `World.raycast_any`."""
+    hit: NDArray[np.bool_] = raycast(scene, origins, directions, max_distance, workers, layer, mask).rows >= 0
+    return hit
+
+
+def sorted_hits(
+    scene: Scene,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    max_distance: ArrayLike,
+    workers: int,
+    layer: Any,
+    mask: Any,
+) -> tuple[Rows, Rows, Floats, Floats, int]:
+    """Give rows, rays, distances and normals of all hits, by rays, distances and rows; and the number of rays."""
+    begin, along, limit = _rays(scene, origins, directions, max_distance)
+    bits = _bits_of_queries(scene, len(begin), layer, mask)
+    rows, queries, found, normals = _hits(scene, begin, along, limit, workers, bits)
+    order = np.lexsort((rows, found, queries))
+    return rows[order], queries[order], found[order], normals[order], len(begin)
+
+
+def shapecast(
+    scene: Scene,
+    shape: Shape,
+    positions: ArrayLike,
+    motions: ArrayLike,
+    rotations: ArrayLike | None,
+    workers: int,
+    layer: Any,
+    mask: Any,
+) -> SweepHits:
+    """Answer `World.shapecast`."""
+    moving = _placed(scene, shape, positions, rotations)
+    count = len(moving)
+    moved = vectors(motions, "motions", count, scene.columns.dim)
+    begin = moving.boxes
+    swept = np.stack(
+        [np.minimum(begin[:, 0], begin[:, 0] + moved), np.maximum(begin[:, 1], begin[:, 1] + moved)], axis=1
+    )
+    bits = _bits_of_queries(scene, count, layer, mask)
+    found = scene.index().query(swept, workers=workers)
+    rows, queries = _allowed(scene, found.rows, found.query_rows, bits)
+    shapes = scene.columns.view
+    near = _may_touch(begin, moved, shapes.boxes, rows, queries)
+    rows, queries = rows[near], queries[near]
+    times, _ = impacts(moving, shapes, queries, rows, moved[queries])
+    return SweepHits(*_first_of_each(rows, queries, times, count))
+
+
+def frustum(
+    scene: Scene, matrix: ArrayLike | None, planes: ArrayLike | None, depth: Depth, workers: int, layer: Any, mask: Any
+) -> QueryResult:
+    """Answer `World.frustum`."""
+    regions = camera_regions(scene.columns.dim, matrix, planes, depth)
+    count = len(regions.around_lower)
+    bits = _bits_of_queries(scene, count, layer, mask)
+    near = scene.index()._find_regions(regions, worker_count(workers), None, None)
+    lower, upper = scene.columns.view.boxes[:, 0], scene.columns.view.boxes[:, 1]
+    # Those of the index may be larger.
+    kept: Any = _native.keep_convex(near.rows, near.offsets, lower, upper, *regions, None, workers)
+    found = QueryResult(*kept)
+    return _answers_of(*_allowed(scene, found.rows, found.query_rows, bits), count)
+
+
+def visible(
+    scene: Scene,
+    matrix: ArrayLike | None,
+    planes: ArrayLike | None,
+    depth: Depth,
+    eye: ArrayLike | None,
+    lod: Any,
+    layer: Any,
+    mask: Any,
+) -> Visible:
+    """Answer `World.visible`."""
+    dim = scene.columns.dim
+    if np.ndim(matrix if matrix is not None else planes if planes is not None else ()) == 3:
+        raise ValueError("visible takes one camera; frustum takes many")
+    found = frustum(scene, matrix, planes, depth, 1, layer, mask)
+    place: Floats | None = None
+    if eye is not None:
+        place = np.asarray(eye, np.float64)
+        if place.shape != (dim,) or not np.isfinite(place).all():
+            raise ValueError(f"eye must be finite and have shape ({dim},), not {place.tolist()}")
+    elif matrix is not None:
+        place = _eye_of(np.asarray(matrix, np.float64))
+    levels, away = _levels_of(scene.columns.view.boxes[found.rows], place, lod)
+    return Visible(found.rows, levels, away, scene.columns.rows.living - len(found.rows))
+
+
+def one_ray(origin: ArrayLike, direction: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Take one ray as callers give it: an origin and a direction, or both in one array."""
+    ray = np.asarray(origin, np.float64)
+    if direction is not None:
+        return ray, np.asarray(direction, np.float64)
+    if ray.ndim != 2 or len(ray) != 2:
+        raise ValueError(f"a ray is an origin and a direction, or one array of shape (2, d), not {ray.shape}")
+    return ray[0], ray[1]
+
+
+def cell_of(scene: Scene, rows: list[int]) -> tuple[int, int] | None:
+    """Find the cell of the index that a row is in, or that a pair of rows is found in: the deeper of their two.
+
+    As level and number, an octree's number being the row of `outline`; None where the index has no such cells.
+    """
+    index = scene.index()
+    if isinstance(index, Octree):
+        numbers, levels = index.cells_of_rows(np.array(rows, np.int32))
+        cells = numbers.astype(np.uint64)
+    elif isinstance(index, LinearTree):
+        levels, cells = index.cells_of(index.boxes_of(rows))
+    else:
+        return None
+    deepest = int(np.argmax(levels))
+    return int(levels[deepest]), int(cells[deepest])
+
+
+def _nearest_images(scene: Scene, at: Floats, k: int, limit: Floats, bits: Bits, workers: int) -> Nearest:
+    if (bounds := scene.columns.period_bounds) is None:
+        return _nearest(scene, at, k, limit, bits, workers)
+    # The nearest image of a body is within half a period along each axis.
+    half = (bounds[1] - bounds[0]) / 2
+    origin, shifts = images_of(at - half, at + half, scene.around(), bounds)
+    bits = None if bits is None else (bits[0][origin], bits[1][origin])
+    found = _nearest(scene, at[origin] + shifts, k, limit[origin], bits, workers)
+    some = found.rows.ravel() >= 0
+    rows, near = found.rows.ravel()[some], found.distances.ravel()[some]
+    queries = np.repeat(origin.astype(np.int32), k)[some]
+    return _k_nearest(rows, queries, near, k, limit, has_doubles=True)
+
+
+def _nearest(scene: Scene, at: Floats, k: int, limit: Floats, bits: Bits, workers: int) -> Nearest:
+    index, count, most = scene.index(), len(at), max(1, scene.columns.rows.living)
+    taken = min(k, most)
+    while True:
+        boxes = index.nearest(at, taken, limit, workers=workers).rows
+        places = np.flatnonzero(_are_allowed(scene, boxes.ravel(), np.arange(boxes.size) // taken, bits))
+        queries = (places // taken).astype(np.int32)
+        is_all = boxes[:, -1] < 0
+        if taken >= most or (is_all | (np.bincount(queries, minlength=count) >= k)).all():
+            break
+        taken = min(taken * 4, most)  # the layers of the query are rare here
+    rows, balls, shapes = boxes.ravel()[places], _balls(scene, at, np.zeros(count)), scene.columns.view
+    near = np.maximum(distances(shapes, balls, rows, queries), 0.0)
+    if taken >= most or is_all.all():
+        return _k_nearest(rows, queries, near, k, limit)
+    # A box that is farther away may hold a shape that is nearer: but none beyond the k-th distance.
+    first = np.full(boxes.shape, np.inf)
+    first.ravel()[places] = near
+    first[first > limit[:, np.newaxis]] = np.inf
+    first = np.sort(first, axis=1)[:, :k]
+    some = np.flatnonzero(~is_all)
+    within = index.query_ball(at[some], np.minimum(first[some, -1], limit[some]) * _ROOM, workers=workers)
+    more, asking = _allowed(scene, within.rows, some[within.query_rows].astype(np.int32), bits)
+    rest = is_all[queries]
+    rows_found, asking = np.concatenate([rows[rest], more]), np.concatenate([queries[rest], asking])
+    near_found = np.concatenate([near[rest], np.maximum(distances(shapes, balls, more, asking[rest.sum() :]), 0.0)])
+    found = _k_nearest(rows_found, asking, near_found, k, limit)
+    if (found.distances > first).any():  # a huge shape, a little out of its box by rounding
+        rows, queries = np.concatenate([rows, rows_found]), np.concatenate([queries, asking])
+        found = _k_nearest(rows, queries, np.concatenate([near, near_found]), k, limit, has_doubles=True)
+    return found
+
+
+def _balls(scene: Scene, centers: Floats, radii: Floats) -> Shapes:
+    return Shapes((Circle if scene.columns.dim == 2 else Sphere)(radii), centers)
+
+
+def _placed(scene: Scene, shape: Shape, positions: ArrayLike, rotations: ArrayLike | None) -> Shapes:
+    placed = Shapes(shape, positions, rotations)
+    if placed.dim != scene.columns.dim:
+        raise ValueError(f"the shape of the query has {placed.dim} dimensions, and the world {scene.columns.dim}")
+    return placed
+
+
+def _cut(scene: Scene, corners: Floats) -> Floats:
+    """Cut infinite boxes off beyond all bodies, because a shape is finite."""
+    if np.isfinite(corners).all():
+        return corners
+    least, most = scene.around()
+    beyond = np.maximum(most - least, 1.0)
+    return np.clip(corners, least - beyond, most + beyond)
+
+
+def _overlapping(scene: Scene, placed: Shapes, workers: int, layer: Any, mask: Any) -> QueryResult:
+    count, boxes = len(placed), placed.boxes
+    bits = _bits_of_queries(scene, count, layer, mask)
+    if (bounds := scene.columns.period_bounds) is None:
+        found = scene.index().query(boxes, workers=workers)
+        rows, queries = _allowed(scene, found.rows, found.query_rows, bits)
+        hit = overlap_mask(scene.columns.view, placed, rows, queries)
+        return _answers_of(rows[hit], queries[hit], count)
+    index = scene.index()
+    origin, shifts = images_of(boxes[:, 0], boxes[:, 1], scene.around(), bounds)
+    found = index.query(boxes[origin] + shifts[:, np.newaxis], workers=workers)
+    bits = None if bits is None else (bits[0][origin], bits[1][origin])
+    rows, images = _allowed(scene, found.rows, found.query_rows, bits)
+    queries = origin[images].astype(np.int32)
+    hit = overlap_mask(scene.columns.view, placed, rows, queries, shifts[images])
+    # A large body may be met by several images of a query.
+    keys = np.unique(queries[hit].astype(np.int64) << 32 | rows[hit])
+    return _answers_of((keys & 0xFFFF_FFFF).astype(np.int32), (keys >> 32).astype(np.int32), count)
+
+
+def _bits_of_queries(scene: Scene, count: int, layer: Any, mask: Any) -> Bits:
+    if layer is None and mask is None:
+        return None
+    names = scene.columns.layers
+    return names.bits_of_queries(layer, count, "layer"), names.bits_of_queries(mask, count, "mask")
+
+
+def _allowed(scene: Scene, rows: Rows, queries: Rows, bits: Bits) -> tuple[Rows, Rows]:
+    """Keep the rows that layers and masks allow; -1 is none."""
+    allowed = _are_allowed(scene, rows, queries, bits)
+    return (rows, queries) if allowed.all() else (rows[allowed], queries[allowed])
+
+
+def _are_allowed(scene: Scene, rows: Rows, queries: NDArray[Any], bits: Bits) -> NDArray[np.bool_]:
+    kept = scene.columns.rows
+    of_layer, of_mask = kept.bits
+    allowed: NDArray[np.bool_] = rows >= 0
+    if kept.living and not (bits is None and of_layer is None and of_mask is None):
+        layers = np.uint64(1) if of_layer is None else of_layer[rows]
+        masks = ~np.uint64(0) if of_mask is None else of_mask[rows]
+        if bits is not None:
+            layers, masks = layers & bits[1][queries], masks & bits[0][queries]
+        allowed &= (layers != 0) & (masks != 0)
+    return allowed
+
+
+def _rays(
+    scene: Scene, origins: ArrayLike, directions: ArrayLike, max_distance: ArrayLike
+) -> tuple[Floats, Floats, Floats]:
+    return rays(scene.columns.dim, origins, directions, max_distance)
+
+
+def _hits(
+    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, bits: Bits
+) -> tuple[Rows, Rows, Floats, Floats]:
+    found = scene.index().raycast_all(begin, along, limit * _ROOM, workers=workers)
+    queries = found.query_rows
+    rows, queries = _allowed(scene, found.rows, queries, bits)
+    distances, normals = _distances(scene, rows, begin[queries], along[queries])
+    hit = np.flatnonzero((distances <= limit[queries]) & (distances < np.inf))
+    return rows[hit], queries[hit], distances[hit], normals[hit]
+
+
+def _distances(scene: Scene, rows: Rows, begin: Floats, along: Floats) -> tuple[Floats, Floats]:
+    """Give distances and normals of the hits of single rays and rows; infinity for a miss."""
+    times, normals = ray_hits(scene.columns.view, rows, begin, along)
+    lengths = np.sqrt((along * along).sum(axis=1))
+    hit = times < np.inf
+    return np.where(hit, np.where(hit, times, 0.0) * lengths, np.inf), normals
+
+
+def _answers_of(rows: Rows, queries: Rows, count: int) -> QueryResult:
+    """Put rows, in the order of their queries, into the form of answers."""
+    offsets = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(queries, minlength=count), out=offsets[1:])
+    return QueryResult(rows, offsets)
+
+
+def _k_nearest(rows: Rows, queries: Rows, near: Floats, k: int, limit: Floats, *, has_doubles: bool = False) -> Nearest:
+    """Choose the k nearest of each query, of equally near ones the least row."""
+    count = len(limit)
+    within = np.flatnonzero(near <= limit[queries])
+    order = within[np.lexsort((rows[within], near[within], queries[within]))]
+    if has_doubles:
+        order = _once(order, rows, queries)
+    rows, queries, near = rows[order], queries[order], near[order]
+    places = np.arange(len(rows)) - np.searchsorted(queries, np.arange(count))[queries]
+    first = places < k
+    found = Nearest(np.full((count, k), -1, np.int32), np.full((count, k), np.inf))
+    found.rows[queries[first], places[first]] = rows[first]
+    found.distances[queries[first], places[first]] = near[first]
+    return found
+
+
+def _once(order: NDArray[np.intp], rows: Rows, queries: Rows) -> NDArray[np.intp]:
+    """Keep the first of those that are the same row of the same query."""
+    keys = queries[order].astype(np.int64) << 32 | rows[order]
+    kept: NDArray[np.intp] = order[np.sort(np.unique(keys, return_index=True)[1])]
+    return kept
+
+
+def _first_of_each(rows: Rows, queries: Rows, values: Floats, count: int) -> tuple[Rows, Floats]:
+    """Choose for each query the row of the least finite value, of several the least row; and that value."""
+    value = np.full(count, np.inf)
+    np.minimum.at(value, queries, values)
+    best = np.flatnonzero((values == value[queries]) & (values < np.inf))
+    index = np.full(count, np.iinfo(np.int32).max, np.int32)
+    np.minimum.at(index, queries[best], rows[best])
+    index[np.isinf(value)] = -1
+    return index, value
+
+
+def _may_touch(begin: Floats, moved: Floats, boxes: Floats, rows: Rows, queries: Rows) -> NDArray[np.bool_]:
+    """Say which moving boxes come near which boxes on their way: a little generously, because of rounding."""
+    enter, leave = np.zeros(len(rows)), np.ones(len(rows))
+    for axis in range(begin.shape[2]):
+        motion = moved[queries, axis]
+        least, most = begin[queries, 0, axis], begin[queries, 1, axis]
+        low, high = boxes[rows, 0, axis], boxes[rows, 1, axis]
+        room = 1e-12 * (np.abs(least) + np.abs(most) + np.abs(motion))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            one, other = (low - most - room) / motion, (high - least + room) / motion
+        still = motion == 0  # it overlaps along this axis, or the box that it sweeps would not
+        enter = np.where(still, enter, np.fmax(enter, np.fmin(one, other)))
+        leave = np.where(still, leave, np.fmin(leave, np.fmax(one, other)))
+    near: NDArray[np.bool_] = enter <= leave
+    return near
+
+
+def _eye_of(matrix: Floats) -> Floats | None:
+    """Find where a camera is by its matrix; None for an orthographic one, which has no position.
+
+    The eye is the point that is projected to nothing: across the picture, and in what everything is divided by.
+    """
+    dimension = len(matrix) - 1
+    across = np.delete(matrix, dimension - 1, axis=0) if dimension == 3 else matrix[[0, 2]]
+    if len(across) != dimension or not across[-1, :-1].any():
+        return None
+    lengths = np.linalg.norm(across[:, :-1], axis=1, keepdims=True)
+    if not lengths.all():
+        return None
+    across = across / lengths
+    try:
+        eye: Floats = np.linalg.solve(across[:, :-1], -across[:, -1])
+    except np.linalg.LinAlgError:
+        return None
+    return eye
+
+
+def _levels_of(boxes: Floats, eye: Floats | None, lod: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
+    """Give the level of detail and the distance of each box (m, 2, d) from an eye."""
+    limits = np.asarray(lod, np.float64).ravel()
+    if not (limits >= 0).all() or (np.diff(limits) < 0).any():
+        raise ValueError(f"lod must be ascending distances of at least 0, not {limits.tolist()}")
+    if eye is None:
+        return np.zeros(len(boxes), np.int32), np.full(len(boxes), np.inf)
+    gaps = np.maximum(np.maximum(boxes[:, 0] - eye, eye - boxes[:, 1]), 0.0)
+    squares = (gaps * gaps).sum(axis=1)
+    return np.searchsorted(limits * limits, squares, side="right").astype(np.int32), np.sqrt(squares)

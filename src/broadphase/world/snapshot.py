@@ -1,0 +1,444 @@
+"""Snapshots: everything that decides what a world does from now on, as a JSON header and named arrays, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.shapes import ConvexHull, Mesh
+from broadphase.shapes.kinds import ShapeKind
+from broadphase.shapes.parameters import LARGEST
+from broadphase.shapes.records import Geometries, geometry_numbers, geometry_places
+from broadphase.workers import worker_count
+from broadphase.world.columns import RARE, no_rotations
+from broadphase.world.layers import ALL_BITS, Layers
+from broadphase.world.values import BODY_TYPES, BOUNDARIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import DTypeLike, NDArray
+
+    from broadphase.shapes.solids import Geometry
+    from broadphase.world.broad_phase import BroadPhase
+    from broadphase.world.columns import Columns
+    from broadphase.world.touching import TouchMemory
+
+    Arrays = dict[str, NDArray[Any]]
+    Floats = NDArray[np.float64]
+
+__all__ = ["checked_data", "describe", "options_of", "restore"]
+
+_LAST_GENERATION = 2**31 - 1  # as in index/rows.py: above it, a row is never used again
+_KEYS = ("dim", "method", "boundary", "margin", "workers", "number", "slots", "removals", "quiet_steps", "layers")
+_ALWAYS = ("positions", "velocities", "seen_positions", "body_types")
+
+# Where the lengths are in a record that must not be negative, from the end of the points on: begin and end in multiples
+# of the dimension.
+_LENGTHS = {
+    ShapeKind.BALL: (1, None),
+    ShapeKind.CAPSULE: (2, None),
+    ShapeKind.BOX: (1, 2),
+    ShapeKind.ORIENTED_BOX: (1, 2),
+}
+
+
+def describe(
+    columns: Columns, memory: TouchMemory, broad: BroadPhase, number: int, time: float
+) -> tuple[dict[str, Any], Arrays]:
+    """Describe a world; equal states give equal descriptions.
+
+    What cannot be observed is left out or made equal: values of rows that are not in use, columns of defaults.
+
+    Returns
+    -------
+    about : dict
+        Options and counts, as JSON.
+    arrays : dict of str to ndarray
+        The rest. May be views of what the world has.
+    """
+    slots, alive = columns.slots, columns.rows.alive[: columns.slots]
+    about = {
+        "dim": columns.dim,
+        "method": broad.method,
+        "boundary": columns.boundary,
+        "margin": broad.margin,
+        "workers": broad.workers,
+        "number": number,
+        "slots": slots,
+        "removals": memory.generations is not None,
+        "quiet_steps": broad.quiet_steps,
+        "layers": columns.layers.state(),
+    }
+    arrays: Arrays = {"time": np.array(time), "alive": alive, "generation": columns.rows.generation[:slots]}
+    if columns.bounds is not None:
+        arrays["bounds"] = columns.bounds
+    for name, blank in _blanks(columns).items():
+        column = _column(columns, name)
+        if column is not None:
+            values = np.where(alive.reshape(-1, *[1] * (column.ndim - 1)), column[:slots], blank)
+            if name in ("layer", "mask") or _is_needed(columns, name, alive, blank):
+                arrays[name] = values
+    for name in ("changed", "renewed"):
+        arrays[name] = getattr(columns, name)[:slots]
+    if memory.generations is not None:
+        arrays["generation_then"] = columns.rows.generation[:slots].copy()
+        rows = np.unique(memory.touching)
+        arrays["generation_then"][rows] = memory.generations[rows]
+    arrays["touching"], arrays["again"] = memory.touching, memory.again
+    if columns.ignored is not None:
+        arrays["ignored"] = columns.ignored
+    if columns.displaced:
+        rows = np.unique(np.concatenate(columns.displaced))
+        arrays["displaced"] = rows[alive[rows]].astype(np.int32)
+    records: Any = columns.seen.store.records(columns.rows.numbers)
+    kinds, sizes, numbers = records
+    places = geometry_places(kinds, sizes)
+    used, first, which = np.unique(numbers[places], return_index=True, return_inverse=True)
+    order = np.argsort(first)  # numbered by first use, whatever became of others
+    renumbered = np.empty(len(used))
+    renumbered[order] = np.arange(len(used))
+    numbers[places] = renumbered[which]
+    arrays["shape_kinds"], arrays["shape_sizes"], arrays["shape_numbers"] = kinds, sizes, numbers
+    return about, arrays | _packed(columns.geometries[int(one)] for one in used[order])
+
+
+def options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
+    """Give the arguments that the world was made with, checked as far as `World` does not do that.
+
+    Raises
+    ------
+    ValueError
+        The header is not that of a world.
+    """
+    _require(isinstance(about, dict) and tuple(about) == _KEYS, f"the header must have the keys {', '.join(_KEYS)}")
+    for key, types in {
+        "dim": (int,),
+        "method": (str,),
+        "boundary": (str,),
+        "margin": (int, float, type(None)),
+        "workers": (int,),
+        "number": (int,),
+        "slots": (int,),
+        "removals": (bool,),
+        "quiet_steps": (int,),
+        "layers": (dict,),
+    }.items():
+        _require(type(about[key]) in types, f"{key} cannot be {about[key]!r}")
+    _require(about["dim"] in (2, 3), f"dim cannot be {about['dim']}")
+    _require(0 <= about["number"] < 2**63, f"number cannot be {about['number']}")
+    _require(0 <= about["quiet_steps"] < 2**31, f"quiet_steps cannot be {about['quiet_steps']}")
+    _require(0 <= about["slots"] <= 2**31 - 64, f"slots cannot be {about['slots']}")
+    bounds = _Stored(arrays).maybe("bounds", np.float64, (2, about["dim"]))
+    worker_count(about["workers"])
+    return {"bounds": bounds} | {key: about[key] for key in ("dim", "method", "boundary", "margin", "workers")}
+
+
+def restore(
+    columns: Columns, memory: TouchMemory, broad: BroadPhase, about: dict[str, Any], arrays: Arrays
+) -> tuple[int, float]:
+    """Fill a world that was just made by the options with what a snapshot holds; give number and time of its last step.
+
+    Raises
+    ------
+    ValueError
+        Arrays are missing, too many, of a wrong shape, or contradict each other. The world is of no use then.
+    """
+    stored, slots = _Stored(arrays), about["slots"]
+    stored.maybe("bounds", np.float64, (2, columns.dim))
+    time = float(stored.take("time", np.float64, ()))
+    broad.quiet_steps = about["quiet_steps"]
+    columns.layers = Layers.from_state(about["layers"])
+    alive = stored.take("alive", np.bool_, (slots,))
+    generation = stored.take("generation", np.int64, (slots,))
+    _require(bool(((generation >= 1) & (generation <= _LAST_GENERATION + 1)).all()), "a generation is out of range")
+    _require(bool((generation[alive] <= _LAST_GENERATION).all()), "a row is in use whose generations are used up")
+    columns.rows.restore(alive, generation)
+    columns.reserve()
+    _restore_columns(stored, columns, alive)
+
+    kinds, sizes = (
+        stored.take(name, dtype, (columns.rows.living,))
+        for name, dtype in (("shape_kinds", np.uint8), ("shape_sizes", np.int32))
+    )
+    numbers = stored.take("shape_numbers", np.float64, (None,))
+    columns.geometries = Geometries(_unpacked(stored))
+    _checked_records(kinds, sizes, numbers, columns.dim, columns.geometries)
+    columns.geometries.retain(geometry_numbers(kinds, sizes, numbers))
+    _require(all(columns.geometries.references), "a geometry is not used")
+    rows = columns.rows.numbers
+    columns.set_shapes(rows, (kinds, sizes, numbers))
+    columns.place_where_seen(rows)
+    for name in ("changed", "renewed"):
+        flags = stored.take(name, np.uint8, (slots,))
+        _require(bool((flags <= 1).all()), f"{name} has flags other than 0 and 1")
+        getattr(columns, name)[:slots] = flags
+    _require(not columns.changed[:slots][~alive].any(), "a row has changed that is not in use")
+    _restore_memory(columns, memory, stored, about["removals"])
+    stored.finish()
+    columns.rows_changed()
+    return about["number"], time
+
+
+def checked_data(data: Any, alive: NDArray[np.bool_]) -> None:
+    """Check the data of actors, a list of rows and values.
+
+    Raises
+    ------
+    ValueError
+        It is something else, or names a row that is not in use.
+    """
+    before = -1
+    if not isinstance(data, list):
+        raise ValueError("the data of a snapshot is not a list")
+    for entry in data:
+        if not isinstance(entry, list) or len(entry) != 2 or type(entry[0]) is not int or entry[1] is None:
+            raise ValueError("the data of a snapshot is not a list of rows and values")
+        if not before < entry[0] < len(alive) or not alive[entry[0]]:
+            raise ValueError(f"the data of a snapshot names row {entry[0]}, which is not in use")
+        before = entry[0]
+
+
+def _restore_columns(stored: _Stored, columns: Columns, alive: NDArray[np.bool_]) -> None:
+    slots, found = len(alive), {}
+    for name, blank in _blanks(columns).items():
+        values = stored.maybe(name, np.asarray(blank).dtype, (slots, *np.shape(blank)))
+        if values is None:
+            _require(name not in _ALWAYS, f"{name} is missing")
+            continue
+        _require(np.array_equal(values[~alive], np.broadcast_to(blank, values[~alive].shape)), f"{name} of unused rows")
+        found[name] = values
+    _require(("rotations" in found) == ("seen_rotations" in found), "rotations without seen_rotations")
+    if "rotations" in found or "angular_velocities" in found:
+        columns.with_rotations()
+    if "angular_velocities" in found:
+        columns.with_angular_velocities()
+    for name, values in found.items():
+        if name in ("layer", "mask"):
+            setattr(columns.rows, name, values)
+        elif name in RARE or name == "boundaries":
+            setattr(columns, name, values)
+        else:
+            kept = _column(columns, name)
+            if kept is not None:
+                kept[:slots] = values
+    _require(bool((columns.body_types < len(BODY_TYPES)).all()), "a body type is unknown")
+    _require(columns.boundaries is None or bool((columns.boundaries < len(BOUNDARIES)).all()), "a boundary is unknown")
+    _require(columns.boundaries is None or columns.bounds is not None, "boundaries without bounds")
+    intervals = columns.update_intervals
+    _require(intervals is None or bool((intervals >= 1).all()), "an update interval is less than 1")
+    seen = columns.seen
+    _require(bool(np.isfinite(seen.positions).all()), "a seen position is not finite")
+    if seen.rotations is not None:
+        _require(bool(np.isfinite(seen.rotations).all()), "a seen rotation is not finite")
+        if columns.dim == 3:
+            _require(bool(seen.rotations.any(axis=1).all()), "a seen rotation is a zero quaternion")
+
+
+def _restore_memory(columns: Columns, memory: TouchMemory, stored: _Stored, removals: bool) -> None:
+    slots, alive = columns.slots, columns.rows.alive[: columns.slots]
+    renewed = columns.renewed[:slots].view(np.bool_)
+    there = alive | renewed
+    _require(removals or not renewed.any(), "rows are marked as removed, and none was removed")
+    memory.touching = _checked_pairs(stored.take("touching", np.int32, (None, 2)), "touching", there, in_order=True)
+    memory.touching.flags.writeable = False
+    memory.starts = np.searchsorted(memory.touching[:, 0], np.arange(slots + 1)).astype(np.uint32)
+    memory.again = _checked_pairs(stored.take("again", np.int32, (None, 2)), "again", there, in_order=False)
+    if removals:
+        then = stored.take("generation_then", np.int64, (slots,))
+        _require(
+            bool(((then >= 1) & (then <= columns.rows.generation[:slots])).all()), "generation_then is out of range"
+        )
+        _require(np.array_equal(then[~renewed], columns.rows.generation[:slots][~renewed]), "generation_then differs")
+        memory.generations = then
+    ignored = stored.maybe("ignored", np.int32, (None, 2))
+    if ignored is not None:
+        columns.ignored = _checked_pairs(ignored, "ignored", alive, in_order=True)
+    displaced = stored.maybe("displaced", np.int32, (None,))
+    if displaced is not None and len(displaced):
+        _require(bool((np.diff(displaced) > 0).all()), "displaced is not in order")
+        _require(displaced[0] >= 0 and displaced[-1] < slots and bool(alive[displaced].all()), "displaced: no such row")
+        columns.displaced.append(displaced)
+
+
+def _blanks(columns: Columns) -> dict[str, Any]:
+    """Say what each column has in rows that are not in use, or were given nothing."""
+    d = columns.dim
+    zero, upright = np.zeros(d), no_rotations(1, d)[0]
+    return {
+        "positions": zero,
+        "velocities": zero,
+        "seen_positions": zero,
+        "body_types": np.uint8(0),
+        "rotations": upright,
+        "seen_rotations": upright,
+        "angular_velocities": np.float64(0) if d == 2 else np.zeros(3),
+        "layer": np.uint64(1),
+        "mask": np.uint64(ALL_BITS),
+        "boundaries": np.uint8(BOUNDARIES.index(columns.boundary)),
+    } | {name: dtype(value) for name, (dtype, value) in RARE.items()}
+
+
+def _column(columns: Columns, name: str) -> NDArray[Any] | None:
+    found: NDArray[Any] | None
+    if name.startswith("seen_"):
+        found = getattr(columns.seen, name.removeprefix("seen_"))
+    else:
+        found = getattr(columns.rows if name in ("layer", "mask") else columns, name)
+    return found
+
+
+def _is_needed(columns: Columns, name: str, alive: NDArray[np.bool_], blank: Any) -> bool:
+    """Whether a column is stored: those that exist only because somebody looked are left out."""
+    if name in _ALWAYS:
+        return True
+    if name == "boundaries":
+        default = columns.default_boundaries(columns.body_types[: len(alive)])
+        return bool((columns.all_boundaries() != default)[alive].any())
+    names = ("rotations", "seen_rotations") if "rotations" in name else (name,)
+    parts = [_column(columns, one) for one in names]
+    return any(part is not None and (part[: len(alive)][alive] != blank).any() for part in parts)
+
+
+def _packed(geometries: Iterable[Geometry]) -> Arrays:
+    """Give the vertices of hulls, and the vertices and faces of meshes, by number."""
+    arrays: Arrays = {}
+    for number, geometry in enumerate(geometries):
+        if isinstance(geometry, Mesh):
+            arrays[f"mesh_vertices_{number}"], arrays[f"mesh_faces_{number}"] = geometry.vertices, geometry.faces
+        else:
+            arrays[f"hull_points_{number}"] = geometry.vertices
+    return arrays
+
+
+def _unpacked(stored: _Stored) -> list[Geometry]:
+    """Make the hulls and meshes of a snapshot.
+
+    Raises
+    ------
+    ValueError
+        One that is not valid.
+    """
+    geometries: list[Geometry] = []
+    while True:
+        number = len(geometries)
+        points = stored.maybe(f"hull_points_{number}", np.float64, (None, 3))
+        vertices = stored.maybe(f"mesh_vertices_{number}", np.float64, (None, 3))
+        if points is not None:
+            geometries.append(ConvexHull(points))
+        elif vertices is not None:
+            geometries.append(Mesh(vertices, stored.take(f"mesh_faces_{number}", np.int32, (None, 3))))
+        else:
+            return geometries
+
+
+def _require(holds: bool, fault: str) -> None:
+    """Raise ValueError unless something holds."""
+    if not holds:
+        raise ValueError(f"the snapshot is inconsistent: {fault}")
+
+
+class _Stored:
+    """The arrays of a snapshot, each of which is taken once."""
+
+    def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self._arrays = dict(arrays)
+
+    def maybe(self, name: str, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any] | None:
+        """Take an array of a dtype and a shape, None in it for any length; None if there is no such array."""
+        array = self._arrays.pop(name, None)
+        if array is None:
+            return None
+        fits = array.ndim == len(shape) and all(
+            wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
+        )
+        if array.dtype != dtype or not fits:
+            _require(False, f"{name} is {array.dtype} of shape {array.shape}")
+        return array
+
+    def take(self, name: str, dtype: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
+        """Take an array that must be there."""
+        array = self.maybe(name, dtype, shape)
+        if array is None:
+            raise ValueError(f"the snapshot has no array {name!r}")
+        return array
+
+    def finish(self) -> None:
+        """Refuse arrays that have not been taken."""
+        _require(not self._arrays, f"there are arrays {', '.join(map(repr, self._arrays))}")
+
+
+def _checked_pairs(
+    pairs: NDArray[np.int32], name: str, there: NDArray[np.bool_], *, in_order: bool
+) -> NDArray[np.int32]:
+    """Check pairs of rows, first < second, each once, of rows that are there; give them as two columns."""
+    if len(pairs):
+        _require(pairs.min() >= 0 and pairs.max() < len(there), f"{name} has a row that does not exist")
+        _require(bool((pairs[:, 0] < pairs[:, 1]).all()), f"{name} has a pair whose first row is not the lesser")
+        _require(bool(there[pairs].all()), f"{name} has a row that is not in use")
+        keys = (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1]
+        steps = np.diff(keys if in_order else np.sort(keys))
+        _require(bool((steps > 0).all()), f"{name} is not in order, or has a pair twice")
+    columns: NDArray[np.int32] = np.ascontiguousarray(pairs.T).T
+    return columns
+
+
+def _checked_records(
+    kinds: NDArray[np.uint8], sizes: NDArray[np.int32], numbers: Floats, dimension: int, geometries: Geometries
+) -> None:
+    """Check the numbers of shapes; that there are as many as there should be is checked where they are kept."""
+    # False for NaN, too. Rotated and moved by an offset, numbers may be somewhat larger than users may give.
+    _require(bool((np.abs(numbers) <= 10 * LARGEST).all()), "a shape has a number that is not finite, or too large")
+    _require(bool((sizes >= 0).all()) and int(sizes.sum(dtype=np.int64)) == len(numbers), "shape_sizes do not add up")
+    begins = np.cumsum(sizes, dtype=np.int64) - sizes
+    _require(bool((kinds < len(ShapeKind)).all()), "a type of shape is unknown")
+    for kind in (*_LENGTHS, ShapeKind.COMPOUND, ShapeKind.HULL, ShapeKind.MESH):
+        some = kinds == kind
+        for size in np.unique(sizes[some]).tolist():
+            records = numbers[begins[some & (sizes == size)][:, np.newaxis] + np.arange(size)]
+            if kind in _LENGTHS:
+                _check_lengths(kind, records, dimension)
+            elif kind == ShapeKind.COMPOUND:
+                _check_compounds(records, dimension)
+            else:
+                _check_geometries(kind, records, geometries)
+
+
+def _check_lengths(kind: ShapeKind, records: Floats, dimension: int) -> None:
+    begin, end = _LENGTHS[kind]
+    lengths = records[:, begin * dimension : None if end is None else end * dimension]
+    _require(not (lengths < 0).any(), f"a {kind.name.lower()} has a negative length")
+
+
+def _check_compounds(records: Floats, dimension: int) -> None:
+    """Check compounds of one length, those that have the same parts together."""
+    while len(records):
+        first, heads, parts = records[0], [], []
+        at = 0
+        while at + 2 <= len(first):
+            kind, size = first[at], first[at + 1]
+            _require(kind in tuple(ShapeKind), "a compound has a part of an unknown type")
+            _require(
+                0 <= size <= len(first) - at - 2 and size == int(size), "a compound has a part of an impossible size"
+            )
+            heads += [at, at + 1]
+            parts.append((ShapeKind(int(kind)), slice(at + 2, at + 2 + int(size))))
+            at += 2 + int(size)
+        alike = (records[:, heads] == first[heads]).all(axis=1)
+        for part, where in parts:
+            if part in _LENGTHS:
+                _check_lengths(part, records[alike, where], dimension)
+        records = records[~alike]
+
+
+def _check_geometries(kind: ShapeKind, records: Floats, geometries: Geometries) -> None:
+    """Check hulls, or meshes: which they are, and the boxes around them."""
+    _require(records.shape[1] >= 7, f"a {kind.name.lower()} has too few numbers")
+    for number in np.unique(records[:, 0]).tolist():
+        _require(number == int(number) and int(number) in geometries, f"there is no geometry {number:g}")
+        geometry = geometries[int(number)]
+        _require(geometry.kind == kind, f"geometry {number:g} is no {kind.name.lower()}")
+        corners = np.concatenate([geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)])
+        boxes = records[records[:, 0] == number, -6:]
+        _require(bool((boxes == corners).all()), f"geometry {number:g} has another size than its shape says")

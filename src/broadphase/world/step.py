@@ -1,0 +1,404 @@
+"""One step: what moves is moved, and what touches is found. Nothing that anybody sees is changed.
+
+`step` writes to the spare placement and to scratch arrays of the columns, and returns what there is to `commit`: copies
+of arrays and new values of attributes, which one call of the core makes all at once. A step that fails, or that Ctrl-C
+interrupts, has changed nothing, so there is nothing to undo.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from broadphase.world.boundary import bounce, outside, wrap
+from broadphase.world.budget import in_turn, spend
+from broadphase.world.ccd import Trace, no_impacts
+from broadphase.world.frame import Found
+from broadphase.world.motion import integrate
+from broadphase.world.narrow_phase import (
+    allowed_pairs,
+    boxes_meet,
+    impacts_on_the_way,
+    pairs_across_seams,
+    touching_pairs,
+)
+from broadphase.world.touching import NO_PAIRS, keys_of, pairs_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from broadphase.world.broad_phase import BroadPhase, Candidates
+    from broadphase.world.budget import Budget
+    from broadphase.world.columns import Columns
+    from broadphase.world.touching import TouchMemory
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Pairs: TypeAlias = NDArray[np.int32]
+    Rows: TypeAlias = NDArray[np.int32]
+    Flags: TypeAlias = NDArray[np.uint8]
+
+__all__ = ["StepResult", "look", "step"]
+
+_NO_ROWS = np.empty(0, np.int32)
+_NO_HANDLES = np.empty(0, np.int64)
+
+
+class StepResult(NamedTuple):
+    """What a step found, and what is to be written for it to have happened.
+
+    Attributes
+    ----------
+    found : Found
+    removed : ndarray, shape (k,), int32
+        Rows that the boundary removes.
+    arrays : list of tuple
+        ``(to, from)``, ``(to, None)`` for zeros, or ``(to, from, rows)``: as `_native.commit` takes them.
+    dictionaries : list of tuple
+        ``(to, from)``: attributes and their new values.
+    """
+
+    found: Found
+    removed: Rows
+    arrays: list[tuple[Any, ...]]
+    dictionaries: list[tuple[dict[str, Any], dict[str, Any]]]
+
+
+class _Motion(NamedTuple):
+    """Where rows are after the motion of a step: the columns themselves, or scratch arrays."""
+
+    positions: Floats
+    rotations: Floats | None
+    trace: Trace | None
+    bounced: Rows
+    velocities: Floats  # of `bounced`
+    removed: Rows
+
+
+def step(
+    columns: Columns,
+    broad: BroadPhase,
+    memory: TouchMemory,
+    number: int,
+    time: float,
+    dt: float,
+    budget: Budget | None,
+) -> StepResult:
+    """Compute step `number` from `time` to ``time + dt``.
+
+    Raises
+    ------
+    ValueError
+        A row without a finite position, velocity or rotation, or a shape wider than a periodic world; names the row.
+    """
+    began = perf_counter()
+    slots, rows = columns.slots, columns.rows
+    changed = columns.next_changed
+    changed[:] = columns.changed
+    renewed = columns.renewed
+    looked_at = columns.due(number)
+    motion = _moved(columns, looked_at, changed, dt)
+    removed = motion.removed
+    living, alive = rows.living, rows.alive[:slots]
+    if len(removed):
+        living -= len(removed)
+        alive = alive.copy()
+        alive[removed] = False
+        renewed = renewed.copy()
+        renewed[removed] = 1
+        changed[removed] = 0
+    moved = perf_counter()
+
+    count = int(np.count_nonzero(changed[:slots]))
+    candidates = _candidates(columns, broad, changed, count, renewed if len(removed) else None)
+    searched = perf_counter()
+
+    spare = columns.spare
+    found, deferred, tests = _tested(columns, memory, candidates, changed, renewed, budget, began)
+    if count and columns.period_bounds is not None:
+        across = pairs_across_seams(columns, spare, alive.view(np.uint8), changed, memory.again)
+        if len(across):
+            if len(deferred):
+                across = across[~np.isin(keys_of(across), keys_of(found))]
+            found = np.concatenate([found, across])
+    passed, impacts = NO_PAIRS, no_impacts(columns.dim)
+    if motion.trace is not None:
+        impacts = impacts_on_the_way(columns, spare, motion.trace, alive, looked_at, renewed, memory.touching)
+        passed = motion.trace.not_among(impacts.pairs, found)
+        if len(passed):
+            found = np.concatenate([found, passed])
+    advance = memory.advance(
+        found,
+        None if count == living else changed,
+        None if memory.generations is None and not len(removed) else renewed,
+        slots,
+    )
+    exit_handles = memory.handles_then(advance.exit, rows.generation)
+    if len(deferred):  # what was met on the way may have been left for the next step as well
+        passed = passed[~np.isin(keys_of(passed), keys_of(deferred))]
+    again = np.concatenate([deferred, passed]) if len(deferred) or len(passed) else NO_PAIRS
+    done = perf_counter()
+    stats = {
+        "method": broad.method,
+        "reason": candidates.reason if candidates is not None else "nothing has changed",
+        "bodies": living,
+        "changed": count,
+        "candidates": 0 if candidates is None else len(candidates.pairs),
+        "tests": tests,
+        "brute_force_tests": living * (living - 1) // 2,
+        "seconds_of_motion": moved - began,
+        "seconds_of_broad_phase": searched - moved,
+        "seconds_of_narrow_phase": done - searched,
+    }
+    outcome = Found(
+        number,
+        time + dt,
+        advance.touching,
+        advance.enter,
+        advance.exit,
+        advance.enter_at,
+        exit_handles,
+        pairs_of(np.sort(keys_of(deferred))) if len(deferred) else NO_PAIRS,
+        impacts,
+        rows.handles(removed) if len(removed) else _NO_HANDLES,
+        stats,
+    )
+    arrays: list[tuple[Any, ...]] = [(columns.changed, None)]
+    if memory.generations is not None:
+        arrays.append((columns.renewed, None))
+    if motion.positions is not columns.positions:
+        arrays.append((columns.positions, motion.positions))
+    if motion.rotations is not columns.rotations:
+        arrays.append((columns.rotations, motion.rotations))
+    if len(motion.bounced):
+        arrays.append((columns.velocities, motion.velocities, motion.bounced))
+    dictionaries = [
+        *columns.swap_of_placements(),
+        (vars(columns), {"displaced": [], "contacts_of": number}),
+        (
+            vars(memory),
+            {"touching": advance.touching, "starts": advance.starts, "again": again, "generations": None},
+        ),
+    ]
+    if candidates is not None:
+        if candidates.is_synchronized:
+            arrays.append((broad.behind, None))
+        dictionaries.append((vars(broad), {"quiet_steps": candidates.quiet_steps}))
+    if len(removed):
+        _remove(columns, broad, removed, arrays, dictionaries)
+    return StepResult(outcome, removed, arrays, dictionaries)
+
+
+def look(columns: Columns) -> tuple[list[tuple[Any, ...]], list[tuple[dict[str, Any], dict[str, Any]]]]:
+    """Place the shapes of all rows where the rows are; give what is to be committed, as in `StepResult`.
+
+    Raises
+    ------
+    ValueError
+        A row without a finite position or rotation; names the row.
+    """
+    changed = columns.next_changed
+    changed[:] = columns.changed
+    columns.notice(columns.positions, columns.rotations, columns.living(), changed)
+    updates = columns.swap_of_placements()
+    updates.append((vars(columns), {"displaced": []}))
+    return [(columns.changed, changed)], updates
+
+
+def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float) -> _Motion:
+    """Move what moves by itself, place shapes in the spare placement, and let the boundary act."""
+    slots = columns.slots
+    positions, rotations = columns.positions, columns.rotations
+    trace = _trace(columns)
+    if dt != 0.0 and slots:
+        positions = columns.next_positions
+        turns = rotations is not None and columns.angular_velocities is not None
+        if turns:
+            rotations = columns.next_rotations
+        integrate(
+            columns.positions[:slots],
+            columns.velocities[:slots],
+            columns.rotations[:slots] if turns and columns.rotations is not None else None,
+            columns.angular_velocities[:slots] if turns and columns.angular_velocities is not None else None,
+            columns.moves(),
+            dt,
+            positions[:slots],
+            rotations[:slots] if turns and rotations is not None else None,
+        )
+    wraps = columns.kept_by("wrap")
+    if trace is not None:
+        trace.after = positions[:slots].copy()
+        # A body may come round to where it was.
+        rows = np.flatnonzero(trace.is_ccd & columns.moves().view(np.bool_))
+        changed[rows] |= (trace.after[rows] != trace.before[rows]).any(axis=1)
+    if wraps is not None and columns.bounds is not None:
+        if positions is columns.positions:
+            positions = columns.next_positions
+            positions[:slots] = columns.positions[:slots]
+        wrapped = wrap(positions[:slots], columns.bounds, wraps)
+        if trace is not None:
+            trace.wrapped = wrapped
+    columns.notice(positions, rotations, looked_at, changed)
+    bounced, velocities = _NO_ROWS, columns.velocities[:0]
+    bounces = columns.kept_by("bounce")
+    if bounces is not None and columns.bounds is not None:
+        spare = columns.spare
+        if positions is columns.positions:
+            positions = columns.next_positions
+            positions[:slots] = columns.positions[:slots]
+
+        def relative_boxes(rows: Rows) -> Floats:
+            boxes: Any = spare.store.relative_boxes(rows, rotations)
+            found: Floats = boxes
+            return found
+
+        flags = bounces & changed[:slots]
+        bounced, velocities = bounce(
+            positions[:slots], columns.velocities, spare.boxes[:slots], relative_boxes, columns.bounds, flags
+        )
+        if len(bounced):
+            spare.place(bounced, positions, rotations)
+            changed[bounced] = columns.moved[bounced] = 1
+            if trace is not None:
+                trace.bounced = bounced
+    removed = _removed(columns, changed, trace)
+    return _Motion(positions, rotations, trace, bounced, velocities, removed)
+
+
+def _trace(columns: Columns) -> Trace | None:
+    """Begin to follow the rows that are marked as ccd, if there are any."""
+    if columns.ccd is None:
+        return None
+    slots = columns.slots
+    is_ccd = columns.ccd[:slots] & columns.rows.alive[:slots]
+    if len(static := columns.static()):
+        is_ccd &= static == 0
+    if not is_ccd.any():
+        return None
+    before = columns.seen.positions[:slots]
+    if columns.displaced:  # what was put elsewhere touches nothing on the way there
+        before = before.copy()
+        for rows in columns.displaced:
+            before[rows] = columns.positions[rows]
+    return Trace(is_ccd, before, before)
+
+
+def _removed(columns: Columns, changed: Flags, trace: Trace | None) -> Rows:
+    """Find the rows that have left the world and are to be removed.
+
+    A followed body is removed when none of its way was in the world: before that, it may have met something there.
+    """
+    leaves = columns.kept_by("remove")
+    if leaves is None or columns.bounds is None:
+        return _NO_ROWS
+    slots = columns.slots
+    corners = columns.spare.boxes[:slots]
+    looked_at = leaves & changed[:slots]
+    if trace is not None:
+        looked_at |= leaves & trace.is_ccd.view(np.uint8)
+    rows = outside(corners, columns.bounds, looked_at)
+    if trace is not None and len(rows):
+        back = trace.is_ccd[rows, np.newaxis] * (trace.before - trace.after)[rows]
+        ways = corners[rows]
+        ways[:, 0] += np.minimum(back, 0.0)
+        ways[:, 1] += np.maximum(back, 0.0)
+        rows = rows[outside(ways, columns.bounds, np.ones(len(rows), np.uint8))]
+    return rows
+
+
+def _candidates(
+    columns: Columns, broad: BroadPhase, changed: Flags, count: int, renewed: Flags | None
+) -> Candidates | None:
+    """Find the pairs to be tested; None if nothing has changed. `renewed` has the rows that are being removed."""
+    if not count:
+        return None
+    slots, static = columns.slots, columns.static()
+    flags = changed[:slots]
+    has_changed_all = count == columns.rows.living
+    all_static = static.view(np.bool_) if len(static) else None
+    unmoved = all_static if has_changed_all else flags == 0
+    found = broad.candidates(columns.spare.boxes, columns.moved, changed, unmoved, count)
+    pairs = found.pairs
+    if not has_changed_all and len(static) and (static & flags).any():
+        pairs = pairs[(static[pairs[:, 0]] & static[pairs[:, 1]]) == 0]
+    if renewed is not None:
+        leaving = renewed[:slots] > columns.renewed[:slots]
+        pairs = pairs[~(leaving[pairs[:, 0]] | leaving[pairs[:, 1]])]
+    return found if pairs is found.pairs else found._replace(pairs=pairs)
+
+
+def _tested(
+    columns: Columns,
+    memory: TouchMemory,
+    candidates: Candidates | None,
+    changed: Flags,
+    renewed: Flags,
+    budget: Budget | None,
+    began: float,
+) -> tuple[Pairs, Pairs, int]:
+    """Give the pairs that touch, those that are left for the next step, and the number of tests."""
+    pairs = NO_PAIRS if candidates is None else candidates.pairs
+    spare, waiting = columns.spare, _waiting(columns, memory, renewed)
+    if budget is None:
+        if len(waiting):
+            # Those of which a row has changed are among the candidates.
+            has_changed = changed.view(np.bool_)
+            waiting = waiting[~(has_changed[waiting[:, 0]] | has_changed[waiting[:, 1]])]
+            pairs = np.concatenate([pairs, waiting])
+        if not len(pairs):
+            return NO_PAIRS, NO_PAIRS, 0
+        return touching_pairs(columns, spare, pairs, candidates is None or candidates.is_tight), NO_PAIRS, len(pairs)
+    # The boxes of the index may be larger: without this, what is tested within the budget would depend on them.
+    pairs = pairs[boxes_meet(spare.boxes, pairs)]
+    if len(waiting):
+        pairs = pairs[~np.isin(keys_of(pairs), keys_of(waiting))]
+    layers = columns.layers
+    bits = columns.rows.bits[0]
+    priorities = layers.priorities_of(np.ones(columns.slots, np.uint64) if bits is None else bits)
+    queue = np.concatenate([waiting, in_turn(pairs, priorities if layers.has_priorities else None)])
+    found, rest = spend(budget, began, queue, lambda portion: touching_pairs(columns, spare, portion))
+    # What is not tested counts as what it was.
+    was = rest[memory.remembered(rest) & ~_any_flag(renewed, rest)]
+    return np.concatenate([*found, was]), rest, len(queue) - len(rest)
+
+
+def _waiting(columns: Columns, memory: TouchMemory, renewed: Flags) -> Pairs:
+    """Give the pairs that were left to be tested in this step, and may still touch."""
+    waiting = memory.again
+    if not len(waiting):
+        return waiting
+    waiting = waiting[~_any_flag(renewed, waiting)]
+    waiting = waiting[boxes_meet(columns.spare.boxes, waiting)]
+    return waiting[allowed_pairs(columns)(*np.ascontiguousarray(waiting.T))]
+
+
+def _any_flag(flags: Flags, pairs: Pairs) -> NDArray[np.bool_]:
+    marked = flags.view(np.bool_)
+    found: NDArray[np.bool_] = marked[pairs[:, 0]] | marked[pairs[:, 1]]
+    return found
+
+
+def _remove(
+    columns: Columns,
+    broad: BroadPhase,
+    removed: Rows,
+    arrays: list[tuple[Any, ...]],
+    dictionaries: list[tuple[dict[str, Any], dict[str, Any]]],
+) -> None:
+    """Add to what is to be committed that these rows leave the world."""
+    rows = columns.rows
+    twin = object.__new__(type(rows))
+    vars(twin).update(vars(rows))
+    twin.alive, twin.generation, twin._free = rows.alive.copy(), rows.generation.copy(), list(rows._free)
+    twin.corners, twin._views = columns.spare.boxes, None
+    twin.remove(removed)
+    arrays.append((columns.velocities, np.zeros((len(removed), columns.dim)), removed))
+    pending = removed if broad.removed_rows is None else np.concatenate([broad.removed_rows, removed])
+    dictionaries += [
+        (vars(rows), vars(twin)),
+        (vars(columns), {"_flags": {}, "ignored": columns.ignored_without(removed)}),
+        (vars(broad), {"removed_rows": pending if broad.index is not None else None}),
+    ]
+    if columns._view is not None:
+        dictionaries.append((vars(columns._view), {"_alive": twin.alive[: columns.slots]}))

@@ -1,0 +1,116 @@
+"""Which pairs touch: what a world remembers from one step to the next, and what a step changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from broadphase import _native
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Pairs: TypeAlias = NDArray[np.int32]
+    Flags: TypeAlias = NDArray[np.uint8]
+
+__all__ = ["NO_PAIRS", "Advance", "TouchMemory", "keys_of", "pairs_of"]
+
+NO_PAIRS = np.empty((2, 0), np.int32).T
+NO_PAIRS.flags.writeable = False
+
+
+class Advance(NamedTuple):
+    """Which pairs touch after a step, and what that changes; all in lexicographic order.
+
+    Attributes
+    ----------
+    touching : ndarray, shape (m, 2), int32
+        All pairs.
+    starts : ndarray, shape (slots + 1,), uint32
+        Where the pairs of each first row begin.
+    enter, exit : ndarray, shape (k, 2), int32
+        Pairs that touch and did not before; pairs that touched and do not any more.
+    enter_at : ndarray, shape (k,), int64
+        Places of `enter` in `touching`.
+    """
+
+    touching: Pairs
+    starts: NDArray[np.uint32]
+    enter: Pairs
+    exit: Pairs
+    enter_at: NDArray[np.int64]
+
+
+class TouchMemory:
+    """The pairs that touched at the last step.
+
+    Attributes
+    ----------
+    touching : ndarray, shape (m, 2), int32
+        Those pairs, in lexicographic order.
+    starts : ndarray, shape (rows + 1,), uint32
+        Where the pairs of each first row begin; rows beyond have none.
+    again : ndarray, shape (k, 2), int32
+        Pairs to be tested at the next step whether or not their rows change, in the order in which they are tested.
+    generations : ndarray, shape (slots,), int64, or None
+        Those of the rows at the last step. None: as they are, because nothing was removed since.
+    """
+
+    def __init__(self) -> None:
+        self.touching: Pairs = NO_PAIRS
+        self.starts = np.zeros(1, np.uint32)
+        self.again: Pairs = NO_PAIRS
+        self.generations: NDArray[np.int64] | None = None
+
+    def note_removal(self, generations: NDArray[np.int64]) -> None:
+        """Remember the generations of rows, some of which are about to be removed."""
+        if self.generations is None:
+            self.generations = generations.copy()
+
+    def handles_then(self, pairs: Pairs, generations: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give the handles that pairs of rows had at the last step."""
+        then = generations if self.generations is None else self.generations
+        handles: NDArray[np.int64] = (then[pairs] << 32) | pairs
+        return handles
+
+    def remembered(self, pairs: Pairs) -> NDArray[np.bool_]:
+        """Say which of some pairs touched at the last step."""
+        return np.isin(keys_of(pairs), keys_of(self.touching))
+
+    def advance(self, found: Pairs, changed: Flags | None, renewed: Flags | None, slots: int) -> Advance:
+        """Compare the pairs that touch, of all that had to be tested, with those that touched before.
+
+        Parameters
+        ----------
+        found : ndarray, shape (m, 2), int32
+            In any order; a pair may be there twice.
+        changed, renewed : ndarray, shape (slots or more,), uint8, or None
+            Rows all whose pairs were tested, None for all; rows that were removed since the last step, None for none.
+        slots : int
+            Every row is below this.
+        """
+        last, again = self.touching, self.again
+        if len(again):
+            again = pairs_of(np.sort(keys_of(again)))
+        step: Any = _native.next_touching(
+            last[:, 0], last[:, 1], self.starts, found[:, 0], found[:, 1], again[:, 0], again[:, 1], changed, renewed,
+            slots,
+        )  # fmt: skip
+        touching, starts, enter, left, enter_at = step
+        if touching is None:
+            touching, starts = last, self.starts
+        else:
+            touching.flags.writeable = False  # frames show it to the user
+        return Advance(touching, starts, enter, left, enter_at)
+
+
+def keys_of(pairs: Pairs) -> NDArray[np.int64]:
+    """Give one number for each pair; the numbers have the lexicographic order of the pairs."""
+    keys: NDArray[np.int64] = (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1]
+    return keys
+
+
+def pairs_of(keys: NDArray[np.int64]) -> Pairs:
+    """Undo `keys_of`."""
+    return np.stack([keys >> 32, keys & 0xFFFF_FFFF]).astype(np.int32).T
