@@ -1,10 +1,13 @@
-// Plain memory, in large pages where there is much of it.
+// Plain memory, in large pages where there is much of it, and growing arrays of plain data that are not zeroed first.
 #pragma once
 
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
+#include <type_traits>
+#include <utility>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -39,5 +42,28 @@ PlainMemory<T> allocate_plain(std::size_t count) {
   if (block == nullptr) throw std::bad_alloc();
   return PlainMemory<T>(static_cast<T*>(block));
 }
+
+template <class T>
+class PlainArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  T* get() const { return data_.get(); }
+  T& operator[](std::size_t k) const { return data_[k]; }
+  std::size_t size() const { return size_; }
+
+  // At least `size` entries; keeps what it holds. Throws bad_alloc, and then nothing has changed.
+  void grow(std::size_t size) {
+    if (size <= size_) return;
+    PlainMemory<T> data = allocate_plain<T>(size);
+    if (size_ > 0) std::memcpy(data.get(), data_.get(), size_ * sizeof(T));
+    data_ = std::move(data);
+    size_ = size;
+  }
+
+ private:
+  PlainMemory<T> data_;
+  std::size_t size_ = 0;
+};
 
 }  // namespace broadphase

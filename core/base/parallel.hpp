@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -47,8 +46,9 @@ void in_stretches(std::size_t count, Interrupt& interrupt, Work&& work) {
 }
 
 // Calls work(worker, task) for every task once; a worker takes `grain` tasks in a row. Worker 0 is the calling thread,
-// the only one that checks `interrupt`. The first exception on any thread stops the rest and leaves from here, when all
-// threads have ended.
+// the only one that checks `interrupt`. Where the system gives fewer threads than asked for, or no memory for them,
+// those that there are do all tasks. The first exception on any thread stops the rest, and leaves from here when all
+// threads have ended; what the tasks did until then stays done.
 template <class Work>
 void for_each_task(std::size_t tasks, unsigned workers, Interrupt& interrupt, Work&& work, std::size_t grain = 1) {
   workers = static_cast<unsigned>(std::min<std::size_t>(std::max(1u, workers), tasks));
@@ -62,14 +62,15 @@ void for_each_task(std::size_t tasks, unsigned workers, Interrupt& interrupt, Wo
   std::atomic<std::size_t> next{0};
   std::atomic<bool> stop{false};
   std::exception_ptr error;
-  std::mutex error_lock;
+  std::atomic<bool> failed{false};
   std::atomic<unsigned> running{0};
-  auto fail = [&] {
+  // Throws nothing, as it is called where an exception would end the program. Only the first to come writes `error`,
+  // and it is read when the threads have been joined.
+  auto fail = [&]() noexcept {
     stop.store(true, std::memory_order_relaxed);
-    const std::lock_guard<std::mutex> guard(error_lock);
-    if (!error) error = std::current_exception();
+    if (!failed.exchange(true, std::memory_order_relaxed)) error = std::current_exception();
   };
-  auto loop = [&](unsigned worker) {
+  auto loop = [&](unsigned worker) noexcept {
     try {
       for (;;) {
         const std::size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
@@ -85,8 +86,8 @@ void for_each_task(std::size_t tasks, unsigned workers, Interrupt& interrupt, Wo
     }
   };
   std::vector<std::thread> threads;
-  threads.reserve(workers - 1);
   try {
+    threads.reserve(workers - 1);
     for (unsigned worker = 1; worker < workers; ++worker) {
       running.fetch_add(1, std::memory_order_relaxed);
       try {

@@ -27,7 +27,7 @@ Seen look(const BoxView<T>& boxes, std::size_t dimension, bool closely) {
   Problem<T> problem;
   problem.first = boxes;
   problem.dimension = dimension;
-  const SceneShape shape = report_scene(problem, looked_at(problem)).shape;
+  const SceneShape shape = shape_of(sample_of(problem), problem.dimension);
   const Grid<T> grid(problem, chosen_kernels(), 1, shape, interrupt);
   Seen seen;
   const GridLayout<T>& top = grid.level(0).layout();

@@ -7,7 +7,7 @@
 
 #include "bindings.hpp"
 #include "pair_filter.hpp"
-#include "query/sort_pairs.hpp"
+#include "query/collect.hpp"
 
 namespace broadphase::python {
 

@@ -9,7 +9,7 @@
 
 #include "choose/find.hpp"
 #include "layer_filter.hpp"
-#include "query/pairs_by_query.hpp"
+#include "query/ragged.hpp"
 
 namespace broadphase::python {
 

@@ -1,5 +1,5 @@
 // Boxes on their way into an index.
-#include "boxes/keep_boxes.hpp"
+#include "boxes/check.hpp"
 
 #include <nanobind/stl/optional.h>
 

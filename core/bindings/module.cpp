@@ -13,7 +13,7 @@
 
 #include "choose/find.hpp"
 #include "pair_filter.hpp"
-#include "query/sort_pairs.hpp"
+#include "query/collect.hpp"
 
 namespace broadphase::python {
 
@@ -126,7 +126,7 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
     const nb::gil_scoped_release release;
     Interrupt interrupt(signal_pending);
     check(problem, interrupt);
-    SceneReport result = report_scene(problem, looked_at(problem));
+    SceneReport result = report_scene(problem);
     using T = std::remove_cvref_t<decltype(problem.grow)>;
     if (result.pair_count < kPairsWorthALook<T>) result.choice = MethodName::brute_force;
     return result;

@@ -16,7 +16,7 @@
 
 #include "bindings.hpp"
 #include "pair_filter.hpp"
-#include "query/sort_pairs.hpp"
+#include "query/collect.hpp"
 #include "sweep/sweep_index.hpp"
 
 namespace broadphase::python {

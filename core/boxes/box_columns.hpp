@@ -2,13 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <new>
-#include <type_traits>
 
 #include "boxes/box_view.hpp"
-#include "simd/kernels.hpp"
 
 namespace broadphase {
 
@@ -60,24 +57,6 @@ bool has_interior(const T* lower, const T* upper, std::size_t dimension, T grow)
   bool interior = true;
   for (std::size_t k = 0; k < dimension; ++k) interior &= lower[k] - grow < upper[k] + grow;
   return interior;
-}
-
-// The kernel that tests a box against a run of boxes in all of `dimension` axes.
-template <class T>
-OverlapRun<T> overlap_kernel(const Kernels& kernels, std::size_t dimension, bool touching) {
-  if constexpr (std::is_same_v<T, float>)
-    return touching ? kernels.closed_run_f32[dimension - 1] : kernels.open_run_f32[dimension - 1];
-  else
-    return touching ? kernels.closed_run_f64[dimension - 1] : kernels.open_run_f64[dimension - 1];
-}
-
-// The kernel that tests boxes against runs of boxes.
-template <class T>
-OverlapRuns<T> overlaps_kernel(const Kernels& kernels, std::size_t dimension, bool touching) {
-  if constexpr (std::is_same_v<T, float>)
-    return touching ? kernels.closed_runs_f32[dimension - 1] : kernels.open_runs_f32[dimension - 1];
-  else
-    return touching ? kernels.closed_runs_f64[dimension - 1] : kernels.open_runs_f64[dimension - 1];
 }
 
 }  // namespace broadphase

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace broadphase {
 
@@ -18,5 +19,18 @@ struct BoxView {
   const T* lower_of(std::size_t row) const { return lower + static_cast<std::ptrdiff_t>(row) * lower_stride; }
   const T* upper_of(std::size_t row) const { return upper + static_cast<std::ptrdiff_t>(row) * upper_stride; }
 };
+
+// Copies each box to its row of `kept`, which has D lower and D upper numbers a row; null rows: 0, 1, 2...
+template <std::size_t D, class T>
+void keep_boxes(const BoxView<T>& boxes, const std::int32_t* rows, T* kept) {
+  for (std::size_t i = 0; i < boxes.count; ++i) {
+    T* to = kept + (rows != nullptr ? static_cast<std::size_t>(rows[i]) : i) * 2 * D;
+    const T *lower = boxes.lower_of(i), *upper = boxes.upper_of(i);
+    for (std::size_t k = 0; k < D; ++k) {
+      to[k] = lower[k];
+      to[D + k] = upper[k];
+    }
+  }
+}
 
 }  // namespace broadphase

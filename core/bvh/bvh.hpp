@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/plain_array.hpp"
+#include "base/memory.hpp"
 #include "bvh/bounds.hpp"
 #include "bvh/build.hpp"
 #include "bvh/edit.hpp"
@@ -176,12 +176,12 @@ class Bvh {
     if (tree_.root == kNoBlock) return;
     std::vector<std::pair<std::int32_t, std::size_t>> open = {{tree_.root, 0}};
     while (!open.empty()) {
-      const auto [block, level] = open.back();
+      const std::int32_t block = open.back().first;
+      const std::size_t level = open.back().second;
       open.pop_back();
       use(block, level);
-      for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block), [&, level = level](std::size_t lane) {
-        open.emplace_back(tree_.blocks.child(block)[lane], level + 1);
-      });
+      for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block),
+                    [&](std::size_t lane) { open.emplace_back(tree_.blocks.child(block)[lane], level + 1); });
     }
   }
 

@@ -7,10 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/plain_array.hpp"
+#include "base/memory.hpp"
 #include "bvh/bvh.hpp"
 #include "query/collect.hpp"
-#include "query/sort_pairs.hpp"
 #include "tree/pairs.hpp"
 
 namespace broadphase {

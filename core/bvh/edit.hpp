@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/plain_array.hpp"
+#include "base/memory.hpp"
 #include "bvh/bounds.hpp"
 #include "tree/blocks.hpp"
 

@@ -62,20 +62,11 @@ inline double clustering_of(const Sample& sample, const SceneShape& shape, std::
   return all > 1 ? squares / (all * (all - 1)) * cells : 1;
 }
 
-// Of each set, for the choice: more would cost more than it tells.
 template <class T>
-std::size_t looked_at(const Problem<T>& problem) {
-  return std::clamp<std::size_t>((problem.first.count + problem.second.count) / 64, 32, 512);
-}
-
-template <class T>
-SceneReport report_scene(const Problem<T>& problem, std::size_t most_looked_at) {
+SceneReport report_scene(const Problem<T>& problem) {
   constexpr double kMillisecond = 1e6;
   SceneReport report;
-  Sample sample;
-  const std::vector<std::uint32_t> all_rows;
-  take_sample(problem.first, all_rows, problem.dimension, problem.grow, most_looked_at, sample);
-  if (problem.cross) take_sample(problem.second, all_rows, problem.dimension, problem.grow, most_looked_at, sample);
+  const Sample sample = sample_of(problem);
   const double n = sample.box_count;
   report.box_count = n;
   report.pair_count = all_pairs(problem);

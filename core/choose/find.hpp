@@ -3,7 +3,7 @@
 
 #include <variant>
 
-#include "boxes/scan.hpp"
+#include "boxes/check.hpp"
 #include "brute_force/brute_force.hpp"
 #include "bvh/pairs.hpp"
 #include "choose/choose.hpp"
@@ -33,7 +33,7 @@ void prepare(AnyMethod<T>& method, MethodName name, const Problem<T>& problem, c
              Interrupt& interrupt) {
   if (name == MethodName::automatic && all_pairs(problem) < kPairsWorthALook<T>) name = MethodName::brute_force;
   if (name == MethodName::automatic || name == MethodName::grid) {
-    const SceneReport report = report_scene(problem, looked_at(problem));
+    const SceneReport report = report_scene(problem);
     if (name == MethodName::automatic) name = report.choice;
     if (name == MethodName::grid) {
       method.template emplace<Grid<T>>(problem, kernels, workers, report.shape, interrupt);

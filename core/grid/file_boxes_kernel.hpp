@@ -1,18 +1,22 @@
-// Boxes to the cells they cover: once to count, once to write their records.
+// Boxes to the cells they cover: a record in each. Two boxes at a time where there are registers for that; one number
+// at a time elsewhere, and where a box is out of the ordinary.
 #pragma once
 
 #include "grid/record.hpp"
-#include "simd/float_lanes.hpp"
+#include "simd/lanes.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
 
-// The monotone map. Beyond the scene it stops at the border. The float limit keeps the conversion defined, and is a
-// number that float32 has; the whole-number limit is exact.
+// The limit before the conversion to whole numbers, which keeps it defined: float32 has it exactly.
+template <class T>
+inline constexpr T kMostSteps = T{1073741824};
+
+// The monotone map. Beyond the scene it stops at the border.
 template <class T>
 inline std::int32_t to_steps(T x, T origin, T scale, std::int32_t largest) {
   T steps = (x - origin) * scale;
   steps = steps > T{0} ? steps : T{0};
-  steps = steps < T{1073741824} ? steps : T{1073741824};
+  steps = steps < kMostSteps<T> ? steps : kMostSteps<T>;
   const auto whole = static_cast<std::int32_t>(steps);
   return whole < largest ? whole : largest;
 }
@@ -51,7 +55,12 @@ void write_record(const Steps<T, D>& steps, const std::int32_t* cell, std::uint3
     to.lower[d] = low < kBeganBefore ? kBeganBefore : low;
     to.negated_upper[d] = saturated(centre - steps.upper[d]);
   }
-  to.set_row(row);
+  if constexpr (D < 4) {
+    to.row_low = static_cast<std::uint16_t>(row & 0xffffu);
+    to.row_high = static_cast<std::uint16_t>(row >> 16);
+  } else {
+    to.row = row;
+  }
 }
 
 // Calls visit(number of the cell, its coordinates) for every cell that the box covers.
@@ -112,6 +121,164 @@ std::size_t file_one_by_one(FileBoxes<T>& boxes) {
     });
   }
   return boxes.end;
+}
+
+// What filing two boxes at a time needs besides the map: in each half, a lane for each axis or for each of the four
+// places of a box.
+template <class F>
+struct FilingMasks {
+  F delta[2], other_axes, stride, largest;
+  F choice[2], has[2];  // the lane of a split axis, for all places; the places past that axis
+  F offset;
+
+  template <class T>
+  explicit FilingMasks(const GridLayout<T>& layout) {
+    std::int32_t other[4] = {-1, -1, -1, -1}, steps[4] = {0, 0, 0, 0};
+    for (unsigned k = 0; k < 2; ++k) {
+      const std::size_t axis = layout.split_axes[k];
+      std::int32_t to[4] = {0, 0, 0, 0}, past[4];
+      to[axis] = kCellSteps;
+      delta[k] = F::twice(to);
+      other[axis] = 0;
+      const bool used = k == 0 || axis != layout.split_axes[0];
+      for (unsigned place = 0; place < 4; ++place) {
+        const bool here = (place >> k & 1u) != 0;
+        past[place] = here ? -1 : 0;
+        if (here) steps[place] += layout.cell_stride[axis];
+      }
+      has[k] = F::twice(past);
+      choice[k] = used ? F::choice_of(axis) : F::choice_of_none();  // no box is past an axis that does not count
+    }
+    other_axes = F::twice(other);
+    offset = F::twice(steps);
+    stride = F::twice(layout.cell_stride);
+    largest = F::twice(layout.largest);
+  }
+};
+
+// Some boxes' records for their four places, before they are written: a first loop computes, a second one scatters, so
+// that neither waits for the other's latencies.
+template <class F>
+struct Waiting {
+  static constexpr std::size_t kTwos = kRecordsAtATime / 8;
+  F records[kTwos][4];             // of two boxes, by place
+  std::uint32_t places[kTwos][8];  // cells
+  // Numbers of the records that there are: 8 * two + 4 * which + place. Eight more are written to; the rest fills up
+  // the last register's worth of the structure, of which MSVC would warn as padding.
+  std::uint16_t present[8 * kTwos + (sizeof(F) - 2 * sizeof(std::uint32_t)) / sizeof(std::uint16_t)];
+  std::uint32_t present_count, twos;
+};
+
+// Prepares rows from `row` on, two at a time and never the last, up to the first that needs the general way.
+template <class T, std::size_t D, class F>
+void prepare_twos(const FileBoxes<T>& boxes, const FilingMasks<F>& masks, typename CornerFours<T>::Faults& faults,
+                  std::size_t row, Waiting<F>& waiting) {
+  using Corners = CornerFours<T>;
+  const Corners origin = Corners::twice(boxes.layout->origin), scale = Corners::twice(boxes.layout->scale);
+  const Corners grow = Corners::splat(boxes.grow);
+  const F largest = masks.largest, other_axes = masks.other_axes, stride = masks.stride;
+  const F floor = F::record_floor(kBeganBefore, -32768);
+  const F half = F::splat(kCellSteps / 2), one = F::splat(1), none = F::splat(0);
+  const std::ptrdiff_t lower_stride = boxes.lower_stride, upper_stride = boxes.upper_stride;
+  const T* at_lower = boxes.lower + static_cast<std::ptrdiff_t>(row) * lower_stride;
+  const T* at_upper = boxes.upper + static_cast<std::ptrdiff_t>(row) * upper_stride;
+  std::uint32_t two = 0, present = 0;
+  for (; two < Waiting<F>::kTwos && row + 2 < boxes.end; ++two, row += 2) {
+    const Corners lower_corners = Corners::template load<D>(at_lower, at_lower + lower_stride);
+    const Corners upper_corners = Corners::template load<D>(at_upper, at_upper + upper_stride);
+    at_lower += 2 * lower_stride, at_upper += 2 * upper_stride;
+    faults.add(lower_corners, upper_corners);
+    // to_steps(), lane by lane. A lane past D has scale 0.
+    const F lower = F::smaller(Corners::whole((lower_corners - grow - origin) * scale, kMostSteps<T>), largest);
+    const F upper = F::smaller(Corners::whole((upper_corners + grow - origin) * scale, kMostSteps<T>), largest);
+    const F cell = F::template down<kCellBits>(lower);
+    const F extra = F::template down<kCellBits>(upper) - cell;
+    // More than two cells along an axis, or two along an axis that is cut coarsely: seldom, or the plan is wrong.
+    if ((F::above(extra, one) | (extra & other_axes)).any()) break;
+    const F home = F::half_sums(cell * stride);
+    // `extra` is 0 or 1 now, and a box is in at most four cells: its own, and past its upper side along either split
+    // axis and both. All four records are made, and those that there are get on the list: no branch to guess.
+    const F sides = F::above(extra, none);
+    const F missing = F::without(masks.has[0], F::chosen(sides, masks.choice[0])) |
+                      F::without(masks.has[1], F::chosen(sides, masks.choice[1]));
+    (home + masks.offset).store(waiting.places[two]);
+    const F centre = F::template up<kCellBits>(cell) + half;
+    const F low = lower - centre, high = centre - upper;
+    const auto number = static_cast<std::int32_t>(row);
+    const F record_rows = F::record_rows(F::halves(number, number + 1));
+    const auto put = [&](int place, F l, F u) { waiting.records[two][place] = F::records(l, u, floor, record_rows); };
+    const F low_a = low - masks.delta[0], high_a = high + masks.delta[0];
+    put(0, low, high);
+    put(1, low_a, high_a);
+    put(2, low - masks.delta[1], high + masks.delta[1]);
+    put(3, low_a - masks.delta[1], high_a + masks.delta[1]);
+    const std::uint32_t absent = missing.negative(), base = 8 * two;
+    for (std::uint32_t k = 0; k < 8; ++k) {
+      waiting.present[present] = static_cast<std::uint16_t>(base + k);
+      present += k % 4 == 0 ? 1u : ~absent >> k & 1u;
+    }
+  }
+  waiting.twos = two;
+  waiting.present_count = present;
+}
+
+// Files rows from `row` on up to the first that needs the general way or a pool with more room; returns that row.
+template <class T, std::size_t D, class F>
+std::size_t file_twos(FileBoxes<T>& boxes, const FilingMasks<F>& masks, std::size_t row) {
+  typename CornerFours<T>::Faults faults;
+  ChunkPool& pool = *boxes.pool;
+  auto* records = static_cast<Record<3>*>(pool.records);
+  std::uint32_t* slots = pool.slots;
+  const std::uint32_t chunk_mask = (1u << pool.chunk_bits) - 1;
+  Waiting<F> waiting;
+  while (pool.capacity - pool.used >= pool.at_a_time) {
+    prepare_twos<T, D, F>(boxes, masks, faults, row, waiting);
+    const std::uint32_t* places = waiting.places[0];
+    const auto* made = reinterpret_cast<const typename F::Half*>(waiting.records);
+    for (std::size_t k = 0; k < waiting.present_count; ++k) {
+      const std::uint32_t from = waiting.present[k], place = places[from];
+      std::uint32_t slot = slots[place];
+      if ((slot & chunk_mask) == 0) slot = place_for(pool, place);
+      // Record `place` of box `which` is half `which` of register `place`.
+      F::Half::load(made + 8 * (from >> 3) + 2 * (from & 3) + (from >> 2 & 1)).store(records + slot);
+      slots[place] = slot + 1;
+    }
+    row += std::size_t{2} * waiting.twos;
+    if (waiting.twos < Waiting<F>::kTwos) break;
+  }
+  boxes.valid &= !faults.template any<D>();
+  return row;
+}
+
+template <class F, class T, std::size_t D>
+std::size_t file_with(FileBoxes<T>& boxes) {
+  if constexpr (!F::kInRegister || D == 4) {
+    return file_one_by_one<T, D>(boxes);
+  } else {
+    // A corner is read with the number behind it where D is 3. That one lies between the first box and the last as
+    // long as rows follow each other upwards in memory; the last row itself is filed by itself.
+    if (boxes.drop_empty || boxes.rows != nullptr || boxes.lower_stride <= 0 || boxes.upper_stride <= 0)
+      return file_one_by_one<T, D>(boxes);
+    const FilingMasks<F> masks(*boxes.layout);
+    const std::size_t end = boxes.end;
+    std::size_t row = boxes.begin;
+    while (row < end) {
+      row = file_twos<T, D, F>(boxes, masks, row);
+      boxes.begin = row;
+      boxes.end = row + 2 < end ? row + 2 : end;
+      const std::size_t stopped = file_one_by_one<T, D>(boxes), wanted = boxes.end;
+      boxes.end = end;
+      row = stopped;
+      if (stopped < wanted) break;
+    }
+    boxes.begin = row;
+    return row;
+  }
+}
+
+template <class T, std::size_t D>
+std::size_t file_boxes(FileBoxes<T>& boxes) {
+  return file_with<Fours, T, D>(boxes);
 }
 
 }  // namespace broadphase::BROADPHASE_LEVEL

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -16,13 +17,313 @@
 #include <utility>
 #include <vector>
 
-#include "choose/choose.hpp"
-#include "grid/level.hpp"
+#include "base/memory.hpp"
+#include "base/parallel.hpp"
+#include "grid/plan.hpp"
 #include "query/method.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
 
 namespace broadphase {
+
+// Room for one set's share of a cell, reused from cell to cell.
+class CellRoom {
+ public:
+  CellArrays arrays{};
+
+  void prepare(std::size_t count, std::size_t dimension, std::size_t buckets) {
+    const std::size_t padded = count + kCellPadding;
+    if (padded > padded_) {
+      padded_ = padded + padded / 2;
+      words_ = std::make_unique_for_overwrite<std::int16_t[]>(padded_ * dimension * 2);
+      doubled_ = std::make_unique_for_overwrite<std::uint32_t[]>(padded_ * (dimension * 2 + 2));
+      before_ = std::make_unique_for_overwrite<std::uint16_t[]>(padded_);
+    }
+    if (buckets + 2 > buckets_) {
+      buckets_ = 2 * buckets + 2;
+      ends_ = std::make_unique_for_overwrite<std::uint32_t[]>(buckets_);
+    }
+    for (std::size_t d = 0; d < dimension; ++d) {
+      arrays.lower[d] = words_.get() + (2 * d) * padded_;
+      arrays.negated_upper[d] = words_.get() + (2 * d + 1) * padded_;
+      arrays.doubled_lower[d] = doubled_.get() + (2 * d) * padded_;
+      arrays.doubled_negated_upper[d] = doubled_.get() + (2 * d + 1) * padded_;
+    }
+    arrays.began_before = before_.get();
+    arrays.doubled_began_before = doubled_.get() + 2 * dimension * padded_;
+    arrays.row = doubled_.get() + (2 * dimension + 1) * padded_;
+    arrays.bucket_end = ends_.get();
+    arrays.count = count;
+  }
+
+ private:
+  std::size_t padded_ = 0, buckets_ = 0;
+  std::unique_ptr<std::int16_t[]> words_;
+  std::unique_ptr<std::uint16_t[]> before_;
+  std::unique_ptr<std::uint32_t[]> doubled_, ends_;
+};
+
+// The boxes of one set that a grid is over, where they are not all of it.
+struct Crowd {
+  std::vector<std::uint32_t> rows;
+  // Which boxes began before which cell, in this grid's parents: see CellArrays::began_before.
+  std::vector<std::uint16_t> began_before;
+};
+
+template <class T>
+class GridLevel {
+ public:
+  // All boxes of the problem. Throws InvalidBoxes for NaN and for lower > upper.
+  GridLevel(const Problem<T>& problem, const Kernels& kernels, unsigned workers, const SceneShape& shape,
+            Interrupt& interrupt)
+      : problem_(problem), kernels_(kernels) {
+    build(shape, workers, interrupt);
+  }
+  // Those of a cell of `parent`.
+  GridLevel(const GridLevel& parent, Crowd (&&crowds)[2], const SceneShape& shape, Interrupt& interrupt)
+      : problem_(parent.problem_),
+        kernels_(parent.kernels_),
+        crowds_{std::move(crowds[0]), std::move(crowds[1])},
+        depth_(parent.depth_ + 1) {
+    build(shape, 1, interrupt);
+  }
+
+  const GridLayout<T>& layout() const { return layout_; }
+  std::size_t depth() const { return depth_; }
+  std::size_t count_in(std::size_t set, std::size_t cell) const { return filed_[set].count[cell]; }
+  std::size_t record_count() const { return filed_[0].record_count + filed_[1].record_count; }
+
+  // What one thread needs to look at one cell after the other.
+  struct Scratch {
+    const GridLevel* level = nullptr;
+    std::size_t cell = 0;
+    CellRoom room[2];
+    Buckets buckets{};
+    PlainArray<std::byte> sorted;
+
+    std::size_t bucket(std::int32_t x) const {
+      return std::min(static_cast<std::uint32_t>((x - buckets.lowest) >> buckets.shift), buckets.count - 1);
+    }
+  };
+
+  // Sorts a cell's records into the scratch, unless they are there.
+  void prepare(std::size_t cell, Scratch& scratch) const {
+    if (scratch.level == this && scratch.cell == cell) return;
+    scratch.level = nullptr;
+    CellRecords records[2];
+    std::size_t total = 0;
+    std::int32_t low = 32767, high = -32768;
+    for (std::size_t k = 0; k < sets(); ++k) {
+      const std::uint32_t* start = &filed_[k].start[cell];
+      records[k] = {filed_[k].runs.data() + start[0], start[1] - start[0], count_in(k, cell)};
+      kernels_.sweep_range[index()](records[k], layout_.sweep_axis, &low, &high);
+      total += count_in(k, cell);
+    }
+    Buckets& buckets = scratch.buckets;
+    buckets = {low, 0, 0};
+    while ((high - low) >> buckets.shift >= static_cast<std::int32_t>(std::max<std::size_t>(total / 4, 8)))
+      ++buckets.shift;
+    buckets.count = static_cast<std::uint32_t>((high - low) >> buckets.shift) + 1;
+    for (std::size_t k = 0; k < sets(); ++k) {
+      scratch.room[k].prepare(count_in(k, cell), problem_.dimension, buckets.count);
+      scratch.sorted.grow(count_in(k, cell) * record_size());
+      kernels_.sort_cell[index()](records[k], layout_.sweep_axis, buckets, scratch.sorted.get(),
+                                  scratch.room[k].arrays);
+      if (depth_ > 0) name_crowd(crowds_[k], scratch.room[k].arrays);
+    }
+    scratch.level = this;
+    scratch.cell = cell;
+  }
+
+  // How many candidates a box of a cell would be tested against, by a few of them.
+  double meeting_in(std::size_t cell) const {
+    constexpr std::size_t kLookedAt = 64;
+    SampledEnds ends;
+    std::size_t total = 0;
+    for (std::size_t k = 0; k < sets(); ++k) {
+      const EvenSample taken(count_in(k, cell), kLookedAt);
+      std::size_t next = 0, passed = 0;  // passed: records of the runs before
+      total += count_in(k, cell);
+      for (std::uint32_t r = filed_[k].start[cell]; r < filed_[k].start[cell + 1]; ++r) {
+        const RecordRun& run = filed_[k].runs[r];
+        for (; next < taken.size() && taken[next] < passed + run.count; ++next) {
+          const auto* record = static_cast<const std::byte*>(run.records) + (taken[next] - passed) * record_size();
+          ends.lower.push_back(problem_.dimension < 4 ? lower_of<3>(record) : lower_of<4>(record));
+          ends.upper.push_back(problem_.dimension < 4 ? upper_of<3>(record) : upper_of<4>(record));
+        }
+        passed += run.count;
+      }
+    }
+    std::sort(ends.lower.begin(), ends.lower.end());
+    std::sort(ends.upper.begin(), ends.upper.end());
+    return static_cast<double>(total) * meeting_share(ends, [](double x) { return x; });
+  }
+
+  // Boxes of crowds, to plan by.
+  Sample sample_of(const Crowd (&crowds)[2]) const {
+    Sample sample;
+    const std::size_t most = std::clamp<std::size_t>((crowds[0].rows.size() + crowds[1].rows.size()) / 64, 32, 512);
+    for (std::size_t k = 0; k < sets(); ++k)
+      take_sample(set(k), crowds[k].rows, problem_.dimension, problem_.grow, most, sample);
+    return sample;
+  }
+
+  // The boxes of a cell, as a set of their own.
+  Crowd crowd_in(std::size_t k, std::size_t cell, Scratch& scratch) const {
+    prepare(cell, scratch);
+    const CellArrays& arrays = scratch.room[k].arrays;
+    return {{arrays.row, arrays.row + arrays.count}, {arrays.began_before, arrays.began_before + arrays.count}};
+  }
+
+ private:
+  struct Pool {
+    PlainArray<std::byte> records;
+    std::vector<std::uint32_t> next_chunk, first_chunk, slots;
+    ChunkPool view{};
+  };
+  struct Filed {
+    std::vector<Pool> pools;           // one for each worker that filed
+    std::vector<RecordRun> runs;       // of all cells
+    std::vector<std::uint32_t> start;  // of each cell's runs, and the end of the last
+    std::vector<std::uint32_t> count;  // of each cell's records
+    std::size_t record_count = 0;
+  };
+
+  std::size_t sets() const { return problem_.cross ? 2 : 1; }
+  template <std::size_t D>
+  double lower_of(const std::byte* record) const {
+    return reinterpret_cast<const Record<D>*>(record)->lower[layout_.sweep_axis];
+  }
+  template <std::size_t D>
+  double upper_of(const std::byte* record) const {
+    return -reinterpret_cast<const Record<D>*>(record)->negated_upper[layout_.sweep_axis];
+  }
+  std::size_t record_size() const { return problem_.dimension < 4 ? sizeof(Record<3>) : sizeof(Record<4>); }
+  std::size_t index() const { return problem_.dimension - 1; }
+  const BoxView<T>& set(std::size_t k) const { return k == 0 ? problem_.first : problem_.second; }
+
+  void build(const SceneShape& shape, unsigned workers, Interrupt& interrupt) {
+    double all = 0;
+    for (std::size_t k = 0; k < sets(); ++k)
+      all += static_cast<double>(depth_ > 0 ? crowds_[k].rows.size() : set(k).count);
+    layout_ = plan_grid<T>(shape, all, problem_.dimension);
+    for (;;) {
+      finish_layout(layout_, shape, problem_.dimension);
+      bool filed = true;
+      for (std::size_t k = 0; k < sets() && filed; ++k) filed = file(k, workers, interrupt);
+      if (filed) return;
+      // The boxes cover far more cells than those looked at promised: cut more coarsely.
+      for (std::int32_t& cells : layout_.cells) cells = cells / 2 + cells % 2;
+    }
+  }
+
+  // False if the boxes cover too many cells.
+  bool file(std::size_t k, unsigned workers, Interrupt& interrupt) {
+    constexpr std::size_t kWorthAWorker = 32768, kRowsAtATime = std::size_t{1} << 18;
+    Filed& to = filed_[k];
+    const BoxView<T>& boxes = set(k);
+    const Crowd& crowd = crowds_[k];
+    const std::size_t all = depth_ > 0 ? crowd.rows.size() : boxes.count;
+    const EvenSplit split{all, std::clamp<std::size_t>(all / kWorthAWorker, 1, std::max(1u, workers))};
+    to.pools = std::vector<Pool>(split.parts);
+    std::atomic<bool> valid{true}, fits{true};
+    for_each_task(split.parts, workers, interrupt, [&](unsigned worker, std::size_t part) {
+      Pool& pool = to.pools[part];
+      FileBoxes<T> request{boxes.lower,        boxes.upper,        boxes.lower_stride,
+                           boxes.upper_stride, split.at(part),     split.at(part),
+                           problem_.grow,      !problem_.touching, true,
+                           &layout_,           &pool.view,         depth_ > 0 ? crowd.rows.data() : nullptr};
+      const std::size_t end = split.at(part + 1), rows = end - request.begin;
+      reserve(pool, rows + rows / 2, rows);
+      while (request.begin < end) {
+        request.end = std::min(end, request.begin + kRowsAtATime);
+        while ((request.begin = file_boxes()(request)) < request.end) {
+          const std::size_t room = static_cast<std::size_t>(pool.view.capacity) << pool.view.chunk_bits;
+          if (room > 5 * rows + 4096 && layout_.cell_count > 1) return fits.store(false);
+          reserve(pool, room + room / 2 + (layout_.cell_count << pool.view.chunk_bits), rows);
+        }
+        if (worker == 0) interrupt.check();
+      }
+      if (!request.valid) valid.store(false);
+    });
+    if (!valid) throw InvalidBoxes();
+    if (fits) string_runs(to);
+    return fits;
+  }
+
+  void reserve(Pool& pool, std::size_t records, std::size_t rows) {
+    ChunkPool& view = pool.view;
+    if (view.capacity == 0) {
+      // Small enough that the last chunk of each cell, half empty, does not count; large enough to be read in a run.
+      const std::size_t usual = rows / layout_.cell_count / 8;
+      view.chunk_bits = static_cast<int>(std::bit_width(std::clamp<std::size_t>(usual, 16, 256)) - 1);
+      pool.slots.assign(layout_.cell_count, 0);
+      pool.first_chunk.assign(layout_.cell_count, kNoChunk);
+      view.used = 1;
+      records += layout_.cell_count << view.chunk_bits;
+    }
+    const std::size_t at_a_time = std::min(layout_.cell_count + (kRecordsAtATime >> view.chunk_bits), kRecordsAtATime);
+    const std::size_t chunks = (records >> view.chunk_bits) + at_a_time + 2;
+    pool.records.grow((chunks << view.chunk_bits) * record_size());
+    pool.next_chunk.resize(chunks);
+    view = {pool.records.get(),
+            pool.next_chunk.data(),
+            pool.first_chunk.data(),
+            pool.slots.data(),
+            view.used,
+            static_cast<std::uint32_t>(chunks),
+            view.chunk_bits,
+            static_cast<std::uint32_t>(at_a_time)};
+  }
+
+  // Where each cell's records lie: those of the first rows first.
+  void string_runs(Filed& to) const {
+    to.start.assign(1, 0);
+    to.count.assign(layout_.cell_count, 0);
+    to.runs.clear();
+    to.record_count = 0;
+    for (std::size_t cell = 0; cell < layout_.cell_count; ++cell) {
+      for (const Pool& pool : to.pools) {
+        const ChunkPool& view = pool.view;
+        const std::size_t full = std::size_t{1} << view.chunk_bits;
+        for (std::uint32_t chunk = view.first_chunk[cell]; chunk != kNoChunk; chunk = view.next_chunk[chunk]) {
+          const bool last = view.next_chunk[chunk] == kNoChunk;
+          const std::size_t count = last ? ((view.slots[cell] - 1) & (full - 1)) + 1 : full;
+          to.runs.push_back({pool.records.get() + (chunk * full) * record_size(), count});
+          to.count[cell] += static_cast<std::uint32_t>(count);
+        }
+      }
+      to.start.push_back(static_cast<std::uint32_t>(to.runs.size()));
+      to.record_count += to.count[cell];
+    }
+  }
+
+  auto file_boxes() const {
+    if constexpr (sizeof(T) == 4)
+      return kernels_.file_boxes_f32[index()];
+    else
+      return kernels_.file_boxes_f64[index()];
+  }
+
+  // Own row numbers and marks to those of the whole problem. Marks of the parents move up, those of this grid stay low.
+  void name_crowd(const Crowd& crowd, const CellArrays& arrays) const {
+    const auto axes = static_cast<unsigned>(problem_.dimension);
+    for (std::size_t k = 0; k < arrays.count; ++k) {
+      const std::uint32_t own = arrays.row[k];
+      const unsigned marks = arrays.began_before[k] | static_cast<unsigned>(crowd.began_before[own]) << axes;
+      arrays.began_before[k] = static_cast<std::uint16_t>(marks);
+      arrays.doubled_began_before[k] = (marks & 0xffffu) * 0x10001u;
+      arrays.row[k] = crowd.rows[own];
+    }
+  }
+
+  Problem<T> problem_;
+  const Kernels& kernels_;
+  Crowd crowds_[2];
+  std::size_t depth_ = 0;  // 0: over all boxes
+  GridLayout<T> layout_{};
+  Filed filed_[2];
+};
 
 template <class T>
 class Grid {
@@ -44,7 +345,7 @@ class Grid {
     add_tasks(0, scratch, interrupt);
   }
   Grid(const Problem<T>& problem, const Kernels& kernels, unsigned workers)
-      : Grid(problem, kernels, workers, report_scene(problem, looked_at(problem)).shape) {}
+      : Grid(problem, kernels, workers, shape_of(sample_of(problem), problem.dimension)) {}
 
   std::size_t task_count() const { return tasks_.size(); }
 

@@ -48,6 +48,17 @@ void take_sample(const BoxView<T>& from, const std::vector<std::uint32_t>& rows,
   sample.box_count += static_cast<double>(count);
 }
 
+// Of a whole problem. A larger one would cost more than it tells.
+template <class T>
+Sample sample_of(const Problem<T>& problem) {
+  const std::size_t most = std::clamp<std::size_t>((problem.first.count + problem.second.count) / 64, 32, 512);
+  const std::vector<std::uint32_t> all;
+  Sample sample;
+  take_sample(problem.first, all, problem.dimension, problem.grow, most, sample);
+  if (problem.cross) take_sample(problem.second, all, problem.dimension, problem.grow, most, sample);
+  return sample;
+}
+
 // The ends of the sampled boxes along one axis, each in order.
 struct SampledEnds {
   std::vector<double> lower, upper;
@@ -204,7 +215,10 @@ GridLayout<T> plan_grid(const SceneShape& shape, double box_count, std::size_t d
   GridLayout<T> layout{};
   layout.sweep_axis = plan.sweep_axis;
   for (std::size_t d = 0; d < 4; ++d) layout.cells[d] = static_cast<std::int32_t>(plan.cells[d]);
-  for (std::size_t d = 0; d < dimension; ++d) layout.origin[d] = static_cast<T>(shape.low[d]);
+  // The stretch may begin below what T holds.
+  constexpr auto kMost = static_cast<double>(std::numeric_limits<T>::max());
+  for (std::size_t d = 0; d < dimension; ++d)
+    layout.origin[d] = static_cast<T>(std::clamp(shape.low[d], -kMost, kMost));
   return layout;
 }
 

@@ -21,21 +21,12 @@ struct Record {
   std::uint16_t row_low;
   std::int16_t negated_upper[3];
   std::uint16_t row_high;
-
-  void set_row(std::uint32_t row) {
-    row_low = static_cast<std::uint16_t>(row & 0xffffu);
-    row_high = static_cast<std::uint16_t>(row >> 16);
-  }
-  std::uint32_t row() const { return row_low | static_cast<std::uint32_t>(row_high) << 16; }
 };
 template <>
 struct Record<4> {
   std::int16_t lower[4];
   std::int16_t negated_upper[4];
-  std::uint32_t row_;
-
-  void set_row(std::uint32_t row) { row_ = row; }
-  std::uint32_t row() const { return row_; }
+  std::uint32_t row;
 };
 static_assert(sizeof(Record<3>) == 16 && sizeof(Record<2>) == 16 && sizeof(Record<4>) == 20);
 
@@ -61,16 +52,13 @@ struct ChunkPool {
                          // a chunk still to be taken. Chunk 0 belongs to no cell, so that 0 stands for none yet.
   std::uint32_t used, capacity;
   int chunk_bits;
+  std::uint32_t at_a_time;  // as many chunks as kRecordsAtATime records may take
 };
 inline constexpr std::uint32_t kNoChunk = 0xffffffffu;
 
 // A kernel that files many boxes at a time makes sure of the chunks first: of so many records, each cell may start one
 // chunk, and fill others.
 inline constexpr std::size_t kRecordsAtATime = 512;
-static inline std::size_t chunks_at_a_time(std::size_t cell_count, int chunk_bits) {
-  const std::size_t chunks = cell_count + (kRecordsAtATime >> chunk_bits);
-  return chunks < kRecordsAtATime ? chunks : kRecordsAtATime;
-}
 
 // Rows [begin, end) of a set of boxes, to be filed.
 template <class T>

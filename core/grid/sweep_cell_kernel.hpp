@@ -2,9 +2,25 @@
 #pragma once
 
 #include "grid/record.hpp"
-#include "simd/word_lanes.hpp"
+#include "simd/lanes.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
+
+// As sweep_range() below, of records that are a register each.
+template <class Eights, class Record>
+void least_and_most(const Record* records, std::size_t count, std::size_t axis, std::int32_t& low, std::int32_t& high) {
+  Eights least = Eights::splat(32767), most = Eights::splat(-32768);
+  for (std::size_t k = 0; k < count; ++k) {
+    const Eights record = Eights::load(records + k);
+    least = Eights::smaller(least, record);
+    most = Eights::larger(most, record);
+  }
+  std::int16_t words[2][8];
+  least.store(words[0]);
+  most.store(words[1]);
+  low = words[0][axis] < low ? words[0][axis] : low;
+  high = words[1][axis] > high ? words[1][axis] : high;
+}
 
 // Lowest and highest number along the sweep axis, if beyond what is there.
 template <std::size_t D>
@@ -13,24 +29,11 @@ void sweep_range(const CellRecords& from, std::size_t axis, std::int32_t* lowest
   for (std::size_t r = 0; r < from.run_count; ++r) {
     const auto* records = static_cast<const Record<D>*>(from.runs[r].records);
     const std::size_t count = from.runs[r].count;
-    std::size_t k = 0;
-#if BROADPHASE_LANES == BROADPHASE_LANES_sse2 || BROADPHASE_LANES == BROADPHASE_LANES_avx2 || \
-    BROADPHASE_LANES == BROADPHASE_LANES_avx512
-    if constexpr (D < 4) {
-      __m128i least = _mm_set1_epi16(32767), most = _mm_set1_epi16(-32768);
-      for (; k < count; ++k) {
-        const __m128i record = _mm_loadu_si128(reinterpret_cast<const __m128i*>(records + k));
-        least = _mm_min_epi16(least, record);
-        most = _mm_max_epi16(most, record);
-      }
-      alignas(16) std::int16_t words[2][8];
-      _mm_store_si128(reinterpret_cast<__m128i*>(words[0]), least);
-      _mm_store_si128(reinterpret_cast<__m128i*>(words[1]), most);
-      low = words[0][axis] < low ? words[0][axis] : low;
-      high = words[1][axis] > high ? words[1][axis] : high;
+    if constexpr (EightWords::kInRegister && D < 4) {
+      least_and_most<EightWords>(records, count, axis, low, high);
+      continue;
     }
-#endif
-    for (; k < count; ++k) {
+    for (std::size_t k = 0; k < count; ++k) {
       const std::int32_t x = records[k].lower[axis];
       low = x < low ? x : low;
       high = x > high ? x : high;
@@ -44,6 +47,15 @@ inline std::uint32_t bucket_of(std::int32_t x, const Buckets& buckets) {
   const std::int32_t bucket = (x - buckets.lowest) >> buckets.shift;
   const auto last = static_cast<std::int32_t>(buckets.count) - 1;
   return static_cast<std::uint32_t>(bucket > last ? last : bucket);
+}
+
+// Here and not in the record: functions outside of a level's namespace would be shared between levels.
+template <std::size_t D>
+std::uint32_t row_of(const Record<D>& record) {
+  if constexpr (D < 4)
+    return record.row_low | static_cast<std::uint32_t>(record.row_high) << 16;
+  else
+    return record.row;
 }
 
 inline std::uint32_t doubled(std::int16_t x) { return static_cast<std::uint16_t>(x) * 0x10001u; }
@@ -62,67 +74,36 @@ void spread_records(const Record<D>* records, std::size_t begin, const CellArray
     }
     to.began_before[k] = static_cast<std::uint16_t>(before);
     to.doubled_began_before[k] = before * 0x10001u;
-    to.row[k] = records[k].row();
+    to.row[k] = row_of(records[k]);
   }
 }
 
-#if BROADPHASE_LANES == BROADPHASE_LANES_sse2 || BROADPHASE_LANES == BROADPHASE_LANES_avx2 || \
-    BROADPHASE_LANES == BROADPHASE_LANES_avx512
-
-// Eight records at a time, an 8 x 8 transposition of words; returns where the rest begins.
-template <std::size_t D>
+// Eight records at a time; returns where the rest begins: at 0 where records are no registers.
+template <class Eights, std::size_t D>
 std::size_t spread_eights(const Record<D>* records, const CellArrays& to) {
-  const auto store = [](void* p, __m128i a) { _mm_storeu_si128(static_cast<__m128i*>(p), a); };
-  const __m128i before = _mm_set1_epi16(kBeganBefore);
-  const auto store_doubled = [&](std::uint32_t* p, __m128i a) {
-    store(p, _mm_unpacklo_epi16(a, a));
-    store(p + 4, _mm_unpackhi_epi16(a, a));
-  };
   std::size_t k = 0;
-  for (; k + 8 <= to.count; k += 8) {
-    const auto* r = reinterpret_cast<const __m128i*>(records + k);
-    __m128i a[4], b[4];  // words 0-3 and 4-7 of records x and x + 4, in turn
-    for (int x = 0; x < 4; ++x) {
-      const __m128i p = _mm_loadu_si128(r + x), q = _mm_loadu_si128(r + x + 4);
-      a[x] = _mm_unpacklo_epi16(p, q);
-      b[x] = _mm_unpackhi_epi16(p, q);
+  if constexpr (Eights::kInRegister && D < 4) {
+    const Eights before = Eights::splat(kBeganBefore);
+    for (; k + 8 <= to.count; k += 8) {
+      Eights rows[8], words[8];
+      for (std::size_t x = 0; x < 8; ++x) rows[x] = Eights::load(records + k + x);
+      Eights::transpose(rows, words);
+      Eights began_before = Eights::splat(0);
+      for (std::size_t d = 0; d < D; ++d) {
+        words[d].store(to.lower[d] + k);
+        words[4 + d].store(to.negated_upper[d] + k);
+        Eights::store_pairs(to.doubled_lower[d] + k, words[d], words[d]);
+        Eights::store_pairs(to.doubled_negated_upper[d] + k, words[4 + d], words[4 + d]);
+        const Eights bit = Eights::splat(static_cast<std::int16_t>(1 << d));
+        began_before = began_before | (Eights::equal(words[d], before) & bit);
+      }
+      began_before.store(to.began_before + k);
+      Eights::store_pairs(to.doubled_began_before + k, began_before, began_before);
+      Eights::store_pairs(to.row + k, words[3], words[7]);
     }
-    // Two words of the records 0, 2, 4, 6, and of 1, 3, 5, 7.
-    const __m128i even[4] = {_mm_unpacklo_epi16(a[0], a[2]), _mm_unpackhi_epi16(a[0], a[2]),
-                             _mm_unpacklo_epi16(b[0], b[2]), _mm_unpackhi_epi16(b[0], b[2])};
-    const __m128i odd[4] = {_mm_unpacklo_epi16(a[1], a[3]), _mm_unpackhi_epi16(a[1], a[3]),
-                            _mm_unpacklo_epi16(b[1], b[3]), _mm_unpackhi_epi16(b[1], b[3])};
-    __m128i words[8];
-    for (int x = 0; x < 4; ++x) {
-      words[2 * x] = _mm_unpacklo_epi16(even[x], odd[x]);
-      words[2 * x + 1] = _mm_unpackhi_epi16(even[x], odd[x]);
-    }
-    __m128i began_before = _mm_setzero_si128();
-    for (std::size_t d = 0; d < D; ++d) {
-      store(to.lower[d] + k, words[d]);
-      store(to.negated_upper[d] + k, words[4 + d]);
-      store_doubled(to.doubled_lower[d] + k, words[d]);
-      store_doubled(to.doubled_negated_upper[d] + k, words[4 + d]);
-      const __m128i bit = _mm_set1_epi16(static_cast<short>(1 << d));
-      began_before = _mm_or_si128(began_before, _mm_and_si128(_mm_cmpeq_epi16(words[d], before), bit));
-    }
-    store(to.began_before + k, began_before);
-    store_doubled(to.doubled_began_before + k, began_before);
-    store(to.row + k, _mm_unpacklo_epi16(words[3], words[7]));
-    store(to.row + k + 4, _mm_unpackhi_epi16(words[3], words[7]));
   }
   return k;
 }
-inline std::size_t spread_eights(const Record<4>*, const CellArrays&) { return 0; }
-
-#else
-
-template <std::size_t D>
-std::size_t spread_eights(const Record<D>*, const CellArrays&) {
-  return 0;
-}
-
-#endif
 
 // Counting sort by bucket, stable; then structure of arrays, closed by records that overlap nothing.
 // `room` takes the sorted records; `bucket_end` takes buckets.count + 1 numbers and then holds the end of each bucket.
@@ -144,7 +125,7 @@ void sort_cell(const CellRecords& from, std::size_t axis, const Buckets& buckets
     for (std::size_t k = 0; k < from.runs[r].count; ++k)
       sorted[end[(records[k].lower[axis] - lowest) >> shift]++] = records[k];
   }
-  spread_records<D>(sorted, spread_eights(sorted, to), to);
+  spread_records<D>(sorted, spread_eights<EightWords>(sorted, to), to);
   for (std::size_t k = count; k < count + kCellPadding; ++k) {
     for (std::size_t d = 0; d < D; ++d) to.lower[d][k] = to.negated_upper[d][k] = 32767;
     to.began_before[k] = 0;
@@ -206,6 +187,52 @@ std::size_t sweep_blocks(SweepRequest& request, CandidateBlock* blocks, std::uin
   request.begin = i;
   request.begin_candidate = 0;
   return used;
+}
+
+inline std::uint64_t count_hits(const std::uint32_t* sure, std::size_t blocks) {
+  std::uint64_t sum = 0;
+  for (std::size_t k = 0; k < blocks; ++k) sum += bit_count(sure[k]);
+  return sum;
+}
+
+// Writes record << 32 | candidate for every set bit, ascending; returns how many. Room for four more is a precondition:
+// most blocks hold few hits, and four writes without asking cost less than one wrong guess of a branch.
+inline std::size_t list_hits(const CandidateBlock* blocks, const std::uint32_t* sure, std::size_t count,
+                             std::uint64_t* hits) {
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    std::uint32_t bits = sure[k];
+    const std::uint64_t base = static_cast<std::uint64_t>(blocks[k].record) << 32 | blocks[k].first_candidate;
+    const std::uint32_t here = bit_count(bits);
+    std::uint64_t* to = hits + found;
+    for (int unrolled = 0; unrolled < 4; ++unrolled) {
+      to[unrolled] = base + lowest_bit(bits);
+      bits &= bits - 1;
+    }
+    if (here > 4) {
+      for (to += 4; bits != 0; bits &= bits - 1) *to++ = base + lowest_bit(bits);
+    }
+    found += here;
+  }
+  return found;
+}
+
+// Hits to rows. `ordered`: the smaller row goes first; otherwise the row of `a`.
+inline void name_rows(const std::uint64_t* hits, std::size_t count, const std::uint32_t* a, const std::uint32_t* b,
+                      bool ordered, std::int32_t* first, std::int32_t* second) {
+  if (ordered) {
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto p = static_cast<std::int32_t>(a[hits[k] >> 32]),
+                 q = static_cast<std::int32_t>(b[hits[k] & 0xffffffffu]);
+      first[k] = p < q ? p : q;
+      second[k] = p < q ? q : p;
+    }
+  } else {
+    for (std::size_t k = 0; k < count; ++k) {
+      first[k] = static_cast<std::int32_t>(a[hits[k] >> 32]);
+      second[k] = static_cast<std::int32_t>(b[hits[k] & 0xffffffffu]);
+    }
+  }
 }
 
 }  // namespace broadphase::BROADPHASE_LEVEL

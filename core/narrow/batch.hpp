@@ -9,7 +9,7 @@
 
 #include "narrow/narrow_2d.hpp"
 #include "narrow/narrow_3d.hpp"
-#include "query/pair_buffer.hpp"
+#include "query/method.hpp"
 #include "shapes/store.hpp"
 
 namespace broadphase {

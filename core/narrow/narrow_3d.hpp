@@ -775,7 +775,12 @@ Impact cast(const A& a, const Vec3& motion, const B& b, double radius) {
 
 // A record is lower[3], upper[3].
 inline bool boxes_overlap(std::span<const double> a, std::span<const double> b) {
-  return (a[0] <= b[3]) & (b[0] <= a[3]) & (a[1] <= b[4]) & (b[1] <= a[4]) & (a[2] <= b[5]) & (b[2] <= a[5]);
+  bool overlap = true;
+  for (std::size_t k = 0; k < 3; ++k) {
+    overlap &= a[k] <= b[k + 3];
+    overlap &= b[k] <= a[k + 3];
+  }
+  return overlap;
 }
 
 // The square of the distance of a point from a box given by its corners.

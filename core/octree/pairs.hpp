@@ -14,11 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/plain_array.hpp"
+#include "base/memory.hpp"
 #include "octree/cells.hpp"
 #include "octree/index.hpp"
 #include "query/method.hpp"
-#include "query/pair_buffer.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
 #include "sweep/sweep_and_prune.hpp"

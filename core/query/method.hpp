@@ -1,12 +1,98 @@
-// What a method of finding pairs looks like to the code that runs it.
+// What a method of finding pairs looks like to the code that runs it, and where it leaves the pairs: in two growing
+// columns, or only their number.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
 
-#include "query/pair_buffer.hpp"
+#include "base/memory.hpp"
+#include "query/filter.hpp"
 
 namespace broadphase {
+
+// Two columns of int32 in one block: the first at 0, the second at `stride`.
+using PairBlock = PlainMemory<std::int32_t>;
+
+inline PairBlock allocate_pairs(std::size_t stride) { return allocate_plain<std::int32_t>(2 * stride); }
+
+// Use: room(k), write up to k pairs at first() and second(), commit(how many).
+class PairBuffer {
+ public:
+  // `filter` may be null; `counting` keeps the number of pairs and forgets the pairs.
+  PairBuffer(const Filter* filter, bool counting) : filter_(filter), counting_(counting) {}
+
+  // True if a method may report a number of pairs by add_count() without naming them.
+  bool counts_only() const { return counting_ && filter_ == nullptr; }
+  void add_count(std::uint64_t pairs) { count_ += pairs; }
+
+  // Makes room for k more pairs. Throws bad_alloc, and then holds what it held before.
+  void room(std::size_t k) {
+    if (size_ + k > capacity_) grow(size_ + k);
+  }
+  std::int32_t* first() { return block_.get() + size_; }
+  std::int32_t* second() { return block_.get() + capacity_ + size_; }
+  void commit(std::size_t k) {
+    if (filter_ != nullptr) k = filter_->compact(first(), second(), k);
+    count_ += k;
+    if (!counting_) size_ += k;
+  }
+  void push(std::int32_t i, std::int32_t j) {
+    room(1);
+    *first() = i;
+    *second() = j;
+    commit(1);
+  }
+
+  std::uint64_t count() const { return count_; }  // of all pairs ever committed
+  std::size_t size() const { return size_; }      // of the pairs held
+  std::size_t capacity() const { return capacity_; }
+  const std::int32_t* first_column() const { return block_.get(); }
+  const std::int32_t* second_column() const { return block_.get() + capacity_; }
+  void clear() { size_ = 0; }
+  // So many pairs are expected in all: the next growth goes there at once, if there is memory for them.
+  void expect(std::size_t pairs) { expected_ = pairs; }
+  PairBlock release() {
+    size_ = capacity_ = 0;
+    return std::move(block_);
+  }
+
+ private:
+  void grow(std::size_t needed) {
+    const std::size_t half_more = capacity_ + capacity_ / 2 + 1024, usual = half_more > needed ? half_more : needed;
+    // What is expected is a guess, and half as many again a habit: where the memory does not suffice for them, what is
+    // needed may still fit.
+    if (expected_ > usual && try_move_to(expected_)) return;
+    if (usual > needed && try_move_to(usual)) return;
+    move_to(needed);
+  }
+  bool try_move_to(std::size_t capacity) {
+    try {
+      move_to(capacity);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+  void move_to(std::size_t capacity) {
+    PairBlock block = allocate_pairs(capacity);
+    if (size_ > 0) {
+      std::memcpy(block.get(), block_.get(), size_ * sizeof(std::int32_t));
+      std::memcpy(block.get() + capacity, block_.get() + capacity_, size_ * sizeof(std::int32_t));
+    }
+    block_ = std::move(block);
+    capacity_ = capacity;
+  }
+
+  const Filter* filter_;
+  bool counting_;
+  PairBlock block_;
+  std::size_t size_ = 0, capacity_ = 0, expected_ = 0;
+  std::uint64_t count_ = 0;
+};
 
 // The candidates one task may test: bounds the pairs that one task can add to a buffer, and the time until an
 // interrupt is noticed (a few milliseconds).

@@ -3,12 +3,27 @@
 
 #include <cstddef>
 #include <cstdint>
-
-#include "boxes/pack_boxes.hpp"
-#include "grid/record.hpp"
-#include "tree/walks.hpp"
+#include <type_traits>
 
 namespace broadphase {
+
+// What kernels and the methods that call them hand to each other: each defined beside its kernel.
+struct BallWalk;
+struct BoxWalk;
+struct Buckets;
+struct CandidateBlock;
+struct CellArrays;
+struct CellRecords;
+struct ConvexWalk;
+struct PairWalk;
+struct SweepRequest;
+struct SweepWalk;
+template <class T>
+struct CurveKeys;
+template <class T>
+struct FileBoxes;
+template <class T>
+struct PackLeaves;
 
 // One box against a run of boxes held as structure of arrays (2 * D pointers: D lower columns, then D upper ones).
 // `positions` receives the positions in [begin, end) that overlap the box, ascending; returns how many.
@@ -48,7 +63,7 @@ struct Kernels {
   OverlapRuns<float> closed_runs_f32[4], open_runs_f32[4];
   OverlapRuns<double> closed_runs_f64[4], open_runs_f64[4];
 
-  // The grid: see the kernels of these names.
+  // The grid: see grid/record.hpp, and the kernels of these names.
   std::size_t (*file_boxes_f32[4])(FileBoxes<float>&);
   std::size_t (*file_boxes_f64[4])(FileBoxes<double>&);
   void (*sweep_range[4])(const CellRecords&, std::size_t axis, std::int32_t* lowest, std::int32_t* highest);
@@ -59,22 +74,40 @@ struct Kernels {
   void (*name_rows)(const std::uint64_t* hits, std::size_t count, const std::uint32_t* a, const std::uint32_t* b,
                     bool ordered, std::int32_t* first, std::int32_t* second);
 
-  // See the kernel of this name.
+  // See tree/pack_kernel.hpp.
   void (*rank_keys)(const std::int32_t* key, std::size_t count, std::int32_t* rank);
 
-  // Trees of blocks: see walks.hpp.
+  // Trees of blocks: see tree/walks.hpp.
   void (*next_by_box[4])(BoxWalk&);
   void (*next_by_distance[4])(BallWalk&);
   void (*next_by_time[4])(SweepWalk&);
   void (*next_by_region[4])(ConvexWalk&);
   bool (*pair_blocks[4])(PairWalk&);
 
-  // Packing of such trees: see pack_boxes.hpp.
+  // Packing of such trees: see boxes/pack_boxes.hpp.
   void (*curve_keys_f32[4])(const CurveKeys<float>&);
   void (*curve_keys_f64[4])(const CurveKeys<double>&);
   bool (*pack_leaves_f32[4])(const PackLeaves<float>&);
   bool (*pack_leaves_f64[4])(const PackLeaves<double>&);
 };
+
+// The kernel that tests a box against a run of boxes in all of `dimension` axes.
+template <class T>
+OverlapRun<T> overlap_kernel(const Kernels& kernels, std::size_t dimension, bool touching) {
+  if constexpr (std::is_same_v<T, float>)
+    return touching ? kernels.closed_run_f32[dimension - 1] : kernels.open_run_f32[dimension - 1];
+  else
+    return touching ? kernels.closed_run_f64[dimension - 1] : kernels.open_run_f64[dimension - 1];
+}
+
+// The kernel that tests boxes against runs of boxes.
+template <class T>
+OverlapRuns<T> overlaps_kernel(const Kernels& kernels, std::size_t dimension, bool touching) {
+  if constexpr (std::is_same_v<T, float>)
+    return touching ? kernels.closed_runs_f32[dimension - 1] : kernels.open_runs_f32[dimension - 1];
+  else
+    return touching ? kernels.closed_runs_f64[dimension - 1] : kernels.open_runs_f64[dimension - 1];
+}
 
 // Levels built into this module that this processor can run, weakest first; `count` receives how many.
 const Kernels* const* available_kernels(std::size_t& count);

@@ -1,4 +1,5 @@
-// Replaces operator new in all its forms, and malloc where the linker can put a function in between (--wrap=malloc).
+// Replaces operator new in all its forms, and malloc and aligned_alloc where the linker can put functions in between
+// (--wrap).
 // Not in the file of the test: compilers warn of a mismatch where they see into both operator new and operator delete.
 #include "failing_memory.hpp"
 
@@ -13,8 +14,11 @@
 namespace {
 
 std::atomic<long long> allowance{-1};
+std::atomic<std::size_t> largest{0};
 
-bool refused() {
+bool refused(std::size_t size) {
+  const std::size_t most = largest.load(std::memory_order_relaxed);
+  if (most > 0 && size > most) return true;
   if (allowance.load(std::memory_order_relaxed) < 0) return false;
   if (allowance.fetch_sub(1, std::memory_order_relaxed) > 0) return false;
   allowance.store(0, std::memory_order_relaxed);  // and every later one: memory does not come back by itself
@@ -24,11 +28,17 @@ bool refused() {
 }  // namespace
 
 void broadphase::tests::allow_allocations(long long count) { allowance = count; }
+void broadphase::tests::refuse_blocks_above(std::size_t bytes) { largest = bytes; }
 
 #if defined(BROADPHASE_WRAP_MALLOC)
 extern "C" void* __real_malloc(std::size_t size);
 extern "C" void* __wrap_malloc(std::size_t size);
-extern "C" void* __wrap_malloc(std::size_t size) { return refused() ? nullptr : __real_malloc(size); }
+extern "C" void* __wrap_malloc(std::size_t size) { return refused(size) ? nullptr : __real_malloc(size); }
+extern "C" void* __real_aligned_alloc(std::size_t alignment, std::size_t size);
+extern "C" void* __wrap_aligned_alloc(std::size_t alignment, std::size_t size);
+extern "C" void* __wrap_aligned_alloc(std::size_t alignment, std::size_t size) {
+  return refused(size) ? nullptr : __real_aligned_alloc(alignment, size);
+}
 #define BROADPHASE_PLAIN_MALLOC __real_malloc
 #else
 #define BROADPHASE_PLAIN_MALLOC std::malloc
@@ -36,10 +46,10 @@ extern "C" void* __wrap_malloc(std::size_t size) { return refused() ? nullptr : 
 
 namespace {
 
-void* plain(std::size_t size) { return refused() ? nullptr : BROADPHASE_PLAIN_MALLOC(size > 0 ? size : 1); }
+void* plain(std::size_t size) { return refused(size) ? nullptr : BROADPHASE_PLAIN_MALLOC(size > 0 ? size : 1); }
 
 void* aligned(std::size_t size, std::align_val_t alignment) {
-  if (refused()) return nullptr;
+  if (refused(size)) return nullptr;
   if (size == 0) size = 1;
 #if defined(_WIN32)
   return _aligned_malloc(size, static_cast<std::size_t>(alignment));

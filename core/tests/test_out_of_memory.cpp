@@ -4,7 +4,7 @@
 #include "failing_memory.hpp"
 #include "methods.hpp"
 #include "query/ragged.hpp"
-#include "sweep/interference.hpp"
+#include "sweep/sweep_index.hpp"
 
 namespace broadphase::tests {
 namespace {

@@ -9,11 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "base/parallel.hpp"
-#include "base/plain_array.hpp"
 #include "base/radix_sort.hpp"
 #include "boxes/grown_boxes.hpp"
 #include "simd/kernels.hpp"
+#include "tree/walks.hpp"
 
 namespace broadphase {
 

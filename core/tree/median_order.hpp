@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/even_sample.hpp"
+#include "base/memory.hpp"
 #include "base/parallel.hpp"
-#include "base/plain_array.hpp"
 #include "base/with_dimension.hpp"
 #include "boxes/grown_boxes.hpp"
 #include "simd/kernels.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "boxes/pack_boxes.hpp"
-#include "simd/float_lanes.hpp"
+#include "simd/lanes.hpp"
 #include "tree/walks.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
@@ -84,12 +84,12 @@ void curve_keys(const CurveKeys<T>& request) {
 // Eight numbers of one axis to floats in a block. `outwards`: -1 for lower corners, 1 for upper ones.
 template <class T>
 void to_local(const T* given, double origin, double scale, float outwards, float* local) {
-  constexpr float kStep = 1.25e-7F, kLeast = 1e-37F, kInfinity = __builtin_inff();
+  constexpr float kStep = 1.25e-7F, kLeast = 1e-37F, kMost = 3.402823466e38F;
   for (std::size_t l = 0; l < kLanes; ++l) {
     const auto near = static_cast<float>((static_cast<double>(given[l]) - origin) * scale);
     const float size = near < 0 ? -near : near;
     const float moved = near + outwards * (size * kStep + kLeast);
-    local[l] = size < kInfinity ? moved : near;
+    local[l] = size <= kMost ? moved : near;
   }
 }
 

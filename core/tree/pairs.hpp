@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/plain_array.hpp"
+#include "base/memory.hpp"
 #include "query/method.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"

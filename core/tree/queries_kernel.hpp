@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "simd/eight_lanes.hpp"
+#include "simd/lanes.hpp"
 #include "tree/walks.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {

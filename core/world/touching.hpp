@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "query/collect.hpp"
-#include "query/sort_pairs.hpp"
 
 namespace broadphase {
 

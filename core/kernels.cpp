@@ -1,23 +1,18 @@
 // All kernels of one level: this file is compiled once per instruction set, with BROADPHASE_LEVEL naming it.
 #include "simd/kernels.hpp"
-
-#include "brute_force/overlap_run_kernel.hpp"
-#include "brute_force/overlap_runs_kernel.hpp"
-#include "grid/file_boxes_wide_kernel.hpp"
-#include "grid/name_hits_kernel.hpp"
+#include "brute_force/overlap_kernel.hpp"
+#include "grid/file_boxes_kernel.hpp"
 #include "grid/sweep_cell_kernel.hpp"
+#include "simd/lanes.hpp"
 #include "tree/pack_kernel.hpp"
 #include "tree/pairs_kernel.hpp"
 #include "tree/queries_kernel.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
 
-#define BROADPHASE_TEXT(x) #x
-#define BROADPHASE_NAME(x) BROADPHASE_TEXT(x)
-
 extern const Kernels kKernels;
 const Kernels kKernels = {
-    BROADPHASE_NAME(BROADPHASE_LEVEL),
+    BROADPHASE_QUOTE(BROADPHASE_LEVEL),
     {overlap_run<float, 1, true>, overlap_run<float, 2, true>, overlap_run<float, 3, true>,
      overlap_run<float, 4, true>},
     {overlap_run<float, 1, false>, overlap_run<float, 2, false>, overlap_run<float, 3, false>,

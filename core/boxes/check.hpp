@@ -1,13 +1,26 @@
-// What is done to every box on its way into an index: is it one, and where it is kept.
+// Are boxes legal: no NaN, and lower <= upper along every axis?
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 
+#include "base/parallel.hpp"
 #include "boxes/box_view.hpp"
 
 namespace broadphase {
+
+// True if no box has NaN or lower > upper.
+template <class T>
+bool all_valid(const BoxView<T>& boxes, std::size_t dimension, Interrupt& interrupt) {
+  bool valid = true;
+  in_stretches(boxes.count, interrupt, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) {
+      const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
+      for (std::size_t k = 0; k < dimension; ++k) valid &= lower[k] <= upper[k];  // false for NaN
+    }
+  });
+  return valid;
+}
 
 // The first box with NaN or lower > upper; their number if there is none.
 template <std::size_t D, class T>
@@ -26,19 +39,6 @@ std::size_t first_invalid(const BoxView<T>& boxes) {
         if (!(boxes.lower_of(row)[k] <= boxes.upper_of(row)[k])) return row;
   }
   return boxes.count;
-}
-
-// Copies each box to its row of `kept`, which has D lower and D upper numbers a row; null rows: 0, 1, 2...
-template <std::size_t D, class T>
-void keep_boxes(const BoxView<T>& boxes, const std::int32_t* rows, T* kept) {
-  for (std::size_t i = 0; i < boxes.count; ++i) {
-    T* to = kept + (rows != nullptr ? static_cast<std::size_t>(rows[i]) : i) * 2 * D;
-    const T *lower = boxes.lower_of(i), *upper = boxes.upper_of(i);
-    for (std::size_t k = 0; k < D; ++k) {
-      to[k] = lower[k];
-      to[D + k] = upper[k];
-    }
-  }
 }
 
 }  // namespace broadphase

@@ -1,0 +1,52 @@
+// The instruction set of this level, in one form for every set: what kernels are written with.
+//
+// BROADPHASE_LEVEL names the level, and the file of that name in this folder defines what follows, in a namespace
+// with_<level> of the level's own namespace. The level is not taken from what the compiler was told to use: `scalar`
+// stays scalar on a processor whose baseline has vectors, and MSVC does not announce SSE2.
+//
+// Lanes<T>: comparisons of several floats or doubles at a time
+//   kWidth                   values handled together
+//   Vector, Mask             their types
+//   splat(x), load(p)        p needs no alignment
+//   less(a, b), less_equal(a, b), both(a, b)
+//   bits(mask)               bit l is lane l
+//   emit(bits, j, out)       writes j + l for every set bit l, ascending, and returns how many; may write kWidth values
+// Words: sums of 16-bit numbers, 32 at a time, as kParts vectors of kWidth
+//   splat(x)                 of a number that stands there twice, as 32 bits
+//   load(p)                  p needs no alignment
+//   add(a, b)                saturating
+//   larger(a, b)
+//   negative(parts), not_positive(parts)   32 bits, bit l is number l
+//   apart(p, x)              32 bits: number l of p has no bit in common with x
+// Eight: eight floats, as a block of a tree holds them; comparisons with NaN are false
+//   splat(x), load(p), store(p)            load: p is aligned to 32 bytes
+//   +, -, *, absolute(a)
+//   larger(a, b), smaller(a, b)            b where either is NaN
+//   at_most(a, b), below(a, b)             8 bits, bit l is lane l
+//   EightTests               several at_most(a, b), all of which a lane must pass; bits()
+//   keep(values, bits, to)   writes those of eight values whose bits are set one after the other, and returns how many;
+//                            may write all eight places; for integers and for an Eight
+// lowest_bit(bits), bit_count(bits)        lowest_bit: 31 or 32 for none
+// EightWords: eight 16-bit numbers in a register, or kInRegister is false and there is nothing else
+//   load(p), store(p)        p needs no alignment
+//   splat(x), smaller(a, b), larger(a, b), equal(a, b), a & b, a | b
+//   store_pairs(p, a, b)     eight numbers of 32 bits: those of a below those of b
+//   transpose(in, out)       the eight words of eight vectors by turns
+// Fours: two boxes side by side, four 32-bit numbers each, or kInRegister is false and there is nothing else. A fresh
+// instruction set without it files boxes one by one. See avx2.hpp.
+#pragma once
+
+#define BROADPHASE_JOIN_NAMES(a, b) a##b
+#define BROADPHASE_JOIN(a, b) BROADPHASE_JOIN_NAMES(a, b)
+#define BROADPHASE_QUOTE_NAME(name) #name
+#define BROADPHASE_QUOTE(name) BROADPHASE_QUOTE_NAME(name)
+// clang-format would write spaces around the slash, and they would be part of the name.
+// clang-format off
+#define BROADPHASE_LEVEL_FILE(level) BROADPHASE_QUOTE(simd/level.hpp)
+// clang-format on
+
+#include BROADPHASE_LEVEL_FILE(BROADPHASE_LEVEL)
+
+namespace broadphase::BROADPHASE_LEVEL {
+using namespace BROADPHASE_JOIN(with_, BROADPHASE_LEVEL);
+}

@@ -1,0 +1,157 @@
+// No instruction set at all: one number at a time, and loops for the compiler to cut into the registers there are. See
+// lanes.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#endif
+
+namespace broadphase::BROADPHASE_LEVEL::with_scalar {
+
+template <class T>
+struct Lanes {
+  static constexpr std::size_t kWidth = 1;
+  using Vector = T;
+  using Mask = bool;
+  static Vector splat(T x) { return x; }
+  static Vector load(const T* p) { return *p; }
+  static Mask less(Vector a, Vector b) { return a < b; }
+  static Mask less_equal(Vector a, Vector b) { return a <= b; }
+  static Mask both(Mask a, Mask b) { return a & b; }
+  static std::uint32_t bits(Mask mask) { return mask ? 1u : 0u; }
+  static std::size_t emit(std::uint32_t bits, std::uint32_t j, std::uint32_t* out) {
+    *out = j;
+    return bits;
+  }
+};
+
+struct Words {
+  using Vector = std::int32_t;
+  static constexpr std::size_t kWidth = 1, kParts = 32;
+  static Vector splat(std::uint32_t x) { return static_cast<std::int16_t>(x & 0xffffu); }
+  static Vector load(const std::int16_t* p) { return *p; }
+  static Vector add(Vector a, Vector b) { return a + b; }
+  static Vector larger(Vector a, Vector b) { return a > b ? a : b; }
+  static std::uint32_t negative(const Vector* a) {
+    std::uint32_t all = 0;
+    for (std::size_t part = 0; part < kParts; ++part) all |= static_cast<std::uint32_t>(a[part] < 0) << part;
+    return all;
+  }
+  static std::uint32_t not_positive(const Vector* a) {
+    std::uint32_t all = 0;
+    for (std::size_t part = 0; part < kParts; ++part) all |= static_cast<std::uint32_t>(a[part] <= 0) << part;
+    return all;
+  }
+  static std::uint32_t apart(const std::uint16_t* p, Vector x) {
+    std::uint32_t all = 0;
+    for (std::size_t part = 0; part < kParts; ++part) all |= static_cast<std::uint32_t>((p[part] & x) == 0) << part;
+    return all;
+  }
+};
+
+struct Eight {
+  float v[8];
+  static Eight splat(float x) { return {{x, x, x, x, x, x, x, x}}; }
+  static Eight load(const float* p) { return {{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}}; }
+  void store(float* p) const {
+    for (std::size_t l = 0; l < 8; ++l) p[l] = v[l];
+  }
+};
+
+template <class Each>
+Eight eight_of(Each&& each) {
+  Eight result;
+  for (std::size_t l = 0; l < 8; ++l) result.v[l] = each(l);
+  return result;
+}
+inline Eight operator+(const Eight& a, const Eight& b) {
+  return eight_of([&](std::size_t l) { return a.v[l] + b.v[l]; });
+}
+inline Eight operator-(const Eight& a, const Eight& b) {
+  return eight_of([&](std::size_t l) { return a.v[l] - b.v[l]; });
+}
+inline Eight operator*(const Eight& a, const Eight& b) {
+  return eight_of([&](std::size_t l) { return a.v[l] * b.v[l]; });
+}
+inline Eight larger(const Eight& a, const Eight& b) {
+  return eight_of([&](std::size_t l) { return a.v[l] > b.v[l] ? a.v[l] : b.v[l]; });
+}
+inline Eight smaller(const Eight& a, const Eight& b) {
+  return eight_of([&](std::size_t l) { return a.v[l] < b.v[l] ? a.v[l] : b.v[l]; });
+}
+inline Eight absolute(const Eight& a) {
+  return eight_of([&](std::size_t l) { return a.v[l] < 0.0F ? -a.v[l] : a.v[l]; });
+}
+inline std::uint32_t at_most(const Eight& a, const Eight& b) {
+  std::uint32_t bits = 0;
+  for (std::uint32_t l = 0; l < 8; ++l) bits |= static_cast<std::uint32_t>(a.v[l] <= b.v[l]) << l;
+  return bits;
+}
+inline std::uint32_t below(const Eight& a, const Eight& b) {
+  std::uint32_t bits = 0;
+  for (std::uint32_t l = 0; l < 8; ++l) bits |= static_cast<std::uint32_t>(a.v[l] < b.v[l]) << l;
+  return bits;
+}
+
+class EightTests {
+ public:
+  void at_most(const Eight& a, const Eight& b) {
+    for (std::size_t l = 0; l < 8; ++l) all_[l] &= a.v[l] <= b.v[l] ? ~0u : 0u;
+  }
+  std::uint32_t bits() const {
+    std::uint32_t result = 0;
+    for (std::uint32_t l = 0; l < 8; ++l) result |= (all_[l] & 1u) << l;
+    return result;
+  }
+
+ private:
+  std::uint32_t all_[8] = {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};
+};
+
+inline std::size_t keep(const std::int32_t* values, std::uint32_t bits, std::int32_t* to) {
+  std::size_t count = 0;
+  for (std::uint32_t l = 0; l < 8; ++l) {
+    to[count] = values[l];
+    count += bits >> l & 1u;
+  }
+  return count;
+}
+inline std::size_t keep(const Eight& values, std::uint32_t bits, float* to) {
+  std::size_t count = 0;
+  for (std::uint32_t l = 0; l < 8; ++l) {
+    to[count] = values.v[l];
+    count += bits >> l & 1u;
+  }
+  return count;
+}
+
+inline std::uint32_t lowest_bit(std::uint32_t bits) {
+#if defined(_MSC_VER) && !defined(__clang__)
+  unsigned long index = 31;
+  _BitScanForward(&index, bits);
+  return index;
+#else
+  return static_cast<std::uint32_t>(__builtin_ctz(bits | 0x80000000u));
+#endif
+}
+
+inline std::uint32_t bit_count(std::uint32_t bits) {
+  bits -= bits >> 1 & 0x55555555u;
+  bits = (bits & 0x33333333u) + (bits >> 2 & 0x33333333u);
+  return ((bits + (bits >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
+}
+
+struct EightWords {
+  static constexpr bool kInRegister = false;
+};
+
+struct Fours {
+  static constexpr bool kInRegister = false;
+};
+template <class T>
+struct CornerFours;
+
+}  // namespace broadphase::BROADPHASE_LEVEL::with_scalar

@@ -1,0 +1,88 @@
+// Pairs put together: guesses of how many there will be must not cost the answer.
+#include "query/collect.hpp"
+
+#include <vector>
+
+#include "check.hpp"
+#include "failing_memory.hpp"
+
+namespace broadphase::tests {
+namespace {
+
+// A method of which only the first tasks find anything: what they find promises far more than there is.
+class Front {
+ public:
+  struct Scratch {};
+  static constexpr std::size_t kTasks = 64, kBusy = 6, kPairs = 60000, kAtATime = 1000;
+
+  std::size_t task_count() const { return kTasks; }
+  void run(std::size_t task, Scratch&, PairBuffer& out) const {
+    if (task >= kBusy) return;
+    for (std::size_t from = 0; from < kPairs; from += kAtATime) {
+      out.room(kAtATime);
+      for (std::size_t k = 0; k < kAtATime; ++k) {
+        out.first()[k] = static_cast<std::int32_t>(task);
+        out.second()[k] = static_cast<std::int32_t>(from + k);
+      }
+      out.commit(kAtATime);
+    }
+  }
+};
+
+void check_complete(const Pairs& found) {
+  CHECK(found.size == Front::kBusy * Front::kPairs);
+  for (std::size_t k = 0; k < found.size; ++k) {
+    CHECK(found.block[k] == static_cast<std::int32_t>(k / Front::kPairs));
+    CHECK(found.block[found.stride + k] == static_cast<std::int32_t>(k % Front::kPairs));
+  }
+}
+
+void check_guess_too_large(unsigned workers) {
+  constexpr std::size_t kBytes = Front::kBusy * Front::kPairs * 2 * sizeof(std::int32_t);
+  Interrupt never;
+  const Front method;
+  // Without a bound, then with room for what there is, but neither for the guess nor for half as much again.
+  for (const std::size_t bound : {std::size_t{0}, 3 * kBytes, kBytes + (std::size_t{1} << 21)}) {
+    current_case() =
+        "a guess too large, workers " + std::to_string(workers) + ", blocks up to " + std::to_string(bound);
+    refuse_blocks_above(bound);
+    const Pairs found = collect_pairs(method, nullptr, workers, kNoLimit, never);
+    refuse_blocks_above(0);
+    check_complete(found);
+  }
+}
+
+// What is expected from outside, as an index does, may be any number.
+void check_expected(std::size_t expected) {
+  current_case() = "expected " + std::to_string(expected);
+  refuse_blocks_above(std::size_t{1} << 24);
+  Interrupt never;
+  Front::Scratch scratch;
+  const Pairs found = collect_in_order(Front(), nullptr, kNoLimit, never, scratch, expected);
+  refuse_blocks_above(0);
+  check_complete(found);
+}
+
+void check_answer_too_large() {
+  current_case() = "an answer that does not fit";
+  refuse_blocks_above(std::size_t{1} << 20);
+  Interrupt never;
+  bool failed = false;
+  try {
+    collect_pairs(Front(), nullptr, 1, kNoLimit, never);
+  } catch (const std::bad_alloc&) {
+    failed = true;
+  }
+  refuse_blocks_above(0);
+  CHECK(failed);
+}
+
+}  // namespace
+}  // namespace broadphase::tests
+
+int main() {
+  using namespace broadphase::tests;
+  for (const unsigned workers : {1u, 2u, 4u}) check_guess_too_large(workers);
+  for (const std::size_t expected : {std::size_t{0}, std::size_t{1}, std::size_t{1} << 40}) check_expected(expected);
+  check_answer_too_large();
+}

@@ -1,0 +1,203 @@
+// The grid as a whole: crowded cells that get a grid of their own, boxes that cover more cells than promised, and
+// coordinates at the ends of their type.
+#include "grid/grid.hpp"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "methods.hpp"
+
+namespace broadphase::tests {
+namespace {
+
+template <class T>
+PairList true_pairs(const Problem<T>& problem) {
+  std::size_t levels = 0;
+  return pairs_of(BruteForce<T>(problem, *available_kernels(levels)[0], 1), nullptr, 1);
+}
+
+// A shape that makes the grid plan a single cell, whatever the boxes.
+SceneShape one_cell(std::size_t dimension) {
+  SceneShape shape;
+  for (std::size_t k = 0; k < dimension; ++k) shape.width[k] = 1e7;
+  return shape;
+}
+
+// `count` boxes of this size, spread evenly over [0, 1000) along every axis.
+template <class T>
+Boxes<T> spread_boxes(Random& random, std::size_t count, std::size_t dimension, double size, std::size_t layout = 0) {
+  std::vector<T> lower, upper;
+  for (std::size_t at = 0; at < count * dimension; ++at) {
+    lower.push_back(static_cast<T>(random.uniform() * 1000));
+    upper.push_back(lower.back() + static_cast<T>(size * random.uniform()));
+  }
+  return Boxes<T>(lower, upper, dimension, layout);
+}
+
+template <class T>
+std::size_t grids_for(std::size_t count, std::size_t other_count, std::size_t dimension, bool touching, double size) {
+  Random random(count + dimension);
+  const Boxes<T> first = spread_boxes<T>(random, count, dimension, size);
+  const Boxes<T> second = spread_boxes<T>(random, other_count, dimension, size);
+  Problem<T> problem;
+  problem.first = first.view;
+  problem.second = second.view;
+  problem.cross = other_count > 0;
+  problem.dimension = dimension;
+  problem.touching = touching;
+  current_case() = "a crowd, " + describe(problem);
+  const PairList expected = true_pairs(problem);
+  std::size_t grids = 0;
+  for_each_level([&](const Kernels& kernels) {
+    const Grid<T> grid(problem, kernels, 1, one_cell(dimension));
+    CHECK(grid.level(0).layout().cell_count == 1);
+    CHECK(grids == 0 || grids == grid.level_count());
+    grids = grid.level_count();
+    CHECK(pairs_of(grid, nullptr, 1) == expected);
+    CHECK(pairs_of(grid, nullptr, 3) == expected);
+    CHECK(count_of(grid, nullptr, 1) == expected.size());
+  });
+  return grids;
+}
+
+// A cell of kCrowd boxes is swept as it is; one box more, and it is cut.
+template <class T>
+void check_crowds(std::size_t dimension) {
+  CHECK(grids_for<T>(kCrowd, 0, dimension, true, 2) == 1);
+  CHECK(grids_for<T>(kCrowd + 1, 0, dimension, true, 2) > 1);
+  CHECK(grids_for<T>(kCrowd + 1, 0, dimension, false, 2) > 1);
+  CHECK(grids_for<T>(kCrowd / 2, kCrowd - kCrowd / 2, dimension, true, 2) == 1);
+  CHECK(grids_for<T>(kCrowd / 2, kCrowd / 2 + 1, dimension, true, 2) > 1);
+}
+
+// Crowds within crowds: each shell of boxes is a thousandth as large as the one around it.
+template <class T>
+void check_nested_crowds() {
+  Random random(11);
+  std::vector<T> lower, upper;
+  for (int shell = 0; shell < 3; ++shell) {
+    const double scale = std::pow(0.001, shell);
+    for (std::size_t at = 0; at < 2 * (kCrowd + 500); ++at) {
+      lower.push_back(static_cast<T>(random.uniform() * 1000 * scale));
+      upper.push_back(lower.back() + static_cast<T>(random.uniform() * scale));
+    }
+  }
+  const Boxes<T> boxes(lower, upper, 2, 1);
+  Problem<T> problem;
+  problem.first = boxes.view;
+  problem.dimension = 2;
+  current_case() = "crowds in crowds, " + describe(problem);
+  const PairList expected = true_pairs(problem);
+  for_each_level([&](const Kernels& kernels) {
+    const Grid<T> grid(problem, kernels, 1, one_cell(2));
+    std::size_t deepest = 0;
+    for (std::size_t k = 0; k < grid.level_count(); ++k) deepest = std::max(deepest, grid.level(k).depth());
+    CHECK(deepest >= 2);
+    CHECK(pairs_of(grid, nullptr, 2) == expected);
+  });
+}
+
+// The plan is made for points, but the boxes are long: filing runs out of room and grows it, and where the boxes cover
+// far more cells than promised, the cells are made larger and all is filed again.
+template <class T>
+void check_refills(std::size_t dimension, double size, bool coarser) {
+  Random random(dimension);
+  const Boxes<T> boxes = spread_boxes<T>(random, 2500, dimension, size);
+  Problem<T> problem;
+  problem.first = boxes.view;
+  problem.dimension = dimension;
+  SceneShape promised;
+  for (std::size_t k = 0; k < dimension; ++k) {
+    promised.width[k] = 1000;
+    promised.blurred[k] = promised.meeting[k] = 0.4;
+  }
+  promised.extents.resize(1);
+  const GridPlan plan = plan_cells(promised, 2500, dimension);
+  current_case() = "boxes of size " + std::to_string(size) + " that were taken for points, " + describe(problem);
+  const PairList expected = true_pairs(problem);
+  for_each_level([&](const Kernels& kernels) {
+    for (const unsigned workers : {1u, 2u}) {
+      const Grid<T> grid(problem, kernels, workers, promised);
+      double planned = 1;
+      for (std::size_t k = 0; k < dimension; ++k) planned *= plan.cells[k];
+      CHECK(planned > 1);
+      CHECK((static_cast<double>(grid.level(0).layout().cell_count) < planned) == coarser);
+      CHECK(grid.level(0).record_count() > 2500 + 2500 / 2);
+      CHECK(pairs_of(grid, nullptr, workers) == expected);
+    }
+  });
+}
+
+// Boxes at the largest number of their type: the scene is wider than it, and so is the stretch that the plan adds.
+template <class T>
+void check_largest_numbers(std::size_t dimension) {
+  constexpr T kMost = std::numeric_limits<T>::max();
+  Random random(dimension);
+  std::vector<T> lower, upper;
+  for (std::size_t at = 0; at < 300 * dimension; ++at) {
+    const std::size_t kind = random.below(6);
+    const auto near = static_cast<T>(random.uniform());
+    lower.push_back(kind == 0 ? -kMost : kind == 1 ? kMost : kind == 2 ? -kMost * near : near);
+    upper.push_back(kind == 1 ? kMost : kind == 3 ? kMost * near : kind == 4 ? kMost : std::max(lower.back(), near));
+    upper.back() = std::max(upper.back(), lower.back());
+  }
+  const Boxes<T> boxes(lower, upper, dimension, 0);
+  Problem<T> problem;
+  problem.first = boxes.view;
+  problem.dimension = dimension;
+  current_case() = "largest numbers, " + describe(problem);
+  const SceneShape shape = shape_of(sample_of(problem), dimension);
+  const GridLayout<T> layout = plan_grid<T>(shape, 300, dimension);
+  for (std::size_t k = 0; k < dimension; ++k) CHECK(std::isfinite(layout.origin[k]));
+  const PairList expected = true_pairs(problem);
+  for_each_level([&](const Kernels& kernels) {
+    CHECK(pairs_of(Grid<T>(problem, kernels, 1, shape), nullptr, 1) == expected);
+    problem.grow = T(1);
+    CHECK(pairs_of(Grid<T>(problem, kernels, 1, shape), nullptr, 1) == true_pairs(problem));
+    problem.grow = 0;
+  });
+}
+
+// Corners of three numbers are read four at a time: a row that is the last in memory, first or last in its order, and
+// one row that stands for all. The memory ends with the last number, so that the address sanitizer sees a step too far.
+template <class T>
+void check_ends_of_memory() {
+  Random random(3);
+  const std::vector<T> one = {T(1), T(2), T(3)};
+  for (std::size_t layout = 0; layout < 3; ++layout) {
+    const Boxes<T> boxes = spread_boxes<T>(random, 300, 3, 100, layout);
+    Problem<T> problem;
+    problem.first = boxes.view;
+    current_case() = "the end of the memory, layout " + std::to_string(layout);
+    const PairList expected = true_pairs(problem);
+    for_each_level(
+        [&](const Kernels& kernels) { CHECK(pairs_of(Grid<T>(problem, kernels, 1), nullptr, 1) == expected); });
+  }
+  Problem<T> repeated;
+  repeated.first = {one.data(), one.data(), 0, 0, 300};
+  current_case() = "one row that stands for all";
+  for_each_level(
+      [&](const Kernels& kernels) { CHECK(count_of(Grid<T>(repeated, kernels, 1), nullptr, 1) == 300 * 299 / 2); });
+}
+
+template <class T>
+void check_all() {
+  for (std::size_t dimension = 1; dimension <= 4; ++dimension) check_largest_numbers<T>(dimension);
+  check_ends_of_memory<T>();
+  for (std::size_t dimension = 2; dimension <= 3; ++dimension) {
+    check_refills<T>(dimension, 30, false);
+    check_refills<T>(dimension, 600, true);
+  }
+  check_crowds<T>(2);
+  check_crowds<T>(3);
+  check_nested_crowds<T>();
+}
+
+}  // namespace
+}  // namespace broadphase::tests
+
+int main() {
+  broadphase::tests::check_all<float>();
+  broadphase::tests::check_all<double>();
+}

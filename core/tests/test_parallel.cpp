@@ -1,0 +1,93 @@
+// Threads for one call: every task once, whatever fails.
+#include "base/parallel.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+#include "failing_memory.hpp"
+
+namespace broadphase::tests {
+namespace {
+
+void check_every_task_once(std::size_t tasks, unsigned workers, std::size_t grain, long long allocations) {
+  current_case() = std::to_string(tasks) + " tasks, " + std::to_string(workers) + " workers, grain " +
+                   std::to_string(grain) + ", allocations " + std::to_string(allocations);
+  std::vector<std::atomic<int>> done(tasks);
+  Interrupt never;
+  allow_allocations(allocations);
+  for_each_task(
+      tasks, workers, never,
+      [&](unsigned worker, std::size_t task) {
+        if (worker >= std::max(1u, workers)) std::abort();
+        done[task].fetch_add(1);
+      },
+      grain);
+  allow_allocations(-1);
+  for (const auto& times : done) CHECK(times.load() == 1);
+}
+
+void check_exception(std::size_t tasks, unsigned workers, std::size_t bad_task) {
+  current_case() = "an exception in task " + std::to_string(bad_task) + " of " + std::to_string(tasks) + ", " +
+                   std::to_string(workers) + " workers";
+  std::atomic<int> inside{0};
+  Interrupt never;
+  bool caught = false;
+  try {
+    for_each_task(tasks, workers, never, [&](unsigned, std::size_t task) {
+      ++inside;
+      // Several may fail; one of these exceptions comes out.
+      if (task >= bad_task) {
+        --inside;
+        throw std::runtime_error("task");
+      }
+      --inside;
+    });
+  } catch (const std::runtime_error& error) {
+    caught = std::string(error.what()) == "task";
+  }
+  CHECK(caught);
+  CHECK(inside == 0);  // no thread is at work any more
+}
+
+std::atomic<int> questions{0};
+
+void check_interrupt(unsigned workers) {
+  current_case() = "interrupted, " + std::to_string(workers) + " workers";
+  questions = 0;
+  Interrupt stop([] { return ++questions > 0; });
+  bool interrupted = false;
+  std::atomic<std::size_t> done{0};
+  try {
+    for_each_task(100000, workers, stop, [&](unsigned, std::size_t) {
+      ++done;
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    });
+  } catch (const Interrupted&) {
+    interrupted = true;
+  }
+  CHECK(interrupted);
+  CHECK(done < 100000);
+}
+
+}  // namespace
+}  // namespace broadphase::tests
+
+int main() {
+  using namespace broadphase::tests;
+  for (const std::size_t tasks : {0u, 1u, 2u, 3u, 7u, 100u})
+    for (const unsigned workers : {0u, 1u, 2u, 4u, 9u})
+      for (const std::size_t grain : {1u, 2u, 1000u}) {
+        // Memory for all threads, for none, and for some of them: a list of threads, and a block for each.
+        for (const long long allocations : {-1, 0, 1, 2, 3}) check_every_task_once(tasks, workers, grain, allocations);
+      }
+  for (const unsigned workers : {1u, 2u, 4u})
+    for (const std::size_t bad_task : {0u, 1u, 50u, 99u}) check_exception(100, workers, bad_task);
+  for (const unsigned workers : {1u, 2u, 4u}) check_interrupt(workers);
+}
