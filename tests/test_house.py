@@ -13,7 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -124,12 +124,16 @@ def modules_under(folder: Path) -> dict[str, Path]:
     return {".".join(part[:-1] if part[-1] == "__init__" else part): path for path, part in parts.items()}
 
 
-def circle_of_imports(folder: Path) -> list[str]:
+def circle_in(graph: Mapping[str, Iterable[str]]) -> list[str]:
     try:
-        graphlib.TopologicalSorter(imports_between_files(modules_under(folder))).prepare()
+        graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:
         return error.args[1]
     return []
+
+
+def circle_of_imports(folder: Path) -> list[str]:
+    return circle_in(imports_between_files(modules_under(folder)))
 
 
 def test_files_of_the_package_import_each_other_in_no_circle():
@@ -150,6 +154,60 @@ def test_circle_of_imports_is_found_through_packages_and_relative_imports(tmp_pa
     assert circle_of_imports(tmp_path) == []
     (tmp_path / "p/c.py").write_text("import p.a\n")
     assert set(circle_of_imports(tmp_path)) == {"p.a", "p.q.b", "p.c"}
+
+
+# The folders of core/, lowest first: a folder includes only those before it. What lies in core/ itself, the table of
+# kernels, is above all of them but the bindings and the tests.
+CORE_FOLDERS = (
+    *("base", "boxes", "simd", "query", "tree", "brute_force", "sweep", "grid", "bvh", "octree", "linear_tree"),
+    *("choose", "shapes", "narrow", "world", ".", "bindings", "tests"),
+)
+
+
+def core_includes(core: Path) -> dict[str, list[str]]:
+    """What each file of the core includes from the core, as paths within it."""
+    includes = {}
+    for path in sorted([*core.rglob("*.hpp"), *core.rglob("*.cpp")]):
+        named = re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text("utf-8"), re.MULTILINE)
+        # As a compiler does: first beside the file, then in core/.
+        beside = [(path.parent / name).relative_to(core).as_posix() for name in named]
+        includes[path.relative_to(core).as_posix()] = [
+            own if (core / own).exists() else name for own, name in zip(beside, named, strict=True)
+        ]
+    return includes
+
+
+def upward_includes(core: Path) -> list[str]:
+    def height(name: str) -> int:
+        return CORE_FOLDERS.index(Path(name).parts[0] if len(Path(name).parts) > 1 else ".")
+
+    includes = core_includes(core)
+    return [f"{path} includes {name}" for path in includes for name in includes[path] if height(name) > height(path)]
+
+
+def test_core_folders_include_only_folders_below_them():
+    folders = {path.parent.name for path in (ROOT / "core").glob("*/*.?pp")}
+    assert folders == set(CORE_FOLDERS) - {"."}
+    assert upward_includes(ROOT / "core") == []
+
+
+def test_core_files_include_each_other_in_no_circle():
+    assert circle_in(core_includes(ROOT / "core")) == []
+
+
+def test_core_includes_upwards_and_in_a_circle_are_found(tmp_path):
+    files = {
+        "base/a.hpp": '#include "boxes/b.hpp"\n',
+        "boxes/b.hpp": '#pragma once\n  #include "c.hpp"\n',
+        "boxes/c.hpp": '#include "base/a.hpp"\n',
+        "grid/d.hpp": '#include <vector>\n#include "boxes/b.hpp"\n',
+        "kernels.cpp": '#include "grid/d.hpp"\n',
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    assert upward_includes(tmp_path) == ["base/a.hpp includes boxes/b.hpp"]
+    assert set(circle_in(core_includes(tmp_path))) == {"base/a.hpp", "boxes/b.hpp", "boxes/c.hpp"}
 
 
 def test_core_outside_the_bindings_never_sees_python():

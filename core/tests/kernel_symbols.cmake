@@ -1,0 +1,21 @@
+# Fails if the kernels of a level define a weak symbol outside of the namespace of the level: the linker keeps one copy of
+# it for the whole module, and it could be the one that was compiled for a newer processor.
+# Takes NM, OBJECT (the object file of the kernels) and LEVEL.
+execute_process(COMMAND ${NM} -C --defined-only ${OBJECT} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+string(REPLACE ";" "," symbols "${symbols}")
+string(REPLACE "\n" ";" symbols "${symbols}")
+set(own 0)
+set(shared "")
+foreach(symbol ${symbols})
+  if(symbol MATCHES "broadphase::${LEVEL}::")
+    math(EXPR own "${own} + 1")
+  elseif(symbol MATCHES "^[0-9a-f]* [WVu] " AND NOT symbol MATCHES " DW[.]ref[.]")
+    string(APPEND shared "  ${symbol}\n")
+  endif()
+endforeach()
+if(shared)
+  message(FATAL_ERROR "${OBJECT} shares with other levels:\n${shared}")
+endif()
+if(own LESS 50)
+  message(FATAL_ERROR "${OBJECT} has only ${own} symbols of the level ${LEVEL}: is it the right file?")
+endif()
