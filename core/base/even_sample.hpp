@@ -1,4 +1,4 @@
-// A few of many, taken at even distances: the one way in which the core looks at a sample.
+// A sample of many, taken at even distances. The core has no other way to sample.
 #pragma once
 
 #include <algorithm>

@@ -32,7 +32,7 @@ PlainMemory<T> allocate_plain(std::size_t count) {
   if (bytes >= 2 * kLargePage) {
     bytes = (bytes + kLargePage - 1) / kLargePage * kLargePage;
     block = std::aligned_alloc(kLargePage, bytes);
-    if (block != nullptr) madvise(block, bytes, MADV_HUGEPAGE);  // a wish; it does no harm where it is not granted
+    if (block != nullptr) madvise(block, bytes, MADV_HUGEPAGE);  // a hint: the result does not matter
   } else {
     block = std::malloc(bytes);
   }
@@ -43,6 +43,7 @@ PlainMemory<T> allocate_plain(std::size_t count) {
   return PlainMemory<T>(static_cast<T*>(block));
 }
 
+// A growing array of plain data.
 template <class T>
 class PlainArray {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -81,8 +81,8 @@ constexpr std::array<std::uint64_t, 4> morton_cell(std::uint64_t number, std::si
   return cell;
 }
 
-// How far two cells of one level are below their smallest common ancestor: the highest digit in which the numbers
-// differ tells. 4 and 7 differ by 0011, one digit in 2D: one level up, in cell 4 >> 2 = 7 >> 2 = 1.
+// How far two cells of one level are below their smallest common ancestor: given by the highest digit in which
+// the numbers differ. 4 and 7 differ by 0011, one digit in 2D: one level up, where both are in cell 1.
 constexpr std::size_t levels_to_common(std::uint64_t a, std::uint64_t b, std::size_t dimension) {
   return (static_cast<std::size_t>(std::bit_width(a ^ b)) + dimension - 1) / dimension;
 }

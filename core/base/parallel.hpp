@@ -15,27 +15,27 @@ struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-// Asks the caller now and then, on the calling thread, whether to go on.
+// Polls the caller every 20 ms, on the calling thread, and throws Interrupted if it wants to stop.
 class Interrupt {
  public:
-  using Ask = bool (*)();  // true: stop
-  explicit Interrupt(Ask ask = nullptr) : ask_(ask) {}
+  using Poll = bool (*)();  // true: stop
+  explicit Interrupt(Poll poll = nullptr) : poll_(poll) {}
   // Cheap enough to call between any two tasks.
   void check() {
-    if (ask_ == nullptr) return;
+    if (poll_ == nullptr) return;
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ < std::chrono::milliseconds(20)) return;
     last_ = now;
-    if (ask_()) throw Interrupted();
+    if (poll_()) throw Interrupted();
   }
 
  private:
-  Ask ask_;
+  Poll poll_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// Calls work(begin, end) for one stretch of [0, count) after another, each a few milliseconds long at most, and asks in
-// between whether to go on.
+// Calls work(begin, end) for the stretches of [0, count) in order, each a few milliseconds long at most, and checks
+// `interrupt` after each.
 template <class Work>
 void in_stretches(std::size_t count, Interrupt& interrupt, Work&& work) {
   constexpr std::size_t kStretch = std::size_t{1} << 17;
@@ -104,7 +104,7 @@ void for_each_task(std::size_t tasks, unsigned workers, Interrupt& interrupt, Wo
     // No more threads to be had, or no memory for them: those that started, and this one, do it all.
   }
   loop(0);
-  // The calling thread alone can be interrupted: it waits for the others here, where it can go on asking.
+  // The calling thread alone can be interrupted: it waits for the others here, and goes on checking.
   while (running.load(std::memory_order_acquire) > 0) {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
     try {

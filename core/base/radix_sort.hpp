@@ -34,11 +34,11 @@ OrderBits<T> order_bits(T x) {
 
 namespace detail {
 
-// Numbers of items by the value of one digit; then where the next item of each value goes.
+// For each value of a digit: first how many items have it, then where the next of them goes.
 template <int Digit>
 using DigitPlaces = std::array<std::uint32_t, std::size_t{1} << Digit>;
 
-// Counts to places, values ascending, and the parts of one value one behind the other.
+// Turns counts into places: values ascending, and within a value the parts in their order.
 template <int Digit>
 void counts_to_places(DigitPlaces<Digit>* parts, std::size_t part_count) {
   std::uint32_t sum = 0;
@@ -50,24 +50,24 @@ void counts_to_places(DigitPlaces<Digit>* parts, std::size_t part_count) {
 
 // Sorts items by the bits [from, to) of key(item), an unsigned number. Stable; lowest digit first, at most `Digit` bits
 // a pass. `spare` has room for as many items. Returns the one of the two arrays that holds the result: the same for
-// any number of workers. Takes memory only for more than one worker.
+// any number of workers. Allocates only for more than one worker.
 template <int Digit, class Item, class Key>
 Item* radix_sort(Item* items, Item* spare, std::size_t count, int from, int to, const Key& key, unsigned workers,
                  Interrupt& interrupt) {
-  // From so many items on, what each worker moves takes far longer than handing it out.
+  // Fewer items are sorted sooner than threads are started.
   constexpr std::size_t kWorthWorkers = 20000;
   using Bits = decltype(key(*items));
   constexpr auto kMostPasses = (8 * sizeof(Bits) + Digit - 1) / Digit;
   const auto passes = static_cast<std::size_t>((to - from + Digit - 1) / Digit);
   if (passes == 0 || count == 0) return items;
-  // Passes of the same width: the fewer values a digit has, the fewer places are written to by turns.
+  // Passes of equal width: the fewer values a digit has, the fewer cache lines are written to in turn.
   const int width = (to - from + static_cast<int>(passes) - 1) / static_cast<int>(passes);
   const std::size_t mask = (std::size_t{1} << width) - 1;
   const auto digit = [&](const Item& item, std::size_t pass) {
     return static_cast<std::size_t>(key(item) >> (from + static_cast<int>(pass) * width)) & mask;
   };
   if (workers <= 1 || count < kWorthWorkers) {
-    // All digits are counted in one reading.
+    // One reading counts all digits.
     std::array<detail::DigitPlaces<Digit>, kMostPasses> places;
     for (std::size_t pass = 0; pass < passes; ++pass) places[pass].fill(0);
     for (std::size_t k = 0; k < count; ++k)

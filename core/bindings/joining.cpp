@@ -31,7 +31,7 @@ nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_
     prepare(method, name, problem, chosen_kernels(), workers, interrupt);
     const Pairs pairs = with_method(
         method, [&](const auto& made) { return collect_pairs(made, nullptr, workers, kNoLimit, interrupt); });
-    answers = by_question(pairs, problem.first.count, problem.second.count, workers, interrupt);
+    answers = by_query(pairs, problem.first.count, problem.second.count, workers, interrupt);
   });
   return as_tuple(std::move(answers));
 }

@@ -47,7 +47,7 @@ class Questions {
     const nb::gil_scoped_release release;
     Interrupt interrupt(signal_pending);
     const std::vector<std::uint32_t> order = near_each_other(count, tree_, place, interrupt);
-    const std::size_t together = questions_together(rows_), tasks = (count + together - 1) / together;
+    const std::size_t together = queries_together(rows_), tasks = (count + together - 1) / together;
     std::vector<Scratch> scratch(std::max(1u, workers));
     for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
       for (std::size_t k = task * together; k < std::min(count, (task + 1) * together); ++k)

@@ -1,4 +1,4 @@
-// Boxes of either type, read as doubles: exact for both, and questions need no second copy of their code.
+// Boxes of either type, read as doubles: exact for both, and queries need no second copy of their code.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// How far boxes reach: the one scan for the finite corners.
+// How far boxes reach, infinite corners left out. The core has no other such scan.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Extent {
   }
 };
 
-// Two corners where they lie.
+// Pointers to the two corners of a box.
 template <class T>
 struct BoxCorners {
   const T* lower;
@@ -49,8 +49,8 @@ Extent<T> finite_extent(std::size_t count, T grow, const Corners& corners) {
   bool finite = true;
   for (std::size_t k = 0; k < D; ++k) finite &= std::isfinite(extent.low[k]) && std::isfinite(extent.high[k]);
   if (finite || count == 0) return extent;
-  // Infinite corners are rare, and leaving them out takes twice the comparisons: a box that reaches to infinity on one
-  // side counts with its other corner.
+  // Infinite corners are rare, and leaving them out takes twice the comparisons: a box that is infinite on one side
+  // counts with its other corner.
   extent = Extent<T>();
   for (std::size_t at = 0; at < count; ++at) {
     const BoxCorners<T> box = corners(at);

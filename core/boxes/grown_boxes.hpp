@@ -1,4 +1,4 @@
-// Boxes on their way into a packed tree, and how far they reach.
+// Boxes as a tree takes them, with a margin, and how far they reach.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ PackBoxes<T> pack_boxes(const GrownBoxes<T>& grown) {
   return {boxes.lower, boxes.upper, boxes.lower_stride, boxes.upper_stride, grown.grow};
 }
 
-// Of rows [begin, end) of those that row(at) names.
+// The extent of the boxes row(begin) to row(end - 1).
 template <class T, class Row>
 Extent<T> extent_of(const GrownBoxes<T>& boxes, std::size_t begin, std::size_t end, Row&& row) {
   return with_dimension(boxes.dimension, [&](auto dimension) {

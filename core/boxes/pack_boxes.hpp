@@ -20,13 +20,13 @@ struct PackBoxes {
   T grow;
 };
 
-// Makes the keys of items [begin, end), a multiple of nothing: from the rows they name.
+// Computes the keys of items [begin, end) from the boxes of their rows.
 template <class T>
 struct CurveKeys {
   PackBoxes<T> boxes;
   RowKey* items;
   std::size_t begin, end;
-  T low[4], high[4];  // corners are taken for as far as this
+  T low[4], high[4];  // corners are clamped to this range
   T scale;            // of the sum of a lower and an upper corner, counted from `low`, to places on the curve's grid
   int bits;           // of a place along one axis
 };
@@ -42,8 +42,8 @@ struct PackLeaves {
   std::uint32_t* places;  // of each row: block * 8 + lane; or null
   float (*bounds)[8];     // of block begin + k: lower corner, then upper corner
   double origin[4], scale;
-  // Nothing is rounded if T is float and the scale is a normal one: then the result says whether a number came up of
-  // which floats lose bits all the same. Otherwise all corners are moved outwards by more than was lost.
+  // If T is float and the scale is a normal number, scaling is exact but for results that are denormal or too large:
+  // the kernel returns whether there were any. Otherwise all corners are moved outwards by more than rounding can lose.
   bool exact;
 };
 

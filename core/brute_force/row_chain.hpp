@@ -1,4 +1,4 @@
-// Rows in no order at all: blocks of eight, one behind the other.
+// The index of brute force: rows in no order, in a chain of blocks of eight.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace broadphase {
 
-// The tree that is no tree: every question goes through all of it. The blocks are full but for the last one.
+// A BlockTree without levels: every query visits all of its blocks, which are full but for the last one.
 class RowChain {
  public:
   // `tree` must outlive this.
@@ -50,7 +50,7 @@ class RowChain {
   void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) {
     for (std::size_t k = 0; k < count; ++k) set(place_[static_cast<std::size_t>(rows[k])], boxes, rows[k]);
   }
-  // The last row takes the place of the one that goes.
+  // The last row takes the place of the removed one.
   void remove(const std::int32_t* rows, std::size_t count) {
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t place = place_[static_cast<std::size_t>(rows[k])], last = rows_.size() - 1;

@@ -27,12 +27,12 @@ struct SceneReport {
   MethodName choice = MethodName::brute_force;
 };
 
-// Below so many pairs the look at the scene, some 10 microseconds, costs more than it can save: 316 boxes in float32.
+// Below so many pairs sampling the scene, some 10 microseconds, costs more than it can save: 316 boxes in float32.
 // With AVX-512 brute force is the quickest up to 430 of them, with SSE2 up to 250; float64 takes it twice as long.
 template <class T>
 inline constexpr double kPairsWorthALook = 50000.0 * sizeof(float) / sizeof(T);
 
-// Nanoseconds for a pair that the grid's whole numbers cannot tell apart.
+// Nanoseconds for a pair that the grid's whole numbers do not decide.
 inline constexpr double kUndecidedPair = 25;
 
 template <class T>
@@ -79,7 +79,7 @@ SceneReport report_scene(const Problem<T>& problem) {
   report.costs.brute_force = (500 + 20 * n + report.pair_count * pair_cost) / kMillisecond;
   report.costs.sweep_and_prune = (3000 + 100 * n + 2 * report.pair_count * in_run * pair_cost) / kMillisecond;
   report.costs.grid = (4000 + report.plan.cost) / kMillisecond;
-  // Boxes on many scales around one place: cells take them for one heap, in which whole numbers tell nothing apart. A
+  // Boxes on many scales around one place: cells put them into one heap, in which whole numbers decide nothing. A
   // large heap where hardly any boxes meet is one dense spot, which a grid of its own resolves; else those have heaps,
   // too, however deep.
   const double blurred = report.shape.blurred[report.plan.sweep_axis];

@@ -93,7 +93,7 @@ class GridLevel {
   std::size_t count_in(std::size_t set, std::size_t cell) const { return filed_[set].count[cell]; }
   std::size_t record_count() const { return filed_[0].record_count + filed_[1].record_count; }
 
-  // What one thread needs to look at one cell after the other.
+  // What one thread needs to go through cells one after the other.
   struct Scratch {
     const GridLevel* level = nullptr;
     std::size_t cell = 0;
@@ -212,7 +212,7 @@ class GridLevel {
       bool filed = true;
       for (std::size_t k = 0; k < sets() && filed; ++k) filed = file(k, workers, interrupt);
       if (filed) return;
-      // The boxes cover far more cells than those looked at promised: cut more coarsely.
+      // The boxes cover far more cells than the sample promised: cut more coarsely.
       for (std::int32_t& cells : layout_.cells) cells = cells / 2 + cells % 2;
     }
   }
@@ -370,14 +370,14 @@ class Grid {
   const GridLevel<T>& level(std::size_t number) const { return *levels_[number]; }
   std::size_t level_count() const { return levels_.size(); }
 
-  // Calls use(level, cell) for every cell that has pairs to look for.
+  // Calls use(level, cell) for every cell with two boxes or more to compare.
   template <class Use>
   void for_each_cell(Use&& use) const {
     for (const Task& task : tasks_)
       if (task.part == 0) use(*levels_[task.level], std::size_t{task.cell});
   }
 
-  // How many boxes a search compares with how many others, by a second look at every cell.
+  // How many pairs of boxes a search compares, by going through every cell again.
   std::uint64_t count_tests(Interrupt& interrupt) const {
     std::uint64_t tests = 0;
     Scratch scratch;
@@ -424,7 +424,7 @@ class Grid {
                                            Interrupt& interrupt) const {
     // Every level needs a bit for each axis.
     if ((level.depth() + 2) * problem_.dimension > 16) return nullptr;
-    // Most crowds are swept quickly as they are, which a look at a few of their boxes tells.
+    // Most crowds are swept quickly as they are: a sample of their boxes shows it.
     if (level.meeting_in(cell) < kRunsWorthALook) return nullptr;
     const double blocks = blocks_in(level, cell, scratch);
     Crowd crowds[2];
@@ -496,7 +496,7 @@ class Grid {
     }
   }
 
-  // Equal numbers in a cell do not tell the order of what they stand for: ask the boxes.
+  // Equal numbers in a cell decide nothing: compare the boxes themselves.
   void resolve(Scratch& scratch, std::size_t k, const std::uint32_t* a, const std::uint32_t* b, bool swapped) const {
     const CandidateBlock block = scratch.blocks[k];
     const auto i = static_cast<std::int32_t>(a[block.record]);

@@ -27,7 +27,7 @@ struct Sample {
   double box_count = 0;  // of the scene
 };
 
-// `rows`: the boxes to look at; empty: all.
+// `rows`: the boxes to sample; empty: all.
 template <class T>
 void take_sample(const BoxView<T>& from, const std::vector<std::uint32_t>& rows, std::size_t dimension, T grow,
                  std::size_t most, Sample& sample) {
@@ -48,7 +48,7 @@ void take_sample(const BoxView<T>& from, const std::vector<std::uint32_t>& rows,
   sample.box_count += static_cast<double>(count);
 }
 
-// Of a whole problem. A larger one would cost more than it tells.
+// Of a whole problem. A larger sample would cost more than the better plan saves.
 template <class T>
 Sample sample_of(const Problem<T>& problem) {
   const std::size_t most = std::clamp<std::size_t>((problem.first.count + problem.second.count) / 64, 32, 512);
@@ -89,7 +89,7 @@ inline Stretch usual_stretch(const SampledEnds& ends) {
   const std::size_t count = ends.lower.size(), cut = (count - 1) / 50;
   const double usual_low = std::max(ends.lower[cut], low), usual_high = std::min(ends.upper[count - 1 - cut], high);
   const double usual = usual_high - usual_low;
-  // The boxes that were not looked at reach a little further than those that were.
+  // The boxes that were not sampled reach a little further than those that were.
   if (high - low <= 3 * usual || !(usual > 0)) {
     const double more = (high - low) * std::min(0.5, 2 / static_cast<double>(count));
     return {low - more, high + more};
@@ -97,8 +97,8 @@ inline Stretch usual_stretch(const SampledEnds& ends) {
   return {std::max(low, usual_low - 0.05 * usual), std::min(high, usual_high + 0.05 * usual)};
 }
 
-// Of all pairs of sampled boxes, the share that overlaps along the axis, as far as `value` tells numbers apart: halved,
-// so that it is the part of all others that a box meets behind it.
+// Of all pairs of sampled boxes, the share that overlaps along the axis, as far as `value` distinguishes numbers:
+// halved, so that it is the part of all others that a box meets behind it.
 template <class Value>
 double meeting_share(const SampledEnds& ends, Value value) {
   const std::size_t count = ends.lower.size();
@@ -127,7 +127,7 @@ struct SceneShape {
   double low[4] = {0, 0, 0, 0}, width[4] = {0, 0, 0, 0};
   double share[4] = {1, 1, 1, 1};              // of the axis, that a box takes on average
   double meeting[4] = {1, 1, 1, 1};            // of all others, that a box meets behind it along the axis ...
-  double blurred[4] = {1, 1, 1, 1};            // ... and as one row of cells tells them apart
+  double blurred[4] = {1, 1, 1, 1};            // ... and in the resolution of one row of cells
   std::vector<std::array<double, 4>> extents;  // of some boxes, as shares
 };
 

@@ -7,7 +7,7 @@
 namespace broadphase {
 
 // Coordinates are mapped to whole numbers: 2^15 steps to a cell, counted from the scene's origin. The map is monotone,
-// so two different numbers tell the true order; two equal ones do not, and then the boxes themselves are asked.
+// so two different numbers are in the true order; two equal ones decide nothing, and the boxes themselves are compared.
 inline constexpr int kCellBits = 15;
 inline constexpr std::int32_t kCellSteps = 1 << kCellBits;
 // Inside a cell, numbers are counted from its centre. A box that began before the cell has this lower number.

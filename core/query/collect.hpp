@@ -73,7 +73,7 @@ Pairs collect_in_order(const M& method, const Filter* filter, std::uint64_t limi
   for_each_task(tasks, 1, interrupt, [&](unsigned, std::size_t task) {
     method.run(task, scratch, out);
     detail::check_limit(out.count(), limit);
-    // What the first tasks found tells how much to expect of all: one allocation instead of several.
+    // Extrapolates from the tasks done so far: one allocation instead of several.
     if (task + 1 < tasks && task >= tasks / 16)
       out.expect(static_cast<std::size_t>(1.1 * static_cast<double>(out.size()) * static_cast<double>(tasks) /
                                           static_cast<double>(task + 1)));
@@ -110,7 +110,7 @@ Pairs collect_pairs(const M& method, const Filter* filter, unsigned workers, std
         method.run(task, scratch[worker], out);
         const std::uint64_t so_far = found += out.count() - before;
         detail::check_limit(so_far, limit);
-        // Tasks go out in order: what has been found by now tells how much to expect of this worker in all.
+        // Tasks are handed out in order, so what has been found so far can be extrapolated.
         if (task >= tasks / 16)
           out.expect(static_cast<std::size_t>(1.2 * static_cast<double>(so_far) * static_cast<double>(tasks) /
                                               static_cast<double>(task + 1) / workers));
@@ -184,7 +184,7 @@ inline void sort_pairs(Pairs& pairs, std::size_t rows, unsigned workers, Interru
       std::sort(own, own + count);
     } else {
       spares[worker].grow(count);
-      Interrupt none;  // tasks are short, and only the calling thread may be interrupted
+      Interrupt none;  // this may not be the calling thread, the only one that can be interrupted
       const auto key = [](std::uint64_t pair) { return pair; };
       sorted = radix_sort<11>(own, spares[worker].get(), count, 0, row_bits + stretch_bits, key, 1, none);
     }

@@ -63,8 +63,8 @@ class PairBuffer {
  private:
   void grow(std::size_t needed) {
     const std::size_t half_more = capacity_ + capacity_ / 2 + 1024, usual = half_more > needed ? half_more : needed;
-    // What is expected is a guess, and half as many again a habit: where the memory does not suffice for them, what is
-    // needed may still fit.
+    // What is expected is an estimate, and half as many again is there to grow seldom: where the memory does not
+    // suffice for either, what is needed may still fit.
     if (expected_ > usual && try_move_to(expected_)) return;
     if (usual > needed && try_move_to(usual)) return;
     move_to(needed);

@@ -1,4 +1,4 @@
-// What is asked: one or two sets of boxes, and which pairs count.
+// The input of a method: one or two sets of boxes, and which pairs count.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,14 @@ namespace broadphase {
 
 class Filter;
 
-// A box has NaN in a corner, or a lower corner above its upper one.
+// A box has NaN in a corner, or a lower corner above its upper one. Thrown while a method is prepared; the row is found
+// by the caller.
 struct InvalidBoxes : std::exception {
   const char* what() const noexcept override { return "NaN, or lower > upper"; }
 };
 
-// Preconditions (Python checks them): no NaN, lower <= upper after growing, fewer than 2^31 - 64 boxes in each set.
+// Preconditions, which Python checks: fewer than 2^31 - 64 boxes in each set, and `grow` is finite and not negative.
+// NaN and lower > upper are no precondition: preparing a method finds them and throws InvalidBoxes.
 template <class T>
 struct Problem {
   BoxView<T> first;

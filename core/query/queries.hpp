@@ -1,4 +1,4 @@
-// What is asked of an index, one question at a time, and the exact answer for one box.
+// The queries of an index, and the exact answer of each for one box.
 //
 // All arithmetic is in doubles, in the order written here, so that it can be repeated elsewhere to the last bit.
 #pragma once
@@ -15,7 +15,7 @@ namespace broadphase {
 
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// Layers of the rows and of the questions; null pointers let everything pass.
+// Layers of the rows and of the queries; null pointers let everything pass.
 struct QueryFilter {
   const std::uint64_t *row_layer = nullptr, *row_mask = nullptr;
   const std::uint64_t *query_layer = nullptr, *query_mask = nullptr;
@@ -27,7 +27,7 @@ struct QueryFilter {
 };
 
 // The square of the distance of a point to a box, 0 inside; lengths are multiplied by `scale`, a power of two, first,
-// so that the squares of very long and very short ones are numbers yet. kNever for a box at infinity.
+// so that the squares of very long and very short ones neither overflow nor vanish. kNever for a box at infinity.
 inline double squared_distance(const double* point, const double* box, std::size_t dimension, double scale) {
   double sum = 0;
   for (std::size_t k = 0; k < dimension; ++k) {
@@ -37,7 +37,8 @@ inline double squared_distance(const double* point, const double* box, std::size
   return sum;
 }
 
-// The power of two that takes `length` to [1, 2): in the range of its squares, nothing is lost. 0 is taken for tiny.
+// The power of two that takes `length` to [1, 2): in the range of its squares, nothing is lost. 0 counts as the
+// smallest.
 inline double unit_scale(double length) {
   constexpr int kMost = 1000;
   return std::ldexp(1.0, length > 0 ? -std::clamp(std::ilogb(length), -kMost, kMost) : kMost);

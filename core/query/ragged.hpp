@@ -23,25 +23,25 @@ struct Ragged {
 };
 
 // A task is short enough to be interrupted after, and long enough to be worth handing out.
-inline std::size_t questions_together(std::size_t most_candidates) {
+inline std::size_t queries_together(std::size_t most_candidates) {
   return std::clamp<std::size_t>(kTaskCandidates / std::max<std::size_t>(1, most_candidates), 1, 64);
 }
 
-// Asks `count` questions: ask(question, scratch, rows) appends the answer to `rows`, on any thread, each with a scratch
-// of its own. No question looks at more than `most_candidates` boxes. With `order`, a permutation, they are asked in
-// that order: neighbours after each other find what they need in the cache. The answers depend neither on it nor on
-// `workers`.
-template <class Scratch, class Ask>
+// Runs `count` queries: run(query, scratch, rows) appends the answer to `rows`, on any thread, each with a scratch of
+// its own. No query reads more than `most_candidates` boxes. With `order`, a permutation, they run in that order:
+// queries that are near each other in space then find what they need in the cache. The answers depend neither on it nor
+// on `workers`.
+template <class Scratch, class Run>
 Ragged collect_ragged(std::size_t count, std::size_t most_candidates, unsigned workers, Interrupt& interrupt,
-                      const Ask& ask, const std::uint32_t* order = nullptr) {
+                      const Run& run, const std::uint32_t* order = nullptr) {
   struct Share {
     Scratch scratch;
     std::vector<std::int32_t> rows;
-    std::vector<std::size_t> tasks, ends;  // what was asked, and how far `rows` reached after it
+    std::vector<std::size_t> tasks, ends;  // the tasks done, and how far `rows` reached after each
   };
-  const std::size_t together = questions_together(most_candidates);
+  const std::size_t together = queries_together(most_candidates);
   const std::size_t tasks = (count + together - 1) / together;
-  const auto question = [order](std::size_t k) { return order == nullptr ? k : std::size_t{order[k]}; };
+  const auto query = [order](std::size_t k) { return order == nullptr ? k : std::size_t{order[k]}; };
   Ragged result;
   result.offsets.assign(count + 1, 0);
   std::vector<Share> shares(std::max(1u, workers));
@@ -49,8 +49,8 @@ Ragged collect_ragged(std::size_t count, std::size_t most_candidates, unsigned w
     Share& share = shares[worker];
     for (std::size_t k = task * together; k < std::min(count, (task + 1) * together); ++k) {
       const std::size_t before = share.rows.size();
-      ask(question(k), share.scratch, share.rows);
-      result.offsets[question(k) + 1] = static_cast<std::int64_t>(share.rows.size() - before);
+      run(query(k), share.scratch, share.rows);
+      result.offsets[query(k) + 1] = static_cast<std::int64_t>(share.rows.size() - before);
     }
     share.tasks.push_back(task);
     share.ends.push_back(share.rows.size());
@@ -64,7 +64,7 @@ Ragged collect_ragged(std::size_t count, std::size_t most_candidates, unsigned w
   for (const Share& share : shares)
     for (std::size_t at = 0, from = 0; at < share.tasks.size(); ++at)
       for (std::size_t k = share.tasks[at] * together; k < std::min(count, (share.tasks[at] + 1) * together); ++k) {
-        const std::int64_t begin = result.offsets[question(k)], length = result.offsets[question(k) + 1] - begin;
+        const std::int64_t begin = result.offsets[query(k)], length = result.offsets[query(k) + 1] - begin;
         std::copy_n(share.rows.begin() + static_cast<std::ptrdiff_t>(from), length, result.rows.begin() + begin);
         from += static_cast<std::size_t>(length);
       }
@@ -73,7 +73,7 @@ Ragged collect_ragged(std::size_t count, std::size_t most_candidates, unsigned w
 
 namespace detail {
 
-// A few numbers by insertion, more by what the library has, many by radix. `spare` is as large as `rows`.
+// A few numbers by insertion, more by std::sort, many by radix. `spare` is as large as `rows`.
 inline void sort_rows(std::int32_t* rows, std::size_t count, PlainArray<std::int32_t>& spare, int bits) {
   constexpr std::size_t kFew = 24, kMany = 512;
   if (count <= kFew) {
@@ -87,7 +87,7 @@ inline void sort_rows(std::int32_t* rows, std::size_t count, PlainArray<std::int
   }
   if (count <= kMany) return std::sort(rows, rows + count);
   spare.grow(count);
-  Interrupt none;  // short, and only the calling thread may be interrupted
+  Interrupt none;  // this may not be the calling thread, the only one that can be interrupted
   const auto key = [](std::int32_t row) { return static_cast<std::uint32_t>(row); };
   const std::int32_t* sorted = radix_sort<11>(rows, spare.get(), count, 0, bits, key, 1, none);
   if (sorted != rows) std::copy(sorted, sorted + count, rows);
@@ -97,16 +97,16 @@ inline void sort_rows(std::int32_t* rows, std::size_t count, PlainArray<std::int
 
 // Answer k holds the second numbers of the pairs whose first number is k, ascending. `rows`: all second numbers are
 // below. O(pairs), and memory of the answers besides the pairs.
-inline Ragged by_question(const Pairs& pairs, std::size_t questions, std::size_t rows, unsigned workers,
-                          Interrupt& interrupt) {
+inline Ragged by_query(const Pairs& pairs, std::size_t queries, std::size_t rows, unsigned workers,
+                       Interrupt& interrupt) {
   const std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
   Ragged result;
-  result.offsets.assign(questions + 1, 0);
+  result.offsets.assign(queries + 1, 0);
   result.rows.resize(pairs.size);
   in_stretches(pairs.size, interrupt, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) ++result.offsets[static_cast<std::size_t>(first[k]) + 1];
   });
-  for (std::size_t k = 0; k < questions; ++k) result.offsets[k + 1] += result.offsets[k];
+  for (std::size_t k = 0; k < queries; ++k) result.offsets[k + 1] += result.offsets[k];
   std::vector<std::int64_t> next(result.offsets.begin(), result.offsets.end() - 1);
   in_stretches(pairs.size, interrupt, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k)
@@ -115,8 +115,8 @@ inline Ragged by_question(const Pairs& pairs, std::size_t questions, std::size_t
   const int bits = static_cast<int>(std::bit_width(rows > 1 ? rows - 1 : 1));
   constexpr std::size_t kTogether = 1024;
   std::vector<PlainArray<std::int32_t>> spares(std::max(1u, workers));
-  for_each_task((questions + kTogether - 1) / kTogether, workers, interrupt, [&](unsigned worker, std::size_t task) {
-    for (std::size_t k = task * kTogether; k < std::min(questions, (task + 1) * kTogether); ++k)
+  for_each_task((queries + kTogether - 1) / kTogether, workers, interrupt, [&](unsigned worker, std::size_t task) {
+    for (std::size_t k = task * kTogether; k < std::min(queries, (task + 1) * kTogether); ++k)
       detail::sort_rows(result.rows.data() + result.offsets[k],
                         static_cast<std::size_t>(result.offsets[k + 1] - result.offsets[k]), spares[worker], bits);
   });

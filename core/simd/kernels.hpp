@@ -7,7 +7,7 @@
 
 namespace broadphase {
 
-// What kernels and the methods that call them hand to each other: each defined beside its kernel.
+// The arguments of kernels. Each is defined in the folder of the methods that use it.
 struct BallWalk;
 struct BoxWalk;
 struct Buckets;

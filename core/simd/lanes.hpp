@@ -1,7 +1,7 @@
 // The instruction set of this level, in one form for every set: what kernels are written with.
 //
 // BROADPHASE_LEVEL names the level, and the file of that name in this folder defines what follows, in a namespace
-// with_<level> of the level's own namespace. The level is not taken from what the compiler was told to use: `scalar`
+// with_<level> of the level's own namespace. The level does not follow the compiler's flags: `scalar`
 // stays scalar on a processor whose baseline has vectors, and MSVC does not announce SSE2.
 //
 // Lanes<T>: comparisons of several floats or doubles at a time
@@ -32,7 +32,7 @@
 //   splat(x), smaller(a, b), larger(a, b), equal(a, b), a & b, a | b
 //   store_pairs(p, a, b)     eight numbers of 32 bits: those of a below those of b
 //   transpose(in, out)       the eight words of eight vectors by turns
-// Fours: two boxes side by side, four 32-bit numbers each, or kInRegister is false and there is nothing else. A fresh
+// Fours: two boxes side by side, four 32-bit numbers each, or kInRegister is false and there is nothing else. An
 // instruction set without it files boxes one by one. See avx2.hpp.
 #pragma once
 

@@ -1,5 +1,4 @@
-// No instruction set at all: one number at a time, and loops for the compiler to cut into the registers there are. See
-// lanes.hpp.
+// No vector instructions: one number at a time, and loops that the compiler may vectorize. See lanes.hpp.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Sorted boxes that come and go and move: each order is made from the one before.
+// Boxes that are inserted, removed and moved, kept sorted: each order is made from the one before.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace broadphase {
 
 // How the order came about, over the life of an index.
 struct SortCounts {
-  std::uint64_t full = 0, merged = 0, nearly_sorted = 0;  // sorts of each kind
+  std::uint64_t full = 0, merged = 0, nearly_sorted = 0;  // how often each way was taken
   std::uint64_t moves = 0;                                // places that boxes moved in nearly sorted orders
 };
 
 // Closed boxes of some of a store's rows. Changes are only noted; arrange() brings the order up to date:
-//   boxes moved          they are read anew where they stand, and put right by insertion, from the first out of order
-//   boxes came or went   what changed is sorted by itself and merged with the rest
-//   no order to go by    a radix sort, as for boxes never seen; also where insertion would take too many moves
+//   boxes moved          they are read again at their positions, then sorted by insertion from the first out of order
+//   inserted or removed  what changed is sorted by itself and merged with the rest
+//   no order yet         a radix sort; also where insertion would take too many moves
 // After an exception the next arrange() sorts all boxes. Buffers grow geometrically and are kept: while the number of
 // boxes does not grow, nothing is allocated.
 template <class T>
@@ -87,7 +87,7 @@ class CoherentIntervals : public SortedIntervals<T> {
   std::size_t position_of(std::size_t row) const { return place_[row]; }
   const SortCounts& sorts() const { return sorts_; }
 
-  // The rows in some order: to look at before choosing a direction.
+  // The rows in some order, to sample before choosing a direction.
   const std::vector<std::int32_t>& known_rows() {
     if (!in_order_) list_rows();
     return rows_;
@@ -113,7 +113,7 @@ class CoherentIntervals : public SortedIntervals<T> {
     in_order_ = true;
   }
 
-  // The first thing that is wrong, or null. `boxes`: as they were when arranged.
+  // The first inconsistency found, or null. `boxes`: as they were when arranged.
   const char* fault(const BoxView<T>& boxes) const {
     if (this->count() != alive_) return "the number of sorted boxes is not that of the rows";
     for (std::size_t position = 0; position < this->count(); ++position) {

@@ -34,7 +34,7 @@ class SweepAndPrune {
     std::vector<std::uint32_t> positions;
   };
 
-  // Along the axis where the fewest intervals overlap. `interrupt` is asked while the boxes are sorted.
+  // Along the axis where the fewest intervals overlap. `interrupt` is checked while the boxes are sorted.
   SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt interrupt = Interrupt())
       : SweepAndPrune(problem, kernels, workers, best_axis(problem), interrupt) {}
 

@@ -165,7 +165,7 @@ void each_centre(const BoxView<T>& boxes, const std::vector<std::size_t>& rows, 
 
 }  // namespace detail
 
-// Covariance of the centres of these boxes, up to a factor. Boxes with an infinite centre have no say.
+// Covariance of the centres of these boxes, up to a factor. Boxes with an infinite centre are left out.
 template <class T>
 Matrix centre_covariance(const BoxView<T>& boxes, const std::vector<std::size_t>& rows, std::size_t dimension) {
   // From one of them, and scaled to [-1, 1]: no digits are lost far from the origin, and no square overflows.
@@ -199,7 +199,7 @@ SweepDirection principal_direction(const BoxView<T>& boxes, const std::vector<st
   Matrix power = centre_covariance(boxes, rows, dimension);
   SweepDirection result;
   // Power iteration from all axes at once: squared n times, the matrix is its 2^n-th power, whose columns all point
-  // along the answer. 2^40 tells apart eigenvalues as close as rounding lets them be.
+  // along the answer. 2^40 separates eigenvalues as close as rounding allows.
   for (int squared = 0; squared <= 40; ++squared) {
     double trace = 0;
     for (std::size_t k = 0; k < dimension; ++k) trace += power[k][k];

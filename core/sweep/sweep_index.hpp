@@ -1,5 +1,5 @@
-// A sweep that is kept: boxes come, go and move, and are sorted from the order they had. It answers which boxes overlap
-// one of them, or a box of the caller's, without going through all pairs.
+// Sweep and prune as an index: boxes are inserted, removed and moved, and are sorted starting from the order they had.
+// It also finds the boxes that overlap one of them, or a box of the caller's, without going through all pairs.
 #pragma once
 
 #include <algorithm>
@@ -28,9 +28,9 @@ struct VoidBorder {
   T end, begin;
 };
 
-// Questions about closed boxes that are sorted. Everything const is safe to call from many threads at once.
+// Overlap queries on closed boxes that are sorted. Everything const is safe to call from many threads at once.
 //
-// Intervals that begin within the one asked about are a run, found by binary search. Those that begin before may reach
+// Intervals that begin within the queried one are a run, found by binary search. Those that begin before may reach
 // into it; no earlier one does than the first place where the furthest end so far reaches it. That place is never
 // before a void border, as the furthest end so far does not reach over one. In between, blocks of boxes that all end
 // too early are passed over: a single long box in front costs no more than that.
@@ -103,20 +103,20 @@ class Interference {
       ends[at] = std::max(ends[at], end);
   }
 
-  void search(const T* box, const Interval<T>& asked, std::size_t left_out, Scratch& scratch,
+  void search(const T* box, const Interval<T>& queried, std::size_t left_out, Scratch& scratch,
               std::vector<std::int32_t>& rows) const {
     const T* begins = sorted_->begins();
     const std::size_t known = rows.size();
-    const auto last = static_cast<std::size_t>(std::upper_bound(begins, begins + count(), asked.end) - begins);
-    const auto sure = static_cast<std::size_t>(std::lower_bound(begins, begins + last, asked.begin) - begins);
-    auto position =
-        static_cast<std::size_t>(std::lower_bound(furthest_.begin(), furthest_.end(), asked.begin) - furthest_.begin());
+    const auto last = static_cast<std::size_t>(std::upper_bound(begins, begins + count(), queried.end) - begins);
+    const auto sure = static_cast<std::size_t>(std::lower_bound(begins, begins + last, queried.begin) - begins);
+    auto position = static_cast<std::size_t>(std::lower_bound(furthest_.begin(), furthest_.end(), queried.begin) -
+                                             furthest_.begin());
     scratch.resize(kPiece + 64);
     while (position < last) {
       if (position < sure && position % (kBlock * kBlock) == 0 &&
-          group_end_[position / (kBlock * kBlock)] < asked.begin) {
+          group_end_[position / (kBlock * kBlock)] < queried.begin) {
         position = std::min(sure, position + kBlock * kBlock);
-      } else if (position < sure && block_end_[position / kBlock] < asked.begin) {
+      } else if (position < sure && block_end_[position / kBlock] < queried.begin) {
         position = std::min(sure, position / kBlock * kBlock + kBlock);
       } else {
         // A block that may reach, or all that is left, where every interval does.
@@ -168,9 +168,9 @@ class DirectionChoice {
   }
 
  private:
-  // How many changes go by before the next look, which takes about as long as sorting some thousand boxes.
+  // So many changes pass between two choices, each of which takes about as long as sorting some thousand boxes.
   static constexpr int kLookEvery = 64;
-  // A direction is not left for one that promises less than a fifth fewer tests: sorting anew has a price, too.
+  // A direction is kept unless another is expected to need a fifth fewer tests: a full sort has its cost, too.
   static constexpr double kWorthIt = 0.8;
 
   void take_sample(CoherentIntervals<T>& order) {
@@ -229,9 +229,9 @@ class DirectionChoice {
   detail::SortedSample<T> ends_;
 };
 
-// Rows of a store that the caller keeps; each question is handed the store as it is now. Changes are noted, and the
-// next question brings the order up to date. Questions may come from any number of threads at once, changes only while
-// there are none.
+// Rows of a store that the caller owns and passes to each query in its current state. Changes are noted, and the next
+// query brings the order up to date. Queries may run on any number of threads at once, changes only while no query
+// runs.
 template <class T>
 class SweepIndex {
  public:
@@ -331,7 +331,7 @@ class SweepIndex {
   SweepAndPrune<T> closed_, open_;
   Interference<T> interference_;
   bool closed_is_ready_ = false, open_is_ready_ = false, interference_is_ready_ = false;
-  std::uint64_t candidates_ = 0;  // of the order as it is; 0 if nobody asked for pairs yet
+  std::uint64_t candidates_ = 0;  // of the order as it is; 0 before the first search for pairs
   std::vector<Scratch> scratches_;
   std::atomic<std::uint64_t> tests_{0}, pairs_{0};
 };
