@@ -446,19 +446,29 @@ class Grid {
     return made;
   }
 
+  // How many records the sweep of a prepared cell tests record i of set k against: of the other set, those from the
+  // record's own bucket on, or from the next one on for the second set, so that each pair is tested once.
+  std::size_t candidates_of(const Scratch& scratch, std::size_t k, std::size_t axis, std::size_t i) const {
+    const CellArrays &a = scratch.room[k].arrays, &b = scratch.room[problem_.cross ? 1 - k : 0].arrays;
+    std::size_t first = i + 1;
+    if (problem_.cross) {
+      const std::size_t own = scratch.bucket(a.lower[axis][i]);
+      first = k == 1 ? b.bucket_end[own] : own == 0 ? 0 : b.bucket_end[own - 1];
+    }
+    const std::size_t end = b.bucket_end[scratch.bucket(-a.negated_upper[axis][i])];
+    return end > first ? end - first : 0;
+  }
+
   // How many blocks of candidates the sweep of a cell would test.
   double blocks_in(const GridLevel<T>& level, std::size_t cell, Scratch& scratch) const {
     level.prepare(cell, scratch);
     const std::size_t axis = level.layout().sweep_axis;
     double blocks = 0;
     for (std::size_t k = 0; k < (problem_.cross ? 2u : 1u); ++k) {
-      const CellArrays &a = scratch.room[k].arrays, &b = scratch.room[problem_.cross ? 1 - k : 0].arrays;
+      const CellArrays& a = scratch.room[k].arrays;
       // Every eighth will do.
-      for (std::size_t i = 0; i < a.count; i += 8) {
-        const std::size_t first = problem_.cross ? b.bucket_end[scratch.bucket(a.lower[axis][i])] : i + 1;
-        const std::size_t end = b.bucket_end[scratch.bucket(-a.negated_upper[axis][i])];
-        blocks += 1 + static_cast<double>(end > first ? (end - first) / kBlockLanes : 0);
-      }
+      for (std::size_t i = 0; i < a.count; i += 8)
+        blocks += 1 + static_cast<double>(candidates_of(scratch, k, axis, i) / kBlockLanes);
     }
     return 8 * blocks;
   }
@@ -467,14 +477,8 @@ class Grid {
     level.prepare(cell, scratch);
     const std::size_t axis = level.layout().sweep_axis;
     std::uint64_t tests = 0;
-    for (std::size_t k = 0; k < (problem_.cross ? 2u : 1u); ++k) {
-      const CellArrays &a = scratch.room[k].arrays, &b = scratch.room[problem_.cross ? 1 - k : 0].arrays;
-      for (std::size_t i = 0; i < a.count; ++i) {
-        const std::size_t first = problem_.cross ? b.bucket_end[scratch.bucket(a.lower[axis][i])] : i + 1;
-        const std::size_t end = b.bucket_end[scratch.bucket(-a.negated_upper[axis][i])];
-        tests += end > first ? end - first : 0;
-      }
-    }
+    for (std::size_t k = 0; k < (problem_.cross ? 2u : 1u); ++k)
+      for (std::size_t i = 0; i < scratch.room[k].arrays.count; ++i) tests += candidates_of(scratch, k, axis, i);
     return tests;
   }
 

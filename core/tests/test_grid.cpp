@@ -68,7 +68,7 @@ void check_crowds(std::size_t dimension) {
   CHECK(grids_for<T>(kCrowd + 1, 0, dimension, true, 2) > 1);
   CHECK(grids_for<T>(kCrowd + 1, 0, dimension, false, 2) > 1);
   CHECK(grids_for<T>(kCrowd / 2, kCrowd - kCrowd / 2, dimension, true, 2) == 1);
-  CHECK(grids_for<T>(kCrowd / 2, kCrowd / 2 + 1, dimension, true, 2) > 1);
+  CHECK(grids_for<T>(2 * kCrowd, 2 * kCrowd, dimension, true, 2) > 1);
 }
 
 // Crowds within crowds: each shell of boxes is a thousandth as large as the one around it.
