@@ -90,6 +90,18 @@ def test_pairs_of_boxes_over_the_whole_range_of_a_dtype_equal_the_oracle():
         check_pairs(boxes, label=f"largest numbers of {dtype}")
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dimension", DIMENSIONS)
+def test_pairs_of_boxes_that_reach_the_largest_numbers_equal_the_oracle(dimension, dtype):
+    most = np.finfo(dtype).max
+    for n in (2, 40, 600):
+        rng = np.random.default_rng(n)
+        ends = np.sort(rng.choice([-most, -most / 2, -1, 0, 1, most / 2, most], (n, dimension, 2)), axis=2)
+        check_pairs(
+            ends.transpose(0, 2, 1).astype(dtype), label=f"largest numbers n={n} seed={n} {dtype} d={dimension}"
+        )
+
+
 def test_pairs_of_infinite_boxes_overlap_everything_on_that_side():
     inf = np.inf
     boxes = np.array([[[-inf, 0], [inf, 1]], [[5, 1], [6, 2]], [[7, 1.5], [8, 2]], [[inf, 0], [inf, 0]]])
