@@ -100,6 +100,23 @@ def test_world_may_be_recorded_twice_at_once(stream):
     assert sum(name == "figures/bodies" for one in stream for name, _ in one.logged) == 3
 
 
+def test_recorder_that_fails_does_not_mask_the_exception_of_a_handler(stream):
+    world = two_balls()
+
+    @world.on_enter()
+    def fail(event):
+        raise KeyError("of the handler")
+
+    def fail_to_write(*_, **__):
+        raise OSError("disk full")
+
+    with world.record("run.rrd"):
+        stream[0].set_time = fail_to_write
+        with pytest.raises(KeyError, match="of the handler") as caught:
+            world.step()
+    assert "disk full" in "".join(caught.value.__notes__)
+
+
 def test_copy_of_a_recorded_world_is_not_recorded(stream):
     world = two_balls()
     with world.record("run.rrd"):

@@ -13,7 +13,7 @@ from broadphase.io.extras import import_extra
 from broadphase.plotting.pieces import PieceCollection, Pieces, quaternions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import os
     from contextlib import AbstractContextManager
     from types import TracebackType
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Recording"]
+__all__ = ["Recording", "record"]
 
 STATIC = 1  # in World.body_types
 # Told apart with any kind of colour vision, on the dark background of the viewer.
@@ -33,8 +33,46 @@ MOST_NAMED = 20  # pairs of one step that the log lists
 SOLID = 3  # rerun.components.FillMode.Solid
 
 
+def record(world: bp.World, path: str | os.PathLike[str]) -> Recording:
+    """Write every step of a world from now on to a file for the Rerun viewer.
+
+    Parameters
+    ----------
+    world : World
+        In 2D or 3D.
+    path : path-like
+        An .rrd file; ``rerun run.rrd`` shows it.
+
+    Returns
+    -------
+    Recording
+        A context manager; or call its ``close()``.
+
+    Raises
+    ------
+    MissingExtraError
+        Rerun is not installed: ``pip install 'broadphase[record]'``.
+    OSError
+        The file cannot be written.
+
+    Notes
+    -----
+    The recording subscribes to the world by `World.on_step`: each frame is written after the handlers of its events.
+    Copies of the world are not recorded.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> world = bp.World(dim=2)
+    >>> with bp.recording.record(world, "run.rrd"):  # doctest: +SKIP
+    ...     for _ in range(100):
+    ...         frame = world.step(dt=1 / 60)
+    """
+    return Recording(world, path)
+
+
 class Recording:
-    """A recording in progress, made by `broadphase.World.record`.
+    """A recording in progress, made by `record`.
 
     Writes shapes, contacts, events and figures of every step, on the timelines "frame" and "time", until `close` or the
     end of a ``with`` block. The file gets its name then; at the end of the program at the latest.
@@ -45,10 +83,10 @@ class Recording:
         The file.
     """
 
-    def __init__(self, world: bp.World, path: str | Path, stop: Callable[[], None]) -> None:
+    def __init__(self, world: bp.World, path: str | os.PathLike[str]) -> None:
         self._rerun = import_extra("rerun", purpose="recording", extra="record")
         self.path = Path(path)
-        self._world, self._stop = world, stop
+        self._world = world
         self._shown: set[str] = set()
         self._known: tuple[bytes, ...] = ()
         self._pieces: Pieces | None = None
@@ -56,6 +94,7 @@ class Recording:
         writing = replacing(self.path)
         self._stream.save(str(writing.__enter__()), default_blueprint=self._views())
         self._close = weakref.finalize(self, _finish, self._stream, writing)
+        world.on_step(self._log)
 
     def __repr__(self) -> str:
         return f"<Recording to {self.path}, {'open' if self._close.alive else 'closed'}>"
@@ -71,10 +110,10 @@ class Recording:
     def close(self) -> None:
         """Finish the file. Closing twice has no effect."""
         if self._close.alive:
-            self._stop()
+            self._world.remove_handler(self._log)
             self._close()
 
-    def log(self, frame: bp.Frame) -> None:
+    def _log(self, frame: bp.Frame) -> None:
         """Write one step; called by the world."""
         self._stream.set_time("frame", sequence=frame.number)
         self._stream.set_time("time", duration=frame.time)

@@ -982,14 +982,9 @@ update_interval
         ...     for _ in range(100):
         ...         frame = world.step(dt=1 / 60)
         """
-        from broadphase.recording import Recording
+        from broadphase.recording import record
 
-        def stop() -> None:
-            self._bus.remove(recording.log)
-
-        recording = Recording(self, path, stop)
-        self._bus.subscribe(recording.log)
-        return recording
+        return record(self, path)
 
     # Events and actors ----------------------------------------------------------------------------------------------
 
