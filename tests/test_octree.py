@@ -265,17 +265,17 @@ def test_raising_names_the_box_that_leaves_and_changes_nothing():
         lambda: tree.insert([[1, 1, 2, 2], [7, 7, 9, 9]]),
         lambda: tree.update([[1, 1, 2, 2], [-1, 5, 6, 6]]),
     ):
-        with pytest.raises(ValueError, match="box 1 leaves the world"):
+        with pytest.raises(ValueError, match="box 1 is not inside the world"):
             change()
         assert (tree.boxes_of() == before).all()
-    with pytest.raises(ValueError, match="box 0 leaves the world"):
+    with pytest.raises(ValueError, match="box 0 is not inside the world"):
         bp.Octree([[1, 1, 2, 9]], world=[0, 0, 8, 8], outside="raise")
 
 
 def test_world_is_that_of_the_first_boxes_unless_it_is_given():
     tree = bp.Octree([[0, 0, 8, 8]], minimum=1, outside="raise")
     tree.insert([[0, 0, 1, 1]])
-    with pytest.raises(ValueError, match="leaves the world"):
+    with pytest.raises(ValueError, match="is not inside the world"):
         tree.insert([[0, 0, 9, 9]])
 
 
@@ -371,7 +371,7 @@ def test_pickle_keeps_boxes_and_options():
     copied = pickle.loads(pickle.dumps(tree))
     assert copied.pairs(sort=True).tolist() == tree.pairs(sort=True).tolist()
     assert copied.stats()["cells_by_level"] == tree.stats()["cells_by_level"]
-    with pytest.raises(ValueError, match="leaves the world"):
+    with pytest.raises(ValueError, match="is not inside the world"):
         copied.insert([[60, 60, 65, 65]])
 
 

@@ -18,13 +18,14 @@ def axes_of(dimension):
     return ["auto", "principal", *range(dimension), slanted, -slanted, along, -3e-200 * along, 1e200 * slanted]
 
 
-def answers_as_pairs(rows, offsets):
-    """Give (number of the question, row of the answer) for each answer."""
+def as_pairs(result):
+    """Return (query, row) for each row found."""
+    rows, offsets = result.rows, result.offsets
     assert rows.dtype == np.int32
     assert offsets.dtype == np.int64
     assert offsets[0] == 0
     assert offsets[-1] == len(rows)
-    return np.stack([np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), rows], axis=1)
+    return np.stack([result.query_rows, rows], axis=1)
 
 
 def both_orders(pairs):
@@ -36,12 +37,11 @@ def check_sweep(boxes, other, axis, label):
     expected = oracle.pairs(boxes)
     assert len(sweep) == len(boxes)
     assert_same_pairs(sweep.pairs(), expected, label)
-    found = sweep.query_rows(np.arange(len(boxes)))
-    rows, offsets = found.rows, found.offsets
-    found = answers_as_pairs(rows, offsets)
+    result = sweep.query_rows(np.arange(len(boxes)))
+    found = as_pairs(result)
     assert_same_pairs(found, both_orders(expected), label)
     assert (np.diff(found[:, 0].astype(np.int64) << 32 | found[:, 1]) > 0).all(), "answers are ascending"
-    assert_same_pairs(answers_as_pairs(*sweep.query(other)), oracle.pairs(other, boxes), label)
+    assert_same_pairs(as_pairs(sweep.query(other)), oracle.pairs(other, boxes), label)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -107,23 +107,21 @@ def test_rows_may_be_asked_in_any_order_and_more_than_once():
             assert np.array_equal(answer, np.sort(expected[expected[:, 0] == row, 1]))
 
 
-def test_no_questions_have_no_answers():
+def test_no_queries_have_an_empty_result():
     sweep = bp.SweepAndPrune(scene("rects", 50))
-    for rows, offsets in (sweep.query_rows([]), sweep.query(np.empty((0, 2, 2)))):
-        assert rows.shape == (0,)
-        assert offsets.tolist() == [0]
+    for result in (sweep.query_rows([]), sweep.query(np.empty((0, 2, 2)))):
+        assert len(result) == 0
+        assert result.rows.shape == (0,)
+        assert result.offsets.tolist() == [0]
 
 
-def test_sweep_of_no_boxes_answers_nothing():
+def test_sweep_of_no_boxes_finds_nothing():
     for dimension in DIMENSIONS:
         empty = bp.SweepAndPrune(np.empty((0, 2, dimension)))
         assert len(empty) == 0
         assert empty.pairs().shape == (0, 2)
         assert empty.void_borders.shape == (0, 2)
-        found = empty.query(scene("uniform", 3, 1, "float64", dimension))
-        rows, offsets = found.rows, found.offsets
-        assert rows.shape == (0,)
-        assert offsets.tolist() == [0, 0, 0, 0]
+        assert [rows.tolist() for rows in empty.query(scene("uniform", 3, 1, "float64", dimension))] == [[], [], []]
 
 
 def test_sweep_keeps_its_own_copy_of_the_boxes():
@@ -134,12 +132,13 @@ def test_sweep_keeps_its_own_copy_of_the_boxes():
     del boxes
     gc.collect()
     assert_same_pairs(sweep.pairs(), expected)
-    assert_same_pairs(answers_as_pairs(*sweep.query_rows(np.arange(2000))), both_orders(expected))
+    assert_same_pairs(as_pairs(sweep.query_rows(np.arange(2000))), both_orders(expected))
 
 
-def test_answers_outlive_the_sweep():
+def test_results_outlive_the_sweep():
     sweep = bp.SweepAndPrune(scene("uniform", 2000))
-    found, (rows, offsets), borders = sweep.pairs(), sweep.query_rows(np.arange(2000)), sweep.void_borders
+    found, result, borders = sweep.pairs(), sweep.query_rows(np.arange(2000)), sweep.void_borders
+    rows, offsets = result.rows, result.offsets
     copies = [found.copy(), rows.copy(), offsets.copy(), borders.copy()]
     del sweep
     gc.collect()

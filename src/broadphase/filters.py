@@ -1,4 +1,4 @@
-"""Which overlaps count as pairs: layers, groups, static boxes, and pairs that are left out."""
+"""Which overlaps count as pairs: layers, groups, static boxes, and ignored pairs."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class PairFilter:
     static : array_like of bool, shape (n,)
         Two static boxes are never a pair.
     ignore_pairs : array_like of int, shape (k, 2)
-        Pairs to leave out.
+        Pairs to ignore.
     ignore_shared : array_like of int, shape (n, k) or (n,)
-        Numbers of what each box is made of: pairs with one in common are left out.
+        Numbers of the parts of each box: pairs with a common part are ignored.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def _converted(name: str, array: npt.NDArray[Any], dtype: type[np.generic]) -> n
 
 
 def _ignored_keys(pairs: Any, counts: tuple[int, ...]) -> npt.NDArray[np.uint64] | None:
-    """Turn the pairs to leave out into sorted keys ``first << 32 | second``."""
+    """Convert the pairs to ignore to sorted keys ``first << 32 | second``."""
     if pairs is None:
         return None
     array = np.asarray(pairs)
@@ -225,9 +225,9 @@ def _ignored_keys(pairs: Any, counts: tuple[int, ...]) -> npt.NDArray[np.uint64]
 
 
 def without_invalid(pair_filter: PairFilter, *sets: tuple[Any, Any]) -> tuple[PairFilter, *tuple[Any, ...]]:
-    """Leave out the boxes with NaN or lower > upper, and their share of the filters' values.
+    """Drop the boxes with NaN or lower > upper, and their values of the filter.
 
-    Returns the filters, then for each set its lower and upper corners and the kept row numbers (None: all of them).
+    Returns the filter, then for each set its lower and upper corners and the kept row numbers (None: all of them).
     """
     names = ("boxes", "other")
     kept: list[npt.NDArray[np.int64] | None] = []
@@ -242,7 +242,7 @@ def without_invalid(pair_filter: PairFilter, *sets: tuple[Any, Any]) -> tuple[Pa
                 rows = np.flatnonzero(valid)
                 bad = int(np.argmin(valid))
                 warnings.warn(
-                    f"{name}: left out {len(valid) - len(rows)} invalid boxes; {describe_invalid(lower, upper, bad)}",
+                    f"{name}: skipped {len(valid) - len(rows)} invalid boxes; {describe_invalid(lower, upper, bad)}",
                     InvalidBoxWarning,
                     stacklevel=4,
                 )

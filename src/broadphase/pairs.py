@@ -54,64 +54,64 @@ def pairs(
     Parameters
     ----------
     boxes, other : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
-        Lower and upper corner of each box, any one length unit, d = 1 to 4. float32 and float64 are taken as they are,
-        integers as float64; if the two sets differ, both as float64. Any strides; never modified. Corners may be
-        infinite.
+        Lower and upper corner of each box, any one length unit, d = 1 to 4. float32 and float64 are used as they are,
+        integers are converted to float64, and two sets of different dtypes to float64. Any strides; never modified.
+        Corners may be infinite.
     method : str
-        "auto", or a name in ``bp.METHODS``. The answer does not depend on it.
+        "auto", or a name in ``bp.METHODS``. Does not change the result.
     workers : int
-        Threads to use; -1 for one per core. The answer does not depend on it.
+        Threads to use; -1 for one per core. Does not change the result.
     sort : bool
-        Order the pairs by their first, then by their second number.
+        Sort the pairs by their first, then by their second row.
     touching : bool
-        False: only boxes whose interiors meet, so that boxes that share no more than a border are not a pair, and
-        a box of zero width is in none.
+        False: only boxes whose interiors overlap are a pair; boxes that share only a border are not, and a box of zero
+        width is in no pair.
     margin : float
         Each box is first grown by ``margin / 2`` on every side (rounded once, in the boxes' dtype).
     layer, mask : array_like of uint64, shape (n,), or int, optional
-        A pair counts if each one's mask has a bit in common with the other's layer. Unset: all bits.
-        With `other`, this and the next four are tuples (for `boxes`, for `other`).
+        A pair counts if each one's mask has a bit in common with the other's layer. Default: all bits.
+        With `other`, this and the next two and `ignore_shared` are tuples (for `boxes`, for `other`).
     group : array_like of int, shape (n,), optional
         Two boxes in the same group other than 0: a pair if positive, whatever the masks; none if negative.
     static : array_like of bool, shape (n,), optional
         Two static boxes are never a pair.
     ignore_pairs : array_like of int, shape (k, 2), optional
-        Pairs to leave out. Not a tuple of two.
+        Pairs to ignore, as rows; with `other`, row of `boxes` and row of `other`.
     ignore_shared : array_like of int, shape (n, k) or (n,), optional
-        Numbers of what each box is made of, such as the vertices of a triangle: pairs with one in common are left out.
+        Numbers of the parts of each box, such as the vertices of a triangle: pairs with a common part are ignored.
     max_pairs : int, optional
-        Raise as soon as there are more.
+        Raise TooManyPairsError as soon as there are more.
     invalid : {"raise", "skip"}
-        What to do with boxes that have NaN or lower > upper. "skip" leaves them out with a warning; the numbers of the
-        others stay.
+        What to do with boxes that have NaN or lower > upper. "skip" ignores them with a warning; the rows of the others
+        stay the same.
 
     Returns
     -------
     pairs : ndarray, shape (m, 2), int32
-        Row numbers, first < second, each pair once; with `other`, row of `boxes` and row of `other`. A new array, made
-        of two contiguous columns. Without `sort`, in an order that is the same on every run.
+        Row numbers, first < second, each pair once; with `other`, row of `boxes` and row of `other`. A new array of
+        two contiguous columns. Without `sort`, in an order that is the same in every run.
 
     Raises
     ------
     ValueError
-        Wrong shape or option; as `InvalidBoxError`, NaN or lower > upper, with the first bad row.
+        Wrong shape or unknown option; InvalidBoxError for NaN or lower > upper, with the first bad row.
     TypeError
         A dtype that is not a real number of at most 64 bits.
     TooManyPairsError
         More than `max_pairs`.
     MemoryError
-        The pairs do not fit; see `iter_pairs`.
+        The pairs do not fit into memory; see `iter_pairs`.
 
     See Also
     --------
-    count_pairs : Only their number.
-    iter_pairs : More pairs than memory holds.
-    explain : Which method "auto" takes, and why.
+    count_pairs : Only the number of pairs.
+    iter_pairs : For more pairs than fit into memory.
+    explain : Which method "auto" chooses, and why.
 
     Notes
     -----
-    Exact: no pair is missed and none is extra. O(n + m) for boxes of like sizes; memory below 64 bytes a box besides
-    the result. Releases the GIL; Ctrl-C works. Threads are made for the call and end with it.
+    Exact: no pair is missed and none is extra. O(n + m) time for boxes of similar sizes; less than 64 bytes a box
+    besides the result. Releases the GIL; Ctrl-C works. Threads are started for the call and end with it.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def count_pairs(
     Returns
     -------
     int
-        What ``len(pairs(...))`` would be, also far beyond 2**31.
+        The same as ``len(pairs(...))``, also far beyond 2**31.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def iter_pairs(
     ignore_shared: Any = None,
     invalid: Literal["raise", "skip"] = "raise",
 ) -> Iterator[NDArray[np.int32]]:
-    """Find the pairs of overlapping boxes a chunk at a time, for more pairs than memory holds.
+    """Find the pairs of overlapping boxes a chunk at a time, for more pairs than fit into memory.
 
     The input is checked and copied at the call, so that it may be edited while the pairs are read.
 
@@ -203,9 +203,9 @@ def iter_pairs(
     boxes, other, method, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared, invalid
         As in `pairs`.
     chunk : int
-        The most pairs to hold at a time. All chunks but the last have so many.
+        Number of pairs in each chunk; the last may have fewer.
     workers : int
-        Threads for the preparation; the chunks are then found one after the other.
+        Threads for the preparation; chunks are then found one after the other.
 
     Yields
     ------
@@ -215,7 +215,7 @@ def iter_pairs(
     Raises
     ------
     ValueError, TypeError
-        As `pairs`, at the call and not at the first step.
+        As `pairs`, at the call and not at the first iteration.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def _chunks(stream: _native.PairStream, search: _Search, chunk: int) -> Iterator
 
 
 class _Search(NamedTuple):
-    """The arguments of the core, and what turns its answer into row numbers of the caller."""
+    """The arguments of the core, and the rows of the caller by those of the core."""
 
     arguments: tuple[Any, Any, Any, Any, Any, bool, float, Any, int]
     kept_rows: tuple[NDArray[np.int64] | None, NDArray[np.int64] | None] = (None, None)
@@ -281,7 +281,7 @@ class _Search(NamedTuple):
             if len(rows):
                 more = f" ({len(rows) - 1} more such rows)" if len(rows) > 1 else ""
                 return InvalidBoxError(f"{name}: {reasons[0]}{more}", row=int(rows[0]))
-        return InvalidBoxError("the boxes were changed while they were read")
+        return InvalidBoxError("the boxes were modified while they were read")
 
 
 def prepare(
@@ -294,7 +294,7 @@ def prepare(
     invalid: str,
     pair_filter: PairFilter = NO_FILTER,
 ) -> _Search:
-    """Check the options of `pairs`, and bring them into the form that the core takes."""
+    """Check the options of `pairs`, and convert them to the arguments of the core."""
     lower, upper = as_corners(boxes)
     other_lower = other_upper = None
     if other is not None:
@@ -335,7 +335,7 @@ def prepare(
 
 
 def pair_limit(max_pairs: int | None) -> int:
-    """Turn ``max_pairs=`` into the core's number."""
+    """Convert ``max_pairs=`` to the limit of the core."""
     if max_pairs is None:
         return NO_LIMIT
     if max_pairs < 0:
@@ -350,7 +350,7 @@ class Explanation:
     Attributes
     ----------
     method : str
-        The method that ``method="auto"`` takes.
+        The method that ``method="auto"`` chooses.
     reason : str
         Why, in one sentence.
     box_count : int
@@ -399,7 +399,7 @@ class Explanation:
             "expected cost",
         ]
         for name, cost in sorted(self.costs.items(), key=lambda item: item[1]):
-            mark = "  <- auto takes this" if name == self.method else ""
+            mark = "  <- chosen by auto" if name == self.method else ""
             lines.append(f"  {name:<16} {cost:>12,.3f} ms{mark}")
         return "\n".join([*lines, self.reason])
 
@@ -409,7 +409,7 @@ def _row(values: tuple[float, ...]) -> str:
 
 
 def explain(boxes: Boxes, other: Boxes | None = None, *, workers: int = 1) -> Explanation:
-    """Explain which method "auto" takes for these boxes, why, and what each method would cost.
+    """Explain which method "auto" chooses for these boxes, why, and what each method would cost.
 
     Parameters
     ----------

@@ -28,13 +28,13 @@ _DTYPES: dict[str, type[np.generic]] = {
 
 
 class PairWatch:
-    """The pairs of an index as of the last call.
+    """The pairs of an index at the last call.
 
-    The core of a tree knows by itself which overlaps came and went, and remembers what it told last. Filters are not
-    its business: what began is filtered as asked for at this call, and what ended as it was at the last. Only if the
-    filter of a pair has changed, pairs that lasted must be looked at.
+    The core of a tree reports which overlaps are new and which are over since its last report; it knows no filters. New
+    overlaps pass the filter of this call, and those that are over the filter of the last call. Only if the filter of a
+    pair has changed, overlaps that stay must be examined.
 
-    Pairs are kept as keys ``first << 32 | second``, ascending, where they must be compared.
+    Pairs are compared as keys ``first << 32 | second``, ascending.
     """
 
     def __init__(self, touching: bool) -> None:
@@ -43,13 +43,13 @@ class PairWatch:
         self._removed: NDArray[np.bool_] = np.zeros(0, np.bool_)  # rows, since the last call
         self._slots = 0
         self._builds = 0
-        # The overlaps at the last call, where the core does not know them: it was made after that.
+        # The overlaps at the last call, if the core was made after it and does not know them.
         self._before: Keys | None = None
-        # What the core has told since, but nobody was told.
-        self._untold: tuple[Keys, Keys] | None = None
+        # What the core has reported since the last call, if that was not returned to the caller.
+        self._unreported: tuple[Keys, Keys] | None = None
 
     def note_removed(self, rows: NDArray[np.int32], slots: int) -> None:
-        """Remember that boxes have gone, whose rows others may take."""
+        """Remember that boxes were removed, whose rows may be used again."""
         if slots > len(self._removed):
             removed = np.zeros(slots * 3 // 2, np.bool_)
             removed[: len(self._removed)] = self._removed
@@ -59,25 +59,25 @@ class PairWatch:
     def changes(
         self, core: Any, builds: int, store: BoxStore, pair_filter: PairFilter, touching: bool, workers: int
     ) -> Changes:
-        """Say what began and ended since the last call, and take this one for the last."""
+        """Return the changes since the last call; this call is then the last."""
         now = _own(pair_filter, store.slots)
-        now.native(store.slots)  # raises here, before anything is done
+        now.native(store.slots)  # raises before anything is changed
         if not (
             not now.is_empty
             or not self._filter.is_empty
             or touching != self._touching
-            or self._untold
+            or self._unreported
             or self._before is not None
         ):
-            told = self._tell(core, builds, store, workers)
+            reported = self._reported(core, builds, store, workers)
             self._removed[:] = False
-            return Changes(*told)
+            return Changes(*reported)
         then = self._filter
-        began, ended = self._untold = self._compose(*map(_keys, self._tell(core, builds, store, workers)))
+        enter, exit_ = self._unreported = self._compose(*map(_keys, self._reported(core, builds, store, workers)))
         if touching == self._touching and self._is_that_of_the_last_call(now):
-            changes = _kept(began, now, store.slots), _kept(ended, then, self._slots)
+            changes = _kept(enter, now, store.slots), _kept(exit_, then, self._slots)
         else:
-            lasting = np.setdiff1d(_overlaps(core, store, self._touching, None, workers), began, assume_unique=True)
+            lasting = np.setdiff1d(_overlaps(core, store, self._touching, None, workers), enter, assume_unique=True)
             last, current = (
                 _kept(lasting, then, self._slots),
                 _overlaps(core, store, touching, now.native(store.slots), workers),
@@ -85,46 +85,46 @@ class PairWatch:
             stay = np.intersect1d(last, current, assume_unique=True)
             changes = (
                 np.setdiff1d(current, stay, assume_unique=True),
-                np.union1d(_kept(ended, then, self._slots), np.setdiff1d(last, stay, assume_unique=True)),
+                np.union1d(_kept(exit_, then, self._slots), np.setdiff1d(last, stay, assume_unique=True)),
             )
-        self._touching, self._filter, self._slots, self._untold = touching, now, store.slots, None
+        self._touching, self._filter, self._slots, self._unreported = touching, now, store.slots, None
         self._removed[:] = False
         return Changes(*map(_pairs, changes))
 
     def without_core(self, core: Any, builds: int, store: BoxStore) -> PairWatch:
-        """Make a copy that goes on with a core that knows nothing, such as that of a pickled index."""
+        """Make a copy that continues with another core, such as that of an unpickled index."""
         twin = PairWatch(self._touching)
         twin._filter, twin._slots = self._filter, self._slots
         twin._removed, twin._before = self._removed.copy(), self._before
         if self._before is None:
-            began, ended = self._untold = self._compose(*map(_keys, self._tell(core, builds, store, 1)))
-            lasting = np.setdiff1d(_overlaps(core, store, self._touching, None, 1), began, assume_unique=True)
-            twin._before = np.union1d(lasting, ended)
+            enter, exit_ = self._unreported = self._compose(*map(_keys, self._reported(core, builds, store, 1)))
+            lasting = np.setdiff1d(_overlaps(core, store, self._touching, None, 1), enter, assume_unique=True)
+            twin._before = np.union1d(lasting, exit_)
         return twin
 
-    def _tell(
+    def _reported(
         self, core: Any, builds: int, store: BoxStore, workers: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Ask the core for what overlaps and did not, and the other way round, since it was asked last."""
+        """Return the overlaps that are new, and those that are over, since the last report of the core."""
         renewed: Keys | None = None
         if builds != self._builds and self._removed.any():
-            # Of boxes that went before it was built, the core only saw those whose rows no others took.
+            # Of the boxes removed before it was built, the core knows only those whose rows were not used again.
             renewed = _overlaps(core, store, self._touching, None, workers)
             renewed = renewed[self._renewed(renewed)]
-        began: NDArray[np.int32]
-        ended: NDArray[np.int32]
-        began, ended = core.changes(*store.views, self._touching, workers)
+        enter: NDArray[np.int32]
+        exit_: NDArray[np.int32]
+        enter, exit_ = core.changes(*store.views, self._touching, workers)
         self._builds = builds
         if self._before is not None:
-            now = _keys(began)
+            now = _keys(enter)
             stay = np.intersect1d(self._before, now, assume_unique=True)
             stay = stay[~self._renewed(stay)]
-            began, ended = (_pairs(np.setdiff1d(part, stay, assume_unique=True)) for part in (now, self._before))
+            enter, exit_ = (_pairs(np.setdiff1d(part, stay, assume_unique=True)) for part in (now, self._before))
             self._before = None
         elif renewed is not None:
-            missed = np.setdiff1d(renewed, _keys(began), assume_unique=True)
-            began, ended = (_pairs(np.union1d(_keys(part), missed)) for part in (began, ended))
-        return began, ended
+            missed = np.setdiff1d(renewed, _keys(enter), assume_unique=True)
+            enter, exit_ = (_pairs(np.union1d(_keys(part), missed)) for part in (enter, exit_))
+        return enter, exit_
 
     def _renewed(self, keys: Keys) -> NDArray[np.bool_]:
         removed = np.append(self._removed, False)
@@ -134,13 +134,13 @@ class PairWatch:
         )
         return renewed
 
-    def _compose(self, began: Keys, ended: Keys) -> tuple[Keys, Keys]:
-        if self._untold is None:
-            return began, ended
-        first_began, first_ended = self._untold
+    def _compose(self, enter: Keys, exit_: Keys) -> tuple[Keys, Keys]:
+        if self._unreported is None:
+            return enter, exit_
+        first_enter, first_exit = self._unreported
         return (
-            np.union1d(began, np.setdiff1d(first_began, ended, assume_unique=True)),
-            np.union1d(first_ended, np.setdiff1d(ended, first_began, assume_unique=True)),
+            np.union1d(enter, np.setdiff1d(first_enter, exit_, assume_unique=True)),
+            np.union1d(first_exit, np.setdiff1d(exit_, first_enter, assume_unique=True)),
         )
 
     def _is_that_of_the_last_call(self, pair_filter: PairFilter) -> bool:
