@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -56,7 +57,7 @@ def measure(scene: str, n: int, budget: float) -> Row | None:
         return None
     firsts = {name: min(timed(partial(bp.pairs, few, method=name))[0] for _ in range(2)) for name in methods}
     hopeful = [name for name in methods if n < 3_000 or firsts[name] <= HOPELESS * min(firsts.values())]
-    calls = {name: partial(bp.pairs, boxes, method=name) for name in ["auto", *hopeful]}
+    calls: dict[str, Callable[[], Any]] = {name: partial(bp.pairs, boxes, method=name) for name in ("auto", *hopeful)}
     times = median_times(calls, budget=budget, least=5, most=1000)
     milliseconds = {name: timing.quickest for name, timing in times.items()}
     return Row(scene, n, bp.explain(boxes).method, milliseconds)

@@ -28,6 +28,8 @@ from broadphase.testing import SCENES, make_scene, oracle
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
+    from broadphase.pairs import MethodName
+
 
 LARGEST_FOR_ORACLE = 5_000  # the oracle tests every pair: a third of a second here, and growing as the square
 
@@ -172,7 +174,7 @@ class Comparison:
         return [outcome for outcome in self.outcomes if outcome.verdict.startswith("wrong")]
 
 
-def method_names() -> tuple[str, ...]:
+def method_names() -> tuple[MethodName, ...]:
     """Return every value of ``method=``."""
     return ("auto", *(row.name for row in bp.METHODS))
 
@@ -181,13 +183,12 @@ def contestants(
     methods: Iterable[str] = ("auto",), peers: Iterable[str] | None = None, *, workers: int = 1
 ) -> list[Contestant]:
     """List methods of broadphase by name, then peers by name (None: all installed ones)."""
-    known = method_names()
+    known: dict[str, MethodName] = {name: name for name in method_names()}
     chosen = []
     for name in methods:
         if name not in known:
             raise ValueError(f"no method is named {name!r}; the methods are {', '.join(known)}")
-        method: Any = name  # one of the names that the type lists
-        find = partial(bp.pairs, method=method, workers=workers)
+        find = partial(bp.pairs, method=known[name], workers=workers)
         chosen.append(Contestant(name, "broadphase" if name == "auto" else f"broadphase {name}", find))
     rows = [row for row in PEERS if installed_version(row)] if peers is None else [peer(name) for name in peers]
     return chosen + [Contestant(row.name, row.title, row.find, row) for row in rows]

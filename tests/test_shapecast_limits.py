@@ -18,5 +18,5 @@ def test_moving_box_without_end_is_refused_by_row(corner: int) -> None:
 def test_row_without_end_is_met_where_it_begins() -> None:
     index = bp.BVH([[5, -np.inf, np.inf, np.inf]])
     hit = index.shapecast([[0, 0, 1, 1]], [[8, 1]])
-    assert hit.index[0] == 0
-    assert hit.time[0] == 0.5
+    assert hit.rows[0] == 0
+    assert hit.times[0] == 0.5

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from broadphase.pairs import MethodName
+
 __all__ = ["METHODS", "Method"]
 
 
@@ -11,7 +13,7 @@ class Method:
 
     Attributes
     ----------
-    name : str
+    name : MethodName
         The value of ``method=``.
     title : str
         Its name in prose.
@@ -31,7 +33,7 @@ class Method:
         Its page, relative to the root of the project.
     """
 
-    name: str
+    name: MethodName
     title: str
     summary: str
     capabilities: frozenset[str]
