@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from broadphase.demo.meshes import Triangles
     from broadphase.demo.stage import Stage
-    from broadphase.world.broad_phase import Method
 
     Rows = NDArray[np.int32]
 
@@ -213,7 +212,7 @@ class Simulation:
     def _set(self, scene: DemoScene, count: int, size: float, mesh: Triangles | None) -> None:
         within = int(np.clip(count, *scene.counts))
         stage = scene.make(within, size, mesh)
-        stage.world.method = cast("Method", self._method)
+        stage.world.method = self._method
         self.scene, self.count, self.size, self._mesh = scene, within, size, mesh
         self.stage: Stage = stage
         self.frame: bp.Frame | None = None
@@ -232,7 +231,7 @@ class Simulation:
     def method(self, method: str) -> None:
         if method not in METHODS:
             raise ValueError(unknown_name("method", method, METHODS))
-        self._method, self.stage.world.method = method, cast("Method", method)
+        self._method, self.stage.world.method = method, method
         self._examination = None
 
     @property
