@@ -74,8 +74,9 @@ lint: $(DONE)/check ## ruff and clang-format
 	$(BIN)/clang-format --dry-run -Werror $(CORE_FILES)
 
 .PHONY: types
-types: $(DONE)/check $(DONE)/test ## mypy, strict
+types: $(DONE)/package $(DONE)/check $(DONE)/test ## mypy, strict: the package, the benchmarks, and programs of users
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -qq tests/typing
 
 .PHONY: layers
 layers: $(DONE)/check ## import-linter: which package may import which

@@ -156,6 +156,20 @@ def test_circle_of_imports_is_found_through_packages_and_relative_imports(tmp_pa
     assert set(circle_of_imports(tmp_path)) == {"p.a", "p.q.b", "p.c"}
 
 
+def test_classes_have_two_ancestors_of_ours_at_most():
+    deep = []
+    for name in MODULES:
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue  # needs an extra
+        for _, member in inspect.getmembers(module, inspect.isclass):
+            ancestors = [one for one in member.__mro__[1:] if one.__module__.startswith("broadphase.")]
+            if member.__module__ == name and len(ancestors) > 2:
+                deep.append(f"{name}.{member.__name__}: {[one.__name__ for one in ancestors]}")
+    assert not deep
+
+
 # The folders of core/, lowest first: a folder includes only those before it. What lies in core/ itself, the table of
 # kernels, is above all of them but the bindings and the tests.
 CORE_FOLDERS = (

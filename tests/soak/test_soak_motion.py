@@ -31,8 +31,9 @@ def test_a_hundred_thousand_steps_keep_things_within(border, dimension):
     rng = np.random.default_rng(dimension)
     world = bp.World(dim=dimension, bounds=[[0.0] * dimension, [16.0] * dimension], boundary=border)
     half = [0.5] * dimension
-    shapes = [bp.Circle(1) if dimension == 2 else bp.Sphere(1), bp.Box(2, 1, 1[:dimension]),
-              bp.Capsule(np.negative(half), half, 0.25)] * 10  # fmt: skip
+    capsule = bp.Capsule(np.negative(half), half, 0.25)
+    plane, space = [bp.Circle(1), bp.Rectangle(2, 1), capsule], [bp.Sphere(1), bp.Box(2, 1, 1), capsule]
+    shapes = (plane if dimension == 2 else space) * 10
     spins = rng.normal(size=30 if dimension == 2 else (30, 3))
     rows = world.add_many(shapes, rng.uniform(3, 13, (30, dimension)), velocities=rng.normal(0, 9, (30, dimension)),
                           angular_velocities=spins, ccd=np.arange(30) % 5 == 0)  # fmt: skip
