@@ -1,0 +1,195 @@
+"""A step happens as a whole or not at all, wherever it fails; subscribers see every frame."""
+
+import inspect
+import sys
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.world import broad_phase, ccd, columns, motion, narrow_phase, step, touching
+from busy_worlds import change, make_world
+
+EVENTS = ("enter", "stay", "exit", "exit_handles", "touching", "deferred", "removed_handles")
+MODULES = (broad_phase, ccd, columns, motion, narrow_phase, step, touching)
+
+
+class StepError(Exception):
+    """What a call inside a step raises."""
+
+
+class FailAtCall:
+    """Raise at the call of a function of the step, counted from 0; or at its end."""
+
+    FILES = frozenset(inspect.getsourcefile(module) for module in MODULES)
+
+    def __init__(self, number, event):
+        self.left, self.event = number, event
+
+    def __call__(self, frame, event, _):
+        if frame.f_code.co_filename not in self.FILES or event != self.event:
+            return
+        self.left -= 1
+        if self.left < 0:
+            sys.setprofile(None)
+            raise StepError
+
+
+def busy_world(boundary, method):
+    bounds = None if boundary == "none" else [[-0.5, -0.5], [8.5, 8.5]]
+    world = make_world(2, 5, method=method, bounds=bounds, boundary=boundary)
+    world.add_many(bp.Circle(0.3), [[4, 4], [0.2, 7], [8, 8]], velocities=(60, 3), ccd=True)
+    if bounds is not None:
+        world.add_many(bp.Circle(0.2), [[8.4, 1], [8.4, 5]], velocities=(30, 0), boundary="remove", layer="balls")
+    return world
+
+
+@pytest.mark.parametrize("event", ["call", "return"])
+@pytest.mark.parametrize(
+    ("boundary", "method", "budget"),
+    [
+        ("bounce", "auto", None),
+        ("wrap", "bvh", bp.Budget(tests=30)),
+        ("remove", "octree", None),
+        ("none", "grid", None),
+    ],
+)
+def test_step_that_fails_at_any_call_changes_nothing(boundary, method, budget, event):
+    rng = np.random.default_rng(3)
+    world, twin = (busy_world(boundary, method) for _ in range(2))
+    failed = 0
+    for turn in range(4):
+        seed = int(rng.integers(1000))
+        for each in (world, twin):
+            for _ in range(3):
+                change(each, np.random.default_rng(seed))
+        for number in range(0, 2000, 3):
+            before, last, count = world.to_bytes(), world.frame, world.number
+            boxes = world.boxes.tobytes()
+            sys.setprofile(FailAtCall(number, event))
+            try:
+                frame = world.step(0.1, budget=budget)
+            except StepError:
+                failed += 1
+                if world.number > count:  # what follows the commit
+                    frame = world.frame
+                    break
+                assert world.to_bytes() == before
+                assert world.boxes.tobytes() == boxes
+                assert world.frame is last
+                if number % 15 == 0:
+                    world.validate()
+                    everywhere = [[-np.inf, -np.inf, np.inf, np.inf]]
+                    assert world.query(everywhere).rows.tolist() == twin.query(everywhere).rows.tolist()
+                continue
+            finally:
+                sys.setprofile(None)
+            break
+        expected = twin.step(0.1, budget=budget)
+        for name in EVENTS:
+            assert getattr(frame, name).tobytes() == getattr(expected, name).tobytes(), (turn, name)
+        assert world.to_bytes() == twin.to_bytes()
+        world.validate()
+    assert failed > 40
+
+
+def test_contacts_of_the_last_frame_outlive_a_step_that_fails():
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(1), [[0, 0], [1.5, 0]], velocities=[[0, 0], [0.25, 0]])
+    frame = world.step()
+    world.positions[0] = np.nan
+    with pytest.raises(ValueError, match="row 0 cannot move"):
+        world.step(1.0)
+    world.positions[0] = 0
+    with pytest.raises(ValueError, match="dt"):
+        world.step(np.inf)
+    assert frame.contacts.depths.tolist() == [0.5]
+    assert world.step(1.0).contacts.depths.tolist() == [0.25]
+
+
+def test_frame_of_the_last_step_is_kept_though_nobody_holds_it():
+    world = bp.World(dim=2)
+    assert world.frame is None
+    world.add_many(bp.Circle(1), [[0, 0], [1.5, 0]])
+    world.step()
+    assert world.frame.enter.tolist() == [[0, 1]]
+    assert world.frame.contacts.depths.tolist() == [0.5]
+    held = world.frame
+    assert world.frame is held
+    world.move([1], [[9, 9]])
+    world.query([[0, 0, 1, 1]])
+    assert held.contacts.depths.tolist() == [0.5]  # computed before the shapes moved
+
+
+def test_subscribers_are_all_called_after_handlers_and_the_first_exception_is_raised():
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(1), [[0, 0], [1, 0]])
+    calls = []
+
+    @world.on_enter
+    def handler(event):
+        calls.append("handler")
+        raise KeyError("of the handler")
+
+    @world.on_step
+    def first(frame):
+        calls.append(("first", frame.number))
+        raise ValueError("of the first")
+
+    @world.on_step
+    def second(frame):
+        calls.append(("second", frame.number))
+
+    with pytest.raises(KeyError, match="of the handler") as caught:
+        world.step()
+    assert calls == ["handler", ("first", 1), ("second", 1)]
+    assert caught.value.__notes__ == ["then a subscriber of on_step raised ValueError: of the first"]
+    with pytest.raises(ValueError, match="of the first"):
+        world.step()
+    assert world.remove_handler(first) == 1
+    assert world.step().number == 3
+    assert calls[-1] == ("second", 3)
+
+
+def test_boundary_of_single_bodies_decides_what_happens_to_them():
+    world = bp.World(dim=2, bounds=[[0, 0], [10, 10]])
+    leaves = [world.add(bp.Circle(0.5), position=(x, 5), velocity=(4, 0), boundary="remove") for x in (2, 9.8)]
+    stays = world.add(bp.Circle(0.5), position=(9.8, 5), velocity=(4, 0), boundary="bounce")
+    free = world.add(bp.Circle(0.5), position=(9.8, 5), velocity=(4, 0))
+    assert [actor.boundary for actor in (*leaves, stays, free)] == ["remove", "remove", "bounce", "none"]
+    frame = world.step(0.5)
+    assert (frame.removed.tolist(), [actor.alive for actor in leaves]) == ([1], [True, False])
+    assert stays.position[0] < 9.6
+    assert free.position[0] == pytest.approx(11.8)
+    loaded = bp.World.from_bytes(world.to_bytes())
+    assert loaded.boundaries[[0, 2, 3]].tolist() == world.boundaries[[0, 2, 3]].tolist() == [3, 1, 0]
+    assert loaded.to_bytes() == world.to_bytes()
+    assert loaded.step(2.0).removed.tolist() == world.step(2.0).removed.tolist() == [0]
+
+
+@pytest.mark.parametrize("boundary", ["bounce", "wrap", "remove", "none"])
+def test_boundary_of_a_body_is_what_that_of_the_world_would_be(boundary):
+    rng = np.random.default_rng(1)
+    places, speeds = rng.uniform(1, 9, (60, 2)), rng.normal(0, 5, (60, 2))
+    bounds = [[0, 0], [10, 10]]
+    whole = bp.World(dim=2, bounds=bounds, boundary=boundary)
+    single = bp.World(dim=2, bounds=bounds, boundary="none" if boundary != "none" else "bounce")
+    whole.add_many(bp.Point(), places, velocities=speeds)
+    single.add_many(bp.Point(), places, velocities=speeds, boundary=boundary)
+    for _ in range(20):
+        one, other = whole.step(0.2), single.step(0.2)
+        assert one.removed_handles.tolist() == other.removed_handles.tolist()
+        np.testing.assert_array_equal(whole.positions, single.positions)
+        np.testing.assert_array_equal(whole.velocities, single.velocities)
+
+
+def test_boundary_of_kinematic_and_static_bodies_is_none_unless_given():
+    world = bp.World(dim=2, bounds=[[0, 0], [10, 10]], boundary="bounce")
+    types = ["dynamic", "kinematic", "static"]
+    world.add_many(bp.Circle(1), [[5, 5]] * 3, body_type=types)
+    assert world.boundaries.tolist() == [1, 0, 0]
+    world.add(bp.Circle(1), position=(9.5, 5), velocity=(1, 0), body_type="kinematic", boundary="bounce")
+    assert world.boundaries.tolist() == [1, 0, 0, 1]
+    world.step(1.0)
+    assert world.velocities[3].tolist() == [-1, 0]
+    assert bp.World.from_bytes(world.to_bytes()).boundaries.tolist() == [1, 0, 0, 1]
