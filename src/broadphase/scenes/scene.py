@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.scenes.groups import Corners, Group
-    from broadphase.world.broad_phase import Method
-    from broadphase.world.values import Boundary
 
 __all__ = ["EventLog", "Run", "Scene"]
 
@@ -264,7 +262,7 @@ class Scene:
         World
             A new world, without the rules; see `start`.
         """
-        method, boundary = cast("Method", self.method), cast("Boundary", self.boundary)
+        method, boundary = cast("Any", self.method), cast("Any", self.boundary)
         world = bp.World(self.dim, method=method, bounds=self.bounds, boundary=boundary)
         for layer, priority in self.layers.items():
             world.layer(layer, priority=priority)
