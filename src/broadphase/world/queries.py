@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
-from broadphase.index.queries import camera_regions, finite_points, nonnegative, radii_of, rays, vectors
+from broadphase.index.queries import rays, vectors
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
-from broadphase.index.store import checked_corners
 from broadphase.narrow.row_pairs import distances, impacts, overlap_mask, ray_hits
-from broadphase.shapes import Box, Circle, Point, Rectangle, Shapes, Sphere
-from broadphase.workers import worker_count
+from broadphase.shapes import Box, Circle, Rectangle, Shapes, Sphere
 from broadphase.world.boundary import images_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.index.box_index import BoxIndex
+    from broadphase.index.regions import Regions
     from broadphase.shapes import Shape
     from broadphase.world.actor import Actor
     from broadphase.world.broad_phase import BroadPhase
@@ -30,12 +29,10 @@ if TYPE_CHECKING:
     Bits: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint64]] | None
     Floats: TypeAlias = NDArray[np.float64]
     Rows: TypeAlias = NDArray[np.int32]
-    Depth: TypeAlias = Literal["minus_one_to_one", "zero_to_one"]
 
 __all__ = [
-    "Hit", "Scene", "Visible", "cell_of", "first_hit", "frustum", "nearest", "one_ray", "query", "query_ball",
-    "query_obb", "query_points", "query_shape", "raycast", "raycast_all", "raycast_any", "shapecast", "sorted_hits",
-    "visible",
+    "Hit", "Scene", "Visible", "cell_of", "find_all_hits", "find_balls", "find_boxes", "find_first_hits",
+    "find_nearest", "find_obbs", "find_regions", "find_shapes", "hits_of_one_ray", "one_ray", "shapecast", "visible",
 ]  # fmt: skip
 
 # Shapes lie in their boxes up to rounding; searches among boxes reach a little farther, and their results are tested.
@@ -158,81 +155,55 @@ class Hit:
         return tuple(tuple(vector.tolist()) for vector in vectors)
 
 
-def query(scene: Scene, boxes: Any, workers: int, layer: Any, mask: Any) -> QueryResult:
-    """Answer `World.query`."""
-    lower, upper = checked_corners(boxes, "boxes", scene.columns.dim)
+def find_boxes(
+    scene: Scene, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any
+) -> QueryResult:
+    """Find the rows whose shapes overlap each box."""
     corners = np.stack([lower, upper], axis=1).astype(np.float64)
-    return _overlapping(scene, Shapes._of_boxes(_cut(scene, corners)), workers, layer, mask)
+    return find_shapes(scene, Shapes._of_boxes(_cut(scene, corners)), workers, layer, mask)
 
 
-def query_points(scene: Scene, points: ArrayLike, workers: int, layer: Any, mask: Any) -> QueryResult:
-    """Answer `World.query_points`."""
-    placed = Shapes(Point(), finite_points(points, "points", scene.columns.dim))
-    return _overlapping(scene, placed, workers, layer, mask)
+def find_balls(scene: Scene, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any) -> QueryResult:
+    """Find the rows whose shapes overlap each closed ball."""
+    return find_shapes(scene, _balls(scene, centers, radii), workers, layer, mask)
 
 
-def query_ball(scene: Scene, centers: ArrayLike, radii: ArrayLike, workers: int, layer: Any, mask: Any) -> QueryResult:
-    """Answer `World.query_ball`."""
-    places = finite_points(centers, "centers", scene.columns.dim)
-    placed = _balls(scene, places, radii_of(radii, "radii", len(places)))
-    return _overlapping(scene, placed, workers, layer, mask)
-
-
-def query_shape(
-    scene: Scene,
-    shape: Shape,
-    positions: ArrayLike,
-    rotations: ArrayLike | None,
-    workers: int,
-    layer: Any,
-    mask: Any,
+def find_obbs(
+    scene: Scene, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, layer: Any, mask: Any
 ) -> QueryResult:
-    """Answer `World.query_shape`."""
-    return _overlapping(scene, _placed(scene, shape, positions, rotations), workers, layer, mask)
-
-
-def query_obb(
-    scene: Scene,
-    centers: ArrayLike,
-    half_sizes: ArrayLike,
-    rotations: ArrayLike,
-    workers: int,
-    layer: Any,
-    mask: Any,
-) -> QueryResult:
-    """Answer `World.query_obb`."""
-    halves = np.asarray(half_sizes, np.float64)
-    if halves.ndim == 0:
-        halves = np.full(scene.columns.dim, float(halves))
-    if halves.ndim > 2 or halves.shape[-1] != scene.columns.dim:
-        raise ValueError(f"half_sizes must have shape (q, {scene.columns.dim}), not {halves.shape}")
+    """Find the rows whose shapes overlap each oriented box."""
     box: Any = Rectangle if scene.columns.dim == 2 else Box
-    return query_shape(scene, box(*(2 * halves.T)), centers, rotations, workers, layer, mask)
+    return find_shapes(scene, Shapes(box(*(2 * half_sizes.T)), centers, rotations), workers, layer, mask)
 
 
-def nearest(
-    scene: Scene, points: ArrayLike, k: int, max_distance: ArrayLike, workers: int, layer: Any, mask: Any
-) -> Nearest:
-    """Answer `World.nearest`."""
-    if k != int(k) or k < 1:
-        raise ValueError(f"k must be a positive number, not {k!r}")
-    at = finite_points(points, "points", scene.columns.dim)
-    limit = nonnegative(max_distance, "max_distance", len(at))
-    bits = _bits_of_queries(scene, len(at), layer, mask)
-    return _nearest_images(scene, at, int(k), limit, bits, workers)
+def find_shapes(scene: Scene, placed: Shapes, workers: int, layer: Any, mask: Any) -> QueryResult:
+    """Find the rows whose shapes overlap each of these."""
+    if placed.dim != scene.columns.dim:
+        raise ValueError(f"the shape of the query has {placed.dim} dimensions, and the world {scene.columns.dim}")
+    return _overlapping(scene, placed, workers, layer, mask)
 
 
-def raycast(
-    scene: Scene,
-    origins: ArrayLike,
-    directions: ArrayLike,
-    max_distance: ArrayLike,
-    workers: int,
-    layer: Any,
-    mask: Any,
+def find_regions(scene: Scene, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
+    """Find the rows whose boxes overlap each convex region."""
+    count = len(regions.around_lower)
+    bits = _bits_of_queries(scene, count, layer, mask)
+    near = scene.index()._find_regions(regions, workers, None, None)
+    lower, upper = scene.columns.view.boxes[:, 0], scene.columns.view.boxes[:, 1]
+    # Those of the index may be larger.
+    kept: Any = _native.keep_convex(near.rows, near.offsets, lower, upper, *regions, None, workers)
+    found = QueryResult(*kept)
+    return _answers_of(*_allowed(scene, found.rows, found.query_rows, bits), count)
+
+
+def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, workers: int, layer: Any, mask: Any) -> Nearest:
+    """Find the rows whose shapes are nearest to each point."""
+    return _nearest_images(scene, points, k, limits, _bits_of_queries(scene, len(points), layer, mask), workers)
+
+
+def find_first_hits(
+    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, layer: Any, mask: Any
 ) -> RayHits:
-    """Answer `World.raycast`."""
-    begin, along, limit = _rays(scene, origins, directions, max_distance)
+    """Find the first row that each ray hits."""
     count = len(begin)
     bits = _bits_of_queries(scene, count, layer, mask)
     # The distance of the shape in the first box, if the ray hits it: no box behind it needs to be tested.
@@ -245,62 +216,36 @@ def raycast(
     return RayHits(*_first_of_each(rows, queries, found, count))
 
 
-def first_hit(
-    scene: Scene, begin: Floats, along: Floats, max_distance: ArrayLike, layer: Any, mask: Any
-) -> tuple[int, float, Floats] | None:
-    """Give row, distance and normal of the first hit of one ray, or None."""
-    found = raycast(scene, begin[np.newaxis], along[np.newaxis], max_distance, 1, layer, mask)
-    rows = found.rows
-    if rows[0] < 0:
-        return None
-    away, normals = _distances(scene, rows, begin[np.newaxis], along[np.newaxis])
-    return int(rows[0]), float(away[0]), normals[0]
-
-
-def raycast_all(
-    scene: Scene,
-    origins: ArrayLike,
-    directions: ArrayLike,
-    max_distance: ArrayLike,
-    workers: int,
-    layer: Any,
-    mask: Any,
+def find_all_hits(
+    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, layer: Any, mask: Any
 ) -> RayHitsAll:
-    """Answer `World.raycast_all`."""
-    rows, queries, found, _, count = sorted_hits(scene, origins, directions, max_distance, workers, layer, mask)
-    offsets = np.searchsorted(queries, np.arange(count + 1)).astype(np.int64)
-    return RayHitsAll(rows, offsets, found)
-
-
-def raycast_any(
-    scene: Scene,
-    origins: ArrayLike,
-    directions: ArrayLike,
-    max_distance: ArrayLike,
-    workers: int,
-    layer: Any,
-    mask: Any,
-) -> NDArray[np.bool_]:
-    """Answer `World.raycast_any`."""
-    hit: NDArray[np.bool_] = raycast(scene, origins, directions, max_distance, workers, layer, mask).rows >= 0
-    return hit
+    """Find all rows that each ray hits, in the order in which it enters them."""
+    rows, queries, found, _ = sorted_hits(scene, begin, along, limit, workers, layer, mask)
+    return RayHitsAll(rows, np.searchsorted(queries, np.arange(len(begin) + 1)).astype(np.int64), found)
 
 
 def sorted_hits(
-    scene: Scene,
-    origins: ArrayLike,
-    directions: ArrayLike,
-    max_distance: ArrayLike,
-    workers: int,
-    layer: Any,
-    mask: Any,
-) -> tuple[Rows, Rows, Floats, Floats, int]:
-    """Give rows, rays, distances and normals of all hits, by rays, distances and rows; and the number of rays."""
-    begin, along, limit = _rays(scene, origins, directions, max_distance)
+    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, layer: Any, mask: Any
+) -> tuple[Rows, Rows, Floats, Floats]:
+    """Give rows, rays, distances and normals of all hits, in the order of rays, distances and rows."""
     bits = _bits_of_queries(scene, len(begin), layer, mask)
     rows, queries, found, normals = _hits(scene, begin, along, limit, workers, bits)
     order = np.lexsort((rows, found, queries))
-    return rows[order], queries[order], found[order], normals[order], len(begin)
+    return rows[order], queries[order], found[order], normals[order]
+
+
+def hits_of_one_ray(
+    scene: Scene, origin: Floats, direction: Floats, max_distance: ArrayLike, layer: Any, mask: Any, *, is_first: bool
+) -> list[tuple[int, float, Floats]]:
+    """Give row, distance and normal of the first hit of one ray, or of all."""
+    begin, along, limit = rays(scene.columns.dim, origin[np.newaxis], direction[np.newaxis], max_distance)
+    if is_first:
+        rows = find_first_hits(scene, begin, along, limit, 1, layer, mask).rows
+        rows = rows[rows >= 0]
+        away, normals = _distances(scene, rows, begin[: len(rows)], along[: len(rows)])
+    else:
+        rows, _, away, normals = sorted_hits(scene, begin, along, limit, 1, layer, mask)
+    return list(zip(rows.tolist(), away.tolist(), normals, strict=True))
 
 
 def shapecast(
@@ -331,36 +276,9 @@ def shapecast(
     return SweepHits(*_first_of_each(rows, queries, times, count))
 
 
-def frustum(
-    scene: Scene, matrix: ArrayLike | None, planes: ArrayLike | None, depth: Depth, workers: int, layer: Any, mask: Any
-) -> QueryResult:
-    """Answer `World.frustum`."""
-    regions = camera_regions(scene.columns.dim, matrix, planes, depth)
-    count = len(regions.around_lower)
-    bits = _bits_of_queries(scene, count, layer, mask)
-    near = scene.index()._find_regions(regions, worker_count(workers), None, None)
-    lower, upper = scene.columns.view.boxes[:, 0], scene.columns.view.boxes[:, 1]
-    # Those of the index may be larger.
-    kept: Any = _native.keep_convex(near.rows, near.offsets, lower, upper, *regions, None, workers)
-    found = QueryResult(*kept)
-    return _answers_of(*_allowed(scene, found.rows, found.query_rows, bits), count)
-
-
-def visible(
-    scene: Scene,
-    matrix: ArrayLike | None,
-    planes: ArrayLike | None,
-    depth: Depth,
-    eye: ArrayLike | None,
-    lod: Any,
-    layer: Any,
-    mask: Any,
-) -> Visible:
-    """Answer `World.visible`."""
+def visible(scene: Scene, found: QueryResult, matrix: ArrayLike | None, eye: ArrayLike | None, lod: Any) -> Visible:
+    """Say how far away the rows in view of one camera are, and in which level of detail."""
     dim = scene.columns.dim
-    if np.ndim(matrix if matrix is not None else planes if planes is not None else ()) == 3:
-        raise ValueError("visible takes one camera; frustum takes many")
-    found = frustum(scene, matrix, planes, depth, 1, layer, mask)
     place: Floats | None = None
     if eye is not None:
         place = np.asarray(eye, np.float64)
@@ -510,12 +428,6 @@ def _are_allowed(scene: Scene, rows: Rows, queries: NDArray[Any], bits: Bits) ->
             layers, masks = layers & bits[1][queries], masks & bits[0][queries]
         allowed &= (layers != 0) & (masks != 0)
     return allowed
-
-
-def _rays(
-    scene: Scene, origins: ArrayLike, directions: ArrayLike, max_distance: ArrayLike
-) -> tuple[Floats, Floats, Floats]:
-    return rays(scene.columns.dim, origins, directions, max_distance)
 
 
 def _hits(

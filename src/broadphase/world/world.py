@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, overlo
 import numpy as np
 
 from broadphase import _native
+from broadphase.index import queries as shared
+from broadphase.shapes import Point, Shapes
 from broadphase.shapes.records import geometry_numbers, records_of
 from broadphase.world import queries
 from broadphase.world.actor import RENDER, Actor, Actors
@@ -45,10 +47,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from broadphase.index.regions import Regions
     from broadphase.index.results import Nearest, Outline, QueryResult, RayHits, RayHitsAll, SweepHits
     from broadphase.index.stats import IndexStats
     from broadphase.recording import Recording
-    from broadphase.shapes import Shape, Shapes
+    from broadphase.shapes import Shape
     from broadphase.world.broad_phase import Method
     from broadphase.world.events import EventKind
     from broadphase.world.frame import Found
@@ -1160,44 +1163,13 @@ update_interval
 
     # Queries --------------------------------------------------------------------------------------------------------
 
-    def query(self, boxes: Any, *, workers: int = 1, layer: Filter = None, mask: Filter = None) -> QueryResult:
-        """Find the rows whose shapes overlap each of these boxes.
-
-        Shapes are closed: those that only touch overlap. Queries are about the world as it was last seen: at the last
-        `step`, `refresh`, `add`, `remove` or `move`. In a periodic world, bodies that reach across the boundary are
-        found, too; only rays, casts and cameras see bodies just where they are.
-
-        Parameters
-        ----------
-        boxes : array_like, shape (q, 2, d) or (q, 2*d), or tuple of two (q, d)
-            The boxes of the queries.
-        workers : int
-            Threads to use for the boxes of the shapes; -1 for one per core. The answer does not depend on it.
-        layer, mask : str, set of str, int, or array_like of shape (q,), optional
-            A row is a result if its mask has a bit in common with the layer of the query, and its layer with the mask
-            of the query: ``mask="wall"`` finds walls. Names must exist. Default: all bits.
-
-        Returns
-        -------
-        QueryResult
-            ``rows`` and ``offsets``: ``rows[offsets[j]:offsets[j + 1]]`` for query j, ascending.
-
-        Raises
-        ------
-        ValueError, TypeError
-            Wrong shape or dtype, an unknown layer; NaN and lower > upper name the row in `boxes`.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> world = bp.World(dim=2)
-        >>> world.add_many(bp.Circle(1), [[0, 0], [4, 0]])
-        array([0, 1], dtype=int32)
-        >>> world.query([[0.8, 0.8, 4, 4], [1, -1, 2, 1]]).offsets.tolist()  # a corner of its box is not in the circle
-        [0, 1, 2]
-        """
-        with self._guard.reading:
-            return queries.query(self._scene, boxes, workers, layer, mask)
+    query = shared.query
+    query_points = shared.query_points
+    query_ball = shared.query_ball
+    query_obb = shared.query_obb
+    frustum = shared.frustum
+    nearest = shared.nearest
+    raycast_any = shared.raycast_any
 
     def query_point(self, point: ArrayLike, *, layer: Filter = None, mask: Filter = None) -> list[Actor]:
         """Get the actors whose shapes contain a point, on their boundary too.
@@ -1224,58 +1196,6 @@ update_interval
         """
         rows = self.query_points(np.asarray(point, np.float64)[np.newaxis], layer=layer, mask=mask).rows
         return [self._actors.get(row) for row in rows.tolist()]
-
-    def query_points(
-        self, points: ArrayLike, *, workers: int = 1, layer: Filter = None, mask: Filter = None
-    ) -> QueryResult:
-        """Find the rows whose shapes contain each point, on their boundary too.
-
-        Parameters
-        ----------
-        points : array_like, shape (q, d)
-            Finite.
-        workers, layer, mask
-            As in `query`.
-
-        Returns
-        -------
-        QueryResult
-            As `query`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `query`.
-        """
-        with self._guard.reading:
-            return queries.query_points(self._scene, points, workers, layer, mask)
-
-    def query_ball(
-        self, centers: ArrayLike, radii: ArrayLike, *, workers: int = 1, layer: Filter = None, mask: Filter = None
-    ) -> QueryResult:
-        """Find the rows whose shapes are within a distance of each point: those that overlap a closed ball.
-
-        Parameters
-        ----------
-        centers : array_like, shape (q, d)
-            Finite.
-        radii : array_like, shape (q,), or one number
-            Finite, at least 0.
-        workers, layer, mask
-            As in `query`.
-
-        Returns
-        -------
-        QueryResult
-            As `query`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `query`.
-        """
-        with self._guard.reading:
-            return queries.query_ball(self._scene, centers, radii, workers, layer, mask)
 
     def query_shape(
         self,
@@ -1320,90 +1240,9 @@ update_interval
         >>> world.query_shape(bp.Capsule((0, 0), (5, 0), 0.5), [[0, 1.4], [-6, 0]], [0, np.pi / 2])[0]
         array([0, 1], dtype=int32)
         """
+        placed = Shapes(shape, positions, rotations)
         with self._guard.reading:
-            return queries.query_shape(self._scene, shape, positions, rotations, workers, layer, mask)
-
-    def query_obb(
-        self,
-        centers: ArrayLike,
-        half_sizes: ArrayLike,
-        rotations: ArrayLike,
-        *,
-        workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
-    ) -> QueryResult:
-        """Find the rows whose shapes overlap each of some oriented boxes.
-
-        Parameters
-        ----------
-        centers : array_like, shape (q, d)
-            Finite.
-        half_sizes : array_like, shape (q, d) or (d,), or one number
-            Half the width of each along its own axes.
-        rotations : array_like, shape (q,) or (); in space (q, 4) or (4,)
-            As in `World.rotations`: angles, or quaternions w, x, y, z.
-        workers, layer, mask
-            As in `query`.
-
-        Returns
-        -------
-        QueryResult
-            As `query`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `query`.
-        """
-        with self._guard.reading:
-            return queries.query_obb(self._scene, centers, half_sizes, rotations, workers, layer, mask)
-
-    def nearest(
-        self,
-        points: ArrayLike,
-        k: int = 1,
-        max_distance: ArrayLike = np.inf,
-        *,
-        workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
-    ) -> Nearest:
-        """Find the rows whose shapes are nearest to each point.
-
-        Parameters
-        ----------
-        points : array_like, shape (q, d)
-            Finite.
-        k : int
-            How many rows for each point.
-        max_distance : array_like, shape (q,), or one number
-            Rows farther away are left out.
-        workers, layer, mask
-            As in `query`.
-
-        Returns
-        -------
-        Nearest
-            ``rows`` and ``distances``, each of shape (q, k), the nearest first: the distance to the shape, 0 inside.
-            Of equally near ones, the lowest row. -1 and infinity where there are no more.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `query`.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> world = bp.World(dim=2)
-        >>> world.add_many(bp.Circle(1), [[0, 0], [4, 0]])
-        array([0, 1], dtype=int32)
-        >>> world.nearest([[3.5, 4]], k=2).distances.round(3)
-        array([[3.031, 4.315]])
-        """
-        with self._guard.reading:
-            return queries.nearest(self._scene, points, k, max_distance, workers, layer, mask)
+            return queries.find_shapes(self._scene, placed, workers, layer, mask)
 
     @overload
     def raycast(  # type: ignore[overload-overlap]
@@ -1490,12 +1329,10 @@ update_interval
         >>> hit.actor.row, hit.distance, hit.position, hit.normal
         (0, 3.0, array([3., 0.]), array([-1.,  0.]))
         """
-        with self._guard.reading:
-            if directions is not None and np.ndim(origins) != 1:
-                return queries.raycast(self._scene, origins, directions, max_distance, workers, layer, mask)
-            begin, along = queries.one_ray(origins, directions)
-            found = queries.first_hit(self._scene, begin, along, max_distance, layer, mask)
-            return None if found is None else self._hit(begin, along, *found)
+        if directions is not None and np.ndim(origins) != 1:
+            return shared.raycast(self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask)
+        hits = self._hits_of_one_ray(origins, directions, max_distance, layer, mask, is_first=True)
+        return hits[0] if hits else None
 
     @overload
     def raycast_all(  # type: ignore[overload-overlap]
@@ -1570,45 +1407,9 @@ update_interval
         >>> hit.actor == wall, hit.distance, hit.position, hit.normal
         (True, 4.0, array([4., 1.]), array([-1.,  0.]))
         """
-        with self._guard.reading:
-            if directions is not None and np.ndim(origins) != 1:
-                return queries.raycast_all(self._scene, origins, directions, max_distance, workers, layer, mask)
-            begin, along = queries.one_ray(origins, directions)
-            rows, _, distances, normals, _ = queries.sorted_hits(
-                self._scene, begin[np.newaxis], along[np.newaxis], max_distance, 1, layer, mask
-            )
-            hits = zip(rows.tolist(), distances.tolist(), normals, strict=True)
-            return [self._hit(begin, along, *hit) for hit in hits]
-
-    def raycast_any(
-        self,
-        origins: ArrayLike,
-        directions: ArrayLike,
-        max_distance: ArrayLike = np.inf,
-        *,
-        workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
-    ) -> NDArray[np.bool_]:
-        """Find out whether each ray hits any row: for shadows and lines of sight.
-
-        Parameters
-        ----------
-        origins, directions, max_distance, workers, layer, mask
-            As in `raycast`.
-
-        Returns
-        -------
-        ndarray, shape (q,), bool
-            The same as ``raycast(...).rows >= 0``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `query`.
-        """
-        with self._guard.reading:
-            return queries.raycast_any(self._scene, origins, directions, max_distance, workers, layer, mask)
+        if directions is not None and np.ndim(origins) != 1:
+            return shared.raycast_all(self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask)
+        return self._hits_of_one_ray(origins, directions, max_distance, layer, mask, is_first=False)
 
     def shapecast(
         self,
@@ -1657,41 +1458,6 @@ update_interval
         """
         with self._guard.reading:
             return queries.shapecast(self._scene, shape, positions, motions, rotations, workers, layer, mask)
-
-    def frustum(
-        self,
-        matrix: ArrayLike | None = None,
-        *,
-        planes: ArrayLike | None = None,
-        depth: Depth = "minus_one_to_one",
-        workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
-    ) -> QueryResult:
-        """Find the rows whose boxes overlap a view frustum, or the region that some planes enclose.
-
-        The boxes around the shapes are tested, as by `BoxIndex.frustum`: no shape in view is missed, and a shape of
-        which only a corner of its box is in view is among the results.
-
-        Parameters
-        ----------
-        matrix, planes, depth
-            As in `BoxIndex.frustum`.
-        workers, layer, mask
-            As in `query`.
-
-        Returns
-        -------
-        QueryResult
-            As `query`, one query for each matrix.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `query`; both `matrix` and `planes`, or neither; a singular matrix.
-        """
-        with self._guard.reading:
-            return queries.frustum(self._scene, matrix, planes, depth, workers, layer, mask)
 
     def visible(
         self,
@@ -1742,8 +1508,11 @@ update_interval
         >>> seen.rows, seen.levels, seen.culled
         (array([0, 1, 2], dtype=int32), array([0, 1, 2], dtype=int32), 1)
         """
+        if np.ndim(matrix if matrix is not None else planes if planes is not None else ()) == 3:
+            raise ValueError("visible takes one camera; frustum takes many")
+        found = self.frustum(matrix, planes=planes, depth=depth, layer=layer, mask=mask)
         with self._guard.reading:
-            return queries.visible(self._scene, matrix, planes, depth, eye, lod, layer, mask)
+            return queries.visible(self._scene, found, matrix, eye, lod)
 
     # Snapshots ------------------------------------------------------------------------------------------------------
 
@@ -2050,18 +1819,101 @@ update_interval
             return self._bus.registering(kind, None, None)(first)
         return self._bus.registering(kind, first, second)
 
-    def _hit(
-        self,
-        begin: NDArray[np.float64],
-        along: NDArray[np.float64],
-        row: int,
-        distance: float,
-        normal: NDArray[np.float64],
-    ) -> Hit:
+    def _hits_of_one_ray(
+        self, origin: Any, direction: Any, max_distance: Any, layer: Any, mask: Any, *, is_first: bool
+    ) -> list[Hit]:
+        begin, along = queries.one_ray(origin, direction)
         length = float(np.sqrt((along * along).sum()))
-        position = begin + along / (length if length > 0 else 1.0) * distance
-        cell = queries.cell_of(self._scene, [row])
-        return Hit(self._actors.get(row), distance, position, normal + 0.0, (begin, along), cell)
+        ahead = along / (length if length > 0 else 1.0)
+        with self._guard.reading:
+            found = queries.hits_of_one_ray(self._scene, begin, along, max_distance, layer, mask, is_first=is_first)
+            return [
+                Hit(
+                    self._actors.get(row),
+                    distance,
+                    begin + ahead * distance,
+                    normal + 0.0,
+                    (begin, along),
+                    queries.cell_of(self._scene, [row]),
+                )
+                for row, distance, normal in found
+            ]
+
+    # What the shared queries need, see `broadphase.index.queries.Searchable`.
+
+    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+        with self._guard.reading:
+            return queries.find_boxes(self._scene, lower, upper, workers, layer, mask)
+
+    def _find_points(self, points: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+        placed = Shapes(Point(), points)
+        with self._guard.reading:
+            return queries.find_shapes(self._scene, placed, workers, layer, mask)
+
+    def _find_balls(
+        self, centers: NDArray[np.float64], radii: NDArray[np.float64], workers: int, layer: Any, mask: Any
+    ) -> QueryResult:
+        with self._guard.reading:
+            return queries.find_balls(self._scene, centers, radii, workers, layer, mask)
+
+    def _find_obbs(
+        self,
+        centers: NDArray[np.float64],
+        half_sizes: NDArray[np.float64],
+        rotations: ArrayLike,
+        workers: int,
+        layer: Any,
+        mask: Any,
+    ) -> QueryResult:
+        with self._guard.reading:
+            return queries.find_obbs(self._scene, centers, half_sizes, rotations, workers, layer, mask)
+
+    def _find_regions(self, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
+        with self._guard.reading:
+            return queries.find_regions(self._scene, regions, workers, layer, mask)
+
+    def _find_nearest(
+        self, points: NDArray[np.float64], k: int, limits: NDArray[np.float64], workers: int, layer: Any, mask: Any
+    ) -> Nearest:
+        with self._guard.reading:
+            return queries.find_nearest(self._scene, points, k, limits, workers, layer, mask)
+
+    def _find_first_hits(
+        self,
+        origins: NDArray[np.float64],
+        directions: NDArray[np.float64],
+        limits: NDArray[np.float64],
+        workers: int,
+        layer: Any,
+        mask: Any,
+    ) -> RayHits:
+        with self._guard.reading:
+            return queries.find_first_hits(self._scene, origins, directions, limits, workers, layer, mask)
+
+    def _find_all_hits(
+        self,
+        origins: NDArray[np.float64],
+        directions: NDArray[np.float64],
+        limits: NDArray[np.float64],
+        workers: int,
+        layer: Any,
+        mask: Any,
+    ) -> RayHitsAll:
+        with self._guard.reading:
+            return queries.find_all_hits(self._scene, origins, directions, limits, workers, layer, mask)
+
+    def _find_any_hits(
+        self,
+        origins: NDArray[np.float64],
+        directions: NDArray[np.float64],
+        limits: NDArray[np.float64],
+        workers: int,
+        layer: Any,
+        mask: Any,
+    ) -> NDArray[np.bool_]:
+        hit: NDArray[np.bool_]
+        hit = self._find_first_hits(origins, directions, limits, workers, layer, mask).rows >= 0
+        return hit
 
 
 def _angular(values: Any, dim: int, count: int) -> NDArray[np.float64] | None:
