@@ -73,11 +73,11 @@ void try_size(std::size_t count, std::size_t other_count, std::size_t dimension)
 
 template <class T>
 void try_sizes() {
-  for (const std::size_t n : {0, 1, 2, 3, 15, 16, 17, 31, 33, 47, 48, 49, 63, 64, 65}) {
+  for (const std::size_t n : {0u, 1u, 2u, 3u, 15u, 16u, 17u, 31u, 33u, 47u, 48u, 49u, 63u, 64u, 65u}) {
     try_size<T>(n, 5, 2);
     try_size<T>(n, 70 - n, 3);
   }
-  for (const std::size_t n : {1023, 1025, 2047, 2049}) try_size<T>(n, 40, 3);
+  for (const std::size_t n : {1023u, 1025u, 2047u, 2049u}) try_size<T>(n, 40, 3);
   try_size<T>(3, 3000, 2);
   try_size<T>(3000, 3, 1);
 }

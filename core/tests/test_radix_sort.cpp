@@ -92,6 +92,31 @@ void check_end_of_run(std::uint64_t seed) {
   }
 }
 
+// By some of the bits of a key, stably, and alike for any number of workers: from 20000 items on they share the work.
+void check_bits(std::size_t count, int from, int to) {
+  struct Item {
+    std::uint32_t key, row;
+  };
+  Random random(count + static_cast<std::size_t>(to));
+  std::vector<Item> items(count);
+  for (std::size_t k = 0; k < count; ++k)
+    items[k] = {static_cast<std::uint32_t>(random.bits()), static_cast<std::uint32_t>(k)};
+  const std::uint32_t mask = to - from < 32 ? (1u << (to - from)) - 1u : ~0u;
+  const auto key_of = [&](const Item& item) { return item.key >> from & mask; };
+  std::vector<Item> expected = items;
+  std::stable_sort(expected.begin(), expected.end(),
+                   [&](const Item& a, const Item& b) { return key_of(a) < key_of(b); });
+  for (const unsigned workers : {1u, 2u, 5u}) {
+    current_case() = std::to_string(count) + " items, bits " + std::to_string(from) + " to " + std::to_string(to) +
+                     ", workers " + std::to_string(workers);
+    std::vector<Item> given = items, spare(count);
+    Interrupt never;
+    const Item* sorted = radix_sort<11>(
+        given.data(), spare.data(), count, from, to, [](const Item& item) { return item.key; }, workers, never);
+    for (std::size_t k = 0; k < count; ++k) CHECK(sorted[k].row == expected[k].row);
+  }
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
@@ -99,7 +124,7 @@ int main(int argc, char** argv) {
   using namespace broadphase::tests;
   check_order_bits<float>();
   check_order_bits<double>();
-  for (const std::size_t count : {0, 1, 2, 3, 31, 32, 33, 100, 999, 1000, 1001, 5000, 100000})
+  for (const std::size_t count : {0u, 1u, 2u, 3u, 31u, 32u, 33u, 100u, 999u, 1000u, 1001u, 5000u, 100000u})
     for (std::size_t kind = 0; kind < 6; ++kind) {
       check_sort<float>(count, kind);
       check_sort<double>(count, kind);
@@ -109,4 +134,9 @@ int main(int argc, char** argv) {
     check_end_of_run<float>(seed);
     check_end_of_run<double>(seed);
   }
+  for (const std::size_t count : {0u, 1u, 2u, 500u, 19999u, 20000u, 20001u, 70000u})
+    for (const int to : {1, 11, 12, 22, 30}) check_bits(count, 0, to);
+  check_bits(30000, 0, 32);
+  check_bits(30000, 7, 25);
+  check_bits(30000, 9, 9);
 }

@@ -203,7 +203,7 @@ void check_principal_direction() {
     }
   }
   current_case() = "principal direction";
-  for (const std::size_t layout : {0, 1, 2}) {
+  for (const std::size_t layout : {0u, 1u, 2u}) {
     const Boxes<double> boxes(lower, upper, 3, layout);
     const SweepDirection direction = principal_direction(boxes.view, 3);
     CHECK(direction.axis < 0);

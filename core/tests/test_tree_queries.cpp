@@ -127,7 +127,6 @@ class Case {
 
   Question ask() {
     Question question{};
-    bool moves = false;
     for (std::size_t k = 0; k < options_.dimension; ++k) {
       const double a = coordinate(), b = random_.chance(0.4) ? a : coordinate();
       question.box[k] = std::min(a, b);
@@ -135,7 +134,6 @@ class Case {
       if (random_.chance(0.7)) question.motion[k] = (random_.uniform() - 0.5) * options_.step * 20;
       if (random_.chance(0.3)) question.motion[k] = options_.step * (random_.chance(0.5) ? 3 : -3);
       if (random_.chance(0.05)) question.motion[k] = 1e-40 * options_.step;
-      moves |= question.motion[k] != 0;
     }
     question.radius = random_.chance(0.5) ? options_.step * static_cast<double>(random_.below(4))
                                           : options_.step * random_.uniform() * 5;
