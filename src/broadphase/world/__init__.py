@@ -1,1 +1,1 @@
-"""Things in a world: shapes that move, and what happens when they touch."""
+"""Worlds: bodies that move, and what happens when they touch."""

@@ -168,7 +168,7 @@ def seam_pairs(
     alive : ndarray, shape (n,), uint8
         1, or 0 for rows that are not looked at.
     allows : callable, optional
-        ``allows(first, second)`` says which pairs of rows count, shape (m,); it is asked about each pair once an image.
+        ``allows(first, second)`` says which pairs of rows count, shape (m,); it is called with each pair once an image.
 
     Returns
     -------

@@ -191,7 +191,7 @@ def ways_of(
 ) -> Ways:
     """Take apart the ways of followed bodies, and of those that came to a boundary.
 
-    Where a way cannot be told, a body goes straight from where it was to where it is: `motions` is written to then.
+    Where a way is unknown, a body goes straight from where it was to where it is: `motions` is written to then.
 
     Parameters
     ----------
@@ -454,7 +454,7 @@ def _out_of(bounds: Floats, *places: Floats) -> NDArray[np.int32]:
 
 
 def _that_arrive(ways: Ways, now: Floats, period: Floats) -> tuple[Ways, NDArray[np.int32]]:
-    """Keep the ways that end where things are, and give the rows of the others: these were set back to the boundary."""
+    """Keep the ways that end where the bodies are; give the rows of the others, which were set back to the boundary."""
     last = np.append(ways.rows[1:] != ways.rows[:-1], True)[: len(ways.rows)]
     rows, end = ways.rows[last], ways.begin[last] + ways.motion[last]
     reach = np.bincount(ways.rows, np.abs(ways.motion).max(axis=1, initial=0.0), len(now))[rows]
