@@ -1,6 +1,7 @@
 // Plain memory, in large pages where there is much of it, and growing arrays of plain data that are not zeroed first.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <new>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -66,5 +68,13 @@ class PlainArray {
   PlainMemory<T> data_;
   std::size_t size_ = 0;
 };
+
+// Room for `size` entries, at least half as many again as before where it grows: `vector::reserve` grows to exactly
+// what it is given, so reserving for one entry more each time would copy all of them each time. Throws bad_alloc, and
+// then nothing has changed.
+template <class T>
+void reserve_ahead(std::vector<T>& values, std::size_t size) {
+  if (size > values.capacity()) values.reserve(std::max(size, values.capacity() + values.capacity() / 2));
+}
 
 }  // namespace broadphase

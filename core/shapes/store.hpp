@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "shapes/shape.hpp"
 
 namespace broadphase {
@@ -57,17 +58,27 @@ class ShapeStore {
 
   // Gives a row a shape; it is placed by the next `place`. All or nothing where memory runs out.
   void set(std::size_t row, ShapeKind kind, std::span<const double> record) {
-    if (row >= slots_.size()) {
+    const bool is_parallel = kind == ShapeKind::kOrientedBox && is_parallel_to_axes(record);
+    const auto length = static_cast<std::uint32_t>(is_parallel ? 2 * dimension_of_box(record.size()) : record.size());
+    const bool is_new = row >= slots_.size(), moves = is_new || length > slots_[row].room;
+    // Everything that can fail comes first.
+    const std::size_t at = local_.size();
+    if (moves) {
+      if (at + length > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
+      reserve_ahead(local_, at + length);
+      reserve_ahead(placed_, at + length);
+    }
+    if (is_new) {
+      reserve_ahead(balls_, row + 1);
+      reserve_ahead(slots_, row + 1);
+    }
+    if (is_parallel) make_turned_room(row, record.size());
+    if (is_new) {
       balls_.resize(row + 1, {kNoBall, kNoBall, kNoBall, kNoBall});
       slots_.resize(row + 1);
     }
-    const bool is_parallel = kind == ShapeKind::kOrientedBox && is_parallel_to_axes(record);
-    if (is_parallel) make_turned_room(row, record.size());
     Slot& slot = slots_[row];
-    const auto length = static_cast<std::uint32_t>(is_parallel ? 2 * dimension_of_box(record.size()) : record.size());
-    if (length > slot.room) {
-      const std::size_t at = local_.size();
-      if (at + length > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
+    if (moves) {
       local_.resize(at + length);
       placed_.resize(at + length);
       waste_ += slot.room;
@@ -175,7 +186,7 @@ class ShapeStore {
   static bool lacks_axes(const Slot& slot) { return slot.is_plain_box && slot.kind == ShapeKind::kOrientedBox; }
 
   void make_turned_room(std::size_t row, std::size_t length) {
-    if (row >= turned_at_.size()) turned_at_.resize(slots_.size(), kNoRoom);
+    if (row >= turned_at_.size()) turned_at_.resize(std::max(slots_.size(), row + 1), kNoRoom);
     if (turned_at_[row] != kNoRoom) return;
     const std::size_t at = turned_.size();
     if (at + length > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
@@ -188,10 +199,16 @@ class ShapeStore {
     balls_[row].fill(kind == ShapeKind::kBox ? kBoxMark : kNoBall);
   }
 
+  // If there is no memory for the copies, everything stays in place: the shapes are stored, and the next `set` tries
+  // again.
   void compact() {
     std::vector<double> local, placed;
-    local.reserve(local_.size() - waste_);
-    placed.reserve(local_.size() - waste_);
+    try {
+      local.reserve(local_.size() - waste_);
+      placed.reserve(local_.size() - waste_);
+    } catch (const std::bad_alloc&) {
+      return;
+    }
     for (Slot& slot : slots_) {
       const std::size_t at = std::exchange(slot.at, static_cast<std::uint32_t>(local.size()));
       local.insert(local.end(), local_.begin() + static_cast<std::ptrdiff_t>(at),
