@@ -40,18 +40,21 @@ class BvhIndex : public BlockIndex {
   }
   void insert(AnyArray lower, AnyArray upper, Rows rows, unsigned workers) {
     change(lower, upper, workers, [&](const auto& boxes, auto& changes, const Bvh::Work& work) {
+      bvh_.require_new_rows(rows.data(), rows.shape(0), boxes.count);
       changes.mark(rows.data(), rows.shape(0), boxes.count, false);
       bvh_.insert(boxes, rows.data(), rows.shape(0), work);
     });
   }
   void update(AnyArray lower, AnyArray upper, Rows rows, unsigned workers) {
     change(lower, upper, workers, [&](const auto& boxes, auto& changes, const Bvh::Work& work) {
+      bvh_.require_rows(rows.data(), rows.shape(0));
       changes.mark(rows.data(), rows.shape(0), boxes.count, false);
       bvh_.update(boxes, rows.data(), rows.shape(0), work);
     });
   }
   void remove(Rows rows) {
     const nb::gil_scoped_release release;
+    bvh_.require_rows(rows.data(), rows.shape(0));
     std::visit([&](auto& changes) { changes.mark(rows.data(), rows.shape(0), bvh_.limit(), true); }, changes_);
     bvh_.remove(rows.data(), rows.shape(0));
   }

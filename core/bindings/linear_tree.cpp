@@ -46,9 +46,14 @@ class LinearTreeIndex : public BlockIndex {
       index_.build(boxes, rows.data(), rows.shape(0), interrupt);
     });
   }
+  void insert(AnyArray lower, AnyArray upper, Rows rows) {
+    change(lower, upper, [&](const auto& boxes, Interrupt& interrupt) {
+      index_.insert(boxes, rows.data(), rows.shape(0), interrupt);
+    });
+  }
   void update(AnyArray lower, AnyArray upper, Rows rows) {
     change(lower, upper, [&](const auto& boxes, Interrupt& interrupt) {
-      index_.refile(boxes, rows.data(), rows.shape(0), interrupt);
+      index_.update(boxes, rows.data(), rows.shape(0), interrupt);
     });
   }
   void remove(Rows rows) {
@@ -170,7 +175,7 @@ void bind_linear_tree(nb::module_& module) {
            nb::arg("dimension"), nb::arg("flat"), nb::arg("covered"), nb::arg("tuned"), nb::arg("depth"),
            nb::arg("most_depth"), nb::arg("low"), nb::arg("high"))
       .def("build", &LinearTreeIndex::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
-      .def("insert", &LinearTreeIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
+      .def("insert", &LinearTreeIndex::insert, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
       .def("update", &LinearTreeIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
       .def("remove", &LinearTreeIndex::remove, nb::arg("rows"))
       .def("set_bounds", &LinearTreeIndex::set_bounds, nb::arg("low"), nb::arg("high"))

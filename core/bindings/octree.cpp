@@ -31,8 +31,11 @@ class OctreeIndex : public BlockIndex {
   void build(const AnyArray& lower, const AnyArray& /*upper*/, const Rows& rows) {
     octree_.replace(lower.shape(0), rows.data(), rows.shape(0));
   }
-  void put(const AnyArray& lower, const AnyArray& /*upper*/, const Rows& rows) {
-    octree_.put(lower.shape(0), rows.data(), rows.shape(0));
+  void insert(const AnyArray& lower, const AnyArray& /*upper*/, const Rows& rows) {
+    octree_.insert(lower.shape(0), rows.data(), rows.shape(0));
+  }
+  void update(const AnyArray& /*lower*/, const AnyArray& /*upper*/, const Rows& rows) {
+    octree_.update(rows.data(), rows.shape(0));
   }
   void remove(const Rows& rows) { octree_.remove(rows.data(), rows.shape(0)); }
 
@@ -167,8 +170,8 @@ void bind_octree(nb::module_& module) {
            nb::arg("dimension"), nb::arg("minimum"), nb::arg("looseness"), nb::arg("leaf_capacity"),
            nb::arg("world_lower"), nb::arg("world_upper"))
       .def("build", &OctreeIndex::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
-      .def("insert", &OctreeIndex::put, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
-      .def("update", &OctreeIndex::put, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
+      .def("insert", &OctreeIndex::insert, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
+      .def("update", &OctreeIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
       .def("remove", &OctreeIndex::remove, nb::arg("rows"))
       .def("settle", &OctreeIndex::settle, nb::arg("lower"), nb::arg("upper"))
       .def("stats", &OctreeIndex::stats)

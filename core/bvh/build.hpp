@@ -139,12 +139,12 @@ bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T
 }  // namespace detail
 
 // Replaces the tree by one of the rows in this order. The frame stays; its claim to be exact only if it is true.
-// `places`, if not null, receives where each row hangs. Room for all blocks is a precondition: nothing is allocated.
+// `places`, if not null, receives where each row hangs. `packed` is that of the rows, and the tree has room for its
+// blocks: nothing is allocated, so nothing can fail.
 template <class T, class Order>
-void pack_rows(BlockTree& tree, const GrownBoxes<T>& boxes, const Order& order, std::uint32_t* places,
-               const Kernels& kernels, unsigned workers) {
+void pack_rows(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, const Order& order,
+               std::uint32_t* places, const Kernels& kernels, unsigned workers) {
   constexpr std::size_t kPartBlocks = 512;  // a multiple of the lanes: no two parts write to one parent
-  const PackedLevels packed(order.count());
   const std::size_t leaves = packed.levels() > 0 ? packed.first[1] : 0;
   Interrupt never;
   std::atomic<bool> exact{true};
@@ -175,16 +175,18 @@ class TreePacker {
   void pack(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
             std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
     order_.sort(boxes, rows, count, kernels, workers, interrupt);
-    tree.blocks.reserve(PackedLevels(count).count());
+    const PackedLevels packed(count);
+    tree.blocks.reserve(packed.count());
     tree.frame = frame_around(order_.extent(), boxes.dimension);
-    pack_rows(tree, boxes, order_, places, kernels, workers);
+    pack_rows(tree, packed, boxes, order_, places, kernels, workers);
   }
   // In the frame that the tree has.
   void pack_in_frame(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
                      const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
     order_.sort(boxes, rows, count, kernels, workers, interrupt);
-    tree.blocks.reserve(PackedLevels(count).count());
-    pack_rows(tree, boxes, order_, nullptr, kernels, workers);
+    const PackedLevels packed(count);
+    tree.blocks.reserve(packed.count());
+    pack_rows(tree, packed, boxes, order_, nullptr, kernels, workers);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -68,9 +69,18 @@ class Bvh {
     changes_ = 0;
   }
 
-  // Rows that were not there. Throws bad_alloc or Interrupted, and then those rows are not there.
+  // Throw invalid_argument, naming a row, unless all rows are in the tree; or unless none is, and all are below a
+  // limit.
+  void require_rows(const std::int32_t* rows, std::size_t count) const { require(rows, count, limit(), true); }
+  void require_new_rows(const std::int32_t* rows, std::size_t count, std::size_t row_limit) const {
+    require(rows, count, row_limit, false);
+  }
+
+  // Adds rows. Throws bad_alloc or Interrupted, or invalid_argument for a row that is in the tree already; none of the
+  // rows is in the tree then.
   template <class T>
   void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
+    require_new_rows(rows, count, boxes.count);
     if (count == 0) return;
     if (count > rows_ / kManyInserts) {
       std::vector<std::int32_t> all = rows_in_order();
@@ -87,30 +97,38 @@ class Bvh {
       LocalBoxes<T> local(given, tree_.frame);
       float box[8];
       for (; done < count; ++done) {
+        if (has(static_cast<std::size_t>(rows[done]))) throw_wrong_row(rows[done], "is given twice");
         edit.make_room();
         local.get(static_cast<std::size_t>(rows[done]), box);
         if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[done]), box);
         edit.insert(rows[done], box);
         ++rows_;
       }
+      changes_ += count;
+      improve(boxes, work);
     } catch (...) {
       remove(rows, done);
       throw;
     }
-    changes_ += count;
-    improve(boxes, work);
   }
 
+  // Throws invalid_argument, before anything is removed, if a row is not in the tree. Rows must be distinct.
   void remove(const std::int32_t* rows, std::size_t count) {
+    require_rows(rows, count);
     BvhEdit edit(tree_, places_.get());
-    for (std::size_t at = 0; at < count; ++at) edit.remove(rows[at]);
-    rows_ -= count;
+    for (std::size_t at = 0; at < count; ++at) {
+      if (!has(static_cast<std::size_t>(rows[at]))) throw_wrong_row(rows[at], "is given twice");
+      edit.remove(rows[at]);
+      --rows_;
+    }
     changes_ += count;
   }
 
-  // Rows that moved. Throws bad_alloc or Interrupted, and then some of them may be where they were.
+  // Moves rows. Throws invalid_argument, before anything is moved, if a row is not in the tree; or bad_alloc or
+  // Interrupted, and then the tree is sound, and each row is where it was or where it belongs.
   template <class T>
   void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
+    require_rows(rows, count);
     const GrownBoxes<T> given{boxes, tree_.dimension()};
     LocalBoxes<T> local(given, tree_.frame);
     BvhEdit edit(tree_, places_.get());
@@ -173,16 +191,7 @@ class Bvh {
   // Calls use(block, level) for every block, parents first; the root's level is 0.
   template <class Use>
   void for_each_block(Use&& use) const {
-    if (tree_.root == kNoBlock) return;
-    std::vector<std::pair<std::int32_t, std::size_t>> open = {{tree_.root, 0}};
-    while (!open.empty()) {
-      const std::int32_t block = open.back().first;
-      const std::size_t level = open.back().second;
-      open.pop_back();
-      use(block, level);
-      for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block),
-                    [&](std::size_t lane) { open.emplace_back(tree_.blocks.child(block)[lane], level + 1); });
-    }
+    if (tree_.root != kNoBlock) for_each_block(tree_.root, 0, use);
   }
 
   // Calls use(row) for every row, as they hang: near rows follow each other.
@@ -268,6 +277,26 @@ class Bvh {
   // The tree is built anew when its blocks have grown by this factor: then questions take about so much longer, and a
   // build costs less than the changes since the last one did.
   static constexpr double kWorse = 1.5;
+
+  // No deeper than kMostLevels. Nothing is allocated: a build that has succeeded must not fail here.
+  template <class Use>
+  void for_each_block(std::int32_t block, std::size_t level, Use& use) const {
+    use(block, level);
+    for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block),
+                  [&](std::size_t lane) { for_each_block(tree_.blocks.child(block)[lane], level + 1, use); });
+  }
+
+  void require(const std::int32_t* rows, std::size_t count, std::size_t row_limit, bool present) const {
+    for (std::size_t at = 0; at < count; ++at) {
+      const auto row = static_cast<std::size_t>(rows[at]);
+      const bool is_there = has(row);
+      if (is_there == present && row < row_limit) continue;
+      throw_wrong_row(rows[at], is_there ? "is in the tree already" : present ? "is not in the tree" : "has no box");
+    }
+  }
+  [[noreturn]] static void throw_wrong_row(std::int32_t row, const char* what) {
+    throw std::invalid_argument("row " + std::to_string(row) + " " + what);
+  }
 
   void grow_places(std::size_t rows) {
     const std::size_t before = places_.size();

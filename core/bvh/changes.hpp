@@ -33,7 +33,7 @@ class BvhChanges {
   void mark(const std::int32_t* rows, std::size_t count, std::size_t limit, bool gone) {
     if (!watching_) return;
     make_room(limit);
-    dirty_.reserve(std::max(dirty_.size() + count, std::min(dirty_.capacity() * 2, limit)));
+    reserve_ahead(dirty_, dirty_.size() + count);
     for (std::size_t at = 0; at < count; ++at) {
       std::uint8_t& state = state_[static_cast<std::size_t>(rows[at])];
       if ((state & kDirty) == 0) dirty_.push_back(rows[at]);
@@ -234,9 +234,10 @@ class BvhChanges {
   void make_room(std::size_t limit) {
     const std::size_t known = state_.size();
     if (limit <= known) return;
-    before_.grow(limit * 2 * dimension_);
-    state_.grow(limit);
-    std::fill(state_.get() + known, state_.get() + limit, std::uint8_t{0});
+    const std::size_t room = std::max(limit, known + known / 2);
+    before_.grow(room * 2 * dimension_);
+    state_.grow(room);
+    std::fill(state_.get() + known, state_.get() + room, std::uint8_t{0});
   }
   void remember(std::size_t row, const BoxView<T>& boxes) {
     std::copy_n(boxes.lower_of(row), dimension_, before_.get() + row * 2 * dimension_);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -138,7 +139,7 @@ class LinearIndex {
     std::size_t cells = 0;
     for (const std::uint64_t level : cells_.bytes_by_level()) cells += level;
     return order_.size() * (sizeof(std::uint64_t) + sizeof(std::uint32_t)) + nodes_.bytes() + cells +
-           tree_.blocks.bytes();
+           tree_.blocks.bytes() + filed_.size() / 8;
   }
   // Where the boxes do not decide about the world; heeded by the next build.
   void set_bounds(const LinearWorld& bounds) { options_.bounds = bounds; }
@@ -161,27 +162,28 @@ class LinearIndex {
     tree_.frame = frame_of(boxes, tree_.dimension(), rows, count);
     tree_.lossy = false;
     arrange(boxes, interrupt);
+    filed_.assign(boxes.count, false);
+    for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
   }
 
-  // Files some rows anew, or for the first time. If it throws, build again.
+  // Rows that are inserted must not be in the tree, and rows that move or are removed must be: otherwise
+  // invalid_argument names one, and nothing has changed. If these throw anything else, build again.
   template <class T>
-  void refile(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
-    const std::size_t before = depth_;
-    tune();
-    for (std::size_t at = 0; at < count && !tree_.lossy; ++at)
-      tree_.lossy = !keeps_box(tree_.frame, boxes, static_cast<std::size_t>(rows[at]), tree_.dimension());
-    const std::vector<std::uint32_t> items(rows, rows + count);
-    drop(items);
-    LinearOrder changed = make_order(source_of(boxes), items, world_, order_.keys.depth, interrupt);
-    merge(changed);
-    if (depth_ != before) {
-      order_ = make_order(source_of(boxes), {order_.item.begin(), order_.item.end()}, world_, depth_, interrupt);
-    }
-    arrange(boxes, interrupt);
+  void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
+    require(rows, count, boxes.count, false);
+    if (boxes.count > filed_.size()) filed_.resize(boxes.count, false);
+    refile(boxes, rows, count, interrupt);
+    for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
   }
-
-  // Without a look at the boxes: the lanes above stay as wide as they are. If it throws, build again.
+  template <class T>
+  void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
+    require(rows, count, filed_.size(), true);
+    refile(boxes, rows, count, interrupt);
+  }
+  // Without a look at the boxes: the lanes above stay as wide as they are.
   void remove(const std::int32_t* rows, std::size_t count) {
+    require(rows, count, filed_.size(), true);
+    for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = false;
     ++tuning_.updates;
     const std::vector<bool> dropped = drop({rows, rows + count});
     nodes_ = LinearNodes(order_);
@@ -201,6 +203,32 @@ class LinearIndex {
   }
 
  private:
+  template <class T>
+  void refile(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
+    const std::size_t before = depth_;
+    tune();
+    for (std::size_t at = 0; at < count && !tree_.lossy; ++at)
+      tree_.lossy = !keeps_box(tree_.frame, boxes, static_cast<std::size_t>(rows[at]), tree_.dimension());
+    const std::vector<std::uint32_t> items(rows, rows + count);
+    drop(items);
+    LinearOrder changed = make_order(source_of(boxes), items, world_, order_.keys.depth, interrupt);
+    merge(changed);
+    if (depth_ != before) {
+      order_ = make_order(source_of(boxes), {order_.item.begin(), order_.item.end()}, world_, depth_, interrupt);
+    }
+    arrange(boxes, interrupt);
+  }
+
+  void require(const std::int32_t* rows, std::size_t count, std::size_t row_limit, bool present) const {
+    for (std::size_t at = 0; at < count; ++at) {
+      const auto row = static_cast<std::size_t>(rows[at]);
+      const bool is_filed = row < filed_.size() && filed_[row];
+      if (is_filed == present && row < row_limit) continue;
+      const char* wrong = is_filed ? " is in the tree already" : present ? " is not in the tree" : " has no box";
+      throw std::invalid_argument("row " + std::to_string(rows[at]) + wrong);
+    }
+  }
+
   // Counts an update, and every now and then applies the origins' rule.
   void tune() {
     ++tuning_.updates;
@@ -263,6 +291,7 @@ class LinearIndex {
   LinearOrder order_;
   LinearNodes nodes_;
   LinearCells cells_;
+  std::vector<bool> filed_;  // by row
 };
 
 // ---- Validation ----

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "base/morton.hpp"
 #include "base/parallel.hpp"
 #include "base/with_dimension.hpp"
@@ -42,14 +44,14 @@ class OctreeArrangement : public OctreeCells {
 
  protected:
   template <std::size_t D, class T>
-  void insert(const BoxView<T>& boxes, std::int32_t row) {
+  void file_row(const BoxView<T>& boxes, std::int32_t row) {
     const Entry<D> entry = enclosed<D>(boxes, row);
     sink<D>(boxes, entry.spot.level == OctreeLattice::kOutside ? kTop : root(), row, entry);
   }
 
   // Climbs to the first cell that contains the row, then sinks as deep as it can.
   template <std::size_t D, class T>
-  void move(const BoxView<T>& boxes, std::int32_t row) {
+  void move_row(const BoxView<T>& boxes, std::int32_t row) {
     const Entry<D> entry = enclosed<D>(boxes, row);
     const Spot& spot = entry.spot;
     std::int32_t number = cell_of(row);
@@ -302,12 +304,21 @@ class PendingOctree : public OctreeArrangement {
     alive_ = count;
     needs_build_ = true;
   }
-  // Rows that came, or moved.
-  void put(std::size_t row_limit, const std::int32_t* rows, std::size_t count) {
+  // Each of these happens whole or, throwing bad_alloc or invalid_argument, not at all. Rows that are inserted, which
+  // are below `row_limit`, must not be in the tree, and rows that move or are removed must be.
+  void insert(std::size_t row_limit, const std::int32_t* rows, std::size_t count) {
+    require(rows, count, row_limit, false);
     if (row_limit > state_.size()) state_.resize(row_limit, 0);
     enqueue(rows, count, true);
   }
-  void remove(const std::int32_t* rows, std::size_t count) { enqueue(rows, count, false); }
+  void update(const std::int32_t* rows, std::size_t count) {
+    require(rows, count, state_.size(), true);
+    enqueue(rows, count, true);
+  }
+  void remove(const std::int32_t* rows, std::size_t count) {
+    require(rows, count, state_.size(), true);
+    enqueue(rows, count, false);
+  }
 
   std::size_t alive() const { return alive_; }
   std::size_t pending() const { return needs_build_ ? alive_ : queue_.size(); }
@@ -321,7 +332,7 @@ class PendingOctree : public OctreeArrangement {
   void settle(const BoxView<T>& boxes, Interrupt& interrupt) {
     if (is_settled()) return;
     if (!needs_build_)
-      with_dimension(blocks().dimension(), [&]<std::size_t D>(Dimension<D>) { update<D>(boxes, interrupt); });
+      with_dimension(blocks().dimension(), [&]<std::size_t D>(Dimension<D>) { apply<D>(boxes, interrupt); });
     if (needs_build_) build_all(boxes, interrupt);
     queue_.clear();
   }
@@ -331,8 +342,17 @@ class PendingOctree : public OctreeArrangement {
 
   std::uint8_t& state(std::int32_t row) { return state_[static_cast<std::size_t>(row)]; }
 
+  void require(const std::int32_t* rows, std::size_t count, std::size_t row_limit, bool present) const {
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto row = static_cast<std::size_t>(rows[k]);
+      const bool is_alive = row < state_.size() && (state_[row] & kAlive) != 0;
+      if (is_alive == present && row < row_limit) continue;
+      const char* wrong = is_alive ? " is in the tree already" : present ? " is not in the tree" : " has no box";
+      throw std::invalid_argument("row " + std::to_string(rows[k]) + wrong);
+    }
+  }
   void enqueue(const std::int32_t* rows, std::size_t count, bool is_alive) {
-    if (!needs_build_) queue_.reserve(queue_.size() + count);
+    if (!needs_build_) reserve_ahead(queue_, queue_.size() + count);
     for (std::size_t k = 0; k < count; ++k) {
       std::uint8_t& of_row = state(rows[k]);
       alive_ += static_cast<std::size_t>(is_alive) - (of_row & kAlive);
@@ -359,7 +379,7 @@ class PendingOctree : public OctreeArrangement {
   }
 
   template <std::size_t D, class T>
-  void update(const BoxView<T>& boxes, Interrupt& interrupt) {
+  void apply(const BoxView<T>& boxes, Interrupt& interrupt) {
     std::vector<std::int32_t> moved, come;
     needs_build_ = true;  // unless all of this comes to its end
     make_room(state_.size());
@@ -376,11 +396,11 @@ class PendingOctree : public OctreeArrangement {
     needs_build_ = false;
     try {
       for (std::size_t k = 0; k < moved.size() && !needs_build_; ++k) {
-        move<D>(boxes, moved[k]);
+        move_row<D>(boxes, moved[k]);
         if (k % kStretch == 0) interrupt.check();
       }
       for (std::size_t k = 0; k < come.size() && !needs_build_; ++k) {
-        insert<D>(boxes, come[k]);
+        file_row<D>(boxes, come[k]);
         if (k % kStretch == 0) interrupt.check();
       }
       if (needs_build_) return;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 
 namespace broadphase::tests {
@@ -40,6 +41,17 @@ class Random {
 // How many random cases to try: the first argument of the test, or `normal`.
 inline std::size_t rounds(int argc, char** argv, std::size_t normal) {
   return argc > 1 ? static_cast<std::size_t>(std::strtoull(argv[1], nullptr, 10)) : normal;
+}
+
+// Whether a call is refused as a caller's mistake.
+template <class Call>
+bool is_refused(Call&& call) {
+  try {
+    call();
+  } catch (const std::invalid_argument&) {
+    return true;
+  }
+  return false;
 }
 
 }  // namespace broadphase::tests

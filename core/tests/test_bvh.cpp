@@ -87,11 +87,72 @@ void check_history(std::uint64_t seed, const Kernels& kernels) {
   }
 }
 
+// Rows that are inserted one by one while pairs are watched: what is kept for each row grows in proportion, not a row
+// at a time.
+void check_growth() {
+  current_case() = "inserts one by one";
+  constexpr std::size_t kCount = 20000;
+  BlockTree tree;
+  tree.blocks = Blocks(3);
+  const Bvh bvh(tree);
+  BvhChanges<double> changes(3);
+  Interrupt never;
+  std::size_t levels = 0;
+  const Bvh::Work work{*available_kernels(levels)[0], 1, never};
+  changes.find(bvh, tree, {}, true, work);
+  std::size_t bytes = changes.bytes(), times = 0;
+  for (std::size_t row = 0; row < kCount; ++row) {
+    const auto number = static_cast<std::int32_t>(row);
+    changes.mark(&number, 1, row + 1, false);
+    times += changes.bytes() != bytes;
+    bytes = changes.bytes();
+  }
+  CHECK(times < 100);
+}
+
+// An insert of a row that is there, and an update or a remove of one that is not: refused, and nothing has changed.
+void check_wrong_rows() {
+  current_case() = "wrong rows";
+  Random random(7);
+  SceneOptions options;
+  options.dimension = 2;
+  options.count = 100;
+  const Boxes<float> boxes = lattice_boxes<float>(random, options);
+  BlockTree tree;
+  tree.blocks = Blocks(2);
+  Bvh bvh(tree);
+  Interrupt never;
+  std::size_t levels = 0;
+  const Bvh::Work work{*available_kernels(levels)[0], 1, never};
+  std::vector<std::int32_t> rows(60);
+  std::iota(rows.begin(), rows.end(), 0);
+  bvh.build(boxes.view, rows.data(), rows.size(), work);
+  const std::vector<std::int32_t> some_there = {61, 5}, some_missing = {5, 61}, beyond = {100}, negative = {-1};
+  const std::vector<std::int32_t> twice = {70, 71, 70};
+  const auto check = [&] { CHECK(bvh.validate(boxes.view, rows.data(), rows.size()).empty()); };
+  CHECK(is_refused([&] { bvh.insert(boxes.view, some_there.data(), 2, work); }));
+  check();
+  CHECK(is_refused([&] { bvh.insert(boxes.view, twice.data(), 3, work); }));
+  check();
+  CHECK(is_refused([&] { bvh.update(boxes.view, some_missing.data(), 2, work); }));
+  check();
+  CHECK(is_refused([&] { bvh.remove(some_missing.data(), 2); }));
+  check();
+  for (const std::vector<std::int32_t>& wrong : {beyond, negative}) {
+    CHECK(is_refused([&] { bvh.insert(boxes.view, wrong.data(), 1, work); }));
+    CHECK(is_refused([&] { bvh.update(boxes.view, wrong.data(), 1, work); }));
+    CHECK(is_refused([&] { bvh.remove(wrong.data(), 1); }));
+    check();
+  }
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
 int main(int argc, char** argv) {
   using namespace broadphase::tests;
+  check_growth();
+  check_wrong_rows();
   const std::size_t scenes = rounds(argc, argv, 60);
   for (std::uint64_t seed = 0; seed < scenes; ++seed)
     for_each_level([&](const broadphase::Kernels& kernels) {

@@ -87,14 +87,21 @@ void check_history(std::uint64_t seed) {
   index.build(before.view, rows.data(), rows.size(), never);
   compare(before.view, rows);
   // All boxes move, some of them are told: those must be where they are now, so try with all and then without some.
-  index.refile(after.view, rows.data(), rows.size(), never);
+  index.update(after.view, rows.data(), rows.size(), never);
   compare(after.view, rows);
   index.remove(some.data(), some.size());
   std::vector<std::int32_t> left;
   for (const std::int32_t row : rows)
     if (std::find(some.begin(), some.end(), row) == some.end()) left.push_back(row);
   compare(after.view, left);
-  index.refile(after.view, some.data(), some.size(), never);
+  index.insert(after.view, some.data(), some.size(), never);
+  compare(after.view, rows);
+  // Neither of these may change anything.
+  const auto gone = static_cast<std::int32_t>(options.count), present = rows[0];
+  CHECK(is_refused([&] { index.insert(after.view, &present, 1, never); }));
+  CHECK(is_refused([&] { index.insert(after.view, &gone, 1, never); }));
+  CHECK(is_refused([&] { index.update(after.view, &gone, 1, never); }));
+  CHECK(is_refused([&] { index.remove(&gone, 1); }));
   compare(after.view, rows);
 }
 

@@ -96,14 +96,31 @@ void try_history(std::uint64_t seed) {
         store.alive[row] = false;
         octree.remove(&number, 1);
       } else {
-        store.alive[row] = true;
         store.set(row, random, reach);
-        octree.put(store.alive.size(), &number, 1);
+        if (store.alive[row])
+          octree.update(&number, 1);
+        else
+          octree.insert(store.alive.size(), &number, 1);
+        store.alive[row] = true;
       }
     }
     if (random.chance(0.3)) continue;  // several changes of a row are one
     octree.settle(store.view(), never);
     compare(octree, store, random);
+    // A row that is there is not inserted, one that is not there neither moves nor is removed, and nothing changes.
+    if (store.alive.empty()) continue;
+    const std::size_t chosen = random.below(store.alive.size());
+    const auto row = static_cast<std::int32_t>(chosen), beyond = static_cast<std::int32_t>(store.alive.size());
+    CHECK(is_refused([&] { octree.insert(store.alive.size(), &beyond, 1); }));
+    CHECK(is_refused([&] { octree.update(&beyond, 1); }));
+    CHECK(is_refused([&] { octree.remove(&beyond, 1); }));
+    if (store.alive[chosen]) {
+      CHECK(is_refused([&] { octree.insert(store.alive.size(), &row, 1); }));
+    } else {
+      CHECK(is_refused([&] { octree.update(&row, 1); }));
+      CHECK(is_refused([&] { octree.remove(&row, 1); }));
+    }
+    CHECK(octree.is_settled());
   }
 }
 
