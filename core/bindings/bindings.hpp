@@ -1,4 +1,4 @@
-// What the files of the Python module share: how arrays come in and pairs go out.
+// What all files of the Python module share: conversions of arrays, boxes and results.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/parallel.hpp"
+#include "boxes/any_boxes.hpp"
 #include "boxes/box_view.hpp"
 #include "query/collect.hpp"
 #include "query/problem.hpp"
@@ -28,17 +29,21 @@ using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// Rows of `lower` and `upper`, (n, d) arrays of T whose last axis is contiguous (Python sees to that).
+// Rows of `lower` and `upper`, (n, d) arrays of T whose last axis is contiguous (checked in Python).
 template <class T>
 BoxView<T> view(const AnyArray& lower, const AnyArray& upper) {
   return {static_cast<const T*>(lower.data()), static_cast<const T*>(upper.data()), lower.stride(0), upper.stride(0),
           lower.shape(0)};
 }
 
-// Calls use(view) with them in their own type.
+// Calls use(view) with the boxes in their own dtype.
 template <class Use>
 auto with_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
   return lower.dtype() == nb::dtype<float>() ? use(view<float>(lower, upper)) : use(view<double>(lower, upper));
+}
+
+inline AnyBoxes any_boxes(const AnyArray& lower, const AnyArray& upper) {
+  return with_boxes(lower, upper, [&](const auto& boxes) { return AnyBoxes(boxes, lower.shape(1)); });
 }
 
 // An (m, 2) array that owns the block: two contiguous columns, seen as rows.
@@ -51,7 +56,7 @@ inline nb::object as_array(Pairs&& pairs) {
   return nb::cast(nb::ndarray<nb::numpy, std::int32_t>(data, 2, shape, owner, strides));
 }
 
-// The values of a vector, as an array that owns them.
+// An array that takes over the values of a vector.
 template <class T>
 nb::object as_array(std::vector<T>&& values, std::size_t columns) {
   auto kept = std::make_unique<std::vector<T>>(std::move(values));
@@ -73,7 +78,7 @@ inline nb::object as_tuple(Ragged&& answers) {
   return nb::make_tuple(rows, as_array(std::move(answers.offsets), 1));
 }
 
-// Python's signal handlers, asked from a thread that has let the GIL go.
+// Runs pending Python signal handlers, from a thread that has released the GIL; true if one has raised.
 inline bool signal_pending() {
   const nb::gil_scoped_acquire gil;
   return PyErr_CheckSignals() != 0;
@@ -83,7 +88,7 @@ const Kernels& chosen_kernels();
 
 void bind_guard(nb::module_& module);
 void bind_keep_boxes(nb::module_& module);
-// Before any class of an index: it has their base.
+// Before any index: it binds their base class.
 void bind_tree_queries(nb::module_& module);
 void bind_bvh(nb::module_& module);
 void bind_octree(nb::module_& module);
@@ -92,10 +97,9 @@ void bind_sweep_and_prune(nb::module_& module);
 void bind_brute_force(nb::module_& module);
 void bind_joining(nb::module_& module);
 void bind_grid(nb::module_& module);
-void bind_meshes(nb::module_& module);
-// After the shapes that it is asked about.
-void bind_mesh_shapes(nb::module_& module);
 void bind_shapes(nb::module_& module);
+// After the shapes, whose class it uses.
+void bind_meshes(nb::module_& module);
 void bind_touching(nb::module_& module);
 void bind_motion(nb::module_& module);
 

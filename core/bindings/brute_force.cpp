@@ -1,4 +1,4 @@
-// All boxes in a row, kept and asked from Python.
+// Brute force as an index.
 #include "brute_force/brute_force.hpp"
 
 #include <nanobind/stl/string.h>
@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "block_index.hpp"
 #include "brute_force/row_chain.hpp"
-#include "index_pairs.hpp"
+#include "index.hpp"
 
 namespace broadphase::python {
 

@@ -1,4 +1,4 @@
-// A bounding volume hierarchy, kept and asked from Python.
+// The BVH as an index.
 #include "bvh/bvh.hpp"
 
 #include <nanobind/stl/string.h>
@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "block_index.hpp"
 #include "bvh/changes.hpp"
-#include "index_pairs.hpp"
+#include "index.hpp"
 
 namespace broadphase::python {
 
@@ -65,13 +64,13 @@ class BvhIndex : public BlockIndex {
     return bvh_.optimize(interrupt);
   }
 
-  // Pairs that began, and those that ended, since the last call.
+  // Pairs that entered and pairs that exited since the last call.
   nb::tuple changes(AnyArray lower, AnyArray upper, bool touching, unsigned workers) {
     PairChanges found;
     change(lower, upper, workers, [&](const auto& boxes, auto& changes, const Bvh::Work& work) {
       found = changes.find(bvh_, tree, boxes, touching, work);
     });
-    return nb::make_tuple(as_array(std::move(found.began)), as_array(std::move(found.ended)));
+    return nb::make_tuple(as_array(std::move(found.enter)), as_array(std::move(found.exit)));
   }
 
   template <class Use>
@@ -143,7 +142,7 @@ class BvhIndex : public BlockIndex {
     const nb::gil_scoped_release release;
     Interrupt interrupt(signal_pending);
     with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
-      // An index does not change its type: an empty one has none yet.
+      // An index keeps its dtype; an empty one has none yet.
       if (!std::holds_alternative<BvhChanges<T>>(changes_)) changes_.template emplace<BvhChanges<T>>(tree.dimension());
       use(boxes, std::get<BvhChanges<T>>(changes_), Bvh::Work{chosen_kernels(), workers, interrupt});
     });

@@ -1,4 +1,4 @@
-// What a grid over some boxes is like: for whoever wants to know, or to draw it.
+// Description of the grid over some boxes, for statistics and drawings.
 #include "grid/grid.hpp"
 
 #include <nanobind/stl/vector.h>
@@ -52,7 +52,7 @@ Seen look(const BoxView<T>& boxes, std::size_t dimension, bool closely) {
   return seen;
 }
 
-// `closely`: the tests of a search, too, which takes about as long as that search.
+// `closely`: also counts the tests of a search, which takes about as long as the search.
 nb::dict describe_grid(AnyArray lower, AnyArray upper, bool closely) {
   const std::size_t dimension = lower.shape(1);
   Seen seen;

@@ -1,4 +1,4 @@
-// Many questions at once, as a join: candidates by boxes, and what becomes of them.
+// Many queries at once, as a join: candidates by their boxes, then filtered.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "choose/find.hpp"
-#include "layer_filter.hpp"
+#include "filters.hpp"
 #include "query/ragged.hpp"
 
 namespace broadphase::python {
 
 namespace {
 
-// Those of `boxes` that each of `asked`, in the same dtype, overlaps: rows ascending, and where each answer begins.
+// The rows of `boxes` that each box of `asked`, in the same dtype, overlaps: ascending, with the offset of each result.
 nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper,
                 unsigned workers) {
   Ragged answers;
@@ -36,7 +36,7 @@ nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_
   return as_tuple(std::move(answers));
 }
 
-// Of candidates, in the form of answers, those that pass both filter and test(question, box).
+// The candidates, in the form of results, that pass both the filter and test(query, box).
 template <class Test>
 nb::object keep(const Vector<std::int32_t>& rows, const Vector<std::int64_t>& offsets, const AnyArray& lower,
                 const AnyArray& upper, const LayerFilter* filter, unsigned workers, const Test& test) {
@@ -51,13 +51,13 @@ nb::object keep(const Vector<std::int32_t>& rows, const Vector<std::int64_t>& of
     Interrupt interrupt(signal_pending);
     struct Nothing {};
     answers = collect_ragged<Nothing>(count, rows.shape(0) / std::max<std::size_t>(count, 1), workers, interrupt,
-                                      [&](std::size_t question, Nothing&, std::vector<std::int32_t>& kept) {
+                                      [&](std::size_t query, Nothing&, std::vector<std::int32_t>& kept) {
                                         double box[8];
-                                        for (std::int64_t k = at[question]; k < at[question + 1]; ++k) {
+                                        for (std::int64_t k = at[query]; k < at[query + 1]; ++k) {
                                           const auto row = static_cast<std::size_t>(candidates[k]);
-                                          if (!layers.allows(row, question)) continue;
+                                          if (!layers.allows(row, query)) continue;
                                           boxes.read(row, box);
-                                          if (test(question, box)) kept.push_back(candidates[k]);
+                                          if (test(query, box)) kept.push_back(candidates[k]);
                                         }
                                       });
   }
@@ -73,9 +73,9 @@ nb::object keep_near(Vector<std::int32_t> rows, Vector<std::int64_t> offsets, An
                      Table<double> centers, Vector<double> radii, const LayerFilter* filter, unsigned workers) {
   const std::size_t dimension = centers.shape(1);
   const double *points = centers.data(), *radius = radii.data();
-  return keep(rows, offsets, lower, upper, filter, workers, [=](std::size_t question, const double* box) {
-    const double scale = unit_scale(radius[question]), reach = radius[question] * scale;
-    return squared_distance(points + question * dimension, box, dimension, scale) <= reach * reach;
+  return keep(rows, offsets, lower, upper, filter, workers, [=](std::size_t query, const double* box) {
+    const double scale = unit_scale(radius[query]), reach = radius[query] * scale;
+    return squared_distance(points + query * dimension, box, dimension, scale) <= reach * reach;
   });
 }
 
@@ -85,18 +85,17 @@ nb::object keep_convex(Vector<std::int32_t> rows, Vector<std::int64_t> offsets, 
                        Vector<double> most, Table<double> around_lower, Table<double> around_upper,
                        const LayerFilter* filter, unsigned workers) {
   const std::size_t dimension = around_lower.shape(1);
-  return keep(rows, offsets, lower, upper, filter, workers,
-              [&, first = region_offsets.data(), low = around_lower.data(), high = around_upper.data()](
-                  std::size_t question, const double* box) {
-                double around[8];
-                std::copy_n(low + question * dimension, dimension, around);
-                std::copy_n(high + question * dimension, dimension, around + dimension);
-                const auto begin = static_cast<std::size_t>(first[question]),
-                           end = static_cast<std::size_t>(first[question + 1]);
-                return meets(
-                    {around, axes.data() + begin * dimension, least.data() + begin, most.data() + begin, end - begin},
-                    box, dimension);
-              });
+  return keep(
+      rows, offsets, lower, upper, filter, workers,
+      [&, first = region_offsets.data(), low = around_lower.data(), high = around_upper.data()](std::size_t query,
+                                                                                                const double* box) {
+        double around[8];
+        std::copy_n(low + query * dimension, dimension, around);
+        std::copy_n(high + query * dimension, dimension, around + dimension);
+        const auto begin = static_cast<std::size_t>(first[query]), end = static_cast<std::size_t>(first[query + 1]);
+        return meets({around, axes.data() + begin * dimension, least.data() + begin, most.data() + begin, end - begin},
+                     box, dimension);
+      });
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Boxes on their way into an index.
+// Checking boxes and copying them into an index.
 #include "boxes/check.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -12,7 +12,7 @@ namespace broadphase::python {
 
 namespace {
 
-// Below, letting the GIL go takes longer than the work.
+// Below, releasing the GIL takes longer than the work.
 constexpr std::size_t kWorthLettingGo = 4096;
 
 template <class Use>

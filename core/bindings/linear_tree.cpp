@@ -1,4 +1,4 @@
-// A linear tree, kept and asked from Python; and Morton numbers.
+// The linear tree as an index; and Morton numbers.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "block_index.hpp"
-#include "index_pairs.hpp"
+#include "index.hpp"
 #include "linear_tree/index.hpp"
 #include "linear_tree/pairs.hpp"
 
@@ -101,7 +100,7 @@ class LinearTreeIndex : public BlockIndex {
     return result;
   }
 
-  // Level and Morton number of the smallest cell around each box.
+  // Level and Morton number of the smallest cell that contains each box.
   nb::tuple cells_of(AnyArray lower, AnyArray upper) const {
     std::vector<std::int32_t> level;
     std::vector<std::uint64_t> number;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "choose/find.hpp"
-#include "pair_filter.hpp"
+#include "filters.hpp"
 #include "query/collect.hpp"
 
 namespace broadphase::python {
@@ -50,8 +50,8 @@ nb::object allowed_pairs(const PairFilter& filter, Vector<std::int32_t> first, V
   return as_array(std::move(allowed), 1);
 }
 
-// The boxes of one question, and what is asked of them.
-struct Question {
+// The arguments of a search for pairs.
+struct PairQuery {
   AnyArray lower, upper;
   std::optional<AnyArray> other_lower, other_upper;
   bool touching;
@@ -83,12 +83,12 @@ struct Question {
 nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
                  std::optional<AnyArray> other_upper, bool touching, double margin, const PairFilter* filter,
                  unsigned workers, bool sort, std::uint64_t limit) {
-  const Question question{lower, upper, other_lower, other_upper, touching, margin, filter, workers};
+  const PairQuery query{lower, upper, other_lower, other_upper, touching, margin, filter, workers};
   Pairs result;
   {
     const nb::gil_scoped_release release;
     Interrupt interrupt(signal_pending);
-    result = question.with_problem([&](const auto& problem) {
+    result = query.with_problem([&](const auto& problem) {
       using T = std::remove_cvref_t<decltype(problem.grow)>;
       AnyMethod<T> method;
       prepare(method, name, problem, chosen_kernels(), workers, interrupt);
@@ -106,10 +106,10 @@ nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<
 std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
                     std::optional<AnyArray> other_upper, bool touching, double margin, const PairFilter* filter,
                     unsigned workers) {
-  const Question question{lower, upper, other_lower, other_upper, touching, margin, filter, workers};
+  const PairQuery query{lower, upper, other_lower, other_upper, touching, margin, filter, workers};
   const nb::gil_scoped_release release;
   Interrupt interrupt(signal_pending);
-  return question.with_problem([&](const auto& problem) {
+  return query.with_problem([&](const auto& problem) {
     using T = std::remove_cvref_t<decltype(problem.grow)>;
     AnyMethod<T> method;
     prepare(method, name, problem, chosen_kernels(), workers, interrupt);
@@ -117,12 +117,12 @@ std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::option
   });
 }
 
-// What "auto" sees and expects, as plain numbers.
+// What "auto" measures and expects.
 nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
                 std::optional<AnyArray> other_upper) {
-  const Question question{lower, upper, other_lower, other_upper, true, 0.0, nullptr, 1};
+  const PairQuery query{lower, upper, other_lower, other_upper, true, 0.0, nullptr, 1};
   const std::size_t dimension = lower.shape(1);
-  const SceneReport found = question.with_problem([&](const auto& problem) {
+  const SceneReport found = query.with_problem([&](const auto& problem) {
     const nb::gil_scoped_release release;
     Interrupt interrupt(signal_pending);
     check(problem, interrupt);
@@ -154,29 +154,29 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   return result;
 }
 
-// Pairs a portion at a time, in memory that the portion bounds. Keeps the arrays alive.
+// Pairs in portions, with memory bounded by the portion. Keeps the arrays alive.
 class PairStream {
  public:
   PairStream(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
              std::optional<AnyArray> other_upper, bool touching, double margin, nb::object filter, unsigned workers)
       : filter_(std::move(filter)),
-        question_{lower,
-                  upper,
-                  other_lower,
-                  other_upper,
-                  touching,
-                  margin,
-                  filter_.is_none() ? nullptr : nb::cast<const PairFilter*>(filter_),
-                  workers} {
+        query_{lower,
+               upper,
+               other_lower,
+               other_upper,
+               touching,
+               margin,
+               filter_.is_none() ? nullptr : nb::cast<const PairFilter*>(filter_),
+               workers} {
     const nb::gil_scoped_release release;
     Interrupt interrupt(signal_pending);
-    question_.with_problem([&](const auto& problem) {
+    query_.with_problem([&](const auto& problem) {
       using T = std::remove_cvref_t<decltype(problem.grow)>;
       prepare(method_.emplace<State<T>>().method, name, problem, chosen_kernels(), workers, interrupt);
     });
   }
 
-  // At least `wanted` more pairs, unless the last ones; an empty array after those.
+  // At least `wanted` more pairs, or the last ones; then an empty array.
   nb::object next(std::size_t wanted) {
     Pairs result;
     {
@@ -187,7 +187,7 @@ class PairStream {
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(state)>, std::monostate>)
               return {};
             else
-              return state.next(wanted, task_, question_.filter, interrupt);
+              return state.next(wanted, task_, query_.filter, interrupt);
           },
           method_);
     }
@@ -216,7 +216,7 @@ class PairStream {
   };
 
   nb::object filter_;
-  Question question_;
+  PairQuery query_;
   std::size_t task_ = 0;
   std::variant<std::monostate, State<float>, State<double>> method_;
 };
@@ -233,9 +233,9 @@ NB_MODULE(_core, m) {
 
   const char* wanted = std::getenv("BROADPHASE_SIMD");
   set_simd_level(wanted != nullptr && *wanted != '\0' ? std::string(wanted) : simd_levels().back());
-  m.def("simd_levels", &simd_levels, "SIMD levels that this build has and this processor runs, weakest first.");
+  m.def("simd_levels", &simd_levels, "SIMD levels of this build that this processor supports, weakest first.");
   m.def("simd_level", [] { return std::string(chosen_kernels().level); }, "The SIMD level in use.");
-  m.def("set_simd_level", &set_simd_level, nb::arg("name"), "Use this SIMD level from now on.");
+  m.def("set_simd_level", &set_simd_level, nb::arg("name"), "Select the SIMD level.");
 
   nb::exception<InvalidBoxes>(m, "InvalidBoxes", PyExc_ValueError);
   nb::exception<TooManyPairs>(m, "TooManyPairs", PyExc_RuntimeError);
@@ -262,7 +262,7 @@ NB_MODULE(_core, m) {
                     PairFilter::Words>(),
            nb::arg("layer"), nb::arg("mask"), nb::arg("group"), nb::arg("static"), nb::arg("shared"),
            nb::arg("ignored").none())
-      .def("allows", &allowed_pairs, nb::arg("first"), nb::arg("second"), "Tell for each pair whether it passes.");
+      .def("allows", &allowed_pairs, nb::arg("first"), nb::arg("second"), "Whether each pair passes the filter.");
   nb::class_<PairStream>(m, "PairStream")
       .def(nb::init<MethodName, AnyArray, AnyArray, std::optional<AnyArray>, std::optional<AnyArray>, bool, double,
                     nb::object, unsigned>(),
@@ -283,9 +283,8 @@ NB_MODULE(_core, m) {
   bind_brute_force(m);
   bind_joining(m);
   bind_grid(m);
-  bind_meshes(m);
   bind_shapes(m);
-  bind_mesh_shapes(m);
+  bind_meshes(m);
   bind_touching(m);
   bind_motion(m);
   m.def("report", &report, nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),

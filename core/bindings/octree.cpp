@@ -1,4 +1,4 @@
-// An octree, kept and asked from Python.
+// The octree as an index.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "block_index.hpp"
-#include "index_pairs.hpp"
+#include "index.hpp"
 #include "octree/index.hpp"
 #include "octree/pairs.hpp"
 
@@ -27,7 +26,7 @@ class OctreeIndex : public BlockIndex {
     tree.blocks = Blocks(dimension);
   }
 
-  // These only take note; `settle` does the work.
+  // Changes are only queued; `settle` applies them.
   void build(const AnyArray& lower, const AnyArray& /*upper*/, const Rows& rows) {
     octree_.replace(lower.shape(0), rows.data(), rows.shape(0));
   }
@@ -102,7 +101,7 @@ class OctreeIndex : public BlockIndex {
     return result;
   }
 
-  // Of the root, in given coordinates.
+  // The corners of the root, in given coordinates.
   nb::tuple world() const {
     std::vector<double> lower, upper;
     add_cube(octree_.root(), lower, upper);
@@ -119,7 +118,7 @@ class OctreeIndex : public BlockIndex {
     return nb::make_tuple(as_corners(std::move(lower), tree.dimension()),
                           as_corners(std::move(upper), tree.dimension()), as_array(std::move(level), 1));
   }
-  // Which cell of the outline each row is in; -1 outside.
+  // The cell of the outline that each row is in; -1 outside the root.
   nb::object cells_of(const Rows& rows) const {
     std::vector<std::int32_t> place(octree_.limit(), -1), result;
     std::int32_t next = 0;

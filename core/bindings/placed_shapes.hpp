@@ -1,4 +1,4 @@
-// Shapes in their places, as Python hands them over, and the arrays that go with them.
+// The store of shapes as Python uses it, and the types of its arrays.
 #pragma once
 
 #include <nanobind/stl/optional.h>
@@ -22,14 +22,15 @@ using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Written = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using MaybeNumbers = std::optional<Numbers>;
 
-// Of two or three dimensions; Python hands over arrays of the right shape only.
+// In 2-d or 3-d. Python checks the shapes of the arrays.
 struct PlacedShapes {
   std::size_t dimension;
   ShapeStore store;
 
   void set(const Rows& rows, const Vector<std::uint8_t>& kinds, const Rows& sizes, const Vector<double>& numbers) {
     const std::size_t count = rows.shape(0);
-    if (kinds.shape(0) != count || sizes.shape(0) != count) throw nb::value_error("not one kind and one size a row");
+    if (kinds.shape(0) != count || sizes.shape(0) != count)
+      throw nb::value_error("kinds and sizes must have one entry per row");
     std::size_t at = 0;
     for (std::size_t k = 0; k < count; ++k) {
       const std::int32_t size = sizes.data()[k];
@@ -38,7 +39,7 @@ struct PlacedShapes {
         throw nb::value_error(("malformed record of shape " + std::to_string(k)).c_str());
       at += static_cast<std::size_t>(size);
     }
-    if (at != numbers.shape(0)) throw nb::value_error("more numbers than the records have");
+    if (at != numbers.shape(0)) throw nb::value_error("numbers has more values than the records need");
     const double* record = numbers.data();
     for (std::size_t k = 0; k < count; ++k) {
       const auto size = static_cast<std::size_t>(sizes.data()[k]);
@@ -46,7 +47,7 @@ struct PlacedShapes {
       record += size;
     }
   }
-  // What `set` takes.
+  // The records of rows, in the form that `set` takes.
   nb::object records(const Rows& rows) const {
     std::vector<std::uint8_t> kinds;
     std::vector<std::int32_t> sizes;
@@ -63,13 +64,15 @@ struct PlacedShapes {
     nb::object of_kinds = as_array(std::move(kinds), 1), of_sizes = as_array(std::move(sizes), 1);
     return nb::make_tuple(of_kinds, of_sizes, as_array(std::move(numbers), 1));
   }
-  // Makes row k the axis-aligned box k of (n, 2, d), placed as it is given, corner for corner.
+  // Makes row k the axis-aligned box k of (n, 2, d), already placed: its corners are stored as given.
   void set_boxes(const Numbers& boxes) {
     const std::size_t length = 2 * dimension;
     for (std::size_t row = 0; row < boxes.shape(0); ++row)
       store.set_placed_box(row, {boxes.data() + row * length, length});
   }
   void clear(const Rows& rows) {
+    for (std::size_t k = 0; k < rows.shape(0); ++k)
+      if (static_cast<std::size_t>(rows.data()[k]) >= store.row_count()) throw nb::index_error("the row has no shape");
     for (std::size_t k = 0; k < rows.shape(0); ++k) store.clear(static_cast<std::size_t>(rows.data()[k]));
   }
   int placed_kind(std::size_t row) const {
@@ -84,7 +87,7 @@ struct PlacedShapes {
 
  private:
   void require(std::size_t row) const {
-    if (!store.has(row)) throw nb::index_error("no shape in this row");
+    if (!store.has(row)) throw nb::index_error("the row has no shape");
   }
 };
 

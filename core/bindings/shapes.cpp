@@ -1,4 +1,4 @@
-// Shapes: where they are kept, and what the narrow phase says of pairs of them.
+// Shapes: the store of their records, and the narrow phase on pairs of them.
 #include <nanobind/stl/optional.h>
 
 #include <cstdint>
@@ -34,8 +34,8 @@ Poses<D> poses_of(const Numbers& positions, const MaybeNumbers& rotations, Writt
           seen_rotations ? seen_rotations->data() : nullptr, boxes.data()};
 }
 
-// Places these shapes, the spare ones, where rows are to be: see `notice_moved`. Gives how many rows moved, or, where a
-// row has no place or no rotation, -1 less the row.
+// Places these shapes, the spare ones, at the next poses of their rows: see `notice_moved`. Returns the number of rows
+// that moved, or -1 - row if the pose of a row is not finite or its quaternion is zero.
 std::ptrdiff_t notice(PlacedShapes& shapes, Numbers positions, MaybeNumbers rotations, Numbers seen_positions,
                       MaybeNumbers seen_rotations, Written to_positions, std::optional<Written> to_rotations,
                       Written boxes, Vector<std::uint8_t> look, Vector<std::uint8_t> stale, WrittenFlags changed,
@@ -60,7 +60,7 @@ void place(PlacedShapes& shapes, Rows rows, Numbers positions, MaybeNumbers rota
   });
 }
 
-// The boxes that shapes would have at the origin, (k, 2, d), turned as their rows are.
+// The bounding boxes of shapes at the origin, (k, 2, d), rotated as their rows are.
 nb::object relative_boxes(const PlacedShapes& shapes, Rows rows, MaybeNumbers rotations) {
   const std::size_t count = rows.shape(0), dimension = shapes.dimension;
   std::vector<double> boxes(count * 2 * dimension);
@@ -88,7 +88,7 @@ nb::object overlap_flags(const PlacedShapes& a, const PlacedShapes& b, Rows firs
   return as_array(std::move(answers), 1);
 }
 
-// (those that overlap, those that the core does not know), each (m, 2).
+// (pairs that overlap, pairs with a hull or a mesh), each (m, 2).
 nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, bool boxes_overlap) {
   PairBuffer found(nullptr, false);
   PairBuffer unknown(nullptr, false);

@@ -1,4 +1,4 @@
-// A sweep that is kept, and asked from Python.
+// Sweep and prune as an index.
 #include "sweep/sweep_and_prune.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "pair_filter.hpp"
+#include "filters.hpp"
 #include "query/collect.hpp"
 #include "sweep/sweep_index.hpp"
 
@@ -81,7 +81,7 @@ class SweepBoxes {
     return found;
   }
 
-  // Of each row asked about, which are alive: those that interfere with it, itself not among them.
+  // For each row of `asked`, which must be in use: the rows that interfere with it, without itself.
   nb::object query_rows(AnyArray lower, AnyArray upper, Rows asked, unsigned workers) {
     const std::int32_t* rows = asked.data();
     return answer(lower, upper, asked.shape(0), workers, [=](const auto& index, const auto& interference) {
@@ -90,7 +90,7 @@ class SweepBoxes {
       };
     });
   }
-  // Of boxes in the dtype of the store, each lower corner rounded up to it and each upper one down if need be.
+  // For boxes in the dtype of the store; where they had to be rounded to it, lower corners up and upper corners down.
   nb::object query(AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper, unsigned workers) {
     return answer(lower, upper, asked_lower.shape(0), workers, [&](const auto&, const auto& interference) {
       using T = std::remove_cvref_t<decltype(*interference.sorted().begins())>;
@@ -148,7 +148,7 @@ class SweepBoxes {
     return result;
   }
 
-  // What lies between void borders. After arrange().
+  // The groups of boxes between void borders. After arrange().
   nb::tuple outline() const {
     std::vector<double> lower, upper;
     std::vector<std::int32_t> level;
@@ -163,12 +163,12 @@ class SweepBoxes {
     return nb::make_tuple(low, high, python::as_array(std::move(level), 1));
   }
 
-  // "" or what is wrong. `rows`: all that should be there.
+  // The first violation, or "". `rows`: all rows that should be in the index.
   std::string validate(AnyArray lower, AnyArray upper, Rows rows) {
     std::string wrong;
     ask(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
       index.arrange(boxes, interrupt);
-      if (rows.shape(0) != index.order().alive()) wrong = "the rows are not as many as were inserted";
+      if (rows.shape(0) != index.order().alive()) wrong = "the number of rows is not the number in the index";
       for (std::size_t k = 0; k < rows.shape(0) && wrong.empty(); ++k)
         if (!index.order().is_alive(static_cast<std::size_t>(rows.data()[k])))
           wrong = "row " + std::to_string(rows.data()[k]) + " is missing";
@@ -209,7 +209,7 @@ class SweepBoxes {
       use(*std::get<Index<double>>(*index_), view<double>(lower, upper), interrupt);
   }
 
-  // make(index, interference) gives what is asked of each question.
+  // make(index, interference) returns the function that answers each query.
   template <class Make>
   nb::object answer(const AnyArray& lower, const AnyArray& upper, std::size_t count, unsigned workers,
                     const Make& make) {

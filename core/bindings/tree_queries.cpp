@@ -1,4 +1,4 @@
-// Questions to any tree of blocks: functions over the base class of those indexes.
+// Queries on any tree of blocks: functions over the base class of those indexes.
 #include "tree/queries.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -7,46 +7,46 @@
 #include <optional>
 #include <vector>
 
-#include "block_index.hpp"
-#include "layer_filter.hpp"
+#include "filters.hpp"
+#include "index.hpp"
 
 namespace broadphase::python {
 
 namespace {
 
-// What all questions have in common: the tree, the rows as they were given, and who may answer.
-class Questions {
+// What all queries have in common: the tree, the exact boxes of its rows, and the filter.
+class Queries {
  public:
-  Questions(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper, const LayerFilter* filter)
+  Queries(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper, const LayerFilter* filter)
       : tree_(index.tree),
         queries_(index.tree, any_boxes(lower, upper), filter != nullptr ? filter->get() : QueryFilter(),
                  chosen_kernels()),
         rows_(lower.shape(0)) {}
 
-  // ask(queries, question, scratch, rows) appends an answer; place(question, point) says where it is.
+  // ask(queries, query, scratch, rows) appends the result of a query; place(query, point) writes its position.
   template <class Scratch, class Place, class Ask>
   nb::object ragged(std::size_t count, unsigned workers, const Place& place, const Ask& ask) const {
     Ragged answers;
     {
       const nb::gil_scoped_release release;
       Interrupt interrupt(signal_pending);
-      const std::vector<std::uint32_t> order = near_each_other(count, tree_, place, interrupt);
+      const std::vector<std::uint32_t> order = nearby_order(count, tree_, place, interrupt);
       answers = collect_ragged<Scratch>(
           count, rows_, workers, interrupt,
-          [&](std::size_t question, Scratch& scratch, std::vector<std::int32_t>& rows) {
-            ask(queries_, question, scratch, rows);
+          [&](std::size_t query, Scratch& scratch, std::vector<std::int32_t>& rows) {
+            ask(queries_, query, scratch, rows);
           },
           order.empty() ? nullptr : order.data());
     }
     return as_tuple(std::move(answers));
   }
 
-  // ask(queries, question, scratch) leaves its answer where it belongs.
+  // ask(queries, query, scratch) stores the result of a query itself.
   template <class Scratch, class Place, class Ask>
   void each(std::size_t count, unsigned workers, const Place& place, const Ask& ask) const {
     const nb::gil_scoped_release release;
     Interrupt interrupt(signal_pending);
-    const std::vector<std::uint32_t> order = near_each_other(count, tree_, place, interrupt);
+    const std::vector<std::uint32_t> order = nearby_order(count, tree_, place, interrupt);
     const std::size_t together = queries_together(rows_), tasks = (count + together - 1) / together;
     std::vector<Scratch> scratch(std::max(1u, workers));
     for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
@@ -65,34 +65,34 @@ nb::object query_boxes(const BlockIndex& index, AnyArray lower, AnyArray upper, 
                        AnyArray asked_upper, const LayerFilter* filter, unsigned workers, bool loosely) {
   const AnyBoxes asked = any_boxes(asked_lower, asked_upper);
   const std::size_t dimension = asked.dimension();
-  return Questions(index, lower, upper, filter)
+  return Queries(index, lower, upper, filter)
       .ragged<BoxWalk>(
           asked.count(), workers,
-          [&](std::size_t question, double* point) {
+          [&](std::size_t query, double* point) {
             double box[8];
-            asked.read(question, box);
+            asked.read(query, box);
             for (std::size_t k = 0; k < dimension; ++k) point[k] = box[k] / 2 + box[dimension + k] / 2;
           },
-          [&](const TreeQueries& queries, std::size_t question, BoxWalk& walk, std::vector<std::int32_t>& rows) {
+          [&](const TreeQueries& queries, std::size_t query, BoxWalk& walk, std::vector<std::int32_t>& rows) {
             double box[8];
-            asked.read(question, box);
-            queries.by_box(question, box, walk, rows, loosely);
+            asked.read(query, box);
+            queries.by_box(query, box, walk, rows, loosely);
           });
 }
 
 auto place_at(const double* points, std::size_t dimension) {
-  return [=](std::size_t question, double* point) { std::copy_n(points + question * dimension, dimension, point); };
+  return [=](std::size_t query, double* point) { std::copy_n(points + query * dimension, dimension, point); };
 }
 
 nb::object query_balls(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> centers,
                        Vector<double> radii, const LayerFilter* filter, unsigned workers) {
   const double *points = centers.data(), *radius = radii.data();
   const std::size_t dimension = centers.shape(1);
-  return Questions(index, lower, upper, filter)
+  return Queries(index, lower, upper, filter)
       .ragged<BallWalk>(
           centers.shape(0), workers, place_at(points, dimension),
-          [&](const TreeQueries& queries, std::size_t question, BallWalk& walk, std::vector<std::int32_t>& rows) {
-            queries.by_ball(question, points + question * dimension, radius[question], walk, rows);
+          [&](const TreeQueries& queries, std::size_t query, BallWalk& walk, std::vector<std::int32_t>& rows) {
+            queries.by_ball(query, points + query * dimension, radius[query], walk, rows);
           });
 }
 
@@ -103,22 +103,22 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
   std::vector<std::int32_t> rows(count * wanted, -1);
   std::vector<double> distances(count * wanted, kNever);
   using Scratch = TreeQueries::NearestScratch;
-  Questions(index, lower, upper, filter)
+  Queries(index, lower, upper, filter)
       .each<Scratch>(count, workers, place_at(points, dimension),
-                     [&](const TreeQueries& queries, std::size_t question, Scratch& scratch) {
-                       queries.nearest(question, points + question * dimension, wanted, limit[question], scratch);
-                       std::size_t at = question * wanted;
+                     [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
+                       queries.nearest(query, points + query * dimension, wanted, limit[query], scratch);
+                       std::size_t at = query * wanted;
                        for (const KeyedRow& row : scratch.found) {
                          rows[at] = row.second;
                          distances[at++] = std::sqrt(row.first) / scratch.scale;
                        }
                      });
-  // Reshaped by the caller: with no questions, or none wanted, there is no telling the shape.
+  // Reshaped by the caller: the shape of an empty array is ambiguous.
   nb::object first = as_array(std::move(rows), 1);
   return nb::make_tuple(first, as_array(std::move(distances), 1));
 }
 
-// Moving boxes or rays, and how far each may go.
+// Moving boxes or rays, each with its limit.
 class Sweeps {
  public:
   Sweeps(const Table<double>& lower, const Table<double>& upper, const Table<double>& motion,
@@ -132,17 +132,17 @@ class Sweeps {
         is_ray_(is_ray) {}
 
   std::size_t count() const { return count_; }
-  double limit(std::size_t question) const { return limit_[question]; }
-  Sweep sweep(std::size_t question) const {
+  double limit(std::size_t query) const { return limit_[query]; }
+  Sweep sweep(std::size_t query) const {
     Sweep result;
     for (std::size_t k = 0; k < dimension_; ++k) {
-      result.box[k] = lower_[question * dimension_ + k];
-      result.box[dimension_ + k] = upper_[question * dimension_ + k];
-      result.motion[k] = motion_[question * dimension_ + k];
+      result.box[k] = lower_[query * dimension_ + k];
+      result.box[dimension_ + k] = upper_[query * dimension_ + k];
+      result.motion[k] = motion_[query * dimension_ + k];
     }
     return result;
   }
-  // What a time is multiplied by: for rays, it becomes a distance.
+  // The factor of times: for rays, the length of the motion, which makes them distances.
   double length(const Sweep& sweep) const {
     if (!is_ray_) return 1;
     double sum = 0;
@@ -164,16 +164,15 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
   std::vector<std::int32_t> rows(sweeps.count(), -1);
   std::vector<double> times(sweeps.count(), kNever);
-  Questions(index, lower, upper, filter)
+  Queries(index, lower, upper, filter)
       .each<SweepWalk>(sweeps.count(), workers, sweeps.place(),
-                       [&](const TreeQueries& queries, std::size_t question, SweepWalk& walk) {
-                         const Sweep sweep = sweeps.sweep(question);
+                       [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
+                         const Sweep sweep = sweeps.sweep(query);
                          const double length = sweeps.length(sweep);
-                         const KeyedRow hit =
-                             queries.first_touched(question, sweep, length, sweeps.limit(question), walk);
+                         const KeyedRow hit = queries.first_touched(query, sweep, length, sweeps.limit(query), walk);
                          if (hit.second < 0) return;
-                         rows[question] = hit.second;
-                         times[question] = hit.first * length;
+                         rows[query] = hit.second;
+                         times[query] = hit.first * length;
                        });
   nb::object first = as_array(std::move(rows), 1);
   return nb::make_tuple(first, as_array(std::move(times), 1));
@@ -184,13 +183,11 @@ nb::object sweep_any(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
                      const LayerFilter* filter, unsigned workers) {
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
   std::vector<std::uint8_t> touched(sweeps.count(), 0);
-  Questions(index, lower, upper, filter)
+  Queries(index, lower, upper, filter)
       .each<SweepWalk>(
-          sweeps.count(), workers, sweeps.place(),
-          [&](const TreeQueries& queries, std::size_t question, SweepWalk& walk) {
-            const Sweep sweep = sweeps.sweep(question);
-            touched[question] =
-                queries.any_touched(question, sweep, sweeps.length(sweep), sweeps.limit(question), walk) ? 1 : 0;
+          sweeps.count(), workers, sweeps.place(), [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
+            const Sweep sweep = sweeps.sweep(query);
+            touched[query] = queries.any_touched(query, sweep, sweeps.length(sweep), sweeps.limit(query), walk) ? 1 : 0;
           });
   return as_array(std::move(touched), 1);
 }
@@ -204,15 +201,14 @@ nb::object sweep_all(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
     SweepWalk walk;
     std::vector<KeyedRow> found;
   };
-  Questions(index, lower, upper, filter)
+  Queries(index, lower, upper, filter)
       .each<Scratch>(sweeps.count(), workers, sweeps.place(),
-                     [&](const TreeQueries& queries, std::size_t question, Scratch& scratch) {
-                       const Sweep sweep = sweeps.sweep(question);
+                     [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
+                       const Sweep sweep = sweeps.sweep(query);
                        const double length = sweeps.length(sweep);
-                       queries.all_touched(question, sweep, length, sweeps.limit(question), scratch.walk,
-                                           scratch.found);
+                       queries.all_touched(query, sweep, length, sweeps.limit(query), scratch.walk, scratch.found);
                        for (KeyedRow& hit : scratch.found) hit.first *= length;
-                       found[question].assign(scratch.found.begin(), scratch.found.end());
+                       found[query].assign(scratch.found.begin(), scratch.found.end());
                      });
   Ragged answers;
   std::vector<double> times;
@@ -239,16 +235,16 @@ nb::object query_convex(const BlockIndex& index, AnyArray lower, AnyArray upper,
                         Table<double> around_upper, const LayerFilter* filter, unsigned workers) {
   const std::size_t count = around_lower.shape(0), dimension = around_lower.shape(1);
   const double *low = around_lower.data(), *high = around_upper.data();
-  return Questions(index, lower, upper, filter)
+  return Queries(index, lower, upper, filter)
       .ragged<TreeQueries::RegionScratch>(count, workers, place_at(low, dimension),
-                                          [&](const TreeQueries& queries, std::size_t question,
+                                          [&](const TreeQueries& queries, std::size_t query,
                                               TreeQueries::RegionScratch& scratch, std::vector<std::int32_t>& rows) {
                                             double around[8];
-                                            std::copy_n(low + question * dimension, dimension, around);
-                                            std::copy_n(high + question * dimension, dimension, around + dimension);
-                                            const auto begin = static_cast<std::size_t>(region_offsets(question)),
-                                                       end = static_cast<std::size_t>(region_offsets(question + 1));
-                                            queries.by_region(question,
+                                            std::copy_n(low + query * dimension, dimension, around);
+                                            std::copy_n(high + query * dimension, dimension, around + dimension);
+                                            const auto begin = static_cast<std::size_t>(region_offsets(query)),
+                                                       end = static_cast<std::size_t>(region_offsets(query + 1));
+                                            queries.by_region(query,
                                                               {around, axes.data() + begin * dimension,
                                                                least.data() + begin, most.data() + begin, end - begin},
                                                               scratch, rows);

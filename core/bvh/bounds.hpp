@@ -1,4 +1,4 @@
-// What is around boxes, how large it is, and where in a tree something hangs.
+// Unions of local boxes, their surface area, and the place of a row or block in a tree.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace broadphase {
 
-// Where a row or a block hangs: the block, and the lane in it.
+// Place of a row or of a child block: the block that holds it, and the lane in it.
 inline constexpr std::uint32_t kNoPlace = 0xffffffffu;
 inline std::uint32_t place_of(std::int32_t block, std::size_t lane) {
   return static_cast<std::uint32_t>(block) * static_cast<std::uint32_t>(kLanes) + static_cast<std::uint32_t>(lane);
@@ -53,8 +53,8 @@ inline LocalBounds bounds_of(const Blocks& blocks, std::int32_t block) {
   return bounds;
 }
 
-// Half the surface of a box, which the chance that a random ray hits it is proportional to; the length in one
-// dimension. Infinite extents count as large ones, so that sums and differences stay numbers.
+// Half the surface area of a box, which is proportional to the probability that a random ray hits it; the length in
+// 1-d. Infinite extents count as large ones, so that sums and differences stay finite.
 inline float half_area(const float* box, std::size_t dimension) {
   constexpr float kMost = 1e6F;
   float extent[4] = {};

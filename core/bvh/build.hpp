@@ -28,20 +28,20 @@ namespace broadphase {
 // Rows are sorted so that neighbours in the order are neighbours in space (median_order.hpp, curve_order.hpp). Every
 // eight consecutive rows share a block, every eight consecutive blocks share a parent.
 
-// The frame of the boxes of an extent; that of float32 claims to be exact if it may be.
+// The frame of an extent; for float32 it is exact where possible.
 template <class T>
 LocalFrame frame_around(const Extent<T>& extent, std::size_t dimension) {
   double low[4], high[4];
   std::copy_n(extent.low, 4, low);
   std::copy_n(extent.high, 4, high);
   LocalFrame frame = frame_between(low, high, dimension, std::is_same_v<T, float>);
-  // The scale is to be a float itself, and no denormal one.
+  // The scale must be a normal float, too.
   if (std::abs(std::ilogb(frame.scale)) > 100) frame.exact = false;
   return frame;
 }
 
-// Rows to local boxes. In a frame that claims to be exact, watches whether it is: `lossy` then says that a number came
-// up of which floats lose bits.
+// Converts rows to local boxes. In a frame that is supposed to be exact, `lossy` becomes true as soon as a number loses
+// bits as a float.
 template <class T>
 class LocalBoxes {
  public:
@@ -80,7 +80,7 @@ class LocalBoxes {
   bool lossy_ = false;
 };
 
-// Blocks of a packed tree of so many rows, level by level: the rows' blocks first, the root last.
+// Numbers of the blocks of a packed tree, level by level: the blocks of rows first, the root last.
 struct PackedLevels {
   std::vector<std::size_t> first;  // block of each level; one more: how many there are in all
 
@@ -98,7 +98,7 @@ struct PackedLevels {
 
 namespace detail {
 
-// What is below a block has been filled in: tells the level above, if there is one.
+// Enters a finished block into its parent, if there is one.
 inline void hang(Blocks& blocks, const PackedLevels& packed, std::size_t level, std::size_t at, const float* box) {
   if (level + 1 == packed.levels()) return;
   const auto block = static_cast<std::int32_t>(packed.first[level] + at);
@@ -107,7 +107,7 @@ inline void hang(Blocks& blocks, const PackedLevels& packed, std::size_t level, 
   blocks.parent(block) = static_cast<std::int32_t>(place_of(parent, at % kLanes));
 }
 
-// Fills the rows' blocks [begin, end). False if the frame turned out not to be exact.
+// Fills blocks [begin, end) of rows. False if the frame is not exact for these rows.
 template <class T, class Order>
 bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, const Order& order,
                  std::uint32_t* places, std::size_t begin, std::size_t end, const Kernels& kernels) {
@@ -138,13 +138,13 @@ bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T
 
 }  // namespace detail
 
-// Replaces the tree by one of the rows in this order. The frame stays; its claim to be exact only if it is true.
-// `places`, if not null, receives where each row hangs. `packed` is that of the rows, and the tree has room for its
-// blocks: nothing is allocated, so nothing can fail.
+// Replaces the tree by a packed tree of the rows in this order. The frame stays; it stays exact only if it is exact for
+// all rows. `places`, if not null, receives the place of each row. `packed` is that of the rows, and the tree has room
+// for its blocks: nothing is allocated, so nothing can fail.
 template <class T, class Order>
 void pack_rows(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, const Order& order,
                std::uint32_t* places, const Kernels& kernels, unsigned workers) {
-  constexpr std::size_t kPartBlocks = 512;  // a multiple of the lanes: no two parts write to one parent
+  constexpr std::size_t kPartBlocks = 512;  // a multiple of the lanes: no two parts write to the same parent
   const std::size_t leaves = packed.levels() > 0 ? packed.first[1] : 0;
   Interrupt never;
   std::atomic<bool> exact{true};
@@ -166,12 +166,12 @@ void pack_rows(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>&
   tree.root = static_cast<std::int32_t>(packed.count()) - 1;
 }
 
-// Packs trees of all rows of one or two sets; keeps what it works with for the next one. CurveOrder is sooner sorted;
-// of trees in MedianOrder, questions visit half as many blocks.
+// Packs trees; keeps its scratch memory for the next one. CurveOrder sorts faster; queries on trees in MedianOrder
+// visit half as many blocks.
 template <class T, class Order = CurveOrder<T>>
 class TreePacker {
  public:
-  // `rows`: none for all of them. Throws bad_alloc or Interrupted, and then the tree is what it was.
+  // `rows` null: all rows. Throws bad_alloc or Interrupted, and then the tree is unchanged.
   void pack(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
             std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
     order_.sort(boxes, rows, count, kernels, workers, interrupt);
@@ -180,7 +180,7 @@ class TreePacker {
     tree.frame = frame_around(order_.extent(), boxes.dimension);
     pack_rows(tree, packed, boxes, order_, places, kernels, workers);
   }
-  // In the frame that the tree has.
+  // The same in the frame that the tree already has.
   void pack_in_frame(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
                      const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
     order_.sort(boxes, rows, count, kernels, workers, interrupt);
@@ -198,8 +198,9 @@ class TreePacker {
 // I. Wald, "On fast Construction of SAH-based Bounding Volume Hierarchies", IEEE Symposium on Interactive Ray Tracing
 // 2007, 10.1109/RT.2007.4342588.
 
-// Puts items in order, and says which of them share a block. A set of more than eight is cut in two, the larger-looking
-// part again, until there are eight parts, one a lane; parts of at most eight are blocks of rows.
+// Sorts items and decides which of them share a block. A set of more than eight is split in two, then repeatedly the
+// part with the largest surface area, until there are eight parts, one per lane; parts of at most eight are blocks of
+// rows.
 template <std::size_t D>
 class SahPlan {
  public:
@@ -207,7 +208,7 @@ class SahPlan {
     float box[2 * D];
     std::int32_t row;
   };
-  // Of a block: each lane another one, or an item (its complement).
+  // A block: each lane is the number of another block, or of an item as its complement.
   struct Node {
     std::array<std::int32_t, kLanes> lane;
     std::size_t lanes = 0;
@@ -223,7 +224,7 @@ class SahPlan {
       plan(nodes, {0, items.size(), LocalBounds(D)}, 0, &interrupt);
       return;
     }
-    // The uppermost block here; what is below each of its lanes is a task.
+    // The root is split here; what is below each of its lanes is a task.
     nodes.emplace_back();
     const std::vector<Range> parts = cut({0, items.size(), LocalBounds(D)}, 0);
     std::vector<std::vector<Node>> below(parts.size());
@@ -247,9 +248,10 @@ class SahPlan {
     std::size_t count() const { return end - begin; }
   };
   static constexpr std::size_t kPartItems = 20000;
-  // Below, the best cut is found by sorting; above, among the limits of bins.
+  // Sets up to kSorted are split at the best position of all, found by sorting; larger ones at the best limit of kBins
+  // bins.
   static constexpr std::size_t kSorted = 48, kBins = 16;
-  // From here on down, sets are cut in the middle, so that no tree is deeper than this and ten levels more.
+  // From this depth on, sets are split in the middle, so that no tree is deeper than this and ten levels more.
   static constexpr std::size_t kMostCut = 48;
 
   static float centre(const Item& item, std::size_t axis) {
@@ -263,7 +265,7 @@ class SahPlan {
     return bounds;
   }
 
-  // Returns the number of the block. No deeper than kMostCut and ten.
+  // Returns the number of the block. Recursion: at most kMostCut and ten levels.
   std::int32_t plan(std::vector<Node>& to, const Range& range, std::size_t level, Interrupt* interrupt) {
     const auto number = static_cast<std::int32_t>(to.size());
     to.emplace_back();
@@ -409,7 +411,7 @@ class SahPlan {
     }(std::make_index_sequence<kBins>());
   }
 
-  // At a multiple of what fills the blocks below, if there are so many.
+  // Splits at a multiple of eight, so that blocks are full.
   std::size_t cut_in_half(const Range& range) {
     std::size_t axis = 0;
     for (std::size_t k = 1; k < D; ++k)
@@ -425,8 +427,8 @@ class SahPlan {
   }
 };
 
-// Replaces the tree by one of these rows, with a frame of its own. Throws bad_alloc or Interrupted, and then it is what
-// it was.
+// Replaces the tree by one of these rows, with a frame of its own. Throws bad_alloc or Interrupted, and then the tree
+// is unchanged.
 template <class T>
 void build_by_area(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
                    std::uint32_t* places, unsigned workers, Interrupt& interrupt) {

@@ -1,4 +1,4 @@
-// A bounding volume hierarchy: a tree of boxes, eight to a block, that follows its rows as they come, move and go.
+// A bounding volume hierarchy: a tree of boxes with eight children per node, that can be changed row by row.
 #pragma once
 
 #include <algorithm>
@@ -19,25 +19,26 @@
 
 namespace broadphase {
 
-// How builds go about it: packed along a curve, or cut by the surface-area heuristic.
+// How to build: packed along a curve, packed by medians, or split by the surface-area heuristic.
 enum class BvhQuality { fast, balanced, sah };
 
-// How a tree is, in plain numbers.
+// Statistics of a tree.
 struct BvhReport {
   std::size_t depth = 0, lanes = 0;  // lanes in use, of all blocks
-  // Blocks that a random ray through the root's box is expected to visit: half-areas, divided by the root's.
+  // Expected number of blocks that a random ray through the root's box visits: the sum of half-areas divided by the
+  // root's.
   double cost = 0;
   std::vector<std::size_t> blocks_by_level;
 };
 
-// Arranges rows in the blocks of a tree that its owner shows to everybody's queries.
+// Builds and changes a tree that its owner gives to queries.
 class Bvh {
  public:
   explicit Bvh(BlockTree& tree, BvhQuality quality = BvhQuality::balanced) : tree_(tree), quality_(quality) {}
   Bvh(const Bvh&) = delete;
   Bvh& operator=(const Bvh&) = delete;
 
-  // What long calls need besides the boxes.
+  // What long calls need.
   struct Work {
     const Kernels& kernels;
     unsigned workers;
@@ -50,7 +51,7 @@ class Bvh {
   bool has(std::size_t row) const { return row < places_.size() && places_[row] != kNoPlace; }
   std::size_t bytes() const { return tree_.blocks.bytes() + places_.size() * sizeof(std::uint32_t); }
 
-  // Replaces what was there. Throws bad_alloc or Interrupted, and then the tree is what it was.
+  // Replaces the tree. Throws bad_alloc or Interrupted, and then the tree is unchanged.
   template <class T>
   void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
     PlainArray<std::uint32_t> places;
@@ -147,8 +148,8 @@ class Bvh {
     improve(boxes, work);
   }
 
-  // Goes once through the blocks, from the root down, and regroups what is below each where that leaves less surface.
-  // Returns how many gained. Throws bad_alloc or Interrupted, and then the tree is sound.
+  // Visits all blocks from the root down and regroups the grandchildren of each where that reduces surface area.
+  // Returns how many blocks improved. Throws bad_alloc or Interrupted, and then the tree is sound.
   std::size_t optimize(Interrupt& interrupt) {
     std::vector<std::int32_t> open;
     if (tree_.root != kNoBlock) open.push_back(tree_.root);
@@ -194,7 +195,7 @@ class Bvh {
     if (tree_.root != kNoBlock) for_each_block(tree_.root, 0, use);
   }
 
-  // Calls use(row) for every row, as they hang: near rows follow each other.
+  // Calls use(row) for every row, in tree order: consecutive rows are close in space.
   template <class Use>
   void for_each_row(Use&& use) const {
     for_each_block([&](std::int32_t block, std::size_t) {
@@ -202,7 +203,7 @@ class Bvh {
     });
   }
 
-  // What is wrong; nothing, if all is well.
+  // Checks all invariants: a description of the first violation, or an empty string.
   template <class T>
   std::string validate(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) const {
     const Blocks& blocks = tree_.blocks;
@@ -233,32 +234,32 @@ class Bvh {
       check(level < kMostLevels, name + " is too deep");
       check(blocks.occupied(block) != 0, name + " is empty");
       check((blocks.rows(block) & ~blocks.occupied(block)) == 0, name + " has rows in lanes not in use");
-      check(blocks.next(block) == kNoBlock, name + " goes on");
+      check(blocks.next(block) == kNoBlock, name + " has a continuation");
       for_each_lane(blocks.occupied(block), [&](std::size_t lane) {
         const std::int32_t what = blocks.child(block)[lane];
         blocks.get_box(block, lane, box);
         if ((blocks.rows(block) >> lane & 1) == 0) {
           check(inside(bounds_of(blocks, what).box, box), name + " does not contain block " + std::to_string(what));
           check(static_cast<std::uint32_t>(blocks.parent(what)) == place_of(block, lane),
-                "block " + std::to_string(what) + " does not know its parent");
+                "block " + std::to_string(what) + " has a wrong parent");
           return;
         }
         ++seen_rows;
         const auto row = static_cast<std::size_t>(what);
         const std::string row_name = "row " + std::to_string(what);
-        if (!check(has(row) && row < boxes.count, row_name + " is not to be there")) return;
-        check(places_[row] == place_of(block, lane), row_name + " is not where it is said to be");
-        // Lanes from when the frame was exact stay so, and are narrower than the same box would be filed as now: what
-        // counts is that they hold the numbers given.
+        if (!check(has(row) && row < boxes.count, row_name + " is not in the tree")) return;
+        check(places_[row] == place_of(block, lane), row_name + " is not at its recorded place");
+        // Lanes filled while the frame was exact stay exact, and are narrower than the same box would be stored now:
+        // only containment counts.
         bool holds = true;
         for (std::size_t k = 0; k < dimension; ++k)
           holds &= box[k] <= tree_.frame.local(static_cast<double>(boxes.lower_of(row)[k]), k) &&
                    tree_.frame.local(static_cast<double>(boxes.upper_of(row)[k]), k) <= box[dimension + k];
-        check(holds, row_name + " sticks out of its lane");
+        check(holds, row_name + " is not contained in its lane");
       });
     });
-    check(seen_blocks == blocks.count(), "blocks are lost");
-    check(seen_rows == count, "rows are there twice, or lost");
+    check(seen_blocks == blocks.count(), "some blocks are not reachable");
+    check(seen_rows == count, "the tree has duplicate or missing rows");
     for (std::size_t at = 0; at < count; ++at)
       check(has(static_cast<std::size_t>(rows[at])), "row " + std::to_string(rows[at]) + " is missing");
     return wrong;
@@ -272,10 +273,10 @@ class Bvh {
     packer.pack(tree_, boxes, rows, count, places, work.kernels, work.workers, work.interrupt);
   }
 
-  // Above these shares of all rows, one by one is slower than all at once.
+  // Above these fractions of all rows (1 / k), changing all at once is faster than one by one.
   static constexpr std::size_t kManyInserts = 4, kManyMoves = 4;
-  // The tree is built anew when its blocks have grown by this factor: then questions take about so much longer, and a
-  // build costs less than the changes since the last one did.
+  // The tree is rebuilt when the total half-area of its blocks per row has grown by this factor: queries then take
+  // about as much longer, and a build costs less than the changes since the last one did.
   static constexpr double kWorse = 1.5;
 
   // No deeper than kMostLevels. Nothing is allocated: a build that has succeeded must not fail here.
@@ -343,7 +344,7 @@ class Bvh {
     return sum;
   }
 
-  // Once there have been many changes: builds the tree anew if it has become worse.
+  // After many changes: rebuilds the tree if its quality has degraded.
   template <class T>
   void improve(const BoxView<T>& boxes, const Work& work) {
     if (changes_ < rows_ / 2 + kLanes) return;
@@ -357,9 +358,9 @@ class Bvh {
 
   BlockTree& tree_;
   BvhQuality quality_;
-  PlainArray<std::uint32_t> places_;  // of each row; kNoPlace: it is not there
+  PlainArray<std::uint32_t> places_;  // of each row; kNoPlace: not in the tree
   std::size_t rows_ = 0;
-  std::size_t changes_ = 0, rebuilds_ = 0;  // since the last build or look at the tree; on its own
+  std::size_t changes_ = 0, rebuilds_ = 0;  // changes since the quality was last checked; rebuilds in total
   std::size_t regroupings_ = 0;
   double area_a_row_ = 0;  // half-areas of all blocks after the last build
 };

@@ -1,4 +1,4 @@
-// Which pairs have begun and which have ended since the last time this was asked.
+// Which pairs overlap now that did not at the last call, and which no longer do.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,21 @@
 namespace broadphase {
 
 struct PairChanges {
-  Pairs began, ended;  // in lexicographic order
+  Pairs enter, exit;  // in lexicographic order
 };
 
-// Watches a Bvh. Rows that came, moved or went since are dirty: only pairs with one of them can have changed. They are
-// few, so they get a small tree of what they were and what they are, which is walked against itself and against the
-// large one, where only the other rows count.
+// Tracks the changes of a Bvh. Rows inserted, moved or removed since the last call are dirty: only pairs with a dirty
+// row can have changed. Dirty rows are few, so their old and new boxes go into a small tree, which is joined with
+// itself and with the large tree, where only clean rows count.
 //
-// A row that went and came again is not what it was: all its pairs have ended, and those it has now have begun.
+// A row that was removed and inserted again counts as a new one: all its old pairs exit, and its present pairs enter.
 template <class T>
 class BvhChanges {
  public:
   explicit BvhChanges(std::size_t dimension) : dimension_(dimension) {}
 
-  // Before a change, which `rows` of the index, with numbers below `limit`, take part in. `gone`: they are removed.
-  // Throws bad_alloc, and then nothing has changed.
+  // To be called before each change with the rows that it affects, all below `limit`. `gone`: they are removed. Throws
+  // bad_alloc, and then nothing has changed.
   void mark(const std::int32_t* rows, std::size_t count, std::size_t limit, bool gone) {
     if (!watching_) return;
     make_room(limit);
@@ -41,8 +41,8 @@ class BvhChanges {
     }
   }
 
-  // Since the last call; at the first one, all pairs have begun. Throws bad_alloc or Interrupted, and then the next
-  // call answers for this one, too.
+  // The changes since the last call; at the first one, all pairs enter. Throws bad_alloc or Interrupted, and then the
+  // next call covers this one, too.
   PairChanges find(const Bvh& bvh, const BlockTree& tree, const BoxView<T>& boxes, bool touching,
                    const Bvh::Work& work) {
     PairChanges changes;
@@ -52,8 +52,8 @@ class BvhChanges {
     now.touching = touching;
     if (!watching_) {
       const TreePairs<KeepOverlaps<T>> all(tree, {now, false}, work.kernels);
-      changes.began = collect_pairs(all, nullptr, work.workers, kNoLimit, work.interrupt);
-      sort_pairs(changes.began, boxes.count, work.workers, work.interrupt);
+      changes.enter = collect_pairs(all, nullptr, work.workers, kNoLimit, work.interrupt);
+      sort_pairs(changes.enter, boxes.count, work.workers, work.interrupt);
       make_room(boxes.count);
       bvh.for_each_row([&](std::int32_t row) { remember(static_cast<std::size_t>(row), boxes); });
       watching_ = true;
@@ -78,8 +78,8 @@ class BvhChanges {
                                          [&](std::int32_t row) { return bvh.has(static_cast<std::size_t>(row)); });
     if (static_cast<std::size_t>(dirty_now) < bvh.rows())
       found.push_back(collect_pairs(others, nullptr, work.workers, kNoLimit, work.interrupt));
-    changes.began = part(found, false, work);
-    changes.ended = part(found, true, work);
+    changes.enter = part(found, false, work);
+    changes.exit = part(found, true, work);
     for (const std::int32_t row : dirty_)
       if (bvh.has(static_cast<std::size_t>(row)))
         remember(static_cast<std::size_t>(row), boxes);
@@ -92,20 +92,20 @@ class BvhChanges {
   std::size_t bytes() const { return state_.size() + before_.size() * sizeof(T) + dirty_.capacity() * sizeof(int); }
 
  private:
-  // Of a row: it was there at the last call; it is in `dirty_`; it has been removed since.
+  // State of a row: present at the last call; in `dirty_`; removed since the last call.
   static constexpr std::uint8_t kBefore = 1, kDirty = 2, kGone = 4;
-  // So few are one task: the counts that more tasks need would take longer than the search.
+  // Up to this many entries are one task: counting rows for more tasks takes longer than the search.
   static constexpr std::size_t kFewEntries = 4096;
 
-  // A dirty row in the small tree: what it was, what it is, or what is around both.
+  // A dirty row in the small tree: its old box, its new box, or their union.
   struct Entry {
     std::int32_t row;
-    bool of_was, of_is;   // which of these this entry stands for
-    bool was, is, stays;  // there was one, there is one, and it is the same
+    bool of_was, of_is;   // which of the two boxes this entry stands for
+    bool was, is, stays;  // present before, present now, and not removed in between
   };
 
-  // Whether a pair has changed is told by the entries that stand for what it was, or for what it is: each change once.
-  // Pairs that ended have the complement of their first row, until they are told apart.
+  // Decides whether a pair has changed: reported by the entries that stand for the old or for the new boxes, so each
+  // change once. A pair that exits is stored with the complement of its first row until `part` separates the two kinds.
   struct Verdict {
     bool of_was, of_is, before, now;
 
@@ -175,7 +175,7 @@ class BvhChanges {
     return problem;
   }
 
-  // One entry for a row that has not moved out of the box it had; otherwise one for what it was and one for what it is.
+  // One entry for a row whose old and new box overlap; otherwise one for each.
   void enter_dirty(const Bvh& bvh, const Problem<T>& now, const Problem<T>& before) {
     entries_.clear();
     around_.clear();
@@ -207,7 +207,7 @@ class BvhChanges {
                     before.first.upper_of(at), dimension_, true, T(0));
   }
 
-  // The pairs of several lists that ended, or those that began.
+  // Collects from several lists the pairs that exit, or those that enter.
   Pairs part(const std::vector<Pairs>& found, bool ended, const Bvh::Work& work) const {
     Pairs result;
     for (const bool count : {true, false}) {

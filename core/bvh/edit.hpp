@@ -16,17 +16,18 @@ namespace broadphase {
 //
 // A. Guttman, "R-trees: a dynamic index structure for spatial searching", SIGMOD 1984, 10.1145/602259.602266.
 
-// Keeps: every lane's box contains what is below it, and is the union of it unless `set_row` has made it larger; every
-// block but the root has a lane in use and knows its parent; `places` says where each row hangs.
+// Invariants: every lane's box contains everything below it, and is its exact union unless an insertion has only
+// extended it; every block but the root has a lane in use and knows its parent; `places` holds the place of each row.
 //
-// What hangs in the blocks keeps its depth, but when the root is split or has one lane left. A block is split when a
-// ninth entry comes, into two of at most six, so that another split takes three more blocks below: a root of height h
-// is split only after at least 3^h insertions, whatever was removed in between, and kMostLevels is out of reach.
+// Rows and blocks keep their depth, except when the root is split or has one lane left. A block is split when a ninth
+// entry is added, into two of at most six, so another split takes three more blocks below: a root of height h is split
+// only after at least 3^h insertions, whatever was removed in between, and kMostLevels is out of reach.
 class BvhEdit {
  public:
   BvhEdit(BlockTree& tree, std::uint32_t* places) : tree_(tree), blocks_(tree.blocks), places_(places) {}
 
-  // Before each insertion: room for the blocks it may take. Throws bad_alloc, and then nothing has changed.
+  // To be called before each insertion: room for the blocks that it may need. Throws bad_alloc, and then nothing has
+  // changed.
   void make_room() {
     const std::size_t capacity = blocks_.bytes() / (blocks_.layout().words() * sizeof(float));
     if (blocks_.limit() + kMostLevels > capacity) blocks_.reserve(capacity + capacity / 2 + 2 * kMostLevels);
@@ -50,8 +51,7 @@ class BvhEdit {
     shrink(block_of(place));
   }
 
-  // The row's lane gets this box, and the lanes above follow, both ways. A row that has left the box of its block goes
-  // to where it now belongs.
+  // Sets the box of a row and refits the lanes above. A row that has left the box of its block is removed and inserted.
   void move(std::int32_t row, const float* box) {
     const std::uint32_t place = places_[row];
     const std::int32_t block = block_of(place);
@@ -64,7 +64,7 @@ class BvhEdit {
     follow(block);
   }
 
-  // Recomputes all lanes that are blocks, from below.
+  // Refits all lanes of blocks, bottom-up.
   void refit() {
     if (tree_.root != kNoBlock) refit(tree_.root);
   }
@@ -95,7 +95,7 @@ class BvhEdit {
     return {blocks_.child(block)[lane], (blocks_.rows(block) >> lane & 1) != 0, bounds(box)};
   }
 
-  // The block below which the box adds least to the half-area; of several, the smallest.
+  // The child block whose half-area grows least; of several, the smallest.
   std::size_t best_lane(std::int32_t block, const float* box) const {
     const std::size_t dimension = blocks_.dimension();
     std::size_t best = 0;
@@ -123,7 +123,7 @@ class BvhEdit {
     }
   }
 
-  // The lanes above contain the entry already.
+  // Adds an entry to a block, splitting it if it is full. The lanes above already contain the entry.
   void add(std::int32_t block, Entry entry) {
     for (;;) {
       const auto free = ~static_cast<std::uint32_t>(blocks_.occupied(block)) & 0xffu;
@@ -145,8 +145,8 @@ class BvhEdit {
     }
   }
 
-  // Leaves some of the nine entries in the block and moves the others to another one, so that half-areas, weighted by
-  // the number of entries, are least along the best axis.
+  // Splits nine entries between the block and another one, so that the sum of the half-areas, weighted by the number of
+  // entries, is least along the best axis. Returns the entry of the other block.
   Entry split(std::int32_t block, const Entry& ninth) {
     constexpr std::size_t kCount = kLanes + 1, kLeast = 3;
     const std::size_t dimension = blocks_.dimension();
@@ -160,7 +160,7 @@ class BvhEdit {
         order[e] = e;
         const float* box = entries[e].around.box;
         const float middle = box[k] + box[dimension + k];
-        centre[e] = middle == middle ? middle : 0.0F;  // of an axis without ends
+        centre[e] = middle == middle ? middle : 0.0F;  // of an axis that is infinite both ways
       }
       std::stable_sort(order, order + kCount, [&](std::size_t a, std::size_t b) { return centre[a] < centre[b]; });
       LocalBounds around(dimension);
@@ -199,7 +199,7 @@ class BvhEdit {
     return true;
   }
 
-  // The lanes above a block become what is below them, up to the first one that is already.
+  // Refits the lanes above a block, up to the first one that does not change.
   void follow(std::int32_t block) {
     while (block != tree_.root) {
       const auto place = static_cast<std::uint32_t>(blocks_.parent(block));
@@ -235,7 +235,7 @@ class BvhEdit {
   }
   bool is_only_child_a_block() const { return blocks_.lanes_in_use(tree_.root) == 1 && blocks_.rows(tree_.root) == 0; }
 
-  // Moves what little a block holds to a block beside it, if there is room: true, and the block is empty.
+  // Merges a block of few entries into a sibling with room: true, and the block is empty.
   bool merged(std::int32_t block) {
     constexpr std::size_t kFew = 3;
     const std::size_t own = blocks_.lanes_in_use(block);
@@ -287,12 +287,12 @@ class BvhEdit {
 // After T. Karras, T. Aila, "Fast Parallel Construction of High-Quality Bounding Volume Hierarchies", HPG 2013,
 // 10.1145/2492045.2492055: treelets are taken apart and rebuilt with less total surface area.
 
-// Shares the lanes of a block's children out anew among those children. All that hangs there keeps its depth.
+// Redistributes the grandchildren of a block among its children. Every row keeps its depth.
 class BvhRegroup {
  public:
   BvhRegroup(BlockTree& tree, std::uint32_t* places) : blocks_(tree.blocks), places_(places) {}
 
-  // True if less surface is left; otherwise nothing has changed.
+  // True if the total surface area shrinks; otherwise nothing has changed.
   bool run(std::int32_t block) {
     count_ = children_ = groups_ = 0;
     double before = 0, after = 0;
@@ -336,7 +336,7 @@ class BvhRegroup {
   struct Group {
     std::size_t begin, end;
   };
-  // Smaller gains are not worth the writing.
+  // Smaller gains do not pay for the writing.
   static constexpr double kWorthIt = 0.98;
   static std::size_t needed(std::size_t entries) { return (entries + kLanes - 1) / kLanes; }
 
@@ -356,14 +356,14 @@ class BvhRegroup {
     const std::size_t other = blocks_.dimension() + axis;
     const auto key = [=](const Entry& e) {
       const float sum = e.box[axis] + e.box[other];
-      return sum == sum ? sum : 0.0F;  // of an axis without ends
+      return sum == sum ? sum : 0.0F;  // of an axis that is infinite both ways
     };
     std::stable_sort(entries_.begin() + static_cast<std::ptrdiff_t>(begin),
                      entries_.begin() + static_cast<std::ptrdiff_t>(end),
                      [&](const Entry& a, const Entry& b) { return key(a) < key(b); });
   }
 
-  // Cuts the entries into at most `blocks` groups of at most eight, which is possible. At most seven calls deep.
+  // Splits the entries into at most `blocks` groups of at most eight. Recursion: at most seven calls.
   void share(std::size_t begin, std::size_t end, std::size_t blocks) {
     const std::size_t n = end - begin, dimension = blocks_.dimension();
     if (blocks == 1 || n < 2) {

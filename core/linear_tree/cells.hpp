@@ -14,14 +14,14 @@ namespace broadphase {
 
 inline constexpr std::uint32_t kNotOccupied = 0xFFFFFFFF;
 
-// Cells in the order of their keys: a cell's ancestors are before it, and all that is within it follows at once.
-// Sparse storage has nothing but these, and finds a cell by halving. Flat storage has a table besides, an entry for
-// every cell there could be, coarse levels first (see level_start): found at once, at the price of its memory.
+// The occupied cells in the order of their keys: ancestors come before, descendants follow immediately. Sparse storage
+// is nothing else, and finds a cell by bisection. Flat storage adds a table with an entry for every possible cell,
+// coarse levels first (see level_start): found at once, at the price of memory.
 class LinearCells {
  public:
   LinearCells() = default;
   LinearCells(const LinearOrder& order, bool flat) : keys_(order.keys), by_level_(order.keys.depth + 1, 0) {
-    std::vector<std::uint32_t> open;  // the cells around the one looked at, at most one a level
+    std::vector<std::uint32_t> open;  // the ancestors of the current cell, at most one per level
     for (std::size_t entry = 0; entry < order.size(); ++entry) {
       const std::uint64_t key = order.key[entry];
       if (!key_.empty() && key_.back() == key) continue;
@@ -50,14 +50,14 @@ class LinearCells {
   std::uint64_t key(std::size_t cell) const { return key_[cell]; }
   std::size_t level(std::size_t cell) const { return keys_.level(key_[cell]); }
   std::uint64_t number(std::size_t cell) const { return keys_.number(key_[cell]); }
-  // Its entries of the order are [begin(cell), begin(cell + 1)).
+  // Its entries in the order are [begin(cell), begin(cell + 1)).
   std::size_t begin(std::size_t cell) const { return begin_[cell]; }
-  // The smallest occupied cell around it, or kNotOccupied.
+  // The smallest occupied cell that contains it, or kNotOccupied.
   std::uint32_t parent(std::size_t cell) const { return parent_[cell]; }
-  // The first cell behind those within it.
+  // The first cell after those within it.
   std::size_t behind(std::size_t cell) const { return behind_[cell]; }
 
-  // The smallest occupied cell around one of the deepest level, or kNotOccupied.
+  // The smallest occupied cell that contains a cell of the deepest level, or kNotOccupied.
   std::uint32_t around(std::uint64_t first) const {
     if (!table_.empty()) {
       for (std::size_t level = keys_.depth + 1; level-- > 0; first >>= keys_.dimension)
@@ -96,12 +96,12 @@ class LinearCells {
 
 // ---- The nodes that a walk visits ----
 
-// A run of entries. Nodes are in the order of a walk: a node's children begin right behind it, and `next` is the first
-// node that is not below it. Children that lie within [begin, own_end) hold the boxes that fit in none of the cells
-// below: all that comes later in this node may meet those, whereas the other children are cells apart from each other.
+// A run of entries. Nodes are in depth-first order: a node's children follow it immediately, and `next` is the first
+// node that is not below it. Children within [begin, own_end) hold the boxes that fit into no smaller cell: everything
+// later in this node may overlap these, whereas the other children are disjoint cells.
 //
 //        begin            own_end                          end
-//          | own | own |...| cell | cell        |  cell     |      cells with a few boxes each are one child
+//          | own | own |...| cell | cell        |  cell     |      cells with few boxes share one child
 struct LinearNode {
   std::uint32_t begin, own_end, end;
   std::uint32_t next;
@@ -109,7 +109,7 @@ struct LinearNode {
 };
 
 inline constexpr std::uint32_t kNoNode = 0xFFFFFFFF;
-// Boxes in a leaf. More are tested against more in vain; fewer leave the tests of a vector unused.
+// Boxes in a leaf. More would cause useless tests, fewer would leave vector lanes unused.
 inline constexpr std::size_t kLeafBoxes = 32;
 
 class LinearNodes {
@@ -128,7 +128,7 @@ class LinearNodes {
   std::size_t bytes() const { return nodes_.capacity() * sizeof(LinearNode); }
 
  private:
-  // A crowd is cut into so many parts, those again.
+  // A crowd, the boxes of one cell, is split into this many parts, and these again.
   static constexpr std::size_t kParts = 4;
 
   std::uint32_t open(std::size_t begin, std::size_t own_end, std::size_t end, std::uint32_t parent) {
@@ -139,8 +139,8 @@ class LinearNodes {
   }
   void close(std::uint32_t node) { nodes_[node].next = static_cast<std::uint32_t>(nodes_.size()); }
 
-  // Entries of several cells. Calls itself at most once a level of the tree, and in add_crowd once for each factor of
-  // kParts: some 75 deep.
+  // Entries of several cells. Recursion: at most one call per level of the tree, and in add_crowd one per factor of
+  // kParts: at most about 75.
   void add(std::size_t begin, std::size_t end, std::uint32_t parent) {
     if (end - begin <= kLeafBoxes) {
       open(begin, end, end, parent);
@@ -156,7 +156,7 @@ class LinearNodes {
     const std::uint32_t node = open(begin, own_end, end, parent);
     if (own_end > begin) add_crowd_parts(begin, own_end, node);
     const std::size_t level = keys.level(cell) + 1, shift = keys.shift(level);
-    std::size_t pending = own_end;  // cells from here on have few boxes so far
+    std::size_t pending = own_end;  // cells from here on have few boxes, and will share a child
     for (std::size_t at = own_end; at < end;) {
       const std::uint64_t first = keys.first(order_->key[at]) >> shift << shift;
       const std::size_t behind = first_from(at, end, keys.behind(first, level));
@@ -187,7 +187,7 @@ class LinearNodes {
                 begin + leaves * (part + 1) / parts * (end - begin) / leaves, node);
   }
 
-  // The first entry in [begin, end) whose key is at least `key`; searched for in growing steps.
+  // The first entry in [begin, end) whose key is at least `key`, by galloping search.
   std::size_t first_from(std::size_t begin, std::size_t end, std::uint64_t key) const {
     std::size_t step = 8, low = begin;
     while (low + step < end && order_->key[low + step] < key) {

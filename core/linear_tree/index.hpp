@@ -19,8 +19,8 @@ namespace broadphase {
 
 // ---- The linear tree as a tree of blocks, for queries ----
 
-// A lane for every cell that a walk goes through, with the box around all boxes in it: as tight as may be. Cells with
-// more than eight children go on in a further block.
+// Makes a lane for every node, with the exact union of the boxes in it. Nodes with more than eight children continue in
+// another block.
 template <class T>
 class LinearBlocks {
  public:
@@ -49,7 +49,7 @@ class LinearBlocks {
     std::fill_n(around + dimension_, dimension_, -std::numeric_limits<float>::infinity());
   }
 
-  // Lanes one after the other, from block to block.
+  // Fills lanes one after another, continuing in a new block where one is full.
   struct Lanes {
     std::int32_t first, last;
     std::size_t lane = 0;
@@ -63,7 +63,7 @@ class LinearBlocks {
     tree_.blocks.set_lane(lanes.last, lanes.lane++, box, what, is_row);
   }
 
-  // As deep as the nodes are; see there.
+  // Recursion: as deep as the nodes; see LinearNodes.
   std::int32_t add(std::size_t node, float* around) {
     const LinearNode& from = nodes_[node];
     start(around);
@@ -109,18 +109,18 @@ class LinearBlocks {
 
 struct LinearOptions {
   bool flat = false;
-  bool tuned = false;     // by the origins' rule, otherwise measured
+  bool tuned = false;     // by TunedDepth; otherwise measured from a sample
   std::size_t depth = 0;  // given, if `fixed`
   bool fixed = false;
-  std::size_t most_depth = 0;  // that tuning goes to
-  // Infinite where the boxes decide.
+  std::size_t most_depth = 0;  // upper limit for a measured or tuned depth
+  // The region; infinite where it is derived from the boxes.
   LinearWorld bounds{{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL}, {HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL}};
 };
 
-// What was decided about the depth so far.
+// History of the tuning of the depth.
 struct LinearTuning {
   std::uint64_t updates = 0, deeper = 0, shallower = 0;
-  double leaf_share = 0;  // of the occupied cells, those of the deepest level
+  double leaf_share = 0;  // share of the deepest level in the occupied cells
 };
 
 class LinearIndex {
@@ -141,10 +141,10 @@ class LinearIndex {
     return order_.size() * (sizeof(std::uint64_t) + sizeof(std::uint32_t)) + nodes_.bytes() + cells +
            tree_.blocks.bytes() + filed_.size() / 8;
   }
-  // Where the boxes do not decide about the world; heeded by the next build.
+  // Sets the fixed bounds of the region; used by the next build.
   void set_bounds(const LinearWorld& bounds) { options_.bounds = bounds; }
 
-  // Files all rows anew. If it throws, build again.
+  // Replaces all rows by these. If it throws, build again.
   template <class T>
   void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
     const LinearSource<T> source = source_of(boxes);
@@ -180,7 +180,7 @@ class LinearIndex {
     require(rows, count, filed_.size(), true);
     refile(boxes, rows, count, interrupt);
   }
-  // Without a look at the boxes: the lanes above stay as wide as they are.
+  // Does not read the boxes: the lanes above stay as wide as they are.
   void remove(const std::int32_t* rows, std::size_t count) {
     require(rows, count, filed_.size(), true);
     for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = false;
@@ -229,7 +229,7 @@ class LinearIndex {
     }
   }
 
-  // Counts an update, and every now and then applies the origins' rule.
+  // Counts an update, and from time to time applies TunedDepth.
   void tune() {
     ++tuning_.updates;
     std::uint64_t leaves = 0;
@@ -242,7 +242,7 @@ class LinearIndex {
     depth_ = next;
   }
 
-  // Which items those were, by number.
+  // Removes items from the order. Returns a flag by item number.
   std::vector<bool> drop(const std::vector<std::uint32_t>& items) {
     std::uint32_t most = 0;
     for (const std::uint32_t item : items) most = std::max(most, item);
@@ -259,7 +259,7 @@ class LinearIndex {
     order_.key.resize(kept);
     return dropped;
   }
-  // From behind, so that nothing has to be moved out of the way.
+  // Merges from the end, so that nothing has to be moved out of the way.
   void merge(const LinearOrder& changed) {
     std::size_t a = order_.size(), b = changed.size(), to = a + b;
     order_.key.resize(to);
@@ -303,7 +303,7 @@ class LinearValidation {
                    std::size_t count)
       : index_(index), tree_(tree), boxes_(boxes), expected_(rows, rows + count) {}
 
-  // What is wrong, or nothing.
+  // The first violation, or an empty string.
   std::string fault() {
     if (std::string wrong = entries(); !wrong.empty()) return wrong;
     if (std::string wrong = cells(); !wrong.empty()) return wrong;
@@ -317,15 +317,15 @@ class LinearValidation {
     std::vector<std::int32_t> rows(order.item.begin(), order.item.end()), expected = expected_;
     std::sort(rows.begin(), rows.end());
     std::sort(expected.begin(), expected.end());
-    if (rows != expected) return "the rows filed are not those in use";
+    if (rows != expected) return "the tree does not hold the expected rows";
     for (std::size_t entry = 1; entry < order.size(); ++entry)
-      if (order.key[entry - 1] > order.key[entry]) return "keys descend at entry " + std::to_string(entry);
+      if (order.key[entry - 1] > order.key[entry]) return "keys are not sorted at entry " + std::to_string(entry);
     const LinearSource<T> source = index_.source_of(boxes_);
     return with_dimension(tree_.dimension(), [&]<std::size_t D>(Dimension<D>) -> std::string {
       const CellMap<D> map(index_.world(), order.keys.depth);
       for (std::size_t entry = 0; entry < order.size(); ++entry)
         if (map.key(source.lower(order.item[entry]), source.upper(order.item[entry]), T(0)) != order.key[entry])
-          return "row " + std::to_string(order.item[entry]) + " is in another cell than the smallest around it";
+          return "row " + std::to_string(order.item[entry]) + " is not in the smallest cell that contains it";
       return {};
     });
   }
@@ -335,17 +335,17 @@ class LinearValidation {
     const LinearOrder& order = index_.order();
     std::uint64_t counted = 0;
     for (const std::uint64_t level : cells.count_by_level()) counted += level;
-    if (counted != cells.count()) return "cells by level are not the cells";
+    if (counted != cells.count()) return "the numbers of cells by level do not add up";
     for (std::size_t cell = 0; cell < cells.count(); ++cell) {
       const std::string name = "cell " + std::to_string(cell);
       if (cells.begin(cell) >= cells.begin(cell + 1)) return name + " is empty";
       for (std::size_t entry = cells.begin(cell); entry < cells.begin(cell + 1); ++entry)
-        if (order.key[entry] != cells.key(cell)) return name + " has entries of others";
+        if (order.key[entry] != cells.key(cell)) return name + " has entries of another cell";
       const std::uint32_t parent = cells.parent(cell);
       if (parent != kNotOccupied && !(parent < cell && cells.behind(parent) >= cells.behind(cell) &&
                                       cells.keys().contains(cells.key(parent), cells.key(cell))))
         return name + " is not within its parent";
-      if (cells.around(cells.keys().first(cells.key(cell))) < cell) return name + " is not found";
+      if (cells.around(cells.keys().first(cells.key(cell))) < cell) return name + " cannot be found by its number";
     }
     return {};
   }
@@ -358,20 +358,20 @@ class LinearValidation {
       const std::string name = "node " + std::to_string(node);
       if (nodes.is_leaf(node)) {
         if (at.begin != leaves_end || at.end <= at.begin || at.end - at.begin > kLeafBoxes)
-          return name + " is not the next leaf";
+          return name + " is not the next leaf, or has a wrong size";
         leaves_end = at.end;
         continue;
       }
       std::size_t end = at.begin;
       for (std::size_t child = node + 1; child < at.next; child = nodes[child].next) {
-        if (nodes[child].parent != node || nodes[child].begin != end) return name + " does not have its children";
+        if (nodes[child].parent != node || nodes[child].begin != end) return name + " has a wrong child";
         if (nodes[child].begin < at.own_end && nodes[child].end > at.own_end)
-          return name + " mixes its own with others";
+          return name + " has a child that mixes own rows with others";
         end = nodes[child].end;
       }
-      if (end != at.end) return name + " is more than its children";
+      if (end != at.end) return name + " has entries that no child has";
     }
-    return leaves_end == index_.order().size() ? "" : "the leaves are not all entries";
+    return leaves_end == index_.order().size() ? "" : "the leaves do not cover all entries";
   }
 
   std::string blocks() {
@@ -381,9 +381,9 @@ class LinearValidation {
     std::sort(found.begin(), found.end());
     std::vector<std::int32_t> expected = expected_;
     std::sort(expected.begin(), expected.end());
-    return found == expected ? "" : "the blocks do not hold each row once";
+    return found == expected ? "" : "the blocks do not hold each row exactly once";
   }
-  // As deep as kMostLevels.
+  // Recursion: at most kMostLevels.
   std::string block(std::int32_t at, const float* around, std::size_t level, std::vector<std::int32_t>& found) const {
     const std::size_t dimension = tree_.dimension();
     if (level > kMostLevels) return "the blocks are too deep";
@@ -393,13 +393,13 @@ class LinearValidation {
       const std::int32_t child = tree_.blocks.child(at)[lane];
       float box[8], own[8];
       tree_.blocks.get_box(at, lane, box);
-      if (around != nullptr && !within(box, around)) return name + " reaches out of the lane above";
+      if (around != nullptr && !within(box, around)) return name + " is not contained in the lane above";
       if ((tree_.blocks.rows(at) >> lane & 1) == 0) {
         if (std::string wrong = block(child, box, level + 1, found); !wrong.empty()) return wrong;
         continue;
       }
       local_box(tree_.frame, boxes_, static_cast<std::size_t>(child), dimension, own);
-      if (!within(own, box)) return name + " does not hold its row";
+      if (!within(own, box)) return name + " does not contain its row";
       found.push_back(child);
     }
     return tree_.blocks.next(at) == kNoBlock ? "" : block(tree_.blocks.next(at), around, level + 1, found);

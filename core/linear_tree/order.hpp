@@ -22,13 +22,13 @@ namespace broadphase {
 
 // ---- Cells and their keys ----
 
-// The part of space that the tree halves. Its outermost cells reach to infinity: what lies outside is filed in them.
+// The region that the tree subdivides. Its outermost cells extend to infinity and hold what lies outside.
 struct LinearWorld {
   double low[4] = {0, 0, 0, 0}, high[4] = {0, 0, 0, 0};
 };
 
-// A cell as a number of 64 bits: the Morton number of the first of the deepest cells within it, then its level. In the
-// order of keys, a cell comes before all that are within it, and those come before all behind it: the order of a walk.
+// A cell as a 64-bit key: the Morton number of its first deepest cell, then its level. In the order of keys a cell
+// precedes all cells within it, and these precede everything after the cell: the order of a depth-first walk.
 struct CellKeys {
   std::size_t dimension = 2, depth = 0, level_bits = 0;
 
@@ -39,10 +39,10 @@ struct CellKeys {
   std::uint64_t key(std::uint64_t first, std::size_t level) const { return first << level_bits | level; }
   std::uint64_t first(std::uint64_t key) const { return key >> level_bits; }
   std::size_t level(std::uint64_t key) const { return key & ((std::uint64_t{1} << level_bits) - 1); }
-  // Bits of a deepest cell's number that lie below a level.
+  // Number of bits of a deepest cell's number below a level.
   std::size_t shift(std::size_t level) const { return dimension * (depth - level); }
   std::uint64_t number(std::uint64_t key) const { return first(key) >> shift(level(key)); }
-  // The first key behind all cells within this one.
+  // The first key after all cells within this one.
   std::uint64_t behind(std::uint64_t first, std::size_t level) const {
     return (first + (std::uint64_t{1} << shift(level))) << level_bits;
   }
@@ -57,11 +57,11 @@ struct CellKeys {
   int bits() const { return static_cast<int>(dimension * depth + level_bits); }
 };
 
-// The deepest tree whose keys fit, with a bit to spare for the key behind the last.
+// Maximum depth by dimension: keys fit into 64 bits, with a bit to spare for the key after the last.
 inline constexpr std::size_t kMostDepth[4] = {57, 29, 19, 14};
 
-// Coordinates to cells of the deepest level. Monotone: of two numbers the larger never has the smaller cell. So boxes
-// that overlap share a cell, and nothing is lost to rounding, nor to the border.
+// Maps coordinates to cells of the deepest level. Monotone: the larger of two numbers never gets the smaller cell, so
+// overlapping boxes share a cell, whatever the rounding.
 template <std::size_t D>
 class CellMap {
  public:
@@ -89,12 +89,13 @@ class CellMap {
   }
 
  private:
-  // Written out by axis: compilers keep the loop, and the coordinates in memory.
+  // Expanded per axis by hand: compilers keep a loop here, and the coordinates in memory.
   template <class T, std::size_t... K>
   std::uint64_t key(const T* lower, const T* upper, T grow, std::index_sequence<K...>) const {
     const std::uint64_t cell[] = {coordinate(static_cast<double>(lower[K] - grow), K)...};
     const std::uint64_t differ = ((cell[K] ^ coordinate(static_cast<double>(upper[K] + grow), K)) | ...);
-    // The highest bit in which the corners differ along any axis is the highest digit in which their numbers do.
+    // The highest bit in which the corners differ along any axis is the highest digit in which their Morton numbers
+    // differ.
     const auto up = static_cast<std::size_t>(std::bit_width(differ << 1 | 1)) - 1;
     const std::uint64_t first = ((spread_bits<D>(cell[K] >> up << up) << K) | ...);
     return keys_.key(first, keys_.depth - up);
@@ -106,8 +107,8 @@ class CellMap {
 
 // ---- The order ----
 
-// Items are numbers of boxes; entry k is item[k] in cell key[k]. Ascending keys: a cell's boxes are one run, and so are
-// those of a cell with all that is within it.
+// Items are box numbers; entry k is item[k] in the cell with key[k]. Keys ascend, so the boxes of a cell are
+// contiguous, and so are those of a cell with everything within it.
 struct LinearOrder {
   CellKeys keys;
   std::vector<std::uint64_t> key;
@@ -116,7 +117,7 @@ struct LinearOrder {
   std::size_t size() const { return item.size(); }
 };
 
-// The boxes to file: item k of two sets, one behind the other, or of one set. Grown as the problem says.
+// The boxes to sort: items of one set, or of two sets, one after the other; with the margin of the problem.
 template <class T>
 struct LinearSource {
   BoxView<T> first, second;
@@ -132,7 +133,7 @@ struct LinearSource {
   }
 };
 
-// The box around all boxes, infinite corners left out.
+// The bounding box of all boxes, without infinite corners.
 template <class T>
 LinearWorld world_around(const LinearSource<T>& source, const std::uint32_t* items, std::size_t count) {
   return with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) {
@@ -151,11 +152,11 @@ LinearWorld world_around(const LinearSource<T>& source, const std::uint32_t* ite
 
 namespace detail {
 
-// Boxes of one cell have one key, so theirs is no order. Where they are many, they are put in the Z order of a world of
-// their own, so that those next to each other in memory are so in space.
+// Boxes of one cell have equal keys, so they are in no order. Where they are many, they are sorted by the Morton order
+// of a region of their own, so that neighbours in memory are neighbours in space.
 template <std::size_t D, class T>
 void order_within_cell(const LinearSource<T>& source, std::uint32_t* items, std::size_t count, Interrupt& interrupt) {
-  // Boxes that lie across a cell's middle lie along planes: so many levels set almost all of them apart.
+  // Boxes across a cell's middle are along planes: this many levels separate almost all of them.
   const std::size_t along = D > 1 ? D - 1 : 1;
   const std::size_t levels = std::min<std::size_t>((std::bit_width(count) + along - 1) / along, 32 / D);
   const CellMap<D> map(world_around(source, items, count), levels);
@@ -188,7 +189,7 @@ void sort_by_key(const std::vector<std::uint32_t>& items, LinearOrder& order, Ke
 
 }  // namespace detail
 
-// Puts the runs of equal keys that are longer than `few` in an order.
+// Sorts the runs of equal keys that are longer than `few`.
 template <class T>
 void order_crowds(const LinearSource<T>& source, LinearOrder& order, std::size_t few, Interrupt& interrupt) {
   with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) {
@@ -201,7 +202,7 @@ void order_crowds(const LinearSource<T>& source, LinearOrder& order, std::size_t
   });
 }
 
-// Files the items. Throws bad_alloc.
+// Sorts the items by key. Throws bad_alloc.
 template <class T>
 LinearOrder make_order(const LinearSource<T>& source, const std::vector<std::uint32_t>& items, const LinearWorld& world,
                        std::size_t depth, Interrupt& interrupt) {
@@ -222,13 +223,13 @@ LinearOrder make_order(const LinearSource<T>& source, const std::vector<std::uin
 
 // ---- The depth ----
 
-// From a sample: so deep that most boxes have few others in their cell, and no deeper than most boxes can sink, for a
-// box as long as 2^-L of the world lies in no cell below level L.
+// The depth from a sample: deep enough that most boxes share their cell with few others, but not deeper than most boxes
+// can sink: a box of 2^-L times the region's length is in no cell below level L.
 template <class T>
 std::size_t measured_depth(const LinearSource<T>& source, const std::vector<std::uint32_t>& items,
                            const LinearWorld& world, Interrupt& interrupt) {
-  // 512 boxes tell the quarters apart within a few per cent. A cell of 8 boxes is a quarter of a leaf: deeper cells
-  // would only cost digits to sort by.
+  // 512 boxes give the quartiles within a few per cent. A cell of 8 boxes is a quarter of a leaf: deeper cells would
+  // only add digits to sort by.
   constexpr std::size_t kLookedAt = 512, kInCell = 8;
   const std::size_t count = items.size(), dimension = source.dimension;
   const EvenSample sample(count, kLookedAt);
@@ -253,7 +254,7 @@ std::size_t measured_depth(const LinearSource<T>& source, const std::vector<std:
     }
   });
   sorter.sort(interrupt);
-  // Neighbours in Z order part at this level.
+  // The level at which neighbours in Z order separate.
   for (std::size_t at = 0; at + 1 < looked_at; ++at)
     apart[at] = most - levels_to_common(sorter.bits(at), sorter.bits(at + 1), dimension) + 1;
   apart.pop_back();
@@ -268,8 +269,8 @@ std::size_t measured_depth(const LinearSource<T>& source, const std::vector<std:
   return std::clamp<std::size_t>(std::min(depth, quarter(sinks)), 1, most);
 }
 
-// The origins' rule: every so many updates, one level deeper where at least 57 % of the occupied cells are leaves, one
-// shallower where at most 30 % are.
+// Tuning of the depth by the share of leaves: every kEvery updates, one level deeper if at least 57 % of the occupied
+// cells are on the deepest level, one shallower if at most 30 % are.
 struct TunedDepth {
   static constexpr std::size_t kFirst = 3, kEvery = 60, kUsualMost = 6, kMost = 8;
   static constexpr double kDeeperFrom = 0.57, kShallowerTo = 0.30;

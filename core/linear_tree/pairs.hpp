@@ -21,13 +21,13 @@ namespace broadphase {
 
 // ---- The boxes in the order of their cells, as the kernels read them ----
 
-// One set of columns for each set of boxes, in T and grown: tests on them are exact.
+// One set of columns for each set of boxes, in T and with margin: tests on them are exact.
 template <class T>
 struct LinearBoxes {
   bool cross;
   BoxColumns<T> columns[2];
   std::vector<std::int32_t> rows[2];
-  std::vector<std::uint32_t> rank;  // of each entry among those of the first set, where there are two
+  std::vector<std::uint32_t> rank;  // with two sets: the number of entries of the first set before each entry
 
   LinearBoxes(const LinearOrder& order, const LinearSource<T>& source, bool two_sets, bool touching,
               Interrupt& interrupt)
@@ -51,7 +51,7 @@ struct LinearBoxes {
     with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) { fill<D>(order, source, touching, interrupt); });
   }
 
-  // Where in the columns of a set an entry's boxes begin.
+  // Where an entry's boxes begin in the columns of a set.
   std::size_t place(std::size_t set, std::size_t entry) const {
     if (!cross) return entry;
     return set == 0 ? rank[entry] : entry - rank[entry];
@@ -78,7 +78,7 @@ struct LinearBoxes {
           column[set][D + k][at] = u;
           interior &= l < u;
         }
-        // Where boxes are open, one without an interior must meet nothing.
+        // An open box without interior must overlap nothing.
         if (!touching && !interior)
           for (std::size_t k = 0; k < D; ++k) column[set][D + k][at] = -std::numeric_limits<T>::infinity();
         rows[set][at] = static_cast<std::int32_t>(set == 1 ? item - source.first_count : item);
@@ -94,7 +94,7 @@ template <class T>
 class ReachingBoxes {
  public:
   std::size_t size() const { return size_; }
-  void resize(std::size_t size) { size_ = size; }  // to less
+  void resize(std::size_t size) { size_ = size; }  // must not grow
   const T* const* columns() const { return columns_.pointers(); }
   const std::uint32_t* places() const { return places_.data(); }
 
@@ -104,7 +104,7 @@ class ReachingBoxes {
     size_ = 0;
   }
 
-  // Room for so many more, and for what a kernel reads behind them.
+  // Room for this many more, and for what kernels read past them.
   void room(std::size_t more) {
     if (size_ + more <= capacity_) return;
     const std::size_t capacity = size_ + more + (size_ + more) / 2 + 256;
@@ -145,10 +145,10 @@ class ReachingBoxes {
   std::size_t dimension_ = 0, size_ = 0, capacity_ = 0;
 };
 
-// What one thread needs for a walk.
+// Scratch of one thread for a walk.
 template <class T>
 struct WalkScratch {
-  // The way down: a node, and where its share of each list begins and ends.
+  // The path from the root: a node, and its part of each list.
   struct Step {
     std::uint32_t node;
     std::size_t begin[2], end[2];
@@ -170,14 +170,14 @@ struct WalkScratch {
 
 // ---- The walk: all pairs in one pass down the tree ----
 
-// Boxes of cells apart do not meet, so a box meets boxes of its own cell, of cells below and of cells above. On the way
-// down, a cell takes over from the one above those boxes that reach into it, which one run of the kernel finds out; on
-// the way up they are dropped. So a box that lies across the middle of the world is tested against the few cells that
-// it reaches, and not against all that lie below.
+// Boxes of disjoint cells do not overlap, so a box can overlap only boxes of its own cell, of descendants and of
+// ancestors. On the way down, a cell takes over from its parent those boxes that reach into it, selected by one run of
+// the kernel; on the way up they are dropped. So a box across the middle of the region is tested against the few cells
+// that it reaches, not against everything below.
 //
-// With two sets there are two lists, and the boxes of either set are tested against the list of the other.
+// With two sets there are two lists, and the boxes of each set are tested against the list of the other.
 //
-// `order`, `nodes` and the boxes must outlive this. Boxes are tested in T, as grown: exactly.
+// Refers to `order`, `nodes` and the boxes. Boxes are tested exactly, in T with margin.
 template <class T>
 class LinearWalk {
  public:
@@ -199,7 +199,7 @@ class LinearWalk {
   LinearWalk& operator=(const LinearWalk&) = delete;
 
   std::size_t task_count() const { return tasks_.size(); }
-  // Tests of two boxes in all tasks that have run, those against a cell included.
+  // Box tests of all tasks that have run, including those against cells.
   std::uint64_t test_count() const { return tests_.load(std::memory_order_relaxed); }
 
   void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
@@ -213,7 +213,7 @@ class LinearWalk {
   }
 
  private:
-  // Nodes [first, end); of the queries of a leaf that is a task of its own, [query_begin, query_end).
+  // Nodes [first, end); of a leaf that is split into several tasks, the queries [query_begin, query_end).
   struct Task {
     std::uint32_t first, end;
     std::size_t query_begin, query_end;
@@ -221,12 +221,12 @@ class LinearWalk {
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
   std::size_t sides() const { return cross_ ? 2 : 1; }
-  // The set that a list's boxes are tested against.
+  // The set whose boxes are tested against a list.
   std::size_t partner(std::size_t side) const { return cross_ ? 1 - side : 0; }
   std::size_t place(std::size_t set, std::size_t entry) const { return boxes_.place(set, entry); }
   const T* box_of(std::size_t set, std::size_t node) const { return bounds_[set].data() + node * 2 * dimension_; }
 
-  // The box around all boxes of a node, for each set.
+  // The bounding box of all boxes of a node, for each set.
   void bound() {
     with_dimension(dimension_, [&]<std::size_t D>(Dimension<D>) {
       for (std::size_t set = 0; set < sides(); ++set) {
@@ -260,7 +260,7 @@ class LinearWalk {
     });
   }
 
-  // Tasks are runs of nodes. How many tests a node may take is known on the way down: all its boxes against all that
+  // Tasks are runs of nodes. The number of tests of a node is estimated on the way down: all its boxes against all that
   // reach into it, and against each other.
   void plan(Interrupt& interrupt) {
     Scratch scratch;
@@ -301,7 +301,7 @@ class LinearWalk {
     return candidates + (cross_ ? count[0] * count[1] : count[0] * count[0] / 2);
   }
 
-  // To where a walk that begins at the root is before it enters `node`.
+  // Brings the scratch into the state of a walk that is about to enter `node`.
   void go_to(std::uint32_t node, Scratch& scratch) const {
     scratch.start(dimension_);
     scratch.ancestors.clear();
@@ -309,7 +309,7 @@ class LinearWalk {
     for (std::size_t k = scratch.ancestors.size(); k-- > 0;) enter(scratch.ancestors[k], scratch);
   }
 
-  // Goes up to the parent of `node` and down to it.
+  // Moves up to the parent of `node` and down to it.
   void enter(std::uint32_t node, Scratch& scratch) const {
     auto& way = scratch.way;
     const std::uint32_t parent = nodes_[node].parent;
@@ -339,13 +339,13 @@ class LinearWalk {
                  Scratch& scratch, Place&& place_of) const {
     if (begin == end) return;
     room(scratch.positions, end - begin);
-    list.room(end - begin);  // `columns` may be the list's own, which then point to where it is now
+    list.room(end - begin);  // `columns` may be the list's own, which then point to the new memory
     const std::size_t found = overlap_({columns, begin, end, box}, scratch.positions.data());
     scratch.tests += end - begin;
     list.push(columns, scratch.positions.data(), found, place_of);
   }
 
-  // The boxes of a leaf against those that reach into it, and against each other.
+  // Tests the boxes of a leaf against those that reach into it, and against each other.
   void search(std::uint32_t node, const Task& part, Scratch& scratch, PairBuffer& out) const {
     const auto step = scratch.way.back();
     const LinearNode& leaf = nodes_[node];
@@ -355,7 +355,7 @@ class LinearWalk {
     list.push_run(boxes_.columns[0], begin, begin + count);
     const std::size_t first = std::min(part.query_begin, count), last = std::min(part.query_end, count);
     if (!cross_) {
-      // The boxes of the leaf are behind the others in the list: each is tested against all before it.
+      // The boxes of the leaf are at the end of the list: each is tested against all before it.
       test(0, begin + first, begin + last, 0, step.begin[0], step.end[0] + first, 1, scratch, out);
       return;
     }
@@ -367,12 +367,12 @@ class LinearWalk {
          scratch, out);
   }
 
-  // Boxes [first, last) of `set`, at most kLeafBoxes, against [begin, end) of a list; see RunsQuery for `growth`.
+  // Tests boxes [first, last) of `set`, at most kLeafBoxes, against [begin, end) of a list; see RunsQuery for `growth`.
   void test(std::size_t set, std::size_t first, std::size_t last, std::size_t side, std::size_t begin, std::size_t end,
             std::size_t growth, Scratch& scratch, PairBuffer& out) const {
     if (first == last) return;
     const ReachingBoxes<T>& list = scratch.reaching[side];
-    // A stretch of a long list at a time stays in the nearest cache, and bounds the hits.
+    // A part of a long list at a time stays in the nearest cache, and bounds the number of hits.
     constexpr std::size_t kStretch = 512;
     scratch.hits.resize(kLeafBoxes * (kStretch + kLeafBoxes) + 1);
     for (; end - begin > kStretch; begin += kStretch)
@@ -410,7 +410,7 @@ class LinearWalk {
     out.commit(found);
   }
 
-  // Of 16 lanes at most. Processors of the oldest kind have no instruction for it, and no compiler assumes it.
+  // Counts set bits of 16 lanes at most, without the instruction that baseline processors lack.
   static std::size_t count_lanes(std::uint32_t lanes) {
     lanes = lanes - (lanes >> 1 & 0x5555);
     lanes = (lanes & 0x3333) + (lanes >> 2 & 0x3333);
@@ -434,17 +434,18 @@ class LinearWalk {
 
 // ---- Covered leaves: all pairs by visiting, from each box, the deepest cells that it covers ----
 
-// A cell pairs its own boxes. Besides, each box of a cell that has others within it visits those of the deepest cells
-// that the box covers, and climbs from each to the cell of the box, unless it has been there. Where a box covers more
-// of the deepest cells than there are occupied ones, it goes through these.
+// Pairs of boxes within a cell are tested directly. Each box of a cell that has occupied cells within it also visits
+// the deepest cells that the box covers, and from each climbs to the box's own cell, skipping cells that it has
+// visited. If a box covers more of the deepest cells than there are occupied ones, it goes through the occupied ones
+// instead.
 //
-// One set of boxes. What is given must outlive this.
+// One set of boxes. Refers to its arguments.
 template <class T>
 class CoveredLeaves {
  public:
   struct Scratch {
     std::vector<std::uint32_t> positions;
-    std::vector<std::uint32_t> visited;  // for each cell, the last entry that was there
+    std::vector<std::uint32_t> visited;  // for each cell, the last entry that visited it
     std::uint64_t tests = 0;
   };
 
@@ -481,7 +482,7 @@ class CoveredLeaves {
   }
 
  private:
-  // Cells [cell, cell_end), and of their entries those in [begin, end).
+  // The entries in [begin, end) of cells [cell, cell_end).
   struct Task {
     std::size_t cell, cell_end, begin, end;
   };
@@ -585,8 +586,8 @@ class CoveredLeaves {
 
 // ---- The one-shot method ----
 
-// Quadtree, octree, and what they are called in one and four dimensions. After G. M. Morton (1966) for the numbers of
-// the cells and I. Gargantini (1982) for a tree that is nothing but a sorted list of them. The level of a box follows
+// Quadtree, octree and their like in one and four dimensions; satisfies Method. After G. M. Morton (1966) for the
+// numbering of cells and I. Gargantini (1982) for a tree that is only a sorted list of them. The level of a box follows
 // from the numbers of its corners' cells. Only the boxes are stored, so the depth costs no memory.
 template <class T>
 class LinearTree {

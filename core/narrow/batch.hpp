@@ -14,8 +14,8 @@
 
 namespace broadphase {
 
-// Rows first[k] of one store and second[k] of another, or the same; offsets (D numbers each) move the second, or are
-// null.
+// Rows first[k] of one store and second[k] of another or the same one. Offsets (D values each), which may be null, move
+// the second.
 struct ShapePairs {
   const std::int32_t* first;
   const std::int32_t* second;
@@ -23,7 +23,7 @@ struct ShapePairs {
   std::size_t count;
 };
 
-// Calls use(k, a, b) for each pair that the core knows, unknown(k) for the others.
+// Calls use(k, a, b) for each pair of supported shapes, unknown(k) for pairs with a hull or a mesh.
 template <std::size_t D, class Use, class Unknown>
 void for_each_pair(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, Use&& use, Unknown&& unknown) {
   std::vector<double> moved;
@@ -43,7 +43,7 @@ void for_each_pair(const ShapeStore& a, const ShapeStore& b, const ShapePairs& p
   }
 }
 
-// Whether they overlap: 0 no, 1 yes, 2 the core does not know.
+// Whether they overlap: 0 no, 1 yes, 2 not supported here (hulls and meshes).
 template <std::size_t D>
 void overlaps_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, std::uint8_t* answers) {
   for_each_pair<D>(
@@ -54,14 +54,14 @@ void overlaps_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pai
       [&](std::size_t k) { answers[k] = 2; });
 }
 
-// The pairs that overlap, and those that the core does not know. `boxes_overlap`: the boxes of each pair are known to;
-// then so do shapes that are boxes.
+// The pairs that overlap, and those with a hull or a mesh. `boxes_overlap`: the boxes of all pairs are known to
+// overlap, and so do shapes that are boxes.
 template <std::size_t D>
 void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, bool boxes_overlap, PairBuffer& touching,
                    PairBuffer& unknown) {
-  // Pairs come in an order in which rows are anywhere: they are fetched so many pairs ahead.
+  // Rows of consecutive pairs are anywhere in memory: prefetched this many pairs ahead.
   constexpr std::size_t kAhead = 24;
-  // Below, squares of radii might be no normal numbers: those pairs go the long way.
+  // Outside these limits squares of radii overflow or underflow: such pairs take the general path.
   constexpr double kLeast = 0x1p-500, kMost = 0x1p500;
   touching.room(pairs.count);
   std::int32_t *first = touching.first(), *second = touching.second();
@@ -94,7 +94,7 @@ void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, bool boxes
       }
       hit = overlaps(a, b);
     }
-    // Written in any case and counted if it holds: whether a pair touches cannot be foretold.
+    // Written unconditionally, then counted: whether a pair touches cannot be predicted.
     first[count] = pairs.first[k];
     second[count] = pairs.second[k];
     count += hit ? 1 : 0;
@@ -102,7 +102,7 @@ void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, bool boxes
   touching.commit(count);
 }
 
-// NaN where the core does not know. `normals`: D numbers each, from the first to the second.
+// NaN for hulls and meshes. `normals`: D values each, from the first to the second.
 template <std::size_t D>
 void distances_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, double* distances,
                   double* normals) {
@@ -123,11 +123,11 @@ void distances_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pa
 struct ContactColumns {
   double* normals;      // (m, D)
   double* depths;       // (m,)
-  std::int8_t* counts;  // (m,): of points; -1 where the core does not know
-  double* points;       // (m, kMostPoints, D), NaN where there is none
+  std::int8_t* counts;  // number of points; -1 for hulls and meshes
+  double* points;       // NaN past the count
 };
 
-// Of pairs that overlap.
+// Precondition: the pairs overlap.
 template <std::size_t D>
 void contacts_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, const ContactColumns& out) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -150,8 +150,8 @@ void contacts_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pai
       });
 }
 
-// When the first of each pair, moved by motions[k] against the second, first touches it: in [0, 1], inf, or NaN where
-// the core does not know.
+// The first time in [0, 1] at which the first of each pair, moved by motions[k] relative to the second, touches it; inf
+// if never, NaN for hulls and meshes.
 template <std::size_t D>
 void impacts_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, const double* motions, double* times,
                 double* normals) {
@@ -170,8 +170,8 @@ void impacts_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pair
       });
 }
 
-// Ray k against the shape of rows[k]: the least t >= 0 with origin + t * direction in it, inf, or NaN where the core
-// does not know.
+// Ray k against the shape of rows[k]: the least t >= 0 with origin + t * direction in it; inf if there is none, NaN for
+// hulls and meshes.
 template <std::size_t D>
 void ray_hits_of(const ShapeStore& shapes, const std::int32_t* rows, std::size_t count, const double* origins,
                  const double* directions, double* times, double* normals) {

@@ -39,13 +39,13 @@ inline SplitNumber split_number(double value) {
 
 }  // namespace detail
 
-// Sums products of three numbers without rounding, overflow or underflow, in one long fixed-point number, as Kulisch
-// has it (Computer Arithmetic and Validity, 2013, DOI 10.1515/9783110301793). Digits have 32 bits and are kept in 64,
-// with a sign, so that carries can wait for the end.
-// Preconditions: finite numbers, their least and greatest exponent known beforehand, fewer than 2^30 products.
+// Sums products of three numbers without rounding, overflow or underflow in a long fixed-point accumulator, after
+// Kulisch (Computer Arithmetic and Validity, 2013, DOI 10.1515/9783110301793). Digits have 32 bits and are stored
+// signed in 64, so that carries can be deferred to the end. Preconditions: finite numbers, their least and greatest
+// exponent known beforehand, fewer than 2^30 products.
 class ExactSum {
  public:
-  // The exponents of the numbers to come, of those that are not zero.
+  // The range of exponents of the non-zero numbers that will be added.
   class Range {
    public:
     void see(double value) {
@@ -62,7 +62,7 @@ class ExactSum {
   };
 
   explicit ExactSum(const Range& range) : origin_(3 * range.least_) {
-    // The highest product begins 3 * (most - least) bits up, at any bit of a digit, and has six digits; one for
+    // The highest product starts 3 * (most - least) bits up, at any bit of a digit, and has six digits; plus one for
     // carries.
     count_ = range.only_zeros() ? 0 : static_cast<std::size_t>(3 * (range.most_ - range.least_)) / 32 + 7;
     for (std::size_t k = 0; k < count_; ++k) digits_[k] = 0;
@@ -77,7 +77,7 @@ class ExactSum {
     for (std::size_t k = 0; k < count_; ++k) {
       const std::int64_t digit = digits_[k] + carry;
       any = any || (digit & kDigit) != 0;
-      carry = digit >> 32;  // rounds down, so that what stays is not negative
+      carry = digit >> 32;  // rounds down, so the remaining digit is not negative
     }
     return carry < 0 ? -1 : any || carry > 0 ? 1 : 0;
   }
@@ -133,18 +133,18 @@ class ExactSum {
 
 namespace detail {
 
-// Of the sum of the absolute terms, at most this may be error: 3 and 7 in the paper, and the rest for underflow's
+// Bounds of the error relative to the sum of the absolute terms: 3 and 7 units in the paper, plus one for the underflow
 // terms.
 inline constexpr double kError2d = 4 * 0x1p-53, kError3d = 8 * 0x1p-53;
-// Times the bound's factor it is far above what any product can lose by underflow.
+// Multiplied by the bound's factor, far above what any product can lose by underflow.
 inline constexpr double kUnderflow = 0x1p-960;
 
-// Preconditions: a normal number.
+// Precondition: the result is a normal number.
 inline double power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
-// x - y, and whether that is exact (Knuth's two-sum, which finds what rounding took away).
+// x - y, and whether it is exact (Knuth's two-sum, which computes the rounding error).
 struct Difference {
   double value;
   bool exact;
@@ -152,11 +152,11 @@ struct Difference {
 
 inline Difference difference(double x, double y) {
   const double value = x - y, y_seen = x - value, x_seen = value + y_seen;
-  return {value, (x - x_seen) + (y_seen - y) == 0};  // false, too, where the difference overflows: NaN
+  return {value, (x - x_seen) + (y_seen - y) == 0};  // also false if the difference overflows: NaN
 }
 
-// The numbers as integers of less than 2^bits, all times the same power of two, if they are that: lattices are, and
-// so are models that were made in round numbers, where degenerate cases abound.
+// The numbers as integers of less than 2^bits times a common power of two, if they are: so are lattices and models made
+// in round numbers, where degenerate cases abound.
 template <std::size_t N>
 inline bool as_integers(const std::array<double, N>& values, int bits, std::array<std::int64_t, N>& integers) {
   double most = 0;
@@ -173,7 +173,7 @@ inline bool as_integers(const std::array<double, N>& values, int bits, std::arra
 
 inline int sign_of(std::int64_t value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
 
-// A determinant of differences, exactly, by the coordinates themselves if a difference is not exact.
+// The exact sign of a determinant of differences; from the coordinates themselves if a difference is not exact.
 inline int exact_orient2d(const double* a, const double* b, const double* c) {
   const Difference ux = difference(b[0], a[0]), uy = difference(b[1], a[1]), vx = difference(c[0], a[0]),
                    vy = difference(c[1], a[1]);
@@ -226,7 +226,7 @@ inline int exact_orient3d(const double* a, const double* b, const double* c, con
       exact = exact && found.exact;
     }
   const double *u = differences.data(), *v = u + 3, *w = u + 6;
-  // The most frequent of zeros: all in a plane across an axis.
+  // The most frequent degenerate case: all in a plane perpendicular to an axis.
   for (std::size_t k = 0; k < 3; ++k)
     if (u[k] == 0 && v[k] == 0 && w[k] == 0) return 0;
   ExactSum::Range range;
@@ -259,7 +259,7 @@ inline int orient2d(const double* a, const double* b, const double* c) {
   const double bound = detail::kError2d * (std::abs(left) + std::abs(right) + detail::kUnderflow);
   if (determinant > bound) return 1;
   if (-determinant > bound) return -1;
-  return detail::exact_orient2d(a, b, c);  // also for infinities and NaN of overflow, which no bound is below
+  return detail::exact_orient2d(a, b, c);  // also for infinities and NaN from overflow, which pass no bound
 }
 
 // The sign of det(b - a, c - a, d - a): 1 if d is on the side of the plane from which a, b, c turn left.

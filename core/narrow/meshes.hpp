@@ -23,23 +23,24 @@ namespace broadphase {
 
 struct MeshNode {
   Vec<3> centre, half;
-  std::uint32_t first;  // of a leaf, in the order of the faces; else of its two children, which follow each other
+  std::uint32_t
+      first;  // of a leaf: its first face in the order of faces; else its first child, which the second follows
   std::uint32_t count;  // of faces; 0: not a leaf
 };
 
 class MeshTree {
  public:
-  // Halving goes no deeper: there are less than 2^31 faces.
+  // Maximum depth: there are less than 2^31 faces, and each level halves them.
   static constexpr std::size_t kMostLevels = 32;
 
-  // Vertices: three numbers each; faces: three rows of them each, at least one face. Preconditions: rows in range,
+  // Vertices: three numbers each; faces: three vertex rows each, at least one face. Preconditions: rows in range,
   // finite vertices.
   MeshTree(std::span<const double> vertices, std::span<const std::int32_t> faces)
       : vertices_(vertices.begin(), vertices.end()), faces_(faces.begin(), faces.end()), order_(faces.size() / 3) {
     for (std::size_t k = 0; k < order_.size(); ++k) order_[k] = static_cast<std::int32_t>(k);
     nodes_.reserve(order_.size());
     nodes_.push_back({{}, {}, 0, static_cast<std::uint32_t>(order_.size())});
-    // Children are behind their parent, so that one pass over the growing array sees to all.
+    // Children come after their parent, so one pass over the growing array splits all.
     for (std::size_t at = 0; at < nodes_.size(); ++at) split(at);
   }
 
@@ -61,7 +62,7 @@ class MeshTree {
     return corner(face, 0)[axis] / 3 + corner(face, 1)[axis] / 3 + corner(face, 2)[axis] / 3;
   }
 
-  // Gives a node that holds its faces a box, and two children with half of them each if they are many.
+  // Computes the box of a node, and splits its faces between two children if they are many.
   void split(std::size_t at) {
     const std::uint32_t first = nodes_[at].first, count = nodes_[at].count;
     const std::span<std::int32_t> faces(order_.data() + first, count);
@@ -81,7 +82,7 @@ class MeshTree {
       }
     std::size_t longest = 0;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      // What rounding takes here is given back where boxes are compared.
+      // The rounding error here is added back where boxes are compared (RelativePose).
       nodes_[at].centre[axis] = lower[axis] / 2 + upper[axis] / 2;
       nodes_[at].half[axis] = upper[axis] / 2 - lower[axis] / 2;
       if (most[axis] - least[axis] > most[longest] - least[longest]) longest = axis;
@@ -105,7 +106,7 @@ class MeshTree {
 
 // ---- The walk: pairs of triangles of two placed meshes whose boxes are close, nearest first ----
 
-// A mesh in its place, or a shape of the core, which is a tree of one box with one element: a triangle, or the shape.
+// A placed mesh; or another shape, as a tree of one box with the shape as its only element.
 class MeshSide {
  public:
   // The record of a placed mesh: number, origin, axes (and more).
@@ -133,11 +134,10 @@ class MeshSide {
   const MeshNode* nodes() const { return tree_ != nullptr ? tree_->nodes() : &alone_; }
   std::int32_t face(std::uint32_t place) const { return tree_ != nullptr ? tree_->order()[place] : 0; }
   const Vec<3>& axis(std::size_t i) const { return axes_[i]; }
-  // Of the frame.
+  // The origin of the mesh's frame.
   double origin(std::size_t k) const { return origin_[k] + offset_[k]; }
 
-  // A triangle in its place, one sum after the other, in the world: what is exact is said of these corners. `corners`
-  // keeps it.
+  // A placed triangle in world coordinates. Exact answers refer to these rounded corners. `corners` is its storage.
   ShapeView<3> element(std::int32_t face, std::array<double, 9>& corners) const {
     if (tree_ == nullptr) return shape_;
     for (std::size_t c = 0; c < 3; ++c) {
@@ -157,7 +157,7 @@ class MeshSide {
   std::array<Vec<3>, 3> axes_{};
 };
 
-// Where the boxes of two trees are to each other, which are turned against each other.
+// The pose of one tree's frame relative to the other's, to compare their boxes.
 class RelativePose {
  public:
   RelativePose(const MeshSide& a, const MeshSide& b) {
@@ -170,11 +170,11 @@ class RelativePose {
       for (const MeshSide* side : {&a, &b})
         size += std::abs(side->origin(i)) + std::abs(side->nodes()->centre[i]) + side->nodes()->half[i];
     }
-    // Hundreds of roundings, where there are a few dozen of them.
+    // Hundreds of rounding errors; a few dozen occur.
     spare_ = 1e-13 * size;
   }
 
-  // A distance that the two boxes are apart at the least; endlessly below 0 if they may overlap.
+  // A lower bound of the distance of two boxes; -infinity if they may overlap.
   double apart(const MeshNode& a, const MeshNode& b) const {
     const Axes gaps = axes_between(a, b);
     double first = 0, second = 0;
@@ -187,7 +187,7 @@ class RelativePose {
     return most > 0 ? std::sqrt(most) : -std::numeric_limits<double>::infinity();
   }
 
-  // The share of `motion` (in the frame of the first, which moves) after which they touch at the earliest.
+  // The fraction of `motion` (in the frame of the first, which moves) before which they cannot touch.
   double meets(const MeshNode& a, const MeshNode& b, const Vec<3>& motion) const {
     const Axes gaps = axes_between(a, b);
     double begin = 0, end = 1;
@@ -198,7 +198,7 @@ class RelativePose {
       else
         for (std::size_t i = 0; i < 3; ++i) speed += turn_[i][k - 3] * motion[i];
       const double low = gaps.at[k] - gaps.reach[k], high = gaps.at[k] + gaps.reach[k];
-      // Within while low <= speed * t <= high.
+      // Inside while low <= speed * t <= high.
       if (speed == 0) {
         if (low > 0 || high < 0) return kNever;
         continue;
@@ -215,25 +215,25 @@ class RelativePose {
     const Vec<3> world{direction[0], direction[1], direction[2]};
     return {dot(a.axis(0), world), dot(a.axis(1), world), dot(a.axis(2), world)};
   }
-  // What is missing to a motion that is rounded as it is turned, over its whole length.
+  // Accounts for the rounding of a rotated motion over its whole length.
   void allow_for(const Vec<3>& motion) {
     for (const double part : motion) spare_ += 1e-13 * std::abs(part);
   }
 
-  // No point of one box is farther than this from any of the other.
+  // An upper bound of the distance of any two points of the boxes.
   double farthest(const MeshNode& a, const MeshNode& b) const {
     const Axes gaps = axes_between(a, b);
     double sum = 0;
     for (std::size_t k = 0; k < 3; ++k) sum += std::abs(gaps.at[k]) + gaps.reach[k];
     return sum;
   }
-  // More than rounding may change of a distance.
+  // An upper bound of the rounding error of a distance.
   double rounding() const { return spare_; }
 
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
  private:
-  // Along the three axes of either: how far the centres are apart, and how far the boxes reach together.
+  // Along the three axes of each: the distance of the centres, and the sum of the extents.
   struct Axes {
     std::array<double, 6> at, reach;
   };
@@ -266,15 +266,15 @@ class RelativePose {
   double spare_;
 };
 
-// Calls visit(face of a, face of b) for pairs of elements whose boxes are within the limit by bound(node, node): the
-// nearest boxes first. `visit` gives the limit from then on; NaN: enough.
+// Calls visit(face of a, face of b) for pairs of elements whose boxes have a bound(node, node) within the limit,
+// nearest boxes first. `visit` returns the new limit; NaN stops the walk.
 template <class Bound, class Visit>
 void walk_meshes(const MeshSide& a, const MeshSide& b, double limit, const Bound& bound, const Visit& visit) {
   struct Entry {
     std::uint32_t a, b;
     double bound;
   };
-  // Each step goes one level down in one of the trees, and leaves one pair behind.
+  // Each step descends one level in one of the trees and leaves one pair behind.
   std::array<Entry, 2 * MeshTree::kMostLevels + 8> stack;
   std::size_t size = 0;
   const MeshNode *const nodes_a = a.nodes(), *const nodes_b = b.nodes();
@@ -323,7 +323,7 @@ inline TriangleCorners corners_of(const std::array<double, 9>& numbers) {
 
 }  // namespace detail
 
-// Whether they overlap; of two meshes, exactly for the triangles as they are placed.
+// Whether they overlap; for two meshes, exact for the triangles as placed.
 inline bool overlaps(const MeshSide& a, const MeshSide& b) {
   const RelativePose view(a, b);
   bool found = false;
@@ -340,7 +340,7 @@ inline bool overlaps(const MeshSide& a, const MeshSide& b) {
   return found;
 }
 
-// The elements that are nearest to each other, or deepest in each other; of several, those met first.
+// The elements that are nearest to each other or deepest in each other; of several, the first visited.
 struct NearestElements {
   double distance = detail::kNone;
   Vec<3> normal{};
@@ -357,7 +357,7 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b) {
         const ShapeView<3> x = a.element(face_a, corners_a), y = b.element(face_b, corners_b);
         Vec<3> normal;
         double distance = signed_distance(x, y, &normal);
-        // What overlaps is not apart, although rounding may say so.
+        // Triangles that intersect have distance 0, whatever rounding says.
         if (distance > 0 && best.distance > 0 && a.is_mesh() && b.is_mesh() && distance < view.rounding() &&
             triangles_meet(detail::corners_of(corners_a), detail::corners_of(corners_b)))
           distance = 0;
@@ -367,14 +367,14 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b) {
   return best;
 }
 
-// Where they touch, if they overlap: where those elements do.
+// The contact of the two nearest elements. Precondition: they overlap.
 inline Contact<3> contact(const MeshSide& a, const MeshSide& b) {
   const NearestElements nearest = nearest_elements(a, b);
   std::array<double, 9> corners_a, corners_b;
   return contact(a.element(nearest.first, corners_a), b.element(nearest.second, corners_b));
 }
 
-// As for shapes: when the first, moved, first touches the second.
+// As for other shapes: the first time in [0, 1] at which the first, moved, touches the second.
 inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Vec<3>* normal) {
   RelativePose view(a, b);
   view.allow_for(motion);
@@ -395,11 +395,11 @@ inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSid
   return first;
 }
 
-// Where a ray first hits a mesh, as for shapes. The way is cut where it leaves the mesh's own box.
+// As for other shapes: where a ray first hits the mesh. The ray is cut where it leaves the mesh's box.
 inline double ray_hit(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& direction, Vec<3>* normal) {
   const MeshSide point(ShapeView<3>{ShapeKind::kPoint, origin});
   RelativePose view(point, mesh);
-  // So far that everything is reached.
+  // Far enough to reach everything.
   const double reach = view.farthest(*point.nodes(), *mesh.nodes());
   double speed = 0;
   for (const double part : direction) speed = std::abs(part) > speed ? std::abs(part) : speed;

@@ -23,9 +23,9 @@ namespace broadphase::narrow_2d {
 
 // ---- Rounded polygons ----
 
-// Corners go round counter-clockwise. There may be one or two, and corners may coincide or lie on a line, so whatever
-// reads this asks no edge for its normal before it has a length. A polygon of two corners has two edges, there and
-// back: the normals of both sides are among those of the edges, as they should be.
+// Corners are in counter-clockwise order. There may be one or two, and corners may coincide or be collinear, so the
+// length of an edge must be checked before its normal is used. A polygon of two corners has two edges, there and back,
+// so the normals of both sides are among those of the edges.
 struct Rounded {
   const double* corners;  // x, y of each
   std::size_t count;
@@ -33,13 +33,13 @@ struct Rounded {
 
   double x(std::size_t corner) const { return corners[2 * corner]; }
   double y(std::size_t corner) const { return corners[2 * corner + 1]; }
-  // Edges on different lines: both of a segment lie on one.
+  // Number of edges on different lines: both edges of a segment are on one.
   std::size_t lines() const { return count == 2 ? 1 : count; }
   std::size_t after(std::size_t corner) const { return corner + 1 == count ? 0 : corner + 1; }
   std::size_t before(std::size_t corner) const { return corner == 0 ? count - 1 : corner - 1; }
 };
 
-// From one corner to the next.
+// The edge from one corner to the next.
 struct Edge {
   double x, y;    // where it begins
   double dx, dy;  // to where it ends
@@ -51,12 +51,13 @@ struct Edge {
         dy(polygon.y(polygon.after(corner)) - y) {}
 
   double squared_length() const { return dx * dx + dy * dy; }
-  // How far outside its line a point lies, times the length of the edge.
+  // Distance of a point outside the edge's line, times the length of the edge.
   double outside(double px, double py) const { return dy * (px - x) - dx * (py - y); }
   Vec<2> normal(double length) const { return {dy / length, -dx / length}; }
 };
 
-// A shape as a rounded polygon: its record where that holds the corners in order, or corners of its own.
+// A shape as a rounded polygon. Refers to the corners in the record where they are in order, else to corners of its
+// own.
 class RoundedShape {
  public:
   // Any kind but a compound.
@@ -106,12 +107,12 @@ class RoundedShape {
   }
 
   Rounded view_{};
-  std::array<double, 8> own_;  // of those kinds that need it, and of no others set
+  std::array<double, 8> own_;  // only set for the kinds that need it
 };
 
-// The largest coordinate, by which rounding errors are judged.
+// The largest absolute coordinate, the scale of rounding errors.
 inline double magnitude(const Rounded& polygon) {
-  double largest_x = 0, largest_y = 0;  // apart: two short waits instead of a long one
+  double largest_x = 0, largest_y = 0;  // separate maxima: shorter dependency chains
   for (std::size_t k = 0; k < polygon.count; ++k) {
     const double x = std::abs(polygon.x(k)), y = std::abs(polygon.y(k));
     largest_x = x > largest_x ? x : largest_x;
@@ -120,8 +121,8 @@ inline double magnitude(const Rounded& polygon) {
   return largest_x > largest_y ? largest_x : largest_y;
 }
 
-// Of any two shapes, the same one is first whichever way round they come. What is worked out in that order is symmetric
-// bit for bit, ties and rounding included. Equal shapes are in order both ways.
+// A canonical order of two shapes, whichever is given first. Results computed in that order are symmetric bit for bit,
+// including ties and rounding. Equal shapes are in order both ways.
 inline bool in_order(const ShapeView<2>& a, const ShapeView<2>& b) {
   if (a.kind != b.kind) return a.kind < b.kind;
   if (a.record.size() != b.record.size()) return a.record.size() < b.record.size();
@@ -140,12 +141,12 @@ inline bool in_order(const ShapeView<2>& a, const ShapeView<2>& b) {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Relative to the largest coordinate. Polygons less deep than kShallow in each other along every normal may be apart
-// all the same: on one line, or so nearly that the corners' own rounding decides. They are looked at more closely. Much
-// larger, and shapes at rest on each other take the longer way; not above the rounding of placed corners, and needles
-// far from the origin overlap what lies in front of them.
+// Relative to the largest coordinate. Polygons with less depth than kShallow along every normal may still be disjoint:
+// collinear, or so nearly that the rounding of their corners decides. They are examined more closely. If this were much
+// larger, resting shapes would take the slower path; if it were below the rounding of placed corners, needles far from
+// the origin would overlap what is in front of them.
 inline constexpr double kShallow = 1e-12;
-// What remains after a few subtractions and a product: less is no distance.
+// Rounding error of a few subtractions and a product: smaller distances count as 0.
 inline constexpr double kRounding = 1e-15;
 
 enum class Feature : unsigned char {
@@ -154,7 +155,7 @@ enum class Feature : unsigned char {
   kEdgeOfSecond,  // a corner of the first, an edge of the second
 };
 
-// How two polygons lie to each other, their radii left aside.
+// The separation of two polygons, without their radii.
 struct Separation {
   double distance = -kInfinity;  // minus the depth where they overlap
   Vec<2> normal{1, 0};           // unit, from the first to the second
@@ -162,7 +163,7 @@ struct Separation {
   std::size_t first = 0, second = 0;  // corners, or the corner where the edge begins
 };
 
-// The least that a corner of `other` lies outside an edge, times the edge's length.
+// The least distance of a corner of `other` outside an edge, times the edge's length.
 inline double least_outside(const Edge& edge, const Rounded& other) {
   double least = edge.outside(other.x(0), other.y(0));
   for (std::size_t k = 1; k < other.count; ++k) {
@@ -181,7 +182,7 @@ inline double most_outside(const Edge& edge, const Rounded& other) {
   return most;
 }
 
-// What an edge's own polygon has outside it: nothing, but for rounding and for edges that are nothing else.
+// How far an edge's own polygon reaches outside it: 0, except for rounding and degenerate edges.
 inline double overhang(const Edge& edge, const Rounded& polygon) {
   const double most = most_outside(edge, polygon);
   return most > 0 ? most : 0;
@@ -224,14 +225,14 @@ inline void raise_by_edges(const Rounded& polygon, const Rounded& other, bool po
   }
 }
 
-// The features of two polygons that are next to each other: those of least distance. Found by looking at all.
+// The features of least distance of two polygons, found by testing all.
 struct Closest {
   double squared = kInfinity;
   Feature feature = Feature::kCorners;
   std::size_t first = 0, second = 0;
 };
 
-// Corners of `other`, moved by `shift`, that lie beside an edge.
+// Tests corners of `other`, moved by `shift`, in front of or behind an edge.
 inline void lower_by_edges(const Rounded& polygon, const Rounded& other, const Vec<2>& shift, bool polygon_is_first,
                            Closest& best) {
   for (std::size_t k = 0; k < polygon.lines(); ++k) {
@@ -269,7 +270,7 @@ inline Closest closest_features(const Rounded& a, const Rounded& b, const Vec<2>
   return best;
 }
 
-// The distance and direction of features that are apart: from the numbers given, not from points worked out of them.
+// The distance and direction of two separate features, computed from the given numbers and not from derived points.
 inline Separation separation_of(const Closest& closest, const Rounded& a, const Rounded& b) {
   Separation result{.feature = closest.feature, .first = closest.first, .second = closest.second};
   if (closest.feature == Feature::kCorners) {
@@ -283,7 +284,7 @@ inline Separation separation_of(const Closest& closest, const Rounded& a, const 
   const double outside = of_first ? edge.outside(b.x(closest.second), b.y(closest.second))
                                   : edge.outside(a.x(closest.first), a.y(closest.first));
   const double length = std::sqrt(edge.squared_length());
-  // A segment's edge stands for the one that leads back as well.
+  // A segment's edge also stands for the reverse one.
   const double sign = (outside < 0) == of_first ? -1 : 1;
   const Vec<2> normal = edge.normal(length);
   result.distance = std::abs(outside) / length;
@@ -291,7 +292,7 @@ inline Separation separation_of(const Closest& closest, const Rounded& a, const 
   return result;
 }
 
-// Whether a corner is in front of an edge, between its ends and no farther off than a gap: then no features are closer.
+// Whether a corner is in front of an edge, between its ends and at most `gap` away: then no features are closer.
 inline bool is_across(const Rounded& polygon, std::size_t k, const Rounded& other, std::size_t corner, double gap) {
   const Edge edge(polygon, k);
   const double x = other.x(corner), y = other.y(corner), squared_length = edge.squared_length();
@@ -316,12 +317,12 @@ inline Separation separation(const Rounded& a, const Rounded& b) {
   }
   const Separation closest = separation_of(closest_features(a, b), a, b);
   if (best.feature == Feature::kCorners) return closest;  // two points
-  // Polygons that overlap have a corner of one as near to an edge of the other as they are deep.
+  // In overlapping polygons, a corner of one is as close to an edge of the other as they are deep.
   const double certain = best.distance > 0 ? 0 : -best.distance;
   return closest.distance > certain + kRounding * scale ? closest : best;
 }
 
-// What the edges of `polygon` say. `shallow` is a distance.
+// The decision by the edges of `polygon`. `shallow` is a distance.
 enum class Verdict : unsigned char { kOverlap, kShallow, kApart, kFarApart };
 
 inline Verdict verdict_by_edges(const Rounded& polygon, const Rounded& other, double reach, double shallow) {
@@ -333,7 +334,7 @@ inline Verdict verdict_by_edges(const Rounded& polygon, const Rounded& other, do
       const double behind = -most_outside(edge, other);
       outside = behind > outside ? behind : outside;
     }
-    // The sum is the length or up to 1.4 times as much, and needs no root.
+    // The sum is 1 to 1.4 times the length, without a square root.
     if (outside < -shallow * (std::abs(edge.dx) + std::abs(edge.dy))) continue;
     outside -= overhang(edge, polygon);
     if (outside > 0) {
@@ -346,7 +347,7 @@ inline Verdict verdict_by_edges(const Rounded& polygon, const Rounded& other, do
   return verdict;
 }
 
-// Signs are those of products of differences, so corners on a lattice are judged exactly.
+// Signs are those of products of differences, so corners on a lattice are decided exactly.
 inline bool overlaps(const Rounded& a, const Rounded& b) {
   const double reach = a.radius + b.radius;
   const double shallow = kShallow * (magnitude(a) + magnitude(b));
@@ -362,7 +363,7 @@ inline bool overlaps(const Rounded& a, const Rounded& b) {
 
 // ---- Closed forms for balls, points and boxes, the most frequent moving shapes ----
 
-// A point is a ball of no radius.
+// A ball, or a point as a ball of radius 0.
 struct Disc {
   double x, y, radius;
 
@@ -396,7 +397,7 @@ inline Contact<2> disc_contact(const Disc& a, const Disc& b) {
   return result;
 }
 
-// What a coordinate is outside an interval about the middle, or 0.
+// How far a coordinate is outside [-half, half], or 0.
 inline double beyond(double at, double half) {
   const double outside = std::abs(at) - half;
   return outside > 0 ? outside : 0;
@@ -433,7 +434,7 @@ inline bool disc_overlaps_oriented_box(const Disc& disc, const ShapeView<2>& box
   return u * u + v * v <= disc.radius * disc.radius;
 }
 
-// How far a point is from a box, below 0 inside; and which way it lies from the nearest place of the surface.
+// The signed distance of a point from a box, negative inside, and the outward normal at the nearest surface point.
 inline double distance_from_box(const Vec<2>& at, const Corners& box, Vec<2>* outward) {
   Vec<2> outside;
   for (std::size_t axis = 0; axis < 2; ++axis)
@@ -459,7 +460,7 @@ inline double distance_from_box(const Vec<2>& at, const Corners& box, Vec<2>* ou
   return -least;
 }
 
-// A box of either kind; the normal is from the disc to the box.
+// A box, oriented or not; the normal is from the disc to the box.
 inline double disc_box_distance(const Disc& disc, const ShapeView<2>& box, Vec<2>* normal) {
   const double* record = box.record.data();
   Vec<2> outward;
@@ -491,7 +492,7 @@ inline bool is_any_box(const ShapeView<2>& shape) {
   return shape.kind == ShapeKind::kBox || shape.kind == ShapeKind::kOrientedBox;
 }
 
-// A box of either kind: its middle, and half its sides along their directions.
+// A box, oriented or not: its centre and half its sides along their directions.
 struct OrientedBox2d {
   double x, y;
   double half_u, half_v;
@@ -531,7 +532,7 @@ inline bool oriented_boxes_overlap(const OrientedBox2d& a, const OrientedBox2d& 
   return !a.is_apart(b) && !b.is_apart(a);
 }
 
-// The gap between two boxes along each axis, negative where they overlap, and whether b is the one above.
+// The gap between two boxes along each axis, negative where they overlap, and whether b is above a.
 struct AxisGaps {
   Vec<2> gap;
   std::array<bool, 2> above;
@@ -579,7 +580,7 @@ inline Contact<2> box_contact(const Corners& a, const Corners& b) {
   return result;
 }
 
-// The first t >= 0 at which a ray is in a box, by the interval of t in which it is between each pair of sides.
+// The first t >= 0 at which a ray is in a box, by intersecting the intervals of t between opposite sides.
 inline double ray_meets_box(const Corners& box, const Vec<2>& origin, const Vec<2>& direction, Vec<2>* normal) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   double first = 0, last = kNever;
@@ -592,13 +593,13 @@ inline double ray_meets_box(const Corners& box, const Vec<2>& origin, const Vec<
     }
     double in = (box.lower[axis] - origin[axis]) / speed, out = (box.upper[axis] - origin[axis]) / speed;
     if (speed < 0) std::swap(in, out);
-    if (in > first || (entered == 2 && in == 0)) {  // 0 where a quotient is too small to be written
+    if (in > first || (entered == 2 && in == 0)) {  // 0 where a quotient underflows
       first = in;
       entered = axis;
     }
     last = out < last ? out : last;
   }
-  if (first > last || entered == 2) return kNever;  // starting inside is for the caller to notice
+  if (first > last || entered == 2) return kNever;  // the caller handles rays that start inside
   *normal = {0, 0};
   (*normal)[entered] = direction[entered] > 0 ? -1 : 1;
   return first;
@@ -606,7 +607,7 @@ inline double ray_meets_box(const Corners& box, const Vec<2>& origin, const Vec<
 
 // ---- Closed forms for segments and capsules: overlap with each other and with a disc ----
 
-// A segment and all within some radius of it.
+// A segment with a radius.
 struct Straight {
   double x, y, end_x, end_y;
   double radius;
@@ -618,7 +619,7 @@ struct Straight {
         end_y(shape.record[3]),
         radius(shape.kind == ShapeKind::kCapsule ? shape.record[4] : 0) {}
 
-  // Which side of the line a point lies on, by the sign.
+  // The side of the line that a point is on, by the sign.
   double side(double px, double py) const { return (px - x) * (end_y - y) - (py - y) * (end_x - x); }
 
   double squared_distance(double px, double py) const {
@@ -642,8 +643,8 @@ inline bool disc_overlaps_straight(const Disc& disc, const Straight& other) {
   return other.squared_distance(disc.x, disc.y) <= reach * reach;
 }
 
-// Whether each has its ends on both sides of the other. On one line, sides are decided by rounding, so their boxes must
-// meet as well.
+// Whether each has its ends on both sides of the other. For collinear segments the sides are decided by rounding, so
+// their boxes must overlap as well.
 inline bool straights_cross(const Straight& a, const Straight& b) {
   const auto straddles = [](const Straight& p, const Straight& q) {
     const double begin = p.side(q.x, q.y), end = p.side(q.end_x, q.end_y);
@@ -665,15 +666,15 @@ inline bool straights_overlap(const Straight& a, const Straight& b) {
 
 // ---- Contact of two rounded polygons: one point, or two where edges face each other ----
 
-// Corners lie on one line with an edge if they are as near to it as this, relative to the largest coordinate.
+// Corners are collinear with an edge if they are within this of its line, relative to the largest coordinate.
 inline constexpr double kFlat = 1e-14;
 
-// An edge's own axes: places along it, gaps in front of it.
+// The frame of an edge: positions along it, gaps in front of it.
 struct EdgeFrame {
   double x, y;
   Vec<2> along, normal;
 
-  // `towards`: the edge's normal, or against it for an edge that stands for the one that leads back.
+  // `towards`: the edge's normal, or its negative for an edge that stands for the reverse one.
   EdgeFrame(const Edge& edge, const Vec<2>& towards) : x(edge.x), y(edge.y), normal(towards) {
     const double length = std::sqrt(edge.squared_length());
     along = {edge.dx / length, edge.dy / length};
@@ -685,8 +686,8 @@ struct EdgeFrame {
   }
 };
 
-// The places of those corners whose gap, times `sign`, is least but for rounding. More than one corner of a polygon may
-// lie on the line of an edge.
+// The range along the edge of the corners whose gap, times `sign`, is least up to rounding. Several corners of a
+// polygon may be on the line of an edge.
 struct EdgeSpan {
   double from = kInfinity, to = -kInfinity;
   double gap = kInfinity;
@@ -709,14 +710,14 @@ struct EdgeSpan {
   }
 };
 
-// The corner next to `corner` towards which the boundary rises least in front of the edge.
+// The neighbour of `corner` towards which the boundary rises least in front of the edge.
 inline std::size_t flattest_neighbour(const Rounded& polygon, std::size_t corner, const EdgeFrame& frame) {
   std::size_t flattest = corner;
   double least = kInfinity;
   for (const bool forward : {false, true}) {
     std::size_t next = corner;
     double dx = 0, dy = 0;
-    // Past corners that coincide with this one.
+    // Skips corners that coincide with this one.
     for (std::size_t step = 1; step < polygon.count && dx == 0 && dy == 0; ++step) {
       next = forward ? polygon.after(next) : polygon.before(next);
       dx = polygon.x(next) - polygon.x(corner);
@@ -735,7 +736,7 @@ inline std::size_t flattest_neighbour(const Rounded& polygon, std::size_t corner
 
 inline double clamped(double value, double low, double high) { return value < low ? low : value > high ? high : value; }
 
-// An edge of `polygon`, that looks `towards` the other.
+// Contact points on an edge of `polygon` that faces the other in the direction `towards`.
 inline void touch_along_edge(const Rounded& polygon, std::size_t k, const Vec<2>& towards, const Rounded& other,
                              Contact<2>& contact) {
   const EdgeFrame frame(Edge(polygon, k), towards);
@@ -761,8 +762,8 @@ inline void touch_along_edge(const Rounded& polygon, std::size_t k, const Vec<2>
   if (second_gap <= polygon.radius + other.radius) add(second, second_gap);
 }
 
-// Corners that face each other so nearly as an edge does that the two do not differ are taken for an edge: what stands
-// on another's end rests on two points, whatever rounding makes of it.
+// If the corners are at the same distance as an edge up to rounding, the edge is used: a shape that stands on another's
+// end rests on two points, whatever the rounding.
 inline Separation with_edge_preferred(const Separation& apart, const Rounded& a, const Rounded& b) {
   constexpr double kSame = 1 - 1e-12;
   Separation best;
@@ -781,7 +782,7 @@ inline Contact<2> contact(const Rounded& a, const Rounded& b) {
   result.normal = found.normal;
   result.depth = found.distance < reach ? reach - found.distance : 0;
   if (with_disc) {
-    // On the way from the disc's centre to the other shape: half the depth back from its surface.
+    // On the line from the disc's centre to the other shape, half the depth inside its surface.
     const Rounded& disc = b.count == 1 ? b : a;
     const double forward = (b.count == 1 ? -1 : 1) * (disc.radius - result.depth / 2);
     result.count = 1;
@@ -810,24 +811,24 @@ inline Contact<2> contact(const Rounded& a, const Rounded& b) {
 // 1. Does the ray's line meet the difference at all? It does if the difference has points on both sides of the line.
 // 2. Along the normal of every edge, when does the gap close? The ray does not enter before the latest of these times,
 //    at which it enters the polygon with the same edges but sharp corners.
-// 3. There it is at an edge, and done, or in front of a rounded corner. Then it either meets the disc of that corner,
-// or
-//    passes the corner without a hit, which step 1 has ruled out.
+// 3. There it is at an edge, and done, or in front of a rounded corner. Then it meets the disc of that corner, or
+// passes
+//    it without a hit, which step 1 has ruled out.
 
 struct Approach {
   Vec<2> motion;
-  double squared_speed, speed;  // of the motion: its length
+  double squared_speed, speed;  // length of the motion
   double reach;                 // sum of the radii
-  double time;                  // they cannot have touched before
-  Vec<2> normal;                // of what decides that, from the moving one to the other
+  double time;                  // they do not touch before
+  Vec<2> normal;                // of the feature that determines `time`, from the moving polygon to the other
   bool parting = false;
 };
 
-// An edge at a smaller angle than this to the motion, in radians, is slid along and not run into.
+// At a smaller angle than this to the motion, in radians, the polygon slides along the edge.
 inline constexpr double kSliding = 1e-15;
 
-// `sign` is 1 if the polygon is the one that moves, -1 if it is the other. Gaps and what closes them are both times the
-// length of the edge, so that times are quotients of numbers that a lattice keeps exact.
+// `sign` is 1 if the polygon moves, -1 if the other does. Gaps and closing speeds are both multiplied by the length of
+// the edge, so times are quotients of numbers that are exact on a lattice.
 inline void approach_edges(const Rounded& polygon, const Rounded& other, double sign, Approach& approach) {
   for (std::size_t k = 0; k < polygon.count; ++k) {
     const Edge edge(polygon, k);
@@ -851,13 +852,13 @@ inline void approach_edges(const Rounded& polygon, const Rounded& other, double 
   }
 }
 
-// Least and most of the products with `axis` of corners of b less corners of a.
+// The range of the products with `axis` of corners of b minus corners of a.
 struct Range {
   double least, most;
 };
 
 inline Range range_along(const Rounded& a, const Rounded& b, const Vec<2>& axis) {
-  // From one of the corners, so that coordinates far from the origin cancel before they are multiplied.
+  // Relative to one of the corners, so that coordinates far from the origin cancel before the multiplication.
   const double x = a.x(0), y = a.y(0);
   const auto range = [&](const Rounded& polygon) {
     Range found{kInfinity, -kInfinity};
@@ -872,7 +873,7 @@ inline Range range_along(const Rounded& a, const Rounded& b, const Vec<2>& axis)
   return {of_b.least - of_a.most, of_b.most - of_a.least};
 }
 
-// When a corner that moves is on the disc around another. It does meet it, but for rounding.
+// The time at which a moving corner meets the disc around another; up to rounding, it does meet it.
 inline double time_of_corners(const Rounded& a, const Rounded& b, const Closest& closest, Approach& approach) {
   const double dx = b.x(closest.second) - a.x(closest.first), dy = b.y(closest.second) - a.y(closest.first);
   const Vec<2>& m = approach.motion;
@@ -888,10 +889,10 @@ inline double time_of_corners(const Rounded& a, const Rounded& b, const Closest&
   return time;
 }
 
-// The first t >= 0 at which `a`, moved by t * motion, touches `b`; infinity if it never does. The normal, from a to b
-// when they touch, is left alone then. Precondition: they do not overlap.
+// The first t >= 0 at which `a`, moved by t * motion, touches `b`; infinity if it never does, and then the normal, from
+// a to b at that time, is not written. Precondition: they do not overlap.
 inline double first_touch(const Rounded& a, const Vec<2>& motion, const Rounded& b, Vec<2>* normal) {
-  // A motion of about 1, whatever the speed: a power of two changes none of its digits.
+  // The motion scaled to about 1 by a power of two, which rounds nothing.
   int exponent = 0;
   std::frexp(std::abs(motion[0]) > std::abs(motion[1]) ? motion[0] : motion[1], &exponent);
   const Vec<2> m{std::ldexp(motion[0], -exponent), std::ldexp(motion[1], -exponent)};
@@ -899,7 +900,7 @@ inline double first_touch(const Rounded& a, const Vec<2>& motion, const Rounded&
   if (squared_speed == 0) return kInfinity;
   const double speed = std::sqrt(squared_speed), reach = a.radius + b.radius;
   const Range sides = range_along(a, b, {-m[1], m[0]});
-  // Where it passes: all of the other on one side, and farther off than the radii. Squares are exact on a lattice.
+  // It passes if the other is entirely on one side and farther away than the radii. Squares are exact on a lattice.
   const double aside = sides.least > 0 ? sides.least : sides.most < 0 ? sides.most : 0;
   if (aside * aside > reach * reach * squared_speed) return kInfinity;
   const Range ahead = range_along(a, b, m);
@@ -933,8 +934,7 @@ namespace broadphase {
 
 namespace narrow_2d {
 
-// Calls `visit(p, q)` for each part of one and each of the other, until it returns false. A shape that is no compound
-// is its only part.
+// Calls `visit(p, q)` for each pair of parts until it returns false. A shape that is not a compound is its only part.
 template <class Visit>
 void for_each_part_pair(const ShapeView<2>& a, const ShapeView<2>& b, Visit&& visit) {
   bool going = true;
@@ -960,7 +960,7 @@ inline ShapeBounds<2> bounds_of(const ShapeView<2>& shape) {
   return bounds;
 }
 
-// The gap between the boxes of two shapes: their distance is no less.
+// The gap between the bounding boxes of two shapes: a lower bound of their distance.
 inline double gap_of_bounds(const ShapeBounds<2>& a, const ShapeBounds<2>& b) {
   const AxisGaps gaps(Corners(a.lower, a.upper), Corners(b.lower, b.upper));
   return gaps.gap[gaps.widest()];
@@ -1000,7 +1000,7 @@ inline double simple_distance(const ShapeView<2>& a, const ShapeView<2>& b, Vec<
   return found.distance - (first.view().radius + second.view().radius);
 }
 
-// Of the pair of parts that is deepest in each other, or nearest.
+// The pair of parts with the least signed distance.
 struct PartPair {
   double distance = kInfinity;
   Vec<2> normal{1, 0};
@@ -1052,7 +1052,7 @@ inline Vec<2> opposite(const Vec<2>& v) { return {-v[0], -v[1]}; }
 
 }  // namespace narrow_2d
 
-// Whether they have a point in common.
+// Whether two shapes overlap.
 inline bool overlaps(const ShapeView<2>& a, const ShapeView<2>& b) {
   if (a.kind == ShapeKind::kBall && b.kind == ShapeKind::kBall)
     return narrow_2d::discs_overlap(narrow_2d::Disc(a), narrow_2d::Disc(b));
@@ -1066,8 +1066,8 @@ inline bool overlaps(const ShapeView<2>& a, const ShapeView<2>& b) {
   return found;
 }
 
-// The gap between them; where they overlap, minus the length of the shortest translation that separates them. `normal`
-// is the direction of both, from a to b: of length 1. Infinite if one is a compound of no parts.
+// The distance of two shapes; where they overlap, minus the length of the shortest translation that separates them.
+// `normal` is the unit vector of that direction, from a to b. Infinite if one is a compound without parts.
 inline double signed_distance(const ShapeView<2>& a, const ShapeView<2>& b, Vec<2>* normal) {
   if (narrow_2d::is_disc(a) && narrow_2d::is_disc(b))
     return narrow_2d::disc_distance(narrow_2d::Disc(a), narrow_2d::Disc(b), normal);
@@ -1082,7 +1082,8 @@ inline double signed_distance(const ShapeView<2>& a, const ShapeView<2>& b, Vec<
   return deepest.distance;
 }
 
-// Where they touch. Precondition: they overlap. Of compounds, where the two parts touch that are deepest in each other.
+// The contact of two shapes. Precondition: they overlap. For compounds, of the two parts that are deepest in each
+// other.
 inline Contact<2> contact(const ShapeView<2>& a, const ShapeView<2>& b) {
   ShapeView<2> p = a, q = b;
   if (narrow_2d::has_compound(a, b)) {
@@ -1099,8 +1100,8 @@ inline Contact<2> contact(const ShapeView<2>& a, const ShapeView<2>& b) {
   return result;
 }
 
-// The least t >= 0 with origin + t * direction in the shape; infinity if there is none. `normal`, left alone then, is
-// the outward one of the surface where the ray enters; where it starts inside, it is against the ray.
+// The least t >= 0 with origin + t * direction in the shape; infinity if there is none, and then `normal` is not
+// written. It is the outward normal where the ray enters; for a ray that starts inside, the opposite of its direction.
 inline double ray_hit(const ShapeView<2>& shape, const Vec<2>& origin, const Vec<2>& direction, Vec<2>* normal) {
   const ShapeView<2> point{ShapeKind::kPoint, origin};
   if (overlaps(point, shape)) {
@@ -1128,8 +1129,8 @@ inline double ray_hit(const ShapeView<2>& shape, const Vec<2>& origin, const Vec
   return first;
 }
 
-// The first t in [0, 1] at which `a`, moved by t * motion, touches `b`; infinity if there is none. `normal`, left alone
-// then, is from a to b when they touch; where they overlap from the start, that of their distance.
+// The first t in [0, 1] at which `a`, moved by t * motion, touches `b`; infinity if there is none, and then `normal` is
+// not written. It is from a to b at that time; for shapes that overlap at the start, that of their signed distance.
 inline double impact_time(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b, Vec<2>* normal) {
   if (overlaps(a, b)) {
     signed_distance(a, b, normal);

@@ -21,7 +21,7 @@ using Vec3 = Vec<3>;
 
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// What is computed of coordinates is known to about this, relative to them.
+// Relative error of values computed from coordinates.
 inline constexpr double kRounding = 4e-16;
 
 constexpr Vec3 operator+(const Vec3& a, const Vec3& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
@@ -41,25 +41,25 @@ constexpr double clamped(double value, double lower, double upper) {
 
 inline Vec3 unit(const Vec3& a) { return a * (1 / std::sqrt(squared(a))); }
 
-// What of `a` is perpendicular to `along`. Of a vector nearly along it, most digits of the first difference are lost,
-// and what is left is not perpendicular: the second pass makes it so.
+// The component of `a` perpendicular to `along`. For a vector nearly parallel to it, the first subtraction cancels most
+// digits and the rest is not perpendicular: the second pass corrects that.
 constexpr Vec3 without(const Vec3& a, const Vec3& along, double squared_along) {
   const Vec3 once = a - along * (dot(a, along) / squared_along);
   return once - along * (dot(once, along) / squared_along);
 }
 
-// A unit vector perpendicular to `a`, which is not zero: always the same one.
+// A unit vector perpendicular to `a`, which is not zero; a deterministic choice.
 inline Vec3 perpendicular(const Vec3& a) {
   const double x = std::fabs(a[0]), y = std::fabs(a[1]), z = std::fabs(a[2]);
   const Vec3 least = x <= y && x <= z ? Vec3{1, 0, 0} : y <= z ? Vec3{0, 1, 0} : Vec3{0, 0, 1};
   return unit(cross(a, least));
 }
 
-// The square of the sine of an angle, a thousandth: below it, a product of two vectors has lost so many digits that it
-// must be mended.
+// The square of the sine of 1/1000 rad. At smaller angles, cross products lose so many digits that they must be
+// corrected.
 inline constexpr double kNearlyParallel = 1e-6;
 
-// Perpendicular to both, also where they are nearly parallel; zero where they are parallel but for rounding.
+// A vector perpendicular to both, accurate also if they are nearly parallel; zero if they are parallel up to rounding.
 inline Vec3 across(const Vec3& e, const Vec3& f) {
   const Vec3 normal = cross(e, f);
   const double ee = squared(e), limit = ee * squared(f), nn = squared(normal);
@@ -98,7 +98,7 @@ struct BoxCore {
   std::array<Vec3, 3> axes;
 };
 
-// The least and the greatest of the products with a vector.
+// The range of the dot products with a vector.
 struct Projection {
   double lower, upper;
 };
@@ -144,7 +144,7 @@ inline std::array<Vec3, 1> edges_of(const SegmentCore& a) { return {a.edge}; }
 inline const std::array<Vec3, 3>& edges_of(const TriangleCore& a) { return a.edges; }
 inline const std::array<Vec3, 3>& edges_of(const BoxCore& a) { return a.axes; }
 
-// The largest number in it, for what rounding may amount to.
+// The largest absolute coordinate, the scale of rounding errors.
 inline double magnitude(const Vec3& a) {
   const double x = std::fabs(a[0]), y = std::fabs(a[1]), z = std::fabs(a[2]);
   const double xy = x > y ? x : y;
@@ -161,7 +161,7 @@ double magnitude(const Core& a) {
   return most;
 }
 
-// The place that coordinates are to be relative to.
+// The point that coordinates are made relative to.
 inline Vec3 place_of(const ShapeView<3>& shape) {
   const auto& r = shape.record;
   if (shape.kind != ShapeKind::kBox) return {r[0], r[1], r[2]};
@@ -172,8 +172,8 @@ inline Vec3 vector_at(std::span<const double> record, std::size_t at) {
   return {record[at], record[at + 1], record[at + 2]};
 }
 
-// Perpendicular to the triangle's plane. Of the three products of two edges, that of the shorter two has the least
-// error; of a needle it is not yet perpendicular to the longest edge, and made so.
+// The normal of the triangle's plane. Of the three cross products of two edges, that of the two shorter ones has the
+// least error; for a needle it is then made perpendicular to the longest edge, too.
 inline Vec3 normal_of(const std::array<Vec3, 3>& edges) {
   const std::array<double, 3> lengths = {squared(edges[0]), squared(edges[1]), squared(edges[2])};
   const std::size_t longest =
@@ -203,7 +203,7 @@ auto with_triangle(const std::array<Vec3, 3>& corners, const Vec3& origin, Visit
   return with_segment(corners[longest], corners[(longest + 1) % 3], origin, 0.0, visit);
 }
 
-// Calls `visit(core, radius)`. The shape is no compound, hull or mesh.
+// Calls `visit(core, radius)`. The shape is not a compound, hull or mesh.
 template <class Visit>
 auto with_core(const ShapeView<3>& shape, const Vec3& origin, Visit&& visit) {
   const auto& r = shape.record;
@@ -224,8 +224,7 @@ auto with_core(const ShapeView<3>& shape, const Vec3& origin, Visit&& visit) {
   }
 }
 
-// Calls `visit(first, second, radius, turned)` with the cores in the order of their ranks, the sum of their radii, and
-// whether they changed places for it.
+// Calls `visit(first, second, first radius, second radius, swapped)` with the cores in the order of their ranks.
 template <class Visit>
 auto with_cores(const ShapeView<3>& a, const ShapeView<3>& b, Visit&& visit) {
   const Vec3 origin = place_of(a);
@@ -251,8 +250,8 @@ auto with_cores(const ShapeView<3>& a, const ShapeView<3>& b, Visit&& visit) {
 // S. Gottschalk, M. C. Lin, D. Manocha, "OBBTree: A Hierarchical Structure for Rapid Interference Detection", SIGGRAPH
 // 1996, doi:10.1145/237170.237244.
 
-// Each calls `visit(axis, is_edge)` with axes of any length, none of it zero, until it returns false; false if it did.
-// Faces come first: where several answers are equally good, the first is given.
+// These call `visit(axis, is_edge)` with non-zero axes of any length until it returns false; they return false if it
+// did. Face normals come first: of equally good axes, the first is chosen.
 template <class A, class B, class Visit>
 bool for_each_cross_axis(const A& a, const B& b, Visit&& visit) {
   for (const Vec3& e : edges_of(a))
@@ -286,8 +285,8 @@ template <class Visit>
 bool for_each_axis(const PointCore&, const BoxCore& b, Visit&& visit) {
   return for_each_face_axis(b, visit);
 }
-// Of a point and a segment, and of two segments, these do not tell whether they are apart: their distance does. They
-// are for things that touch: there, one of these is a normal.
+// For a point and a segment, and for two segments, these axes do not decide whether they are disjoint: their distance
+// does. They are for cores in contact, where one of them is a normal.
 template <class Visit>
 bool for_each_axis(const PointCore&, const SegmentCore& b, Visit&& visit) {
   return visit(perpendicular(b.edge), true);
@@ -323,26 +322,26 @@ bool for_each_axis(const BoxCore& a, const BoxCore& b, Visit&& visit) {
   return for_each_face_axis(a, visit) && for_each_face_axis(b, visit) && for_each_cross_axis(a, b, visit);
 }
 
-// Whether the axes alone tell if two cores overlap.
+// Whether the axes alone decide if two cores overlap.
 template <class A, class B>
 inline constexpr bool kAxesTell = B::kRank >= TriangleCore::kRank;
 
-// The way from one core to the other: `distance` between them, or minus the least translation that takes them apart;
-// along `normal`, a unit vector from the first to the second.
+// Signed distance of two cores: `distance` between them, or minus the minimum translation that separates them, along
+// `normal`, a unit vector from the first to the second.
 struct Gap {
   double distance;
   Vec3 normal;
 };
 
-// The gap between two intervals, the greater of the two ways to look at it; below zero if they overlap.
+// The signed gap between two ranges: negative if they overlap. `backwards`: the second is below the first.
 inline double gap_between(const Projection& a, const Projection& b, bool& backwards) {
   const double onwards = b.lower - a.upper, back = a.lower - b.upper;
   backwards = back > onwards;
   return backwards ? back : onwards;
 }
 
-// The greatest gap along any of the axes. Up to what rounding may amount to, a face is preferred to two edges, for
-// things touch there at more than one point.
+// The greatest gap along any of the axes. Up to rounding, faces are preferred to pairs of edges, because face contacts
+// have several points.
 template <class A, class B>
 Gap widest_gap(const A& a, const B& b) {
   constexpr double kBias = 4e-15;
@@ -365,10 +364,10 @@ Gap widest_gap(const A& a, const B& b) {
 //
 // C. Ericson, "Real-Time Collision Detection", Morgan Kaufmann 2005, chapter 5.
 
-// `between` leads from the nearest point of the first to that of the second, but for its length: of it the direction is
-// meant, which is precise also where the distance is next to nothing. It is zero where there is none.
+// `between` has the direction from the nearest point of the first to that of the second, but not its length, so that
+// the direction is accurate even if the distance is tiny. Zero if there is none.
 struct Nearest {
-  double squared;  // the distance
+  double squared;  // distance
   Vec3 between;
 };
 
@@ -400,7 +399,7 @@ inline Nearest nearest(const PointCore& a, const TriangleCore& b) {
   Nearest best{kNever, {}};
   bool inside = true;
   for (std::size_t k = 0; k < 3; ++k) {
-    // Outside, the nearest edge is one that the point is beyond.
+    // If the projection is outside, the nearest edge is one that the point is beyond.
     if (dot(cross(b.normal, b.edges[k]), a.at - b.corners[k]) >= 0) continue;
     inside = false;
     keep_nearer(best, nearest_on_edge(a.at, b.corners[k], b.corners[(k + 1) % 3], b.edges[k]));
@@ -422,8 +421,8 @@ inline Nearest nearest(const PointCore& a, const BoxCore& b) {
   return result;
 }
 
-// Two edges where they pass each other: nearer than they are at their ends only if the perpendicular to both meets
-// both. `normal` is across(e, f).
+// The nearest points in the interiors of two edges: only if the common perpendicular meets both. `normal` is across(e,
+// f).
 inline Nearest nearest_crossing(const SegmentCore& a, const SegmentCore& b, const Vec3& normal) {
   const Vec3 from = b.begin - a.begin;
   const double nn = squared(normal), ee = squared(a.edge), ff = squared(b.edge);
@@ -433,8 +432,8 @@ inline Nearest nearest_crossing(const SegmentCore& a, const SegmentCore& b, cons
     if (s < 0 || s > nn || t < 0 || t > nn) return {kNever, {}};
     return {height * height / nn, normal * (height > 0 ? 1.0 : height < 0 ? -1.0 : 0.0)};
   }
-  // Nearly parallel: where they pass is known badly, but any two points of them are a bound, and these are next to the
-  // nearest.
+  // Nearly parallel: the nearest points are ill-conditioned, but any two points give an upper bound, and these are
+  // close to the nearest.
   const Vec3 x = a.begin + a.edge * clamped(s / nn, 0, 1);
   const Vec3 y = b.begin + b.edge * clamped(dot(x - b.begin, b.edge) / ff, 0, 1);
   const Vec3 nearer = a.begin + a.edge * clamped(dot(y - a.begin, a.edge) / ee, 0, 1);
@@ -443,7 +442,7 @@ inline Nearest nearest_crossing(const SegmentCore& a, const SegmentCore& b, cons
   return {squared(between), is_tiny ? normal * (height < 0 ? -1.0 : 1.0) : between};
 }
 
-// Where two lines pass each other within both segments, nothing is nearer; else an end of one is at the nearest place.
+// If the nearest points of two lines are within both segments, nothing is nearer; otherwise an end of one is nearest.
 inline Nearest nearest(const SegmentCore& a, const SegmentCore& b) {
   Nearest best{kNever, {}};
   if (const Vec3 normal = across(a.edge, b.edge); !is_zero(normal)) {
@@ -456,7 +455,7 @@ inline Nearest nearest(const SegmentCore& a, const SegmentCore& b) {
   return best;
 }
 
-// The edges of a core in its k-th direction that may be its outermost along `axis`.
+// The edges of a core in its k-th direction that may be the outermost along `axis`.
 template <class Visit>
 void for_each_outermost_edge(const SegmentCore& a, std::size_t, const Vec3&, Visit&& visit) {
   visit(a);
@@ -467,7 +466,7 @@ void for_each_outermost_edge(const TriangleCore& a, std::size_t k, const Vec3&, 
 }
 template <class Visit>
 void for_each_outermost_edge(const BoxCore& a, std::size_t k, const Vec3& axis, Visit&& visit) {
-  // Of the four parallel edges, it is one; two or all four where a face is perpendicular to the axis but for rounding.
+  // One of the four parallel edges; two or all four if a face is perpendicular to the axis up to rounding.
   constexpr double kEven = 1e-9;
   const std::size_t i = (k + 1) % 3, j = (k + 2) % 3;
   const double along_i = dot(axis, a.axes[i]), along_j = dot(axis, a.axes[j]);
@@ -487,12 +486,12 @@ inline std::size_t edge_directions(const SegmentCore&) { return 1; }
 inline std::size_t edge_directions(const TriangleCore&) { return 3; }
 inline std::size_t edge_directions(const BoxCore&) { return 3; }
 
-// Calls visit(nearest) for edges that pass each other. Where those are the nearest, the cores are apart along the
-// perpendicular to both, and the edges are the outermost along it: so most need not be looked at. Nor are those of
-// which it is plain that the square of their distance is not less than `limit`, which is read anew each time.
+// Calls visit(nearest) for pairs of edges. If those are nearest, the cores are separated along their common
+// perpendicular, and the edges are the outermost along it, so most pairs can be skipped; so can pairs whose squared
+// distance is certainly not below `limit`, which is re-read each time.
 template <class A, class B, class Visit>
 void for_each_near_edges(const A& a, const B& b, const double& limit, Visit&& visit) {
-  // Two that hardly are apart may be so along another axis only, by rounding.
+  // Cores that are hardly separated may be so only along another axis, because of rounding.
   const double slack = 1e-14 * (magnitude(a) + magnitude(b));
   for (std::size_t i = 0; i < edge_directions(a); ++i)
     for (std::size_t j = 0; j < edge_directions(b); ++j) {
@@ -504,7 +503,7 @@ void for_each_near_edges(const A& a, const B& b, const double& limit, Visit&& vi
       const Vec3 onwards = backwards ? -axis : axis;
       for_each_outermost_edge(a, i, onwards, [&](const SegmentCore& e) {
         for_each_outermost_edge(b, j, -onwards, [&](const SegmentCore& f) {
-          // Of a box without width along an edge, the edge is a point, and its corners have been looked at.
+          // The edge of a box with width 0 along it is a point, and corners have been tested already.
           const Vec3 normal = across(e.edge, f.edge);
           if (!is_zero(normal)) visit(nearest_crossing(e, f, normal));
         });
@@ -512,7 +511,8 @@ void for_each_near_edges(const A& a, const B& b, const double& limit, Visit&& vi
     }
 }
 
-// Calls visit(nearest) for features of which some are the nearest. Precondition: apart, or without volume both.
+// Calls visit(nearest) for pairs of features that include the nearest. Precondition: the cores are disjoint, or both
+// without volume.
 template <class A, class B, class Visit>
 void for_each_near(const A& a, const B& b, const double& limit, Visit&& visit) {
   for (const Vec3& corner : corners_of(a)) visit(nearest(PointCore{corner}, b));
@@ -529,15 +529,15 @@ Nearest nearest(const A& a, const B& b) {
 
 // ---- Signed distance and overlap of two cores with radii ----
 
-// The gap between two cores. Two points at the same place are apart along the x axis.
+// The signed distance of two cores. Coincident points are separated along the x axis.
 inline Gap gap_of(const PointCore& a, const PointCore& b) {
   const Vec3 between = b.at - a.at;
   const double distance = std::sqrt(squared(between));
   return distance > 0 ? Gap{distance, between * (1 / distance)} : Gap{0, {1, 0, 0}};
 }
 
-// Takes the direction between the nearest points if the gap along it is wider. It is at most their distance, along any
-// direction; along the right one it is their distance.
+// Uses the direction between the nearest points if the gap along it is wider. The gap along any direction is at most
+// the distance, and equal to it along the right one.
 template <class A, class B>
 void keep_wider(Gap& widest, const A& a, const B& b, const Vec3& between) {
   const double length = squared(between);
@@ -554,11 +554,11 @@ Gap gap_of(const A& a, const B& b) {
   const Nearest near = nearest(a, b);
   const bool is_bound = kAxesTell<A, B> && widest.distance * widest.distance > near.squared;
   const double distance = is_bound ? widest.distance : std::sqrt(near.squared);
-  // Where two things nearly touch, that direction may be nothing but rounding, and one of the axes is better.
+  // For cores that nearly touch, that direction may be mere rounding, and one of the axes is better.
   keep_wider(widest, a, b, near.between);
   if constexpr (A::kRank > PointCore::kRank) {
-    // Where edges are nearly parallel, several features are equally near but for rounding, and their directions differ
-    // by much more.
+    // If edges are nearly parallel, several features are equally near up to rounding, but their directions differ by
+    // much more.
     const double slack = 16 * kRounding * (magnitude(a) + magnitude(b));
     if (widest.distance < distance - slack) {
       const double limit = (distance + slack) * (distance + slack);
@@ -591,11 +591,10 @@ bool within(const A& a, const B& b, double radius) {
   }
 }
 
-// Two boxes, by the fifteen axes: numbers of the second in the frame of the first, and the first that parts them ends
-// it.
+// Two boxes, by their fifteen axes, with the second in the frame of the first. Ends at the first separating axis.
 inline bool within(const BoxCore& a, const BoxCore& b, double) {
   const Vec3 between = b.centre - a.centre;
-  std::array<Vec3, 3> turn, size;  // [i][j]: axis j of the second along axis i of the first, and how much of it
+  std::array<Vec3, 3> turn, size;  // [i][j]: axis j of the second along axis i of the first, and its absolute value
   Vec3 from;
   for (std::size_t i = 0; i < 3; ++i) {
     from[i] = dot(between, a.axes[i]);
@@ -614,7 +613,7 @@ inline bool within(const BoxCore& a, const BoxCore& b, double) {
     for (std::size_t j = 0; j < 3; ++j) {
       const std::size_t after = (j + 1) % 3, before = (j + 2) % 3;
       if (turn[next][j] * turn[next][j] + turn[last][j] * turn[last][j] < kNearlyParallel) {
-        // Edges nearly parallel: their product must be made perpendicular to them, or is none at all.
+        // Nearly parallel edges: their cross product must be made perpendicular to them, or is no axis at all.
         const Vec3 axis = across(a.axes[i], b.axes[j]);
         bool backwards = false;
         if (!is_zero(axis) && gap_between(project(a, axis), project(b, axis), backwards) > 0) return false;
@@ -638,7 +637,7 @@ inline bool within(const BoxCore& a, const BoxCore& b, double) {
 // G. van den Bergen, "Ray Casting against General Convex Objects with Application to Continuous Collision Detection",
 // 2004.
 
-// The time is `kNever` where the two never touch; the normal leads from the first, which moves, to the second.
+// The time is `kNever` if the two never touch; the normal is from the first, which moves, to the second.
 struct Impact {
   double time = kNever;
   Vec3 normal{};
@@ -649,13 +648,13 @@ inline void keep_first(Impact& best, const Impact& other) {
   if (other.time < best.time) best = other;
 }
 
-// A ray clipped by slabs. Each is taken as it is, and once more as wide as rounding may make it: what passes through
-// where two faces meet is not lost between them.
+// A ray clipped by slabs. Each slab is used as it is and also enlarged by the rounding error, so that a ray through the
+// edge between two faces is not lost.
 class SlabClip {
  public:
   explicit SlabClip(const Vec3& motion) : motion_(motion), still_(1e-16 * std::sqrt(squared(motion))) {}
 
-  // Inside while lower <= speed * time <= upper; `normal` is a unit vector. False: never.
+  // Inside while lower <= speed * time <= upper; `normal` is a unit vector. Returns false if the ray misses.
   bool clip(double lower, double upper, const Vec3& normal, double error) {
     const double speed = dot(motion_, normal);
     if (std::fabs(speed) <= still_) return lower <= error && upper >= -error;
@@ -670,9 +669,9 @@ class SlabClip {
     return wide_exit_ >= 0 && wide_entry_ <= wide_exit_;
   }
 
-  // The entry, if all slabs were met; `scale`: the size of things.
+  // The time of entry, if the ray meets all slabs; `scale`: the size of the shapes.
   Impact entry(double scale) const {
-    // Grazing a face, it may be late by much more than rounding, at next to no distance.
+    // A ray that grazes a face may be late by much more than rounding, at almost no distance.
     const bool is_sharp = (entry_ - wide_entry_) * std::sqrt(squared(motion_)) <= 1e-9 * scale;
     const double time = is_sharp && entry_ <= wide_exit_ ? entry_ : wide_entry_;
     return {time > 0 ? time : 0, normal_};
@@ -685,7 +684,7 @@ class SlabClip {
   Vec3 normal_{};
 };
 
-// Where the first moves into the slabs of their separating axes, widened by `radius`.
+// When the first enters the slabs of their separating axes, enlarged by `radius`.
 template <class A, class B>
 Impact cast_on_axes(const A& a, const Vec3& motion, const B& b, double radius) {
   SlabClip slabs(motion);
@@ -710,16 +709,17 @@ inline Impact cast(const PointCore& a, const Vec3& motion, const PointCore& b, d
   if (aside > reach * reach) return {};
   const double deep = radius * radius - aside;
   const double half = std::sqrt(deep > 0 ? deep * speed : 0);
-  // The lesser root, as the product of both over the greater: nothing is lost where it is near 0.
+  // The smaller root as the product of both over the larger one: no cancellation near 0.
   const double greater = toward + half;
   const double time = greater > 0 ? (distance - radius) * (distance + radius) / greater : 0;
   const Vec3 normal = to - motion * time;
-  // Of what is next to no ball, it is nothing but rounding.
+  // For a radius of almost 0, this normal is mere rounding.
   const bool is_point = std::sqrt(squared(normal)) <= 8 * kRounding * distance;
   return {time > 0 ? time : 0, unit(is_point ? motion : normal)};
 }
 
-// A moving point that starts outside the capsule: against the cylinder, as a ball seen along its edge, and its ends.
+// A moving point that starts outside the capsule: against the cylinder, as a ball in the projection along its edge, and
+// against the balls at its ends.
 inline Impact cast(const PointCore& a, const Vec3& motion, const SegmentCore& b, double radius) {
   const double length = squared(b.edge);
   const Vec3 to = b.begin - a.at;
@@ -737,11 +737,11 @@ inline Impact cast(const PointCore& a, const Vec3& motion, const SegmentCore& b,
   return first;
 }
 
-// Newton's method on the distance, from a time that is not too late. `gap_at(way)` is the gap when the first has gone
-// that way, and `size` that of things. Precondition: they do not overlap at time 0.
+// Newton's method on the distance, starting at a time that is not too late. `gap_at(offset)` is the gap after the first
+// has moved by that offset; `size` is the scale of the shapes. Precondition: they do not overlap at time 0.
 template <class GapAt>
 Impact cast_by_steps(GapAt&& gap_at, const Vec3& motion, double radius, double size, Impact impact) {
-  // Where a ball grazes, the steps only halve the rest: after so many, none is left.
+  // For a grazing ball, each step only halves the rest: after this many, nothing is left.
   constexpr int kMostSteps = 200;
   const double fastest = std::sqrt(squared(motion));
   for (int step = 0; step < kMostSteps; ++step) {
@@ -761,7 +761,7 @@ Impact cast_by_steps(GapAt&& gap_at, const Vec3& motion, double radius, double s
   return impact;
 }
 
-// When the first core, moving by `motion` in a unit of time, is within `radius` of the second. Precondition: it is not
+// When the first core, moving by `motion` per unit of time, is within `radius` of the second. Precondition: it is not
 // at time 0.
 template <class A, class B>
 Impact cast(const A& a, const Vec3& motion, const B& b, double radius) {
@@ -783,7 +783,7 @@ inline bool boxes_overlap(std::span<const double> a, std::span<const double> b) 
   return overlap;
 }
 
-// The square of the distance of a point from a box given by its corners.
+// The squared distance of a point from a box given by its corners.
 inline double squared_distance_to_box(std::span<const double> point, std::span<const double> box) {
   double sum = 0;
   for (std::size_t k = 0; k < 3; ++k) {
@@ -794,7 +794,7 @@ inline double squared_distance_to_box(std::span<const double> point, std::span<c
   return sum;
 }
 
-// From a point to the nearest of such a box.
+// The vector from a point to the nearest point of such a box.
 inline Vec3 to_box(std::span<const double> point, std::span<const double> box) {
   Vec3 way;
   for (std::size_t k = 0; k < 3; ++k)
@@ -802,7 +802,7 @@ inline Vec3 to_box(std::span<const double> point, std::span<const double> box) {
   return way;
 }
 
-// Two boxes given by their corners: the fifteen axes of turned ones are three.
+// The signed distance of two axis-aligned boxes: three axes instead of the fifteen of oriented ones.
 inline Gap gap_of_boxes(std::span<const double> a, std::span<const double> b) {
   Gap widest{-kNever, {}};
   Vec3 way{};
@@ -823,7 +823,8 @@ inline Gap gap_of_boxes(std::span<const double> a, std::span<const double> b) {
   return distance > 0 ? Gap{distance, way * (1 / distance)} : widest;
 }
 
-// Where two that overlap touch: at the corners of what their faces have in common, midway between those.
+// Contact points of two overlapping boxes: the corners of the common rectangle of the touching faces, midway between
+// these.
 inline void put_points_of_boxes(std::span<const double> a, std::span<const double> b, Contact<3>& contact) {
   std::size_t axis = 0;
   for (std::size_t k = 1; k < 3; ++k)
@@ -836,7 +837,7 @@ inline void put_points_of_boxes(std::span<const double> a, std::span<const doubl
     upper[k] = a[k + 3] < b[k + 3] ? a[k + 3] : b[k + 3];
   }
   lower[axis] = is_onwards ? 0.5 * (a[axis + 3] + b[axis]) : 0.5 * (a[axis] + b[axis + 3]);
-  // Of what is flat, there are two corners, or one.
+  // A flat common rectangle has two corners, or one.
   for (std::size_t x = 0; x < (lower[i] < upper[i] ? 2u : 1u); ++x)
     for (std::size_t y = 0; y < (lower[j] < upper[j] ? 2u : 1u); ++y) {
       Vec3& point = contact.points[contact.count++];
@@ -846,7 +847,7 @@ inline void put_points_of_boxes(std::span<const double> a, std::span<const doubl
     }
 }
 
-// When a moving box, or a ball, meets a box.
+// When a moving box or ball meets a box.
 inline Impact cast_to_box(std::span<const double> lower, std::span<const double> upper, const Vec3& motion,
                           std::span<const double> box, double radius) {
   SlabClip slabs(motion);
@@ -878,19 +879,19 @@ inline Impact cast_ball(std::span<const double> centre, double radius, const Vec
 
 // ---- Contact features: faces, edges and corners of cores, and clipping one by another ----
 
-// A face, an edge or a corner of a core. Four corners cut by four planes are eight at most.
+// A face, an edge or a corner of a core. Four corners clipped by four planes are at most eight.
 struct ContactFeature {
   static constexpr std::size_t kMostCorners = 8;
   std::size_t count = 0;
   std::array<Vec3, kMostCorners> corners{};
-  Vec3 normal{};  // of a face: a unit vector out of it
+  Vec3 normal{};  // of a face: the outward unit normal
 
   void add(const Vec3& corner) {
     if (count < kMostCorners) corners[count++] = corner;
   }
 };
 
-// Directions this close are taken for one: 1 - cosine, and cosine of what is perpendicular.
+// Tolerances: 1 - cosine of directions that count as equal, cosine of directions that count as perpendicular.
 inline constexpr double kSameDirection = 5e-7, kPerpendicular = 1e-3;
 
 inline ContactFeature face_of(const BoxCore& a, std::size_t k, double side) {
@@ -900,10 +901,10 @@ inline ContactFeature face_of(const BoxCore& a, std::size_t k, double side) {
   return {4, {middle - x - y, middle + x - y, middle + x + y, middle - x + y}, a.axes[k] * side};
 }
 
-// A face this narrow, relative to its length, is an edge: rounding hides which of its sides is inside.
+// A face this narrow relative to its length counts as an edge: rounding hides which of its sides is inside.
 inline constexpr double kNarrow = 1e-9;
 
-// The face whose normal is `n`, a unit vector: of no corners if there is none.
+// The face with the unit normal `n`; without corners if there is none.
 inline ContactFeature face_along(const SegmentCore&, const Vec3&) { return {}; }
 inline ContactFeature face_along(const TriangleCore& a, const Vec3& n) {
   const Vec3 normal = unit(a.normal);
@@ -924,7 +925,7 @@ inline ContactFeature face_along(const BoxCore& a, const Vec3& n) {
   return {};
 }
 
-// What looks most along `n`: a face of what has any.
+// The face that faces `n` the most, or the core itself if it has no faces.
 inline ContactFeature facing(const SegmentCore& a, const Vec3&) { return {2, {a.begin, a.end}, {}}; }
 inline ContactFeature facing(const TriangleCore& a, const Vec3&) {
   return {3, {a.corners[0], a.corners[1], a.corners[2]}, {}};
@@ -936,13 +937,13 @@ inline ContactFeature facing(const BoxCore& a, const Vec3& n) {
   return face_of(a, most, dot(a.axes[most], n) > 0 ? 1 : -1);
 }
 
-// Of edges that may be the outermost along a direction, the one that falls back the least; of those that fall back
-// equally little but for rounding, as all edges of a needle do, the longest.
+// Selects, of edges that may be the outermost along a direction, the one that falls back least; of those that are equal
+// up to rounding, as all edges of a needle are, the longest.
 struct OutermostEdge {
   double size;  // of the core
   double drop = kNever, length = 0;
 
-  // Whether this is the best so far: `fall`, at most, from the outermost corner to either end.
+  // Whether this is the best so far. `fall`: the larger distance from the outermost corner back to an end.
   bool take(double fall, double extent) {
     const double even = kNarrow * size;
     if (fall > kPerpendicular * extent || fall > drop + even || (fall >= drop - even && extent <= length)) return false;
@@ -952,7 +953,7 @@ struct OutermostEdge {
   }
 };
 
-// The outermost edge along `n`, if one is perpendicular to it, or else the outermost corner.
+// The outermost edge along `n`, if one is perpendicular to it, else the outermost corner.
 inline ContactFeature outermost(const SegmentCore& a, const Vec3& n) {
   const double along = dot(a.edge, n);
   if (std::fabs(along) <= kPerpendicular * std::sqrt(squared(a.edge))) return {2, {a.begin, a.end}, {}};
@@ -986,8 +987,8 @@ inline ContactFeature outermost(const BoxCore& a, const Vec3& n) {
   return {2, {corner, corner + a.axes[best] * (side * a.half[best])}, {}};
 }
 
-// What of a feature lies on the inner side of a plane: where dot(normal, x) <= limit. A corner no more than `slack`
-// beyond it is kept where it is.
+// The part of a feature on the inner side of a plane, where dot(normal, x) <= limit. Corners up to `slack` beyond it
+// are kept unchanged.
 inline ContactFeature cut(const ContactFeature& feature, const Vec3& normal, double limit, double slack) {
   ContactFeature result{};
   const std::size_t n = feature.count;
@@ -996,7 +997,7 @@ inline ContactFeature cut(const ContactFeature& feature, const Vec3& normal, dou
     const Vec3& next = feature.corners[(k + 1) % n];
     const double at = dot(normal, here) - limit, then = dot(normal, next) - limit;
     if (at <= slack) result.add(here);
-    // An edge alone is not closed: it goes there and does not come back.
+    // A single edge is not a closed polygon: there is no edge back.
     const bool is_way_back = n == 2 && k == 1;
     if (!is_way_back && ((at < 0 && then > slack) || (at > slack && then < 0)))
       result.add(here + (next - here) * (at / (at - then)));
@@ -1004,7 +1005,7 @@ inline ContactFeature cut(const ContactFeature& feature, const Vec3& normal, dou
   return result;
 }
 
-// What of a feature lies between the sides of a face; those may be listed either way round.
+// The part of a feature within the sides of a face, whose corners may be listed in either direction.
 inline ContactFeature cut_by_sides(ContactFeature feature, const ContactFeature& face, double slack) {
   const Vec3 middle = (face.corners[0] + face.corners[face.count / 2]) * 0.5;
   for (std::size_t k = 0; k < face.count; ++k) {
@@ -1012,7 +1013,7 @@ inline ContactFeature cut_by_sides(ContactFeature feature, const ContactFeature&
     const Vec3 side = cross(face.normal, face.corners[(k + 1) % face.count] - corner);
     const double length = squared(side);
     if (!(length > 0)) continue;
-    // A triangle's middle of two corners is on one side: the third corner tells for that one.
+    // The midpoint of two corners of a triangle is on one of its sides: for that side, the third corner is used.
     const Vec3& inner = face.count == 3 ? face.corners[(k + 2) % 3] : middle;
     const Vec3 outward = side * ((dot(side, inner - corner) > 0 ? -1.0 : 1.0) / std::sqrt(length));
     feature = cut(feature, outward, dot(outward, corner), slack);
@@ -1022,7 +1023,7 @@ inline ContactFeature cut_by_sides(ContactFeature feature, const ContactFeature&
 
 // ---- Contact points of two overlapping cores: up to four ----
 
-// Points at which two cores may touch, with how deep they lie. Those within `same` of each other are one.
+// Candidate contact points with their depths. Points within `same` of each other count as one.
 struct Touching {
   double same;
   std::size_t count = 0;
@@ -1044,10 +1045,10 @@ struct Touching {
   }
 };
 
-// What counts as nothing, relative to the size of things.
+// Relative tolerance of contact points.
 inline constexpr double kSlack = 1e-12;
 
-// Moves to the front, of those from `from` on, the one that `value` likes most.
+// Moves the point with the greatest `value`, of those from index `from` on, to that index.
 template <class Value>
 void pull_best(Touching& touching, std::size_t from, Value&& value) {
   std::size_t best = from;
@@ -1061,8 +1062,8 @@ void pull_best(Touching& touching, std::size_t from, Value&& value) {
   touching.depths[from] = depth;
 }
 
-// The deepest point comes first; then those that span the most: the farthest from it, the farthest from the line of
-// both, and the farthest from that triangle, on its other side.
+// Chooses the contact points: the deepest first, then those that span the largest area: the farthest from it, the
+// farthest from the line through both, and the farthest from that triangle on its other side.
 inline void put_points(Touching touching, const Vec3& normal, Contact<3>& contact) {
   const auto& at = touching.points;
   if (touching.count > 0) pull_best(touching, 0, [&](std::size_t k) { return touching.depths[k]; });
@@ -1084,9 +1085,9 @@ inline void put_points(Touching touching, const Vec3& normal, Contact<3>& contac
   for (std::size_t k = 0; k < touching.count; ++k) contact.points[k] = at[k];
 }
 
-// The points of a feature that lie below a face, moved midway between the two surfaces. `normal` leads out of the
-// face, nearly as its own does, and is what depths are measured along; the radii are those of the face's side and of
-// the feature's.
+// The points of a feature below a face, moved midway between the two surfaces. `normal` points out of the face, nearly
+// along the face's own normal, and depths are measured along it; the radii are those of the face's core and of the
+// feature's.
 inline Touching below_face(const ContactFeature& face, const ContactFeature& feature, const Vec3& normal,
                            double face_radius, double radius, double size) {
   const double slack = size * kSlack;
@@ -1102,8 +1103,7 @@ inline Touching below_face(const ContactFeature& face, const ContactFeature& fea
   return touching;
 }
 
-// Two edges or corners: the nearest points of both, or, of edges that are nearly parallel, the ends of where they are
-// side by side.
+// Two edges or corners: their nearest points, or, for nearly parallel edges, the ends of their common stretch.
 inline Touching between_edges(const ContactFeature& a, const ContactFeature& b, const Vec3& normal, double first_radius,
                               double second_radius, double size) {
   const double slack = size * kSlack;
@@ -1128,7 +1128,7 @@ inline Touching between_edges(const ContactFeature& a, const ContactFeature& b, 
       if (touching.count > 0) return touching;
     }
   }
-  // Along the normal they may lie past each other, so it is their shadows on a plane that are brought together.
+  // Along the normal the edges may penetrate, so their projections on a plane are used.
   const Vec3 apart = from - begin;
   const Vec3 flat = apart - normal * dot(normal, apart);
   double s = 0, t = 0;
@@ -1146,7 +1146,7 @@ inline Touching between_edges(const ContactFeature& a, const ContactFeature& b, 
   return touching;
 }
 
-// Where two cores touch that overlap along `n`, within their radii. They are no points.
+// Candidate contact points of two cores, neither of them a point, that overlap along `n` within their radii.
 template <class A, class B>
 Touching touching_of(const A& a, const B& b, const Vec3& n, double first_radius, double second_radius) {
   const double size = magnitude(a) + magnitude(b) + first_radius + second_radius;
@@ -1169,7 +1169,8 @@ struct PartBounds {
   Vec3 lower, upper;
 };
 
-// Around a shape that is no compound, a little larger than it: what touches it is not outside by rounding.
+// The bounding box of a shape that is not a compound, enlarged by the rounding error, so that shapes that touch have
+// boxes that overlap.
 inline PartBounds bounds_of(const ShapeView<3>& shape) {
   const Vec3 origin = place_of(shape);
   return with_core(shape, origin, [&](const auto& core, double radius) {
@@ -1187,7 +1188,7 @@ inline PartBounds bounds_of(const ShapeView<3>& shape) {
   });
 }
 
-// Calls `visit(part)` for each part of a compound, or for a shape itself, until it returns false.
+// Calls `visit(part)` for each part of a compound, or for the shape itself, until it returns false.
 template <class Visit>
 void for_each_simple(const ShapeView<3>& shape, Visit&& visit) {
   if (shape.kind == ShapeKind::kCompound)
@@ -1210,7 +1211,7 @@ void for_each_pair_of_parts(const ShapeView<3>& a, const ShapeView<3>& b, Visit&
   });
 }
 
-// The square of a distance that is not more than theirs.
+// A lower bound of the squared distance of the shapes in two boxes.
 inline double squared_distance(const PartBounds& a, const PartBounds& b) {
   double sum = 0;
   for (std::size_t k = 0; k < 3; ++k) {
@@ -1221,7 +1222,7 @@ inline double squared_distance(const PartBounds& a, const PartBounds& b) {
   return sum;
 }
 
-// Whether the first may meet the second on its way from time 0 to `limit`.
+// Whether the first may touch the second while it moves from time 0 to `limit`.
 inline bool may_meet(const PartBounds& a, const Vec3& motion, const PartBounds& b, double limit) {
   double entry = 0, exit = limit;
   for (std::size_t k = 0; k < 3; ++k) {
@@ -1234,7 +1235,7 @@ inline bool may_meet(const PartBounds& a, const Vec3& motion, const PartBounds& 
     entry = begin > entry ? begin : entry;
     exit = end < exit ? end : exit;
   }
-  // Divisions round: by a little more than this, they cannot be the other way round.
+  // A tolerance greater than the rounding error of the divisions.
   return entry <= exit + 1e-12 * std::fabs(exit);
 }
 
@@ -1245,7 +1246,7 @@ namespace broadphase {
 // ---- The queries ----
 namespace solid {
 
-// Whether (b, a) is the order to ask in. Of most pairs, the kinds or the first numbers tell.
+// Whether the canonical order of the pair is (b, a). Mostly decided by the kinds or the first numbers.
 inline bool is_turned(const ShapeView<3>& a, const ShapeView<3>& b) {
   if (a.kind != b.kind) return a.kind > b.kind;
   const std::size_t count = a.record.size() < b.record.size() ? a.record.size() : b.record.size();
@@ -1257,7 +1258,7 @@ inline bool is_turned(const ShapeView<3>& a, const ShapeView<3>& b) {
 inline bool is_round(ShapeKind kind) { return kind == ShapeKind::kPoint || kind == ShapeKind::kBall; }
 inline double radius_of(const ShapeView<3>& round) { return round.kind == ShapeKind::kBall ? round.record[3] : 0; }
 
-// Two balls at one place are apart along the x axis, whichever comes first.
+// Concentric balls are separated along the x axis, in either order.
 inline bool are_concentric(const ShapeView<3>& a, const ShapeView<3>& b) {
   return is_round(a.kind) && is_round(b.kind) && a.record[0] == b.record[0] && a.record[1] == b.record[1] &&
          a.record[2] == b.record[2];
@@ -1268,7 +1269,7 @@ inline bool rounds_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
   return squared(vector_at(b.record, 0) - vector_at(a.record, 0)) <= reach * reach;
 }
 
-// Of this and the following, the shapes are no compounds.
+// For this and the following functions, the shapes are not compounds.
 inline bool simple_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
   if (is_round(a.kind) && is_round(b.kind)) return rounds_overlap(a, b);
   if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a.record, b.record);
@@ -1315,7 +1316,7 @@ inline Contact<3> simple_contact(const ShapeView<3>& a, const ShapeView<3>& b) {
   with_cores(a, b, [&](const auto& first, const auto& second, double x, double y, bool turns) {
     const Vec3 normal = turns ? -gap.normal : gap.normal;
     if constexpr (std::decay_t<decltype(first)>::kRank == PointCore::kRank) {
-      // A ball touches at one point: where it is the deepest.
+      // A ball has one contact point: its deepest.
       contact.points[contact.count++] = first.at + normal * (x - 0.5 * contact.depth);
     } else {
       put_points(touching_of(first, second, normal, x, y), normal, contact);
@@ -1325,7 +1326,7 @@ inline Contact<3> simple_contact(const ShapeView<3>& a, const ShapeView<3>& b) {
   return contact;
 }
 
-// Of two shapes of which one is a compound at least: the nearest parts, or those that overlap the deepest.
+// The parts of two shapes, at least one of them a compound, with the least signed distance.
 struct NearestParts {
   Gap gap{kNever, {1, 0, 0}};
   ShapeView<3> first{}, second{};
@@ -1369,7 +1370,7 @@ inline bool has_parts(const ShapeView<3>& a, const ShapeView<3>& b) {
   return a.kind == ShapeKind::kCompound || b.kind == ShapeKind::kCompound;
 }
 
-// In this order, for all but `overlaps`; the answers are then turned round.
+// For shapes in canonical order; the caller negates the normal if it swapped them.
 inline Gap gap_in_turn(const ShapeView<3>& a, const ShapeView<3>& b) {
   return has_parts(a, b) ? nearest_parts(a, b).gap : simple_gap(a, b);
 }
@@ -1388,8 +1389,8 @@ inline bool overlaps(const ShapeView<3>& a, const ShapeView<3>& b) {
   return solid::has_parts(a, b) ? solid::parts_overlap(a, b) : solid::simple_overlap(a, b);
 }
 
-// The distance of the surfaces; if the shapes overlap, minus the least translation that takes them apart. The normal is
-// a unit vector from the first to the second. Time: of compounds, the product of their parts.
+// The distance of two shapes; if they overlap, minus the length of the minimum translation that separates them. The
+// normal is a unit vector from the first to the second. Time: for compounds, the product of their numbers of parts.
 inline double signed_distance(const ShapeView<3>& a, const ShapeView<3>& b, Vec<3>* normal) {
   const bool turns = solid::is_turned(a, b) && !solid::are_concentric(a, b);
   const solid::Gap gap = turns ? solid::gap_in_turn(b, a) : solid::gap_in_turn(a, b);
@@ -1397,7 +1398,8 @@ inline double signed_distance(const ShapeView<3>& a, const ShapeView<3>& b, Vec<
   return gap.distance;
 }
 
-// Where two shapes that overlap touch: of compounds, where their deepest parts do.
+// The contact of two shapes. Precondition: they overlap. For compounds, of the two parts that are deepest in each
+// other.
 inline Contact<3> contact(const ShapeView<3>& a, const ShapeView<3>& b) {
   const bool turns = solid::is_turned(a, b) && !solid::are_concentric(a, b);
   Contact<3> found = turns ? solid::contact_in_turn(b, a) : solid::contact_in_turn(a, b);
@@ -1405,8 +1407,8 @@ inline Contact<3> contact(const ShapeView<3>& a, const ShapeView<3>& b) {
   return found;
 }
 
-// The first time, 0 or later, at which a ray is in a shape; infinite if never. The normal is the shape's, outwards; of
-// a ray that starts inside, against it.
+// The first time >= 0 at which a ray is in a shape; infinite if never. The normal is the outward normal of the shape;
+// for a ray that starts inside, the opposite of its direction.
 inline double ray_hit(const ShapeView<3>& shape, const Vec<3>& origin, const Vec<3>& direction, Vec<3>* normal) {
   const ShapeView<3> point{ShapeKind::kPoint, origin};
   *normal = {};
@@ -1421,7 +1423,7 @@ inline double ray_hit(const ShapeView<3>& shape, const Vec<3>& origin, const Vec
 }
 
 // The first time in [0, 1] at which `a`, moved by `motion` relative to `b`, touches it; infinite if never. The normal
-// leads from the first to the second, where they are then.
+// is from the first to the second at that time.
 inline double impact_time(const ShapeView<3>& a, const Vec<3>& motion, const ShapeView<3>& b, Vec<3>* normal) {
   *normal = {};
   if (overlaps(a, b)) {
@@ -1433,7 +1435,7 @@ inline double impact_time(const ShapeView<3>& a, const Vec<3>& motion, const Sha
   const ShapeView<3>&first = turns ? b : a, &second = turns ? a : b;
   const solid::Impact impact =
       solid::has_parts(a, b) ? solid::cast_parts(first, way, second) : solid::simple_cast(first, way, second);
-  // At the very end of the way, rounding must not part what touches there.
+  // At the very end of the motion, rounding must not lose a contact.
   if (!(impact.time <= 1 + solid::kRounding)) return solid::kNever;
   *normal = turns ? solid::operator-(impact.normal) : impact.normal;
   return impact.time < 1 ? impact.time : 1;

@@ -38,7 +38,7 @@ inline bool crosses(const Sides& sides) {
   return (sides[0] > 0 || sides[1] > 0 || sides[2] > 0) && (sides[0] < 0 || sides[1] < 0 || sides[2] < 0);
 }
 
-// The corner that the plane cuts off from the other two. Precondition: not all on one side, nor all in the plane.
+// The corner that the plane separates from the other two. Precondition: not all on one side, nor all in the plane.
 inline std::size_t lone_corner(const Sides& sides) {
   for (std::size_t k = 0; k < 3; ++k)
     if (sides[k] != 0 && sides[(k + 1) % 3] != sides[k] && sides[(k + 2) % 3] != sides[k]) return k;
@@ -46,26 +46,26 @@ inline std::size_t lone_corner(const Sides& sides) {
   return sides[0] == 0 ? 0 : sides[1] == 0 ? 1 : 2;
 }
 
-// Which side it is cut off to: above (1) the others, or below.
+// The side of the plane on which the lone corner is: above (1) or below (-1).
 inline int lone_side(const Sides& sides, std::size_t lone) {
   return sides[lone] != 0 ? sides[lone] : -sides[(lone + 1) % 3];
 }
 
-// Two triangles in different planes, neither apart from the other's plane. Each meets the line that the planes share in
-// an interval; the order of its ends with the other's is a sign.
+// Two triangles in different planes, each meeting the other's plane. Each intersects the common line of the planes in
+// an interval; the order of the intervals' ends is a sign.
 inline bool intervals_meet(const TriangleCorners& a, const Sides& sides_of_a, const TriangleCorners& b,
                            const Sides& sides_of_b, bool touching) {
   const std::size_t i = lone_corner(sides_of_a), j = lone_corner(sides_of_b);
   const Corner top_a = a[i], top_b = b[j];
   Corner left_a = a[(i + 1) % 3], right_a = a[(i + 2) % 3], left_b = b[(j + 1) % 3], right_b = b[(j + 2) % 3];
-  // Turned such that each one's lone corner is above the other.
+  // Oriented so that the lone corner of each is above the other's plane.
   if (lone_side(sides_of_a, i) < 0) std::swap(left_b, right_b);
   if (lone_side(sides_of_b, j) < 0) std::swap(left_a, right_a);
   const int left = orient3d(top_a, left_a, top_b, left_b), right = orient3d(top_a, right_a, top_b, right_b);
   return touching ? left <= 0 && right >= 0 : left < 0 && right > 0;
 }
 
-// The corners without the coordinate `axis`: a projection that keeps every incidence.
+// The projection that drops the coordinate `axis`: it preserves incidence.
 struct Flat {
   std::size_t x, y;
   explicit Flat(std::size_t axis) : x(axis == 0 ? 1 : 0), y(axis == 2 ? 1 : 2) {}
@@ -75,7 +75,7 @@ struct Flat {
   }
 };
 
-// The ends of what a triangle is: three corners, or the two ends of a segment, or a point.
+// The corners of a triangle without its degeneracies: three corners, the two ends of a segment, or a point.
 struct Ends {
   std::array<Corner, 3> at;
   std::size_t count;
@@ -100,12 +100,12 @@ inline Ends ends_of(const TriangleCorners& t) {
   return {t, 3};  // not reached: of three points on a line, one is between the others
 }
 
-// Some edge of `a` has all of `b` on its outer side, as seen along an axis: strictly, or at most touching it.
+// Whether some edge of `a` has all of `b` on its outer side in a projection: strictly, or at most touching.
 inline bool edge_separates(const Flat& flat, const Ends& a, const Ends& b, bool strictly) {
   if (a.count < 2) return false;
   const int inner = a.count == 3 ? flat.turn(a.at[0], a.at[1], a.at[2]) : 1;
-  if (inner == 0) return false;  // seen edge on
-  // Of a segment, both sides are outer ones: its two edges are there and back.
+  if (inner == 0) return false;  // projected to a segment
+  // Both sides of a segment are outer sides: its two edges are there and back.
   for (std::size_t k = 0; k < a.count; ++k) {
     const Corner p = a.at[k], q = a.at[(k + 1) % a.count];
     bool out = true;
@@ -134,8 +134,8 @@ inline bool boxes_meet(const Ends& a, const Ends& b) {
   return true;
 }
 
-// All in one plane, or on one line, where no edge can separate what the boxes do not. A projection that lets the plane
-// collapse separates nothing, so that all three may be tried.
+// Coplanar or collinear: on a line, boxes separate whatever edges do not. A projection in which the plane degenerates
+// separates nothing, so all three can be tried.
 inline bool meet_in_plane(const Ends& a, const Ends& b) {
   if (!boxes_meet(a, b)) return false;
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -145,7 +145,7 @@ inline bool meet_in_plane(const Ends& a, const Ends& b) {
   return true;
 }
 
-// Two triangles in one plane that have interiors: whether these meet.
+// Whether the interiors of two coplanar, non-degenerate triangles intersect.
 inline bool interiors_meet_in_plane(const Ends& a, const Ends& b) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const Flat flat(axis);
@@ -154,7 +154,7 @@ inline bool interiors_meet_in_plane(const Ends& a, const Ends& b) {
   return true;
 }
 
-// A triangle and a segment or a point.
+// Whether a triangle and a segment or a point intersect.
 inline bool meets_less(const Ends& triangle, const Ends& less) {
   const TriangleCorners& t = triangle.at;
   const Corner p = less.at[0], q = less.at[less.count - 1];
@@ -165,7 +165,7 @@ inline bool meets_less(const Ends& triangle, const Ends& less) {
   return !crosses(around);
 }
 
-// Triangles that share a plane, or have none.
+// Coplanar or degenerate triangles.
 inline bool degenerate_meet(const TriangleCorners& a, const TriangleCorners& b, bool touching) {
   const Ends ends_a = ends_of(a), ends_b = ends_of(b);
   const bool full_a = ends_a.count == 3, full_b = ends_b.count == 3;
@@ -179,14 +179,14 @@ inline bool degenerate_meet(const TriangleCorners& a, const TriangleCorners& b, 
 
 }  // namespace detail
 
-// Whether two closed triangles have a point in common; not `touching`: whether their interiors have, so that sharing no
-// more than a border is not enough, and a triangle without area meets nothing. Precondition: finite corners.
+// Whether two closed triangles intersect. If not `touching`: whether their interiors do; a common border does not
+// count, and a triangle without area intersects nothing. Precondition: finite corners.
 inline bool triangles_meet(const TriangleCorners& a, const TriangleCorners& b, bool touching = true) {
   const detail::Sides sides_of_b = detail::sides_of_plane(a, b);
   if (detail::apart(sides_of_b)) return false;
   const detail::Sides sides_of_a = detail::sides_of_plane(b, a);
   if (detail::apart(sides_of_a)) return false;
-  // Only zeros: they share a plane, or the triangle that should span it does not.
+  // All zero: they are coplanar, or the triangle that should span the plane is degenerate.
   if (detail::all(sides_of_a, 0) || detail::all(sides_of_b, 0)) return detail::degenerate_meet(a, b, touching);
   if (!touching && !(detail::crosses(sides_of_a) && detail::crosses(sides_of_b))) return false;
   return detail::intervals_meet(a, sides_of_a, b, sides_of_b, touching);
@@ -194,7 +194,7 @@ inline bool triangles_meet(const TriangleCorners& a, const TriangleCorners& b, b
 
 // ---- Candidate pairs of triangles of one or two meshes, filtered to those that intersect ----
 
-// Borrowed: row v of the vertices is at 3 * v, of the faces at 3 * f.
+// A borrowed mesh: vertex v is at 3 * v, face f at 3 * f.
 struct MeshView {
   const double* vertices;
   const std::int32_t* faces;
@@ -206,7 +206,7 @@ struct MeshView {
   }
 };
 
-// A method in the sense of `method.hpp`, whose candidates are given. Preconditions: finite vertices, rows in range.
+// Filters given candidates; satisfies Method. Preconditions: finite vertices, rows in range.
 class TrianglePairs {
  public:
   struct Scratch {};
@@ -231,7 +231,7 @@ class TrianglePairs {
   }
 
  private:
-  // A few milliseconds, if every sign has to be found by the exact sum.
+  // A few milliseconds even if every sign needs the exact sum.
   static constexpr std::size_t kTogether = 2048;
 
   MeshView a_, b_;

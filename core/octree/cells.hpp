@@ -1,4 +1,4 @@
-// The cells of an octree, and its rows, as lanes of a tree of blocks.
+// The cells of an octree and its rows, stored as lanes of a tree of blocks.
 #pragma once
 
 #include <algorithm>
@@ -19,24 +19,25 @@ struct OctreeCell {
   std::int64_t corner[4];         // lower, in lattice coordinates
   std::int32_t block = kNoBlock;  // the first of its chain
   std::int32_t parent = kNoCell;
-  std::int32_t place = kUnhung;  // its lane in the parent's chain; none while nothing is below
+  std::int32_t place = kUnhung;  // its lane in the parent's chain; kUnhung while its subtree is empty
   std::int32_t rows = 0;         // of its own
-  std::int32_t sinking = 0;      // those of them that a smaller cell would contain
+  std::int32_t sinking = 0;      // those of them that fit into a smaller cell
   std::uint16_t children = 0;    // which exist: bit `octant`
   std::uint8_t octant = 0, life = 0, longest_life = 0;
   std::int8_t level = 0;
-  bool is_used = false, is_idle = false, is_listed = false, is_dirty = false;  // listed: among the idle, now or before
+  bool is_used = false, is_idle = false, is_listed = false,
+       is_dirty = false;  // is_listed: has an entry in idle_, perhaps an outdated one
 };
 
 struct OctreePoolFigures {
   std::uint64_t created = 0, reused = 0, freed = 0;
 };
 
-// Cells by number, each with a chain of blocks for its lanes: its children that have anything below, and its rows.
-// Cell 0 is the top: its child 0 is the root, its rows are those outside the root.
+// Cells by number. Each has a chain of blocks for its lanes: its rows, and its children with a non-empty subtree. Cell
+// 0 is the top: its child 0 is the root, its rows are those outside the root.
 //
-// Rows and children lie in no order. All blocks of a chain but the second are full, so a free lane is found, and a hole
-// filled, at once; while there is but one block, it need not be full.
+// Lanes are in no order. All blocks of a chain but the second are full, so a free lane is found and a hole filled in
+// constant time; a single block need not be full.
 class OctreeCells {
  public:
   static constexpr std::int32_t kTop = 0;
@@ -47,7 +48,9 @@ class OctreeCells {
   const Blocks& blocks() const { return tree_->blocks; }
   const LocalFrame& frame() const { return tree_->frame; }
   const OctreeCell& cell(std::int32_t number) const { return cells_[static_cast<std::size_t>(number)]; }
-  std::size_t limit() const { return cells_.size(); }  // all numbers are below; those not `is_used` are in the pool
+  std::size_t limit() const {
+    return cells_.size();
+  }  // all numbers are below; cells that are not `is_used` are in the pool
   std::size_t pooled() const { return pool_.size(); }
   const std::vector<std::int32_t>& idle() const { return idle_; }
   const OctreePoolFigures& figures() const { return figures_; }
@@ -65,21 +68,21 @@ class OctreeCells {
            level_.capacity();
   }
 
-  // Calls use(row) for the rows of a cell's own.
+  // Calls use(row) for a cell's own rows.
   template <class Use>
   void for_each_row(std::int32_t number, Use&& use) const {
     for (std::int32_t block = cell(number).block; block != kNoBlock; block = blocks().next(block))
       for (auto bits = static_cast<std::uint32_t>(blocks().rows(block)); bits != 0; bits &= bits - 1)
         use(blocks().child(block)[std::countr_zero(bits)]);
   }
-  // Calls use(cell) for its children, by octant.
+  // Calls use(cell) for the children of a cell, by octant.
   template <class Use>
   void for_each_child(std::int32_t number, Use&& use) const {
     for (unsigned bits = cell(number).children; bits != 0; bits &= bits - 1)
       use(child(number, static_cast<std::size_t>(std::countr_zero(bits))));
   }
 
-  // The box around all lanes of a cell; false if there are none.
+  // The union of all lanes of a cell; false if it has none.
   bool bounds(std::int32_t number, float* box) const {
     const std::size_t dimension = blocks().dimension();
     std::fill_n(box, dimension, std::numeric_limits<float>::infinity());
@@ -108,7 +111,7 @@ class OctreeCells {
   const BlockTree& tree() const { return *tree_; }
   OctreeCell& at(std::int32_t number) { return cells_[static_cast<std::size_t>(number)]; }
 
-  // All cells set free, and a top without a root. Rows up to `row_limit` may come.
+  // Releases all cells and makes a top without a root, for rows below `row_limit`.
   void start(std::size_t row_limit) {
     tree_->blocks.clear();
     cells_.clear();
@@ -122,7 +125,7 @@ class OctreeCells {
     at(top).level = OctreeLattice::kOutside;
     tree_->root = at(top).block;
   }
-  // For about so many rows: most cells are leaves, two thirds full.
+  // Reserves memory for about this many rows: most cells are leaves, two thirds full.
   void make_room(std::size_t count, std::size_t capacity) {
     tree_->blocks.reserve(count / 5 + 16);
     cells_.reserve(count / std::max<std::size_t>(capacity / 2, 4) + 16);
@@ -134,7 +137,7 @@ class OctreeCells {
     level_.resize(row_limit, 0);
   }
 
-  // A child, not yet on a lane: it has nothing below. Its corner and level are the caller's to set.
+  // Adds an empty child, not yet on a lane of its parent. Its corner and level are set by the caller.
   std::int32_t add_cell(std::int32_t parent, std::size_t octant) {
     std::int32_t number;
     const std::int32_t block = tree_->blocks.add();
@@ -174,7 +177,7 @@ class OctreeCells {
     place_[static_cast<std::size_t>(row)] = place;
     ++at(number).rows;
     set_level(number, row, level, false);
-    soil(number);
+    mark_dirty(number);
   }
   void remove_row(std::int32_t row) {
     const std::int32_t place = place_of(row), number = cell_at(place);
@@ -183,18 +186,18 @@ class OctreeCells {
     place_[static_cast<std::size_t>(row)] = kUnhung;
     --cell.rows;
     cell.sinking -= level_of(row) < cell.level;
-    soil(number);
+    mark_dirty(number);
     rest(number);
   }
-  // Another box in the same cell.
+  // Gives a row another box in the same cell.
   void set_row(std::int32_t row, int level, const float* box) {
     const std::int32_t place = place_of(row), number = cell_at(place);
     tree_->blocks.set_box(place / kWidth, static_cast<std::size_t>(place % kWidth), box);
     set_level(number, row, level, true);
-    soil(number);
+    mark_dirty(number);
   }
 
-  // A leaf without rows begins to count down.
+  // Starts the countdown of a leaf without rows.
   void rest(std::int32_t number) {
     OctreeCell& cell = at(number);
     if (number == kTop || number == root() || cell.rows > 0 || cell.children != 0) return;
@@ -203,15 +206,15 @@ class OctreeCells {
     if (!cell.is_listed) idle_.push_back(number);
     cell.is_listed = true;
   }
-  // What is below a cell has changed: `clean` is to look at it.
-  void soil(std::int32_t number) {
+  // Marks a cell whose lanes have changed for `clean`.
+  void mark_dirty(std::int32_t number) {
     OctreeCell& cell = at(number);
     if (cell.is_dirty) return;
     dirty_[static_cast<std::size_t>(cell.level)].push_back(number);
     cell.is_dirty = true;
   }
 
-  // Brings the lanes of cells up to date with what is below them, from the lowest level to the top.
+  // Refits the lanes of all marked cells and their ancestors, from the lowest level to the top.
   void clean() {
     for (std::size_t level = 0; level < kLevels; ++level)
       for (std::size_t k = 0; k < dirty_[level].size(); ++k) {
@@ -220,12 +223,12 @@ class OctreeCells {
         at(number).is_dirty = false;
         float box[8];
         const bool is_empty = !bounds(number, box);
-        if (number != kTop && hang(number, box, is_empty)) soil(at(number).parent);
+        if (number != kTop && hang(number, box, is_empty)) mark_dirty(at(number).parent);
       }
     for (auto& cells : dirty_) cells.clear();
   }
 
-  // Puts a cell on a lane of its parent, or takes it off; false if nothing changes.
+  // Adds, updates or removes a cell's lane in its parent; false if nothing changes.
   bool hang(std::int32_t number, const float* box, bool is_empty) {
     const std::int32_t place = cell(number).place, parent = cell(number).parent;
     if (is_empty) {
@@ -246,10 +249,10 @@ class OctreeCells {
     return true;
   }
 
-  // An update has gone by: leaves that stay empty lose a life, and at last their place in the tree.
+  // To be called once per update: empty leaves lose one of their remaining updates, and are finally removed.
   void age() {
     std::vector<std::int32_t> staying;
-    for (std::size_t k = 0; k < idle_.size(); ++k) {  // grows where the last child of an empty cell goes
+    for (std::size_t k = 0; k < idle_.size(); ++k) {  // grows when an empty cell loses its last child
       const std::int32_t number = idle_[k];
       OctreeCell& cell = at(number);
       if (!cell.is_idle) {
@@ -278,7 +281,7 @@ class OctreeCells {
     cell.sinking += level < cell.level;
   }
 
-  // Used again: it will be given more time next time.
+  // An empty leaf is used again: it will be kept longer next time.
   static void wake(OctreeCell& cell) {
     if (!cell.is_idle) return;
     cell.is_idle = false;
@@ -327,7 +330,7 @@ class OctreeCells {
       blocks.release(second);
     }
   }
-  // Any lane of `from` to a lane not in use.
+  // Moves any lane of `from` to a free lane.
   void move_lane(std::int32_t from, std::int32_t block, std::size_t lane) {
     Blocks& blocks = tree_->blocks;
     const auto taken = static_cast<std::size_t>(std::countr_zero(static_cast<std::uint32_t>(blocks.occupied(from))));

@@ -18,18 +18,19 @@
 
 namespace broadphase {
 
-// A row lives in the smallest cell that contains it, among those there are: a leaf is split when it has more than
-// `capacity` rows of which one would go into a smaller cell. A cell with children keeps only rows that none could hold.
+// Files rows into cells, all at once or one by one. A row is in the smallest existing cell that contains it: a leaf is
+// split when it has more than `capacity` rows of which one fits into a smaller cell. A cell with children keeps only
+// rows that fit into none of them.
 class OctreeArrangement : public OctreeCells {
  public:
   OctreeArrangement(BlockTree& tree, const OctreeOptions& options) : OctreeCells(tree), options_(options) {}
 
   const OctreeLattice& lattice() const { return lattice_; }
   const OctreeOptions& options() const { return options_; }
-  // True if the lanes of rows hold the very numbers that were given, moved by a power of two.
+  // True if the lanes of rows hold exactly the given numbers, scaled by a power of two.
   bool is_exact() const { return tree().is_exact(); }
 
-  // Files these rows and no others.
+  // Replaces all rows by these.
   template <class T>
   void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
     const std::size_t dimension = blocks().dimension();
@@ -49,7 +50,7 @@ class OctreeArrangement : public OctreeCells {
     sink<D>(boxes, entry.spot.level == OctreeLattice::kOutside ? kTop : root(), row, entry);
   }
 
-  // Climbs to the first cell that contains the row, then sinks as deep as it can.
+  // Moves a row: up to the first cell that contains it, then down as far as possible.
   template <std::size_t D, class T>
   void move_row(const BoxView<T>& boxes, std::int32_t row) {
     const Entry<D> entry = enclosed<D>(boxes, row);
@@ -65,19 +66,20 @@ class OctreeArrangement : public OctreeCells {
     sink<D>(boxes, number, row, entry);
   }
 
-  static constexpr std::size_t kStretch = std::size_t{1} << 16;  // rows between two looks at the interrupt
+  static constexpr std::size_t kStretch = std::size_t{1} << 16;  // rows between two checks for an interrupt
 
-  // Set when the root cannot grow: the tree is to be built anew, with larger cells.
+  // Set when the root cannot grow: the tree must be rebuilt with larger cells.
   bool needs_build_ = false;
 
  private:
-  // Sorted as they will be filed. `key` interleaves the bits of the lattice coordinates in the root.
+  // A row to be sorted by cell. `key` interleaves the bits of its lattice coordinates relative to the root.
   struct Item {
     std::uint64_t key;
     std::int32_t row, level;
   };
 
-  // A row, read where it lies: as floats that contain it, and where it belongs.
+  // The corners of a row, in local coordinates as doubles; and a row as an entry of a cell: its lattice cell, and
+  // floats that contain its box.
   template <std::size_t D>
   struct Corners {
     double lower[D], upper[D];
@@ -123,7 +125,7 @@ class OctreeArrangement : public OctreeCells {
     lattice_.place<D>(corners.lower, corners.upper, entry.spot);
     return entry;
   }
-  // The root made to contain it, if it can be: a box with a corner at infinity stays outside.
+  // The same, after growing the root to contain the row if possible: a box with an infinite corner stays outside.
   template <std::size_t D, class T>
   Entry<D> enclosed(const BoxView<T>& boxes, std::int32_t row) {
     Entry<D> entry = entry_of<D>(boxes, row);
@@ -144,7 +146,7 @@ class OctreeArrangement : public OctreeCells {
       hang(before, none, true);
       add_root();
       adopt(root(), before, octant_of<D>(cell(root()), cell(before).corner));
-      soil(before);
+      mark_dirty(before);
       rest(before);
     }
   }
@@ -240,7 +242,7 @@ class OctreeArrangement : public OctreeCells {
 
   template <std::size_t D, class T>
   void file(const BoxView<T>& boxes, std::int32_t number, const Item* begin, const Item* end) {
-    // Several are read before the first is filed: rows lie anywhere, and their misses of the cache then overlap.
+    // Several rows are read before the first is filed, so that their cache misses overlap.
     constexpr std::ptrdiff_t kTogether = 16;
     Corners<D> corners[kTogether];
     for (; begin != end; begin += std::min(end - begin, kTogether)) {
@@ -266,7 +268,8 @@ class OctreeArrangement : public OctreeCells {
       return;
     }
     interrupt.check();
-    // Sorted by octant into `spare`, those that stay behind the others; the cells below use what is free here.
+    // Sorted by octant into `spare`, rows of this cell last; the recursion uses the part of the other array that is
+    // free here.
     constexpr std::size_t kOctants = std::size_t{1} << D;
     const int shift = (key_bits() - 1 - depth) * static_cast<int>(D);
     const auto bucket = [&](const Item& item) {
@@ -289,13 +292,13 @@ class OctreeArrangement : public OctreeCells {
   OctreeLattice lattice_;
 };
 
-// Rows that come, move or go are only put in a queue, each once. `settle` then looks at what has become of them: a
-// thousand rows that came one by one cost one build, and a row that came and went costs nothing.
+// An octree with deferred changes. Rows that are inserted, moved or removed are queued, each once; `settle` applies
+// their final state: a thousand single inserts cost one build, and a row inserted and removed again costs nothing.
 class PendingOctree : public OctreeArrangement {
  public:
   using OctreeArrangement::OctreeArrangement;
 
-  // The rows that live from now on, and no others.
+  // Replaces all rows by these.
   void replace(std::size_t row_limit, const std::int32_t* rows, std::size_t count) {
     std::vector<std::uint8_t> state(row_limit, 0);
     for (std::size_t k = 0; k < count; ++k) state[static_cast<std::size_t>(rows[k])] = kAlive;
@@ -327,7 +330,7 @@ class PendingOctree : public OctreeArrangement {
   std::uint64_t builds() const { return builds_; }
   std::uint64_t updates() const { return updates_; }
 
-  // If this throws, the next call builds anew.
+  // Applies all queued changes. If this throws, the next call rebuilds the tree.
   template <class T>
   void settle(const BoxView<T>& boxes, Interrupt& interrupt) {
     if (is_settled()) return;
@@ -381,7 +384,7 @@ class PendingOctree : public OctreeArrangement {
   template <std::size_t D, class T>
   void apply(const BoxView<T>& boxes, Interrupt& interrupt) {
     std::vector<std::int32_t> moved, come;
-    needs_build_ = true;  // unless all of this comes to its end
+    needs_build_ = true;  // unless this succeeds
     make_room(state_.size());
     for (const std::int32_t row : queue_) {
       state(row) &= kAlive;
@@ -391,7 +394,7 @@ class PendingOctree : public OctreeArrangement {
       else if (is_alive)
         (has(row) ? moved : come).push_back(row);
     }
-    // So many come that cells fitted to them are worth a build.
+    // With this many new rows, a rebuild with cells fitted to them is cheaper.
     if (come.size() > alive_ / 2) return;
     needs_build_ = false;
     try {
@@ -421,7 +424,7 @@ class PendingOctree : public OctreeArrangement {
 
 // ---- Inspection: the cells of an octree, and whether all its invariants hold ----
 
-// Calls use(cell, depth) for the root and all cells below it, parents before their children; the root has depth 0.
+// Calls use(cell, depth) for the root and all cells below it, parents before children; the root has depth 0.
 template <class Use>
 void for_each_cell(const OctreeCells& cells, Use&& use) {
   if (cells.limit() == 0) return;
@@ -437,15 +440,15 @@ void for_each_cell(const OctreeCells& cells, Use&& use) {
   }
 }
 
-// Every invariant of an octree that is up to date.
+// Checks every invariant of a settled octree.
 template <class T>
 class OctreeCheck {
  public:
   OctreeCheck(const PendingOctree& tree, const BoxView<T>& boxes) : tree_(tree), boxes_(boxes) {}
 
-  // Empty, or what is wrong. `rows` are those that live.
+  // The first violation, or an empty string. `rows` are those that should be in the tree.
   std::string fault(const std::int32_t* rows, std::size_t count) const {
-    if (!tree_.is_settled()) return "rows are pending";
+    if (!tree_.is_settled()) return "changes are pending";
     if (tree_.limit() == 0) return count == 0 ? "" : "no cells";
     std::size_t cells = 1, filed = static_cast<std::size_t>(tree_.cell(OctreeCells::kTop).rows);
     std::string found = fault_of_cell(OctreeCells::kTop);
@@ -457,7 +460,8 @@ class OctreeCheck {
       if (found.empty()) found = fault_of_cell(number);
     });
     if (!found.empty()) return found;
-    if (filed != count) return std::to_string(filed) + " rows are filed, " + std::to_string(count) + " live";
+    if (filed != count)
+      return std::to_string(filed) + " rows are in the tree, " + std::to_string(count) + " were expected";
     if (cells + tree_.pooled() != tree_.limit()) return "a cell is neither in the tree nor in the pool";
     for (std::size_t k = 0; k < count && found.empty(); ++k) found = fault_of_row(rows[k]);
     return found;
@@ -469,10 +473,10 @@ class OctreeCheck {
   std::string fault_of_cell(std::int32_t number) const {
     const OctreeCell& cell = tree_.cell(number);
     const Blocks& blocks = tree_.blocks();
-    if (!cell.is_used || cell.is_dirty) return name(number) + "is not ready";
+    if (!cell.is_used || cell.is_dirty) return name(number) + "is unused or marked dirty";
     std::size_t lanes = 0, rows = 0, sinking = 0, hung = 0;
     for (std::int32_t block = cell.block, at = 0; block != kNoBlock; block = blocks.next(block), ++at) {
-      if (blocks.parent(block) != number) return name(number) + "has a block of another";
+      if (blocks.parent(block) != number) return name(number) + "has a block that belongs to another cell";
       const std::size_t in_block = blocks.lanes_in_use(block);
       const bool is_alone = at == 0 && blocks.next(block) == kNoBlock;
       if (in_block != kLanes && at != 1 && !is_alone) return name(number) + "has a gap in its chain";
@@ -487,40 +491,43 @@ class OctreeCheck {
     tree_.for_each_child(number, [&](std::int32_t child) {
       const OctreeCell& below = tree_.cell(child);
       if (below.parent != number || tree_.child(number, below.octant) != child)
-        found = name(child) + "has lost its parent";
+        found = name(child) + "has a wrong parent";
       hung += below.place != kUnhung;
       for (std::size_t k = 0; k < blocks.dimension() && number != OctreeCells::kTop; ++k)
         if (below.corner[k] != cell.corner[k] + (static_cast<std::int64_t>(below.octant >> k & 1) << below.level))
-          found = name(child) + "is in a wrong place";
+          found = name(child) + "has a wrong corner";
     });
     if (!found.empty()) return found;
     for (std::size_t octant = 0; octant < std::size_t{1} << blocks.dimension(); ++octant)
       if ((tree_.child(number, octant) != kNoCell) != ((cell.children >> octant & 1u) != 0))
-        return name(number) + "has a wrong mask of children";
-    if (rows != static_cast<std::size_t>(cell.rows)) return name(number) + "has miscounted its rows";
-    if (lanes != rows + hung) return name(number) + "has a lane too many, or too few";
+        return name(number) + "has a wrong bit mask of children";
+    if (rows != static_cast<std::size_t>(cell.rows)) return name(number) + "has a wrong number of rows";
+    if (lanes != rows + hung) return name(number) + "has a wrong number of lanes";
     if (number == OctreeCells::kTop) return "";
-    if (sinking != static_cast<std::size_t>(cell.sinking)) return name(number) + "has miscounted what would sink";
-    if (sinking > 0 && cell.children != 0) return name(number) + "keeps a row that a child would hold";
-    if (sinking > 0 && rows > tree_.options().capacity) return name(number) + "is not split";
+    if (sinking != static_cast<std::size_t>(cell.sinking))
+      return name(number) + "has a wrong number of rows that fit into a smaller cell";
+    if (sinking > 0 && cell.children != 0) return name(number) + "has a row that fits into a child";
+    if (sinking > 0 && rows > tree_.options().capacity) return name(number) + "should be split";
     return fault_of_life(number, lanes);
   }
 
   std::string fault_of_life(std::int32_t number, std::size_t lanes) const {
     const OctreeCell& cell = tree_.cell(number);
     const bool is_empty_leaf = cell.rows == 0 && cell.children == 0 && number != tree_.root();
-    if (cell.is_idle != is_empty_leaf && number != tree_.root()) return name(number) + "is idle, or should be";
+    if (cell.is_idle != is_empty_leaf && number != tree_.root()) return name(number) + "has a wrong idle flag";
     if (cell.longest_life < OctreeCells::kShortLife || cell.longest_life > OctreeCells::kLongLife)
-      return name(number) + "has a life out of bounds";
-    if (cell.is_idle && (cell.life == 0 || cell.life > cell.longest_life)) return name(number) + "outlives itself";
-    if (cell.is_idle && !cell.is_listed) return name(number) + "never ages";
-    if ((cell.place != kUnhung) != (lanes > 0)) return name(number) + "hangs in the tree empty, or does not hang in it";
+      return name(number) + "has a lifetime out of bounds";
+    if (cell.is_idle && (cell.life == 0 || cell.life > cell.longest_life))
+      return name(number) + "has a wrong remaining lifetime";
+    if (cell.is_idle && !cell.is_listed) return name(number) + "is idle but not listed";
+    if ((cell.place != kUnhung) != (lanes > 0))
+      return name(number) + "is empty but has a lane, or is not empty and has none";
     if (lanes == 0) return "";
     const Blocks& blocks = tree_.blocks();
     const std::int32_t block = cell.place / kWidth;
     const auto lane = static_cast<std::size_t>(cell.place % kWidth);
     if (blocks.parent(block) != cell.parent || blocks.child(block)[lane] != cell.block)
-      return name(number) + "hangs on a wrong lane";
+      return name(number) + "is on a wrong lane";
     float around[8], stored[8];
     tree_.bounds(number, around);
     blocks.get_box(block, lane, stored);
@@ -530,12 +537,12 @@ class OctreeCheck {
 
   std::string fault_of_row(std::int32_t row) const {
     const std::string who = "row " + std::to_string(row) + " ";
-    if (!tree_.has(row)) return who + "is not filed";
+    if (!tree_.has(row)) return who + "is not in the tree";
     const Blocks& blocks = tree_.blocks();
     const std::int32_t place = tree_.place_of(row), block = place / kWidth;
     const auto lane = static_cast<std::size_t>(place % kWidth);
     if ((static_cast<std::uint32_t>(blocks.rows(block)) >> lane & 1u) == 0 || blocks.child(block)[lane] != row)
-      return who + "is not where it should be";
+      return who + "is not at its recorded place";
     float box[8], stored[8];
     local_box(tree_.frame(), boxes_, static_cast<std::size_t>(row), blocks.dimension(), box);
     blocks.get_box(block, lane, stored);
@@ -543,7 +550,7 @@ class OctreeCheck {
     return is_in_cell(row) ? "" : who + "is not in its cell";
   }
 
-  // Its box is wholly in the cell, made looser; or, outside the root, it is not wholly in that.
+  // Its box is contained in the enlarged cell; or, for rows outside, not contained in the root.
   bool is_in_cell(std::int32_t row) const {
     const std::int32_t number = tree_.cell_of(row);
     const bool is_outside = number == OctreeCells::kTop;

@@ -1,5 +1,4 @@
-// The cells of an octree before there are any: cubes that halve from level to level, and where a box belongs among
-// them.
+// The lattice of an octree's cells: cubes that halve from level to level, and which of them a box belongs to.
 #pragma once
 
 #include <algorithm>
@@ -18,31 +17,32 @@
 namespace broadphase {
 
 struct OctreeOptions {
-  double minimum = 0;         // edge of the smallest cells, in given units; 0: from the boxes
-  double looseness = 2;       // a cell holds what its cube, so many times as large about its centre, contains
+  double minimum = 0;         // edge of the smallest cells, in given units; 0: derived from the boxes
+  double looseness = 2;       // a cell accepts boxes within its cube enlarged by this factor about its centre
   std::size_t capacity = 32;  // a leaf with more is split
-  // What the root is to enclose besides the boxes, in given coordinates; empty: nothing.
+  // The least extent of the root, in given coordinates; empty: only the boxes.
   std::vector<double> world_lower, world_upper;
 };
 
-// The smallest cell that contains a box: any lattice point in it, and its level (0: the smallest cells).
+// The smallest cell that contains a box: a lattice point in it, and its level (0: the smallest cells).
 struct Spot {
   std::int64_t at[4];
   int level;
 };
 
 // Lattice coordinates count the smallest cells from `base_`. The root covers [low, low + 2^levels) along every axis,
-// where low is 0 at first and falls as the root grows downwards; cells keep their coordinates.
+// where low is 0 at first and decreases when the root grows downwards; cells keep their coordinates.
 //
 //        low            0                    2^levels_before
-//         |-------------|--------------------|            the root before, and twice as large
+//         |-------------|--------------------|            the root before, and after it has doubled
 //         |------------------ root ------------------|
 class OctreeLattice {
  public:
-  // Levels below the root. The walks' stack holds one block a level and up to 15 lanes beside it: see kMostLevels.
+  // Levels below the root. The stack of a walk holds one block and up to 15 more lanes per level: see kMostLevels of
+  // trees.
   static constexpr int kMostLevels = 40;
   static_assert(kMostLevels * 17 < static_cast<int>(broadphase::kMostLevels * kLanes));
-  static constexpr int kOutside = 127;  // the level of what is not in the root
+  static constexpr int kOutside = 127;  // the level of rows outside the root
 
   std::size_t dimension() const { return dimension_; }
   double looseness() const { return looseness_; }
@@ -51,11 +51,11 @@ class OctreeLattice {
   std::int64_t low(std::size_t axis) const { return low_[axis]; }
   std::int64_t high(std::size_t axis) const { return low_[axis] + (std::int64_t{1} << levels_); }
 
-  // In local coordinates, as all numbers here are unless they are lattice points.
+  // In local coordinates, like all numbers here except lattice points.
   double local(double lattice, std::size_t axis) const { return base_[axis] + lattice / steps_; }
   double edge(int level) const { return std::ldexp(1.0, level) / steps_; }
 
-  // Where a box belongs; false, and the level outside, if it is not wholly in the root.
+  // The cell that a box belongs to; false, and level kOutside, if it is not contained in the root.
   template <std::size_t D>
   bool place(const double* lower, const double* upper, Spot& spot) const {
     double from[D], to[D], size = 0;
@@ -63,10 +63,10 @@ class OctreeLattice {
     for (std::size_t k = 0; k < D; ++k) {
       from[k] = (lower[k] - base_[k]) * steps_;
       to[k] = (upper[k] - base_[k]) * steps_;
-      // Not true of infinities, and of nothing that an int64 would not hold.
+      // False for infinities, and for anything that an int64 cannot hold.
       if (!(from[k] >= static_cast<double>(low_[k]) && to[k] <= static_cast<double>(high(k)))) return false;
       size = std::max(size, to[k] - from[k]);
-      // A box that ends at the root's upper border is in the last cell.
+      // A box that ends at the root's upper face is in the last cell.
       spot.at[k] = std::min(floor_of(from[k] / 2 + to[k] / 2), high(k) - 1);
     }
     if (looseness_ > 1)
@@ -76,12 +76,12 @@ class OctreeLattice {
     return true;
   }
 
-  // The lower corner of the cell of `level` with a lattice point in it.
+  // The lower corner of the cell of a level that contains a lattice point.
   std::int64_t corner(std::int64_t at, int level, std::size_t axis) const {
     return ((at - low_[axis]) >> level << level) + low_[axis];
   }
 
-  // Twice as large, downwards along the axes in which the box lies below; false if there are no more levels.
+  // Doubles the root, downwards along the axes in which the box lies below it; false at the maximum number of levels.
   bool grow(const double* lower) {
     if (levels_ == kMostLevels) return false;
     for (std::size_t k = 0; k < dimension_; ++k)
@@ -90,8 +90,8 @@ class OctreeLattice {
     return true;
   }
 
-  // For boxes between `low` and `high`, whose largest edges have `size` as a lower quartile. Cells begin at multiples
-  // of `minimum`, as it was given; if it was not, it is 0.
+  // Sets up the lattice for boxes between `low` and `high` whose largest edges have `size` as lower quartile. Cells
+  // begin at multiples of `minimum` as given; 0: not given.
   void lay(const LocalFrame& frame, std::size_t dimension, const double* low, const double* high, double size,
            double minimum, double looseness) {
     dimension_ = dimension;
@@ -107,9 +107,9 @@ class OctreeLattice {
     for (std::size_t k = 0; k < dimension; ++k) {
       begin[k] = std::floor(low[k] * steps_) * minimum;
       if (given > 0) begin[k] = frame.local(std::floor(frame.given(low[k], k) / given) * given, k);
-      if (!(begin[k] <= low[k])) begin[k] = low[k];  // far from the origin multiples are rounded
+      if (!(begin[k] <= low[k])) begin[k] = low[k];  // far from the origin, multiples are rounded
     }
-    // The boxes in its middle, to the nearest cell.
+    // Centres the boxes in the root, to the nearest cell.
     for (levels_ = 0;; ++levels_) {
       const double cells = std::ldexp(1.0, levels_);
       bool encloses = true;
@@ -124,14 +124,14 @@ class OctreeLattice {
   }
 
  private:
-  // Far smaller than most boxes, and than what tells apart any but the most crowded points: splitting ends sooner.
+  // Far smaller than most boxes and than the distances in all but the most crowded scenes: splitting ends earlier.
   static double smallest_cell(double extent, double size) {
     const double least = std::max({size / 16, extent * 0x1p-20, 0x1p-60});
     return std::ldexp(1.0, std::ilogb(least));
   }
 
-  // As std::floor and std::ilogb, which are calls where the processor is not known; of what an int64 holds, and of
-  // numbers of 1 and more.
+  // Like std::floor and std::ilogb, which compile to calls for a baseline processor. For values that an int64 holds,
+  // and for numbers of at least 1.
   static std::int64_t floor_of(double x) {
     const auto whole = static_cast<std::int64_t>(x);
     return whole - (static_cast<double>(whole) > x);
@@ -146,7 +146,7 @@ class OctreeLattice {
     spot.level = level;
   }
 
-  // True if the box is within the cube of the cell, made looser.
+  // True if the box is within the enlarged cube of the cell.
   template <std::size_t D>
   bool holds(const double* from, const double* to, const Spot& spot, int level) const {
     const double edge = static_cast<double>(std::int64_t{1} << level), beyond = (looseness_ - 1) / 2 * edge;
@@ -157,8 +157,8 @@ class OctreeLattice {
     return true;
   }
 
-  // The first and the last of the smallest cells that the box is in: the highest bit in which their numbers differ is
-  // the level of the cell that has both.
+  // The highest bit in which the numbers of the first and last smallest cell of the box differ is the level of the cell
+  // that contains both.
   template <std::size_t D>
   void sink_strictly(const double* from, const double* to, Spot& spot) const {
     std::uint64_t differ = 0;
@@ -179,7 +179,7 @@ class OctreeLattice {
   int levels_ = 0;
 };
 
-// The lattice for the given rows. Corners at infinity, which no cell contains, have no say.
+// The lattice for the given rows. Infinite corners are ignored: no cell contains them.
 template <class T>
 OctreeLattice lattice_of(const LocalFrame& frame, const BoxView<T>& boxes, std::size_t dimension,
                          const std::int32_t* rows, std::size_t count, const OctreeOptions& options) {

@@ -28,10 +28,10 @@ namespace broadphase {
 
 // ---- The lists that a walk carries down: boxes of other cells that reach into the current one ----
 
-// Boxes as structure of arrays, each with a number; used as a stack.
+// A stack of boxes as structure of arrays, each with a number.
 class BoxStack {
  public:
-  // Kernels read up to so many values behind the last.
+  // Kernels read up to this many values past the last.
   static constexpr std::size_t kSlack = 64;
 
   // Empty, for boxes of so many dimensions.
@@ -54,7 +54,7 @@ class BoxStack {
   void get(std::size_t at, float* box) const {
     for (std::size_t k = 0; k < 2 * dimension_; ++k) box[k] = columns_[k][at];
   }
-  // Copies entries of its own.
+  // Pushes copies of own entries.
   void push_from(const std::uint32_t* positions, std::size_t count) {
     room(count);
     for (std::size_t k = 0; k < 2 * dimension_; ++k) {
@@ -74,7 +74,7 @@ class BoxStack {
     PlainArray<std::int32_t> numbers;
     values.grow(2 * dimension_ * capacity);
     numbers.grow(capacity);
-    // Kernels load a little behind what was pushed: never memory that nobody has written.
+    // Kernels load slightly past the last entry: never uninitialized memory.
     std::fill_n(values.get(), values.size(), 0.0F);
     for (std::size_t k = 0; k < 2 * dimension_; ++k) {
       if (size_ > 0) std::memcpy(values.get() + k * capacity, columns_[k], size_ * sizeof(float));
@@ -92,7 +92,7 @@ class BoxStack {
   const float* columns_[8] = {};
 };
 
-// Three stacks side by side: rows of the first kind, rows of the second, cells. See OctreeWalk for the kinds.
+// Three parallel stacks: rows of kind 0, rows of kind 1, cells. See OctreeWalk for the kinds.
 struct OctreeReach {
   static constexpr std::size_t kCells = 2;
   struct Mark {
@@ -112,15 +112,15 @@ struct OctreeReach {
 
 // ---- The walk: one pass down the octree that finds every pair once ----
 
-// Rows are of two kinds at most, so that pairs of two kinds that never count are not even tested: static boxes among
-// moving ones, or the boxes of the first set and of the second. Bit q of partners[p]: kind p may pair with kind q.
+// Rows are in at most two kinds, so that pairs which never count are not even tested: moving and static boxes, or
+// boxes of the first and of the second set. Bit q of partners[p]: kind p may pair with kind q.
 struct OctreeKinds {
   std::uint8_t partners[2] = {1, 0};
   const std::uint8_t* is_static = nullptr;  // of each row: kind 1
   std::int32_t first_count = 0;             // cross: rows from here on are of the second set, kind 1
   bool cross = false;
 
-  // Static boxes are one kind, if the filter knows any.
+  // Static boxes are a kind of their own, if the filter has any.
   static OctreeKinds of_static(const Filter* filter) {
     OctreeKinds kinds;
     if (filter == nullptr || filter->first.is_static == nullptr) return kinds;
@@ -135,7 +135,7 @@ struct OctreeKinds {
     if (cross) return row >= first_count;
     return is_static != nullptr && is_static[static_cast<std::size_t>(row)] != 0;
   }
-  // The kinds that those in a set of kinds may pair with.
+  // The kinds that may pair with those in a set of kinds.
   unsigned wanted(unsigned kinds) const {
     return ((kinds & 1u) != 0 ? partners[0] : 0u) | ((kinds & 2u) != 0 ? partners[1] : 0u);
   }
@@ -149,23 +149,25 @@ struct OctreeScratch {
   std::uint64_t tests = 0, cell_tests = 0;  // of two boxes; of a box and a cell
 };
 
-// Carries down the list of what reaches into a cell from outside: its ancestors' rows, and, as loose cells overlap,
-// also cells beside it that come before it. On the way down the list is cut to what meets each child; listed cells are
-// replaced by what is in them, a level at a time:
+// Carries down the list of boxes that reach into a cell from outside: rows of ancestors, and, as loose cells overlap,
+// neighbouring cells that come before it. On the way down the list is reduced to what overlaps each child; listed cells
+// are replaced by their contents, one level at a time:
 //
 //       +-----------+-----------+
-//       |  a        |   b +--+  |     in b: the rows of the cell above, and cell a;
-//       |        +--|--+  |  |  |     in a child of b: those of them that meet it, and, in place of a,
+//       |  a        |   b +--+  |     in b: the rows of the parent, and cell a;
+//       |        +--|--+  |  |  |     in a child of b: those of them that overlap it, and, in place of a,
 //       |        +--|--+  +--+  |     the rows and children of a that do
 //       +-----------+-----------+
 //
-// A row meets the list, and the rows of its cell before it. With cells that are not loose, the list is the ancestors'.
+// A row is tested against the list and against the rows of its cell before it. Without loose cells, the list holds the
+// rows of the ancestors only.
 template <class T>
 class OctreeWalk {
  public:
   using Mark = OctreeReach::Mark;
 
-  // `kinds_below`: of each cell; empty if all rows are of kind 0. Boxes of `rows` are those of the numbers in the tree.
+  // `kinds_below`: for each cell, the kinds of the rows below it; empty if all rows are of kind 0. Boxes of `rows`
+  // are those of the tree's row numbers.
   OctreeWalk(const OctreeCells& cells, const BoxView<T>& rows, bool touching, bool is_exact, const OctreeKinds& kinds,
              const std::vector<std::uint8_t>& kinds_below, std::size_t crowded, const Kernels& kernels,
              OctreeScratch& scratch, PairBuffer& out)
@@ -186,7 +188,7 @@ class OctreeWalk {
     scratch_.walk.memory = blocks_.memory();
   }
 
-  // Prepares the list for a cell, from the top down; gives where its part of the list begins.
+  // Prepares the list for a cell, from the top down; returns where its part of the list begins.
   Mark descend_to(std::int32_t number) {
     std::int32_t path[OctreeLattice::kMostLevels + 2];
     std::size_t length = 0;
@@ -203,8 +205,8 @@ class OctreeWalk {
     return from;
   }
 
-  // All pairs of a row below the cell, or in it, with one that is listed from `from` on, or that is below the cell,
-  // too; but for those of the own rows of crowded cells. Recursion: one call a level, OctreeLattice::kMostLevels at
+  // Finds all pairs of a row in the cell or below it with a row listed from `from` on, or with another row below the
+  // cell; except those of the own rows of crowded cells. Recursion: one call per level, OctreeLattice::kMostLevels at
   // most.
   void visit(std::int32_t number, const Mark& from) {
     const OctreeCell& cell = cells_.cell(number);
@@ -226,7 +228,7 @@ class OctreeWalk {
     reach_.cut(before);
   }
 
-  // The pairs of the cell's own rows [begin, end) with what is listed, and, if `among`, with each other.
+  // Finds the pairs of the cell's own rows [begin, end) with what is listed, and, if `among`, with each other.
   void visit_rows(std::int32_t number, const Mark& from, std::int32_t begin, std::int32_t end, bool among) {
     const Mark before = reach_.mark();
     float box[8];
@@ -259,7 +261,7 @@ class OctreeWalk {
     if (get_bounds(number, box)) reach_.stack[kCells].push(box, number);
   }
 
-  // False if there is no pair to be found below the cell.
+  // False if no pair can be found below the cell.
   bool matters(std::int32_t number, const Mark& from) const {
     if (kinds_.pair_among(below(number))) return true;
     for (std::size_t k = 0; k < 3; ++k)
@@ -267,14 +269,14 @@ class OctreeWalk {
     return false;
   }
 
-  // Adds what is in the listed cells that reach into this one, and its own rows; gives where these begin.
+  // Pushes the contents of listed cells that reach into this one, then its own rows; returns where these begin.
   Mark widen(std::int32_t number, const Mark& from) {
     const std::size_t cells_end = reach_.stack[kCells].size();
     float box[8];
     if (cells_end > from.at[kCells] && get_bounds(number, box))
       for (std::size_t k = from.at[kCells]; k < cells_end; ++k)
         pull_lanes(reach_.stack[kCells].number(k), box, wanted(number));
-    // The listed cells themselves are done with; what was pulled out of them lies behind.
+    // The listed cells themselves are no longer needed; their contents are behind them.
     const Mark own = reach_.mark();
     done_with_[depth(number)] = cells_end;
     push_rows(number, 0, cells_.cell(number).rows);
@@ -285,7 +287,7 @@ class OctreeWalk {
     return level == OctreeLattice::kOutside ? OctreeLattice::kMostLevels + 1 : static_cast<std::size_t>(level);
   }
 
-  // The part of the list that meets a child, put on top of it.
+  // Pushes the part of the list that overlaps a child.
   Mark narrow(std::int32_t child, const Mark& from) {
     const Mark begin = reach_.mark();
     float box[8];
@@ -324,7 +326,7 @@ class OctreeWalk {
     reach_.stack[kind].push(box, row);
   }
 
-  // Rows and children of a listed cell that meet `box`.
+  // Pushes the rows and children of a listed cell that overlap `box`.
   void pull_lanes(std::int32_t number, const float* box, unsigned wanted_kinds) {
     for (std::int32_t block = cells_.cell(number).block; block != kNoBlock; block = blocks_.next(block)) {
       const float* columns[8];
@@ -346,7 +348,7 @@ class OctreeWalk {
       }
     }
   }
-  // All rows below listed cells [begin, end) that meet `box`.
+  // Pushes all rows below listed cells [begin, end) that overlap `box`.
   void pull_all(const float* box, unsigned wanted_kinds, std::size_t begin, std::size_t end) {
     BoxWalk& walk = scratch_.walk;
     std::copy_n(box, 2 * blocks_.dimension(), walk.box);
@@ -367,7 +369,7 @@ class OctreeWalk {
     scratch_.cell_tests += walk.visited * kLanes;
   }
 
-  // The own rows of a cell with children: those below listed cells come in only for them.
+  // Tests the own rows of a cell with children; rows below listed cells are pulled in only for these.
   void meet(std::int32_t number, const Mark& from, const Mark& own) {
     const Mark own_end = reach_.mark();
     const std::size_t cells_begin = done_with_[depth(number)];
@@ -391,13 +393,13 @@ class OctreeWalk {
     }
   }
 
-  // Listed are [from, own) and [own_end, end) of each stack; the cell's rows are in between.
+  // Listed are [from, own) and [own_end, end) of each stack; the cell's own rows are in between.
   void test(const Mark& from, const Mark& own, const Mark& own_end, const Mark& end, bool among) {
     for (std::size_t kind = 0; kind < 2; ++kind)
       for (std::size_t at = own.at[kind]; at < own_end.at[kind]; ++at)
         for (std::size_t other = 0; other < 2; ++other) {
           if ((kinds_.partners[kind] >> other & 1u) == 0) continue;
-          // Of two own rows of different kinds, the one of kind 0 has met the other.
+          // A pair of own rows of different kinds is found by the row of kind 0.
           std::size_t limit = own.at[other];
           if (among && other == kind) limit = at;
           if (among && other > kind) limit = own_end.at[other];
@@ -438,21 +440,22 @@ class OctreeWalk {
   const OctreeCells& cells_;
   const Blocks& blocks_;
   BoxView<T> rows_;
-  bool touching_, is_final_;  // final: what overlaps in local coordinates is a pair
+  bool touching_, is_final_;  // final: boxes that overlap in local coordinates are a pair
   const OctreeKinds& kinds_;
   const std::vector<std::uint8_t>& kinds_below_;
-  std::int32_t crowded_;  // the own rows of cells with more are not this walk's
+  std::int32_t crowded_;  // own rows of cells with more rows are left to OctreeCrowd
   OverlapRun<float> overlap_;
   void (*next_by_box_)(BoxWalk&);
   OctreeScratch& scratch_;
   OctreeReach& reach_;
   PairBuffer& out_;
-  std::size_t done_with_[OctreeLattice::kMostLevels + 2] = {};  // of each level: listed cells below are expanded
+  std::size_t done_with_[OctreeLattice::kMostLevels + 2] =
+      {};  // per level: listed cells before this have been expanded
 };
 
 // ---- The pairs as tasks ----
 
-// The rows of a cell that has very many, such as equal boxes, or sticks across the world: swept among themselves.
+// The rows of one cell with very many of them, such as equal boxes or boxes across the world, handled by a sweep.
 template <class T>
 class OctreeCrowd {
  public:
@@ -524,7 +527,7 @@ class OctreeCrowd {
   std::vector<Sweep> sweeps_;
 };
 
-// A method over a tree that is up to date. Reads the tree and the rows' boxes for as long as it lives.
+// The pairs of a settled octree; satisfies Method. Refers to the tree and to the boxes of its rows.
 template <class T>
 class OctreePairs {
  public:
@@ -569,19 +572,19 @@ class OctreePairs {
   }
 
  private:
-  // More parts share better among threads, but each finds its way down from the top anew.
+  // More parts balance better among threads, but each descends from the top again.
   static constexpr std::size_t kParts = 64, kFewRows = 512, kManyRows = 16384;
-  // From so many rows of one cell on, sorting them is cheaper than testing all against all.
+  // With more rows in one cell, sorting them is cheaper than testing all pairs.
   static constexpr std::size_t kCrowded = 1024;
 
   enum What : std::uint8_t { kSubtree, kOwnRows, kSomeRows, kSweep };
   struct Task {
     What what;
-    std::int32_t cell, begin = 0, end = 0;  // of its own rows; kSweep: which sweep, and which task of it
+    std::int32_t cell, begin = 0, end = 0;  // own rows; kSweep: the sweep, and its task
     std::size_t crowd = 0;
   };
 
-  // Recursion: one call a level.
+  // Recursion: one call per level.
   std::size_t count_below(std::int32_t number) {
     const auto at = static_cast<std::size_t>(number);
     auto count = static_cast<std::size_t>(tree_.cell(number).rows);
@@ -610,7 +613,7 @@ class OctreePairs {
         plan(child, interrupt);
     });
   }
-  // Only what a walk leaves out.
+  // Only the crowds, which a walk leaves out.
   void plan_crowds(std::int32_t number, Interrupt& interrupt) {
     if (below_[static_cast<std::size_t>(number)] <= kCrowded) return;
     plan_rows(number, true, interrupt);
@@ -641,7 +644,7 @@ class OctreePairs {
   bool touching_;
   OctreeKinds kinds_;
   const Kernels& kernels_;
-  std::vector<std::size_t> below_;         // rows below each cell, and in it
+  std::vector<std::size_t> below_;         // rows in and below each cell
   std::vector<std::uint8_t> kinds_below_;  // their kinds, as bits
   std::size_t most_ = 0;
   std::vector<Task> tasks_;
@@ -652,8 +655,8 @@ class OctreePairs {
 
 // ---- The one-shot method ----
 
-// Cubes that halve, each box in the smallest one that contains it; one walk down carries what reaches in from above. In
-// 2 dimensions a quadtree. After D. Meagher (1982); cells are loose after T. Ulrich (2000).
+// Cubes that halve, each box in the smallest one that contains it; one walk down carries the boxes that reach in from
+// above. In 2-d a quadtree. After D. Meagher (1982), with loose cells after T. Ulrich (2000). Satisfies Method.
 template <class T>
 class Octree {
  public:
@@ -682,7 +685,7 @@ class Octree {
   void run(std::size_t task, Scratch& scratch, PairBuffer& out) const { pairs_->run(task, scratch, out); }
 
  private:
-  // Both sets, grown, one behind the other.
+  // Copies both sets, with their margin, one after the other.
   void copy(const Problem<T>& problem) {
     const std::size_t dimension = problem.dimension;
     const std::size_t count = problem.first.count + (problem.cross ? problem.second.count : 0);

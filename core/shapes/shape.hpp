@@ -27,14 +27,14 @@ enum class ShapeKind : std::uint8_t {
   kOrientedBox,  // turns: centre[D], half[D], axes[D][D]: one unit vector after the other
   kTriangle,     // three corners [D]
   kPolygon,      // in the plane only, convex: three corners or more [D], counter-clockwise
-  kCompound,     // parts, each one after the other: kind, length of its record, its record
-  kHull,         // number, origin[D], axes[D][D], lower[D], upper[D] of it in its own frame: geometry lies elsewhere
-  kMesh,         // likewise
+  kCompound,     // its parts in sequence, each as: kind, length of its record, its record
+  kHull,         // number, origin[D], axes[D][D], lower[D], upper[D] in its own frame; Python keeps the geometry
+  kMesh,         // the same
 };
 
 inline constexpr std::size_t kShapeKinds = 11;
 
-// The core knows nothing of these but where they are.
+// The core knows only the pose and box of these, not their geometry.
 constexpr bool is_kept_elsewhere(ShapeKind kind) { return kind >= ShapeKind::kHull; }
 
 template <std::size_t D>
@@ -65,7 +65,7 @@ struct Contact {
   std::array<Vec<D>, kMostPoints> points{};  // the deepest first, midway between the two surfaces
 };
 
-// Whether a local record has as many numbers as its kind says, for so many dimensions.
+// Whether a local record, which may come from a file, has the number of values that its kind requires.
 inline bool is_well_formed(std::uint8_t kind, std::span<const double> record, std::size_t dimension,
                            bool is_part = false) {
   const std::size_t size = record.size(), corner = dimension;
@@ -101,11 +101,11 @@ inline bool is_well_formed(std::uint8_t kind, std::span<const double> record, st
 
 // ---- Placing: local records to placed ones, and placed ones to boxes ----
 
-// Numbers that say how an actor is turned: an angle in the plane, a quaternion (w, x, y, z) in space.
+// Values of a rotation: an angle in 2-d, a quaternion (w, x, y, z) in 3-d.
 template <std::size_t D>
 inline constexpr std::size_t kRotationNumbers = D == 2 ? 1 : 4;
 
-// Whether a rotation, which may be null, turns anything.
+// Whether a rotation is not the identity. May be null: no rotation.
 template <std::size_t D>
 bool is_turn(const double* rotation) {
   if (rotation == nullptr) return false;
@@ -115,14 +115,15 @@ bool is_turn(const double* rotation) {
     return rotation[1] != 0.0 || rotation[2] != 0.0 || rotation[3] != 0.0;
 }
 
-// Where an actor is, and how it is turned.
+// Position and rotation of a body.
 template <std::size_t D>
 struct Pose {
   Vec<D> position;
   bool is_turned;
-  std::array<double, D * D> matrix;  // row by row; only if it is turned
+  std::array<double, D * D> matrix;  // row-major; only set if is_turned
 
-  // `rotation` may be null: not turned. A quaternion of any length but zero will do. Without a turn nothing is rounded.
+  // `rotation` may be null: no rotation. A quaternion need not be normalized, but must not be zero. Without a rotation
+  // nothing is rounded.
   Pose(const double* at, const double* rotation) {
     std::copy_n(at, D, position.begin());
     is_turned = is_turn<D>(rotation);
@@ -160,7 +161,7 @@ struct Pose {
   }
 };
 
-// Whether the local record of an oriented box is parallel to the axes as long as its actor is not turned.
+// Whether the local record of an oriented box is parallel to the axes while its body is not rotated.
 template <std::size_t D>
 bool has_coordinate_axes(const double* record) {
   const double* axes = record + 2 * D;
@@ -169,8 +170,8 @@ bool has_coordinate_axes(const double* record) {
   return true;
 }
 
-// Writes the placed record of a local one. `to` has room for as many numbers. Returns the kind of the placed record,
-// which is another only for an oriented box that is parallel to the axes: that is placed as a `kBox`.
+// Writes the placed record of a local one to `to`, which has room for as many values. Returns the kind of the placed
+// record, which differs only for an oriented box that is parallel to the axes: it is placed as a `kBox`.
 template <std::size_t D>
 ShapeKind place_shape(ShapeKind kind, std::span<const double> local, const Pose<D>& pose, double* to) {
   const double* from = local.data();
@@ -257,7 +258,7 @@ void shift_shape(ShapeKind kind, std::span<double> placed, const double* offset)
   }
 }
 
-// A box around the numbers of a shape: corners, closed.
+// The bounding box of a shape; closed.
 template <std::size_t D, bool HasSpare = true>
 struct ShapeBounds {
   static constexpr double kSpare = HasSpare ? 0x1p-50 : 0.0;
@@ -268,8 +269,8 @@ struct ShapeBounds {
     lower.fill(std::numeric_limits<double>::infinity());
     upper.fill(-std::numeric_limits<double>::infinity());
   }
-  // How far a shape may reach along an axis, and four times what rounding may take, here and when it is compared with
-  // another. Without it: as far as it reaches.
+  // The extent along an axis, plus four times the rounding error here and in comparisons with other boxes. Without
+  // HasSpare: the extent as it is.
   static double below(double centre, double reach) { return centre - reach - kSpare * (std::abs(centre) + reach); }
   static double above(double centre, double reach) { return centre + reach + kSpare * (std::abs(centre) + reach); }
   void add(const double* centre, std::size_t axis, double reach) {
@@ -278,8 +279,8 @@ struct ShapeBounds {
   }
 };
 
-// Widens `bounds` by a placed shape. An axis-aligned box is its own box; for others a little is added, so that shapes
-// that touch by a calculation with rounding have boxes that overlap.
+// Extends `bounds` by a placed shape. An axis-aligned box is its own bounding box; others are enlarged slightly, so
+// that shapes which touch according to rounded calculations have boxes that overlap.
 template <std::size_t D, bool HasSpare>
 void add_bounds(const ShapeView<D>& shape, ShapeBounds<D, HasSpare>& bounds) {
   const double* p = shape.record.data();

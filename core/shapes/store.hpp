@@ -16,13 +16,13 @@
 
 namespace broadphase {
 
-// The placed record of a ball, by row: what the narrow phase needs most, where it is found at once, two to a line of
-// the cache. The number behind the centre is the radius; in rows of other shapes all are `kNoBall`, of boxes that are
-// placed parallel to the axes `kBoxMark`, so that the sum of two tells what they are.
+// The placed record of a ball, by row, in an array of its own because the narrow phase needs it most; two fit into a
+// cache line. The value after the centre is the radius. Rows of other shapes hold `kNoBall` everywhere, rows of boxes
+// that are placed parallel to the axes `kBoxMark`, so that the sum of two radii tells which case a pair is.
 using StoredBall = std::array<double, 4>;
 
-// Records lie one after the other, in the order in which rows got them; a row whose shape is exchanged for one that
-// needs no more room keeps its place. When more than half is waste, all is moved together.
+// Records are stored in the order in which rows received them. A row whose new shape needs no more room keeps its
+// place. When more than half of the memory is unused, everything is compacted.
 class ShapeStore {
  public:
   using LocalRoom = std::array<double, 15>;  // for the longest record of a box
@@ -31,7 +31,7 @@ class ShapeStore {
   bool has(std::size_t row) const { return row < slots_.size() && slots_[row].length != 0; }
   ShapeKind kind(std::size_t row) const { return slots_[row].kind; }
   ShapeKind placed_kind(std::size_t row) const { return slots_[row].placed_kind; }
-  // The local record of a row, in `room` if it is not kept as it is.
+  // The local record of a row; in `room` if it is not stored in full.
   std::span<const double> local(std::size_t row, LocalRoom& room) const {
     const Slot& slot = slots_[row];
     const double* record = local_.data() + slot.at;
@@ -56,7 +56,7 @@ class ShapeStore {
   static constexpr double kNoBall = -std::numeric_limits<double>::infinity(), kBoxMark = -0x1p1000;
   const StoredBall* balls() const { return balls_.data(); }
 
-  // Gives a row a shape; it is placed by the next `place`. All or nothing where memory runs out.
+  // Gives a row a shape, which the next `place` places. Throws bad_alloc, and then nothing has changed.
   void set(std::size_t row, ShapeKind kind, std::span<const double> record) {
     const bool is_parallel = kind == ShapeKind::kOrientedBox && is_parallel_to_axes(record);
     const auto length = static_cast<std::uint32_t>(is_parallel ? 2 * dimension_of_box(record.size()) : record.size());
@@ -97,20 +97,20 @@ class ShapeStore {
     if (waste_ > local_.size() / 2) compact();
   }
 
-  // Gives a row a box parallel to the axes that is placed already, by its corners, and is not going to be placed again.
+  // Gives a row an axis-aligned box, by its corners, that is already placed and never moves.
   void set_placed_box(std::size_t row, std::span<const double> corners) {
     set(row, ShapeKind::kBox, corners);
     std::copy(corners.begin(), corners.end(), placed_.begin() + static_cast<std::ptrdiff_t>(slots_[row].at));
   }
 
-  // The room of the row waits for the next shape there.
+  // Removes the shape of a row. Its memory is kept for the row's next shape.
   void clear(std::size_t row) { slots_[row].length = 0; }
 
-  // Places the shape of a row, and writes its box.
+  // Places the shape of a row and writes its bounding box.
   template <std::size_t D>
   void place(std::size_t row, const double* position, const double* rotation, double* lower, double* upper) {
     const Slot& slot = slots_[row];
-    // What most worlds are made of, in short: the numbers are those of the long way, but that 0 is not added.
+    // The most frequent case, written out: the same numbers as in the general case, which would add 0.
     if (slot.is_centred_ball) {
       double* to = balls_[row].data();
       for (std::size_t k = 0; k < D; ++k) {
@@ -143,7 +143,7 @@ class ShapeStore {
     std::copy_n(bounds.upper.begin(), D, upper);
   }
 
-  // The box that the shape of a row has at the origin, without spare.
+  // The bounding box of a row's shape at the origin, without the enlargement for rounding.
   template <std::size_t D>
   ShapeBounds<D, false> relative_bounds(std::size_t row, const double* rotation) const {
     const Vec<D> origin{};
@@ -170,11 +170,11 @@ class ShapeStore {
     ShapeKind kind = ShapeKind::kPoint;
     ShapeKind placed_kind = ShapeKind::kPoint;
     bool is_centred_ball = false;
-    bool is_plain_box = false;  // parallel to the axes as long as its actor is not turned
+    bool is_plain_box = false;  // parallel to the axes while its body is not rotated
   };
   static_assert(sizeof(Slot) == 16);
 
-  // Of the record of an oriented box: 8 numbers in the plane, 15 in space.
+  // The dimension of an oriented box by the length of its record: 8 values in 2-d, 15 in 3-d.
   static std::size_t dimension_of_box(std::size_t length) { return length == 8 ? 2 : 3; }
 
   static bool is_parallel_to_axes(std::span<const double> record) {
@@ -182,7 +182,8 @@ class ShapeStore {
                                                 : has_coordinate_axes<3>(record.data());
   }
 
-  // Whether it is an oriented box with the axes of the world, which are not kept: most boxes take half the memory so.
+  // Whether it is an oriented box parallel to the world's axes: its axes are not stored, which halves the memory of
+  // most boxes.
   static bool lacks_axes(const Slot& slot) { return slot.is_plain_box && slot.kind == ShapeKind::kOrientedBox; }
 
   void make_turned_room(std::size_t row, std::size_t length) {
@@ -224,12 +225,12 @@ class ShapeStore {
   std::vector<Slot> slots_;
   std::vector<StoredBall> balls_;  // by row
   std::vector<double> local_, placed_;
-  // Placed records of boxes without axes of their own, while their actors are turned. They lie apart, so that a world
-  // in which nothing turns does not read past the room for them.
+  // Placed records of boxes without stored axes, while their bodies are rotated; apart from the others, so that a world
+  // without rotations need not skip over them.
   static constexpr std::uint32_t kNoRoom = std::numeric_limits<std::uint32_t>::max();
   std::vector<double> turned_;
   std::vector<std::uint32_t> turned_at_;  // by row
-  std::size_t waste_ = 0;                 // numbers that belong to no row
+  std::size_t waste_ = 0;                 // values that belong to no row
 };
 
 }  // namespace broadphase

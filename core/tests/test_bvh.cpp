@@ -81,8 +81,8 @@ void check_history(std::uint64_t seed, const Kernels& kernels) {
     const KeepOverlaps<T> keep{problem, tree.frame.exact};
     CHECK(pairs_of(TreePairs<KeepOverlaps<T>>(tree, keep, kernels), nullptr, work.workers) == now);
     const PairChanges found = changes.find(bvh, tree, boxes.view, true, work);
-    CHECK(in_order(found.began) == without(now, before));
-    CHECK(in_order(found.ended) == without(before, now));
+    CHECK(in_order(found.enter) == without(now, before));
+    CHECK(in_order(found.exit) == without(before, now));
     before = now;
   }
 }

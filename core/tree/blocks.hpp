@@ -1,4 +1,4 @@
-// Trees of boxes in blocks of eight: what every query walks, however the tree came about.
+// Trees of boxes in blocks of eight: the one data structure that all queries walk, whichever method built it.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@
 
 namespace broadphase {
 
-// Blocks by number, growing, with those set free used again.
+// Blocks, addressed by number. The memory grows, and released blocks are used again.
 class Blocks {
  public:
   explicit Blocks(std::size_t dimension = 3) : layout_{dimension} {}
@@ -32,7 +32,7 @@ class Blocks {
     free_ = kNoBlock;
   }
 
-  // Room for so many blocks in all. Throws bad_alloc, and then nothing has changed.
+  // Room for this many blocks in total. Throws bad_alloc, and then nothing has changed.
   void reserve(std::size_t blocks) {
     if (blocks <= capacity_) return;
     PlainMemory<float> memory = allocate_plain<float>(blocks * layout_.words() + kLine);
@@ -121,18 +121,18 @@ class Blocks {
   PlainMemory<float> memory_;
   float* first_ = nullptr;
   std::size_t used_ = 0, capacity_ = 0, free_count_ = 0;
-  std::int32_t free_ = kNoBlock;  // strung together by `next`
+  std::int32_t free_ = kNoBlock;  // a list linked by `next`
 };
 
-// What queries are asked of. `root` is kNoBlock in an empty tree.
+// What queries read. `root` is kNoBlock in an empty tree.
 struct BlockTree {
   Blocks blocks;
   std::int32_t root = kNoBlock;
   LocalFrame frame;
-  // Numbers came in after the build that this frame rounds, though it is exact for those there were.
+  // True if a later change brought numbers that this frame rounds although it is exact for those at build time.
   bool lossy = false;
 
-  // True if every row's lane holds the very numbers that were given, moved by a power of two.
+  // True if every row's lane holds exactly the given numbers, scaled by a power of two.
   bool is_exact() const { return frame.exact && !lossy; }
   std::size_t dimension() const { return blocks.dimension(); }
 };
@@ -146,7 +146,7 @@ void local_box(const LocalFrame& frame, const BoxView<T>& boxes, std::size_t row
   }
 }
 
-// True if that rounded nothing.
+// True if local_box() rounds nothing.
 template <class T>
 bool keeps_box(const LocalFrame& frame, const BoxView<T>& boxes, std::size_t row, std::size_t dimension) {
   bool kept = true;

@@ -1,5 +1,5 @@
-// Rows in the order in which a Hilbert curve comes by the centres of their boxes: neighbours in the list are neighbours
-// in space.
+// Rows sorted along a Hilbert curve through the centres of their boxes: neighbours in the order are neighbours in
+// space.
 #pragma once
 
 #include <algorithm>
@@ -53,14 +53,14 @@ class CurveOrder {
  private:
   using Item = RowKey;
   static constexpr std::size_t kPartRows = 20000;
-  // Two passes of the sort see enough of the key where rows are not many: cells of the curve are then a few times as
-  // many as the rows. A key has at most 32 bits, as many along each axis.
+  // Two passes of the sort cover enough key bits for few rows: the curve then has a few times as many cells as there
+  // are rows. A key has at most 32 bits, equally many per axis.
   static constexpr std::size_t kManyRows = 150000;
   static constexpr int kDigit = 11, kMostPasses = 3;
   // Fewer are sorted sooner by comparing than by clearing and adding up the counts of a radix sort.
   static constexpr std::size_t kFewRows = 1024;
-  // More rows than this in one cell of the curve are put in order on a finer scale, so many times at most: then all
-  // bits of a float have been seen, and more.
+  // More rows than this in one cell of the curve are sorted again on a finer scale, this many times at most: enough to
+  // resolve all bits of a float.
   static constexpr std::size_t kCrowd = kLanes;
   static constexpr int kMostScales = 6;
 
@@ -96,7 +96,7 @@ class CurveOrder {
                               std::min(passes_ * kDigit, 32), key, workers, interrupt);
   }
 
-  // Rows whose centres fall into one cell, in the order of a curve through that cell.
+  // Rows whose centres fall into one cell, sorted along a curve through that cell.
   void resolve(const GrownBoxes<T>& boxes, const Kernels& kernels, std::size_t begin, std::size_t end, int scale,
                Interrupt& interrupt) {
     for (std::size_t at = begin; at < end;) {

@@ -1,8 +1,8 @@
-// A scene's own coordinates: floats near 1, whatever the numbers given.
+// Local coordinates: floats near 1, whatever the scale of the scene.
 //
-// Trees keep their boxes as floats, for they only find candidates; the exact test reads the numbers as they were given.
-// A box becomes at most one unit in the last place larger on each side, never smaller, so no candidate is lost, and far
-// from the origin or on any scale as many bits tell boxes apart as near 1.
+// Trees store their boxes as floats, because they only find candidates; the exact test reads the given numbers. A box
+// grows by at most one unit in the last place on each side and never shrinks, so no candidate is lost. Far from the
+// origin, and on any scale, boxes keep the relative precision of floats near 1.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,13 @@
 
 namespace broadphase {
 
-// local = (given - origin) * scale; the scale is a power of two and the same along all axes, so distances keep their
+// local = (given - origin) * scale. The scale is a power of two and the same along all axes, so distances keep their
 // proportions.
 struct LocalFrame {
   double origin[4] = {0, 0, 0, 0};
   double scale = 1;
-  // Every float32 is then itself in local coordinates: true of float32 scenes that are not on wildly different scales.
+  // True if every float32 is represented exactly in local coordinates: float32 scenes whose magnitudes do not differ
+  // wildly.
   bool exact = true;
 
   double local(double given, std::size_t axis) const {
@@ -32,13 +33,13 @@ struct LocalFrame {
   }
   double given(double local, std::size_t axis) const { return local / scale + origin[axis]; }
 
-  // The nearest floats below and above. A sum that was rounded is never taken for an exact one.
+  // The nearest floats below and above. A rounded sum is never taken for an exact one.
   float below(double given, std::size_t axis) const { return below(local(given, axis)); }
   float above(double given, std::size_t axis) const { return above(local(given, axis)); }
   float below(double value) const {
     const auto near = static_cast<float>(value);
     if (exact && static_cast<double>(near) == value) return near;
-    // What is too far for a float is not at infinity: only that is.
+    // A finite number too large for a float becomes the largest float, not infinity.
     return near == kInfinity && value < kInfinity ? kFarthest : near - step(near);
   }
   float above(double value) const {
@@ -46,7 +47,7 @@ struct LocalFrame {
     if (exact && static_cast<double>(near) == value) return near;
     return near == -kInfinity && value > -kInfinity ? -kFarthest : near + step(near);
   }
-  // True if nothing was rounded on the way.
+  // True if the conversion rounds nothing.
   bool keeps(double given, std::size_t axis) const {
     const double value = local(given, axis);
     return exact && static_cast<double>(static_cast<float>(value)) == value;
@@ -63,8 +64,8 @@ struct LocalFrame {
   }
 };
 
-// The frame in which numbers between these corners fall into [-1, 1]; low > high along an axis that has none. A frame
-// that is to be exact keeps its origin, so that all that changes is the exponent.
+// The frame in which numbers between these corners fall into [-1, 1]; low > high along an axis without any. A frame
+// that is to be exact keeps its origin, so that only the exponent changes.
 inline LocalFrame frame_between(const double* low, const double* high, std::size_t dimension, bool exact) {
   LocalFrame frame;
   frame.exact = exact;
@@ -78,7 +79,7 @@ inline LocalFrame frame_between(const double* low, const double* high, std::size
   return frame;
 }
 
-// The frame of the given rows, for their finite coordinates; that of float32 is exact if it can be.
+// The frame of the finite coordinates of the given rows; exact for float32 where possible.
 template <class T>
 LocalFrame frame_of(const BoxView<T>& boxes, std::size_t dimension, const std::int32_t* rows, std::size_t count) {
   const Extent<T> extent = with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) {

@@ -1,9 +1,9 @@
-// Rows in an order whose every run of 8, 64, 512, ... from the first on has its boxes close together.
+// Rows sorted so that every aligned run of 8, 64, 512, ... rows has its boxes close together.
 //
-// The rows are cut in two along the axis on which their centres lie furthest apart, at the multiple of a power of eight
-// that is nearest to the median, and each half again, down to eight: the leaves of a balanced k-d tree (J. L. Bentley,
+// The rows are split at the median along the axis on which their centres spread furthest, rounded to a multiple of a
+// power of eight, and each half again, down to eight: the leaves of a balanced k-d tree (J. L. Bentley,
 // "Multidimensional binary search trees used for associative searching", 1975, 10.1145/361002.361007). Blocks packed in
-// this order are full, nearly cubes, and overlap little: a question looks at half as many as with the order of a curve.
+// this order are full, nearly cubic and overlap little: a query visits half as many blocks as with a curve order.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ inline std::int32_t ascending_key(float x) {
   return bits ^ (bits >> 31 & 0x7fffffff);
 }
 
-// How far rows lie apart along each coordinate.
+// The extent of the rows along each coordinate.
 template <std::size_t K>
 struct Spread {
   float low[K], high[K];
@@ -75,7 +75,7 @@ class MedianSorter {
     std::size_t count() const { return end - begin; }
   };
 
-  // Cuts a part of more than eight rows in two, which may then be sorted on different threads.
+  // Splits a part of more than eight rows in two, which can then be sorted on different threads.
   std::pair<Part, Part> cut(const Part& part) const {
     const std::size_t middle = part.begin + first_half(part.count());
     Place<K>* own = part.in_spare ? spare_ : items_;
@@ -86,7 +86,7 @@ class MedianSorter {
     return {{part.begin, middle, part.in_spare != turned}, {middle, part.end, part.in_spare != turned}};
   }
 
-  // A call inside a call for each halving: at most 26 of them.
+  // Recursion: one call per halving, at most 26 deep.
   void sort(const Part& part) const {
     if (part.count() <= kFew) {
       const Place<K>* items = (part.in_spare ? spare_ : items_) + part.begin;
@@ -99,8 +99,9 @@ class MedianSorter {
   }
 
  private:
-  // Up to so many rows are sorted by comparing all with all; so many tell which axis is the longest, and so many where
-  // the median may be. After so many attempts to come nearer to it (where most are equal), a slower way is taken.
+  // kFew: up to this many rows are sorted by comparing all with all. kSample: sample size for the longest axis.
+  // kPivots, kFewPivots: sample sizes for the median. kMostRounds: attempts to narrow down the median before
+  // nth_element is used, which happens where most coordinates are equal.
   static constexpr std::size_t kFew = 64, kSample = 256, kPivots = 64, kFewPivots = 32;
   static constexpr int kMostRounds = 12;
 
@@ -110,7 +111,7 @@ class MedianSorter {
     return ((count + unit - 1) / unit + 1) / 2 * unit;
   }
 
-  // The ranks of up to 64 coordinates; equal ones in their order, and so are those that differ in the last bits only.
+  // The ranks of up to 64 coordinates; equal ones keep their order, and so do those that differ in the last bits only.
   template <class At>
   void rank(std::size_t count, const At& at, std::int32_t* ranks) const {
     alignas(64) std::int32_t keys[kFew];
@@ -121,7 +122,7 @@ class MedianSorter {
     kernels_.rank_keys(keys, padded, ranks);
   }
 
-  // Puts those of [begin, end) that belong before `middle` there. The result is in `to` if this returns true, else in
+  // Partitions [begin, end) at the element of rank `middle`. The result is in `to` if this returns true, else in
   // `from`.
   bool select(Place<K>* from, Place<K>* to, std::size_t begin, std::size_t end, std::size_t middle,
               std::size_t axis) const {
@@ -140,13 +141,13 @@ class MedianSorter {
         std::copy(from + begin, from + end, to + begin);
         return turned;
       }
-      // A little beyond where the median seems to be, so that it falls into the smaller part.
+      // Slightly beyond the expected median, so that it falls into the smaller part.
       const double share = static_cast<double>(middle - begin) / static_cast<double>(count);
       const double error = std::sqrt(static_cast<double>(pivots) * share * (1 - share));
       const double wanted = share * static_cast<double>(pivots) + (share < 0.5 ? error : -error);
       const float pivot = sorted[static_cast<std::size_t>(std::clamp(wanted, 0.0, static_cast<double>(pivots - 1)))];
       const std::size_t split = part(from, to, begin, end, axis, pivot);
-      // Both arrays keep what is settled, so that either may be the one that is read in the end.
+      // Both arrays keep the settled part, so that either may be read in the end.
       if (middle < split) {
         std::copy(to + split, to + end, from + split);
         end = split;
@@ -165,8 +166,8 @@ class MedianSorter {
     return turned;
   }
 
-  // Those before the pivot to the front of `to`, the others to its back; each is written to both, which takes no
-  // branch.
+  // Elements less than the pivot go to the front of `to`, the others to its back. Each is written to both places,
+  // without a branch.
   static std::size_t part(const Place<K>* from, Place<K>* to, std::size_t begin, std::size_t end, std::size_t axis,
                           float pivot) {
     std::size_t front = begin, back = end;
@@ -230,7 +231,7 @@ class MedianOrder {
   const Extent<T>& extent() const { return extent_; }
 
  private:
-  // What one task sorts, and what one reads: a few milliseconds.
+  // Rows that one task sorts and that one task reads: a few milliseconds.
   static constexpr std::size_t kTaskRows = std::size_t{1} << 14, kStretch = std::size_t{1} << 15;
 
   static std::size_t row_at(const std::int32_t* rows, std::size_t at) {
@@ -262,7 +263,7 @@ class MedianOrder {
     const detail::MedianSorter<D> sorter(items.get(), spare.get(), items_.get(), kernels);
     using Part = typename detail::MedianSorter<D>::Part;
     std::vector<Part> open = {{0, count_, false}}, small;
-    // The same cuts for any number of workers: the order does not depend on it.
+    // The same splits for any number of workers, so the order does not depend on it.
     while (!open.empty()) {
       std::vector<std::pair<Part, Part>> halves(open.size());
       for_each_task(open.size(), workers, interrupt, [&](unsigned, std::size_t task) {

@@ -15,9 +15,9 @@ const T* row_of(const T* corner, std::ptrdiff_t stride, std::size_t row) {
   return corner + static_cast<std::ptrdiff_t>(row) * stride;
 }
 
-// Places on a grid to numbers along the curve, after J. Skilling, "Programming the Hilbert curve", AIP Conference
-// Proceedings 707, 2004, 10.1063/1.1751381: first the turns and mirrors of ever smaller cells, then a Gray code, then
-// the bits of the axes one after the other. Without branches, so that the compiler handles several places at once.
+// Positions on a grid to numbers along the Hilbert curve, after J. Skilling, "Programming the Hilbert curve", AIP
+// Conference Proceedings 707, 2004, 10.1063/1.1751381: rotations and reflections of ever smaller cells, then a Gray
+// code, then the interleaved bits of the axes. Without branches, so that the compiler can vectorize it.
 template <std::size_t D, std::size_t Strip>
 void follow_curve(std::uint32_t (&x)[D][Strip], int bits, std::uint32_t (&key)[Strip]) {
   if constexpr (D > 1) {
@@ -69,7 +69,7 @@ void curve_keys(const CurveKeys<T>& request) {
       const T least = request.low[k], largest = request.high[k];
       for (std::size_t l = 0; l < kStrip; ++l) {
         const T low = lower[k][l] - boxes.grow, high = upper[k][l] + boxes.grow;
-        // NaN, where an axis has no finite extent or one too wide for T, is not above 0.
+        // NaN, for an axis without a finite extent or with one too wide for T, is not greater than 0.
         T step = (((low > least ? low : least) - least) + ((high < largest ? high : largest) - least)) * request.scale;
         step = step > T(0) ? step : T(0);
         step = step < most ? step : most;
@@ -81,7 +81,7 @@ void curve_keys(const CurveKeys<T>& request) {
   }
 }
 
-// Eight numbers of one axis to floats in a block. `outwards`: -1 for lower corners, 1 for upper ones.
+// Eight numbers of one axis to floats in a block, rounded outwards. `outwards`: -1 for lower corners, 1 for upper ones.
 template <class T>
 void to_local(const T* given, double origin, double scale, float outwards, float* local) {
   constexpr float kStep = 1.25e-7F, kLeast = 1e-37F, kMost = 3.402823466e38F;
@@ -93,7 +93,7 @@ void to_local(const T* given, double origin, double scale, float outwards, float
   }
 }
 
-// As they are, but for the exponent; each bit of the result: a number of which bits were lost.
+// Unchanged except for the exponent; a set bit of the result means that a number lost bits.
 inline std::uint32_t to_local_exact(const float* given, float scale, float* local) {
   constexpr float kSmall = 0x1p-100F, kLarge = 0x1p100F, kMost = 3.402823466e38F;
   std::uint32_t lost = 0;
@@ -119,13 +119,13 @@ inline float largest_of(const float* lanes) {
   return two[0] > two[1] ? two[0] : two[1];
 }
 
-// False if the frame turned out not to be exact.
+// False if the frame is not exact for these rows.
 template <class T, std::size_t D>
 bool pack_leaves(const PackLeaves<T>& request) {
   constexpr BlockLayout kLayout{D};
   constexpr std::size_t kWords = kLayout.words(), kChild = kLayout.child(), kOccupied = kLayout.occupied(),
                         kRows = kLayout.rows();
-  constexpr std::size_t kAhead = 24;  // items: what they name lies anywhere in the caller's memory
+  constexpr std::size_t kAhead = 24;  // items ahead to prefetch: their rows lie anywhere in memory
   const PackBoxes<T>& boxes = request.boxes;
   std::uint32_t lost = 0;
   for (std::size_t at = request.begin; at < request.end; ++at) {
@@ -171,8 +171,8 @@ bool pack_leaves(const PackLeaves<T>& request) {
   return lost == 0;
 }
 
-// rank[k]: how many keys are less than key[k]. Keys are all different; `count` is a multiple of 8. Written for the
-// compiler to cut into the registers it has.
+// rank[k]: the number of keys less than key[k], by comparing each with all, which is faster than sorting so few. Keys
+// are all different; `count` is a multiple of 8. Written so that the compiler vectorizes it for any register width.
 inline void rank_keys(const std::int32_t* key, std::size_t count, std::int32_t* rank) {
   for (std::size_t begin = 0; begin < count; begin += 8) {
     std::int32_t less[8] = {}, own[8];

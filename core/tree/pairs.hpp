@@ -17,7 +17,7 @@
 
 namespace broadphase {
 
-// Rows below each block, those of the blocks that go on with it included; and how deep the tree is.
+// Number of rows below each block, including continued blocks, and the depth of the tree.
 struct BlockCounts {
   std::vector<std::uint32_t> rows;
   std::size_t depth = 0;
@@ -41,11 +41,11 @@ struct BlockCounts {
   }
 };
 
-// Keeps the pairs that overlap by the numbers given.
+// Keeps the pairs whose exact boxes overlap.
 template <class T>
 struct KeepOverlaps {
   const Problem<T>& problem;
-  bool certain;  // the floats of the trees tell it already
+  bool certain;  // the test on the trees' float boxes is exact already
 
   std::size_t operator()(std::int32_t* first, std::int32_t* second, std::size_t count) const {
     std::size_t kept = 0;
@@ -59,9 +59,9 @@ struct KeepOverlaps {
   }
 };
 
-// Satisfies Method. The lanes of both trees contain the boxes with what they are to grow by. `keep` is given the
-// candidates, some at a time, and leaves those that count, unless `keep.certain`. Blocks meet blocks, from the roots
-// down, 64 tests at a time; what is below two blocks that do not meet is never looked at.
+// The pairs of a tree with itself or with another one; satisfies Method. Lanes contain the boxes including their
+// margin. `keep` gets the candidates in batches and returns how many are pairs, unless `keep.certain`. Blocks are
+// tested against blocks from the roots down, 64 tests at a time; a pair of disjoint blocks is not descended into.
 template <class Keep>
 class TreePairs {
  public:
@@ -72,8 +72,8 @@ class TreePairs {
   // Within one tree.
   TreePairs(const BlockTree& tree, const Keep& keep, const Kernels& kernels)
       : TreePairs(tree, tree, true, false, keep, kernels) {}
-  // Between two; `turned`: the first tree holds the second set of rows. `one_task`: there are so few pairs that
-  // counting the rows below the blocks, to cut tasks from, would take longer than finding them.
+  // Between two trees. `turned`: the first tree holds the second set of rows. `one_task`: there are so few pairs that
+  // counting rows to split tasks takes longer than finding the pairs.
   TreePairs(const BlockTree& first, const BlockTree& second, bool turned, const Keep& keep, const Kernels& kernels,
             bool one_task = false)
       : TreePairs(first, second, false, turned, keep, kernels, one_task) {}
@@ -141,7 +141,7 @@ class TreePairs {
     return walk;
   }
 
-  // Steps down from the roots until no entry has more candidates than a task may have; small ones share a task.
+  // Descends from the roots until no entry has more candidates than a task may have; small entries share a task.
   void make_tasks(const BlockCounts* const* counts) {
     std::vector<BlockPair> open = {roots()};
     std::vector<BlockPair> below(kPairsAStep);
@@ -181,7 +181,7 @@ class TreePairs {
   bool has_rows(const BlockPair& entry) const {
     return tree_of_a(entry).blocks.rows(entry.a) != 0 && tree_of_b(entry).blocks.rows(entry.b) != 0;
   }
-  // Not for rows with a block that goes on in others: each step would only take eight rows off.
+  // Not for rows against a chain of continued blocks: each step would only remove eight rows.
   bool worth_a_step(const BlockPair& entry) const {
     const Blocks& blocks = tree_of_a(entry).blocks;
     const bool only_rows = (blocks.occupied(entry.a) & entry.lanes & ~blocks.rows(entry.a)) == 0;

@@ -1,4 +1,4 @@
-// Pairs of rows whose boxes meet, two blocks at a time: 64 tests a step.
+// The kernel for pairs of rows whose boxes overlap: two blocks, 64 tests a step.
 #pragma once
 
 #include "tree/queries_kernel.hpp"
@@ -6,7 +6,7 @@
 
 namespace broadphase::BROADPHASE_LEVEL {
 
-// Which lanes of two blocks meet: byte a, bit b.
+// Which lanes of two blocks overlap: byte a, bit b.
 using LaneMatrix = std::uint64_t;
 
 inline std::uint32_t lowest_of(LaneMatrix bits) {
@@ -33,7 +33,7 @@ inline std::uint32_t lanes_with_any(LaneMatrix matrix) {
   matrix |= matrix >> 16;
   return static_cast<std::uint32_t>((matrix | matrix >> 8) & 0xffu);
 }
-// b > a: each two lanes of a block once.
+// b > a: each unordered pair of a block's lanes once.
 inline constexpr LaneMatrix kAfter = 0x0080c0e0f0f8fcfeu;
 
 template <std::size_t D>
@@ -52,7 +52,7 @@ LaneMatrix meeting_lanes(const float* a, std::uint32_t lanes, const BlockReader<
     }
     matrix |= static_cast<LaneMatrix>(meet.bits()) << (8 * lane);
   };
-  // Up to four lanes are worth a loop that ends when it likes; more are not.
+  // Up to four lanes, a loop with a variable end is faster; above, one that can be unrolled.
   if (bit_count(lanes) <= 4) {
     for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) test(lowest_bit(rest));
   } else {
@@ -74,7 +74,7 @@ inline void name_pairs(PairWalk& walk, LaneMatrix hits, const std::int32_t* rows
   walk.found = static_cast<std::size_t>(first - walk.first);
 }
 
-// True if there was no more room for pairs: there is more to come.
+// True if the room for pairs ran out: call again.
 template <std::size_t D>
 bool pair_blocks(PairWalk& walk) {
   std::size_t depth = walk.depth;
@@ -122,7 +122,7 @@ bool pair_blocks(PairWalk& walk) {
         const std::uint32_t at = lowest_of(both);
         push(a.child()[at >> 3], b.child()[at & 7u], BlockPair::kAllLanes, way);
       }
-      // A row of one block with what is below the other: for all such rows together.
+      // Rows of one block against what is below a lane of the other: all such rows in one entry.
       const LaneMatrix rows_with = meet & of_rows_a, with_rows = meet & of_rows_b;
       for (std::uint32_t inner = lanes_with_any(rows_with); inner != 0; inner &= inner - 1) {
         const std::uint32_t lane = lowest_bit(inner);

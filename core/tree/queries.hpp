@@ -45,7 +45,7 @@ inline bool start(BoxWalk& walk, const BlockTree& tree, const double* box) {
   return exact;
 }
 
-// A little more than `value`, for comparisons with keys that half a dozen roundings may have raised.
+// Slightly more than `value`, for comparisons with keys that accumulate half a dozen roundings.
 inline float rounded_up(double value) {
   constexpr double kMore = 1 + 2e-6, kLeast = 1e-37;
   const double more = value * kMore + kLeast;
@@ -53,7 +53,8 @@ inline float rounded_up(double value) {
                                                                         : std::numeric_limits<float>::infinity();
 }
 
-// Rows whose distance may be the root of `squared`, a square of lengths multiplied by `scale` (see squared_distance).
+// The squared distance in the walk's units that corresponds to `squared`, a square of lengths multiplied by `scale`
+// (see squared_distance).
 inline float ball_limit(const BlockTree& tree, double squared, double scale) {
   const double units = tree.frame.scale / scale;
   return rounded_up(squared * units * units);
@@ -70,10 +71,11 @@ inline void start(BallWalk& walk, const BlockTree& tree, const double* center, f
   walk.ordered = ordered;
 }
 
-// `latest` in the walk's time; see below.
+// `latest` in the walk's units of time (see start).
 inline float time_limit(double unit, double latest) { return rounded_up(unit > 0 && latest > 0 ? latest * unit : 0.0); }
 
-// The walk's time is in units in which the fastest axis moves by 1 in the tree's coordinates: unit = walk / given.
+// The walk's unit of time is the one in which the fastest axis moves by 1 in local coordinates. Returns walk time
+// divided by given time.
 inline double start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, double latest, bool ordered) {
   start(static_cast<Walk&>(walk), tree);
   const std::size_t dimension = tree.dimension();
@@ -88,9 +90,9 @@ inline double start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, 
         {reach, std::fabs(static_cast<double>(walk.box[k])), std::fabs(static_cast<double>(walk.box[dimension + k]))});
   }
   for (std::size_t k = 0; k < dimension; ++k) {
-    // Along an axis that does not move, the box is never entered nor left: with a large inverse and a little more room,
-    // all times are far before 0 or far behind everything else, or past the end. Where it all but stands still, it may
-    // yet arrive in the end: such an axis does not count.
+    // Along an axis without motion the box is never entered nor left: with a large inverse and a slightly larger box,
+    // all times are far before 0, far after everything else, or past the end. With almost no motion it may still arrive
+    // in the end: such an axis is ignored.
     constexpr double kStill = 1e-36;
     const double motion = unit > 0 ? sweep.motion[k] / unit : 0;
     if (std::fabs(motion) >= kStill) {
@@ -103,7 +105,7 @@ inline double start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, 
       walk.box[dimension + k] = high + std::max(room, std::fabs(high) * 2.5e-7F);
     }
   }
-  // A box that does not move at all may wait: any time is as good as 0.
+  // A box without motion touches at any time or never: any time is as good as 0.
   unit = unit > 0 ? unit * tree.frame.scale : 0;
   walk.key[0] = 0;
   walk.limit = time_limit(unit, latest);
@@ -111,7 +113,7 @@ inline double start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, 
   return unit;
 }
 
-// A region's slabs as floats. Keeps them: a walk only points at them.
+// A region's slabs as floats. Owns them: the walk only points to them.
 class LocalRegion {
  public:
   void start(ConvexWalk& walk, const BlockTree& tree, const ConvexRegion& region) {
@@ -128,12 +130,12 @@ class LocalRegion {
       const double* axis = region.axes + slab * dimension;
       double offset = 0, size = 0, length = 0;
       for (std::size_t k = 0; k < dimension; ++k) length = std::max(length, std::fabs(axis[k]));
-      if (!(length > 0)) {  // no axis: left to the exact test
+      if (!(length > 0)) {  // not an axis: left to the exact test
         walk.inner_box[0] = std::numeric_limits<float>::quiet_NaN();
         continue;
       }
       for (std::size_t k = 0; k < dimension; ++k) {
-        // A component is 0 only if it is so in the exact test, where infinite corners then do not count.
+        // A component is 0 only if it is 0 in the exact test, which then ignores infinite corners along it.
         const auto component = static_cast<float>(axis[k] / length);
         axes_.push_back(component == 0 && axis[k] != 0 ? static_cast<float>(std::copysign(1e-37, axis[k])) : component);
         offset += axis[k] / length * tree.frame.origin[k];
@@ -155,7 +157,7 @@ class LocalRegion {
  private:
   static constexpr double kDoubleRounding = 1e-14, kFloatRounding = 1e-6;
 
-  // Further out by all that rounding can have done to it and to the sums that the exact test compares it with.
+  // Moved outwards by the rounding error of this value and of the sums that the exact test compares it with.
   static float limit(double value, double offset, double size, double scale, double sign) {
     constexpr double kFarthest = 1e38;
     const double local = (value - offset) * scale;
@@ -168,7 +170,7 @@ class LocalRegion {
     return static_cast<float>(std::clamp(result, -kFarthest, kFarthest));
   }
 
-  // Further in by as much; a limit at infinity stays there, and what is not a number lets nothing be sure.
+  // Moved inwards by the same error. An infinite limit stays infinite; NaN means that no row is sure.
   static float inner(double value, double offset, double size, double scale, double sign) {
     if (std::isinf(value) && std::isfinite(offset) && (value > 0) != (sign > 0)) return static_cast<float>(value);
     const double local = (value - offset) * scale;
@@ -182,7 +184,7 @@ class LocalRegion {
 
 // ---- The queries ----
 
-// A row with its distance or its time; ordered by that, then by row.
+// A row with its distance or time; ordered by that, then by row.
 using KeyedRow = std::pair<double, std::int32_t>;
 
 class TreeQueries {
@@ -190,8 +192,8 @@ class TreeQueries {
   TreeQueries(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, const Kernels& kernels)
       : tree_(tree), rows_(rows), filter_(filter), kernels_(kernels), dimension_(tree.dimension()) {}
 
-  // Appends the rows that meet `box`, ascending; `loosely`, those that may: the rows themselves are not read, which is
-  // a third of the time of a few questions to a large tree.
+  // Appends the rows that overlap `box`, ascending. `loosely`: the candidates, without reading the rows themselves,
+  // which takes a third of the time of a few queries on a large tree.
   void by_box(std::size_t query, const double* box, BoxWalk& walk, std::vector<std::int32_t>& found,
               bool loosely = false) const {
     const std::size_t begin = found.size();
@@ -224,13 +226,14 @@ class TreeQueries {
     sort_from(found, begin);
   }
 
-  // What one question tells the next: neither is further from a box than the other by more than they lie apart.
+  // The distance to the k-th nearest row of one query bounds that of the next: they differ by at most the distance
+  // between the two query points.
   struct NearestScratch {
     BallWalk walk;
-    std::vector<KeyedRow> found;  // the answer, nearest first: squares of distances, multiplied by `scale` first
+    std::vector<KeyedRow> found;  // the result, nearest first: squared distances of lengths multiplied by `scale`
     double scale = 1;
-    double point[4];         // of the last question
-    std::size_t wanted = 0;  // in the last question; 0 if it found fewer, or if there was none
+    double point[4];         // of the previous query
+    std::size_t wanted = 0;  // by the previous query; 0 if it found fewer, or if there was none
   };
 
   // The `wanted` nearest rows that are at most `farthest` away.
@@ -357,7 +360,7 @@ class TreeQueries {
     return filter_.allows(static_cast<std::size_t>(row), query);
   }
 
-  // 1 wherever the squares of distances in this tree and around this point are numbers.
+  // 1 unless squared distances in this tree and around this point overflow or underflow.
   double scale_near(const double* center) const {
     constexpr double kLong = 0x1p500, kShort = 0x1p-400;
     double length = 1 / tree_.frame.scale;
@@ -365,7 +368,7 @@ class TreeQueries {
     return length > kLong || length < kShort ? unit_scale(length) : 1;
   }
 
-  // Keeps the least `wanted`, in order. False if this one is not among them.
+  // Keeps the smallest `wanted` in order. False if the candidate is not among them.
   static bool put_in_order(std::vector<KeyedRow>& found, std::size_t wanted, const KeyedRow& candidate) {
     if (found.size() == wanted) {
       if (!(candidate < found.back())) return false;
@@ -373,7 +376,7 @@ class TreeQueries {
     } else {
       found.push_back(candidate);
     }
-    // Of many, the place is looked up first; of few, that would take longer than to move them.
+    // Of many, the place is found by bisection; of few, that takes longer than moving them.
     constexpr std::size_t kFew = 16;
     auto place = found.end() - 1;
     if (found.size() > kFew) {
@@ -387,7 +390,8 @@ class TreeQueries {
     return true;
   }
 
-  // A lane's row as it was given. Where nothing was rounded, the block tells, which has been read anyway.
+  // The box of a lane's row as it was given. If nothing was rounded, it is computed from the block, which is in the
+  // cache.
   Box read(std::int32_t block, std::size_t lane) const {
     if (!tree_.is_exact()) return read(tree_.blocks.child(block)[lane]);
     Box result;
@@ -399,7 +403,7 @@ class TreeQueries {
     return result;
   }
 
-  // Takes the lane with the least key from those left: the best one often makes the others needless.
+  // Takes the lane with the smallest key from those left: it often makes the others unnecessary.
   static std::size_t take_least(OrderedWalk& walk) {
     auto least = static_cast<std::size_t>(std::countr_zero(walk.lanes));
     for (std::uint32_t lanes = walk.lanes & (walk.lanes - 1); lanes != 0; lanes &= lanes - 1) {
@@ -423,11 +427,11 @@ class TreeQueries {
 
 // ---- Many queries: in an order in which consecutive queries are near each other in space ----
 
-// Questions by the Morton number of a place each, 10 bits an axis in 3D. Empty where sorting would not pay: few
-// questions, or a tree that stays in the nearest caches anyway. `place(question, point)` writes D doubles.
+// The order of queries by the Morton number of a point each, 10 bits per axis in 3-d. Empty where sorting does not pay:
+// for few queries, or a tree that fits into the nearest caches. `place(query, point)` writes D doubles.
 template <class Place>
-std::vector<std::uint32_t> near_each_other(std::size_t count, const BlockTree& tree, const Place& place,
-                                           Interrupt& interrupt) {
+std::vector<std::uint32_t> nearby_order(std::size_t count, const BlockTree& tree, const Place& place,
+                                        Interrupt& interrupt) {
   constexpr std::size_t kFew = 512, kSmallTree = std::size_t{1} << 18;
   std::vector<std::uint32_t> order;
   if (count < kFew || tree.blocks.count() * tree.blocks.layout().words() * sizeof(float) < kSmallTree) return order;
@@ -436,7 +440,7 @@ std::vector<std::uint32_t> near_each_other(std::size_t count, const BlockTree& t
   const auto bits = kBits / static_cast<int>(dimension) < 11 ? kBits / static_cast<int>(dimension) : 11;
   const double cells = static_cast<double>(1u << bits);
   struct Item {
-    std::uint32_t key, question;
+    std::uint32_t key, query;
   };
   std::vector<Item> items(count), spare(count);
   for (std::size_t k = 0; k < count; ++k) {
@@ -454,7 +458,7 @@ std::vector<std::uint32_t> near_each_other(std::size_t count, const BlockTree& t
   const Item* sorted =
       radix_sort<11>(items.data(), spare.data(), count, 0, bits * static_cast<int>(dimension), key, 1, interrupt);
   order.resize(count);
-  for (std::size_t k = 0; k < count; ++k) order[k] = sorted[k].question;
+  for (std::size_t k = 0; k < count; ++k) order[k] = sorted[k].query;
   return order;
 }
 

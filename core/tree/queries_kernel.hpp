@@ -1,4 +1,4 @@
-// The walks of walks.hpp: eight boxes a step.
+// The kernels of the walks in walks.hpp: eight boxes a step.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class BlockReader {
   std::uint32_t rows() const { return static_cast<std::uint32_t>(words()[kRows]); }
   std::int32_t next() const { return words()[kNext]; }
 
-  // Known when this is compiled: functions of the layout would be shared between levels.
+  // Compile-time constants: calls of the layout's functions would be shared between instruction sets.
   static constexpr std::size_t kWords = BlockLayout{D}.words(), kChild = BlockLayout{D}.child(),
                                kOccupied = BlockLayout{D}.occupied(), kRows = BlockLayout{D}.rows(),
                                kNext = BlockLayout{D}.next();
@@ -32,7 +32,7 @@ class BlockReader {
   const float* block_;
 };
 
-// Rows and blocks are written where they go whether there are any or not: a branch for each is what takes the time.
+// Rows and blocks are written unconditionally, then counted: a branch for each costs more.
 template <std::size_t D>
 void next_by_box(BoxWalk& walk) {
   Eight lower[D], upper[D];
@@ -42,7 +42,7 @@ void next_by_box(BoxWalk& walk) {
   }
   std::size_t depth = walk.depth, found = 0;
   while (depth > 0 && found < kMostRows) {
-    // Which block comes next is known late; of several known before, the processor looks at the next ones meanwhile.
+    // Which block comes next is known late. With several popped at once, the processor can prefetch the next ones.
     const std::size_t together = depth >= kHalfStack ? 1 : depth < kBlocksTogether ? depth : kBlocksTogether;
     std::int32_t at[kBlocksTogether];
     depth -= together;
@@ -65,8 +65,8 @@ void next_by_box(BoxWalk& walk) {
   walk.found = found;
 }
 
-// One step of an ordered walk, once the keys of a block's lanes are known: what is within the limit goes to the stack,
-// if wanted with the least key uppermost, or is handed out.
+// One step of an ordered walk, once the keys of a block's lanes are known: lanes within the limit are pushed, if wanted
+// with the smallest key on top, or are returned.
 template <std::size_t D>
 void sort_out(OrderedWalk& walk, std::int32_t at, const BlockReader<D>& block, Eight keys, std::uint32_t hits,
               float own_key) {
@@ -101,7 +101,7 @@ void sort_out(OrderedWalk& walk, std::int32_t at, const BlockReader<D>& block, E
   }
 }
 
-// True if the walk has to go on before it hands out what it found.
+// True if the walk has nothing to return yet and is not finished.
 inline bool wants_more(const OrderedWalk& walk) {
   return walk.depth > 0 && walk.found < (walk.ordered ? 1 : kMostRows);
 }
@@ -122,7 +122,7 @@ void next_by_distance(BallWalk& walk) {
     ++walk.visited;
     Eight square = zero;
     for (std::size_t k = 0; k < D; ++k) {
-      // Where infinities make NaN of a gap, it counts as none.
+      // Where infinities make the gap NaN, it counts as 0.
       const Eight gap = larger(larger(block.lower(k) - high[k], low[k] - block.upper(k)), zero);
       square = k == 0 ? gap * gap : square + gap * gap;
     }
@@ -132,7 +132,7 @@ void next_by_distance(BallWalk& walk) {
 
 template <std::size_t D>
 void next_by_time(SweepWalk& walk) {
-  // Half a dozen roundings of 2^-24 each, on either side.
+  // Half a dozen roundings of 2^-24 on either side.
   constexpr float kLonger = 1.000001F;
   const Eight limit = Eight::splat(walk.limit);
   Eight low[D], high[D], inverse[D];
@@ -159,7 +159,7 @@ void next_by_time(SweepWalk& walk) {
 
 template <std::size_t D>
 void next_by_region(ConvexWalk& walk) {
-  // Of the sum of the terms' magnitudes: more than all roundings of a sum of four products, and of the boxes.
+  // Relative to the sum of the terms' magnitudes: more than all roundings of a sum of four products and of the boxes.
   constexpr float kRounding = 1e-6F, kLeast = 1e-30F;
   walk.found = walk.sure_found = 0;
   while (walk.depth > 0 && walk.found < kMostRows && walk.sure_found < kMostRows) {
@@ -182,13 +182,13 @@ void next_by_region(ConvexWalk& walk) {
       Eight least = Eight::splat(0.0F), most = least, error = Eight::splat(kLeast);
       for (std::size_t k = 0; k < D; ++k) {
         const float a = walk.axes[slab * D + k];
-        if (a == 0.0F) continue;  // infinite corners do not count here
+        if (a == 0.0F) continue;  // infinite corners are ignored along this axis
         const Eight axis = Eight::splat(a);
         least = least + axis * (a > 0.0F ? lower[k] : upper[k]);
         most = most + axis * (a > 0.0F ? upper[k] : lower[k]);
         error = error + absolute(axis) * reach[k] * Eight::splat(kRounding);
       }
-      // Not "at most": what is NaN stays in, but is not sure.
+      // Not `at_most`: NaN stays a candidate, but is not sure.
       hits &= ~below(most + error, Eight::splat(walk.least[slab]));
       hits &= ~below(Eight::splat(walk.most[slab]), least - error);
       sure &= at_most(Eight::splat(walk.inner_least[slab]), most - error);

@@ -11,7 +11,7 @@ namespace broadphase {
 
 inline constexpr std::int32_t kNoBlock = -1;
 inline constexpr std::size_t kLanes = 8;
-// No tree is deeper, counting `next` as a level: a walk's stack has room for so many blocks' lanes.
+// Maximum depth of a tree, counting `next` as a level: it bounds the stacks of walks.
 inline constexpr std::size_t kMostLevels = 120;
 
 // A block of D dimensions is BlockLayout{D}.words() words of 32 bits, on a cache line of its own:
@@ -19,7 +19,7 @@ inline constexpr std::size_t kMostLevels = 120;
 //   child[8]                   a row of the input where the lane is a row, else another block
 //   occupied, rows             which lanes are in use (bits 0-7); which of those are rows
 //   next                       a block that goes on with this one's lanes, or kNoBlock
-//   parent                     the owner's to use: where a block hangs
+//   parent                     for the tree's owner: the lane that points to this block
 // A lane's box contains all that is below it. Lanes not in use may hold anything.
 struct BlockLayout {
   std::size_t dimension;
@@ -39,16 +39,16 @@ struct BlockLayout {
 // some candidate rows, `found` of them in `rows`. The tests use local float boxes rounded outwards, so candidates may
 // be false positives, never missing; the caller tests them on the exact boxes.
 
-// Every block of a path leaves at most seven lanes and a `next` behind it. Up to a half of the stack, several blocks
-// are taken from it at a time; from there on, one, which keeps the bound.
+// A walk leaves at most seven lanes and a `next` per block of the current path on its stack. Up to half of the stack,
+// several blocks are popped at a time; beyond that, one at a time, which keeps the bound.
 inline constexpr std::size_t kHalfStack = kMostLevels * kLanes;
 inline constexpr std::size_t kBlocksTogether = 4;
 inline constexpr std::size_t kStackSize = 2 * kHalfStack + kBlocksTogether * (kLanes + 1);
 
-// Rows that a walk hands out at a time.
+// Rows that a kernel returns at a time.
 inline constexpr std::size_t kMostRows = 256;
 
-// What all walks have. Started with the root on the stack.
+// Common to all walks. The caller puts the root on the stack.
 struct Walk {
   const float* memory = nullptr;  // of the blocks
   std::uint64_t visited = 0;      // blocks so far: each is a test of up to eight boxes
@@ -63,12 +63,13 @@ struct BoxWalk : Walk {
   float box[8] = {};  // D lower, then D upper; closed
 };
 
-// Walks that look at what is near before what is far. `key` is of each block on the stack: the least that a row below
-// can have. What has more than `limit` is passed over.
+// Walks in order of a key. `key` is a lower bound of the key of all rows below a block on the stack. Blocks with a key
+// above `limit` are skipped.
 struct OrderedWalk : Walk {
   float limit = 0;
-  // The blocks with the least keys first, and one block's rows at a time, for the limit to shrink in between: those of
-  // the lanes whose bits are set in `lanes`, with a key each. `rows` is not used. Otherwise as it comes.
+  // If true: blocks with the smallest key first, and rows of one block at a time, so that the caller can lower the
+  // limit in between. The rows are those of the lanes set in `lanes`, each with its key; `rows` is not used. If false:
+  // in no order.
   bool ordered = false;
   std::int32_t block = kNoBlock;
   std::uint32_t lanes = 0;
@@ -76,7 +77,7 @@ struct OrderedWalk : Walk {
   float key[kStackSize + kLanes];
 };
 
-// Rows whose boxes come near a point; keys are squares of distances.
+// Rows whose boxes are within a distance of a point; keys are squared distances.
 struct BallWalk : OrderedWalk {
   float center[8] = {};  // the point, rounded down along each axis, then rounded up
 };
@@ -94,7 +95,7 @@ struct ConvexWalk : Walk {
   const float* axes = nullptr;   // D numbers a slab
   const float* least = nullptr;  // a point x of the region has least <= axis . x <= most
   const float* most = nullptr;
-  // The same a little inside: what meets all of these needs no other test, and goes to `sure`.
+  // The same slightly smaller: rows that lie within all of these need no exact test and go to `sure`.
   float inner_box[8] = {};
   const float* inner_least = nullptr;
   const float* inner_most = nullptr;
@@ -104,27 +105,27 @@ struct ConvexWalk : Walk {
 
 // ---- Pairs: two trees of blocks walked together, or one with itself ----
 
-// The lanes of one block against those of another, and all that is below both.
+// The lanes of one block against those of another, and everything below both.
 struct BlockPair {
   std::int32_t a, b;
   std::uint16_t lanes;  // of `a`
   std::uint16_t flags;
 
-  // a and b are one block: every two of its lanes once, and each lane with itself where it is a block.
+  // a and b are the same block: each two of its lanes once, and each inner lane with itself.
   static constexpr std::uint16_t kSelf = 1;
   // a is in the second tree and b in the first.
   static constexpr std::uint16_t kTurned = 2;
-  // The blocks that go on with a's lanes have an entry of their own.
+  // The blocks that continue a's lanes (`next`) have an entry of their own.
   static constexpr std::uint16_t kAlone = 4;
-  // Only the rows of these two blocks: what is below them has entries of its own.
+  // Only the rows of these two blocks: everything below them has entries of its own.
   static constexpr std::uint16_t kRowsOnly = 8;
   static constexpr std::uint16_t kAllLanes = 0xff;
 };
 
-// One step puts at most so many on the stack: 64 pairs of blocks, or fewer and up to 16 of rows with a block; two where
-// blocks go on; eight of lanes with themselves.
+// Maximum number of entries that one step pushes: 64 pairs of blocks, or fewer and up to 16 of rows with a block; two
+// for continued blocks; eight of lanes with themselves.
 inline constexpr std::size_t kPairsAStep = 80;
-// A step writes at most so many pairs of rows.
+// Maximum number of pairs of rows that one step writes.
 inline constexpr std::size_t kHitsAStep = kLanes * kLanes;
 
 struct PairWalk {
@@ -136,7 +137,7 @@ struct PairWalk {
   std::int32_t* second = nullptr;
   std::size_t room = 0, found = 0;  // of and in the two columns
   bool counting = false;            // only count
-  bool expanding = false;           // take one step down, and leave the rows to the caller
+  bool expanding = false;           // take one step down and do not report rows
   std::uint64_t count = 0, tests = 0;
 };
 

@@ -1,4 +1,4 @@
-// Filters of pairs as Python hands them over.
+// Filters as Python passes them: of pairs, and of the rows that a query may return. They keep their arrays alive.
 #pragma once
 
 #include <nanobind/stl/optional.h>
@@ -9,10 +9,11 @@
 
 #include "bindings.hpp"
 #include "query/filter.hpp"
+#include "query/queries.hpp"
 
 namespace broadphase::python {
 
-// Attributes of the boxes that filters read; keeps the arrays alive.
+// The attributes of boxes that a filter of pairs reads.
 class PairFilter {
  public:
   using Words = std::optional<Vector<std::uint64_t>>;
@@ -57,6 +58,20 @@ class PairFilter {
   std::pair<Rows, Rows> shared_;
   Words ignored_;
   Filter filter_;
+};
+
+// Layers and masks of the rows and of the queries.
+class LayerFilter {
+ public:
+  using Words = Vector<std::uint64_t>;
+  LayerFilter(Words row_layer, Words row_mask, Words query_layer, Words query_mask)
+      : arrays_{row_layer, row_mask, query_layer, query_mask},
+        filter_{row_layer.data(), row_mask.data(), query_layer.data(), query_mask.data()} {}
+  const QueryFilter& get() const { return filter_; }
+
+ private:
+  Words arrays_[4];
+  QueryFilter filter_;
 };
 
 }  // namespace broadphase::python

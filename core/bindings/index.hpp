@@ -1,4 +1,4 @@
-// Pairs among the boxes of an index, found and counted: the same two functions for every class of one.
+// What the bindings of the indexes share: the base class of indexes on a tree of blocks, and pairs() and count().
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,18 @@
 #include <utility>
 
 #include "bindings.hpp"
-#include "pair_filter.hpp"
+#include "filters.hpp"
 #include "query/collect.hpp"
+#include "tree/blocks.hpp"
 
 namespace broadphase::python {
 
-// One search, as the index is asked for its method.
+// The base of every index on a tree of blocks. Queries are functions over it (tree_queries.cpp), written once.
+struct BlockIndex {
+  BlockTree tree;
+};
+
+// The arguments of a search for pairs.
 struct PairSearch {
   bool touching;
   const Filter* filter;  // may be null
@@ -20,9 +26,9 @@ struct PairSearch {
 };
 
 // Binds pairs() and count(). The index has
-//   with_pairs(lower, upper, search, use): makes a method of its boxes and calls use(method), or finds that no pair can
-//     be, and does not; without the GIL;
-//   note(method, found): keeps the figures of this search.
+//   with_pairs(lower, upper, search, use): makes a method of its boxes and calls use(method), unless there can be no
+//     pair; called without the GIL;
+//   note(method, found): records the statistics of the search.
 template <class Class>
 void bind_index_pairs(Class& bound) {
   using Index = typename Class::Type;
