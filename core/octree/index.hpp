@@ -204,8 +204,13 @@ class OctreeArrangement : public OctreeCells {
     for_each_row(number, [&](std::int32_t row) {
       if (level_of(row) < it.level) rows.push_back(row);
     });
+    std::int64_t last[D];  // copied: cells move when children are added
+    for (std::size_t k = 0; k < D; ++k) last[k] = it.corner[k] + (std::int64_t{1} << it.level) - 1;
     for (const std::int32_t row : rows) {
-      const Entry<D> entry = entry_of<D>(boxes, row);
+      Entry<D> entry = entry_of<D>(boxes, row);
+      // A row on the upper face of the root was filed into the last cell. Once the root has grown, it belongs to the
+      // cell beyond, but it is still in this one.
+      for (std::size_t k = 0; k < D; ++k) entry.spot.at[k] = std::min(entry.spot.at[k], last[k]);
       remove_row(row);
       add_row(child_for(number, octant_of<D>(cell(number), entry.spot.at)), row, entry.spot.level, entry.box);
     }
