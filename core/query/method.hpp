@@ -64,9 +64,10 @@ class PairBuffer {
   void grow(std::size_t needed) {
     const std::size_t half_more = capacity_ + capacity_ / 2 + 1024, usual = half_more > needed ? half_more : needed;
     // What is expected is an estimate, and half as many again is there to grow seldom: where the memory does not
-    // suffice for either, what is needed may still fit.
+    // suffice for either, less may still fit. Every growth copies what is held, so those by little come last.
     if (expected_ > usual && try_move_to(expected_)) return;
-    if (usual > needed && try_move_to(usual)) return;
+    for (std::size_t spare = usual - needed; spare > capacity_ / 256; spare /= 4)
+      if (try_move_to(needed + spare)) return;
     move_to(needed);
   }
   bool try_move_to(std::size_t capacity) {

@@ -77,6 +77,30 @@ void check_answer_too_large() {
   CHECK(failed);
 }
 
+// Near the end of the memory, too, a buffer grows by a share of what it holds: each growth copies all of that.
+void check_growths_near_the_end() {
+  current_case() = "growths near the end of the memory";
+  refuse_blocks_above(std::size_t{1} << 24);
+  PairBuffer out(nullptr, false);
+  int growths = 0;
+  bool failed = false;
+  while (!failed) {
+    const std::size_t before = out.capacity();
+    try {
+      out.room(1000);
+    } catch (const std::bad_alloc&) {
+      failed = true;
+      continue;
+    }
+    growths += out.capacity() != before;
+    for (std::size_t k = 0; k < 1000; ++k) out.first()[k] = out.second()[k] = 0;
+    out.commit(1000);
+  }
+  refuse_blocks_above(0);
+  CHECK(out.size() > (std::size_t{1} << 21) - 2000);  // 8 bytes a pair
+  CHECK(growths < 60);
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
@@ -85,4 +109,5 @@ int main() {
   for (const unsigned workers : {1u, 2u, 4u}) check_guess_too_large(workers);
   for (const std::size_t expected : {std::size_t{0}, std::size_t{1}, std::size_t{1} << 40}) check_expected(expected);
   check_answer_too_large();
+  check_growths_near_the_end();
 }
