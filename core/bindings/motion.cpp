@@ -1,4 +1,4 @@
-// What moves by itself, and what becomes of it at the borders.
+// Motion of bodies, and what happens to them at the boundary.
 #include "world/motion.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "world/borders.hpp"
+#include "world/boundary.hpp"
 
 namespace broadphase::python {
 
@@ -32,19 +32,20 @@ void require(bool fits) {
 }
 
 std::int64_t move_rows(Table<double> positions, Table<double> velocities, std::optional<Table<double>> rotations,
-                       std::optional<Table<double>> spins, Vector<std::uint8_t> moves, double dt, Changed to_positions,
-                       std::optional<Changed> to_rotations) {
+                       std::optional<Table<double>> angular_velocities, Vector<std::uint8_t> moves, double dt,
+                       Changed to_positions, std::optional<Changed> to_rotations) {
   const std::size_t count = positions.shape(0), dimension = positions.shape(1);
   require(velocities.shape(0) == count && velocities.shape(1) == dimension && moves.shape(0) == count &&
           to_positions.shape(0) == count && to_positions.shape(1) == dimension);
-  const bool turn = rotations && spins && to_rotations;
+  const bool turn = rotations && angular_velocities && to_rotations;
   const std::size_t turns = dimension == 2 ? 1 : 4;
   if (turn)
     require(rotations->shape(0) == count && rotations->shape(1) == turns && to_rotations->shape(0) == count &&
-            to_rotations->shape(1) == turns && spins->shape(0) == count && spins->shape(1) == (dimension == 2 ? 1 : 3));
+            to_rotations->shape(1) == turns && angular_velocities->shape(0) == count &&
+            angular_velocities->shape(1) == (dimension == 2 ? 1 : 3));
   const std::size_t lost = in_plane_or_space(dimension, [&](auto d) {
     return integrate<d()>(positions.data(), velocities.data(), turn ? rotations->data() : nullptr,
-                          turn ? spins->data() : nullptr, moves.data(), count, dt, to_positions.data(),
+                          turn ? angular_velocities->data() : nullptr, moves.data(), count, dt, to_positions.data(),
                           turn ? to_rotations->data() : nullptr);
   });
   return lost < count ? static_cast<std::int64_t>(lost) : -1;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "world/borders.hpp"
+#include "world/boundary.hpp"
 
 namespace broadphase::tests {
 namespace {

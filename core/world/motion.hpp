@@ -1,4 +1,4 @@
-// What moves by itself: positions by their velocities, rotations by their spins.
+// Motion of bodies: positions by their velocities, rotations by their angular velocities.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace broadphase {
 
 inline bool is_finite(double x) { return std::abs(x) <= std::numeric_limits<double>::max(); }
 
-// Where a step leads: to the very same number if it is of no length, which adding it would make of all but -0.
+// The position after a step. A step of 0 changes nothing; adding it would make 0 of -0.
 inline double after_step(double x, double step) { return step == 0 ? x : x + step; }
 
 // Rows are looked at this many at a time: what sleeps costs an eighth of a comparison.
@@ -94,7 +94,7 @@ void take_step(const double* places, const double* speeds, const std::uint8_t* m
 
 using Quaternion = std::array<double, 4>;  // w, x, y, z
 
-// cos(angle) and sin(angle) / angle of half the angle by which a spin turns in the time.
+// cos(angle) and sin(angle) / angle of half the angle by which an angular velocity turns in the time.
 struct HalfTurn {
   double cosine, sine_by_angle;
 
@@ -139,7 +139,7 @@ inline Quaternion unit(Quaternion q) {
   return q;
 }
 
-// A rotation after it went on with this spin, an axis in the world times an angle, exactly: by the exponential map.
+// A rotation after a turn by this vector, an axis in the world times an angle: exact, by the exponential map.
 inline Quaternion turned(const Quaternion& q, const std::array<double, 3>& turn) {
   const std::array<double, 3> half = {turn[0] / 2, turn[1] / 2, turn[2] / 2};
   const HalfTurn by(half);
@@ -150,12 +150,12 @@ inline Quaternion turned(const Quaternion& q, const std::array<double, 3>& turn)
 }
 
 // The first row that moves, and whose rotation is none or cannot be turned on: 4 and 3 numbers a row.
-inline std::size_t first_unturnable(const double* rotations, const double* spins, const std::uint8_t* moves,
-                                    std::size_t count, double dt) {
+inline std::size_t first_lost_turn(const double* rotations, const double* angular_velocities, const std::uint8_t* moves,
+                                   std::size_t count, double dt) {
   std::size_t lost = count;
   for_moving_rows(moves, count, [&](std::size_t begin, auto rows) {
     for (std::size_t row = begin; row < begin + rows(); ++row) {
-      const double *q = rotations + row * 4, *s = spins + row * 3;
+      const double *q = rotations + row * 4, *s = angular_velocities + row * 3;
       const double angle = std::abs(s[0] * dt) + std::abs(s[1] * dt) + std::abs(s[2] * dt);
       const bool is_any = (q[0] != 0) | (q[1] != 0) | (q[2] != 0) | (q[3] != 0) | (angle == 0);
       // That the sum is past the largest number does not mean that the angle is, but no step is meant to turn so far.
@@ -169,12 +169,12 @@ inline std::size_t first_unturnable(const double* rotations, const double* spins
   return lost;
 }
 
-inline void take_turns(const double* rotations, const double* spins, const std::uint8_t* moves, std::size_t count,
-                       double dt, double* to) {
+inline void take_turns(const double* rotations, const double* angular_velocities, const std::uint8_t* moves,
+                       std::size_t count, double dt, double* to) {
   if (to != rotations) std::copy_n(rotations, count * 4, to);
   for_moving_rows(moves, count, [&](std::size_t begin, auto rows) {
     for (std::size_t row = begin; row < begin + rows(); ++row) {
-      const double* s = spins + row * 3;
+      const double* s = angular_velocities + row * 3;
       const std::array<double, 3> turn = {s[0] * dt, s[1] * dt, s[2] * dt};
       if (turn[0] == 0 && turn[1] == 0 && turn[2] == 0) continue;
       Quaternion q;
@@ -193,21 +193,21 @@ inline void take_turns(const double* rotations, const double* spins, const std::
 // Returns `count`; or, having written nothing, the first row that would not be finite. All is looked at before anything
 // is written: that is a second pass, and as fast as keeping what was there would be.
 template <std::size_t D>
-std::size_t integrate(const double* positions, const double* velocities, const double* rotations, const double* spins,
-                      const std::uint8_t* moves, std::size_t count, double dt, double* to_positions,
-                      double* to_rotations) {
-  const bool turn = rotations != nullptr && spins != nullptr;
+std::size_t integrate(const double* positions, const double* velocities, const double* rotations,
+                      const double* angular_velocities, const std::uint8_t* moves, std::size_t count, double dt,
+                      double* to_positions, double* to_rotations) {
+  const bool turn = rotations != nullptr && angular_velocities != nullptr;
   std::size_t lost = first_lost<D>(positions, velocities, moves, count, dt);
   if (turn)
-    lost = std::min(lost, D == 2 ? first_lost<1>(rotations, spins, moves, count, dt)
-                                 : first_unturnable(rotations, spins, moves, count, dt));
+    lost = std::min(lost, D == 2 ? first_lost<1>(rotations, angular_velocities, moves, count, dt)
+                                 : first_lost_turn(rotations, angular_velocities, moves, count, dt));
   if (lost < count) return lost;
   take_step<D>(positions, velocities, moves, count, dt, to_positions);
   if (!turn) return count;
   if constexpr (D == 2)
-    take_step<1>(rotations, spins, moves, count, dt, to_rotations);
+    take_step<1>(rotations, angular_velocities, moves, count, dt, to_rotations);
   else
-    take_turns(rotations, spins, moves, count, dt, to_rotations);
+    take_turns(rotations, angular_velocities, moves, count, dt, to_rotations);
   return count;
 }
 

@@ -20,8 +20,8 @@ struct PairColumns {
 
 // What is known of rows since the last step; either may be null.
 struct RowChanges {
-  const std::uint8_t* changed;  // all its pairs were looked for anew; null: of every row
-  const std::uint8_t* renewed;  // it was removed, whether or not something else has its number by now; null: none
+  const std::uint8_t* changed;  // all its pairs were searched for; null: those of every row
+  const std::uint8_t* renewed;  // it was removed, even if the row is in use again; null: none
 };
 
 // What touched after a step, in lexicographic order: pair `starts[row]` is the first whose first row is `row` or

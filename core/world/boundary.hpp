@@ -1,4 +1,4 @@
-// The borders of the world: who is beyond them, and what becomes of those.
+// The boundary of the world: which boxes are beyond it, and what happens to those.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<std::int32_t> rows_beyond(const double* boxes, const double* bounds,
   };
   for (std::size_t begin = 0; begin < count; begin += kTogether) {
     const std::size_t end = std::min(count, begin + kTogether);
-    // One branch for many boxes: most of the world is not at its borders.
+    // One branch for many boxes: most boxes are not near the boundary.
     bool any = false;
     for (std::size_t row = begin; row < end; ++row) any |= is_beyond(row);
     for (std::size_t row = begin; any && row < end; ++row)
@@ -56,7 +56,7 @@ std::vector<std::int32_t> rows_outside(const double* boxes, const double* bounds
   });
 }
 
-// a - b, rounded up: a shape there does not reach past the border by a rounding error, over and over.
+// a - b, rounded up: a shape there does not reach past the boundary by a rounding error, again and again.
 inline double difference_up(double a, double b) {
   const double sum = a - b;
   const double part = sum - a;
@@ -68,10 +68,10 @@ inline double difference_down(double a, double b) { return -difference_up(-a, -b
 
 // One number of a position between `from` and `to`, and of its velocity.
 //
-// What went past a border was reflected there, at the other side if it came so far, and so on: the triangle wave. What
-// is past it but not on the way out (it was put there, or it turned and a corner came out) is set back to the border
-// and keeps its velocity, or it would be turned round at every step and never come loose. Without room to move, a
-// position is put in the middle, and keeps its velocity for the time when there is room.
+// What went past the boundary was reflected there, at the other side if it came so far, and so on: the triangle wave.
+// What is past it but not on the way out (it was put there, or it turned and a corner came out) is set back to the
+// boundary and keeps its velocity, or it would be turned round at every step and never come loose. Without room to
+// move, a position is put in the middle, and keeps its velocity for the time when there is room.
 inline void bounce_within(double from, double to, double& position, double& velocity) {
   const double room = to - from;
   if (!(room > 0)) {
@@ -80,10 +80,10 @@ inline void bounce_within(double from, double to, double& position, double& velo
   }
   const bool above = position > to, below = position < from;
   if (!above && !below) return;
-  const double border = above ? to : from;
-  const double beyond = std::abs(position - border);
+  const double side = above ? to : from;
+  const double beyond = std::abs(position - side);
   if (above ? velocity <= 0 : velocity >= 0) {
-    position = border;
+    position = side;
     return;
   }
   // Exact, however far it went. Where there is no other side, its room being infinite, `beyond` is left as it is.
@@ -127,7 +127,7 @@ inline double wrapped(double from, double to, double x) {
   if ((x >= from && x < to) || !is_finite(x)) return x;
   const double period = to - from;
   const bool above = x >= to;
-  // Counted from the border that was crossed, which is exact near it; so is fmod, anywhere.
+  // Counted from the side that was crossed, which is exact near it; so is fmod, anywhere.
   const double beyond = std::fmod(above ? x - to : from - x, period);
   const double there = above ? from + beyond : to - beyond;
   return there >= from && there < to ? there : from;
