@@ -12,8 +12,11 @@ class EvenSample {
   EvenSample(std::size_t count, std::size_t most) : count_(count), size_(std::min(count, most)) {}
 
   std::size_t size() const { return size_; }
-  // Preconditions: k < size(), and count * size() below 2^63.
-  std::size_t operator[](std::size_t k) const { return (2 * k + 1) * count_ / (2 * size_); }
+  // Precondition: k < size(). No product exceeds the range, however large the count.
+  std::size_t operator[](std::size_t k) const {
+    const std::size_t stretch = count_ / size_, rest = count_ % size_;
+    return stretch * k + rest * k / size_ + stretch / 2;
+  }
 
  private:
   std::size_t count_, size_;
