@@ -63,7 +63,8 @@ for method in METHODS:
 """
     growths = run_script(script.replace("METHODS", repr(METHOD_NAMES))).split()
     assert len(growths) == 2 * len(METHOD_NAMES)
-    assert all(int(growth) < 100_000 for growth in growths), growths
+    # In KB. A task may find 4 million pairs, 32 MB, in a buffer that has just grown; all pairs would take 14 GB.
+    assert all(int(growth) < 200_000 for growth in growths), growths
 
 
 def test_work_goes_on_after_the_limit():

@@ -29,4 +29,6 @@ for workers in (1, 2):
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="address space can be limited on Linux only")
 @pytest.mark.parametrize("method", METHOD_NAMES)
 def test_pairs_that_do_not_fit_raise_memory_error(method):
-    assert run_script(SCRIPT.replace("METHOD", repr(method))).split() == ["refused"] * 4
+    # Otherwise each new thread may reserve 128 MB of address space for itself.
+    environment = {**os.environ, "MALLOC_ARENA_MAX": "1"}
+    assert run_script(SCRIPT.replace("METHOD", repr(method)), environment=environment).split() == ["refused"] * 4
