@@ -135,8 +135,8 @@ void bind_guard(nb::module_& module) {
   nb::class_<Hold>(module, "Hold", "What ``with guard.reading:`` and its like hold; for one ``with`` statement.")
       .def("__enter__", &Hold::enter)
       .def(
-          "__exit__", [](Hold& hold, nb::handle, nb::handle, nb::handle) { hold.leave(); },
-          nb::arg("type").none(), nb::arg("error").none(), nb::arg("traceback").none());
+          "__exit__", [](Hold& hold, nb::handle, nb::handle, nb::handle) { hold.leave(); }, nb::arg("type").none(),
+          nb::arg("error").none(), nb::arg("traceback").none());
   nb::class_<Guard>(module, "Guard", "Many readers or one writer of an index or a world; others are refused.")
       .def(nb::init<std::string>(), nb::arg("name") = "index")
       .def_prop_ro("reading", &hold<&Guard::start_reading, &Guard::stop_reading>,
