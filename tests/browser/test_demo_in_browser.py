@@ -126,7 +126,17 @@ def test_click_names_the_body_under_it(demo, tab, keep):
     assert (np.array(place, float) <= upper + 0.1).all()
     touching = (demo.simulation.frame.touching == int(row)).any(axis=1).sum()
     assert re.search(r"touches (\d+) other", said)[1] == str(touching)
-    lit = tab.pixels_when(lambda now: is_near(now, SELECTED).any(), "what was chosen")
+
+    def is_lit(now):
+        return is_near(now, SELECTED).any()
+
+    try:
+        lit = tab.pixels_when(is_lit, "what was chosen", wait=20_000)
+    except AssertionError:  # drawn by software, the page has been seen to miss one change of colours, not the next
+        tab.page.mouse.click(left + 2, top + 2)
+        tab.page.wait_for_timeout(1000)
+        tab.page.mouse.click(left + x, top + y)
+        lit = tab.pixels_when(is_lit, "what was chosen")
     assert is_near(lit, SELECTED)[y - 3 : y + 4, x - 3 : x + 4].any()
     keep(tab.page)
 
