@@ -149,3 +149,16 @@ def test_world_and_index_take_one_half_size_for_all_oriented_boxes():
     index = bp.Index(world.boxes)
     assert world.query_obb([[0.0, 0.0]], 5.0, [0.0]).rows.tolist() == [0]
     assert index.query_obb([[0.0, 0.0]], 5.0, [0.0]).rows.tolist() == [0]
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_oriented_box_query_of_a_world_by_matrix_finds_what_an_index_finds(dim):
+    turn = np.eye(dim)
+    turn[:2, :2] = [[0.8, -0.6], [0.6, 0.8]]
+    at = np.random.default_rng(dim).uniform(-5, 5, (200, dim))
+    world = bp.World(dim=dim)
+    world.add_many(bp.AABB(np.full(dim, 0.5)), at)
+    query = (np.zeros((1, dim)), [4.0, 0.5, 2.0][:dim], turn)
+    expected = bp.BVH(world.boxes).query_obb(*query).rows
+    assert len(expected) > 0
+    assert np.array_equal(world.query_obb(*query).rows, expected)

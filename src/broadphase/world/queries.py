@@ -10,7 +10,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
-from broadphase.index.queries import rays, vectors
+from broadphase.index.queries import rays, turns_of, vectors
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.narrow.row_pairs import distances, impacts, overlap_mask, ray_hits
 from broadphase.shapes import Box, Circle, Rectangle, Shapes, Sphere
@@ -173,7 +173,8 @@ def find_obbs(
 ) -> QueryResult:
     """Find the rows whose shapes overlap each oriented box."""
     box: Any = Rectangle if scene.columns.dim == 2 else Box
-    return find_shapes(scene, Shapes(box(*(2 * half_sizes.T)), centers, rotations), workers, layer, mask)
+    turns = turns_of(rotations, len(centers), scene.columns.dim)
+    return find_shapes(scene, Shapes(box(*(2 * half_sizes.T)), centers, turns), workers, layer, mask)
 
 
 def find_shapes(scene: Scene, placed: Shapes, workers: int, layer: Any, mask: Any) -> QueryResult:
