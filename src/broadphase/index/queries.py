@@ -409,15 +409,15 @@ def raycast(
     layer: Any = None,
     mask: Any = None,
 ) -> RayHits:
-    """Find the first row on each ray.
+    """Find the first row on each ray; in a world, for a single ray, the `Hit`.
 
     Boxes and shapes are closed: a ray that grazes one hits it, and a ray that begins inside hits at distance 0. Rays do
     not continue at the other side of a world that wraps.
 
     Parameters
     ----------
-    origins : array_like, shape (q, d)
-        Finite.
+    origins : array_like, shape (q, d); in a world also (d,) or (2, d)
+        Finite. Shape (d,) is a single ray, and so is shape (2, d) without `directions`: origin and direction.
     directions : array_like, shape (q, d), or (d,) for all
         Finite, of any length. A ray with a zero direction hits what it begins in.
     max_distance : array_like, shape (q,), or one number
@@ -427,9 +427,9 @@ def raycast(
 
     Returns
     -------
-    RayHits
+    RayHits, or Hit or None
         ``rows`` and ``distances``, of shape (q,); the lowest row where several are at one distance, -1 and infinity for
-        a miss.
+        a miss. For a single ray in a world, its `Hit`, or None for a miss.
 
     Raises
     ------
@@ -446,6 +446,14 @@ def raycast(
     >>> index = bp.BVH([[2, 0, 3, 1], [5, 0, 6, 1]])
     >>> index.raycast([[0, 0.5], [9, 0.5], [0, 2]], [[1, 0], [-1, 0], [1, 0]])
     RayHits(rows=array([ 0,  1, -1], dtype=int32), distances=array([ 2.,  3., inf]))
+    >>> world = bp.World(dim=2)
+    >>> world.add_many(bp.Circle(1), [[4, 0], [8, 0]])
+    array([0, 1], dtype=int32)
+    >>> world.raycast([[0, 0], [0, 0.9], [0, 2]], [1, 0])
+    RayHits(rows=array([ 0,  0, -1], dtype=int32), distances=array([3.        , 3.56411011,        inf]))
+    >>> hit = world.raycast((0, 0), (1, 0))
+    >>> hit.actor.row, hit.distance, hit.position, hit.normal
+    (0, 3.0, array([3., 0.]), array([-1.,  0.]))
     """
     checked = rays(self.dim, origins, directions, max_distance)
     return self._find_first_hits(*checked, worker_count(workers), layer, mask)
@@ -461,7 +469,7 @@ def raycast_all(
     layer: Any = None,
     mask: Any = None,
 ) -> RayHitsAll:
-    """Find every row on each ray, in the order in which the ray enters them.
+    """Find every row on each ray, in the order in which the ray enters them; in a world, for a single ray, the hits.
 
     Parameters
     ----------
@@ -470,9 +478,9 @@ def raycast_all(
 
     Returns
     -------
-    RayHitsAll
+    RayHitsAll, or list of Hit
         ``hits[i]`` has the rows and the distances of ray i, the lower row first where two are at one distance;
-        ``rows``, ``offsets`` and ``distances`` those of all rays.
+        ``rows``, ``offsets`` and ``distances`` those of all rays. For a single ray in a world, a list of `Hit`.
 
     Raises
     ------
@@ -484,6 +492,11 @@ def raycast_all(
     >>> import broadphase as bp
     >>> bp.BVH([[2, 0, 3, 1], [5, 0, 6, 1]]).raycast_all([[9, 0.5]], [[-1, 0]])[0]
     (array([1, 0], dtype=int32), array([3., 6.]))
+    >>> world = bp.World(dim=2)
+    >>> wall = world.add(bp.Rectangle(2, 9), position=(5, 0), body_type="static")
+    >>> hit = world.raycast_all((0, 1), (3, 0))[0]
+    >>> hit.actor == wall, hit.distance, hit.position, hit.normal
+    (True, 4.0, array([4., 1.]), array([-1.,  0.]))
     """
     checked = rays(self.dim, origins, directions, max_distance)
     return self._find_all_hits(*checked, worker_count(workers), layer, mask)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.errors import unknown_name
-from broadphase.filters import PairFilter
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.brute_force import BruteForce
 from broadphase.index.bvh import BVH
@@ -22,13 +22,10 @@ from broadphase.workers import worker_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from broadphase.filters import PairFilter
     from broadphase.world.columns import Columns
 
-__all__ = ["BroadPhase", "Candidates", "Method"]
-
-Method: TypeAlias = Literal[
-    "auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "octree", "bvh"
-]  # fmt: skip
+__all__ = ["BroadPhase", "Candidates"]
 
 # "auto" queries a tree about the rows that have changed if these are few: that takes 1-2 us for each of them, where
 # finding all pairs takes 60-100 ns for every row. And not at once: the tree must be built first, which takes as long as
@@ -167,12 +164,13 @@ class BroadPhase:
             How many rows have changed.
         """
         columns = self._columns
-        living, filters = columns.rows.living, columns.filters()
+        living, wanted = columns.rows.living, columns.filters()
         if self._index is not None:
             behind, slots = self._room(), columns.slots
             behind[:slots] |= moved[:slots]
         if self.method != "auto":
-            found: NDArray[np.int32] = self._synchronized(boxes).pairs(workers=self.workers, static=static, **filters)
+            index, options = self._synchronized(boxes), replace(wanted, static=static).given()
+            found: NDArray[np.int32] = index.pairs(workers=self.workers, **options)
             return Candidates(found, False, "the method was given", self.quiet_steps, True)
         quiet_steps = self.quiet_steps
         if count > _FEW * living or living < _FEWEST_FOR_A_TREE:
@@ -181,16 +179,15 @@ class BroadPhase:
             quiet_steps += 1
         if quiet_steps < _STEPS_BEFORE_A_TREE:
             reason = f"{count} of {living} changed: search for all pairs"
-            return Candidates(self._all_pairs(boxes, static, filters), True, reason, quiet_steps, False)
+            return Candidates(self._all_pairs(boxes, replace(wanted, static=static)), True, reason, quiet_steps, False)
         reason = f"{count} of {living} changed: queries of a tree around these"
-        return Candidates(self._around_changed(boxes, changed, filters), False, reason, quiet_steps, True)
+        return Candidates(self._around_changed(boxes, changed, wanted), False, reason, quiet_steps, True)
 
-    def _all_pairs(self, boxes: NDArray[np.float64], static: Any, filters: dict[str, Any]) -> NDArray[np.int32]:
+    def _all_pairs(self, boxes: NDArray[np.float64], wanted: PairFilter) -> NDArray[np.int32]:
         # What `broadphase.pairs` does, less the checks: for a thousand boxes they take as long as finding the pairs.
         kept = self._columns.rows
         slots = kept.slots
         lower, upper, rows = boxes[:slots, 0], boxes[:slots, 1], None
-        wanted = PairFilter(static=static, **filters)
         if kept.living != slots:
             rows = kept.numbers
             lower, upper, wanted = lower[rows], upper[rows], wanted.of_rows([rows], [slots])
@@ -202,7 +199,7 @@ class BroadPhase:
         return found
 
     def _around_changed(
-        self, boxes: NDArray[np.float64], changed: NDArray[np.uint8], filters: dict[str, Any]
+        self, boxes: NDArray[np.float64], changed: NDArray[np.uint8], wanted: PairFilter
     ) -> NDArray[np.int32]:
         slots = self._columns.slots
         rows = np.flatnonzero(changed[:slots].view(np.bool_)).astype(np.int32)
@@ -213,7 +210,7 @@ class BroadPhase:
         kept = (changed[partners] == 0) | (around < partners)
         around, partners = around[kept], partners[kept]
         found: NDArray[np.int32] = np.stack([np.minimum(around, partners), np.maximum(around, partners)])
-        pair_filter = PairFilter(**filters).native(slots)
+        pair_filter = wanted.native(slots)
         if pair_filter is not None:
             allowed: Any = pair_filter.allows(found[0], found[1])
             found = found[:, allowed.view(np.bool_)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from broadphase import _native
+from broadphase.filters import PairFilter
 from broadphase.index.store import BoxStore
 from broadphase.shapes import Shapes
 from broadphase.shapes.parameters import LARGEST
@@ -465,11 +466,11 @@ class Columns:
         kept = self.ignored[~np.isin(self.ignored, rows).any(axis=1)]
         return kept if len(kept) else None
 
-    def filters(self) -> dict[str, Any]:
-        """Give the filters of pairs by the names that `broadphase.pairs` has, but for `static`."""
+    def filters(self) -> PairFilter:
+        """Return which pairs count, by row; static rows are left to the caller."""
         layer, mask = self.rows.bits
         group = None if self.groups is None else self.groups[: self.slots]
-        return {"layer": layer, "mask": mask, "group": group, "ignore_pairs": self.ignored}
+        return PairFilter(layer=layer, mask=mask, group=group, ignore_pairs=self.ignored)
 
     def _ignored_keys(self) -> NDArray[np.int64]:
         return np.empty(0, np.int64) if self.ignored is None else keys_of(self.ignored)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from broadphase import _native
-from broadphase.filters import PairFilter
 from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.world.boundary import seam_pairs
 from broadphase.world.ccd import meetings, no_impacts, ways_of
@@ -52,7 +51,7 @@ def boxes_meet(boxes: NDArray[np.float64], pairs: Pairs) -> NDArray[np.bool_]:
 
 def allowed_pairs(columns: Columns) -> Allows:
     """Make the function that says which pairs pass the filters, given their first and second rows."""
-    pair_filter = PairFilter(**columns.filters()).native(columns.slots)
+    pair_filter = columns.filters().native(columns.slots)
 
     def allows(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.bool_]:
         if pair_filter is None:

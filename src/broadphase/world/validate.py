@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -134,11 +135,9 @@ def _is_settled(columns: Columns, memory: TouchMemory, some: Pairs) -> NDArray[n
 def _found_now(columns: Columns) -> Pairs:
     """Find all pairs that touch and may, in lexicographic order, without what the world remembers."""
     rows = columns.rows.numbers
-    filters: dict[str, Any] = {**columns.filters(), "static": columns.body_types[: columns.slots] == STATIC}
-    ignored = filters.pop("ignore_pairs")
-    filters = {name: None if value is None else value[rows] for name, value in filters.items()}
-    filters["ignore_pairs"] = None if ignored is None else np.searchsorted(rows, ignored)
-    found = rows[pairs(columns.seen.boxes[rows], sort=True, **filters)]
+    static = columns.body_types[: columns.slots] == STATIC
+    wanted = replace(columns.filters(), static=static).of_rows([rows], [columns.slots])
+    found = rows[pairs(columns.seen.boxes[rows], sort=True, **wanted.given())]
     shapes = columns.view
     touching: Pairs = found[overlap_mask(shapes, shapes, *np.ascontiguousarray(found.T))]
     return touching

@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from broadphase.index.regions import Regions
     from broadphase.index.results import Nearest, Outline, QueryResult, RayHits, RayHitsAll, SweepHits
     from broadphase.index.stats import IndexStats
+    from broadphase.pairs import MethodName
     from broadphase.recording import Recording
     from broadphase.shapes import Shape
-    from broadphase.world.broad_phase import Method
     from broadphase.world.events import EventKind
     from broadphase.world.frame import Found
     from broadphase.world.layers import LayerNames
@@ -131,7 +131,7 @@ class World:
         self,
         dim: int = 2,
         *,
-        method: Method = "auto",
+        method: MethodName = "auto",
         bounds: ArrayLike | None = None,
         boundary: Boundary = "none",
         margin: float | None = None,
@@ -181,7 +181,7 @@ class World:
         return self._scene.broad.method
 
     @method.setter
-    def method(self, method: Method) -> None:
+    def method(self, method: MethodName) -> None:
         with self._guard.changing:
             broad = self._scene.broad
             self._scene.broad = BroadPhase(self._columns, method, broad.margin, broad.workers)
@@ -1280,7 +1280,7 @@ update_interval
         mask: Filter = None,
     ) -> RayHits: ...
 
-    def raycast(
+    def raycast(  # noqa: D102  see below
         self,
         origins: Any,
         directions: Any = None,
@@ -1290,49 +1290,12 @@ update_interval
         layer: Filter = None,
         mask: Filter = None,
     ) -> Any:
-        """Find the first row on each ray whose shape it hits; of one ray, the hit.
-
-        Shapes are closed: a ray that grazes one hits it, and a ray that begins in a shape hits that at distance 0. Rays
-        do not continue at the other side of a periodic world.
-
-        Parameters
-        ----------
-        origins : array_like, shape (q, d), or (d,) for one ray
-            Finite. Or one whole ray, shape (2, d): origin and direction; leave out `directions` then.
-        directions : array_like, shape (q, d), or (d,) for all
-            Finite, of any length. A ray of direction 0 hits the shapes that it begins in.
-        max_distance : array_like, shape (q,), or one number
-            Length of each ray, in the unit of the world, whatever the length of its direction.
-        workers, layer, mask
-            As in `query`.
-
-        Returns
-        -------
-        RayHits, or Hit or None
-            ``rows`` and ``distances``, of shape (q,). Of several rows at one distance, the lowest. Of one ray, a `Hit`,
-            or None where it hits nothing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `query`.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> world = bp.World(dim=2)
-        >>> world.add_many(bp.Circle(1), [[4, 0], [8, 0]])
-        array([0, 1], dtype=int32)
-        >>> world.raycast([[0, 0], [0, 0.9], [0, 2]], [1, 0])
-        RayHits(rows=array([ 0,  0, -1], dtype=int32), distances=array([3.        , 3.56411011,        inf]))
-        >>> hit = world.raycast((0, 0), (1, 0))
-        >>> hit.actor.row, hit.distance, hit.position, hit.normal
-        (0, 3.0, array([3., 0.]), array([-1.,  0.]))
-        """
         if directions is not None and np.ndim(origins) != 1:
             return shared.raycast(self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask)
         hits = self._hits_of_one_ray(origins, directions, max_distance, layer, mask, is_first=True)
         return hits[0] if hits else None
+
+    raycast.__doc__ = shared.raycast.__doc__
 
     @overload
     def raycast_all(  # type: ignore[overload-overlap]
@@ -1370,7 +1333,7 @@ update_interval
         mask: Filter = None,
     ) -> RayHitsAll: ...
 
-    def raycast_all(
+    def raycast_all(  # noqa: D102  see below
         self,
         origins: Any,
         directions: Any = None,
@@ -1380,36 +1343,11 @@ update_interval
         layer: Filter = None,
         mask: Filter = None,
     ) -> Any:
-        """Find every row on each ray whose shape it hits, in the order in which it enters them.
-
-        Parameters
-        ----------
-        origins, directions, max_distance, workers, layer, mask
-            As in `raycast`.
-
-        Returns
-        -------
-        RayHitsAll, or list of Hit
-            ``rows``, ``offsets`` and ``distances``: those of ray j from ``offsets[j]`` to ``offsets[j + 1]``. Of
-            several rows at one distance, the lowest first. Of one ray, a list of `Hit`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `query`.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> world = bp.World(dim=2)
-        >>> wall = world.add(bp.Rectangle(2, 9), position=(5, 0), body_type="static")
-        >>> hit = world.raycast_all((0, 1), (3, 0))[0]
-        >>> hit.actor == wall, hit.distance, hit.position, hit.normal
-        (True, 4.0, array([4., 1.]), array([-1.,  0.]))
-        """
         if directions is not None and np.ndim(origins) != 1:
             return shared.raycast_all(self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask)
         return self._hits_of_one_ray(origins, directions, max_distance, layer, mask, is_first=False)
+
+    raycast_all.__doc__ = shared.raycast_all.__doc__
 
     def shapecast(
         self,
