@@ -200,17 +200,7 @@ class PairStream {
     AnyMethod<T> method;
     Pairs next(std::size_t wanted, std::size_t& task, const PairFilter* filter, Interrupt& interrupt) {
       return with_method(method, [&](const auto& made) {
-        typename std::remove_cvref_t<decltype(made)>::Scratch scratch;
-        PairBuffer out(filter != nullptr ? filter->get() : nullptr, false);
-        for (; task < made.task_count() && out.size() < wanted; ++task) {
-          made.run(task, scratch, out);
-          interrupt.check();
-        }
-        Pairs result;
-        result.size = out.size();
-        result.stride = out.capacity();
-        result.block = out.capacity() > 0 ? out.release() : allocate_pairs(0);
-        return result;
+        return collect_some(made, filter != nullptr ? filter->get() : nullptr, wanted, task, interrupt);
       });
     }
   };

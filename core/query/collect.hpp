@@ -3,18 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
-#include "base/memory.hpp"
 #include "base/parallel.hpp"
-#include "base/radix_sort.hpp"
 #include "query/method.hpp"
 
 namespace broadphase {
@@ -33,33 +28,34 @@ struct Pairs {
 
 namespace detail {
 
-// What one worker found in tasks that follow each other.
-struct Segment {
-  std::size_t task, last_task, worker, begin, end;
+// A method and the scratch of each worker, without their types: what follows is compiled once, not for each method.
+struct Tasks {
+  const void* method;
+  std::size_t count;
+  void (*call)(const void* method, std::size_t task, void* scratch, PairBuffer& out);
+  std::byte* scratch;
+  std::size_t scratch_size;
+
+  void run(std::size_t task, unsigned worker, PairBuffer& out) const {
+    call(method, task, scratch + worker * scratch_size, out);
+  }
 };
 
-inline void check_limit(std::uint64_t found, std::uint64_t limit) {
-  if (found > limit) throw TooManyPairs("more pairs than max_pairs");
+template <Method M>
+Tasks tasks_of(const M& method, typename M::Scratch* scratch) {
+  const auto call = [](const void* of, std::size_t task, void* own, PairBuffer& out) {
+    static_cast<const M*>(of)->run(task, *static_cast<typename M::Scratch*>(own), out);
+  };
+  return {&method, method.task_count(), call, reinterpret_cast<std::byte*>(scratch), sizeof(typename M::Scratch)};
 }
 
-inline Pairs assemble(std::vector<Segment>& segments, const std::vector<PairBuffer>& buffers, unsigned workers,
-                      Interrupt& interrupt) {
-  std::sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) { return a.task < b.task; });
-  std::vector<std::size_t> target(segments.size() + 1, 0);
-  for (std::size_t k = 0; k < segments.size(); ++k) target[k + 1] = target[k] + segments[k].end - segments[k].begin;
-  Pairs result;
-  result.size = result.stride = target.back();
-  result.block = allocate_pairs(result.stride);
-  for_each_task(segments.size(), workers, interrupt, [&](unsigned, std::size_t k) {
-    const Segment& from = segments[k];
-    const PairBuffer& buffer = buffers[from.worker];
-    const std::size_t bytes = (from.end - from.begin) * sizeof(std::int32_t);
-    if (bytes == 0) return;
-    std::memcpy(result.block.get() + target[k], buffer.first_column() + from.begin, bytes);
-    std::memcpy(result.block.get() + result.stride + target[k], buffer.second_column() + from.begin, bytes);
-  });
-  return result;
-}
+Pairs collect_in_order(const Tasks& tasks, const Filter* filter, std::uint64_t limit, Interrupt& interrupt,
+                       std::size_t expected);
+Pairs collect_on_threads(const Tasks& tasks, const Filter* filter, unsigned workers, std::uint64_t limit,
+                         Interrupt& interrupt);
+Pairs collect_some(const Tasks& tasks, const Filter* filter, std::size_t wanted, std::size_t& task,
+                   Interrupt& interrupt);
+std::uint64_t count(const Tasks& tasks, const Filter* filter, unsigned workers, Interrupt& interrupt);
 
 }  // namespace detail
 
@@ -67,133 +63,44 @@ inline Pairs assemble(std::vector<Segment>& segments, const std::vector<PairBuff
 template <Method M>
 Pairs collect_in_order(const M& method, const Filter* filter, std::uint64_t limit, Interrupt& interrupt,
                        typename M::Scratch& scratch, std::size_t expected = 0) {
-  const std::size_t tasks = method.task_count();
-  PairBuffer out(filter, false);
-  out.expect(expected);
-  for_each_task(tasks, 1, interrupt, [&](unsigned, std::size_t task) {
-    method.run(task, scratch, out);
-    detail::check_limit(out.count(), limit);
-    // Extrapolates from the tasks done so far: one allocation instead of several.
-    if (task + 1 < tasks && task >= tasks / 16)
-      out.expect(static_cast<std::size_t>(1.1 * static_cast<double>(out.size()) * static_cast<double>(tasks) /
-                                          static_cast<double>(task + 1)));
-  });
-  Pairs result;
-  result.size = out.size();
-  result.stride = out.capacity();
-  result.block = out.capacity() > 0 ? out.release() : allocate_pairs(0);
-  return result;
+  return detail::collect_in_order(detail::tasks_of(method, &scratch), filter, limit, interrupt, expected);
 }
 
 // All pairs. Throws TooManyPairs soon after `limit` is passed.
 template <Method M>
 Pairs collect_pairs(const M& method, const Filter* filter, unsigned workers, std::uint64_t limit,
                     Interrupt& interrupt) {
-  const std::size_t tasks = method.task_count();
-  if (workers <= 1 || tasks <= 1) {
+  if (workers <= 1 || method.task_count() <= 1) {
     typename M::Scratch scratch;
     return collect_in_order(method, filter, limit, interrupt, scratch);
   }
   std::vector<typename M::Scratch> scratch(workers);
-  std::vector<PairBuffer> buffers;
-  buffers.reserve(workers);
-  for (unsigned worker = 0; worker < workers; ++worker) buffers.emplace_back(filter, false);
-  std::vector<std::vector<detail::Segment>> segments(workers);
-  std::atomic<std::uint64_t> found{0};
-  const std::size_t grain = tasks / (std::size_t{workers} * 32) + 1;
-  for_each_task(
-      tasks, workers, interrupt,
-      [&](unsigned worker, std::size_t task) {
-        PairBuffer& out = buffers[worker];
-        const std::size_t begin = out.size();
-        const std::uint64_t before = out.count();
-        method.run(task, scratch[worker], out);
-        const std::uint64_t so_far = found += out.count() - before;
-        detail::check_limit(so_far, limit);
-        // Tasks are handed out in order, so what has been found so far can be extrapolated.
-        if (task >= tasks / 16)
-          out.expect(static_cast<std::size_t>(1.2 * static_cast<double>(so_far) * static_cast<double>(tasks) /
-                                              static_cast<double>(task + 1) / workers));
-        // Tasks in a row that one worker did are one segment.
-        auto& own = segments[worker];
-        if (!own.empty() && own.back().last_task + 1 == task)
-          own.back().last_task = task, own.back().end = out.size();
-        else
-          own.push_back({task, task, worker, begin, out.size()});
-      },
-      grain);
-  std::vector<detail::Segment> all;
-  for (const auto& list : segments) all.insert(all.end(), list.begin(), list.end());
-  return detail::assemble(all, buffers, workers, interrupt);
+  return detail::collect_on_threads(detail::tasks_of(method, scratch.data()), filter, workers, limit, interrupt);
+}
+
+// The pairs of tasks from `task` on, which moves on: `wanted` or more of them, or the last ones.
+template <Method M>
+Pairs collect_some(const M& method, const Filter* filter, std::size_t wanted, std::size_t& task, Interrupt& interrupt) {
+  typename M::Scratch scratch;
+  return detail::collect_some(detail::tasks_of(method, &scratch), filter, wanted, task, interrupt);
 }
 
 // Their number, on this thread.
 template <Method M>
 std::uint64_t count_in_order(const M& method, const Filter* filter, Interrupt& interrupt,
                              typename M::Scratch& scratch) {
-  PairBuffer out(filter, true);
-  for_each_task(method.task_count(), 1, interrupt, [&](unsigned, std::size_t task) { method.run(task, scratch, out); });
-  return out.count();
+  return detail::count(detail::tasks_of(method, &scratch), filter, 1, interrupt);
 }
 
 // Their number, in memory that does not depend on it.
 template <Method M>
 std::uint64_t count_pairs(const M& method, const Filter* filter, unsigned workers, Interrupt& interrupt) {
-  workers = std::max(1u, workers);
-  std::vector<typename M::Scratch> scratch(workers);
-  std::vector<PairBuffer> buffers;
-  buffers.reserve(workers);
-  for (unsigned worker = 0; worker < workers; ++worker) buffers.emplace_back(filter, true);
-  for_each_task(method.task_count(), workers, interrupt,
-                [&](unsigned worker, std::size_t task) { method.run(task, scratch[worker], buffers[worker]); });
-  std::uint64_t total = 0;
-  for (const PairBuffer& buffer : buffers) total += buffer.count();
-  return total;
+  std::vector<typename M::Scratch> scratch(std::max(1u, workers));
+  return detail::count(detail::tasks_of(method, scratch.data()), filter, workers, interrupt);
 }
 
-// `rows`: of the larger set. Pairs go to stretches of first rows, so that each stretch fits a near cache, and are
-// sorted there by radix. Time O(pairs); memory of the pairs once more.
-inline void sort_pairs(Pairs& pairs, std::size_t rows, unsigned workers, Interrupt& interrupt) {
-  constexpr std::size_t kPairsAStretch = 40000, kMostStretches = 2048;
-  if (pairs.size < 2) return;
-  std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
-  const int row_bits = static_cast<int>(std::bit_width(rows > 1 ? rows - 1 : 1));
-  const std::size_t wanted = std::clamp<std::size_t>(pairs.size / kPairsAStretch, 1, kMostStretches);
-  const int stretch_bits = std::max(0, row_bits - static_cast<int>(std::bit_width(wanted) - 1));
-  const std::size_t stretches = ((rows > 0 ? rows - 1 : 0) >> stretch_bits) + 1;
-  const std::uint64_t low_mask = (std::uint64_t{1} << stretch_bits) - 1;
-
-  PlainArray<std::uint64_t> keys;
-  keys.grow(pairs.size);
-  std::vector<std::size_t> start(stretches + 1, 0);
-  for (std::size_t k = 0; k < pairs.size; ++k) ++start[(static_cast<std::size_t>(first[k]) >> stretch_bits) + 1];
-  for (std::size_t s = 0; s < stretches; ++s) start[s + 1] += start[s];
-  std::vector<std::size_t> next(start.begin(), start.end() - 1);
-  for (std::size_t k = 0; k < pairs.size; ++k) {
-    const auto row = static_cast<std::uint64_t>(first[k]);
-    keys[next[row >> stretch_bits]++] = (row & low_mask) << row_bits | static_cast<std::uint32_t>(second[k]);
-  }
-  interrupt.check();
-  std::vector<PlainArray<std::uint64_t>> spares(std::max(1u, workers));
-  for_each_task(stretches, workers, interrupt, [&](unsigned worker, std::size_t s) {
-    const std::size_t begin = start[s], count = start[s + 1] - begin;
-    if (count == 0) return;
-    std::uint64_t* own = keys.get() + begin;
-    const std::uint64_t* sorted = own;
-    if (count <= 256) {
-      std::sort(own, own + count);
-    } else {
-      spares[worker].grow(count);
-      Interrupt none;  // this may not be the calling thread, the only one that can be interrupted
-      const auto key = [](std::uint64_t pair) { return pair; };
-      sorted = radix_sort<11>(own, spares[worker].get(), count, 0, row_bits + stretch_bits, key, 1, none);
-    }
-    const auto high = static_cast<std::uint64_t>(s) << stretch_bits;
-    for (std::size_t k = 0; k < count; ++k) {
-      first[begin + k] = static_cast<std::int32_t>(high | sorted[k] >> row_bits);
-      second[begin + k] = static_cast<std::int32_t>(sorted[k] & ((std::uint64_t{1} << row_bits) - 1));
-    }
-  });
-}
+// Sorts pairs lexicographically. `rows`: of the larger set. Pairs go to stretches of first rows, so that each stretch
+// fits a near cache, and are sorted there by radix. Time O(pairs); memory of the pairs once more.
+void sort_pairs(Pairs& pairs, std::size_t rows, unsigned workers, Interrupt& interrupt);
 
 }  // namespace broadphase

@@ -1,0 +1,80 @@
+#include "base/parallel.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace broadphase::detail {
+
+void run_tasks(std::size_t tasks, unsigned workers, Interrupt& interrupt, const Work& work, std::size_t grain) {
+  workers = static_cast<unsigned>(std::min<std::size_t>(std::max(1u, workers), tasks));
+  if (workers <= 1) {
+    for (std::size_t task = 0; task < tasks; ++task) {
+      work.call(work.callable, 0, task);
+      interrupt.check();
+    }
+    return;
+  }
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> stop{false};
+  std::exception_ptr error;
+  std::atomic<bool> failed{false};
+  std::atomic<unsigned> running{0};
+  // Throws nothing, as it is called where an exception would end the program. Only the first to come writes `error`,
+  // and it is read when the threads have been joined.
+  auto fail = [&]() noexcept {
+    stop.store(true, std::memory_order_relaxed);
+    if (!failed.exchange(true, std::memory_order_relaxed)) error = std::current_exception();
+  };
+  auto loop = [&](unsigned worker) noexcept {
+    try {
+      for (;;) {
+        const std::size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
+        if (begin >= tasks) return;
+        for (std::size_t task = begin; task < std::min(begin + grain, tasks); ++task) {
+          if (stop.load(std::memory_order_relaxed)) return;
+          work.call(work.callable, worker, task);
+          if (worker == 0) interrupt.check();
+        }
+      }
+    } catch (...) {
+      fail();
+    }
+  };
+  std::vector<std::thread> threads;
+  try {
+    threads.reserve(workers - 1);
+    for (unsigned worker = 1; worker < workers; ++worker) {
+      running.fetch_add(1, std::memory_order_relaxed);
+      try {
+        threads.emplace_back([&, worker] {
+          loop(worker);
+          running.fetch_sub(1, std::memory_order_release);
+        });
+      } catch (...) {
+        running.fetch_sub(1, std::memory_order_relaxed);
+        throw;
+      }
+    }
+  } catch (...) {
+    // No more threads to be had, or no memory for them: those that started, and this one, do it all.
+  }
+  loop(0);
+  // The calling thread alone can be interrupted: it waits for the others here, and goes on checking.
+  while (running.load(std::memory_order_acquire) > 0) {
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    try {
+      interrupt.check();
+    } catch (...) {
+      fail();
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace broadphase::detail
