@@ -86,6 +86,8 @@ inline bool signal_pending() {
 
 const Kernels& chosen_kernels();
 
+// Before any index: it binds their filters.
+void bind_pairs(nb::module_& module);
 void bind_guard(nb::module_& module);
 void bind_keep_boxes(nb::module_& module);
 // Before any index: it binds their base class.

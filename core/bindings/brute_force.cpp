@@ -11,7 +11,15 @@
 
 #include "bindings.hpp"
 #include "brute_force/row_chain.hpp"
+#include "choose/method_calls.hpp"
 #include "index.hpp"
+
+namespace broadphase {
+
+template const MethodCalls<float>& calls_of<BruteForce, float>();
+template const MethodCalls<double>& calls_of<BruteForce, double>();
+
+}  // namespace broadphase
 
 namespace broadphase::python {
 

@@ -13,7 +13,16 @@
 
 #include "bindings.hpp"
 #include "bvh/changes.hpp"
+#include "bvh/pairs.hpp"
+#include "choose/method_calls.hpp"
 #include "index.hpp"
+
+namespace broadphase {
+
+template const MethodCalls<float>& calls_of<BvhPairs, float>();
+template const MethodCalls<double>& calls_of<BvhPairs, double>();
+
+}  // namespace broadphase
 
 namespace broadphase::python {
 

@@ -8,6 +8,14 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "choose/method_calls.hpp"
+
+namespace broadphase {
+
+template const MethodCalls<float>& calls_of<Grid, float>();
+template const MethodCalls<double>& calls_of<Grid, double>();
+
+}  // namespace broadphase
 
 namespace broadphase::python {
 

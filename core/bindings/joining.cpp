@@ -1,4 +1,4 @@
-// Many queries at once, as a join: candidates by their boxes, then filtered.
+// The candidates of many queries, filtered.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -7,34 +7,12 @@
 #include <cstdint>
 #include <utility>
 
-#include "choose/find.hpp"
 #include "filters.hpp"
 #include "query/ragged.hpp"
 
 namespace broadphase::python {
 
 namespace {
-
-// The rows of `boxes` that each box of `asked`, in the same dtype, overlaps: ascending, with the offset of each result.
-nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper,
-                unsigned workers) {
-  Ragged answers;
-  with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
-    const nb::gil_scoped_release release;
-    Interrupt interrupt(signal_pending);
-    Problem<T> problem;
-    problem.first = view<T>(asked_lower, asked_upper);
-    problem.second = boxes;
-    problem.dimension = lower.shape(1);
-    problem.cross = true;
-    AnyMethod<T> method;
-    prepare(method, name, problem, chosen_kernels(), workers, interrupt);
-    const Pairs pairs = with_method(
-        method, [&](const auto& made) { return collect_pairs(made, nullptr, workers, kNoLimit, interrupt); });
-    answers = by_query(pairs, problem.first.count, problem.second.count, workers, interrupt);
-  });
-  return as_tuple(std::move(answers));
-}
 
 // The candidates, in the form of results, that pass both the filter and test(query, box).
 template <class Test>
@@ -104,7 +82,6 @@ void bind_joining(nb::module_& module) {
   const auto rows = nb::arg("rows"), offsets = nb::arg("offsets"), lower = nb::arg("lower"), upper = nb::arg("upper"),
              workers = nb::arg("workers");
   const auto filter = nb::arg("filter").none();
-  module.def("join", &join, nb::arg("method"), lower, upper, nb::arg("asked_lower"), nb::arg("asked_upper"), workers);
   module.def("keep_allowed", &keep_allowed, rows, offsets, lower, upper, nb::arg("filter"), workers);
   module.def("keep_near", &keep_near, rows, offsets, lower, upper, nb::arg("centers"), nb::arg("radii"), filter,
              workers);

@@ -11,9 +11,17 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "choose/method_calls.hpp"
 #include "index.hpp"
 #include "linear_tree/index.hpp"
 #include "linear_tree/pairs.hpp"
+
+namespace broadphase {
+
+template const MethodCalls<float>& calls_of<LinearTree, float>();
+template const MethodCalls<double>& calls_of<LinearTree, double>();
+
+}  // namespace broadphase
 
 namespace broadphase::python {
 

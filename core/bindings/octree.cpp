@@ -8,9 +8,17 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "choose/method_calls.hpp"
 #include "index.hpp"
 #include "octree/index.hpp"
 #include "octree/pairs.hpp"
+
+namespace broadphase {
+
+template const MethodCalls<float>& calls_of<Octree, float>();
+template const MethodCalls<double>& calls_of<Octree, double>();
+
+}  // namespace broadphase
 
 namespace broadphase::python {
 

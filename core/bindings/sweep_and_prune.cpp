@@ -15,9 +15,17 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "choose/method_calls.hpp"
 #include "filters.hpp"
 #include "query/collect.hpp"
 #include "sweep/sweep_index.hpp"
+
+namespace broadphase {
+
+template const MethodCalls<float>& calls_of<SweepAndPrune, float>();
+template const MethodCalls<double>& calls_of<SweepAndPrune, double>();
+
+}  // namespace broadphase
 
 namespace broadphase::python {
 

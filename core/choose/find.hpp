@@ -1,24 +1,63 @@
 // The methods by name, and one call that runs any of them.
 #pragma once
 
-#include <variant>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 
 #include "boxes/check.hpp"
-#include "brute_force/brute_force.hpp"
-#include "bvh/pairs.hpp"
 #include "choose/choose.hpp"
-#include "grid/grid.hpp"
-#include "linear_tree/pairs.hpp"
-#include "octree/pairs.hpp"
 #include "query/collect.hpp"
 #include "simd/kernels.hpp"
-#include "sweep/sweep_and_prune.hpp"
 
 namespace broadphase {
 
 template <class T>
-using AnyMethod =
-    std::variant<std::monostate, BruteForce<T>, SweepAndPrune<T>, Grid<T>, LinearTree<T>, BvhPairs<T>, Octree<T>>;
+class BruteForce;
+template <class T>
+class SweepAndPrune;
+template <class T>
+class Grid;
+template <class T>
+class LinearTree;
+template <class T>
+class BvhPairs;
+template <class T>
+class Octree;
+
+// What a method is prepared with.
+struct Preparation {
+  const Kernels& kernels;
+  unsigned workers;
+  Interrupt& interrupt;
+  const SceneShape* shape = nullptr;  // of the problem's boxes, for the grid
+};
+
+// The pairs of a prepared method, some at a time.
+struct PortionedSearch {
+  std::shared_ptr<const void> method;
+  Pairs (*call)(const void* method, const Filter* filter, std::size_t wanted, std::size_t& task,
+                Interrupt& interrupt) = nullptr;
+  std::size_t task = 0;
+
+  // `wanted` more pairs or more, or the last ones; then none.
+  Pairs next(const Filter* filter, std::size_t wanted, Interrupt& interrupt) {
+    return call(method.get(), filter, wanted, task, interrupt);
+  }
+};
+
+// What can be done with a method, without its type: each prepares the method for the problem first.
+template <class T>
+struct MethodCalls {
+  Pairs (*collect)(const Problem<T>& problem, std::uint64_t limit, const Preparation& with);
+  std::uint64_t (*count)(const Problem<T>& problem, const Preparation& with);
+  PortionedSearch (*start)(const Problem<T>& problem, const Preparation& with);
+};
+
+// Those of a method. A method takes seconds to compile, so each is compiled once: in a file that includes
+// choose/method_calls.hpp and the method, and has `template const MethodCalls<T>& calls_of<Name, T>();`.
+template <template <class> class M, class T>
+const MethodCalls<T>& calls_of();
 
 template <class T>
 void check(const Problem<T>& problem, Interrupt& interrupt) {
@@ -26,42 +65,25 @@ void check(const Problem<T>& problem, Interrupt& interrupt) {
   if (problem.cross && !all_valid(problem.second, problem.dimension, interrupt)) throw InvalidBoxes();
 }
 
-// Prepares `name` for `problem`, in place: the methods are large and do not move. Throws InvalidBoxes for NaN and for
-// lower > upper; the grid sees to that itself, in a pass that it makes anyway.
-template <class T>
-void prepare(AnyMethod<T>& method, MethodName name, const Problem<T>& problem, const Kernels& kernels, unsigned workers,
-             Interrupt& interrupt) {
+// Calls use(calls, with) for the method of this name. Throws InvalidBoxes for NaN and for lower > upper; the grid sees
+// to that itself, in a pass that it makes anyway.
+template <class T, class Use>
+auto with_method(MethodName name, const Problem<T>& problem, Preparation with, Use&& use) {
   if (name == MethodName::automatic && all_pairs(problem) < kPairsWorthALook<T>) name = MethodName::brute_force;
   if (name == MethodName::automatic || name == MethodName::grid) {
     const SceneReport report = report_scene(problem);
     if (name == MethodName::automatic) name = report.choice;
     if (name == MethodName::grid) {
-      method.template emplace<Grid<T>>(problem, kernels, workers, report.shape, interrupt);
-      return;
+      with.shape = &report.shape;
+      return use(calls_of<Grid, T>(), with);
     }
   }
-  check(problem, interrupt);
-  if (name == MethodName::sweep_and_prune)
-    method.template emplace<SweepAndPrune<T>>(problem, kernels, workers, interrupt);
-  else if (name == MethodName::linear_tree)
-    method.template emplace<LinearTree<T>>(problem, kernels, workers, interrupt);
-  else if (name == MethodName::bvh)
-    method.template emplace<BvhPairs<T>>(problem, kernels, workers, interrupt);
-  else if (name == MethodName::octree)
-    method.template emplace<Octree<T>>(problem, kernels, workers, interrupt);
-  else
-    method.template emplace<BruteForce<T>>(problem, kernels, workers, interrupt);
-}
-
-// Calls use(method) with the method that `method` holds.
-template <class T, class Use>
-auto with_method(const AnyMethod<T>& method, Use&& use) {
-  if (const auto* grid = std::get_if<Grid<T>>(&method)) return use(*grid);
-  if (const auto* tree = std::get_if<BvhPairs<T>>(&method)) return use(*tree);
-  if (const auto* octree = std::get_if<Octree<T>>(&method)) return use(*octree);
-  if (const auto* sweep = std::get_if<SweepAndPrune<T>>(&method)) return use(*sweep);
-  if (const auto* linear = std::get_if<LinearTree<T>>(&method)) return use(*linear);
-  return use(std::get<BruteForce<T>>(method));
+  check(problem, with.interrupt);
+  if (name == MethodName::sweep_and_prune) return use(calls_of<SweepAndPrune, T>(), with);
+  if (name == MethodName::linear_tree) return use(calls_of<LinearTree, T>(), with);
+  if (name == MethodName::bvh) return use(calls_of<BvhPairs, T>(), with);
+  if (name == MethodName::octree) return use(calls_of<Octree, T>(), with);
+  return use(calls_of<BruteForce, T>(), with);
 }
 
 }  // namespace broadphase

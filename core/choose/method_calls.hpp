@@ -1,0 +1,44 @@
+// The calls of a method, for the one file that compiles it: see calls_of in choose/find.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "choose/find.hpp"
+#include "query/collect.hpp"
+
+namespace broadphase {
+
+template <template <class> class M, class T>
+const MethodCalls<T>& calls_of() {
+  using Made = M<T>;
+  struct Calls {
+    // Not moved: the methods are large, and point into themselves.
+    static Made make(const Problem<T>& problem, const Preparation& with) {
+      if constexpr (std::is_constructible_v<Made, const Problem<T>&, const Kernels&, unsigned, const SceneShape&,
+                                            Interrupt&>)
+        return Made(problem, with.kernels, with.workers, *with.shape, with.interrupt);
+      else
+        return Made(problem, with.kernels, with.workers, with.interrupt);
+    }
+    static Pairs collect(const Problem<T>& problem, std::uint64_t limit, const Preparation& with) {
+      return collect_pairs(make(problem, with), problem.filter, with.workers, limit, with.interrupt);
+    }
+    static std::uint64_t count(const Problem<T>& problem, const Preparation& with) {
+      return count_pairs(make(problem, with), problem.filter, with.workers, with.interrupt);
+    }
+    static Pairs some(const void* method, const Filter* filter, std::size_t wanted, std::size_t& task,
+                      Interrupt& interrupt) {
+      return collect_some(*static_cast<const Made*>(method), filter, wanted, task, interrupt);
+    }
+    static PortionedSearch start(const Problem<T>& problem, const Preparation& with) {
+      return {std::shared_ptr<const Made>(new Made(make(problem, with))), some};
+    }
+  };
+  static constexpr MethodCalls<T> kCalls{Calls::collect, Calls::count, Calls::start};
+  return kCalls;
+}
+
+}  // namespace broadphase
