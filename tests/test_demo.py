@@ -260,8 +260,11 @@ def test_raycast_in_2d_names_the_body_hit():
     place = simulation.stage.positions(simulation.rows)[3]
     eye = np.array([1.0, 2.0, 9.0])
     picked = simulation.raycast(eye, place - eye)
-    # Others may lie over it.
-    assert picked.row in simulation.stage.world.query_points([simulation.stage.world.positions[3]]).rows
+    # Others may lie over it, and the one on top is named.
+    there = simulation.stage.world.query_points([simulation.stage.world.positions[3]]).rows
+    assert picked.row in there
+    heights = simulation.stage.heights(there)
+    assert simulation.stage.heights(np.array([picked.row]))[0] == heights.max()
     np.testing.assert_allclose(picked.position[:2], simulation.stage.world.positions[3], atol=1e-3)
     assert simulation.raycast(eye, [1, 0, 0]) is None
     assert simulation.raycast(eye, [1, 0, -0.001]) is None

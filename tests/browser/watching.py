@@ -110,9 +110,9 @@ class Watched:
         png = base64.b64decode(self.page.evaluate(_GRAB).partition(",")[2])
         return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
 
-    def pixels_when(self, is_right: Any, what: str, wait: float = WAIT) -> np.ndarray:
+    def pixels_when(self, is_right: Any, what: str) -> np.ndarray:
         """Wait until what the canvas shows satisfies a condition, and return it."""
-        until = time.monotonic() + wait / 1000
+        until = time.monotonic() + WAIT / 1000
         while True:
             pixels = self.pixels()
             if is_right(pixels):

@@ -8,7 +8,7 @@ import numpy as np
 
 from broadphase.demo import meshes
 from broadphase.demo.colours import CONTACT, LEVELS, QUERIED, SELECTED, STATIC, linear
-from broadphase.demo.stage import BALL, BOX, CAPSULE
+from broadphase.demo.stage import BALL, BOX, CAPSULE, FLAT_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +27,6 @@ MOST_INSTANCES = 20_000
 MOST_CELLS = 4000
 """More cells hide each other, and browsers draw the lines slowly: only the coarsest are drawn."""
 MOST_CONTACTS = 4000
-_DEPTH = 0.02  # of flat bodies, in units of the picture
-_FLAT_LIFTS = 64  # flat bodies lie at so many different heights: overlapping ones would flicker at the same height
 _LIFT = 0.06  # of overlays above flat bodies, in units of the picture
 _NORMAL = 0.2  # length of the line that shows a normal, in units of the picture
 
@@ -119,9 +117,8 @@ class Bodies:
         stage = self._stage
         sizes, forms, rotations = stage.sizes(rows), stage.forms(rows), stage.rotations(rows)
         if stage.dim == 2:
-            sizes[:, 2] = _DEPTH
-            is_static = stage.world.body_types[rows] == 1
-            self._heights = np.float32(_DEPTH) * ((rows % _FLAT_LIFTS) / _FLAT_LIFTS - 2 * is_static).astype(np.float32)
+            sizes[:, 2] = FLAT_DEPTH
+            self._heights = stage.heights(rows)
             positions[:, 2] = self._heights
         self._rotates = bool(stage.world.angular_velocities.any())
         self._rows, self._groups, self._renewals = rows.copy(), {}, stage.renewals
@@ -278,11 +275,11 @@ class Overlays:
         self.draw_triangles("queried", np.empty(0, np.int32), QUERIED)
 
     def draw_label(self, text: str, place: Any) -> None:
-        """Write a name beside a body."""
+        """Write a name above a point; see `Stage.label_place`."""
         handle = self._handles.get("label")
         where = tuple(float(one) for one in place)
         if handle is None:
-            self._handles["label"] = self._scene.add_label("/over/label", text, position=where)
+            self._handles["label"] = self._scene.add_label("/over/label", text, position=where, anchor="bottom-center")
         else:
             handle.text, handle.position = text, where
 

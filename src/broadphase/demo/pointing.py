@@ -120,7 +120,7 @@ class Pointing:
             return
         rows = self.selected_rows()
         if len(rows):
-            self._overlays.draw_label(self._label, self._simulation.stage.positions(rows)[0])
+            self._overlays.draw_label(self._label, self._simulation.stage.label_place(int(rows[0])))
         else:
             self._select(_NONE, "")
 

@@ -365,7 +365,8 @@ class Simulation:
             rows = world.query_points([place[:2]]).rows
             if not len(rows):
                 return None
-            row, position, normal = int(rows[-1]), place, np.array([0.0, 0.0, 1.0])
+            highest = rows[np.argmax(stage.heights(rows))]  # of several bodies, the one that is seen
+            row, position, normal = int(highest), place, np.array([0.0, 0.0, 1.0])
         else:
             hit = world.raycast(begin, along)
             if hit is None:

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
 
-__all__ = ["BALL", "BOX", "CAPSULE", "HIDDEN", "Stage"]
+__all__ = ["BALL", "BOX", "CAPSULE", "FLAT_DEPTH", "HIDDEN", "Stage"]
 
 BOX, BALL, CAPSULE, HIDDEN = range(4)
 _FORMS = {"Circle": BALL, "Sphere": BALL, "Capsule": CAPSULE}
 VIEW_SIZE = 10.0
 """Length of the longest side of a world, in units of the picture."""
+FLAT_DEPTH = 0.02
+"""Thickness of the bodies of 2D worlds, in units of the picture."""
+_FLAT_LIFTS = 64  # flat bodies lie at so many different heights: overlapping ones would flicker at the same height
 
 
 class Stage:
@@ -125,6 +128,22 @@ class Stage:
         places[:, :d] += (positions if everything else positions[rows]) - self.middle[:d]
         places *= np.float32(self.scale)
         return places
+
+    def heights(self, rows: Rows) -> NDArray[np.float32]:
+        """Return the heights at which rows of a 2D world are drawn, shape (k,): higher ones cover lower ones."""
+        is_static = self.world.body_types[rows] == 1
+        heights: NDArray[np.float32] = (
+            np.float32(FLAT_DEPTH) * ((rows % _FLAT_LIFTS) / _FLAT_LIFTS - 2 * is_static)
+        ).astype(np.float32)
+        return heights
+
+    def label_place(self, row: int) -> NDArray[np.float32]:
+        """Return the point in the picture just above a row, shape (3,), where its name does not cover it."""
+        rows = np.array([row], np.int32)
+        size = self.sizes(rows)[0]
+        reach = size[1] if self._aligned[row] else float(np.linalg.norm(size))  # of any rotation
+        place: NDArray[np.float32] = self.positions(rows)[0] + np.array([0, 0.5 * reach, 0], np.float32)
+        return place
 
     def rotations(self, rows: Rows) -> NDArray[np.float32]:
         """Return the rotations of rows as quaternions (w, x, y, z), shape (k, 4)."""
