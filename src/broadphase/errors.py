@@ -12,8 +12,12 @@ __all__ = [
     "TooManyPairsError",
     "UnknownRowError",
     "UnsupportedQueryError",
+    "clipped",
     "unknown_name",
 ]
+
+_MOST = 200  # characters
+_MOST_NAMES = 40
 
 
 class FileFormatError(ValueError):
@@ -60,6 +64,35 @@ class MissingExtraError(ImportError):
     """An optional library is not installed; the message names the ``pip install`` that brings it."""
 
 
+def clipped(text: object, most: int = _MOST) -> str:
+    """Make text from outside, such as a name in a file, fit for a message: one short line without control codes.
+
+    Parameters
+    ----------
+    text : object
+        What is not text is taken as ``repr(text)``.
+    most : int
+        Maximum number of characters of the text that are kept: the first and the last ones.
+
+    Returns
+    -------
+    str
+        Characters that a terminal would act on, such as escape codes and line ends, are written as in Python.
+
+    Examples
+    --------
+    >>> print(clipped("red \\x1b[31m"), clipped("ab" * 1_000_000, 10))
+    red \\x1b[31m ababa… (2,000,000 characters) …babab
+    """
+    whole = text if isinstance(text, str) else repr(text)
+    if len(whole) > most:
+        half = most // 2
+        whole = f"{whole[:half]}… ({len(whole):,} characters) …{whole[-half:]}"
+    if whole.isprintable():
+        return whole
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in whole)
+
+
 def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
     """Make the message for a name that does not exist; it suggests the nearest one that does.
 
@@ -87,11 +120,15 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # here, because it takes a millisecond to import
 
     names = sorted(known)
-    nearest = get_close_matches(name, names, n=1) if isinstance(name, str) else []
+    given = clipped(repr(name))
+    is_short = isinstance(name, str) and len(name) <= _MOST  # comparing takes the square of the length
+    nearest = get_close_matches(str(name), names, n=1) if is_short else []
     if nearest:
-        return f"unknown {what} {name!r} (did you mean {nearest[0]!r}?)"
-    quoted = [repr(one) for one in names]
+        return f"unknown {what} {given} (did you mean {clipped(repr(nearest[0]))}?)"
+    quoted = [clipped(repr(one)) for one in names[:_MOST_NAMES]]
     if not quoted:
-        return f"unknown {what} {name!r}: there are none yet"
+        return f"unknown {what} {given}: there are none yet"
+    if len(names) > len(quoted):
+        return f"unknown {what} {given}: must be one of {len(names):,}, such as {', '.join(quoted)}"
     listed = quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
-    return f"unknown {what} {name!r}: must be {listed}"
+    return f"unknown {what} {given}: must be {listed}"
