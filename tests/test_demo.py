@@ -1,9 +1,12 @@
 """The demo without its page: scenes, figures, queries."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.demo.drawing import Bodies
 from broadphase.demo.examination import cells_of, examine
 from broadphase.demo.panel import as_html
 from broadphase.demo.scenes import SCENES, scene_named
@@ -260,14 +263,39 @@ def test_raycast_in_2d_names_the_body_hit():
     place = simulation.stage.positions(simulation.rows)[3]
     eye = np.array([1.0, 2.0, 9.0])
     picked = simulation.raycast(eye, place - eye)
-    # Others may lie over it, and the one on top is named.
-    there = simulation.stage.world.query_points([simulation.stage.world.positions[3]]).rows
-    assert picked.row in there
-    heights = simulation.stage.heights(there)
-    assert simulation.stage.heights(np.array([picked.row]))[0] == heights.max()
+    assert picked.row in simulation.stage.world.query_points([simulation.stage.world.positions[3]]).rows
     np.testing.assert_allclose(picked.position[:2], simulation.stage.world.positions[3], atol=1e-3)
     assert simulation.raycast(eye, [1, 0, 0]) is None
     assert simulation.raycast(eye, [1, 0, -0.001]) is None
+
+
+def test_raycast_in_2d_where_bodies_overlap_names_the_one_on_top():
+    simulation = Simulation("rectangles", count=400, size=4.0)
+    simulation.tick()
+    stage, boxes = simulation.stage, simulation.stage.world.boxes
+    scene = SimpleNamespace(add_batched_meshes_simple=lambda *_, **__: SimpleNamespace())
+    bodies = Bodies(scene, stage)
+    bodies.draw(simulation.rows, np.zeros((len(boxes), 3), np.uint8))
+    crowded = 0
+    for place in np.random.default_rng(8).uniform(boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0), (200, 2)):
+        there = np.flatnonzero(((boxes[:, 0] <= place) & (place <= boxes[:, 1])).all(axis=1))
+        crowded += len(there) > 1
+        picked = simulation.raycast([*stage.to_view(place)[:2], 9.0], [0, 0, -1])
+        if len(there):
+            assert picked.row == there[np.argmax(bodies._heights[there])]
+        else:
+            assert picked is None
+    assert crowded > 50
+
+
+def test_label_is_above_the_body_it_names():
+    for name in ("rectangles", "spheres"):
+        stage = Simulation(name, count=50).stage
+        rows = np.arange(50, dtype=np.int32)
+        tops = stage.to_view(stage.world.boxes[:, 1])[:, 1]
+        places = np.array([stage.label_place(row) for row in rows])
+        assert (places[:, 1] >= tops - 1e-5).all()
+        np.testing.assert_allclose(places[:, [0, 2]], stage.positions(rows)[:, [0, 2]])
 
 
 def camera(eye=(0, 0, 16)):

