@@ -14,7 +14,7 @@ import pytest
 
 from broadphase import MissingExtraError, cli
 from broadphase.demo import start_demo
-from broadphase.demo.meshes import Triangles, ball, read_triangles
+from broadphase.demo.meshes import Triangles, ball
 
 pytest.importorskip("viser")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -179,26 +179,6 @@ def test_missing_viser_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(MissingExtraError, match=r"the demo needs viser: pip install .broadphase\[demo\]"):
         start_demo("rectangles", count=10)
-
-
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [(b"", "no triangles"), (b"no mesh at all, but long enough to be one" * 3, "bad.stl")],
-)
-def test_read_triangles_of_damaged_files_raises(content, complaint):
-    pytest.importorskip("trimesh")
-    with pytest.raises(ValueError, match=complaint):
-        read_triangles("bad.stl", content)
-
-
-def test_read_triangles_of_too_large_meshes_raises(monkeypatch):
-    trimesh = pytest.importorskip("trimesh")
-    vertices, faces = ball(1)
-    content = trimesh.Trimesh(vertices, faces).export(file_type="ply")
-    assert len(read_triangles("ball.ply", content).faces) == len(faces)
-    monkeypatch.setattr("broadphase.demo.meshes.MOST_TRIANGLES", 5)
-    with pytest.raises(ValueError, match="shows at most 5"):
-        read_triangles("ball.ply", content)
 
 
 def test_command_lists_scenes(capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,37 @@ PICTURES = Path(os.environ.get("BROADPHASE_SCREENSHOTS") or ROOT / "build" / "br
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A browser for all tests of a module, as starting one takes seconds."""
+def driver() -> Iterator[Any]:
+    """Playwright, if it and a browser are there."""
     driver = pytest.importorskip("playwright.sync_api", reason="tests in a browser need Playwright")
     pytest.importorskip("PIL", reason="tests in a browser look at pictures by Pillow")
-    path = chromium()
-    if path is None:
+    if chromium() is None:
         pytest.skip("no Chromium was found for the tests in a browser; CHROMIUM= can name one")
     with driver.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield running
-        running.close()
+        yield playwright.chromium
+
+
+@pytest.fixture(scope="module")
+def browser(driver: Any) -> Iterator[Any]:
+    """A browser for all tests of a module, as starting one takes seconds."""
+    running = driver.launch(executable_path=chromium(), args=FLAGS)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def browser_of(driver: Any) -> Callable[..., Any]:
+    """Starts a browser with more flags."""
+
+    @contextmanager
+    def start(*flags: str) -> Iterator[Any]:
+        running = driver.launch(executable_path=chromium(), args=[*FLAGS, *flags])
+        try:
+            yield running
+        finally:
+            running.close()
+
+    return start
 
 
 @pytest.fixture(scope="module")

@@ -247,7 +247,7 @@ def demo(
     - `broadphase demo my_scene.toml --port 8080 --no-browser`
     """
     from broadphase.demo import start_demo
-    from broadphase.demo.meshes import read_triangles
+    from broadphase.demo.mesh_files import read_mesh_file
     from broadphase.demo.scenes import SCENES
 
     if list_all:
@@ -258,7 +258,7 @@ def demo(
         raise typer.BadParameter(
             f"{unknown_name('scene', scene, names)}, or the name of a .toml or .json file", param_hint="SCENE"
         )
-    triangles = None if mesh is None else read_triangles(mesh.name, mesh.read_bytes())
+    triangles = None if mesh is None else read_mesh_file(mesh.name, mesh.read_bytes())
     name = scene if triangles is None else "mesh"
     with stop_requested() as is_requested:
         page = start_demo(name, method=method, count=count, host=host, port=port, mesh=triangles)

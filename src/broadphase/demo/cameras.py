@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,8 @@ class Cameras:
 
     def _place(self, client: Any) -> None:
         position, target = viewpoint(self._scene.camera, self._stage, self._angle, client.camera)
-        with client.atomic():
+        # viser warns if the page has just been closed; under -W error, that raises.
+        with client.atomic(), suppress(UserWarning):
             client.camera.position = position
             client.camera.look_at = target
 

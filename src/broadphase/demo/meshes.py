@@ -1,22 +1,18 @@
-"""Meshes for the demo: unit solids that bodies are drawn with, a knot, and mesh files of the user."""
+"""Meshes for the demo: the unit solids that bodies are drawn with, and a knot."""
 
 from __future__ import annotations
 
-import io
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from broadphase.errors import FileFormatError
 from broadphase.io.extras import import_extra
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Triangles", "ball", "box", "capsule", "disc", "knot", "read_triangles", "tile"]
+__all__ = ["Triangles", "ball", "box", "capsule", "disc", "knot", "tile"]
 
-MOST_TRIANGLES = 100_000
 _TOP = 0.88  # width of the upper side of flat solids: the rim slopes, so that shading shows where one ends
 
 
@@ -80,44 +76,6 @@ def knot(around: int = 400, across: int = 24) -> Triangles:
     a, b, c, d = ring * across + spoke, right, on + spoke, on + (spoke + 1) % across
     faces = np.concatenate([np.stack([a, c, b], axis=1), np.stack([b, c, d], axis=1)])
     return Triangles(vertices.astype(np.float32), faces.astype(np.uint32))
-
-
-def read_triangles(name: str, content: bytes) -> Triangles:
-    """Read the triangles of a mesh file.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file; its suffix gives the format: .stl, .obj, .ply, .glb or any other that trimesh reads.
-    content : bytes
-        Content of the file.
-
-    Returns
-    -------
-    Triangles
-
-    Raises
-    ------
-    MissingExtraError
-        trimesh is not installed.
-    FileFormatError
-        The file is not a readable mesh, has no triangles, or has more than the demo can show.
-    """
-    trimesh = import_extra("trimesh", purpose=f"reading {name}", extra="demo")
-    try:
-        scene = trimesh.load_scene(io.BytesIO(content), file_type=PurePath(name).suffix.lower().lstrip("."))
-        vertices, faces = _as_triangles(scene.to_mesh())
-    except MemoryError:
-        raise
-    except Exception as error:  # trimesh raises all kinds of exceptions on damaged files
-        raise FileFormatError(f"{name}: not a readable mesh ({type(error).__name__}: {error})") from error
-    if not len(faces):
-        raise FileFormatError(f"{name}: has no triangles")
-    if len(faces) > MOST_TRIANGLES:
-        raise FileFormatError(f"{name}: has {len(faces):,} triangles; the demo shows at most {MOST_TRIANGLES:,}")
-    if not np.isfinite(vertices).all():
-        raise FileFormatError(f"{name}: a vertex is not finite")
-    return Triangles(vertices, faces)
 
 
 def _creation() -> Any:

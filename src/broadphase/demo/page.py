@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
+import traceback
 from contextlib import redirect_stdout
 from html import escape
 from io import StringIO
@@ -25,11 +27,12 @@ from broadphase.demo.colours import (
     colours_of_cells,
 )
 from broadphase.demo.drawing import Bodies, Overlays
-from broadphase.demo.meshes import read_triangles
+from broadphase.demo.mesh_files import read_mesh_file
 from broadphase.demo.panel import BY_CELL, Chart, Controls, as_html
 from broadphase.demo.pointing import Pointing
 from broadphase.demo.scenes import DemoScene, scene_named
 from broadphase.demo.simulation import Simulation
+from broadphase.errors import clipped
 from broadphase.io.extras import import_extra
 
 if TYPE_CHECKING:
@@ -66,7 +69,8 @@ def start_demo(
     method, count
         See `Simulation`.
     host : str
-        The address to listen at. Default: only this machine can reach it.
+        The address to listen at. Default: only this machine can reach it. With any other, requests need the token that
+        is in ``url``; what they send is not encrypted.
     port : int
         Default: a free one.
     mesh : Triangles, optional
@@ -75,7 +79,7 @@ def start_demo(
     Returns
     -------
     DemoPage
-        Provides ``url`` and ``stop()``.
+        Provides ``url`` and ``stop()``. Only the page at ``url`` can connect; see SECURITY.md.
 
     Raises
     ------
@@ -85,6 +89,8 @@ def start_demo(
         The scene or the method does not exist.
     OSError
         The port is in use.
+    RuntimeError
+        The demo cannot check who connects to this version of viser.
     """
     return DemoPage(Simulation(scene, method=method, count=count, mesh=mesh), host, port)
 
@@ -103,10 +109,11 @@ class DemoPage:
 
     def __init__(self, simulation: Simulation, host: str = "127.0.0.1", port: int = 0) -> None:
         self.simulation = simulation
-        self._server = _serve(host, port)
-        self.url = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{self._server.get_port()}"
         self._requests: dict[str, Callable[[], None]] = {}
         self._requests_lock = threading.Lock()
+        self._reading = threading.Lock()
+        self._server, self._door = _serve(host, port, self._refuse)
+        self.url = _url(host, self._server.get_port(), self._door.token)
         self._stopping = threading.Event()
         self._error: BaseException | None = None
         self._dirty = True
@@ -214,7 +221,7 @@ class DemoPage:
             while not self._stopping.is_set():
                 began = perf_counter()
                 self._run_requests()
-                frame = self.simulation.tick()
+                frame = self._tick()
                 if not self.controls.pause_camera.value:
                     self._cameras.move(began - last)
                 self._dirty |= frame is not None or (self._cameras.moved and self.controls.cull.value)
@@ -230,13 +237,30 @@ class DemoPage:
     def _run_requests(self) -> None:
         with self._requests_lock:
             requests, self._requests = self._requests, {}
+        if requests:
+            self.controls.repair()
         for do in requests.values():
             try:
                 do()
-            except (ValueError, OSError, ImportError) as error:
-                self.controls.say(escape(str(error)))
+            except (ValueError, OSError, ImportError, MemoryError) as error:
+                self.controls.say(escape(clipped(str(error) or "out of memory")))
+            except Exception as error:  # a bug, but what a page sends must not end the demo
+                traceback.print_exc(file=sys.stderr)
+                self.controls.say(escape(clipped(f"a bug in broadphase: {error!r}")))
         if requests:
             self._redraw()
+
+    def _tick(self) -> Any:
+        """Step the simulation; if that takes more memory than there is, begin again with fewer bodies."""
+        try:
+            return self.simulation.tick()
+        except MemoryError:
+            fewest = self.simulation.scene.counts[0]
+            self._replace(lambda: self.simulation.start(count=fewest, size=1.0))
+            self.controls.set_scene(self.simulation)
+            self.controls.size.value = 1.0
+            self.controls.say("Out of memory: the scene was started again with fewer bodies.")
+            return None
 
     def _redraw(self) -> None:
         self._dirty = True
@@ -325,25 +349,62 @@ class DemoPage:
         return matrix
 
     def _load(self, file: Any) -> None:
+        """Show a file; called in a thread of viser, so that reading it delays no step."""
+        if not self._reading.acquire(blocking=False):
+            self._refuse(f"{clipped(file.name)}: another file is being loaded. Try again.")
+            return
+        try:
+            mesh = read_mesh_file(file.name, file.content)
+        except (ValueError, OSError, ImportError, MemoryError) as error:
+            self._refuse(str(error) or "out of memory")
+            return
+        finally:
+            self._reading.release()
+
         def begin() -> None:
-            mesh = read_triangles(file.name, file.content)
             self._replace(lambda: self.simulation.start(scene_named("mesh"), mesh=mesh))
             self.controls.scene.value = self.simulation.scene.title
             self.controls.set_scene(self.simulation)
-            self.controls.say(f"{escape(file.name)}: {len(mesh.faces):,} triangles.")
+            self.controls.say(f"{escape(clipped(file.name))}: {len(mesh.faces):,} triangles.")
 
         self.request("mesh", begin)
 
+    def _refuse(self, text: str) -> None:
+        """Say on the page why a file is not shown."""
+        self.request("refused", lambda: self.controls.say(escape(text)))
 
-def _serve(host: str, port: int) -> Any:
+
+def _serve(host: str, port: int, say: Callable[[str], None]) -> tuple[Any, Any]:
+    """Start a server of viser behind a door; return both."""
     viser = import_extra("viser", purpose="the demo", extra="demo")
+    from broadphase.demo.door import Door
+
+    class Server(viser.ViserServer):  # type: ignore[misc, name-defined]
+        def request_share_url(self, verbose: bool = True) -> str | None:
+            """Refuse: viser would open a public tunnel to this machine when any page asks for it."""
+            raise PermissionError("the demo is not shared with the public")
+
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     with socket.socket(family) as probe:  # viser would silently choose another port
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if sys.platform != "win32":  # there, two servers could listen at one port
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
         except OSError as error:
             raise OSError(f"cannot listen at {host}, port {port}: {error.strerror}") from error
         free = probe.getsockname()[1]
-    with redirect_stdout(StringIO()):  # it prints a table
-        return viser.ViserServer(host=host, port=free, label="broadphase", verbose=False)
+    door, server = Door(host, say), None
+    try:
+        with redirect_stdout(StringIO()), door.open():  # viser prints a table
+            server = Server(host=host, port=free, label="broadphase", verbose=False)
+    except BaseException:
+        if server is not None:
+            with redirect_stdout(StringIO()):
+                server.stop()
+        raise
+    return server, door
+
+
+def _url(host: str, port: int, token: str | None) -> str:
+    name = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}" + (f"/?token={token}" if token else "")

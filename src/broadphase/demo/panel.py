@@ -94,6 +94,15 @@ class Controls:
         self.count.min, self.count.max, self.count.step = min(step, count), most, step
         self.count.value = count
 
+    def repair(self) -> None:
+        """Put values that the page does not offer back into their limits: clients can send any value."""
+        for slider in (self.count, self.size, self.speed, self.query_size):
+            if not slider.min <= slider.value <= slider.max:  # not NaN either
+                slider.value = min(max(slider.value, slider.min), slider.max)
+        for choice in (self.scene, self.method, self.colour, self.query):
+            if choice.value not in choice.options:
+                choice.value = choice.options[0]
+
     def say(self, html: str) -> None:
         """Show a message below the query controls."""
         self.answer.content = _note(html)
