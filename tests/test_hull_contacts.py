@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -237,18 +238,27 @@ def test_offsets_move_the_second():
     assert np.allclose(normals, wanted_normals, atol=1e-6)
 
 
-def test_what_is_made_of_a_hull_is_kept_as_long_as_the_hull(monkeypatch):
-    made = []
-    kept = poses.KeptByGeometry(lambda *asked: made.append(asked) or object())
+def test_what_is_made_of_a_hull_is_kept_as_long_as_the_hull():
+    class Solid:
+        """An object that a weak reference can point to."""
+
+    made, made_of = [], []
+
+    def make(*arguments):
+        made.append(arguments)
+        made_of.append(Solid())
+        return made_of[-1]
+
+    kept = poses.KeptByGeometry(make)
     hull = bp.ConvexHull(CUBE)
     solid = kept(hull, 0)
     assert kept(hull[:1], 0) is solid is kept(hull.placed((1, 2, 3), None), 0)
     assert kept(hull, 1) is not solid
     assert len(made) == 2
-    made.clear()
-    del hull
+    solids = [weakref.ref(one) for one in made_of]
+    del hull, solid, made_of[:], made[:]
     gc.collect()
-    assert not kept._kept
+    assert [one() for one in solids] == [None, None]
 
 
 def test_without_coal_the_error_says_what_to_install(monkeypatch):

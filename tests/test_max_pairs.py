@@ -63,8 +63,22 @@ for method in METHODS:
 """
     growths = run_script(script.replace("METHODS", repr(METHOD_NAMES))).split()
     assert len(growths) == 2 * len(METHOD_NAMES)
-    # In KB. A task may find 4 million pairs, 32 MB, in a buffer that has just grown; all pairs would take 14 GB.
-    assert all(int(growth) < 200_000 for growth in growths), growths
+    # In KB: 64 bytes a box are 4 MB, and two workers hold 16 bytes for each pair of the limit, 3 MB. All pairs would
+    # take 14 GB, and those of the first task of each worker, 4 million, in buffers that grow, 200 MB.
+    assert all(int(growth) < 25_000 for growth in growths), growths
+
+
+@pytest.mark.parametrize("method", METHOD_NAMES)
+@pytest.mark.parametrize("passing", [30, 3000])
+def test_limit_counts_what_the_filter_lets_pass_however_little_it_is(method, passing):
+    boxes = np.concatenate([scene("identical", 3000), scene("identical", 3000) + 100])
+    group = np.where(np.arange(6000) % 3000 < passing, 0, -1)  # without the filter, a task passes the limit at once
+    total = bp.count_pairs(boxes, group=group)
+    for workers in (1, 2):
+        options = {"method": method, "group": group, "workers": workers}
+        assert len(bp.pairs(boxes, max_pairs=total, **options)) == total
+        with pytest.raises(bp.TooManyPairsError):
+            bp.pairs(boxes, max_pairs=total - 1, **options)
 
 
 def test_work_goes_on_after_the_limit():

@@ -9,6 +9,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.shapes import ShapeKind
+from broadphase.shapes.placed import shapes_of_boxes
 from oracles.shapes import parts_of
 from shape_cases import EVERY_KIND, KINDS, hull, mesh, mixed, quaternions, rotations
 
@@ -215,7 +216,7 @@ def test_positions_and_float32_are_copied_to_float64():
 def test_boxes_given_corner_for_corner_are_those_boxes(dimension):
     corners = np.random.default_rng(4).normal(size=(50, 2, dimension))
     corners.sort(axis=1)
-    shapes = bp.Shapes._of_boxes(corners)
+    shapes = shapes_of_boxes(corners)
     assert np.array_equal([shapes.store.placed(row) for row in range(50)], corners.reshape(50, 2 * dimension))
     assert shapes.store.placed_kind(0) == ShapeKind.BOX
     assert np.array_equal(bp.overlaps(shapes), bp.pairs(corners, sort=True))

@@ -87,7 +87,7 @@ def test_shapes_cannot_be_changed_by_anybody():
     with pytest.raises(AttributeError, match="is immutable"):
         discs.radius = 3
     with pytest.raises(AttributeError, match="is immutable"):
-        del discs._records
+        del discs.radius
     for array in (discs.radius, discs.records(2), pickle.loads(pickle.dumps(discs)).records(2)):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 5

@@ -4,6 +4,7 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.narrow.row_pairs import impacts, overlap_mask, ray_hits, separations
+from broadphase.shapes.placed import shapes_of_boxes
 
 LAYERS = ("ball", "wall", "mud")
 EXTENT = {2: 9.0, 3: 5.0}
@@ -94,7 +95,7 @@ def check_regions(world, draws, count):
 
 def check_boxes(world, corner, size):
     corners = np.stack([corner, corner + size], axis=1)
-    return check_overlaps(world, world.query(corners), bp.Shapes._of_boxes(corners))
+    return check_overlaps(world, world.query(corners), shapes_of_boxes(corners))
 
 
 def check_nearest(world, points, k, limit, bits, rows):

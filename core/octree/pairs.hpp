@@ -493,7 +493,7 @@ class OctreeCrowd {
 
   void run(std::size_t number, std::size_t task, typename SweepAndPrune<T>::Scratch& scratch, PairBuffer& out) const {
     const Sweep& sweep = sweeps_[number];
-    PairBuffer found(nullptr, out.counts_only());
+    PairBuffer found(nullptr, out.counts_only(), out.limit_before_filter());
     sweep.method->run(task, scratch, found);
     if (out.counts_only()) {
       out.add_count(found.count());

@@ -24,7 +24,7 @@ struct Segment {
 };
 
 void check_limit(std::uint64_t found, std::uint64_t limit) {
-  if (found > limit) throw TooManyPairs("more pairs than max_pairs");
+  if (found > limit) throw TooManyPairs();
 }
 
 // The pairs of a buffer, which gives its block away.
@@ -36,10 +36,11 @@ Pairs take(PairBuffer& out) {
   return result;
 }
 
-std::vector<PairBuffer> buffers_of(unsigned workers, const Filter* filter, bool counting) {
+std::vector<PairBuffer> buffers_of(unsigned workers, const Filter* filter, bool counting,
+                                   std::uint64_t limit = kNoLimit) {
   std::vector<PairBuffer> buffers;
   buffers.reserve(workers);
-  for (unsigned worker = 0; worker < workers; ++worker) buffers.emplace_back(filter, counting);
+  for (unsigned worker = 0; worker < workers; ++worker) buffers.emplace_back(filter, counting, limit);
   return buffers;
 }
 
@@ -66,7 +67,7 @@ Pairs assemble(std::vector<Segment>& segments, const std::vector<PairBuffer>& bu
 
 Pairs collect_in_order(const Tasks& tasks, const Filter* filter, std::uint64_t limit, Interrupt& interrupt,
                        std::size_t expected) {
-  PairBuffer out(filter, false);
+  PairBuffer out(filter, false, limit);
   out.expect(expected);
   for (std::size_t task = 0; task < tasks.count; ++task) {
     tasks.run(task, 0, out);
@@ -82,7 +83,7 @@ Pairs collect_in_order(const Tasks& tasks, const Filter* filter, std::uint64_t l
 
 Pairs collect_on_threads(const Tasks& tasks, const Filter* filter, unsigned workers, std::uint64_t limit,
                          Interrupt& interrupt) {
-  std::vector<PairBuffer> buffers = buffers_of(workers, filter, false);
+  std::vector<PairBuffer> buffers = buffers_of(workers, filter, false, limit);
   std::vector<std::vector<Segment>> segments(workers);
   std::atomic<std::uint64_t> found{0};
   const std::size_t grain = tasks.count / (std::size_t{workers} * 32) + 1;

@@ -5,20 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <stdexcept>
 #include <vector>
 
 #include "base/parallel.hpp"
 #include "query/method.hpp"
 
 namespace broadphase {
-
-struct TooManyPairs : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-inline constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 // Pair k is block[k], block[stride + k].
 struct Pairs {
@@ -66,7 +58,8 @@ Pairs collect_in_order(const M& method, const Filter* filter, std::uint64_t limi
   return detail::collect_in_order(detail::tasks_of(method, &scratch), filter, limit, interrupt, expected);
 }
 
-// All pairs. Throws TooManyPairs soon after `limit` is passed.
+// All pairs. Throws TooManyPairs soon after `limit` is passed: no worker holds more than the limit and what one call
+// of room() asks for, twice while its buffer grows.
 template <Method M>
 Pairs collect_pairs(const M& method, const Filter* filter, unsigned workers, std::uint64_t limit,
                     Interrupt& interrupt) {

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "base/memory.hpp"
@@ -19,19 +21,27 @@ using PairBlock = PlainMemory<std::int32_t>;
 
 inline PairBlock allocate_pairs(std::size_t stride) { return allocate_plain<std::int32_t>(2 * stride); }
 
+struct TooManyPairs : std::runtime_error {
+  TooManyPairs() : std::runtime_error("more pairs than max_pairs") {}
+};
+
+inline constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
 // Use: room(k), write up to k pairs at first() and second(), commit(how many).
 class PairBuffer {
  public:
-  // `filter` may be null; `counting` keeps the number of pairs and forgets the pairs.
-  PairBuffer(const Filter* filter, bool counting) : filter_(filter), counting_(counting) {}
+  // `filter` may be null; `counting` keeps the number of pairs and forgets the pairs. `limit`: a buffer that holds more
+  // pairs throws TooManyPairs instead of growing, and never grows beyond the limit and the room for k more.
+  PairBuffer(const Filter* filter, bool counting, std::uint64_t limit = kNoLimit)
+      : filter_(filter), counting_(counting), limit_(limit) {}
 
   // True if a method may report a number of pairs by add_count() without naming them.
   bool counts_only() const { return counting_ && filter_ == nullptr; }
   void add_count(std::uint64_t pairs) { count_ += pairs; }
 
-  // Makes room for k more pairs. Throws bad_alloc, and then holds what it held before.
+  // Makes room for k more pairs. Throws bad_alloc or TooManyPairs, and then holds what it held before.
   void room(std::size_t k) {
-    if (size_ + k > capacity_) grow(size_ + k);
+    if (size_ + k > capacity_) grow(k);
   }
   std::int32_t* first() { return block_.get() + size_; }
   std::int32_t* second() { return block_.get() + capacity_ + size_; }
@@ -47,6 +57,8 @@ class PairBuffer {
     commit(1);
   }
 
+  // So many pairs are too many even where the filter has not seen them yet.
+  std::uint64_t limit_before_filter() const { return filter_ == nullptr ? limit_ : kNoLimit; }
   std::uint64_t count() const { return count_; }  // of all pairs ever committed
   std::size_t size() const { return size_; }      // of the pairs held
   std::size_t capacity() const { return capacity_; }
@@ -61,11 +73,16 @@ class PairBuffer {
   }
 
  private:
-  void grow(std::size_t needed) {
-    const std::size_t half_more = capacity_ + capacity_ / 2 + 1024, usual = half_more > needed ? half_more : needed;
+  void grow(std::size_t k) {
+    if (size_ > limit_) throw TooManyPairs();
+    const std::size_t needed = size_ + k;
+    const std::uint64_t most = limit_ < kNoLimit - k ? limit_ + k : kNoLimit;  // at least `needed`
+    const auto up_to_most = [most](std::size_t pairs) { return pairs < most ? pairs : static_cast<std::size_t>(most); };
+    const std::size_t half_more = up_to_most(capacity_ + capacity_ / 2 + 1024);
+    const std::size_t usual = half_more > needed ? half_more : needed, expected = up_to_most(expected_);
     // What is expected is an estimate, and half as many again is there to grow seldom: where the memory does not
     // suffice for either, less may still fit. Every growth copies what is held, so those by little come last.
-    if (expected_ > usual && try_move_to(expected_)) return;
+    if (expected > usual && try_move_to(expected)) return;
     for (std::size_t spare = usual - needed; spare > capacity_ / 256; spare /= 4)
       if (try_move_to(needed + spare)) return;
     move_to(needed);
@@ -90,6 +107,7 @@ class PairBuffer {
 
   const Filter* filter_;
   bool counting_;
+  std::uint64_t limit_;
   PairBlock block_;
   std::size_t size_ = 0, capacity_ = 0, expected_ = 0;
   std::uint64_t count_ = 0;

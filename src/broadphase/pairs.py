@@ -80,7 +80,8 @@ def pairs(
     ignore_shared : array_like of int, shape (n, k) or (n,), optional
         Numbers of the parts of each box, such as the vertices of a triangle: pairs with a common part are ignored.
     max_pairs : int, optional
-        Raise TooManyPairsError as soon as there are more.
+        Raise TooManyPairsError as soon as there are more. Until then, each worker holds at most about
+        ``16 * max_pairs`` bytes of pairs.
     invalid : {"raise", "skip"}
         What to do with boxes that have NaN or lower > upper. "skip" ignores them with a warning; the rows of the others
         stay the same.

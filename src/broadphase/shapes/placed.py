@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Shapes"]
+__all__ = ["Shapes", "shapes_of_boxes"]
 
 _EXTREME = 100  # binary exponent: quaternions beyond it are scaled, so that no square is out of range
 
@@ -106,14 +106,6 @@ class Shapes:
         shapes.dim, shapes.store, shapes.geometries, shapes._is_own = dim, store, geometries, False
         shapes._boxes, shapes._positions, shapes._rotations, shapes._alive = boxes, positions, rotations, alive
         return shapes
-
-    @classmethod
-    def _of_boxes(cls, boxes: Floats) -> Self:
-        """Make axis-aligned boxes with exactly the given corners, (n, 2, d) of float64; they cannot be moved."""
-        boxes = np.ascontiguousarray(boxes)
-        store = _native.ShapeStore(boxes.shape[2])
-        store.set_boxes(boxes)
-        return cls._around(store, Geometries(), boxes.shape[2], boxes, boxes[:, 0], None)
 
     @property
     def boxes(self) -> Floats:
@@ -256,6 +248,24 @@ class Shapes:
         """Let the core place some rows; the arrays are both its input and the positions it has seen last."""
         positions, rotations = self._positions, self._rotations
         self.store.place(rows, positions, rotations, positions, rotations, self._boxes)
+
+
+def shapes_of_boxes(boxes: Floats) -> Shapes:
+    """Make axis-aligned boxes with exactly the given corners, which are not checked; they cannot be moved.
+
+    Parameters
+    ----------
+    boxes : ndarray, shape (n, 2, d), float64
+
+    Examples
+    --------
+    >>> shapes_of_boxes(np.array([[[0.0, 0.1], [0.3, 0.7]]])).boxes.tolist()
+    [[[0.0, 0.1], [0.3, 0.7]]]
+    """
+    boxes = np.ascontiguousarray(boxes)
+    store = _native.ShapeStore(boxes.shape[2])
+    store.set_boxes(boxes)
+    return Shapes._around(store, Geometries(), boxes.shape[2], boxes, boxes[:, 0], None)
 
 
 def _count(shapes: int, places: Parameter, turns: Parameter | None) -> int:

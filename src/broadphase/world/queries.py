@@ -14,6 +14,7 @@ from broadphase.index.queries import rays, turns_of, vectors
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.narrow.row_pairs import distances, impacts, overlap_mask, ray_hits
 from broadphase.shapes import Box, Circle, Rectangle, Shapes, Sphere
+from broadphase.shapes.placed import shapes_of_boxes
 from broadphase.world.boundary import images_of
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def find_boxes(
 ) -> QueryResult:
     """Find the rows whose shapes overlap each box."""
     corners = np.stack([lower, upper], axis=1).astype(np.float64)
-    return find_shapes(scene, Shapes._of_boxes(_cut(scene, corners)), workers, layer, mask)
+    return find_shapes(scene, shapes_of_boxes(_cut(scene, corners)), workers, layer, mask)
 
 
 def find_balls(scene: Scene, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any) -> QueryResult:
