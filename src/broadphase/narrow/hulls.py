@@ -1,20 +1,27 @@
 """The narrow phase of pairs with a convex hull, by coal, one pair after the other.
 
-Coal (https://github.com/coal-library/coal) runs GJK and EPA, and trees over the triangles of meshes. A mesh against a
-hull is the nearest or deepest of its triangles against the hull.
+A shape is the hull of some points, its core, and a radius around that. Coal (https://github.com/coal-library/coal) runs
+GJK on the cores, and trees over the triangles of meshes. A mesh against a hull is the nearest or deepest of its
+triangles against the hull.
 
-Coordinates are scaled by a power of two to the size of the hull, and moved near the origin, so that coal's tolerances
-mean the same at every scale.
+What coal finds of two cores is accepted if the gap along its normal is the distance that it says, which proves both.
+Cores that overlap or touch, where GJK and EPA may not converge, are separated along the normals of their faces and the
+cross products of their edges: one of these is the shortest way out, by the theorem of separating axes.
+
+Coordinates are scaled by a power of two to the size of the hull, and moved near the origin, so that tolerances mean the
+same at every scale. The two of each pair are always computed in the same order, so that swapping them swaps the normal.
 """
 
 from __future__ import annotations
 
 from functools import cache, lru_cache
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.boxes import from_triangles
 from broadphase.errors import MissingExtraError
 from broadphase.index.bvh import BVH
@@ -22,7 +29,7 @@ from broadphase.narrow.poses import KeptByGeometry, RowPairs, kinds_of, pose_of
 from broadphase.shapes.kinds import ShapeKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -36,9 +43,13 @@ if TYPE_CHECKING:
 
 __all__ = ["contacts_of", "impacts", "overlap_mask", "ray_hits", "separations"]
 
-# With coal's default of 1e-6, a gap of 1e-9 would be zero. If coal does not converge at the first, the next is tried.
-_TOLERANCES = (1e-12, 1e-9, 1e-6)
-_FAILED = 1e300
+_TOLERANCE = 1e-12  # of coal; with its default of 1e-6, a gap of 1e-9 would be zero
+# What coal finds of cores apart is accepted if it is so exact, relative to the coordinates.
+_EXACT = 1e-11
+# Two hulls with more products of directions and corners, a tenth of a second, are tried by coal's EPA first.
+_MANY_PRODUCTS = 20_000_000
+_AT_ONCE = 1 << 14  # directions: some megabytes
+_ROUNDING = 1e-15  # of gaps along a direction
 # In sizes of the hull: shapes nearer than `_NEAR` touch. A motion that has not got there after `_MOST_STEPS` steps is
 # grazing; the time reached so far is returned, which is not too late.
 _NEAR, _WIDE, _MOST_STEPS = 1e-12, 1e-6, 100
@@ -46,11 +57,12 @@ _MOST_CONTACTS = 1 << 20  # of a hull with the triangles of a mesh
 
 
 class _Pair(NamedTuple):
-    """The convex parts of two shapes, in one frame."""
+    """The convex parts of two shapes, in one frame: a hull, and the other."""
 
     frame: _Frame
     first: list[_Solid]
     second: list[_Solid]
+    sign: float  # -1: the hull is the second of the pair, or of two hulls they are swapped
 
 
 class _Gap(NamedTuple):
@@ -60,7 +72,7 @@ class _Gap(NamedTuple):
     normal: Floats
     first: _Solid
     second: _Solid
-    nearest: Floats  # (2, 3): a point of each
+    middle: Floats  # (3,): midway between the nearest points of both, or those that are the deepest in the other
 
 
 def overlap_mask(asked: RowPairs) -> NDArray[np.bool_]:
@@ -73,7 +85,7 @@ def separations(asked: RowPairs) -> Found:
     gaps, normals = np.empty(len(asked.first)), np.empty((len(asked.first), 3))
     for k, pair in enumerate(_pairs(asked)):
         gap = _closest(pair)
-        gaps[k], normals[k] = np.ldexp(gap.distance, pair.frame.exponent), gap.normal
+        gaps[k], normals[k] = np.ldexp(gap.distance, pair.frame.exponent), pair.sign * gap.normal
     return gaps, normals
 
 
@@ -86,7 +98,7 @@ def contacts_of(asked: RowPairs) -> tuple[Floats, Floats, NDArray[np.int8], Floa
         gap = _closest(pair)
         where = _common_points(gap)
         normals[k], depths[k], counts[k] = (
-            gap.normal,
+            pair.sign * gap.normal,
             np.ldexp(max(-gap.distance, 0.0), pair.frame.exponent) + 0.0,
             len(where),
         )
@@ -98,12 +110,12 @@ def impacts(asked: RowPairs, motions: Floats) -> Found:
     """Find when the two of each pair first touch, while the first moves."""
     times, normals = np.full(len(asked.first), np.inf), np.zeros((len(asked.first), 3))
     for k, pair in enumerate(_pairs(asked, motions)):
-        motion = pair.frame.lengths(motions[k])
+        motion = pair.frame.lengths(pair.sign * motions[k])
         for first in pair.first:
             for second in pair.second:
                 time, normal = _first_touch(first, second, motion, times[k])
                 if time < times[k]:
-                    times[k], normals[k] = time, normal
+                    times[k], normals[k] = time, pair.sign * normal
     return times, normals
 
 
@@ -134,15 +146,17 @@ def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) ->
 
 def _pairs(asked: RowPairs, motions: Floats | None = None) -> Iterator[_Pair]:
     """Make the solids of each pair; of a mesh, the triangle that is nearest or deepest, or all that are on the way."""
-    is_hull = kinds_of(asked.a, asked.first) == ShapeKind.HULL
     frames: dict[tuple[bool, int], _Frame] = {}
     kinds = kinds_of(asked.a, asked.first), kinds_of(asked.b, asked.second)
     for k, (row, other) in enumerate(zip(asked.first.tolist(), asked.second.tolist(), strict=True)):
-        hull = (True, row) if is_hull[k] else (False, other)
-        if hull not in frames:
-            frames[hull] = _frame_of(asked.a if is_hull[k] else asked.b, hull[1])
-        frame = frames[hull]
         offset = None if asked.offsets is None else asked.offsets[k]
+        leads = kinds[0][k] == ShapeKind.HULL
+        if leads and kinds[1][k] == ShapeKind.HULL:
+            leads = _order_of(asked.a, row) <= _order_of(asked.b, other, offset)
+        hull = (True, row) if leads else (False, other)
+        if hull not in frames:
+            frames[hull] = _frame_of(asked.a if leads else asked.b, hull[1])
+        frame = frames[hull]
         first, second = _solids_of(asked.a, row, frame), _solids_of(asked.b, other, frame, offset)
         one = asked.some(np.array([k]))
         moving = None if motions is None else motions[k : k + 1]
@@ -150,7 +164,16 @@ def _pairs(asked: RowPairs, motions: Floats | None = None) -> Iterator[_Pair]:
             first = _triangles(one, frame, second[0], first[0], moving, True)
         elif kinds[1][k] == ShapeKind.MESH:
             second = _triangles(one, frame, first[0], second[0], moving, False)
-        yield _Pair(frame, first, second)
+        yield _Pair(frame, first, second, 1.0) if leads else _Pair(frame, second, first, -1.0)
+
+
+def _order_of(shapes: Shapes, row: int, offset: Floats | None = None) -> tuple[list[float], bytes]:
+    """Order hulls by their places, and those in one place by their points."""
+    record: Any = shapes.store.placed(row)
+    place = record[1:].copy()
+    if offset is not None:
+        place[:3] += offset
+    return place.tolist(), shapes.geometries[int(record[0])].vertices.tobytes()
 
 
 def _triangles(
@@ -174,10 +197,10 @@ def _closest_face(hull: _Solid, mesh: _Solid) -> int:
     library = coal()
     request, result = library.CollisionRequest(), library.CollisionResult()
     request.num_max_contacts = _MOST_CONTACTS
-    if library.collide(*mesh, *hull, request, result):
+    if library.collide(*mesh.parts, *hull.parts, request, result):
         return int(min(result.getContacts(), key=lambda contact: (contact.penetration_depth, contact.b1)).b1)
     nearest = library.DistanceResult()
-    library.distance(*mesh, *hull, _request(_TOLERANCES[0]), nearest)
+    library.distance(*mesh.parts, *hull.parts, _request(), nearest)
     return int(nearest.b1)
 
 
@@ -188,36 +211,126 @@ def _closest(pair: _Pair) -> _Gap:
 
 
 def _gap(first: _Solid, second: _Solid) -> _Gap:
-    library = coal()
-    for tolerance in _TOLERANCES:
-        result = library.DistanceResult()
-        distance = library.distance(*first, *second, _request(tolerance), result)
-        normal = np.array(result.normal)
-        if abs(distance) < _FAILED and np.isfinite(normal).all():
-            break
-    nearest: Floats = np.array([result.getNearestPoint1(), result.getNearestPoint2()])
-    return _Gap(float(distance), normal, first, second, nearest)
+    """Find how far apart two solids are, and in which direction."""
+    corners, others = _corners(first), _corners(second)
+    radii = first.radius + second.radius
+    result = coal().DistanceResult()
+    distance = float(coal().distance(*first.parts, *second.parts, _request(), result))
+    normal = np.array(result.normal)
+    tolerance = _EXACT * (1 + np.abs(others).max())
+    is_unit = abs(np.linalg.norm(normal) - 1) < _EXACT
+    if tolerance < distance < np.inf and is_unit and _gap_along(normal, corners, others) > distance - tolerance:
+        nearest = np.array([result.getNearestPoint1(), result.getNearestPoint2()])
+        middle = (nearest + np.outer([first.radius, -second.radius], normal)).mean(axis=0)
+        return _Gap(distance - radii, normal, first, second, middle)
+    distance, normal = _shortest_way_out(first, second, normal)
+    if distance > 0:
+        found, way = _apart(first, second)
+        if _gap_along(way, corners, others) >= distance:  # not where their faces touch but for rounding
+            distance, normal = found, way
+    return _Gap(distance - radii, normal, first, second, _meeting_point(first, second, normal))
+
+
+def _gap_along(normal: Floats, corners: Floats, others: Floats) -> float:
+    return float((others @ normal).min() - (corners @ normal).max())
+
+
+def _shortest_way_out(first: _Solid, second: _Solid, guess: Floats) -> tuple[float, Floats]:
+    """Find the largest gap of two cores along any direction that may separate them, and that direction.
+
+    The gap is minus their penetration depth if they overlap. If they do not, it is above 0, and at most their distance.
+    `guess` is what EPA says of the direction; it is taken if there are too many others and it is right.
+    """
+    corners, others = _corners(first), _corners(second)
+    faces, edges = _turned(first, first.core.normals), _turned(first, first.core.edges)
+    other_faces, other_edges = _turned(second, second.core.normals), _turned(second, second.core.edges)
+    count = len(faces) + len(other_faces) + len(edges) * len(other_edges)
+    if count * (len(corners) + len(others)) > _MANY_PRODUCTS and abs(np.linalg.norm(guess) - 1) < _EXACT:
+        found = _gap_along(guess, corners, others)
+        if -np.inf < found <= 0 and found >= _best_of([faces, other_faces], corners, others)[0]:
+            return found, guess
+    step = max(1, _AT_ONCE // max(1, len(other_edges)))
+    crossed = (
+        np.cross(edges[begin : begin + step, np.newaxis], other_edges).reshape(-1, 3)
+        for begin in range(0, len(edges), step)
+    )
+    return _best_of(chain([faces, other_faces], crossed), corners, others)
+
+
+def _best_of(portions: Iterable[Floats], corners: Floats, others: Floats) -> tuple[float, Floats]:
+    """Find the direction with the largest gap, and that; of directions that are equal but for rounding the first."""
+    best, way = -np.inf, np.array([1.0, 0.0, 0.0])
+    for directions in portions:
+        lengths = np.linalg.norm(directions, axis=1)
+        some = lengths > 0
+        normals = directions[some] / lengths[some, np.newaxis]
+        if not len(normals):
+            continue
+        one, two = corners @ normals.T, others @ normals.T
+        gaps = np.concatenate([two.min(axis=0) - one.max(axis=0), one.min(axis=0) - two.max(axis=0)])
+        at = int((gaps > gaps.max() - _ROUNDING).argmax())
+        if gaps[at] > best + _ROUNDING:
+            best, way = float(gaps[at]), normals[at % len(normals)] * (1.0 if at < len(normals) else -1.0)
+    return best, way
+
+
+def _apart(first: _Solid, second: _Solid) -> tuple[float, Floats]:
+    """Find the distance of two cores that do not overlap, and its direction: that of their nearest faces."""
+    (faces, count), (others, other_count) = _faces_of(first), _faces_of(second)
+    one, two = (rows.reshape(-1).astype(np.int32) for rows in np.indices((count, other_count)))
+    found: Any = _native.shape_distances(faces, others, one, two, None)
+    gaps, normals = found
+    at = int(gaps.argmin())
+    return float(gaps[at]), normals[at]
+
+
+def _faces_of(solid: _Solid) -> tuple[_native.ShapeStore, int]:
+    """Make the surface of a core, a point, a segment, or triangles, and the number of these."""
+    corners = _corners(solid)
+    kind = {1: ShapeKind.POINT, 2: ShapeKind.SEGMENT}.get(len(corners), ShapeKind.TRIANGLE)
+    faces = solid.core.triangles if len(corners) > 2 else np.arange(len(corners))[np.newaxis]
+    records = corners[faces].reshape(len(faces), -1)
+    count, size = records.shape
+    store = _native.ShapeStore(3)
+    rows, at = np.arange(count, dtype=np.int32), np.zeros((count, 3))
+    store.set(rows, np.full(count, kind, np.uint8), np.full(count, size, np.int32), records.ravel())
+    store.place(rows, at, None, at.copy(), None, np.zeros((count, 2, 3)))
+    return store, count
 
 
 @cache
-def _request(tolerance: float) -> Any:
+def _request() -> Any:
     request = coal().DistanceRequest()
-    request.gjk_tolerance, request.gjk_max_iterations = tolerance, 1000
-    request.epa_tolerance, request.epa_max_iterations = tolerance, 1000
+    request.gjk_tolerance, request.gjk_max_iterations = _TOLERANCE, 1000
+    request.epa_tolerance, request.epa_max_iterations = _TOLERANCE, 1000
     return request
 
 
 def _common_points(gap: _Gap) -> Floats:
     """Find the corners of the area in which two solids touch, midway between them, (k, 3), in the frame."""
     # Not by coal's contact patches: those of edges reach beyond the shapes.
-    return _common_area(_corners(gap.first)[0], _corners(gap.second)[0], gap.normal, gap.nearest.mean(axis=0))
+    return _common_area(_corners(gap.first), _corners(gap.second), gap.normal, gap.middle)
+
+
+def _meeting_point(first: _Solid, second: _Solid, normal: Floats) -> Floats:
+    """Find a point midway between the surfaces, where they first touch if the second comes against the normal."""
+    corners, others = _corners(first), _corners(second)
+    height = ((corners @ normal).max() + first.radius + (others @ normal).min() - second.radius) / 2
+    axes = _across(normal)
+    outlines = _face(corners, normal, axes), _face(others, -normal, axes)
+    common = _common(*outlines)
+    if not common and len(outlines[0]) == len(outlines[1]) == 2:
+        common = [_crossing(*outlines)]
+    place = np.array(common or min(outlines, key=len)).mean(axis=0)
+    middle: Floats = place @ axes + height * normal
+    return middle
 
 
 def _first_touch(first: _Solid, second: _Solid, motion: Floats, before: float) -> tuple[float, Floats]:
     """Advance as far as the planes across the gap allow, again and again: both are convex."""
-    moved = _Solid(first.geometry, coal().Transform3s(first.transform))
+    moved = first._replace(transform=coal().Transform3s(first.transform))
     start, time = np.array(first.transform.getTranslation()), 0.0
-    (corners, radius), (others, other_radius) = _corners(first), _corners(second)
+    corners, others, radii = _corners(first), _corners(second), first.radius + second.radius
     normal: Floats = np.zeros(3)
     for _ in range(_MOST_STEPS):
         gap = _gap(moved, second)
@@ -226,7 +339,7 @@ def _first_touch(first: _Solid, second: _Solid, motion: Floats, before: float) -
         if time == 0 or gap.distance > _WIDE:
             normal = way
         # The first may go this far along the normal, whatever rounding did to that, before it touches.
-        free = float((others @ way).min() - (corners @ way).max() - radius - other_radius - time * (motion @ way))
+        free = _gap_along(way, corners, others) - radii - time * float(motion @ way)
         if gap.distance <= (_NEAR if time > 0 else 0.0) or free <= 0:
             return time, normal
         speed = float(motion @ way)
@@ -239,21 +352,25 @@ def _first_touch(first: _Solid, second: _Solid, motion: Floats, before: float) -
     return time, normal
 
 
-def _corners(solid: _Solid) -> tuple[Floats, float]:
-    """Return the points whose hull a convex solid is, in the frame, and its radius around that hull."""
-    geometry, transform = solid
-    at, axes = np.array(transform.getTranslation()), np.array(transform.getRotation())
-    if isinstance(geometry, coal().Sphere):
-        return at[np.newaxis], geometry.radius
-    if isinstance(geometry, coal().Capsule):
-        return at + np.outer([-geometry.halfLength, geometry.halfLength], axes[:, 2]), geometry.radius
-    return np.array(geometry.points()) @ axes.T + at, 0.0
+def _corners(solid: _Solid) -> Floats:
+    """Return the points whose hull the core of a solid is, in the frame."""
+    corners: Floats = _turned(solid, solid.core.points) + np.array(solid.transform.getTranslation())
+    return corners
 
 
-# Shapes as coal has them: convex sets of points with a radius, and meshes.
+def _turned(solid: _Solid, directions: Floats) -> Floats:
+    turned: Floats = directions @ np.array(solid.transform.getRotation()).T
+    return turned
+
+
+# Shapes as coal has them: convex sets of points, without their radius, and meshes.
 
 _BOX_CORNERS = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
-_BOX_FACES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+_BOX_FACES = np.array([
+    [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
+    [1, 5, 7], [1, 7, 3],
+])  # fmt: skip
+_BOTH_SIDES = np.array([[0, 1, 2], [0, 2, 1]])
 
 
 @cache
@@ -287,11 +404,30 @@ class _Frame(NamedTuple):
         return placed
 
 
-class _Solid(NamedTuple):
-    """A geometry of coal and its transform."""
+class _Core(NamedTuple):
+    """A convex polytope, flat or not, or a mesh, as coal has it and as it is, both in a frame of its own."""
 
     geometry: Any
+    points: Floats  # (k, 3)
+    triangles: NDArray[np.int64]  # (m, 3): rows of `points`; empty if they are fewer than 3
+    normals: Floats  # across faces, of any length; of two faces that are parallel one is enough
+    edges: Floats  # along edges, of any length
+
+
+_NONE, _NO_FACE = np.empty((0, 3)), np.empty((0, 3), np.int64)
+
+
+class _Solid(NamedTuple):
+    """A core or a mesh, its transform, and a radius around it."""
+
+    core: _Core
     transform: Any
+    radius: float = 0.0
+
+    @property
+    def parts(self) -> tuple[Any, Any]:
+        """What coal takes."""
+        return self.core.geometry, self.transform
 
 
 def _frame_of(shapes: Shapes, row: int) -> _Frame:
@@ -331,7 +467,7 @@ def _simple(kind: ShapeKind, record: Floats, frame: _Frame, offset: Floats | Non
         places[: 3 * count] += np.tile(offset, count)
     if kind in (ShapeKind.POINT, ShapeKind.BALL):
         radius = frame.lengths(record[3]) if kind == ShapeKind.BALL else 0.0
-        return _Solid(coal().Sphere(float(radius)), _transform(None, frame.places(places[:3])))
+        return _Solid(_point(), _transform(None, frame.places(places[:3])), float(radius))
     if kind in (ShapeKind.SEGMENT, ShapeKind.CAPSULE):
         radius = frame.lengths(record[6]) if kind == ShapeKind.CAPSULE else 0.0
         return _capsule(frame.places(places[:3]), frame.places(places[3:6]), float(radius))
@@ -354,59 +490,75 @@ def _capsule(start: Floats, end: Floats, radius: float) -> _Solid:
     length = float(np.linalg.norm(along))
     middle = (start + end) / 2
     if length == 0:
-        return _Solid(coal().Sphere(radius), _transform(None, middle))
+        return _Solid(_point(), _transform(None, middle), radius)
     along = along / length
     side = np.cross(along, np.eye(3)[int(np.abs(along).argmin())])
     side /= np.linalg.norm(side)
-    return _Solid(coal().Capsule(radius, length), _transform(np.stack([side, np.cross(along, side), along]), middle))
+    axes = np.stack([side, np.cross(along, side), along])
+    ends = np.array([[0.0, 0.0, -length / 2], [0.0, 0.0, length / 2]])
+    core = _Core(coal().Capsule(0.0, length), ends, _NO_FACE, _NONE, ends[1:])
+    return _Solid(core, _transform(axes, middle), radius)
 
 
-def _convex(points: Floats, faces: Any) -> Any:
+@cache
+def _point() -> _Core:
+    return _Core(coal().Sphere(0.0), np.zeros((1, 3)), _NO_FACE, _NONE, _NONE)
+
+
+def _convex(points: Floats, triangles: NDArray[np.int64]) -> Any:
     library = coal()
-    vertices, triangles = library.StdVec_Vec3s(), library.StdVec_Triangle()
+    vertices, faces = library.StdVec_Vec3s(), library.StdVec_Triangle()
     for point in points:
         vertices.append(point)
-    for face in faces:
-        triangles.append(library.Triangle(*map(int, face)))
-    return library.Convex(vertices, triangles)
+    for face in triangles.tolist():
+        faces.append(library.Triangle(*face))
+    return library.Convex(vertices, faces)
 
 
 @lru_cache(maxsize=1024)
-def _box(x: float, y: float, z: float) -> Any:
+def _box(x: float, y: float, z: float) -> _Core:
     # Not coal's own Box, which is larger by 1e-10.
-    faces = [(a, b, c) for a, b, c, _ in _BOX_FACES] + [(a, c, d) for a, _, c, d in _BOX_FACES]
-    return _convex(_BOX_CORNERS * [x, y, z], faces)
+    points = _BOX_CORNERS * [x, y, z]
+    return _Core(_convex(points, _BOX_FACES), points, _BOX_FACES, np.eye(3), np.eye(3))
 
 
 def _triangle(corners: Floats) -> _Solid:
     middle = corners.mean(axis=0)
-    return _Solid(_convex(corners - middle, [(0, 1, 2), (0, 2, 1)]), _transform(None, middle))
+    points = corners - middle
+    edges = np.roll(points, -1, axis=0) - points
+    normal = np.cross(edges[0], edges[1])
+    core = _Core(_convex(points, _BOTH_SIDES), points, _BOTH_SIDES[:1], normal[np.newaxis], edges)
+    return _Solid(core, _transform(None, middle))
 
 
-def _make_hull(hull: Geometry, exponent: int) -> Any:
+def _make_hull(hull: Geometry, exponent: int) -> _Core:
     library = coal()
     points = library.StdVec_Vec3s()
     for point in np.ldexp(hull.vertices, -exponent):
         points.append(point)
-    return library.Convex.convexHull(points, True, "Qt")
+    convex = library.Convex.convexHull(points, True, "Qt")
+    corners = np.array(convex.points())
+    triangles = np.array([[convex.polygons(k)[c] for c in range(3)] for k in range(convex.num_polygons)])
+    sides = corners[triangles[:, 1:]] - corners[triangles[:, :1]]
+    edges = np.unique(np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0)
+    return _Core(
+        convex, corners, triangles, np.cross(sides[:, 0], sides[:, 1]), corners[edges[:, 1]] - corners[edges[:, 0]]
+    )
 
 
-def _make_mesh(mesh: Any, exponent: int) -> Any:
+def _make_mesh(mesh: Any, exponent: int) -> _Core:
     model = coal().BVHModelOBBRSS()
     model.beginModel(len(mesh.faces), len(mesh.vertices))
     model.addVertices(np.ldexp(mesh.vertices, -exponent))
     model.addTriangles(mesh.faces.astype(np.int64))
     model.endModel()
-    return model
+    return _Core(model, _NONE, _NO_FACE, _NONE, _NONE)
 
 
 def _make_facets(hull: Geometry) -> tuple[Floats, Floats]:
     exponent = int(np.frexp(np.abs(hull.vertices).max())[1])
-    solid = _hull(hull, exponent)
-    points = np.array(solid.points())
-    faces = np.array([[solid.polygons(k)[c] for c in range(3)] for k in range(solid.num_polygons)])
-    corners = points[faces]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    core = _hull(hull, exponent)
+    points, normals, corners = core.points, core.normals, core.points[core.triangles]
     lengths = np.linalg.norm(normals, axis=1)
     normals, corners = normals[lengths > 0] / lengths[lengths > 0, np.newaxis], corners[lengths > 0]
     outwards = np.einsum("kj,kj->k", normals, corners[:, 0] - points.mean(axis=0)) >= 0
@@ -519,16 +671,20 @@ def _common_area(first: Floats, second: Floats, normal: Floats, middle: Floats) 
         Corners of what the faces that look at each other have in common, seen along the normal, in the plane across it
         through `middle`; that itself, if it is not even a line. The nearest to `middle` first.
     """
-    side = np.eye(3)[int(np.abs(normal).argmin())]
-    side = np.cross(normal, side)
-    side /= np.linalg.norm(side)
-    axes = np.stack([side, np.cross(normal, side)])
+    axes = _across(normal)
     faces = [_face(corners - middle, way, axes) for corners, way in ((first, normal), (second, -normal))]
     common = _common(*faces)
     if len(common) < 2:
         return middle[np.newaxis]
     points: Floats = _four_of(np.array(common)) @ axes + middle
     return points
+
+
+def _across(normal: Floats) -> Floats:
+    """Return two axes across a unit vector."""
+    side = np.cross(normal, np.eye(3)[int(np.abs(normal).argmin())])
+    side /= np.linalg.norm(side)
+    return np.stack([side, np.cross(normal, side)])
 
 
 def _face(corners: Floats, way: Floats, axes: Floats) -> list[Place]:
@@ -587,6 +743,13 @@ def _common_line(first: list[Place], second: list[Place]) -> list[Place]:
     shares = sorted(((x - p[0]) * along[0] + (y - p[1]) * along[1]) / square for x, y in (r, s))
     begin, end = max(0.0, shares[0]), min(1.0, shares[1])
     return [_between(p, q, begin), _between(p, q, end)] if begin < end else []
+
+
+def _crossing(first: list[Place], second: list[Place]) -> Place:
+    """Return the point of the first segment at which it crosses the second, or its middle if they are parallel."""
+    before, after = _turn(second[0], second[1], first[0]), _turn(second[0], second[1], first[1])
+    share = before / (before - after) if before != after else 0.5
+    return _between(first[0], first[1], min(max(share, 0.0), 1.0))
 
 
 def _four_of(points: Floats) -> Floats:

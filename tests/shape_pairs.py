@@ -1,0 +1,148 @@
+"""Pairs of shapes of any two types in hard positions, and what must hold of their distances, contacts and overlaps."""
+
+import numpy as np
+
+import broadphase as bp
+from broadphase.narrow import row_pairs
+from oracles.shapes import Part, parts_of, shape_distance
+from shape_cases import convex_corners
+
+TYPES = {
+    2: ["point", "circle", "aabb", "rectangle", "triangle", "polygon", "segment", "capsule", "compound"],
+    3: ["point", "sphere", "aabb", "box", "triangle", "segment", "capsule", "compound", "hull", "mesh"],
+}
+ORDERED = [(d, first, second) for d, types in TYPES.items() for first in types for second in types]
+FORMS = ["plain", "lattice", "thin", "corners"]
+
+
+class Draws:
+    """Random shapes of one form.
+
+    `plain`: any numbers. `lattice`: whole numbers, sizes of 0 among them, so that shapes touch, are nested or
+    identical, lie in one plane or are parallel. `thin`: some axes are a thousandth to a billionth of the others.
+    `corners`: the second shape is made of corners of the first.
+    """
+
+    def __init__(self, seed, d, form):
+        self.rng, self.d, self.form = np.random.default_rng([d, FORMS.index(form), seed]), d, form
+        self.scale = np.ones(d)
+        if form == "thin":
+            self.scale = 10.0 ** -(self.rng.uniform(3, 9, d) * (self.rng.random(d) < 0.5))
+        self.known = None  # corners of the first shape
+
+    def places(self, count):
+        if self.form == "lattice":
+            return self.rng.integers(-2, 3, (count, self.d)).astype(float)
+        if self.form == "corners" and self.known is not None:
+            chosen = self.known[self.rng.integers(len(self.known), size=(count, 2))]
+            share = self.rng.choice([0.0, 0.0, 0.5, 1.0, -1.0, 2.0], (count, 1))
+            return chosen[:, 0] + share * (chosen[:, 1] - chosen[:, 0])
+        return self.rng.normal(size=(count, self.d)) * self.scale
+
+    def sizes(self, count):
+        if self.form == "lattice":
+            return self.rng.integers(0, 3, count).astype(float)
+        return self.rng.random(count) * 10.0 ** -(self.rng.integers(0, 8, count) * (self.form != "plain"))
+
+    def turns(self):
+        if self.form != "plain":
+            return {}
+        return {"rotation": self.rng.uniform(-7, 7) if self.d == 2 else self.rng.normal(size=4)}
+
+    def shape(self, name):
+        """One shape of a type."""
+        d, place = self.d, self.places(1)[0]
+        if name == "point":
+            return bp.Point(offset=place)
+        if name in ("circle", "sphere"):
+            return (bp.Circle if d == 2 else bp.Sphere)(self.sizes(1)[0], offset=place)
+        if name == "aabb":
+            return bp.AABB(self.sizes(d), offset=place)
+        if name in ("rectangle", "box"):
+            return (bp.Rectangle if d == 2 else bp.Box)(*self.sizes(d), offset=place, **self.turns())
+        if name == "triangle":
+            return bp.Triangle(self.places(3), **self.turns())
+        if name == "segment":
+            return bp.Segment(*self.places(2), **self.turns())
+        if name == "capsule":
+            return bp.Capsule(*self.places(2), self.sizes(1)[0], **self.turns())
+        if name == "polygon":
+            if self.form != "lattice":
+                return bp.ConvexPolygon(convex_corners(self.rng) * self.scale, **self.turns())
+            square = np.array([[0, 0], [2, 0], [2, 1], [2, 2], [0, 2]]) - 1.0
+            return bp.ConvexPolygon(square[: self.rng.integers(3, 6)], offset=place)
+        if name == "compound":
+            ball = bp.Circle if d == 2 else bp.Sphere
+            return bp.Compound([ball(self.sizes(1)[0], offset=place), bp.Segment(*self.places(2))])
+        if name == "mesh":
+            return bp.Mesh(self.places(5), [[0, 1, 2], [2, 3, 4]])
+        while True:
+            try:
+                return bp.ConvexHull(self.places(8))
+            except ValueError:  # in one plane
+                if self.form == "corners":
+                    return bp.ConvexHull(self.rng.normal(size=(8, 3)))
+
+    def pair(self, first, second):
+        """Two placed shapes, as the parts that the oracle knows and as shapes."""
+        self.known = None
+        one = self.shape(first)
+        self.known = np.concatenate([part.points for part in parts(one)])
+        other = one if first == second and self.rng.random() < 0.2 else self.shape(second)
+        return one, other
+
+
+def parts(shape):
+    """The convex parts of a shape at the origin."""
+    if isinstance(shape, bp.Mesh):
+        return [Part(shape.vertices[face], 0.0) for face in shape.faces]
+    return parts_of(shape, np.zeros(shape.dim or len(shape.offset)))
+
+
+def reach(shape):
+    return max(np.abs(part.points).max() + part.radius for part in parts(shape))
+
+
+def check_pairs(d, first, second, form, seed, count, judged):
+    """Check pairs of two types in both orders; the oracle judges the first `judged`. Returns how many overlap."""
+    draws = Draws(seed, d, form)
+    pairs = [draws.pair(first, second) for _ in range(count)]
+    a, b = (bp.Shapes(list(column), np.zeros((count, d))) for column in zip(*pairs, strict=True))
+    size = np.array([max(reach(one), reach(other), 1e-3) for one, other in pairs])
+    rows = np.arange(count, dtype=np.int32)
+    same = np.stack([rows, rows], axis=1)
+    where = (d, first, second, form, seed)
+
+    def check(holds):
+        assert np.all(holds), (*where, [str(pairs[row]) for row in np.flatnonzero(~np.asarray(holds))[:2]])
+
+    (gaps, normals), (back, back_normals) = (row_pairs.separations(*two, rows, rows) for two in ((a, b), (b, a)))
+    check(np.isfinite(gaps) & np.isfinite(back))
+    for ways in (normals, back_normals):
+        check(np.abs(np.linalg.norm(ways, axis=1) - 1) < 1e-9)
+    check(np.abs(gaps - back) <= 1e-10 * size)
+    overlapping = np.zeros(count, bool)
+    overlapping[bp.overlaps(a, b, same)[:, 0]] = True
+    turned = bp.overlaps(b, a, same)[:, 0]
+    check(overlapping == np.isin(rows, turned))
+    check(overlapping | (gaps > -1e-10 * size))
+    check(~overlapping | (gaps < 1e-10 * size))
+    found = bp.contacts(a, b, same)
+    check(np.isin(rows, found.pairs[:, 0]) == overlapping)
+    hit = found.pairs[:, 0]
+    assert np.isfinite(found.depths).all(), where
+    assert (np.abs(found.depths - np.maximum(-gaps[hit], 0)) <= 1e-9 * size[hit]).all(), where
+    assert (np.abs(np.linalg.norm(found.normals, axis=1) - 1) < 1e-9).all(), where
+    assert (found.counts >= 1).all(), where
+    # Of convex shapes the gap along the normal is the distance, whichever normal it is where there are several.
+    for row, (one, other) in enumerate(pairs):
+        mine, others = parts(one), parts(other)
+        if len(mine) == len(others) == 1:
+            along = [
+                (others[0].points @ way).min() - (mine[0].points @ way).max() - mine[0].radius - others[0].radius
+                for way in (normals[row], -back_normals[row])
+            ]
+            assert np.abs(np.array(along) - gaps[row]).max() <= 1e-8 * size[row], (*where, one, other)
+        if row < judged and (form != "thin"):
+            assert abs(shape_distance(mine, others) - gaps[row]) <= 1e-8 * size[row], (*where, one, other)
+    return int(overlapping.sum())
