@@ -10,6 +10,7 @@ import pytest
 import broadphase as bp
 from broadphase.narrow import poses, row_pairs
 from broadphase.narrow.hulls import coal
+from cases import run_script
 from solid_scenes import CUBE, any_solids, as_compound, every_pair, quaternions, rough_sphere
 
 pytest.importorskip("coal", reason="the extra `coal`")
@@ -268,3 +269,24 @@ def test_without_coal_the_error_says_what_to_install(monkeypatch):
     with pytest.raises(bp.MissingExtraError, match=r'pip install "broadphase\[coal\]"'):
         bp.overlaps(shapes)
     assert bp.overlaps(shapes, pairs=[[1, 1]]).tolist() == [[1, 1]]
+
+
+def test_hulls_as_thin_as_they_may_be_are_made_and_found():
+    # In a process of its own: Qhull has ended it by a segmentation fault.
+    found = run_script(
+        """
+import numpy as np, broadphase as bp
+rng = np.random.default_rng(0)
+for power in range(1, 12):
+    for axis in range(3):
+        points = rng.normal(size=(8, 3))
+        points[:, axis] *= 10.0**-power
+        for hull in (bp.ConvexHull(points), bp.ConvexHull(points @ np.linalg.qr(rng.normal(size=(3, 3)))[0])):
+            hulls = bp.Shapes(hull, [[0, 0, 0]])
+            corners = bp.Shapes(bp.Point(), hull.points)
+            print(bp.distance(corners, hulls, pairs=[[row, 0] for row in range(8)]).max())
+"""
+    )
+    gaps = list(map(float, found.split()))  # of corners of the hull from it
+    assert len(gaps) == 66
+    assert max(gaps) < 1e-14

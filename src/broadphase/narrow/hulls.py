@@ -532,18 +532,30 @@ def _triangle(corners: Floats) -> _Solid:
 
 
 def _make_hull(hull: Geometry, exponent: int) -> _Core:
-    library = coal()
-    points = library.StdVec_Vec3s()
-    for point in np.ldexp(hull.vertices, -exponent):
-        points.append(point)
-    convex = library.Convex.convexHull(points, True, "Qt")
-    corners = np.array(convex.points())
-    triangles = np.array([[convex.polygons(k)[c] for c in range(3)] for k in range(convex.num_polygons)])
+    corners = np.ldexp(hull.vertices, -exponent)
+    triangles = _hull_triangles(corners)
+    used, triangles = np.unique(triangles, return_inverse=True)
+    corners, triangles = corners[used], triangles.reshape(-1, 3)
     sides = corners[triangles[:, 1:]] - corners[triangles[:, :1]]
     edges = np.unique(np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0)
-    return _Core(
-        convex, corners, triangles, np.cross(sides[:, 0], sides[:, 1]), corners[edges[:, 1]] - corners[edges[:, 0]]
-    )
+    along = corners[edges[:, 1]] - corners[edges[:, 0]]
+    return _Core(_convex(corners, triangles), corners, triangles, np.cross(sides[:, 0], sides[:, 1]), along)
+
+
+def _hull_triangles(points: Floats) -> NDArray[np.int64]:
+    """Triangulate the surface of the hull of points, (m, 3), by the Qhull of coal."""
+    # Scaled to one size along all its axes, which takes corners to corners and faces to faces: Qhull ends the process
+    # by a segmentation fault where points are within 1e-8 of a plane.
+    round_points = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[0]
+    library = coal()
+    vertices = library.StdVec_Vec3s()
+    for point in round_points:
+        vertices.append(point)
+    convex = library.Convex.convexHull(vertices, True, "Qt")
+    faces = np.array([[convex.polygons(k)[c] for c in range(3)] for k in range(convex.num_polygons)])
+    corners = np.array(convex.points())
+    rows = {tuple(point): row for row, point in enumerate(round_points.tolist())}
+    return np.array([rows[tuple(point)] for point in corners.tolist()])[faces]
 
 
 def _make_mesh(mesh: Any, exponent: int) -> _Core:
