@@ -1,6 +1,7 @@
 """Actors: views of rows that cost nothing when unused, their hooks, and what becomes of those that are removed."""
 
 import gc
+import sys
 import weakref
 
 import numpy as np
@@ -184,14 +185,17 @@ def test_actor_of_another_world_is_refused():
 
 
 def test_actors_are_made_when_asked_for_and_not_kept():
-    world = two_circles()
-    assert not world._actors._seen
+    def count():
+        gc.collect()
+        return sum(isinstance(known, bp.Actor) for known in gc.get_objects())
+
+    world, others = two_circles(), count()
     actor = world.actor(0)
+    assert count() == others + 1
     reference = weakref.ref(actor)
     del actor
-    gc.collect()
+    assert count() == others
     assert reference() is None
-    assert not world._actors._seen
 
 
 def test_actors_with_data_or_a_class_are_kept():
@@ -201,9 +205,11 @@ def test_actors_with_data_or_a_class_are_kept():
     gc.collect()
     assert world.actor(0).data == {"health": 3}
     assert world.actor(2).name == "kept"
+    reference = weakref.ref(world.actor(0))
+    assert reference() is not None
     world.actor(0).data = None
     gc.collect()
-    assert len(world._actors._held) == 1
+    assert reference() is None
 
 
 def test_actor_data_can_be_read_after_removal():
@@ -270,11 +276,17 @@ def test_hooks_not_overridden_are_not_looked_for():
     class Named(bp.Actor):
         name = "only a name"
 
-    world = two_circles()
-    world.add(bp.Circle(1), position=(0, 0), actor=Named)
-    world.step()
-    assert not world._bus._queue
-    assert not any(world._actors._counts.values())
+    def calls_of_a_step(actor):
+        world, names = two_circles(), []
+        world.add(bp.Circle(1), position=(0, 0), actor=actor)
+        sys.setprofile(lambda frame, event, _: names.append(frame.f_code.co_name) if event == "call" else None)
+        try:
+            world.step()
+        finally:
+            sys.setprofile(None)
+        return names
+
+    assert calls_of_a_step(Named) == calls_of_a_step(bp.Actor)
 
 
 def test_hook_update_may_move_and_remove():
@@ -331,6 +343,7 @@ def test_hook_on_exit_is_called_for_the_removed_too_with_its_data():
     world.step()
     log.clear()
     world.remove([one, two])
+    references = [weakref.ref(one), weakref.ref(two)]
     del one, two
     gc.collect()
     world.add(bp.Circle(1), position=(0, 0), actor=Recorder("another", log))
@@ -339,7 +352,7 @@ def test_hook_on_exit_is_called_for_the_removed_too_with_its_data():
     world.step()
     world.step()
     gc.collect()
-    assert len(world._actors._seen) == 1  # the removed are let go
+    assert [reference() for reference in references] == [None, None]
 
 
 def test_render_calls_those_that_are_wanted_in_the_order_of_rows():
@@ -362,4 +375,9 @@ def test_actors_of_many_rows_are_found_after_a_bulk_removal():
     assert [actor.alive for actor in kept] == [True] * 5
     world.remove(world.rows)
     assert not any(actor.alive for actor in kept)
-    assert not world._actors
+    references = [weakref.ref(actor) for actor in kept]
+    del kept
+    for _ in range(2):
+        world.step()
+    gc.collect()
+    assert not any(reference() for reference in references)

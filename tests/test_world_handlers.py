@@ -1,5 +1,8 @@
 """Handlers of touches: who is told what, and in which order."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -133,7 +136,11 @@ def test_handlers_hear_of_the_end_of_what_left_over_the_border():
     world.step()
     assert ends == [("leaf", False)]
     assert leaf.parted == 1
-    assert not world._actors
+    reference = weakref.ref(leaf)
+    del leaf
+    world.step()
+    gc.collect()
+    assert reference() is None
 
 
 def test_handlers_keep_to_a_pair_whose_layers_change():
@@ -176,8 +183,10 @@ def test_off_ends_all_registrations_at_once():
     world.step()
     assert len(calls) == 1
     assert world.remove_handler(handler) == 0
-    assert not world._bus._by_actor
-    assert not world._bus._by_layers
+    reference = weakref.ref(handler)
+    handler = None
+    gc.collect()
+    assert reference() is None
 
 
 def test_handlers_refuse_what_cannot_be_called():

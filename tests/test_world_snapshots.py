@@ -314,7 +314,7 @@ KEPT = {
     "Columns": {
         *("dim", "bounds", "boundary", "rows", "layers", "geometries", "seen", "positions", "velocities", "rotations"),
         *("angular_velocities", "body_types", "changed", "renewed", "groups", "sensors", "ccd", "update_intervals"),
-        *("asleep", "boundaries", "ignored", "displaced"),
+        *("asleep", "boundaries", "ignored", "displaced", "has_displaced"),
     },
     "BoxStore": {"alive", "generation", "layer", "mask", "slots"},
     "TouchMemory": {"touching", "again", "generations"},
@@ -328,7 +328,7 @@ DERIVED = {
     },
     "BoxStore": {"corners", "living", "_free", "_numbers", "_views"},
     "TouchMemory": {"starts"},
-    "BroadPhase": {"_columns", "_index", "_behind", "removed_rows"},
+    "BroadPhase": {"_columns", "_index", "_behind", "_pending", "_pending_count"},
     "World": {"_guard", "_bus", "_found"},
 }
 

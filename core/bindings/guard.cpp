@@ -46,6 +46,8 @@ class Guard {
 
   void stop_changing() { users_.store(0); }
 
+  bool is_changing() const { return users_.load() == kWriter; }
+
   // Of several threads that find something to be built, one builds, and the others wait for it, open to signals.
   void start_building() {
     const std::thread::id here = std::this_thread::get_id();
@@ -143,6 +145,7 @@ void bind_guard(nb::module_& module) {
                    "What a query runs in; RuntimeError while a change runs.")
       .def_prop_ro("changing", &hold<&Guard::start_changing, &Guard::stop_changing>,
                    "What a change runs in; RuntimeError while a query or another change runs.")
+      .def_prop_ro("is_changing", &Guard::is_changing, "Whether a change runs.")
       .def_prop_ro("building", &hold<&Guard::start_building, &Guard::stop_building>,
                    "What a query builds in: other threads wait, and the thread that builds is refused.");
 }

@@ -31,9 +31,10 @@ void require(bool fits) {
   if (!fits) throw nb::value_error("the arrays differ in their number of rows or of columns");
 }
 
-std::int64_t move_rows(Table<double> positions, Table<double> velocities, std::optional<Table<double>> rotations,
-                       std::optional<Table<double>> angular_velocities, Vector<std::uint8_t> moves, double dt,
-                       Changed to_positions, std::optional<Changed> to_rotations) {
+// (row that is lost or -1, rows whose positions have changed, rows whose rotations have), None where many have.
+nb::object move_rows(Table<double> positions, Table<double> velocities, std::optional<Table<double>> rotations,
+                     std::optional<Table<double>> angular_velocities, Vector<std::uint8_t> moves, double dt,
+                     Changed to_positions, std::optional<Changed> to_rotations) {
   const std::size_t count = positions.shape(0), dimension = positions.shape(1);
   require(velocities.shape(0) == count && velocities.shape(1) == dimension && moves.shape(0) == count &&
           to_positions.shape(0) == count && to_positions.shape(1) == dimension);
@@ -43,12 +44,21 @@ std::int64_t move_rows(Table<double> positions, Table<double> velocities, std::o
     require(rotations->shape(0) == count && rotations->shape(1) == turns && to_rotations->shape(0) == count &&
             to_rotations->shape(1) == turns && angular_velocities->shape(0) == count &&
             angular_velocities->shape(1) == (dimension == 2 ? 1 : 3));
+  if (to_positions.data() == positions.data() || (turn && to_rotations->data() == rotations->data()))
+    throw nb::value_error("the results need arrays of their own");
+  FewRows shifted(count), rotated(turn ? count : 0);
   const std::size_t lost = in_plane_or_space(dimension, [&](auto d) {
     return integrate<d()>(positions.data(), velocities.data(), turn ? rotations->data() : nullptr,
                           turn ? angular_velocities->data() : nullptr, moves.data(), count, dt, to_positions.data(),
-                          turn ? to_rotations->data() : nullptr);
+                          turn ? to_rotations->data() : nullptr, shifted, rotated);
   });
-  return lost < count ? static_cast<std::int64_t>(lost) : -1;
+  const auto listed = [](FewRows&& rows) -> nb::object {
+    if (!rows.are_few()) return nb::none();
+    return as_array(std::move(rows).take(), 1);
+  };
+  nb::object of_positions = listed(std::move(shifted)), of_rotations = nb::none();
+  if (turn) of_rotations = listed(std::move(rotated));
+  return nb::make_tuple(lost < count ? static_cast<std::int64_t>(lost) : -1, of_positions, of_rotations);
 }
 
 void require_boxes(const Boxes& boxes, const Table<double>& bounds, std::size_t count) {

@@ -27,25 +27,40 @@ struct PlacedShapes {
   std::size_t dimension;
   ShapeStore store;
 
+  // Gives rows shapes, all of them or none.
   void set(const Rows& rows, const Vector<std::uint8_t>& kinds, const Rows& sizes, const Vector<double>& numbers) {
+    make_room(rows, kinds, sizes, numbers);
+    put(rows, kinds, sizes, numbers);
+  }
+  // Checks what `put` is given, and makes room for it.
+  void make_room(const Rows& rows, const Vector<std::uint8_t>& kinds, const Rows& sizes,
+                 const Vector<double>& numbers) {
     const std::size_t count = rows.shape(0);
     if (kinds.shape(0) != count || sizes.shape(0) != count)
       throw nb::value_error("kinds and sizes must have one entry per row");
+    ShapeStore::Room room;
     std::size_t at = 0;
     for (std::size_t k = 0; k < count; ++k) {
       const std::int32_t size = sizes.data()[k];
       if (rows.data()[k] < 0 || size < 0 || static_cast<std::size_t>(size) > numbers.shape(0) - at ||
           !is_well_formed(kinds.data()[k], {numbers.data() + at, static_cast<std::size_t>(size)}, dimension))
         throw nb::value_error(("malformed record of shape " + std::to_string(k)).c_str());
+      room.add(store, static_cast<std::size_t>(rows.data()[k]), static_cast<ShapeKind>(kinds.data()[k]),
+               {numbers.data() + at, static_cast<std::size_t>(size)});
       at += static_cast<std::size_t>(size);
     }
     if (at != numbers.shape(0)) throw nb::value_error("numbers has more values than the records need");
+    store.reserve(room);
+  }
+  void put(const Rows& rows, const Vector<std::uint8_t>& kinds, const Rows& sizes,
+           const Vector<double>& numbers) noexcept {
     const double* record = numbers.data();
-    for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t k = 0; k < rows.shape(0); ++k) {
       const auto size = static_cast<std::size_t>(sizes.data()[k]);
-      store.set(static_cast<std::size_t>(rows.data()[k]), static_cast<ShapeKind>(kinds.data()[k]), {record, size});
+      store.put(static_cast<std::size_t>(rows.data()[k]), static_cast<ShapeKind>(kinds.data()[k]), {record, size});
       record += size;
     }
+    store.tidy();
   }
   // The records of rows, in the form that `set` takes.
   nb::object records(const Rows& rows) const {

@@ -56,22 +56,50 @@ class ShapeStore {
   static constexpr double kNoBall = -std::numeric_limits<double>::infinity(), kBoxMark = -0x1p1000;
   const StoredBall* balls() const { return balls_.data(); }
 
+  // Memory that some rows need to be given shapes.
+  class Room {
+   public:
+    void add(const ShapeStore& store, std::size_t row, ShapeKind kind, std::span<const double> record) {
+      const bool is_parallel = kind == ShapeKind::kOrientedBox && is_parallel_to_axes(record);
+      const std::size_t length = is_parallel ? 2 * dimension_of_box(record.size()) : record.size();
+      if (row >= store.slots_.size() || length > store.slots_[row].room) numbers_ += length;
+      if (is_parallel && (row >= store.turned_at_.size() || store.turned_at_[row] == kNoRoom)) turned_ += record.size();
+      rows_ = std::max(rows_, row + 1);
+    }
+
+   private:
+    friend ShapeStore;
+    std::size_t rows_ = 0, numbers_ = 0, turned_ = 0;
+  };
+
+  // Makes room for shapes, so that `put` cannot fail. Throws bad_alloc; nothing that can be seen changes.
+  void reserve(const Room& room) {
+    if (local_.size() + room.numbers_ > std::numeric_limits<std::uint32_t>::max() ||
+        turned_.size() + room.turned_ > std::numeric_limits<std::uint32_t>::max())
+      throw std::bad_alloc();
+    reserve_ahead(local_, local_.size() + room.numbers_);
+    reserve_ahead(placed_, placed_.size() + room.numbers_);
+    reserve_ahead(balls_, room.rows_);
+    reserve_ahead(slots_, room.rows_);
+    reserve_ahead(turned_, turned_.size() + room.turned_);
+    if (room.turned_ > 0) reserve_ahead(turned_at_, std::max(slots_.size(), room.rows_));
+  }
+
   // Gives a row a shape, which the next `place` places. Throws bad_alloc, and then nothing has changed.
   void set(std::size_t row, ShapeKind kind, std::span<const double> record) {
+    Room room;
+    room.add(*this, row, kind, record);
+    reserve(room);
+    put(row, kind, record);
+    tidy();
+  }
+
+  // As `set`, in memory that `reserve` has made room for.
+  void put(std::size_t row, ShapeKind kind, std::span<const double> record) noexcept {
     const bool is_parallel = kind == ShapeKind::kOrientedBox && is_parallel_to_axes(record);
     const auto length = static_cast<std::uint32_t>(is_parallel ? 2 * dimension_of_box(record.size()) : record.size());
     const bool is_new = row >= slots_.size(), moves = is_new || length > slots_[row].room;
-    // Everything that can fail comes first.
     const std::size_t at = local_.size();
-    if (moves) {
-      if (at + length > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
-      reserve_ahead(local_, at + length);
-      reserve_ahead(placed_, at + length);
-    }
-    if (is_new) {
-      reserve_ahead(balls_, row + 1);
-      reserve_ahead(slots_, row + 1);
-    }
     if (is_parallel) make_turned_room(row, record.size());
     if (is_new) {
       balls_.resize(row + 1, {kNoBall, kNoBall, kNoBall, kNoBall});
@@ -94,6 +122,10 @@ class ShapeStore {
     slot.is_centred_ball =
         kind == ShapeKind::kBall && std::all_of(record.begin(), record.end() - 1, [](double x) { return x == 0.0; });
     if (kind == ShapeKind::kBall) balls_[row][dimension] = record[dimension];
+  }
+
+  // Drops memory that no row uses, where there is much of it. To be called after `put`.
+  void tidy() noexcept {
     if (waste_ > local_.size() / 2) compact();
   }
 
@@ -190,7 +222,6 @@ class ShapeStore {
     if (row >= turned_at_.size()) turned_at_.resize(std::max(slots_.size(), row + 1), kNoRoom);
     if (turned_at_[row] != kNoRoom) return;
     const std::size_t at = turned_.size();
-    if (at + length > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
     turned_.resize(at + length);
     turned_at_[row] = static_cast<std::uint32_t>(at);
   }

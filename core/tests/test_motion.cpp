@@ -26,25 +26,26 @@ double some_number(Random& random) {
 template <std::size_t D>
 void check_integrate(Random& random) {
   constexpr std::size_t R = D == 2 ? 1 : 4, S = D == 2 ? 1 : 3;
-  const std::size_t count = random.below(30);
+  const std::size_t count = random.chance(0.05) ? 500 + random.below(600) : random.below(30);  // and several blocks
   current_case() = "integrate " + std::to_string(count) + " rows of " + std::to_string(D) + " numbers";
   const auto numbers = [&](std::size_t size) {
     std::vector<double> values(size);
     for (double& value : values) value = some_number(random);
     return values;
   };
-  std::vector<double> positions = numbers(count * D), rotations = numbers(count * R);
+  std::vector<double> from = numbers(count * D), turned_from = numbers(count * R);
   const std::vector<double> velocities = numbers(count * D), spins = numbers(count * S);
   std::vector<std::uint8_t> moves(count);
   const double share = static_cast<double>(random.below(3)) / 2;
   for (std::uint8_t& flag : moves) flag = random.chance(share);
   if (count > 0 && random.chance(0.3))
-    (random.chance(0.5) ? positions[random.below(count * D)] : rotations[random.below(count * R)]) =
+    (random.chance(0.5) ? from[random.below(count * D)] : turned_from[random.below(count * R)]) =
         std::numeric_limits<double>::quiet_NaN();
   const double dt = static_cast<double>(random.below(9)) / 4 - 1;
-  const std::vector<double> from = positions, turned_from = rotations;
-  const std::size_t lost = integrate<D>(positions.data(), velocities.data(), rotations.data(), spins.data(),
-                                        moves.data(), count, dt, positions.data(), rotations.data());
+  std::vector<double> positions(count * D), rotations(count * R);
+  FewRows shifted(count), rotated(count);
+  const std::size_t lost = integrate<D>(from.data(), velocities.data(), turned_from.data(), spins.data(), moves.data(),
+                                        count, dt, positions.data(), rotations.data(), shifted, rotated);
 
   const auto same_bits = [](double a, double b) {
     return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
@@ -63,10 +64,20 @@ void check_integrate(Random& random) {
   for (std::size_t row = 0; row < std::min(lost, count); ++row) CHECK(!is_lost(row));
   if (lost < count) {
     CHECK(is_lost(lost));
-    for (std::size_t k = 0; k < positions.size(); ++k) CHECK(same_bits(positions[k], from[k]));
-    for (std::size_t k = 0; k < rotations.size(); ++k) CHECK(same_bits(rotations[k], turned_from[k]));
     return;
   }
+  const auto check_listed = [&](FewRows&& few, const std::vector<double>& before, const std::vector<double>& after,
+                                std::size_t numbers_of_row) {
+    std::vector<std::int32_t> changed;
+    for (std::size_t row = 0; row < count; ++row)
+      if (std::memcmp(&before[row * numbers_of_row], &after[row * numbers_of_row], numbers_of_row * sizeof(double)) !=
+          0)
+        changed.push_back(static_cast<std::int32_t>(row));
+    CHECK(few.are_few() == (changed.size() <= count / 8));
+    if (few.are_few()) CHECK(std::move(few).take() == changed);
+  };
+  check_listed(std::move(shifted), from, positions, D);
+  check_listed(std::move(rotated), turned_from, rotations, R);
   for (std::size_t row = 0; row < count; ++row) {
     for (std::size_t k = row * D; k < (row + 1) * D; ++k) {
       const double step = velocities[k] * dt;

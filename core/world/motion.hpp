@@ -9,6 +9,8 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace broadphase {
 
@@ -66,12 +68,11 @@ std::size_t first_lost(const double* places, const double* speeds, const std::ui
   return lost;
 }
 
-// Writes to `to` where every row is after the step; `to` may be `places`. Rows that do not move are copied.
+// Writes to `to` where every row is after the step. Rows that do not move are copied.
 template <std::size_t D>
 void take_step(const double* places, const double* speeds, const std::uint8_t* moves, std::size_t count, double dt,
                double* to) {
   constexpr std::uint64_t kAll = 0x0101010101010101u;
-  const bool copies = to != places;
   std::size_t row = 0;
   for (; row + kRowsTogether <= count; row += kRowsTogether) {
     std::uint64_t these;
@@ -82,7 +83,7 @@ void take_step(const double* places, const double* speeds, const std::uint8_t* m
       for (std::size_t k = 0; k < kRowsTogether * D; ++k) next[k] = after_step(place[k], speed[k] * dt);
       continue;
     }
-    if (copies) std::copy_n(place, kRowsTogether * D, next);
+    std::copy_n(place, kRowsTogether * D, next);
     if (these == 0) continue;
     for (std::size_t k = 0; k < kRowsTogether * D; ++k)
       if (moves[row + k / D] != 0) next[k] = after_step(place[k], speed[k] * dt);
@@ -171,7 +172,7 @@ inline std::size_t first_lost_turn(const double* rotations, const double* angula
 
 inline void take_turns(const double* rotations, const double* angular_velocities, const std::uint8_t* moves,
                        std::size_t count, double dt, double* to) {
-  if (to != rotations) std::copy_n(rotations, count * 4, to);
+  std::copy_n(rotations, count * 4, to);
   for_moving_rows(moves, count, [&](std::size_t begin, auto rows) {
     for (std::size_t row = begin; row < begin + rows(); ++row) {
       const double* s = angular_velocities + row * 3;
@@ -186,28 +187,62 @@ inline void take_turns(const double* rotations, const double* angular_velocities
   });
 }
 
+// The rows that a motion has changed, as long as these are few: listing many costs more than copying all.
+class FewRows {
+ public:
+  explicit FewRows(std::size_t count) : most_(count / 8) { rows_.reserve(most_ + kRowsTogether); }
+
+  bool are_few() const { return rows_.size() <= most_; }
+  std::vector<std::int32_t> take() && { return std::move(rows_); }
+
+  // Adds the rows from `begin` on whose N numbers differ to the bit.
+  template <std::size_t N>
+  void add_changed(const double* before, const double* after, std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end && are_few(); row += kRowsTogether) {
+      const std::size_t together = std::min(kRowsTogether, end - row);
+      if (std::memcmp(before + row * N, after + row * N, together * N * sizeof(double)) == 0) continue;
+      for (std::size_t k = row; k < row + together; ++k)
+        if (std::memcmp(before + k * N, after + k * N, N * sizeof(double)) != 0)
+          rows_.push_back(static_cast<std::int32_t>(k));
+    }
+  }
+
+ private:
+  std::size_t most_;
+  std::vector<std::int32_t> rows_;
+};
+
 // Everything that moves, D = 2 or 3: positions and velocities of D numbers a row; rotations and angular velocities,
 // which may be null, of one number in the plane, and of a quaternion and three in space. Where all rows are afterwards
-// is written to `to_positions` and `to_rotations`, which may be the arrays that are read.
+// is written to `to_positions` and `to_rotations`, other arrays than those that are read.
 //
-// Returns `count`; or, having written nothing, the first row that would not be finite. All is looked at before anything
-// is written: that is a second pass, and as fast as keeping what was there would be.
+// Returns `count`; or the first row that would not be finite, and then what has been written means nothing. The rows
+// are taken in blocks that stay in the cache between the check and the motion.
 template <std::size_t D>
 std::size_t integrate(const double* positions, const double* velocities, const double* rotations,
                       const double* angular_velocities, const std::uint8_t* moves, std::size_t count, double dt,
-                      double* to_positions, double* to_rotations) {
+                      double* to_positions, double* to_rotations, FewRows& shifted, FewRows& rotated) {
+  constexpr std::size_t kBlock = 512, R = D == 2 ? 1 : 4, S = D == 2 ? 1 : 3;
   const bool turn = rotations != nullptr && angular_velocities != nullptr;
-  std::size_t lost = first_lost<D>(positions, velocities, moves, count, dt);
-  if (turn)
-    lost = std::min(lost, D == 2 ? first_lost<1>(rotations, angular_velocities, moves, count, dt)
-                                 : first_lost_turn(rotations, angular_velocities, moves, count, dt));
-  if (lost < count) return lost;
-  take_step<D>(positions, velocities, moves, count, dt, to_positions);
-  if (!turn) return count;
-  if constexpr (D == 2)
-    take_step<1>(rotations, angular_velocities, moves, count, dt, to_rotations);
-  else
-    take_turns(rotations, angular_velocities, moves, count, dt, to_rotations);
+  for (std::size_t begin = 0; begin < count; begin += kBlock) {
+    const std::size_t end = std::min(begin + kBlock, count), size = end - begin;
+    const double *place = positions + begin * D, *speed = velocities + begin * D;
+    const double *rotation = turn ? rotations + begin * R : nullptr,
+                 *spin = turn ? angular_velocities + begin * S : nullptr;
+    std::size_t lost = first_lost<D>(place, speed, moves + begin, size, dt);
+    if (turn)
+      lost = std::min(lost, D == 2 ? first_lost<1>(rotation, spin, moves + begin, size, dt)
+                                   : first_lost_turn(rotation, spin, moves + begin, size, dt));
+    if (lost < size) return begin + lost;
+    take_step<D>(place, speed, moves + begin, size, dt, to_positions + begin * D);
+    shifted.add_changed<D>(positions, to_positions, begin, end);
+    if (!turn) continue;
+    if constexpr (D == 2)
+      take_step<1>(rotation, spin, moves + begin, size, dt, to_rotations + begin);
+    else
+      take_turns(rotation, spin, moves + begin, size, dt, to_rotations + begin * 4);
+    rotated.add_changed<R>(rotations, to_rotations, begin, end);
+  }
   return count;
 }
 

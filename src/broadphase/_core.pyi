@@ -80,6 +80,10 @@ class Guard:
         """
 
     @property
+    def is_changing(self) -> bool:
+        """Whether a change runs."""
+
+    @property
     def building(self) -> Hold:
         """
         What a query builds in: other threads wait, and the thread that builds is refused.
@@ -349,12 +353,17 @@ def triangle_pairs(vertices: Annotated[NDArray[numpy.float64], dict(shape=(None,
 
 def next_touching(last_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_starts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], found_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], found_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], again_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], again_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, renewed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: int) -> object: ...
 
-def commit(arrays: list, dictionaries: list) -> None:
+def commit(arrays: list, dictionaries: list, items: list = [], shapes: list = []) -> None:
     """
-    Write (to, from), (to, None) for zeros or (to, from, rows), then update (to, from) dictionaries: all of it, or nothing.
+    Write (to, from), (to, None) for zeros or (to, from, rows), then update (to, from) dictionaries, items and shapes: all of it, or nothing.
     """
 
-def integrate(positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], velocities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rotations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, angular_velocities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], dt: float, to_positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], to_rotations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None) -> int:
+def deliver(queue: object, function: object, argument: object) -> object:
+    """
+    Take the first entry from a deque and call a function, with no signal in between.
+    """
+
+def integrate(positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], velocities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rotations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, angular_velocities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], dt: float, to_positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], to_rotations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None) -> object:
     """
     Write where rows are after moving and turning; -1, or the first row that cannot be, nothing written.
     """

@@ -216,14 +216,50 @@ class BoxStore:
         self._numbers = self._views = None
         return rows
 
-    def withdraw(self, rows: NDArray[np.int32]) -> None:
-        """Undo the last `insert`, whose rows were given to nobody: its slots are as if they had not been taken."""
-        self.alive[rows] = False
-        self.living -= len(rows)
-        self._numbers = self._views = None
-        again = [row for row in rows.tolist() if self.generation[row] > 1]
-        self.slots -= len(rows) - len(again)
-        self._free = sorted(self._free + again)
+    def next_rows(self, count: int) -> NDArray[np.int32]:
+        """Return the slots that so many boxes would get."""
+        again = heapq.nsmallest(count, self._free)
+        fresh = count - len(again)
+        _require_room(self.slots + fresh)
+        return np.concatenate([again, np.arange(self.slots, self.slots + fresh)]).astype(np.int32)
+
+    def grown(self, slots: int) -> dict[str, Any]:
+        """Return the arrays, by name, with room for so many slots."""
+        capacity = max(slots, len(self.corners) * 3 // 2, 16)
+        more = capacity - len(self.corners)
+        return {
+            "corners": np.concatenate([self.corners, np.zeros((more, 2, self.dim), self.corners.dtype)]),
+            "alive": np.concatenate([self.alive, np.zeros(more, np.bool_)]),
+            "generation": np.concatenate([self.generation, np.ones(more, np.int64)]),
+            "layer": None if self.layer is None else np.concatenate([self.layer, np.full(more, _ALL_BITS)]),
+            "mask": None if self.mask is None else np.concatenate([self.mask, np.full(more, _ALL_BITS)]),
+            "_views": None,
+        }
+
+    def insert_rows(self, change: Any, rows: NDArray[np.int32]) -> None:
+        """Take slots from `next_rows` into use."""
+        taken = set(rows.tolist())
+        change.flag(self.alive, True, rows)
+        change.assign(
+            self,
+            slots=max(self.slots, int(rows[-1]) + 1 if len(rows) else 0),
+            living=self.living + len(rows),
+            _free=sorted(row for row in self._free if row not in taken),
+            _numbers=None,
+            _views=None,
+        )
+
+    def remove_rows(self, change: Any, rows: NDArray[np.int32]) -> None:
+        """Free slots."""
+        generation = self.generation[rows] + 1
+        change.flag(self.alive, False, rows)
+        change.write(self.generation, generation, rows)
+        change.assign(
+            self,
+            living=self.living - len(rows),
+            _free=sorted(self._free + rows[generation <= _LAST_GENERATION].tolist()),
+            _numbers=None,
+        )
 
     def remove(self, rows: NDArray[np.int32]) -> None:
         """Free the slots of `distinct` rows."""

@@ -59,42 +59,40 @@ class Records(NamedTuple):
 class Geometries:
     """Hulls and meshes by the numbers under which records name them, counted by reference where a world says so.
 
+    Those without references are of no consequence, until `drop_unused` drops them.
+
     Examples
     --------
     >>> import broadphase as bp
     >>> known = Geometries()
     >>> [known.number_of(bp.ConvexHull(np.eye(4, 3) * size)) for size in (1, 2, 1)]
     [0, 1, 0]
-    >>> known.retain(np.array([0, 1, 1]))
-    >>> known.release(np.array([0, 1]))
-    >>> [number for number, _ in known.items()]
-    [1]
+    >>> known.references = known.counted(used=np.array([1, 1]), released=np.array([1]))
+    >>> known.drop_unused()
+    >>> dict(known.items()).keys(), known.references
+    (dict_keys([1]), {1: 1})
     """
 
     def __init__(self, geometries: Iterable[Geometry] = ()) -> None:
-        self._geometries: list[Geometry | None] = []  # None: a number that is free
-        self._references: list[int] = []
-        self._keys: list[tuple[Any, ...]] = []  # those of each number in `_numbers`
+        self._geometries: dict[int, Geometry] = {}
+        self._keys: dict[int, tuple[Any, ...]] = {}  # those of each number in `_numbers`
         self._numbers: dict[Any, int] = {}
-        self._count = 0
+        self.references: dict[int, int] = {}  # how often each geometry is used
         for geometry in geometries:
             self._add(geometry)
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._geometries)
 
     def __getitem__(self, number: int) -> Geometry:
-        geometry = self._geometries[number]
-        if geometry is None:
-            raise IndexError(f"geometry {number} has been released")
-        return geometry
+        return self._geometries[number]
 
     def __contains__(self, number: object) -> bool:
-        return isinstance(number, int) and 0 <= number < len(self._geometries) and self._geometries[number] is not None
+        return number in self._geometries
 
     def items(self) -> Iterator[tuple[int, Geometry]]:
         """Give the numbers that are in use, ascending, and their geometries."""
-        return ((number, kept) for number, kept in enumerate(self._geometries) if kept is not None)
+        return iter(sorted(self._geometries.items()))
 
     def number_of(self, geometry: Geometry) -> int:
         """Give the number of a geometry, a free one if it is not known. Offset and rotation do not count."""
@@ -103,46 +101,33 @@ class Geometries:
             number = self._numbers.get(geometry.content)
         return self._add(geometry) if number is None else number
 
-    @property
-    def references(self) -> list[int]:
-        """How often each geometry is used, in the order of numbers."""
-        return [self._references[number] for number, _ in self.items()]
-
-    def retain(self, numbers: NDArray[np.integer[Any]]) -> None:
-        """Count references, one for each number."""
-        for number in numbers.tolist():
-            self._references[number] += 1
-
-    def release(self, numbers: NDArray[np.integer[Any]]) -> None:
-        """Count references less, one for each number; drop the geometries that have none left."""
-        for number in numbers.tolist():
-            self._references[number] -= 1
-            if self._references[number] == 0:
-                self._drop(number)
+    def counted(
+        self, used: NDArray[np.integer[Any]] | None = None, released: NDArray[np.integer[Any]] | None = None
+    ) -> dict[int, int]:
+        """Count what `references` are when each of some numbers is used once more, and each of others once less."""
+        counts = dict(self.references)
+        for numbers, change in ((used, 1), (released, -1)):
+            for number in () if numbers is None else numbers.tolist():
+                counts[number] = counts.get(number, 0) + change
+        return {number: count for number, count in counts.items() if count}
 
     def drop_unused(self) -> None:
         """Drop the geometries without references."""
-        for number, _ in list(self.items()):
-            if self._references[number] == 0:
-                self._drop(number)
+        for number in self._geometries.keys() - self.references.keys():
+            # In this order: whatever comes between, every key that is left names a geometry.
+            for key in self._keys.get(number, ()):
+                self._numbers.pop(key, None)
+            self._keys.pop(number, None)
+            del self._geometries[number]
 
     def _add(self, geometry: Geometry) -> int:
+        number = len(self._geometries)
+        if number in self._geometries:
+            number = next(free for free in range(number) if free not in self._geometries)
         keys = id(geometry.vertices), geometry.content
-        number = len(self._geometries) if self._count == len(self._geometries) else self._geometries.index(None)
-        if number == len(self._geometries):
-            self._geometries.append(None)
-            self._references.append(0)
-            self._keys.append(())
         self._geometries[number], self._keys[number] = geometry, keys
         self._numbers.update(dict.fromkeys(keys, number))
-        self._count += 1
         return number
-
-    def _drop(self, number: int) -> None:
-        for key in self._keys[number]:
-            self._numbers.pop(key, None)
-        self._geometries[number], self._keys[number] = None, ()
-        self._count -= 1
 
     def __getstate__(self) -> list[Geometry]:
         return [geometry for _, geometry in self.items()]

@@ -8,6 +8,7 @@ from weakref import KeyedRef
 import numpy as np
 
 from broadphase.errors import UnknownRowError
+from broadphase.world.change import Change
 from broadphase.world.values import BODY_TYPES, BOUNDARIES
 
 if TYPE_CHECKING:
@@ -131,9 +132,13 @@ class Actor:
 
     @data.setter
     def data(self, value: Any) -> None:
-        self._data = value
-        if self.alive:
-            self.world._actors.hold(self)
+        if not self.alive:
+            self._data = value
+            return
+        change = Change()
+        change.set_slot(self, "_data", value)
+        self.world._actors.hold(change, self, value)
+        change.commit()
 
     @property
     def position(self) -> NDArray[np.float64]:
@@ -312,10 +317,6 @@ class Actors:
         self._hooks = np.zeros(0, np.uint8)  # what the actor of each row overrides, as far as any has been attached
         self._counts = dict.fromkeys(_HOOKS.values(), 0)
 
-    def __bool__(self) -> bool:
-        """Whether any is kept."""
-        return bool(self._held)
-
     def prepare(self, actor: type[Actor] | Actor) -> Actor:
         """Make an actor that is in no world yet, or check that one is in none."""
         if isinstance(actor, type) and issubclass(actor, Actor):
@@ -326,28 +327,27 @@ class Actors:
             raise ValueError(f"{actor!r} is in a world already")
         return actor
 
-    def attach(self, actor: Actor, row: int, data: Any = None) -> Actor:
+    def attach(self, change: Change, actor: Actor, row: int, data: Any = None) -> None:
         """Give a prepared actor its row."""
-        actor._world = self._world
-        actor._handle = self._handle(row)
-        if data is not None:
-            actor._data = data
-        self._note(actor)
+        handle = self._handle(row)
+        data = actor._data if data is None else data
+        for name, value in (("_world", self._world), ("_handle", handle), ("_data", data)):
+            change.set_slot(actor, name, value)
+        change.set_item(self._seen, handle, KeyedRef(actor, self._overlook, handle))
         hooks = type(actor)._hooks
         if hooks:
             self._reserve(row + 1)
-            self._hooks[row] = hooks
-            for hook in self._counts:
-                self._counts[hook] += bool(hooks & hook)
-        self.hold(actor)
-        return actor
+            change.write(self._hooks, np.array([hooks], np.uint8), np.array([row], np.int32))
+            change.update(self._counts, {hook: count + bool(hooks & hook) for hook, count in self._counts.items()})
+        if data is not None or type(actor) is not Actor:
+            change.set_item(self._held, handle, actor)
 
-    def hold(self, actor: Actor) -> None:
-        """Keep an actor that could not be made again; drop one that has nothing to keep any more."""
-        if actor._data is not None or type(actor) is not Actor:
-            self._held[actor._handle] = actor
-        else:
-            self._held.pop(actor._handle, None)
+    def hold(self, change: Change, actor: Actor, data: Any) -> None:
+        """Keep an actor of this data that could not be made again; drop one that has nothing to keep any more."""
+        if data is not None or type(actor) is not Actor:
+            change.set_item(self._held, actor._handle, actor)
+        elif actor._handle in self._held:
+            change.delete_item(self._held, actor._handle)
 
     def get(self, row: int) -> Actor:
         """Get the actor of a row that is in use."""
@@ -379,20 +379,25 @@ class Actors:
         """Keep an object with a row, as `Actor.data`."""
         self.get(row).data = value
 
-    def forget(self, handles: NDArray[np.int64]) -> None:
-        """Keep actors that have been removed only until the exits of their pairs are delivered."""
+    def forget(self, change: Change, handles: NDArray[np.int64]) -> None:
+        """Keep actors that are removed only until the exits of their pairs are delivered."""
+        if not self._held:
+            return
         if len(handles) > len(self._held):
             named = set(handles.tolist())
             removed = [handle for handle in self._held if handle in named]
         else:
             removed = [handle for handle in handles.tolist() if handle in self._held]
+        counts = dict(self._counts)
         for handle in removed:
-            actor = self._held.pop(handle)
-            self._removed[handle] = actor
+            actor = self._held[handle]
+            change.delete_item(self._held, handle)
+            change.set_item(self._removed, handle, actor)
             if hooks := type(actor)._hooks:
-                self._hooks[handle & _ROW] = 0
-                for hook in self._counts:
-                    self._counts[hook] -= bool(hooks & hook)
+                change.clear(self._hooks, np.array([handle & _ROW], np.int32))
+                for hook in counts:
+                    counts[hook] -= bool(hooks & hook)
+        change.update(self._counts, counts)
 
     def let_go(self) -> None:
         """Drop those that were removed before the last step: the exits of their pairs have been delivered."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.filters import PairFilter
+    from broadphase.world.change import Change
     from broadphase.world.columns import Columns
+
+    _Pending: TypeAlias = tuple["_Pending | None", bool, NDArray[np.int32]]
 
 __all__ = ["BroadPhase", "Candidates"]
 
@@ -37,6 +40,8 @@ _FEWEST_FOR_A_TREE = 1000
 # that moves by less need not be moved in the tree. As in Box2D: a tenth of a metre for bodies of about one metre.
 _MARGIN = 0.1
 _NO_LIMIT = 2**64 - 1
+# An index that nobody uses while more rows than these, and than there are in the world, come and go is dropped.
+_MOST_PENDING = 1000
 _INDEXES: dict[str, type[BoxIndex]] = {
     kind.method: kind for kind in (BruteForce, SweepAndPrune, Grid, LinearTree, Octree, BVH, Index)
 }
@@ -95,8 +100,9 @@ class BroadPhase:
         self._index: BoxIndex | None = None
         self._behind = np.zeros(0, np.uint8)
         self.quiet_steps = 0
-        # Rows that a step has removed from the world, and that the index still has.
-        self.removed_rows: NDArray[np.int32] | None = None
+        # What has come into the world and left it, and the index has not followed: (those before, is_new, rows).
+        self._pending: _Pending | None = None
+        self._pending_count = 0
 
     @property
     def nbytes(self) -> int:
@@ -113,28 +119,24 @@ class BroadPhase:
         """Rows whose boxes may have left those of the index."""
         return self._room()
 
-    def insert(self, rows: NDArray[np.int32]) -> None:
-        """Take up rows that have just come into the world."""
-        self.drop_removed()
-        if self._index is None:
-            return
-        try:
-            boxes = self._fat(self._columns.seen.boxes[rows])
-            known = len(self._index) > 0 and np.array_equal(self._index.insert(boxes), rows)
-        except MemoryError:
-            known = False
-        if not known:
-            self._index = None  # built again when it is needed
+    def note_insertion(self, change: Change, rows: NDArray[np.int32]) -> None:
+        """Note that rows come into the world."""
+        self._note(change, True, rows)
 
-    def remove(self, rows: NDArray[np.int32]) -> None:
-        """Drop rows that are about to leave the world."""
-        self.drop_removed()
-        if self._index is None:
-            return
-        try:
-            self._index.remove(rows)
-        except MemoryError:
-            self._index = None  # built again when it is needed
+    def note_removal(self, change: Change, rows: NDArray[np.int32]) -> None:
+        """Note that rows leave the world."""
+        self._note(change, False, rows)
+
+    def pending(self) -> list[tuple[bool, NDArray[np.int32]]]:
+        """List what the index has not followed yet: rows that came, or left, in order; neighbours of a kind joined."""
+        ways: list[tuple[bool, list[NDArray[np.int32]]]] = []
+        entry = self._pending
+        while entry is not None:
+            entry, is_new, rows = entry
+            if not ways or ways[-1][0] != is_new:
+                ways.append((is_new, []))
+            ways[-1][1].append(rows)
+        return [(is_new, np.concatenate(parts[::-1])) for is_new, parts in reversed(ways)]
 
     def mark(self, rows: Any) -> None:
         """Note that boxes of rows, or of a mask of rows, have changed."""
@@ -218,8 +220,9 @@ class BroadPhase:
 
     def _synchronized(self, boxes: NDArray[np.float64]) -> BoxIndex:
         """Give the index with boxes that hold these; the marks stay, as these boxes may come to nothing."""
-        self.drop_removed()
         columns, slots = self._columns, self._columns.slots
+        if self._pending is not None:
+            self._follow(boxes)
         if self._index is None:
             index = _INDEXES[self.method](self._fat(boxes[:slots]))
             if columns.rows.living != slots:
@@ -227,6 +230,7 @@ class BroadPhase:
             self._room()[:] = 0
             if boxes is not columns.seen.boxes:
                 self._behind[:slots] = 1
+            self._pending, self._pending_count = None, 0
             self._index = index
             return index
         marked = self._room()[:slots].view(np.bool_) & columns.rows.alive[:slots]
@@ -239,17 +243,33 @@ class BroadPhase:
                 self._index.update(self._fat(boxes[rows]), rows)
         return self._index
 
-    def drop_removed(self) -> None:
-        """Take the rows out of the index that steps have removed from the world."""
-        if self.removed_rows is not None:
-            rows, index = self.removed_rows, self._index
-            self._index = self.removed_rows = None  # if removing fails, the index is built again
-            if index is not None:
-                try:
-                    index.remove(rows)
-                except MemoryError:
-                    return
-                self._index = index
+    def _follow(self, boxes: NDArray[np.float64]) -> None:
+        """Let the index follow the rows that have come and left since; drop it if it cannot."""
+        index, self._index = self._index, None  # whatever interrupts this, the index is built again
+        try:
+            for is_new, rows in self.pending():
+                if index is None or not is_new:
+                    if index is not None:
+                        index.remove(rows)
+                    continue
+                corners = boxes[rows]
+                corners[~self._columns.rows.alive[rows]] = 0.0  # removed again, and perhaps never placed
+                self._room()[rows] = 1
+                if not len(index) or not np.array_equal(index.insert(self._fat(corners)), rows):
+                    index = None
+        except MemoryError:
+            index = None
+        self._pending, self._pending_count = None, 0
+        self._index = index
+
+    def _note(self, change: Change, is_new: bool, rows: NDArray[np.int32]) -> None:
+        if self._index is None or not len(rows):
+            return
+        count = self._pending_count + len(rows)
+        if count > max(_MOST_PENDING, self._columns.rows.living):  # nobody uses the index, it seems
+            change.assign(self, _index=None, _pending=None, _pending_count=0)
+        else:
+            change.assign(self, _pending=(self._pending, is_new, rows), _pending_count=count)
 
     def _room(self) -> NDArray[np.uint8]:
         capacity = len(self._columns.positions)

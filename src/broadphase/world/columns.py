@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from broadphase.filters import PairFilter
 from broadphase.index.store import BoxStore
 from broadphase.shapes import Shapes
 from broadphase.shapes.parameters import LARGEST
-from broadphase.shapes.records import Geometries, geometry_numbers
-from broadphase.world.layers import Layers
+from broadphase.shapes.records import Geometries, Records, geometry_numbers
+from broadphase.world.change import Change
+from broadphase.world.layers import ALL_BITS, Layers
 from broadphase.world.touching import keys_of, pairs_of
 from broadphase.world.values import BOUNDARIES, DYNAMIC, STATIC, is_rotation
 
@@ -53,8 +54,6 @@ class Placement:
     positions : ndarray, shape (capacity, d)
     rotations : ndarray, shape (capacity,) or (capacity, 4), or None
     """
-
-    __slots__ = ("boxes", "positions", "rotations", "store")
 
     def __init__(self, dim: int) -> None:
         self.store = _native.ShapeStore(dim)
@@ -99,8 +98,10 @@ class Columns:
         None where all rows have the default.
     ignored : ndarray, shape (k, 2), int32, or None
         Pairs that are never reported, in lexicographic order; None for none.
-    displaced : list of ndarray
+    displaced : ndarray, shape (capacity,), uint8
         Rows that `World.move` put elsewhere, and whose shapes are not there yet.
+    has_displaced : bool
+        Whether there are such rows.
     changed : ndarray, shape (capacity,), uint8
         Rows whose pairs must be searched for at the next step.
     renewed : ndarray, shape (capacity,), uint8
@@ -138,7 +139,8 @@ class Columns:
         self.asleep: NDArray[np.bool_] | None = None
         self.boundaries: NDArray[np.uint8] | None = None
         self.ignored: NDArray[np.int32] | None = None
-        self.displaced: list[NDArray[np.int32]] = []
+        self.displaced = np.empty(0, np.uint8)
+        self.has_displaced = False
         self.contacts_of = 0
         self.frame: weakref.ref[Frame] | None = None
         # What a step computes into.
@@ -176,9 +178,9 @@ class Columns:
             self._view = self.shapes_of(self.seen)
         return self._view
 
-    def shapes_of(self, placement: Placement) -> Shapes:
+    def shapes_of(self, placement: Placement, slots: int | None = None) -> Shapes:
         """Give the shapes of a placement by row."""
-        slots, rotations = self.slots, placement.rotations
+        slots, rotations = self.slots if slots is None else slots, placement.rotations
         return Shapes._around(
             placement.store,
             self.geometries,
@@ -189,83 +191,114 @@ class Columns:
             self.rows.alive[:slots],
         )
 
-    def rows_changed(self) -> None:
-        """Forget what follows from which rows are in use, and what they are."""
-        self._flags = {}
+    def show(self, change: Change, placement: Placement, slots: int | None = None) -> None:
+        """Have the `view` of shapes show a placement."""
         if self._view is not None:
-            vars(self._view).update(vars(self.shapes_of(self.seen)))
+            change.update(vars(self._view), vars(self.shapes_of(placement, slots)))
 
     # Room -----------------------------------------------------------------------------------------------------------
 
+    def free_rows(self, count: int) -> NDArray[np.int32]:
+        """Give the rows that so many new bodies get, and make room for them in all arrays."""
+        rows = self.rows.next_rows(count)
+        if count and rows[-1] >= len(self.positions):
+            change, grown = Change(), self.rows.grown(int(rows[-1]) + 1)
+            change.assign(self.rows, **grown)
+            self._lengthen(change, grown["corners"], grown["alive"])
+            change.commit()
+        return rows
+
     def reserve(self) -> None:
-        """Make all arrays as long as those of `rows`, which has just grown. All of them, or none."""
-        capacity = len(self.rows.corners)
+        """Make all arrays as long as those of `rows`."""
+        change = Change()
+        self._lengthen(change, self.rows.corners, self.rows.alive)
+        change.commit()
+
+    def _lengthen(self, change: Change, corners: Floats, alive: NDArray[np.bool_]) -> None:
+        """Make all arrays as long as those of the rows, of which the corners are the boxes that are seen."""
+        capacity, d = len(corners), self.dim
         more = capacity - len(self.positions)
-        if more > 0:
-            d = self.dim
-            grown = {name: _longer(getattr(self, name), np.zeros((more, d))) for name in ("positions", "velocities")}
-            for name in ("body_types", "changed", "renewed", "stale"):
-                grown[name] = _longer(getattr(self, name), np.zeros(more, np.uint8))
-            if self.rotations is not None:
-                grown["rotations"] = _longer(self.rotations, no_rotations(more, d))
-            if self.angular_velocities is not None:
-                grown["angular_velocities"] = _longer(self.angular_velocities, np.zeros(more if d == 2 else (more, 3)))
-            for name in (*RARE, "boundaries"):
-                column = getattr(self, name)
-                if column is not None:
-                    dtype, default = self._rare(name)
-                    grown[name] = _longer(column, np.full(more, default, dtype))
-            seen, spare = (
-                (_longer(one.positions, np.zeros((more, d))),
-                 None if one.rotations is None else _longer(one.rotations, no_rotations(more, d)))
-                for one in (self.seen, self.spare)
-            )  # fmt: skip
-            boxes = _longer(self.spare.boxes, np.zeros((more, 2, d)))
-            scratch = np.empty((capacity, d)), None if self.rotations is None else no_rotations(capacity, d)
-            flags = np.empty(capacity, np.uint8), np.empty(capacity, np.uint8)
-            held = [(name, weakref.ref(getattr(self, name))) for name in _WRITABLE if name in grown]
-            vars(self).update(grown)
-            (self.seen.positions, self.seen.rotations), (self.spare.positions, self.spare.rotations) = seen, spare
-            self.spare.boxes = boxes
-            self.next_positions, self.next_rotations = scratch
-            self.next_changed, self.moved = flags
-            for name, array in held:
-                old = array()
-                if old is not None:  # somebody has a view of it
-                    self._replaced.append((name, array, old.copy()))
-        self.seen.boxes = self.rows.corners
+        change.assign(self.seen, boxes=corners)
+        if more <= 0:
+            return
+        grown: dict[str, Any]
+        grown = {name: _longer(getattr(self, name), np.zeros((more, d))) for name in ("positions", "velocities")}
+        for name in ("body_types", "changed", "renewed", "stale", "displaced"):
+            grown[name] = _longer(getattr(self, name), np.zeros(more, np.uint8))
+        if self.rotations is not None:
+            grown["rotations"] = _longer(self.rotations, no_rotations(more, d))
+        if self.angular_velocities is not None:
+            grown["angular_velocities"] = _longer(self.angular_velocities, np.zeros(more if d == 2 else (more, 3)))
+        for name in (*RARE, "boundaries"):
+            column = getattr(self, name)
+            if column is not None:
+                dtype, default = self._rare(name)
+                grown[name] = _longer(column, np.full(more, default, dtype))
+        for one in (self.spare, self.seen):
+            positions = _longer(one.positions, np.zeros((more, d)))
+            rotations = None if one.rotations is None else _longer(one.rotations, no_rotations(more, d))
+            change.assign(one, positions=positions, rotations=rotations)
+        if self._view is not None:
+            slots = self.slots
+            turned = None if rotations is None else rotations[:slots]
+            change.assign(
+                self._view,
+                _boxes=corners[:slots],
+                _positions=positions[:slots],
+                _rotations=turned,
+                _alive=alive[:slots],
+            )
+        change.assign(self.spare, boxes=_longer(self.spare.boxes, np.zeros((more, 2, d))))
+        grown["next_positions"] = np.empty((capacity, d))
+        grown["next_rotations"] = None if self.rotations is None else no_rotations(capacity, d)
+        grown["next_changed"], grown["moved"] = np.empty(capacity, np.uint8), np.empty(capacity, np.uint8)
+        replaced = [(name, getattr(self, name)) for name in _WRITABLE if name in grown]
+        grown["_replaced"] = self._replaced + [(name, weakref.ref(old), old.copy()) for name, old in replaced]
+        change.assign(self, **grown)
 
     def take_up_writes(self) -> None:
         """Write to the columns what users have written to arrays that these have replaced."""
         if not self._replaced:
             return
-        held = []
+        self._replaced = [entry for entry in self._replaced if entry[1]() is not None]
         for name, reference, known in self._replaced:
             array = reference()
             if array is None:
                 continue
-            held.append((name, reference, known))
             written = array.view(np.uint64) != known.view(np.uint64)
             if written.any():
-                getattr(self, name)[: len(array)][written] = array[written]
-                known[written] = array[written]
-        self._replaced = held
+                column, change = getattr(self, name), Change()
+                values = column.copy()
+                values[: len(array)][written] = array[written]
+                change.write(column, values)
+                change.write(known, array.copy())
+                change.commit()
 
     def refresh_replaced(self) -> None:
         """Show the values of the columns in arrays that these have replaced, and that somebody holds."""
+        if not self._replaced:
+            return
+        change = Change()
         for name, reference, known in self._replaced:
             array = reference()
             if array is not None:
-                array[...] = known[...] = getattr(self, name)[: len(array)]
+                values = getattr(self, name)[: len(array)]
+                change.write(array, values)
+                change.write(known, values)
+        change.commit()
 
     def with_rotations(self) -> Floats:
         """Give the rotations, allocated if need be."""
         if self.rotations is None:
+            change = Change()
             first, second, third, fourth = (no_rotations(len(self.positions), self.dim) for _ in range(4))
-            self.seen.rotations, self.spare.rotations = first, second
-            self.next_rotations, self.rotations = third, fourth
-            self.rows_changed()
-        return self.rotations
+            change.assign(self.seen, rotations=first)
+            change.assign(self.spare, rotations=second)
+            change.assign(self, next_rotations=third, rotations=fourth)
+            if self._view is not None:
+                change.assign(self._view, _rotations=first[: self.slots])
+            change.commit()
+        return cast("Floats", self.rotations)
 
     def with_angular_velocities(self) -> Floats:
         """Give the angular velocities, allocated if need be, and rotations with them."""
@@ -278,16 +311,16 @@ class Columns:
     def _rare(self, name: str) -> tuple[type[np.generic], int]:
         return (np.uint8, BOUNDARIES.index(self.boundary)) if name == "boundaries" else RARE[name]
 
-    def set_rare(self, name: str, rows: NDArray[np.int32], values: NDArray[Any]) -> None:
+    def set_rare(self, change: Change, name: str, rows: NDArray[np.int32], values: NDArray[Any]) -> None:
         """Write to a column that few worlds need, allocated when a value differs from the default."""
         dtype, default = self._rare(name)
         column = getattr(self, name)
-        if column is None:
-            if (values == default).all():
-                return
+        if column is not None:
+            change.write(column, values, rows)
+        elif not (values == default).all():
             column = np.full(len(self.positions), default, dtype)
-            setattr(self, name, column)
-        column[rows] = values
+            column[rows] = values
+            change.assign(self, **{name: column})
 
     def rare(self, name: str) -> NDArray[Any]:
         """Give such a column up to the last slot in use, read-only."""
@@ -308,11 +341,89 @@ class Columns:
             return self.default_boundaries(self.body_types[: self.slots])
         return self.boundaries[: self.slots]
 
-    def set_boundaries(self, rows: NDArray[np.int32], values: NDArray[np.uint8]) -> None:
+    def set_boundaries(self, change: Change, rows: NDArray[np.int32], values: NDArray[np.uint8]) -> None:
         """Write to the boundaries, allocated if need be."""
         if self.boundaries is None:
-            self.boundaries = self.default_boundaries(self.body_types)
-        self.boundaries[rows] = values
+            boundaries = self.default_boundaries(self.body_types)
+            boundaries[rows] = values
+            change.assign(self, boundaries=boundaries)
+        else:
+            change.write(self.boundaries, values, rows)
+
+    # Bodies that come and go -----------------------------------------------------------------------------------------
+
+    def fill(
+        self,
+        rows: NDArray[np.int32],
+        records: Records,
+        body_types: NDArray[np.uint8],
+        positions: Floats,
+        velocities: Floats | None,
+        rotations: Floats | None,
+        angular_velocities: Floats | None,
+    ) -> None:
+        """Write to rows that are not in use what they are to be: nobody sees that."""
+        if self.rows.living < self.slots:
+            self.settle()  # shapes of removed rows make room
+        if rotations is not None or angular_velocities is not None:
+            self.with_rotations()
+        if angular_velocities is not None:
+            self.with_angular_velocities()
+        self.stale[rows] = 1
+        self.seen.store.set(rows, *records)
+        self.spare.store.set(rows, *records)
+        self.body_types[rows] = body_types
+        self.positions[rows] = positions
+        self.velocities[rows] = 0.0 if velocities is None else velocities
+        if self.rotations is not None:
+            self.rotations[rows] = no_rotations(1, self.dim)[0] if rotations is None else rotations
+        if self.angular_velocities is not None:
+            self.angular_velocities[rows] = 0.0 if angular_velocities is None else angular_velocities
+        self.seen.place(rows, self.positions, self.rotations)
+
+    def insert(self, change: Change, rows: NDArray[np.int32], records: Records) -> None:
+        """Take into use the rows that `fill` has filled."""
+        self.rows.insert_rows(change, rows)
+        change.flag(self.changed, True, rows)
+        change.assign(self, _flags={})
+        self.show(change, self.seen, max(self.slots, int(rows[-1]) + 1 if len(rows) else 0))
+        self.count_geometries(change, used=records)
+
+    def remove(self, change: Change, rows: NDArray[np.int32]) -> None:
+        """Take rows out of use."""
+        self.rows.remove_rows(change, rows)
+        for column in (self.changed, self.velocities, self.displaced):
+            change.clear(column, rows)
+        change.assign(self, _flags={}, ignored=self.ignored_without(rows))
+        if self.geometries:
+            self.count_geometries(change, released=self.seen.store.records(rows))
+
+    def count_geometries(self, change: Change, used: Any = None, released: Any = None) -> None:
+        """Count hulls and meshes that records use, and others that they use no longer."""
+        if self.geometries:
+            numbers = (None if records is None else geometry_numbers(*records) for records in (used, released))
+            change.assign(self.geometries, references=self.geometries.counted(*numbers))
+
+    def set_bits(
+        self,
+        change: Change,
+        rows: NDArray[np.int32],
+        layer: NDArray[np.uint64] | None,
+        mask: NDArray[np.uint64] | None,
+    ) -> None:
+        """Write layers and masks; None leaves them as they are."""
+        if layer is None and mask is None:
+            return
+        # Without layers, rows are in the layer "default"; to the index, none would mean all.
+        for name, bits, blank in (("layer", layer, 1), ("mask", mask, ALL_BITS)):
+            kept = getattr(self.rows, name)
+            if kept is None and (name == "layer" or bits is not None):
+                kept = np.full(len(self.positions), blank, np.uint64)
+                if bits is not None:
+                    kept[rows] = bits
+                change.assign(self.rows, **{name: kept})
+            elif bits is not None:
+                change.write(kept, bits, rows)
 
     # Flags by row ---------------------------------------------------------------------------------------------------
 
@@ -363,26 +474,19 @@ class Columns:
         due: NDArray[np.bool_] = (number + np.arange(slots)) % self.update_intervals[:slots] == 0
         if self.ccd is not None:
             due |= self.ccd[:slots]
-        for rows in self.displaced:
-            due[rows] = True
+        if self.has_displaced:
+            due |= self.displaced[:slots].view(np.bool_)
         return self.living() & due.view(np.uint8)
 
     # Shapes ---------------------------------------------------------------------------------------------------------
 
-    def set_shapes(self, rows: NDArray[np.int32], records: Any) -> None:
-        """Give rows other shapes, in both placements. They must be placed next."""
-        self.seen.store.set(rows, *records)
-        self.spare.store.set(rows, *records)
-
-    def place(self, rows: NDArray[np.int32]) -> None:
-        """Place the shapes of rows where the rows are."""
-        self.changed[rows] = self.stale[rows] = 1  # first, whatever comes between
-        self.seen.place(rows, self.positions, self.rotations)
-
-    def place_where_seen(self, rows: NDArray[np.int32]) -> None:
-        """Place shapes that have been exchanged where those before them were seen last."""
-        self.changed[rows] = self.stale[rows] = 1
-        self.seen.place(rows, self.seen.positions, self.seen.rotations)
+    def set_shapes(self, change: Change, rows: NDArray[np.int32], records: Records) -> None:
+        """Give rows other shapes, and place them where those before them were seen last."""
+        seen = self.seen
+        change.set_shapes(seen.store, rows, records, seen.positions, seen.rotations, seen.boxes)
+        change.set_shapes(self.spare.store, rows, records)
+        change.flag(self.changed, True, rows)
+        change.flag(self.stale, True, rows)
 
     def notice(self, positions: Floats, rotations: Floats | None, look: Flags, changed: Flags) -> int:
         """Bring `spare` up to date: what has moved, of the rows looked at, is placed there and flagged; say how many.
@@ -402,34 +506,48 @@ class Columns:
         return noticed
 
     def settle(self) -> None:
-        """Compute the contacts of the last frame, if somebody holds it: shapes are about to be changed."""
+        """Compute the contacts of the last frame, if somebody holds it: shapes are about to be changed.
+
+        If nobody does, these contacts have expired, whatever becomes of the change.
+        """
         if self.contacts_of:
             frame = None if self.frame is None else self.frame()
             if frame is not None and frame.number == self.contacts_of:
                 _ = frame.contacts
             self.contacts_of = 0
 
-    def place_displaced(self) -> NDArray[np.int32] | None:
-        """Place the shapes of rows that were put elsewhere; give those rows, or None for none."""
-        if not self.displaced:
-            return None
-        rows = np.unique(np.concatenate(self.displaced))
-        rows = rows[self.rows.alive[rows]]
+    def displaced_rows(self) -> NDArray[np.int32]:
+        """Give the rows that were put elsewhere."""
+        return np.flatnonzero(self.displaced).astype(np.int32)
+
+    def displace(self, change: Change, rows: NDArray[np.int32]) -> None:
+        """Note that rows are put elsewhere."""
+        change.flag(self.displaced, True, rows)
+        if not self.has_displaced:
+            change.assign(self, has_displaced=True)
+
+    def place_displaced(self, rows: NDArray[np.int32]) -> None:
+        """Place the shapes of the rows that were put elsewhere. May be repeated."""
         self.require_places(rows)
         self.settle()
-        self.place(rows)
-        self.displaced = []
-        return rows
+        self.changed[rows] = self.stale[rows] = 1  # first, whatever comes between
+        self.seen.place(rows, self.positions, self.rotations)
+        change = Change()
+        change.clear(self.displaced)
+        change.assign(self, has_displaced=False)
+        change.commit()
 
-    def swap_of_placements(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Say what is to be written to which dictionary for `spare` to become `seen`."""
+    def swap_placements(self, change: Change, contacts_of: int) -> None:
+        """Let `spare` become `seen`, where every row is where it was put."""
         seen, spare = self.seen, self.spare
-        swapped: dict[str, Any] = {"seen": spare, "spare": seen, "stale": self.moved, "moved": self.stale}
-        updates: list[tuple[dict[str, Any], dict[str, Any]]]
-        updates = [(vars(self), swapped), (vars(self.rows), {"corners": spare.boxes, "_views": None})]
-        if self._view is not None:
-            updates.append((vars(self._view), vars(self.shapes_of(spare))))
-        return updates
+        if self.has_displaced:
+            change.clear(self.displaced)
+        change.assign(
+            self, seen=spare, spare=seen, stale=self.moved, moved=self.stale, has_displaced=False,
+            contacts_of=contacts_of,
+        )  # fmt: skip
+        change.assign(self.rows, corners=spare.boxes, _views=None)
+        self.show(change, spare)
 
     def require_places(self, rows: NDArray[np.int32]) -> None:
         """Refuse rows without a finite position or rotation."""
@@ -443,21 +561,15 @@ class Columns:
         if bad.any():
             self._refuse(int(rows[np.argmax(bad)]), self.positions, self.rotations)
 
-    def release_geometries(self, rows: NDArray[np.int32]) -> None:
-        """Count the hulls and meshes of rows as used no longer by these."""
-        if self.geometries:
-            records: Any = self.seen.store.records(rows)
-            self.geometries.release(geometry_numbers(*records))
-
     # Pairs that are never reported ----------------------------------------------------------------------------------
 
-    def ignore(self, pairs: NDArray[np.int32]) -> None:
-        """Report these pairs no longer."""
-        self._keep_ignored(np.union1d(self._ignored_keys(), keys_of(pairs)))
+    def ignored_with(self, pairs: NDArray[np.int32]) -> NDArray[np.int32] | None:
+        """Give the ignored pairs and these."""
+        return _ordered_pairs(np.union1d(self._ignored_keys(), keys_of(pairs)))
 
-    def unignore(self, pairs: NDArray[np.int32]) -> None:
-        """Report these pairs again."""
-        self._keep_ignored(np.setdiff1d(self._ignored_keys(), keys_of(pairs), assume_unique=False))
+    def ignored_but(self, pairs: NDArray[np.int32]) -> NDArray[np.int32] | None:
+        """Give the ignored pairs but for these."""
+        return _ordered_pairs(np.setdiff1d(self._ignored_keys(), keys_of(pairs)))
 
     def ignored_without(self, rows: NDArray[np.int32]) -> NDArray[np.int32] | None:
         """Give the ignored pairs but for those of some rows."""
@@ -475,9 +587,6 @@ class Columns:
     def _ignored_keys(self) -> NDArray[np.int64]:
         return np.empty(0, np.int64) if self.ignored is None else keys_of(self.ignored)
 
-    def _keep_ignored(self, keys: NDArray[np.int64]) -> None:
-        self.ignored = pairs_of(keys) if len(keys) else None
-
     def _refuse(self, row: int, positions: Floats, rotations: Floats | None) -> NoReturn:
         if not (np.abs(positions[row]) <= LARGEST).all():
             far = "not finite" if not np.isfinite(positions[row]).all() else f"beyond {LARGEST:g}"
@@ -494,6 +603,10 @@ def no_rotations(count: int, dim: int) -> Floats:
     rotations = np.zeros((count, 4))
     rotations[:, 0] = 1.0
     return rotations
+
+
+def _ordered_pairs(keys: NDArray[np.int64]) -> NDArray[np.int32] | None:
+    return pairs_of(keys) if len(keys) else None
 
 
 def _longer(array: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:

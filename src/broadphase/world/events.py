@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.world.actor import ENTER, EXIT, STAY, UPDATE, Actor
+from broadphase.world.change import Change
 from broadphase.world.layers import ALL_BITS
 from broadphase.world.queries import cell_of
 from broadphase.world.touching import keys_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     Handler: TypeAlias = Callable[["Event"], object]
     Subscriber: TypeAlias = Callable[[Frame], object]
     Pairs: TypeAlias = NDArray[np.int32]
+    _Open: TypeAlias = tuple[NDArray[np.int64], NDArray[np.bool_]]
     Chosen: TypeAlias = tuple[NDArray[np.intp], NDArray[np.bool_]]
 
 __all__ = ["Contact", "Event", "EventBus", "EventKind", "Impact", "StepInfo", "is_handler"]
@@ -280,8 +283,8 @@ class _LayerWatch:
     def __init__(self, first: int, second: int) -> None:
         self._first, self._second = np.uint64(first), np.uint64(second)
         self.registrations: list[_Registration] = []
-        self._keys: NDArray[np.int64] | None = None  # of open pairs, ascending; None: only handlers of enters
-        self._is_swapped = np.zeros(0, np.bool_)
+        # Keys of open pairs, ascending, and which of them are swapped; None: only handlers of enters.
+        self.open: _Open | None = None
 
     def of_kind(self, kind: EventKind) -> list[_Registration]:
         """List the handlers of one kind."""
@@ -289,26 +292,26 @@ class _LayerWatch:
 
     def add(self, registration: _Registration, layers: NDArray[np.uint64], touching: Pairs) -> None:
         """Add a handler; one of stays or exits is called for the pairs that touch already, too."""
-        if registration.kind != "enter" and self._keys is None:
+        if registration.kind != "enter" and self.open is None:
             places, swapped = self._match(layers, touching)
-            self._keys, self._is_swapped = keys_of(touching)[places], swapped
+            self.open = keys_of(touching)[places], swapped
         self.registrations.append(registration)
 
     def forget_inactive(self) -> None:
         """Drop the handlers that are no longer active."""
         self.registrations = [registration for registration in self.registrations if registration.active]
         if all(registration.kind == "enter" for registration in self.registrations):
-            self._keys, self._is_swapped = None, np.zeros(0, np.bool_)
+            self.open = None
 
     def choose(
         self, layers: NDArray[np.uint64], pairs_of: Callable[[EventKind], Pairs]
-    ) -> tuple[dict[EventKind, Chosen], tuple[NDArray[np.int64] | None, NDArray[np.bool_]]]:
+    ) -> tuple[dict[EventKind, Chosen], _Open | None]:
         """Find the pairs of a frame that match: their places in its sorted arrays, and which are to be swapped.
 
-        Also gives what `take` is to be called with when the frame is delivered. Changes nothing.
+        Also gives the pairs that are open after the frame. Changes nothing.
         """
         chosen: dict[EventKind, Chosen] = {}
-        keys, swaps = self._keys, self._is_swapped
+        keys, swaps = (None, np.zeros(0, np.bool_)) if self.open is None else self.open
         enters = pairs_of("enter")
         if keys is not None and len(keys):
             left = keys_of(pairs_of("exit"))
@@ -327,11 +330,7 @@ class _LayerWatch:
                 keys = np.concatenate([keys, keys_of(enters)[places]])
                 order = np.argsort(keys, kind="stable")
                 keys, swaps = keys[order], np.concatenate([swaps, swapped])[order]
-        return chosen, (keys, swaps)
-
-    def take(self, keys: NDArray[np.int64] | None, is_swapped: NDArray[np.bool_]) -> None:
-        """Take these as the open pairs."""
-        self._keys, self._is_swapped = keys, is_swapped
+        return chosen, None if keys is None else (keys, swaps)
 
     def _match(self, layers: NDArray[np.uint64], pairs: Pairs) -> Chosen:
         one, other = layers[pairs[:, 0]], layers[pairs[:, 1]]
@@ -365,8 +364,8 @@ class _ActorRegistration(_Registration):
         self.handle, self.bits, self.is_first = handle, bits, is_first
         self.open: set[int] = set()
 
-    def takes(self, kind: EventKind, other: int, layer: int) -> bool:
-        """Say whether the handler is called for an event, and remember the pairs that are open."""
+    def takes(self, kind: EventKind, other: int, layer: int, opened: set[int]) -> bool:
+        """Say whether the handler is called for an event; bring up to date a copy of what is open."""
         if self.handle is not None and self.handle != other:
             return False
         if self.bits is not None:
@@ -374,11 +373,11 @@ class _ActorRegistration(_Registration):
                 if not self.bits & layer:
                     return False
                 if self.kind != "enter":
-                    self.open.add(other)
-            elif other not in self.open:
+                    opened.add(other)
+            elif other not in opened:
                 return False
             elif kind == "exit":
-                self.open.discard(other)
+                opened.discard(other)
         return kind == self.kind
 
 
@@ -391,12 +390,6 @@ class _ActorWatch:
         self.actor = actor
         self.registrations: list[_ActorRegistration] = []
         self.steps_removed = 0
-
-    def choose(self, kind: EventKind, other: int, layer: int) -> Iterator[_ActorRegistration]:
-        """Give the handlers that are called for an event with this other."""
-        for registration in self.registrations:
-            if registration.takes(kind, other, layer):
-                yield registration
 
 
 class EventBus:
@@ -415,11 +408,13 @@ class EventBus:
         self._world, self._columns, self._actors = world, columns, actors
         self.undelivered: Frame | None = None
         self._subscribers: list[Subscriber] = []
+        self._shown: deque[tuple[Subscriber, Frame]] = deque()
         self._by_layers: dict[tuple[int, int], _LayerWatch] = {}
         self._by_actor: dict[int, _ActorWatch] = {}
         self._queue: deque[tuple[Any, EventKind, int, int, _FrameEvents]] = deque()
         self._number = 0
-        self._is_calling = False
+        # Held while handlers, hooks and subscribers are called.
+        self._calling = _native.Guard("events")
 
     def registering(self, kind: EventKind, first: Any, second: Any) -> Callable[[Function], Function]:
         """Make the decorator that registers a handler; unknown names of layers raise here."""
@@ -446,14 +441,16 @@ class EventBus:
 
     def remove(self, function: Callable[..., object]) -> int:
         """Remove all registrations of a handler or subscriber; say how many there were."""
-        count = self._subscribers.count(function)
-        self._subscribers = [other for other in self._subscribers if other != function]
+        count, change = self._subscribers.count(function), Change()
+        change.assign(self, _subscribers=[other for other in self._subscribers if other != function])
         watches: list[_LayerWatch | _ActorWatch] = [*self._by_layers.values(), *self._by_actor.values()]
         for watch in watches:
             for registration in watch.registrations:
-                if registration.function == function:
-                    registration.active = False
+                if registration.function == function and registration.active:
+                    change.set_slot(registration, "active", False)
                     count += 1
+        change.commit()
+        # Those that are not called any more are dropped.
         for key, by_layers in list(self._by_layers.items()):
             by_layers.forget_inactive()
             if not by_layers.registrations:
@@ -466,21 +463,18 @@ class EventBus:
 
     def before_step(self, dt: float) -> None:
         """Make the calls that an exception has left over, and let actors update themselves."""
-        if self._is_calling:
+        if self._calling.is_changing:
             raise RuntimeError("a handler cannot call step(): the events of the last step are still being delivered")
         if self.undelivered is not None:
             self.dispatch(self.undelivered)
-        elif self._queue:
+        elif self._queue or self._shown:
             self._deliver()
         if self._actors.has(UPDATE):
             info = StepInfo(dt, self._world.time, self._world.number + 1, self._world)
-            self._is_calling = True
-            try:
+            with self._calling.changing:
                 for actor in self._actors.with_hook(UPDATE):
                     if actor.alive:
                         actor.update(info)
-            finally:
-                self._is_calling = False
 
     def dispatch(self, frame: Frame) -> None:
         """Call hooks, handlers and subscribers for the events of a frame.
@@ -488,73 +482,78 @@ class EventBus:
         Every subscriber is called, whatever handlers or others raise; the first exception is raised, and the others are
         notes on it.
         """
-        actors = self._actors
-        if actors and len(frame.removed_handles):
-            actors.forget(frame.removed_handles)
+        actors, calls = self._actors, {}
+        change = Change()
         if self._by_layers or self._by_actor or any(actors.has(hook) for hook in (ENTER, STAY, EXIT)):
-            calls, opened = self._calls(frame)
-            self._queue.extend(calls)
-            for watch, pairs in opened:
-                watch.take(*pairs)
-        self.undelivered = None
-        if not self._subscribers:
-            self._deliver()
+            calls["_queue"] = deque(self._calls(frame, change))
+        if self._subscribers:
+            calls["_shown"] = deque((subscriber, frame) for subscriber in self._subscribers)
+        if not calls:
+            self.undelivered = None
+            self._settle()
             return
-        error: BaseException | None = None
-        try:
-            self._deliver()
-        except BaseException as raised:
-            error = raised
-        for subscriber in list(self._subscribers):
-            try:
-                subscriber(frame)
-            except BaseException as raised:
-                if error is None:
-                    error = raised
-                else:
-                    error.add_note(f"then a subscriber of on_step raised {type(raised).__name__}: {raised}")
-        if error is not None:
-            raise error
+        change.assign(self, undelivered=None, **calls)
+        change.commit()
+        self._deliver()
 
     def _deliver(self) -> None:
-        actors, queue = self._actors, self._queue
-        self._is_calling = True
-        try:
-            while queue:
-                target, kind, first, second, records = queue.popleft()
-                if isinstance(target, _Registration):
-                    if target.active:
-                        target.function(Event(kind, first, second, records))
-                    continue
-                actor = actors.kept(first)
-                if actor is None:
-                    continue
-                other = actors.of_handle(second)
-                if kind == "exit":
-                    actor.on_exit(other)
-                elif actor.alive and other.alive:
-                    if kind == "enter":
-                        actor.on_enter(other)
+        """Make the calls that are waiting."""
+        with self._calling.changing:
+            error: BaseException | None = None
+            try:
+                self._call_handlers()
+            except BaseException as raised:
+                if not self._shown:
+                    raise
+                error = raised
+            while self._shown:
+                subscriber, frame = self._shown[0]
+                try:
+                    _native.deliver(self._shown, subscriber, frame)
+                except BaseException as raised:
+                    if error is None:
+                        error = raised
                     else:
-                        actor.on_stay(other)
-        finally:
-            self._is_calling = False
-        self._forget_removed()
-        actors.let_go()
+                        error.add_note(f"then a subscriber of on_step raised {type(raised).__name__}: {raised}")
+            if error is not None:
+                raise error
 
-    def _calls(self, frame: Frame) -> tuple[Any, list[tuple[_LayerWatch, Any]]]:
-        """Decide which calls are made for a frame, and which pairs are open afterwards."""
+    def _call_handlers(self) -> None:
+        actors, queue = self._actors, self._queue
+        while queue:
+            target, kind, first, second, records = queue[0]
+            if isinstance(target, _Registration):
+                if target.active:
+                    _native.deliver(queue, target.function, Event(kind, first, second, records))
+                else:
+                    queue.popleft()
+                continue
+            actor = actors.kept(first)
+            if actor is None:
+                queue.popleft()
+                continue
+            other = actors.of_handle(second)
+            if kind == "exit":
+                _native.deliver(queue, actor.on_exit, other)
+            elif not (actor.alive and other.alive):
+                queue.popleft()
+            else:
+                _native.deliver(queue, actor.on_enter if kind == "enter" else actor.on_stay, other)
+        self._settle()
+
+    def _calls(self, frame: Frame, change: Change) -> Any:
+        """Decide which calls are made for a frame, and add to a change which pairs are open afterwards."""
         calls = _Calls(frame, self._columns.rows.generation)
-        layers, opened = self._world.layers, []
+        layers = self._world.layers
         for watch in self._by_layers.values():
             chosen, pairs = watch.choose(layers, calls.pairs)
-            opened.append((watch, pairs))
+            change.assign(watch, open=pairs)
             for kind, (places, is_swapped) in chosen.items():
                 for registration in watch.of_kind(kind):
                     calls.add(kind, places, registration, registration.number, is_swapped)
         self._choose_hooks(calls)
-        self._choose_by_actor(calls)
-        return calls.in_order(_FrameEvents(self._world, frame)), opened
+        self._choose_by_actor(calls, change)
+        return calls.in_order(_FrameEvents(self._world, frame))
 
     def _choose_hooks(self, calls: _Calls) -> None:
         actors = self._actors
@@ -573,11 +572,12 @@ class EventBus:
                 places = np.flatnonzero(concerned[:, side])
                 calls.add(kind, places, hook, side - 2, np.full(len(places), side == 1))
 
-    def _choose_by_actor(self, calls: _Calls) -> None:
+    def _choose_by_actor(self, calls: _Calls, change: Change) -> None:
         if not self._by_actor:
             return
         watched = np.array(list(self._by_actor), np.int64)
         layers = self._world.layers
+        opened = {one: set(one.open) for watch in self._by_actor.values() for one in watch.registrations}
         wants_stays = any(one.kind == "stay" for watch in self._by_actor.values() for one in watch.registrations)
         for kind in _KINDS:
             if (kind == "stay" and not wants_stays) or not len(calls.pairs(kind)):
@@ -586,9 +586,12 @@ class EventBus:
             for place, side in np.argwhere(np.isin(handles, watched)).tolist():
                 other = int(handles[place, 1 - side])
                 layer = int(layers[other & 0xFFFF_FFFF])
-                for registration in self._by_actor[int(handles[place, side])].choose(kind, other, layer):
-                    is_swapped = (side == 1) == registration.is_first
-                    calls.add(kind, np.array([place]), registration, registration.number, np.array([is_swapped]))
+                for one in self._by_actor[int(handles[place, side])].registrations:
+                    if one.takes(kind, other, layer, opened[one]):
+                        is_swapped = (side == 1) == one.is_first
+                        calls.add(kind, np.array([place]), one, one.number, np.array([is_swapped]))
+        for one, others in opened.items():
+            change.set_slot(one, "open", others)
 
     def _registering_actor(self, kind: EventKind, first: Any, second: Any) -> Callable[[Function], Function]:
         is_first = isinstance(first, Actor)
@@ -607,7 +610,9 @@ class EventBus:
 
         return register
 
-    def _forget_removed(self) -> None:
+    def _settle(self) -> None:
+        """Drop what was kept for the events that have been delivered."""
+        self._actors.let_go()
         for handle, watch in list(self._by_actor.items()):
             if not watch.actor.alive:
                 watch.steps_removed += 1

@@ -90,10 +90,15 @@ class Layers:
         unknown = [name for name in _names_in(value) if name != "all" and name not in self._numbers]
         if not unknown:
             return self
-        more = Layers()
-        more._numbers, more._priorities = dict(self._numbers), list(self._priorities)
+        more = self._copy()
         for name in unknown:
             more.add(name)
+        return more
+
+    def with_layer(self, name: str, priority: int | None = None) -> Layers:
+        """Give a copy in which a layer is declared, by `add`."""
+        more = self._copy()
+        more.add(name, priority)
         return more
 
     def bits(self, value: Any, what: str = "layer") -> int:
@@ -224,6 +229,11 @@ class Layers:
                 raise ValueError(f"layers: {name!r} with priority {priority!r}")
             layers.add(name, priority)
         return layers
+
+    def _copy(self) -> Layers:
+        more = Layers()
+        more._numbers, more._priorities = dict(self._numbers), list(self._priorities)
+        return more
 
     def _array(self, value: Any, count: int, what: str) -> NDArray[np.uint64]:
         if isinstance(value, str | set | frozenset) or np.ndim(value) == 0:

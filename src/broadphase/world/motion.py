@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from broadphase import _native
 
@@ -24,8 +24,8 @@ def integrate(
     dt: float,
     to_positions: Floats,
     to_rotations: Floats | None = None,
-) -> None:
-    """Write where rows are after a time.
+) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
+    """Write where rows are after a time; give the rows that have moved, and those that have rotated, if these are few.
 
     ``positions + velocities * dt``. In the plane ``rotations + angular_velocities * dt``, without wrapping. In space a
     rotation is rotated about the axis of its angular velocity, given in the world, by its length times `dt`: exactly,
@@ -45,32 +45,39 @@ def integrate(
     dt : float
         The time; may be negative.
     to_positions, to_rotations : ndarray
-        Where the results are written, those of all rows; may be `positions` and `rotations`. `to_rotations` is written
-        to only where there are rotations and angular velocities.
+        Other arrays, where the results of all rows are written. `to_rotations` is written to only where there are
+        rotations and angular velocities.
+
+    Returns
+    -------
+    moved, rotated : ndarray, shape (k,), int32, or None
+        Rows whose position, or rotation, is not the same to the bit, ascending; None for more than an eighth of all,
+        and for rotations where nothing rotates.
 
     Raises
     ------
     ValueError
-        A result is not finite, or a zero quaternion would have to rotate; names the first such row. Nothing is written.
+        A result is not finite, or a zero quaternion would have to rotate; names such a row. What has been written
+        means nothing.
 
     Notes
     -----
-    Two passes over what moves: about 2 ns a number. Releases the GIL.
+    One pass over all rows, in blocks that stay in the cache: about 1 ns a number. Releases the GIL.
 
     Examples
     --------
     >>> import numpy as np
     >>> positions, after = np.zeros((2, 2)), np.empty((2, 2))
-    >>> integrate(positions, np.ones((2, 2)), None, None, np.array([1, 0], np.uint8), 0.5, after)
+    >>> _ = integrate(positions, np.ones((2, 2)), None, None, np.array([1, 0], np.uint8), 0.5, after)
     >>> after
     array([[0.5, 0.5],
            [0. , 0. ]])
     """
     if rotations is None or angular_velocities is None or to_rotations is None:
-        row = _native.integrate(positions, velocities, None, None, moves, dt, to_positions, None)
+        found: Any = _native.integrate(positions, velocities, None, None, moves, dt, to_positions, None)
     else:
         count = len(rotations)
-        row = _native.integrate(
+        found = _native.integrate(
             positions,
             velocities,
             rotations.reshape(count, -1),
@@ -80,8 +87,9 @@ def integrate(
             to_positions,
             to_rotations.reshape(count, -1),
         )
+    row, moved, rotated = found
     if row < 0:
-        return
+        return moved, rotated
     values = f"position {positions[row].tolist()}, velocity {velocities[row].tolist()}"
     if rotations is not None and angular_velocities is not None:
         values += f", rotation {rotations[row].tolist()}, angular velocity {angular_velocities[row].tolist()}"

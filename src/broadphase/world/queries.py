@@ -54,11 +54,13 @@ class Scene:
 
     def place(self) -> None:
         """Place the shapes of rows that `World.move` put elsewhere."""
-        if self.columns.displaced:
+        columns = self.columns
+        if columns.has_displaced:
             with self._arranging:  # several threads may query first
-                rows = self.columns.place_displaced()
-                if rows is not None:
+                rows = columns.displaced_rows()
+                if len(rows):
                     self.broad.mark(rows)
+                    columns.place_displaced(rows)
 
     def index(self) -> BoxIndex:
         """Give the index, whose boxes hold those of the shapes."""

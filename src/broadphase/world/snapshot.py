@@ -9,8 +9,9 @@ import numpy as np
 from broadphase.shapes import ConvexHull, Mesh
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.parameters import LARGEST
-from broadphase.shapes.records import Geometries, geometry_numbers, geometry_places
+from broadphase.shapes.records import Geometries, Records, geometry_places
 from broadphase.workers import worker_count
+from broadphase.world.change import Change
 from broadphase.world.columns import RARE, no_rotations
 from broadphase.world.layers import ALL_BITS, Layers
 from broadphase.world.values import BODY_TYPES, BOUNDARIES
@@ -89,9 +90,9 @@ def describe(
     arrays["touching"], arrays["again"] = memory.touching, memory.again
     if columns.ignored is not None:
         arrays["ignored"] = columns.ignored
-    if columns.displaced:
-        rows = np.unique(np.concatenate(columns.displaced))
-        arrays["displaced"] = rows[alive[rows]].astype(np.int32)
+    displaced = columns.displaced_rows()
+    if len(displaced):
+        arrays["displaced"] = displaced
     records: Any = columns.seen.store.records(columns.rows.numbers)
     kinds, sizes, numbers = records
     places = geometry_places(kinds, sizes)
@@ -165,11 +166,11 @@ def restore(
     numbers = stored.take("shape_numbers", np.float64, (None,))
     columns.geometries = Geometries(_unpacked(stored))
     _checked_records(kinds, sizes, numbers, columns.dim, columns.geometries)
-    columns.geometries.retain(geometry_numbers(kinds, sizes, numbers))
-    _require(all(columns.geometries.references), "a geometry is not used")
-    rows = columns.rows.numbers
-    columns.set_shapes(rows, (kinds, sizes, numbers))
-    columns.place_where_seen(rows)
+    rows, records, change = columns.rows.numbers, Records(kinds, sizes, numbers), Change()
+    columns.count_geometries(change, used=records)
+    columns.set_shapes(change, rows, records)
+    change.commit()
+    _require(len(columns.geometries.references) == len(columns.geometries), "a geometry is not used")
     for name in ("changed", "renewed"):
         flags = stored.take(name, np.uint8, (slots,))
         _require(bool((flags <= 1).all()), f"{name} has flags other than 0 and 1")
@@ -177,7 +178,6 @@ def restore(
     _require(not columns.changed[:slots][~alive].any(), "a row has changed that is not in use")
     _restore_memory(columns, memory, stored, about["removals"])
     stored.finish()
-    columns.rows_changed()
     return about["number"], time
 
 
@@ -259,7 +259,7 @@ def _restore_memory(columns: Columns, memory: TouchMemory, stored: _Stored, remo
     if displaced is not None and len(displaced):
         _require(bool((np.diff(displaced) > 0).all()), "displaced is not in order")
         _require(displaced[0] >= 0 and displaced[-1] < slots and bool(alive[displaced].all()), "displaced: no such row")
-        columns.displaced.append(displaced)
+        columns.displaced[displaced], columns.has_displaced = 1, True
 
 
 def _blanks(columns: Columns) -> dict[str, Any]:

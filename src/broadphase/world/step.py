@@ -1,8 +1,7 @@
 """One step: what moves is moved, and what touches is found. Nothing that anybody sees is changed.
 
-`step` writes to the spare placement and to scratch arrays of the columns, and returns what there is to `commit`: copies
-of arrays and new values of attributes, which one call of the core makes all at once. A step that fails, or that Ctrl-C
-interrupts, has changed nothing, so there is nothing to undo.
+`step` writes to the spare placement and to scratch arrays of the columns, and returns a `Change`, which one call of the
+core writes all at once. A step that fails, or that Ctrl-C interrupts, has changed nothing, so there is nothing to undo.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import numpy as np
 from broadphase.world.boundary import bounce, outside, wrap
 from broadphase.world.budget import in_turn, spend
 from broadphase.world.ccd import Trace, no_impacts
+from broadphase.world.change import Change
 from broadphase.world.frame import Found
 from broadphase.world.motion import integrate
 from broadphase.world.narrow_phase import (
@@ -39,34 +39,18 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.int32]
     Flags: TypeAlias = NDArray[np.uint8]
 
-__all__ = ["StepResult", "look", "step"]
+__all__ = ["look", "step"]
 
 _NO_ROWS = np.empty(0, np.int32)
 _NO_HANDLES = np.empty(0, np.int64)
 
 
-class StepResult(NamedTuple):
-    """What a step found, and what is to be written for it to have happened.
-
-    Attributes
-    ----------
-    found : Found
-    removed : ndarray, shape (k,), int32
-        Rows that the boundary removes.
-    arrays : list of tuple
-        ``(to, from)``, ``(to, None)`` for zeros, or ``(to, from, rows)``: as `_native.commit` takes them.
-    dictionaries : list of tuple
-        ``(to, from)``: attributes and their new values.
-    """
-
-    found: Found
-    removed: Rows
-    arrays: list[tuple[Any, ...]]
-    dictionaries: list[tuple[dict[str, Any], dict[str, Any]]]
-
-
 class _Motion(NamedTuple):
-    """Where rows are after the motion of a step: the columns themselves, or scratch arrays."""
+    """Where rows are after the motion of a step: the columns themselves, or scratch arrays.
+
+    `shifted` and `rotated` are the rows whose position or rotation is not that of the columns, if these are few; None
+    where they may be many.
+    """
 
     positions: Floats
     rotations: Floats | None
@@ -74,6 +58,8 @@ class _Motion(NamedTuple):
     bounced: Rows
     velocities: Floats  # of `bounced`
     removed: Rows
+    shifted: Rows | None
+    rotated: Rows | None
 
 
 def step(
@@ -84,8 +70,8 @@ def step(
     time: float,
     dt: float,
     budget: Budget | None,
-) -> StepResult:
-    """Compute step `number` from `time` to ``time + dt``.
+) -> tuple[Found, Change]:
+    """Compute step `number` from `time` to ``time + dt``; give what it found, and what is to be written.
 
     Raises
     ------
@@ -164,34 +150,30 @@ def step(
         rows.handles(removed) if len(removed) else _NO_HANDLES,
         stats,
     )
-    arrays: list[tuple[Any, ...]] = [(columns.changed, None)]
+    change = Change()
+    change.clear(columns.changed)
     if memory.generations is not None:
-        arrays.append((columns.renewed, None))
+        change.clear(columns.renewed)
     if motion.positions is not columns.positions:
-        arrays.append((columns.positions, motion.positions))
-    if motion.rotations is not columns.rotations:
-        arrays.append((columns.rotations, motion.rotations))
+        _write_moved(change, columns.positions, motion.positions, motion.shifted)
+    if columns.rotations is not None and motion.rotations is not None and motion.rotations is not columns.rotations:
+        _write_moved(change, columns.rotations, motion.rotations, motion.rotated)
     if len(motion.bounced):
-        arrays.append((columns.velocities, motion.velocities, motion.bounced))
-    dictionaries = [
-        *columns.swap_of_placements(),
-        (vars(columns), {"displaced": [], "contacts_of": number}),
-        (
-            vars(memory),
-            {"touching": advance.touching, "starts": advance.starts, "again": again, "generations": None},
-        ),
-    ]
+        change.write(columns.velocities, motion.velocities, motion.bounced)
+    if len(removed):
+        columns.remove(change, removed)
+        broad.note_removal(change, removed)
+    columns.swap_placements(change, number)
+    change.assign(memory, touching=advance.touching, starts=advance.starts, again=again, generations=None)
     if candidates is not None:
         if candidates.is_synchronized:
-            arrays.append((broad.behind, None))
-        dictionaries.append((vars(broad), {"quiet_steps": candidates.quiet_steps}))
-    if len(removed):
-        _remove(columns, broad, removed, arrays, dictionaries)
-    return StepResult(outcome, removed, arrays, dictionaries)
+            change.clear(broad.behind)
+        change.assign(broad, quiet_steps=candidates.quiet_steps)
+    return outcome, change
 
 
-def look(columns: Columns) -> tuple[list[tuple[Any, ...]], list[tuple[dict[str, Any], dict[str, Any]]]]:
-    """Place the shapes of all rows where the rows are; give what is to be committed, as in `StepResult`.
+def look(columns: Columns) -> Change:
+    """Place the shapes of all rows where the rows are; give what is to be written.
 
     Raises
     ------
@@ -201,9 +183,10 @@ def look(columns: Columns) -> tuple[list[tuple[Any, ...]], list[tuple[dict[str, 
     changed = columns.next_changed
     changed[:] = columns.changed
     columns.notice(columns.positions, columns.rotations, columns.living(), changed)
-    updates = columns.swap_of_placements()
-    updates.append((vars(columns), {"displaced": []}))
-    return [(columns.changed, changed)], updates
+    change = Change()
+    change.write(columns.changed, changed)
+    columns.swap_placements(change, 0)
+    return change
 
 
 def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float) -> _Motion:
@@ -211,12 +194,14 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float) -> _Mo
     slots = columns.slots
     positions, rotations = columns.positions, columns.rotations
     trace = _trace(columns)
+    shifted: Rows | None = _NO_ROWS
+    rotated: Rows | None = _NO_ROWS
     if dt != 0.0 and slots:
         positions = columns.next_positions
         turns = rotations is not None and columns.angular_velocities is not None
         if turns:
             rotations = columns.next_rotations
-        integrate(
+        shifted, rotated = integrate(
             columns.positions[:slots],
             columns.velocities[:slots],
             columns.rotations[:slots] if turns and columns.rotations is not None else None,
@@ -237,6 +222,7 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float) -> _Mo
             positions = columns.next_positions
             positions[:slots] = columns.positions[:slots]
         wrapped = wrap(positions[:slots], columns.bounds, wraps)
+        shifted = _with_rows(shifted, wrapped)
         if trace is not None:
             trace.wrapped = wrapped
     columns.notice(positions, rotations, looked_at, changed)
@@ -258,12 +244,15 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float) -> _Mo
             positions[:slots], columns.velocities, spare.boxes[:slots], relative_boxes, columns.bounds, flags
         )
         if len(bounced):
+            shifted = _with_rows(shifted, bounced)
             spare.place(bounced, positions, rotations)
             changed[bounced] = columns.moved[bounced] = 1
             if trace is not None:
                 trace.bounced = bounced
     removed = _removed(columns, changed, trace)
-    return _Motion(positions, rotations, trace, bounced, velocities, removed)
+    if trace is not None:
+        trace.is_ccd[removed] = False  # none of its way was in the world, so it meets nothing there
+    return _Motion(positions, rotations, trace, bounced, velocities, removed, shifted, rotated)
 
 
 def _trace(columns: Columns) -> Trace | None:
@@ -277,10 +266,9 @@ def _trace(columns: Columns) -> Trace | None:
     if not is_ccd.any():
         return None
     before = columns.seen.positions[:slots]
-    if columns.displaced:  # what was put elsewhere touches nothing on the way there
-        before = before.copy()
-        for rows in columns.displaced:
-            before[rows] = columns.positions[rows]
+    if columns.has_displaced:  # what was put elsewhere touches nothing on the way there
+        before, rows = before.copy(), columns.displaced_rows()
+        before[rows] = columns.positions[rows]
     return Trace(is_ccd, before, before)
 
 
@@ -373,32 +361,19 @@ def _waiting(columns: Columns, memory: TouchMemory, renewed: Flags) -> Pairs:
     return waiting[allowed_pairs(columns)(*np.ascontiguousarray(waiting.T))]
 
 
+def _with_rows(some: Rows | None, more: Rows) -> Rows | None:
+    return some if some is None or not len(more) else np.union1d(some, more)
+
+
+def _write_moved(change: Change, to: Floats, moved: Floats, rows: Rows | None) -> None:
+    """Write where bodies have moved; copying a few rows costs less than copying all."""
+    if rows is None:
+        change.write(to, moved)
+    elif len(rows):
+        change.write(to, moved[rows], rows)
+
+
 def _any_flag(flags: Flags, pairs: Pairs) -> NDArray[np.bool_]:
     marked = flags.view(np.bool_)
     found: NDArray[np.bool_] = marked[pairs[:, 0]] | marked[pairs[:, 1]]
     return found
-
-
-def _remove(
-    columns: Columns,
-    broad: BroadPhase,
-    removed: Rows,
-    arrays: list[tuple[Any, ...]],
-    dictionaries: list[tuple[dict[str, Any], dict[str, Any]]],
-) -> None:
-    """Add to what is to be committed that these rows leave the world."""
-    rows = columns.rows
-    twin = object.__new__(type(rows))
-    vars(twin).update(vars(rows))
-    twin.alive, twin.generation, twin._free = rows.alive.copy(), rows.generation.copy(), list(rows._free)
-    twin.corners, twin._views = columns.spare.boxes, None
-    twin.remove(removed)
-    arrays.append((columns.velocities, np.zeros((len(removed), columns.dim)), removed))
-    pending = removed if broad.removed_rows is None else np.concatenate([broad.removed_rows, removed])
-    dictionaries += [
-        (vars(rows), vars(twin)),
-        (vars(columns), {"_flags": {}, "ignored": columns.ignored_without(removed)}),
-        (vars(broad), {"removed_rows": pending if broad.index is not None else None}),
-    ]
-    if columns._view is not None:
-        dictionaries.append((vars(columns._view), {"_alive": twin.alive[: columns.slots]}))

@@ -11,6 +11,8 @@ from broadphase import _native
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from broadphase.world.change import Change
+
     Pairs: TypeAlias = NDArray[np.int32]
     Flags: TypeAlias = NDArray[np.uint8]
 
@@ -63,10 +65,10 @@ class TouchMemory:
         self.again: Pairs = NO_PAIRS
         self.generations: NDArray[np.int64] | None = None
 
-    def note_removal(self, generations: NDArray[np.int64]) -> None:
+    def note_removal(self, change: Change, generations: NDArray[np.int64]) -> None:
         """Remember the generations of rows, some of which are about to be removed."""
         if self.generations is None:
-            self.generations = generations.copy()
+            change.assign(self, generations=generations.copy())
 
     def handles_then(self, pairs: Pairs, generations: NDArray[np.int64]) -> NDArray[np.int64]:
         """Give the handles that pairs of rows had at the last step."""

@@ -61,6 +61,8 @@ def _column_faults(columns: Columns) -> Iterator[str]:
     dead = ~columns.rows.alive
     if columns.changed[dead].any():
         yield f"row {np.argmax(dead & (columns.changed != 0))} is removed, and has changed"
+    if columns.displaced[dead].any() or (columns.displaced.any() and not columns.has_displaced):
+        yield "a row is removed, and put elsewhere, or it is forgotten that there are such"
     if columns.renewed[dead & (columns.rows.generation <= 1)].any():
         yield "a row is marked as removed, and was not"
     ignored = columns.ignored
@@ -89,13 +91,15 @@ def _index_faults(columns: Columns, broad: BroadPhase) -> Iterator[str]:
     index, rows = broad.index, columns.rows.numbers
     if index is None:
         return
-    known = index.rows
-    if broad.removed_rows is not None:
-        known = known[~np.isin(known, broad.removed_rows)]
+    known, pending = index.rows, broad.pending()
+    for is_new, some in pending:
+        known = np.union1d(known, some) if is_new else np.setdiff1d(known, some)
     if not np.array_equal(known, rows):
         yield "the index has other rows"
         return
     rows = rows[broad.behind[rows] == 0]
+    for _, some in pending:
+        rows = np.setdiff1d(rows, some)
     boxes, around = columns.seen.boxes[rows], index.boxes_of(rows)
     out = ~((around[:, 0] <= boxes[:, 0]) & (boxes[:, 1] <= around[:, 1])).all(axis=1)
     if out.any():

@@ -12,12 +12,13 @@ import numpy as np
 from broadphase import _native
 from broadphase.index import queries as shared
 from broadphase.shapes import Point, Shapes
-from broadphase.shapes.records import geometry_numbers, records_of
+from broadphase.shapes.records import records_of
 from broadphase.world import queries
 from broadphase.world.actor import RENDER, Actor, Actors
 from broadphase.world.broad_phase import BroadPhase
 from broadphase.world.budget import Budget
-from broadphase.world.columns import Columns, no_rotations
+from broadphase.world.change import Change
+from broadphase.world.columns import Columns
 from broadphase.world.events import EventBus, is_handler
 from broadphase.world.frame import Frame
 from broadphase.world.queries import Hit, Scene, Visible
@@ -514,11 +515,11 @@ update_interval
         instance = self._actors.prepare(actor)
         with self._guard.changing:
             places = as_places(position, "position", self.dim, 1)
-            rows = self._insert(
+            self._insert(
                 shape, places, velocity, rotation, angular_velocity, body_type, boundary, layer, mask, group, sensor,
-                ccd, update_interval,
+                ccd, update_interval, instance, data,
             )  # fmt: skip
-        return self._actors.attach(instance, int(rows[0]), data)
+        return instance
 
     def add_many(
         self,
@@ -618,21 +619,16 @@ update_interval
         columns = self._columns
         with self._guard.changing:
             numbers = columns.rows.distinct(self._actors.as_rows(rows))
-            handles = columns.rows.handles(numbers)
-            ignored = columns.ignored_without(numbers)
             if columns.geometries:
                 columns.settle()  # the contacts of the last frame may need them
-                columns.release_geometries(numbers)
-            self._memory.note_removal(columns.rows.generation)
-            self._scene.broad.remove(numbers)
-            columns.rows.remove(numbers)
-            columns.ignored = ignored
-            columns.renewed[numbers] = 1
-            columns.changed[numbers] = 0
-            columns.velocities[numbers] = 0.0
-            columns.rows_changed()
-        if self._actors:
-            self._actors.forget(handles)
+            change = Change()
+            columns.remove(change, numbers)
+            change.flag(columns.renewed, True, numbers)
+            self._memory.note_removal(change, columns.rows.generation)
+            self._scene.broad.note_removal(change, numbers)
+            self._actors.forget(change, columns.rows.handles(numbers))
+            change.commit()
+            columns.geometries.drop_unused()
 
     def move(
         self,
@@ -666,20 +662,18 @@ update_interval
             speeds = None if velocities is None else as_table(velocities, "velocities", (d,), count)
             spins = _angular(angular_velocities, d, count)
             columns.take_up_writes()
-            if turns is not None:
-                columns.with_rotations()
-            if spins is not None:
-                columns.with_angular_velocities()
+            change = Change()
             if places is not None or turns is not None:
-                columns.displaced.append(numbers)
-            for column, values in (
-                (columns.positions, places),
-                (columns.rotations, turns),
-                (columns.velocities, speeds),
-                (columns.angular_velocities, spins),
-            ):
-                if values is not None and column is not None:
-                    column[numbers] = values
+                columns.displace(change, numbers)
+            if places is not None:
+                change.write(columns.positions, places, numbers)
+            if turns is not None:
+                change.write(columns.with_rotations(), turns, numbers)
+            if speeds is not None:
+                change.write(columns.velocities, speeds, numbers)
+            if spins is not None:
+                change.write(columns.with_angular_velocities(), spins, numbers)
+            change.commit()
 
     def set_shapes(self, rows: Any, shapes: Shape | Sequence[Shape]) -> None:
         """Give bodies other shapes.
@@ -702,20 +696,14 @@ update_interval
             columns.settle()
             try:
                 records = records_of(shapes, len(numbers), self.dim, columns.geometries)
-                before: Any = columns.seen.store.records(numbers)
-                try:
-                    columns.set_shapes(numbers, records)
-                except BaseException:
-                    columns.set_shapes(numbers, before)  # which there is room for
-                    columns.place_where_seen(numbers)
-                    raise
-                columns.geometries.retain(geometry_numbers(*records))
-                columns.geometries.release(geometry_numbers(*before))
+                change = Change()
+                # Where the world saw them last: a row that has moved since is still to be noticed.
+                columns.set_shapes(change, numbers, records)
+                columns.count_geometries(change, used=records, released=columns.seen.store.records(numbers))
+                self._scene.broad.mark(numbers)
+                change.commit()
             finally:
                 columns.geometries.drop_unused()
-            # Where the world saw them last: a row that has moved since is still to be noticed.
-            columns.place_where_seen(numbers)
-            self._scene.broad.mark(numbers)
 
     def set_filters(
         self,
@@ -747,13 +735,13 @@ update_interval
             named = columns.layers if layer is None else columns.layers.with_names(layer)
             layers = None if layer is None else named.bits_of_rows(layer, count, "layer")
             masks = None if mask is None else named.bits_of_rows(mask, count, "mask")
-            if layers is not None or masks is not None:
-                self._keep_layers()
-            columns.rows.set_filters(numbers, layers, masks)
+            change = Change()
+            columns.set_bits(change, numbers, layers, masks)
             if groups is not None:
-                columns.set_rare("groups", numbers, groups)
-            columns.layers = named
-            columns.changed[numbers] = 1
+                columns.set_rare(change, "groups", numbers, groups)
+            change.flag(columns.changed, True, numbers)
+            change.assign(columns, layers=named)
+            change.commit()
 
     def sleep(self, rows: Any) -> None:
         """Let bodies sleep: steps do not move them until `wake`. Others still touch them.
@@ -848,7 +836,9 @@ update_interval
         >>> world.layer("ball"), world.layer("wall", priority=1), world.layer("ball")
         (2, 4, 2)
         """
-        return self._columns.layers.add(name, priority)
+        named = self._columns.layers.with_layer(name, priority)
+        self._columns.layers = named
+        return named.bits(name)
 
     # Steps ----------------------------------------------------------------------------------------------------------
 
@@ -892,19 +882,17 @@ update_interval
         columns, broad = self._columns, self._scene.broad
         with self._guard.changing:
             columns.take_up_writes()
-            result = step(columns, broad, self._memory, self._number + 1, self._time, float(dt), limit)
-            found = result.found
+            found, change = step(columns, broad, self._memory, self._number + 1, self._time, float(dt), limit)
             frame = Frame(found, columns)
-            dictionaries = [
-                *result.dictionaries,
-                (vars(self), {"_number": found.number, "_time": found.time, "_found": found}),
-                (vars(columns), {"frame": weakref.ref(frame)}),
-                (vars(self._bus), {"undelivered": frame}),
-            ]
-            _native.commit(result.arrays, dictionaries)
+            change.assign(self, _number=found.number, _time=found.time, _found=found)
+            change.assign(columns, frame=weakref.ref(frame))
+            change.assign(self._bus, undelivered=frame)
+            if len(found.removed_handles):
+                self._actors.forget(change, found.removed_handles)
+            change.commit()
             columns.refresh_replaced()
-            if len(result.removed):
-                columns.release_geometries(result.removed)
+            if columns.geometries:
+                columns.geometries.drop_unused()
         self._bus.dispatch(frame)
         return frame
 
@@ -922,9 +910,9 @@ update_interval
         with self._guard.changing:
             columns.settle()
             columns.take_up_writes()
-            arrays, dictionaries = look(columns)
+            change = look(columns)
             self._scene.broad.mark(columns.moved.view(np.bool_))
-            _native.commit(arrays, dictionaries)
+            change.commit()
 
     def on_step(self, function: Handler) -> Handler:
         """Have a function called with the `Frame` of every step, after handlers and hooks.
@@ -1627,8 +1615,9 @@ update_interval
                 rows = world._columns.rows.known(which)
             classes.update(dict.fromkeys(rows.tolist(), kind))
         for row, kind in classes.items():
-            data = world._actors.get(row).data
-            world._actors.attach(world._actors.prepare(kind), row, data)
+            data, change = world._actors.get(row).data, Change()
+            world._actors.attach(change, world._actors.prepare(kind), row, data)
+            change.commit()
         return world
 
     def _fill(self, about: Any, arrays: dict[str, Any]) -> None:
@@ -1660,8 +1649,10 @@ update_interval
         sensor: Any,
         ccd: Any,
         update_interval: Any,
+        actor: Actor | None = None,
+        data: Any = None,
     ) -> NDArray[np.int32]:
-        """Add rows; everything is checked before anything is changed."""
+        """Add rows; everything is checked before anything is changed. `actor` is that of a single row."""
         columns, d = self._columns, self.dim
         places = as_places(positions, "positions", d)
         count = len(places)
@@ -1682,41 +1673,27 @@ update_interval
             None if value is None and kept is None else named.bits_of_rows(value, count, name)
             for name, value, kept in zip(("layer", "mask"), (layer, mask), columns.rows.bits, strict=True)
         ]
+        if bits[1] is not None and bits[0] is None:
+            bits[0] = named.bits_of_rows(None, count, "layer")
         try:
             records = records_of(shapes, count, d, columns.geometries)
             columns.take_up_writes()
-            if columns.rows.living < columns.slots:
-                columns.settle()  # shapes of removed rows make room
-            if bits[0] is not None or bits[1] is not None:
-                self._keep_layers()
-                bits[0] = named.bits_of_rows(None, count, "layer") if bits[0] is None else bits[0]
-            rows = columns.rows.insert(columns.rows.checked(np.zeros((count, 2, d)), *bits))
-            try:
-                columns.reserve()
-                columns.set_shapes(rows, records)
-                columns.positions[rows] = places
-                columns.velocities[rows] = 0.0 if speeds is None else speeds
-                if turns is not None or columns.rotations is not None or spins is not None:
-                    columns.with_rotations()[rows] = no_rotations(1, d)[0] if turns is None else turns
-                if spins is not None or columns.angular_velocities is not None:
-                    columns.with_angular_velocities()[rows] = 0.0 if spins is None else spins
-                columns.body_types[rows] = types
-                for name, values in rare.items():
-                    columns.set_rare(name, rows, values)
-                if limits is not None:
-                    columns.set_boundaries(rows, limits)
-                columns.place(rows)
-                self._scene.broad.insert(rows)
-                columns.geometries.retain(geometry_numbers(*records))
-            except BaseException:
-                columns.rows.withdraw(rows)
-                columns.changed[rows[rows < len(columns.changed)]] = 0
-                raise
-            finally:
-                columns.rows_changed()
+            rows = columns.free_rows(count)
+            columns.fill(rows, records, types, places, speeds, turns, spins)
+            change = Change()
+            columns.insert(change, rows, records)
+            columns.set_bits(change, rows, *bits)
+            for name, values in rare.items():
+                columns.set_rare(change, name, rows, values)
+            if limits is not None:
+                columns.set_boundaries(change, rows, limits)
+            change.assign(columns, layers=named)
+            self._scene.broad.note_insertion(change, rows)
+            if actor is not None:
+                self._actors.attach(change, actor, int(rows[0]), data)
+            change.commit()
         finally:
             columns.geometries.drop_unused()
-        columns.layers = named
         return rows
 
     def _boundaries(self, given: Any, types: NDArray[np.uint8], count: int) -> NDArray[np.uint8] | None:
@@ -1730,27 +1707,24 @@ update_interval
         same = np.array_equal(limits, columns.default_boundaries(types))
         return None if same and columns.boundaries is None else limits
 
-    def _keep_layers(self) -> None:
-        """Write down that rows are in the layer "default", as masks see it; to the index, none would mean all."""
-        if self._columns.rows.layer is None:
-            self._columns.rows.set_filters(self.rows, self.layers[self.rows], None)
-
     def _set_asleep(self, rows: Any, asleep: bool) -> None:
         columns = self._columns
         with self._guard.changing:
             numbers = columns.rows.known(self._actors.as_rows(rows))
-            columns.set_rare("asleep", numbers, np.full(len(numbers), asleep))
-            columns.rows_changed()
+            change = Change()
+            columns.set_rare(change, "asleep", numbers, np.full(len(numbers), asleep))
+            change.assign(columns, _flags={})
+            change.commit()
 
     def _change_ignored(self, pairs: NDArray[Any], ignored: bool) -> None:
         columns = self._columns
         with self._guard.changing:
             rows = columns.rows.known(pairs.ravel())
-            if ignored:
-                columns.ignore(rows.reshape(-1, 2))
-            else:
-                columns.unignore(rows.reshape(-1, 2))
-            columns.changed[rows] = 1
+            given = rows.reshape(-1, 2)
+            change = Change()
+            change.assign(columns, ignored=columns.ignored_with(given) if ignored else columns.ignored_but(given))
+            change.flag(columns.changed, True, rows)
+            change.commit()
 
     def _on(self, kind: EventKind, first: Any, second: Any) -> Any:
         if is_handler(first) and second is None:
