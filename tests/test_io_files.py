@@ -1,9 +1,5 @@
 """Boxes read from .npy and .npz files, and what all readers have in common."""
 
-import contextlib
-import importlib
-import json
-import random
 import sys
 
 import numpy as np
@@ -109,44 +105,3 @@ def test_missing_extra_names_the_installation(tmp_path, suffix, monkeypatch):
     (tmp_path / f"boxes{suffix}").write_bytes(b"")
     with pytest.raises(bp.MissingExtraError, match=r'pip install "broadphase\[io\]"'):
         io.read_boxes(tmp_path / f"boxes{suffix}")
-
-
-def sources(folder):
-    """Small good files of every format."""
-    np.save(folder / "a.npy", BOXES)
-    np.savez(folder / "a.npz", boxes=BOXES, names=np.array(["a", "b", "c"]))
-    (folder / "a.csv").write_text("name,xmin,xmax\na,0,1\nb,2,3\n")
-    part = [[[0, 0], [1, 0], [1, 1]]]
-    (folder / "a.geojson").write_text(json.dumps({"type": "MultiPolygon", "coordinates": [part, part]}))
-    with contextlib.suppress(ImportError):
-        importlib.import_module("pyarrow.parquet").write_table(
-            importlib.import_module("pyarrow").table({"xmin": [1.0, 2.0], "xmax": [3.0, 4.0]}), folder / "a.parquet"
-        )
-    with contextlib.suppress(ImportError):
-        for suffix in (".glb", ".ply", ".stl", ".obj"):
-            importlib.import_module("trimesh").creation.box().export(folder / f"a{suffix}")
-    return sorted(folder.iterdir())
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_damaged_file_of_any_format_is_read_or_is_a_value_error_that_names_it(tmp_path):
-    rng = random.Random(17)
-    for source in sources(tmp_path):
-        whole = source.read_bytes()
-        for _ in range(150):
-            content = bytearray(whole)
-            for _ in range(rng.randint(1, 3)):
-                place = rng.randrange(len(content) + 1)
-                if rng.random() < 0.6:
-                    content[place : place + 1] = bytes([rng.randrange(256)])
-                else:
-                    content[place : place + rng.randint(1, len(whole))] = b""
-            source.write_bytes(content)
-            message = str(source)
-            try:
-                io.read_boxes(source, parts=rng.random() < 0.5)
-            except ValueError as error:
-                message = str(error)
-            except (bp.MissingExtraError, MemoryError):
-                pass  # a mesh in an unknown encoding; a length that no memory holds
-            assert message.startswith(str(source)), bytes(content)

@@ -116,7 +116,10 @@ def test_names_come_from_the_property_asked_for(tmp_path):
             "row 0: unknown geom",
         ),
         ({"type": "FeatureCollection", "features": [7]}, "row 0: "),
-        ({"type": "Polygon", "coordinates": [[[0, 0], ["a", 1]]]}, "row 0: coordinates must be lists of numbers"),
+        (
+            {"type": "Polygon", "coordinates": [[[0, 0], ["a", 1]]]},
+            "row 0: coordinates must be lists of finite numbers",
+        ),
         ({"type": "Polygon", "coordinates": [[["1", "2"], ["3", "4"]]]}, "row 0: coordinates must be"),
         ({"type": "Polygon", "coordinates": [[0, 0], [1, 1]]}, "row 0: coordinates must be"),
         ({"type": "LineString", "coordinates": [[0], [1]]}, "row 0: coordinates must be"),

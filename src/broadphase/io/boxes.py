@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +15,7 @@ from broadphase.errors import FileFormatError, unknown_name
 from broadphase.io.box_file import BoxFile
 from broadphase.io.geojson import read_geojson
 from broadphase.io.meshes import read_mesh
-from broadphase.io.tables import read_csv, read_parquet
+from broadphase.io.tables import listed, read_csv, read_parquet
 
 if TYPE_CHECKING:
     import os
@@ -25,6 +26,7 @@ Format = Literal["npy", "npz", "csv", "parquet", "geojson", "mesh"]
 """What `read_boxes` can read."""
 
 _CORNER_KEYS = (("lower", "upper"), ("lo", "hi"))
+_MOST_DEFLATED = 1100  # times: more than deflate can make of anything
 _WANTED = frozenset({"boxes", *(key for pair in _CORNER_KEYS for key in pair)})
 
 
@@ -50,6 +52,8 @@ def read_npy(path: Path) -> BoxFile:
             raise FileFormatError(f"{path}: not a .npy file")
         stream.seek(0)
         try:
+            _check_size(stream, path.stat().st_size)
+            stream.seek(0)
             array = np.lib.format.read_array(stream, allow_pickle=False)
         except MemoryError:
             raise
@@ -73,12 +77,21 @@ def read_npz(path: Path) -> BoxFile:
     Raises
     ------
     FileFormatError
-        Not an .npz file, or it lacks these arrays, or they have the wrong shape or dtype.
+        Not an .npz file, or it lacks these arrays or has more of them than one form needs, or they have the wrong
+        shape or dtype.
     """
     with path.open("rb") as stream:
         try:
             with zipfile.ZipFile(stream) as archive:
                 keys = [name.removesuffix(".npy") for name in archive.namelist()]
+                for member in archive.infolist():
+                    if member.filename.removesuffix(".npy") in {*_WANTED, "names"}:
+                        size = min(member.file_size, _MOST_DEFLATED * path.stat().st_size)
+                        with archive.open(member) as content:
+                            _check_size(content, size)
+            twice = sorted(key for key in {*_WANTED, "names"} if keys.count(key) > 1)
+            if twice:
+                raise ValueError(f"there are several arrays {twice[0]}")
             stream.seek(0)
             with np.load(stream, allow_pickle=False) as arrays:
                 found = {key: arrays[key] for key in keys if key in _WANTED}
@@ -95,14 +108,28 @@ def read_npz(path: Path) -> BoxFile:
     return BoxFile(array, str(path), "array row", names, blank="NaN in the array")
 
 
+def _check_size(stream: Any, size: int) -> None:
+    """Raise ValueError if an array is larger than a file of so many bytes: NumPy allocates it before it reads."""
+    version = np.lib.format.read_magic(stream)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read_header(stream)
+    needed = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or (needed > size and not dtype.hasobject):
+        raise ValueError(f"an array of shape {shape} and {dtype} needs {needed} bytes, more than there are")
+
+
 def _boxes_of(arrays: dict[str, Any], keys: list[str], path: Path) -> Any:
+    forms = [form for form in (("boxes",), *_CORNER_KEYS) if all(key in arrays for key in form)]
+    if len(forms) > 1:
+        first, second = (" and ".join(form) for form in forms[:2])
+        raise FileFormatError(f"{path}: the boxes have two names: arrays {first}, and {second}")
     if "boxes" in arrays:
         return arrays["boxes"]
     for lower, upper in _CORNER_KEYS:
         if lower in arrays and upper in arrays:
             return arrays[lower], arrays[upper]
     raise FileFormatError(
-        f"{path}: needs an array boxes, or lower and upper, or lo and hi; has {', '.join(keys) or 'none'}"
+        f"{path}: needs an array boxes, or lower and upper, or lo and hi; has {listed(keys) or 'none'}"
     )
 
 

@@ -45,7 +45,7 @@ def read_geojson(path: Path, *, parts: bool = False, name_property: str | None =
     Raises
     ------
     FileFormatError
-        Not JSON, not GeoJSON, or coordinates that are not numbers; names line or row.
+        Not JSON, not GeoJSON, nested too deeply, or coordinates that are not finite numbers; names line or row.
     """
     try:
         with path.open(encoding="utf-8-sig") as stream:
@@ -55,6 +55,8 @@ def read_geojson(path: Path, *, parts: bool = False, name_property: str | None =
         raise FileFormatError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from error
+    except RecursionError:
+        raise FileFormatError(f"{path}: nested too deeply") from None
     except ValueError as error:
         raise FileFormatError(f"{path}: {error}") from error
     boxes: list[_Box] = []
@@ -64,7 +66,7 @@ def read_geojson(path: Path, *, parts: bool = False, name_property: str | None =
         try:
             name = _name_of(feature, name_property)
             found = list(_boxes_of(feature["geometry"])) or [_EMPTY]
-        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError) as error:
             which = "feature" if parts else "row"
             raise FileFormatError(f"{path}, {which} {number}: {_explain(error)}") from error
         if not parts:
@@ -86,6 +88,8 @@ def _refuse_constant(text: str) -> float:
 
 def _features_of(document: Any) -> list[Any]:
     found = document.get("type") if isinstance(document, dict) else None
+    if not isinstance(found, str):
+        found = None
     if found == "FeatureCollection":
         features = document.get("features")
         if isinstance(features, list):
@@ -111,19 +115,21 @@ def _name_of(feature: Any, wanted: str | None) -> str | None:
 
 def _boxes_of(geometry: Any) -> Iterator[_Box]:
     """Yield the box of each part of a geometry that has coordinates."""
-    if geometry is None:
-        return
-    geometry_type = geometry["type"]
-    if geometry_type == "GeometryCollection":
-        for member in geometry["geometries"]:
-            yield from _boxes_of(member)
-        return
-    if geometry_type not in _DEPTH:
-        raise ValueError(f"unknown geometry {geometry_type!r}")
-    several = geometry_type.startswith("Multi")
-    for part in geometry["coordinates"] if several else [geometry["coordinates"]]:
-        if part:
-            yield _box_of(part, _DEPTH[geometry_type] - several)
+    waiting = [geometry]
+    while waiting:
+        one = waiting.pop()
+        if one is None:
+            continue
+        geometry_type = one["type"]
+        if geometry_type == "GeometryCollection":
+            waiting += reversed(one["geometries"])
+            continue
+        if geometry_type not in _DEPTH:
+            raise ValueError(f"unknown geometry {geometry_type!r:.40}")
+        several = geometry_type.startswith("Multi")
+        for part in one["coordinates"] if several else [one["coordinates"]]:
+            if part:
+                yield _box_of(part, _DEPTH[geometry_type] - several)
 
 
 def _box_of(coordinates: Any, depth: int) -> _Box:
@@ -131,10 +137,12 @@ def _box_of(coordinates: Any, depth: int) -> _Box:
         return _around([_box_of(member, depth - 1) for member in coordinates if member])
     points = [coordinates] if depth == 0 else coordinates
     xs, ys = list(zip(*points, strict=False))[:2]  # a point may have an altitude or not
-    box = (min(xs), min(ys), max(xs), max(ys))
-    if not all(isinstance(value, float | int) for value in box):
+    if not {*map(type, xs), *map(type, ys)} <= {int, float}:  # True is no number here
         raise TypeError("coordinates must be numbers")
-    return float(box[0]), float(box[1]), float(box[2]), float(box[3])
+    box = float(min(xs)), float(min(ys)), float(max(xs)), float(max(ys))
+    if not all(map(math.isfinite, box)):  # 1e999
+        raise ValueError("coordinates must be finite")
+    return box
 
 
 def _around(boxes: list[_Box]) -> _Box:
@@ -150,4 +158,4 @@ def _explain(error: Exception) -> str:
         return f"lacks {error}"
     if isinstance(error, ValueError) and str(error).startswith("unknown"):
         return str(error)
-    return "coordinates must be lists of numbers, two or more for each point"
+    return "coordinates must be lists of finite numbers, two or more for each point"

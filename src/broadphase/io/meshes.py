@@ -75,8 +75,8 @@ def _read_scene(path: Path) -> list[Mesh]:
             raise MissingExtraError(
                 f"{path}: trimesh needs {error.name} to read it: pip install {error.name}"
             ) from error
-        except MemoryError:
-            raise
+        except MemoryError as error:  # a damaged length, more likely than a file so large
+            raise FileFormatError(f"{path}: reading it takes more memory than there is") from error
         except Exception as error:  # damaged files make trimesh raise all kinds of exceptions
             raise FileFormatError(
                 f"{path}: not a readable {path.suffix} file ({type(error).__name__}: {error})"

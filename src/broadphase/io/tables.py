@@ -34,11 +34,11 @@ _STYLES = (
     ("{}_lower", "{}_upper"),
     ("lo_{}", "hi_{}"),
     ("{}_lo", "{}_hi"),
-    ("{}0", "{}1"),
-    ("{}1", "{}2"),
 )
+_NUMBERED = (("{}0", "{}1"), ("{}1", "{}2"))
 _COMPASS = ("west", "south", "east", "north")
 _NAMES = ("name", "label", "id")
+_MANY_NAMES, _LONG_NAME = 20, 40
 WANTED = "xmin, ymin, xmax, ymax (or min_x, lower_x, lo_x ..., or x0 and x1, or west, south, east, north), x to w"
 
 
@@ -58,7 +58,7 @@ def find_box_columns(header: list[str]) -> list[int] | None:
     Raises
     ------
     ValueError
-        A column is missing; names it.
+        A column is missing, there twice, or named in another way than the others; names it.
 
     Examples
     --------
@@ -68,24 +68,58 @@ def find_box_columns(header: list[str]) -> list[int] | None:
     >>> find_box_columns(["xmin", "xmax", "ymin"])
     Traceback (most recent call last):
     ValueError: there is a column ymin, but no column ymax
+    >>> find_box_columns(["xmin", "xmax", "y_min", "y_max"])
+    Traceback (most recent call last):
+    ValueError: the corners have two names: columns xmin, xmax, and y_min, y_max
     """
     names = [name.strip().lower() for name in header]
     place = {name: column for column, name in reversed(list(enumerate(names)))}
-    for lower_style, upper_style in _STYLES:
-        lower = [lower_style.format(axis) for axis in _AXES]
-        upper = [upper_style.format(axis) for axis in _AXES]
-        if lower[0] in place and upper[0] in place:
-            dimension = 1 + max(axis for axis in range(4) if lower[axis] in place or upper[axis] in place)
-            for pair in zip(lower[:dimension], upper[:dimension], strict=True):
-                missing = [name for name in pair if name not in place]
-                if missing:
-                    last = lower[dimension - 1], upper[dimension - 1]
-                    there = next(name for name in (*pair, *last) if name in place)
-                    raise ValueError(f"there is a column {there}, but no column {missing[0]}")
-            return [place[name] for name in lower[:dimension] + upper[:dimension]]
+    styles = [_pairs_of(style) for style in (*_STYLES, *_NUMBERED)]
+    pairs = next((pairs for pairs in styles if pairs[0][0] in place and pairs[0][1] in place), None)
+    if pairs is None:
+        if not all(name in place for name in _COMPASS):
+            return None
+        pairs = [(_COMPASS[0], _COMPASS[2]), (_COMPASS[1], _COMPASS[3])]
+    dimension = 1 + max(axis for axis, pair in enumerate(pairs) if pair[0] in place or pair[1] in place)
+    for pair in pairs[:dimension]:
+        missing = [name for name in pair if name not in place]
+        if missing:
+            there = next(name for name in (*pair, *pairs[dimension - 1]) if name in place)
+            raise ValueError(f"there is a column {there}, but no column {missing[0]}")
+    used = [pair[side] for side in (0, 1) for pair in pairs[:dimension]]
+    for name in used:
+        if names.count(name) > 1:
+            twice = [header[column] for column, other in enumerate(names) if other == name]
+            raise ValueError(f"several columns are {name}: {listed(map(repr, twice))}")
+    # A number is at the end of other names, too: only two of them are corners.
+    others = [pair for pairs in styles[: len(_STYLES)] for pair in pairs if pair[0] in place or pair[1] in place]
+    others += [pair for pairs in styles[len(_STYLES) :] for pair in pairs if pair[0] in place and pair[1] in place]
     if all(name in place for name in _COMPASS):
-        return [place[name] for name in _COMPASS]
-    return None
+        others.append(_COMPASS)
+    more = [header[place[name]] for pair in others for name in pair if name in place and name not in used]
+    if more:
+        mine = listed(header[place[name]] for name in used)
+        raise ValueError(f"the corners have two names: columns {mine}, and {listed(dict.fromkeys(more))}")
+    return [place[name] for name in used]
+
+
+def _pairs_of(style: tuple[str, str]) -> list[tuple[str, ...]]:
+    """Return the names of the lower and the upper corner along each axis."""
+    return [tuple(form.format(axis) for form in style) for axis in _AXES]
+
+
+def listed(names: Iterable[str]) -> str:
+    """Join names for a message, which says how many more there are, and no name in full that is long.
+
+    Examples
+    --------
+    >>> listed(["x", "y"]), listed(map(str, range(1000)))[-12:]
+    ('x, y', 'and 980 more')
+    """
+    texts = [name if len(name) <= _LONG_NAME else f"{name[:_LONG_NAME]}..." for name in names]
+    if len(texts) > _MANY_NAMES:
+        texts[_MANY_NAMES:] = [f"and {len(texts) - _MANY_NAMES} more"]
+    return ", ".join(texts)
 
 
 def find_name_column(header: list[str], wanted: str | None) -> int | None:
@@ -105,7 +139,7 @@ def find_name_column(header: list[str], wanted: str | None) -> int | None:
     Raises
     ------
     ValueError
-        There is no column `wanted`.
+        There is no column `wanted`, or there are several columns of the name.
 
     Examples
     --------
@@ -113,11 +147,19 @@ def find_name_column(header: list[str], wanted: str | None) -> int | None:
     2
     """
     if wanted is not None:
+        if header.count(wanted) > 1:
+            raise ValueError(f"several columns are {wanted!r}")
         if wanted in header:
             return header.index(wanted)
         raise ValueError(unknown_name("column", wanted, header))
     names = [name.strip().lower() for name in header]
-    return next((names.index(name) for name in _NAMES if name in names), None)
+    found = next((name for name in _NAMES if name in names), None)
+    if found is None:
+        return None
+    if names.count(found) > 1:
+        twice = [header[column] for column, name in enumerate(names) if name == found]
+        raise ValueError(f"several columns are {found}: {listed(map(repr, twice))}; use name_column to choose one")
+    return names.index(found)
 
 
 _DELIMITERS = ",;\t"
@@ -191,7 +233,7 @@ def _look_at_first_line(line: str, name_column: str | None) -> _Layout:
         return _Layout(delimiter, 0, len(cells), names, list(range(len(cells))), None)
     corners = find_box_columns(cells)
     if corners is None:
-        raise ValueError(f"needs columns {WANTED}; has {', '.join(cells)}")
+        raise ValueError(f"needs columns {WANTED}; has {listed(cells)}")
     return _Layout(delimiter, 1, len(cells), cells, corners, find_name_column(cells, name_column))
 
 
@@ -216,7 +258,7 @@ def _read_fast(path: Path, layout: _Layout) -> tuple[Any, Any] | None:
                 column_types=types, include_columns=included, null_values=list(_BLANKS), strings_can_be_null=False
             ),
         )
-    except pyarrow.ArrowInvalid:
+    except pyarrow.ArrowException:
         return None
     corners = np.empty((table.num_rows, len(layout.corners)))
     for place in range(len(layout.corners)):
@@ -236,9 +278,8 @@ def _read_plainly(path: Path, layout: _Layout) -> tuple[Any, Any]:
             rows.append([_to_number(cells[column]) for column in layout.corners])
         except ValueError:
             bad = next(column for column in layout.corners if not _is_number(cells[column]))
-            raise ValueError(
-                f"row {row} (line {line}): column {layout.names[bad]} is {cells[bad]!r}, not a number"
-            ) from None
+            column, cell = listed([layout.names[bad]]), listed([repr(cells[bad])])
+            raise ValueError(f"row {row} (line {line}): column {column} is {cell}, not a number") from None
         if layout.label is not None:
             names.append(cells[layout.label])
     corners = np.array(rows, dtype=np.float64).reshape(len(rows), len(layout.corners))
@@ -308,7 +349,7 @@ def read_parquet(path: Path, *, name_column: str | None = None) -> BoxFile:
                 corners = [table.column(name) for name in columns]
             arrays = [_as_numbers(pyarrow, name, column) for name, column in zip(columns, corners, strict=True)]
             names = None if label is None else table.column(label).cast("string").to_numpy().astype(object)
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, ValueError) as error:
+        except (pyarrow.ArrowException, ValueError, TypeError) as error:
             raise FileFormatError(f"{path}: {error}") from error
         except OSError as error:
             raise FileFormatError(f"{path}: not a readable Parquet file ({error})") from error
@@ -324,15 +365,21 @@ def _find(pyarrow: Any, schema: Any, name_column: str | None) -> tuple[str | Non
     label = find_name_column(schema.names, name_column)
     name = None if label is None else schema.names[label]
     places = find_box_columns(schema.names)
-    if places is not None:
-        return None, [schema.names[place] for place in places], name
+    structs = []
     for field in schema:
         if pyarrow.types.is_struct(field.type):
             inner = [field.type.field(place).name for place in range(field.type.num_fields)]
-            places = find_box_columns(inner)
-            if places is not None:
-                return field.name, [inner[place] for place in places], name
-    raise ValueError(f"needs columns {WANTED}, or a struct column of them; has {', '.join(schema.names)}")
+            corners = find_box_columns(inner)
+            if corners is not None:
+                structs.append((field.name, [inner[place] for place in corners], name))
+    if len(structs) + (places is not None) > 1:
+        own = [] if places is None else [schema.names[place] for place in places]
+        raise ValueError(f"has several boxes: columns {listed([*own, *(struct[0] for struct in structs)])}")
+    if places is not None:
+        return None, [schema.names[place] for place in places], name
+    if structs:
+        return structs[0]
+    raise ValueError(f"needs columns {WANTED}, or a struct column of them; has {listed(schema.names)}")
 
 
 def _as_numbers(pyarrow: Any, name: str, column: Any) -> Any:

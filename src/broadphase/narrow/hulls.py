@@ -555,7 +555,8 @@ def _hull_triangles(points: Floats) -> NDArray[np.int64]:
     faces = np.array([[convex.polygons(k)[c] for c in range(3)] for k in range(convex.num_polygons)])
     corners = np.array(convex.points())
     rows = {tuple(point): row for row, point in enumerate(round_points.tolist())}
-    return np.array([rows[tuple(point)] for point in corners.tolist()])[faces]
+    triangles: NDArray[np.int64] = np.array([rows[tuple(point)] for point in corners.tolist()])[faces]
+    return triangles
 
 
 def _make_mesh(mesh: Any, exponent: int) -> _Core:
