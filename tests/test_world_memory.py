@@ -7,6 +7,7 @@ import weakref
 import pytest
 
 import broadphase as bp
+from shape_cycles import check_cycles
 from world_seasons import Season, heaviest
 
 
@@ -45,3 +46,8 @@ def test_frames_but_the_last_have_no_contacts_to_compute():
             _ = frame.contacts
     assert world.frame is frames[-1]
     assert len(frames[-1].contacts.pairs) == 2
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_empty_world_is_as_small_as_before_whatever_shapes_have_come_and_gone(dimension):
+    check_cycles(dimension, 12)

@@ -328,7 +328,7 @@ DERIVED = {
     },
     "BoxStore": {"corners", "living", "_free", "_numbers", "_views"},
     "TouchMemory": {"starts"},
-    "BroadPhase": {"_columns", "_index", "_behind", "_pending", "_pending_count"},
+    "BroadPhase": {"_columns", "_index", "_behind", "_pending", "_pending_count", "_threads"},
     "World": {"_guard", "_bus", "_found"},
 }
 

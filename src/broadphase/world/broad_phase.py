@@ -40,6 +40,7 @@ _FEWEST_FOR_A_TREE = 1000
 # that moves by less need not be moved in the tree. As in Box2D: a tenth of a metre for bodies of about one metre.
 _MARGIN = 0.1
 _NO_LIMIT = 2**64 - 1
+_LARGEST_FLOAT = float(np.finfo(np.float64).max)
 # An index that nobody uses while more rows than these, and than there are in the world, come and go is dropped.
 _MOST_PENDING = 1000
 _INDEXES: dict[str, type[BoxIndex]] = {
@@ -92,10 +93,12 @@ class BroadPhase:
     def __init__(self, columns: Columns, method: str, margin: float | None, workers: int) -> None:
         if method not in _INDEXES:
             raise ValueError(unknown_name("method", method, _INDEXES))
-        if margin is not None and not 0 <= margin < np.inf:
-            raise ValueError(f"margin must be finite and not negative, not {margin}")
-        worker_count(workers)  # raises here, rather than at the first step
+        if margin is not None:
+            if not 0 <= margin <= _LARGEST_FLOAT:
+                raise ValueError(f"margin must be finite and not negative, not {margin}")
+            margin = float(margin)
         self.method, self.margin, self.workers = method, margin, workers
+        self._threads = worker_count(workers)
         self._columns = columns
         self._index: BoxIndex | None = None
         self._behind = np.zeros(0, np.uint8)
@@ -195,7 +198,7 @@ class BroadPhase:
             lower, upper, wanted = lower[rows], upper[rows], wanted.of_rows([rows], [slots])
         pair_filter = wanted.native(len(lower))
         pairs: Any = _native.pairs(
-            _native.Method.auto, lower, upper, None, None, True, 0.0, pair_filter, self.workers, False, _NO_LIMIT
+            _native.Method.auto, lower, upper, None, None, True, 0.0, pair_filter, self._threads, False, _NO_LIMIT
         )
         found: NDArray[np.int32] = pairs if rows is None else rows[pairs]
         return found

@@ -112,7 +112,7 @@ def straight_ways(rows: Rows, begin: Floats, motion: Floats) -> Ways:
 
 
 def bends_of(begin: Floats, motion: Floats, origin: Floats, period: Floats) -> NDArray[np.float64]:
-    """Count the boundaries that each way crosses, shape (k,).
+    """Count the boundaries that each way crosses, shape (k,); infinity where there are more than can be counted.
 
     Parameters
     ----------
@@ -121,7 +121,10 @@ def bends_of(begin: Floats, motion: Floats, origin: Floats, period: Floats) -> N
     origin, period : ndarray, shape (k, d) or (d,), float64
         Boundaries are at every origin + i * period.
     """
-    count: NDArray[np.float64] = np.abs(_cells(begin + motion, origin, period) - _cells(begin, origin, period)).sum(1)
+    first, last = _cells(begin, origin, period), _cells(begin + motion, origin, period)
+    with np.errstate(invalid="ignore", over="ignore"):
+        count: NDArray[np.float64] = np.abs(last - first).sum(axis=1)
+    count[np.isnan(count)] = np.inf
     return count
 
 
@@ -377,10 +380,10 @@ def meetings(
     since, until, begin, end = since[kept], until[kept], begin[kept], end[kept]
     offsets -= motion * begin[:, np.newaxis]
     times, normals = impacts(shapes, shapes, rows, others, motion * (end - begin)[:, np.newaxis], offsets)
-    times = since + (until - since) * (begin + (end - begin) * times)
-
     kept = np.isfinite(times)
     rows, others, times, normals = rows[kept], others[kept], times[kept], normals[kept]
+    since, until, begin, end = since[kept], until[kept], begin[kept], end[kept]
+    times = since + (until - since) * (begin + (end - begin) * times)
     order = np.lexsort([times, others, rows])
     pairs = np.stack([rows[order], others[order]], axis=1)
     earliest = np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))[: len(pairs)]
@@ -440,7 +443,8 @@ def _times_of_boxes(a: Floats, b: Floats, motion: Floats, offsets: Floats) -> tu
 
 
 def _cells(places: Floats, origin: Floats, period: Floats) -> Floats:
-    return np.floor((places - origin) / period)
+    with np.errstate(over="ignore"):  # more cells than there are numbers
+        return np.floor((places - origin) / period)
 
 
 def _out_of(bounds: Floats, *places: Floats) -> NDArray[np.int32]:

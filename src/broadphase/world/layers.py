@@ -75,6 +75,8 @@ class Layers:
             raise TypeError(f"a layer's name is a str, not {type(name).__name__}")
         if name in ("", "all"):
             raise ValueError(f"{name!r} cannot be the name of a layer")
+        if priority is not None and not -(2**63) <= int(priority) < 2**63:
+            raise ValueError(f"the priority of layer {name!r} does not fit in 64 bits: {priority}")
         if name not in self._numbers:
             if len(self._numbers) == _MOST_LAYERS:
                 raise ValueError(f"no bit is left for layer {name!r}: all {_MOST_LAYERS} have names")
@@ -220,14 +222,22 @@ class Layers:
         """
         layers = cls()
         names, priorities = state.get("names"), state.get("priorities")
-        if not isinstance(names, list) or not isinstance(priorities, list) or names[:1] != [_DEFAULT]:
+        if (
+            set(state) != {"names", "priorities"}
+            or not isinstance(names, list)
+            or not isinstance(priorities, list)
+            or names[:1] != [_DEFAULT]
+        ):
             raise ValueError("layers: no names and priorities, or not 'default' first")
         if len(set(map(str, names))) != len(names) or len(names) != len(priorities):
             raise ValueError(f"layers: {len(names)} different names are needed for {len(priorities)} priorities")
         for name, priority in zip(names, priorities, strict=True):
-            if not isinstance(name, str) or not isinstance(priority, int):
+            if not isinstance(name, str) or type(priority) is not int:
                 raise ValueError(f"layers: {name!r} with priority {priority!r}")
-            layers.add(name, priority)
+            try:
+                layers.add(name, priority)
+            except ValueError as error:
+                raise ValueError(f"layers: {error}") from None
         return layers
 
     def _copy(self) -> Layers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -10,11 +10,10 @@ from broadphase.shapes import ConvexHull, Mesh
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_places
-from broadphase.workers import worker_count
 from broadphase.world.change import Change
 from broadphase.world.columns import RARE, no_rotations
 from broadphase.world.layers import ALL_BITS, Layers
-from broadphase.world.values import BODY_TYPES, BOUNDARIES
+from broadphase.world.values import BODY_TYPES, BOUNDARIES, is_rotation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,11 +127,11 @@ def options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
     }.items():
         _require(type(about[key]) in types, f"{key} cannot be {about[key]!r}")
     _require(about["dim"] in (2, 3), f"dim cannot be {about['dim']}")
-    _require(0 <= about["number"] < 2**63, f"number cannot be {about['number']}")
+    _require(0 <= about["number"] < 2**62, f"number cannot be {about['number']}")
     _require(0 <= about["quiet_steps"] < 2**31, f"quiet_steps cannot be {about['quiet_steps']}")
     _require(0 <= about["slots"] <= 2**31 - 64, f"slots cannot be {about['slots']}")
     bounds = _Stored(arrays).maybe("bounds", np.float64, (2, about["dim"]))
-    worker_count(about["workers"])
+    _require(about["workers"] == -1 or 1 <= about["workers"] < 2**31, f"workers cannot be {about['workers']}")
     return {"bounds": bounds} | {key: about[key] for key in ("dim", "method", "boundary", "margin", "workers")}
 
 
@@ -149,12 +148,13 @@ def restore(
     stored, slots = _Stored(arrays), about["slots"]
     stored.maybe("bounds", np.float64, (2, columns.dim))
     time = float(stored.take("time", np.float64, ()))
+    _require(bool(np.isfinite(time)), f"time cannot be {time}")
     broad.quiet_steps = about["quiet_steps"]
     columns.layers = Layers.from_state(about["layers"])
     alive = stored.take("alive", np.bool_, (slots,))
     generation = stored.take("generation", np.int64, (slots,))
-    _require(bool(((generation >= 1) & (generation <= _LAST_GENERATION + 1)).all()), "a generation is out of range")
-    _require(bool((generation[alive] <= _LAST_GENERATION).all()), "a row is in use whose generations are used up")
+    _require(bool(((generation >= 1) & (generation <= _LAST_GENERATION + 1)).all()), "generation is out of range")
+    _require(bool((generation[alive] <= _LAST_GENERATION).all()), "generation of a row in use is past the last")
     columns.rows.restore(alive, generation)
     columns.reserve()
     _restore_columns(stored, columns, alive)
@@ -169,13 +169,18 @@ def restore(
     rows, records, change = columns.rows.numbers, Records(kinds, sizes, numbers), Change()
     columns.count_geometries(change, used=records)
     columns.set_shapes(change, rows, records)
-    change.commit()
-    _require(len(columns.geometries.references) == len(columns.geometries), "a geometry is not used")
+    try:
+        change.commit()
+    except ValueError as error:
+        _require(False, f"shape_kinds, shape_sizes and shape_numbers: {error}")
+    _require(
+        len(columns.geometries.references) == len(columns.geometries), "shape_numbers does not name each hull and mesh"
+    )
     for name in ("changed", "renewed"):
         flags = stored.take(name, np.uint8, (slots,))
         _require(bool((flags <= 1).all()), f"{name} has flags other than 0 and 1")
         getattr(columns, name)[:slots] = flags
-    _require(not columns.changed[:slots][~alive].any(), "a row has changed that is not in use")
+    _require(not columns.changed[:slots][~alive].any(), "changed names a row that is not in use")
     _restore_memory(columns, memory, stored, about["removals"])
     stored.finish()
     return about["number"], time
@@ -223,24 +228,28 @@ def _restore_columns(stored: _Stored, columns: Columns, alive: NDArray[np.bool_]
             kept = _column(columns, name)
             if kept is not None:
                 kept[:slots] = values
-    _require(bool((columns.body_types < len(BODY_TYPES)).all()), "a body type is unknown")
-    _require(columns.boundaries is None or bool((columns.boundaries < len(BOUNDARIES)).all()), "a boundary is unknown")
+    _require(bool((columns.body_types < len(BODY_TYPES)).all()), "body_types has an unknown one")
+    _require(
+        columns.boundaries is None or bool((columns.boundaries < len(BOUNDARIES)).all()),
+        "boundaries has an unknown one",
+    )
     _require(columns.boundaries is None or columns.bounds is not None, "boundaries without bounds")
     intervals = columns.update_intervals
-    _require(intervals is None or bool((intervals >= 1).all()), "an update interval is less than 1")
+    _require(intervals is None or bool((intervals >= 1).all()), "update_intervals has one less than 1")
     seen = columns.seen
-    _require(bool(np.isfinite(seen.positions).all()), "a seen position is not finite")
+    # False for NaN, too.
+    _require(bool((np.abs(seen.positions) <= LARGEST).all()), f"seen_positions has one beyond {LARGEST:g}")
     if seen.rotations is not None:
-        _require(bool(np.isfinite(seen.rotations).all()), "a seen rotation is not finite")
+        _require(bool((np.abs(seen.rotations) <= LARGEST).all()), f"seen_rotations has one beyond {LARGEST:g}")
         if columns.dim == 3:
-            _require(bool(seen.rotations.any(axis=1).all()), "a seen rotation is a zero quaternion")
+            _require(bool(is_rotation(seen.rotations).all()), "seen_rotations has a zero quaternion")
 
 
 def _restore_memory(columns: Columns, memory: TouchMemory, stored: _Stored, removals: bool) -> None:
     slots, alive = columns.slots, columns.rows.alive[: columns.slots]
     renewed = columns.renewed[:slots].view(np.bool_)
     there = alive | renewed
-    _require(removals or not renewed.any(), "rows are marked as removed, and none was removed")
+    _require(removals or not renewed.any(), "renewed has rows, and removals is false")
     memory.touching = _checked_pairs(stored.take("touching", np.int32, (None, 2)), "touching", there, in_order=True)
     memory.touching.flags.writeable = False
     memory.starts = np.searchsorted(memory.touching[:, 0], np.arange(slots + 1)).astype(np.uint32)
@@ -325,12 +334,18 @@ def _unpacked(stored: _Stored) -> list[Geometry]:
         number = len(geometries)
         points = stored.maybe(f"hull_points_{number}", np.float64, (None, 3))
         vertices = stored.maybe(f"mesh_vertices_{number}", np.float64, (None, 3))
-        if points is not None:
-            geometries.append(ConvexHull(points))
-        elif vertices is not None:
-            geometries.append(Mesh(vertices, stored.take(f"mesh_faces_{number}", np.int32, (None, 3))))
-        else:
+        if points is None and vertices is None:
             return geometries
+        name = f"hull_points_{number}"
+        try:
+            if points is not None:
+                geometries.append(ConvexHull(points))
+            else:
+                name = f"mesh_vertices_{number} and mesh_faces_{number}"
+                faces = stored.take(f"mesh_faces_{number}", np.int32, (None, 3))
+                geometries.append(Mesh(cast("Floats", vertices), faces))
+        except ValueError as error:
+            _require(False, f"{name}: {error}")
 
 
 def _require(holds: bool, fault: str) -> None:
@@ -389,10 +404,10 @@ def _checked_records(
 ) -> None:
     """Check the numbers of shapes; that there are as many as there should be is checked where they are kept."""
     # False for NaN, too. Rotated and moved by an offset, numbers may be somewhat larger than users may give.
-    _require(bool((np.abs(numbers) <= 10 * LARGEST).all()), "a shape has a number that is not finite, or too large")
+    _require(bool((np.abs(numbers) <= 10 * LARGEST).all()), "shape_numbers has one that is not finite, or too large")
     _require(bool((sizes >= 0).all()) and int(sizes.sum(dtype=np.int64)) == len(numbers), "shape_sizes do not add up")
     begins = np.cumsum(sizes, dtype=np.int64) - sizes
-    _require(bool((kinds < len(ShapeKind)).all()), "a type of shape is unknown")
+    _require(bool((kinds < len(ShapeKind)).all()), "shape_kinds has an unknown type")
     for kind in (*_LENGTHS, ShapeKind.COMPOUND, ShapeKind.HULL, ShapeKind.MESH):
         some = kinds == kind
         for size in np.unique(sizes[some]).tolist():
@@ -408,7 +423,7 @@ def _checked_records(
 def _check_lengths(kind: ShapeKind, records: Floats, dimension: int) -> None:
     begin, end = _LENGTHS[kind]
     lengths = records[:, begin * dimension : None if end is None else end * dimension]
-    _require(not (lengths < 0).any(), f"a {kind.name.lower()} has a negative length")
+    _require(not (lengths < 0).any(), f"shape_numbers: a {kind.name.lower()} has a negative length")
 
 
 def _check_compounds(records: Floats, dimension: int) -> None:
@@ -418,9 +433,10 @@ def _check_compounds(records: Floats, dimension: int) -> None:
         at = 0
         while at + 2 <= len(first):
             kind, size = first[at], first[at + 1]
-            _require(kind in tuple(ShapeKind), "a compound has a part of an unknown type")
+            _require(kind in tuple(ShapeKind), "shape_numbers: a compound has a part of an unknown type")
             _require(
-                0 <= size <= len(first) - at - 2 and size == int(size), "a compound has a part of an impossible size"
+                0 <= size <= len(first) - at - 2 and size == int(size),
+                "shape_numbers: a compound has a part of an impossible size",
             )
             heads += [at, at + 1]
             parts.append((ShapeKind(int(kind)), slice(at + 2, at + 2 + int(size))))
@@ -434,11 +450,11 @@ def _check_compounds(records: Floats, dimension: int) -> None:
 
 def _check_geometries(kind: ShapeKind, records: Floats, geometries: Geometries) -> None:
     """Check hulls, or meshes: which they are, and the boxes around them."""
-    _require(records.shape[1] >= 7, f"a {kind.name.lower()} has too few numbers")
+    _require(records.shape[1] >= 7, f"shape_sizes: a {kind.name.lower()} has too few numbers")
     for number in np.unique(records[:, 0]).tolist():
-        _require(number == int(number) and int(number) in geometries, f"there is no geometry {number:g}")
+        _require(number == int(number) and int(number) in geometries, f"shape_numbers names geometry {number:g}")
         geometry = geometries[int(number)]
-        _require(geometry.kind == kind, f"geometry {number:g} is no {kind.name.lower()}")
+        _require(geometry.kind == kind, f"shape_numbers: geometry {number:g} is no {kind.name.lower()}")
         corners = np.concatenate([geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)])
         boxes = records[records[:, 0] == number, -6:]
-        _require(bool((boxes == corners).all()), f"geometry {number:g} has another size than its shape says")
+        _require(bool((boxes == corners).all()), f"shape_numbers: geometry {number:g} has another size")

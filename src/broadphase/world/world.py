@@ -1623,7 +1623,7 @@ update_interval
     def _fill(self, about: Any, arrays: dict[str, Any]) -> None:
         """Become what a snapshot describes."""
         if not isinstance(about, dict) or set(about) != {"world", "data"}:
-            raise ValueError("not a snapshot of a world")
+            raise ValueError("not a snapshot of a world: the header must have the keys world and data")
         options = options_of(about["world"], arrays)
         try:
             World.__init__(self, **options)
