@@ -119,7 +119,7 @@ def test_click_names_the_body_under_it_and_its_name_does_not_cover_it(demo, tab,
         tab.page.mouse.click(left + shown.shape[1] / 2, top + 60)
         tab.wait_for("bp-answer", "hit nothing")
         tab.page.mouse.click(left + x, top + y)
-        said = tab.wait_for("bp-answer", "The ray hit")
+        said = tab.wait_for("bp-answer", "The ray hit rectangles")
         named = re.search(r"rectangles (\d+) at \(([-\d.]+), ([-\d.]+)\)", said)
         assert named, said
         row, *place = named.groups()
