@@ -1,8 +1,11 @@
 """Files are written whole or not at all, whatever writes them."""
 
 import os
+import signal
+import stat
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -89,3 +92,103 @@ def test_two_writers_of_one_file_do_not_mix(tmp_path):
     assert len(text) == 10_000
     assert len(set(text)) == 1
     assert [found.name for found in tmp_path.iterdir()] == ["count.txt"]
+
+
+# Runs every writer again and again, each time with another greatest size of files; prints what was wrong.
+FULL_DISK = """
+import os, resource, sys
+import test_files
+WRITERS = test_files.WRITERS
+folder = sys.argv[1]
+whole = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+for name, write in WRITERS.items():
+    path = os.path.join(folder, name)
+    write(path)
+    size = os.path.getsize(path)
+    step = max(1, size // int(sys.argv[2]))
+    for most in [*range(0, size, step), size - 1]:
+        with open(path, "wb") as stream:
+            stream.write(b"old")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, whole))
+        try:
+            write(path)
+            print(name, most, "no error")
+        except OSError:
+            pass
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (whole, whole))
+        with open(path, "rb") as stream:
+            if stream.read() != b"old":
+                print(name, most, "the older file is gone")
+        left = [one for one in os.listdir(folder) if one.endswith(".part")]
+        if left:
+            print(name, most, "left", left)
+    os.remove(path)
+print("done")
+"""
+
+
+def full_disk(folder, tries):
+    pytest.importorskip("resource", reason="Windows has no limits of sizes")
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(folder), str(tries)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_every_writer_that_runs_out_of_space_leaves_the_older_file(tmp_path):
+    assert full_disk(tmp_path, 7) == "done\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a disk that is always full")
+def test_what_is_not_a_file_is_written_and_not_replaced(tmp_path):
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    with subprocess.Popen(["cat", str(path)], stdout=subprocess.PIPE) as reader:
+        write_pairs(path)
+        assert reader.communicate(timeout=60)[0].splitlines()[-1] == b"0,1"
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    with pytest.raises(OSError, match="No space left"):
+        write_snapshot("/dev/full")
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+def test_permissions_and_links_of_the_older_file_are_kept(tmp_path):
+    target, link = tmp_path / "private.csv", tmp_path / "link.csv"
+    target.write_text("old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    write_pairs(link)
+    assert link.is_symlink()
+    assert target.read_text() != "old"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["link.csv", "private.csv"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signals")
+def test_command_ended_by_a_signal_deletes_its_unfinished_file(tmp_path):
+    pytest.importorskip("typer")
+    running = []
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        folder = tmp_path / str(len(running))
+        folder.mkdir()
+        path = folder / "events.csv"
+        path.write_text("old")
+        command = ["run", "bouncing_rectangles", "--steps", "1000000", "--events", str(path), "--quiet"]
+        process = subprocess.Popen([sys.executable, "-m", "broadphase.cli", *command], stderr=subprocess.PIPE)
+        running.append((process, number, folder))
+    for process, number, folder in running:
+        end = time.monotonic() + 60
+        while not any(one.suffix == ".part" for one in folder.iterdir()):
+            assert time.monotonic() < end
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.communicate(timeout=60) == (None, b"")
+        assert process.returncode == 128 + number
+        assert [(one.name, one.read_text()) for one in folder.iterdir()] == [("events.csv", "old")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,17 +20,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give the name of a file to write; it replaces `path` if the block succeeds, and is deleted if it fails.
 
     After a crash or a power failure, `path` holds either its old content or all of the new: the new content is on the
-    disk (fsync) before it gets its name.
+    disk (fsync) before it gets its name. If the process is killed, an unfinished file ``.<name>.<numbers>.part`` may
+    stay beside it; the command deletes it on SIGTERM, SIGHUP and Ctrl-C.
 
     Parameters
     ----------
     path : path-like
-        The file to create or replace.
+        The file to create or replace. If it is a symbolic link, the file behind it is replaced. Permissions of an older
+        file are kept. What is not a file, such as ``/dev/stdout`` or a named pipe, is written as it is.
 
     Yields
     ------
     Path
-        In the same folder, under a name that no other process or thread uses.
+        In the same folder, under a name that no other process or thread uses; `path` itself if it is not a file.
 
     Raises
     ------
@@ -45,12 +48,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> path.read_text()
     '1 2 3'
     """
-    path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
+    path = Path(os.path.realpath(path))
+    older = path.stat() if path.exists() else None
+    if older is not None and not stat.S_ISREG(older.st_mode):
+        yield path
+        return
+    unfinished = path.with_name(f".{path.name[:100]}.{os.getpid()}-{threading.get_ident()}.part")
     try:
         yield unfinished
         with unfinished.open("r+b") as stream:  # Windows syncs only what is open for writing
             os.fsync(stream.fileno())
+        if older is not None:
+            unfinished.chmod(stat.S_IMODE(older.st_mode))
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +15,7 @@ from broadphase.plotting.pieces import PieceCollection, Pieces, quaternions_of
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from types import TracebackType
 
@@ -30,6 +32,7 @@ STATIC = 1  # in World.body_types
 TOUCHING, APART, STATIC_COLOUR = (213, 94, 0), (138, 155, 176), (94, 106, 120)
 CONTACT = (86, 180, 233)
 MOST_NAMED = 20  # pairs of one step that the log lists
+_PROBE = 1 << 16  # bytes written first: Rerun waits for ever if the disk is full when it begins
 SOLID = 3  # rerun.components.FillMode.Solid
 
 
@@ -92,8 +95,11 @@ class Recording:
         self._pieces: Pieces | None = None
         self._stream = self._rerun.RecordingStream("broadphase")
         writing = replacing(self.path)
-        self._stream.save(str(writing.__enter__()), default_blueprint=self._views())
-        self._close = weakref.finalize(self, _finish, self._stream, writing)
+        unfinished = writing.__enter__()
+        with _writing_to(self.path, writing):
+            unfinished.write_bytes(bytes(_PROBE))
+            self._stream.save(str(unfinished), default_blueprint=self._views())
+        self._close = weakref.finalize(self, _finish, self._stream, writing, self.path)
         world.on_step(self._log)
 
     def __repr__(self) -> str:
@@ -258,7 +264,23 @@ class Recording:
         return [getattr(self._rerun, f"{name}{self._world.dim}D") for name in names]
 
 
-def _finish(stream: Any, writing: AbstractContextManager[Path]) -> None:
-    stream.flush()
-    stream.disconnect()
+def _finish(stream: Any, writing: AbstractContextManager[Path], path: Path) -> None:
+    with _writing_to(path, writing):
+        stream.flush()
+        stream.disconnect()
     writing.__exit__(None, None, None)
+
+
+@contextmanager
+def _writing_to(path: Path, writing: AbstractContextManager[Path]) -> Iterator[None]:
+    """Delete the unfinished file if the block raises; make the RuntimeError of rerun on a full disk an OSError."""
+    try:
+        yield
+    except BaseException as error:
+        failure: BaseException = error
+        if isinstance(error, RuntimeError):
+            failure = OSError(f"{path}: the recording cannot be written ({error})")
+        writing.__exit__(type(failure), failure, failure.__traceback__)
+        if failure is error:
+            raise
+        raise failure from error
