@@ -87,7 +87,7 @@ def clipped(text: object, most: int = _MOST) -> str:
     whole = text if isinstance(text, str) else repr(text)
     if len(whole) > most:
         half = most // 2
-        whole = f"{whole[:half]}… ({len(whole):,} characters) …{whole[-half:]}"
+        whole = f"{whole[:half]}… ({len(whole):,} characters) …{whole[len(whole) - half :]}"
     if whole.isprintable():
         return whole
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in whole)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
-from typing import Annotated, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +18,10 @@ from broadphase.cli.boxes import count, explain, info, pairs
 from broadphase.cli.screen import say
 from broadphase.cli.worlds import demo
 from broadphase.cli.worlds import run as run_scene
+from broadphase.errors import clipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 app = typer.Typer(
     name="broadphase",
@@ -38,7 +45,8 @@ _EXPECTED = (
     MemoryError,
     OSError,
 )
-_BUG = 3  # exit code
+_BUG, _INTERRUPTED = 3, 130  # exit codes
+_UsageError: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
 
 def _show_version(wanted: bool) -> None:
@@ -73,15 +81,28 @@ def run(arguments: list[str]) -> int:
 
     Errors of the input become one line on stderr, unless ``--debug`` is among the arguments.
     """
+    code = _run(arguments)
+    return code if _flush() else code or 1
+
+
+def _run(arguments: list[str]) -> int:
     is_debugging = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _cleaning_up():
             warnings.simplefilter("always", bp.InvalidBoxWarning)
             warnings.showwarning = _show_warning
-            app(arguments, prog_name="broadphase")
+            code = app(arguments, prog_name="broadphase", standalone_mode=False)
+            return code if isinstance(code, int) else 0
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except _UsageError as error:
+        return _show_usage_error(error)
+    except typer.Abort:
+        say("error: the input has ended")
+        return 1
     except _EXPECTED as error:
         if is_debugging:
             raise
@@ -90,26 +111,64 @@ def run(arguments: list[str]) -> int:
     except Exception:
         if is_debugging:
             raise
-        traceback.print_exc()
+        for line in traceback.format_exc().splitlines():
+            say(line)
         say("error: this is a bug in broadphase: please report it with the traceback above")
         return _BUG
+
+
+def _show_usage_error(error: Any) -> int:
+    if type(error).__name__ != "NoArgsIsHelpError":  # which has printed the help
+        context = getattr(error, "ctx", None)
+        if context is not None:
+            say(" ".join(context.get_usage().split()))
+            say(f"Try '{context.command_path} --help' for help.")
+        say(f"error: {error.format_message()}")
+    return int(error.exit_code)
+
+
+@contextmanager
+def _cleaning_up() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block by SystemExit, so that unfinished files are deleted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python has signals in the main thread only
+        return
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # Those that something else handles or ignores, such as nohup, are left to it.
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+
+    def leave(number: int, _: object) -> None:
+        for one in numbers:
+            signal.signal(one, signal.SIG_IGN)  # a second one must not interrupt the cleaning
+        raise SystemExit(128 + number)
+
+    for number in numbers:
+        signal.signal(number, leave)
+    try:
+        yield
     finally:
-        _flush()
-    return 0
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
-def _flush() -> None:
+def _flush() -> bool:
+    """Write what is left to stdout; return whether that was possible."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of the pipe, such as head, has closed it; Python would complain at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would complain at exit
+        if isinstance(error, BrokenPipeError):  # the reader of the pipe, such as head, has closed it
+            return True
+        say(f"error: output: {error.strerror}")
+        return False
+    return True
 
 
 def _in_one_line(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"out of memory{f' ({error})' if str(error) else ''}; broadphase count does not store the pairs"
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror is not None:
+        return f"{clipped(str(error.filename or 'output'))}: {error.strerror}"
     return " ".join(str(error).split())
 
 

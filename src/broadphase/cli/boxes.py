@@ -21,7 +21,7 @@ import typer
 import broadphase as bp
 from broadphase import data, io
 from broadphase.cli.screen import duration, print_facts, print_json, progress_bar
-from broadphase.errors import unknown_name
+from broadphase.errors import clipped, unknown_name
 from broadphase.io import BoxFile
 from broadphase.testing import simd_levels
 
@@ -268,14 +268,16 @@ def print_answer(answer: dict[str, Any]) -> None:
     """Print the summary as a table."""
     facts = []
     for one in answer["sets"]:
-        facts.append(("boxes", f"{one['box_count']:,} ({one['row_type']}s of {one['source']}; {one['dim']} axes)"))
+        facts.append(
+            ("boxes", f"{one['box_count']:,} ({one['row_type']}s of {clipped(one['source'])}; {one['dim']} axes)")
+        )
     facts.append(("pairs", f"{answer['pair_count']:,}"))
     facts.append(("pairs per box", f"{answer['pairs_per_box']:.2f}"))
     for one in answer["sets"]:
-        of = f" of {one['source']}" if len(answer["sets"]) > 1 else ""
+        of = f" of {clipped(one['source'])}" if len(answer["sets"]) > 1 else ""
+        named = [f" ({clipped(box['name'], 60)})" if "name" in box else "" for box in one["most_pairs"]]
         most = ", ".join(
-            f"row {box['row']}{' (' + box['name'] + ')' if 'name' in box else ''}: {box['pairs']:,}"
-            for box in one["most_pairs"]
+            f"row {box['row']}{name}: {box['pairs']:,}" for box, name in zip(one["most_pairs"], named, strict=True)
         )
         facts.append((f"most pairs{of}", most or "none"))
         facts.append((f"boxes without pairs{of}", f"{one['without_pairs']:,}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 import threading
@@ -13,6 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from broadphase.errors import clipped
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -20,14 +23,18 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
+_MOST_LINE, _MOST_CELL = 2000, 10_000  # characters
+
+
 def say(line: str) -> None:
-    """Print one line on stderr."""
-    print(line, file=sys.stderr)
+    """Print one line on stderr, clipped and without control codes."""
+    print(clipped(line, _MOST_LINE), file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON; NaN and infinities become null."""
-    print(json.dumps(_without_specials(value), indent=2, ensure_ascii=False))
+    """Print a value as JSON; NaN and infinities become null, and what a terminal would act on is escaped."""
+    text = json.dumps(_without_specials(value), indent=2, ensure_ascii=False)
+    print(re.sub(r"[^\n -~]", lambda one: one[0] if one[0].isprintable() else json.dumps(one[0])[1:-1], text))
 
 
 def _without_specials(value: Any) -> Any:
@@ -41,12 +48,12 @@ def _without_specials(value: Any) -> Any:
 
 
 def print_facts(title: str, facts: list[tuple[str, str]]) -> None:
-    """Print a table of two columns: names and values."""
-    table = Table(title=title, title_justify="left", show_header=False, box=None, padding=(0, 2, 0, 0))
+    """Print a table of two columns: names and values, without control codes."""
+    table = Table(title=clipped(title), title_justify="left", show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for fact in facts:
-        table.add_row(*fact)
+        table.add_row(*("\n".join(clipped(line, _MOST_CELL) for line in cell.split("\n")) for cell in fact))
     print_table(table)
 
 

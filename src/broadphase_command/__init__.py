@@ -1,0 +1,34 @@
+"""The program ``broadphase``: it starts the command of the same name, and ends without a traceback on Ctrl-C.
+
+It is a package of its own, because importing anything of `broadphase` imports NumPy, which takes long enough to press
+Ctrl-C. Importing it changes what Ctrl-C does.
+"""
+
+import os
+import signal
+import sys
+
+__all__ = ["main"]
+
+_INTERRUPTED = 130  # the exit code of a program that Ctrl-C has ended, as shells report it
+
+
+def _leave(*_: object) -> None:
+    os._exit(_INTERRUPTED)
+
+
+signal.signal(signal.SIGINT, _leave)  # nothing needs to be cleaned up before the command runs
+
+
+def main() -> int:
+    """Run the command with the arguments of this process; see `broadphase.cli.main`."""
+    from broadphase.cli import main as run
+
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        return run()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    finally:
+        signal.signal(signal.SIGINT, _leave)
+        sys.stdout.flush()

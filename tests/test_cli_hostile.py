@@ -1,0 +1,143 @@
+"""The command with hostile names and at bad moments: no control codes, no endless lines, no tracebacks."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from broadphase import cli
+from broadphase.errors import clipped, unknown_name
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+CODES = ["\x1b[31m", "\x1b]0;title\x07", "\r", "\b", "\x7f", "\x9b2J", "\u202e", "\u2028", "\x00", "\n", "\t", "\ud800"]
+
+
+def hostile_names(seed, count):
+    """Yield names with control codes, and very long ones."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        parts = [rng.choice([*CODES, "a", "é", "名", " ", "[red]", "%s", "{x}"]) for _ in range(rng.randrange(1, 8))]
+        yield "".join(parts) * rng.choice([1, 1, 1, 40_000])
+
+
+def unsafe(text):
+    return sorted({one for one in text if not one.isprintable() and one != "\n"})
+
+
+def assert_is_safe(out, err, name):
+    assert not unsafe(out + err), name[:50]
+    assert max(map(len, err.split("\n"))) < 20_000
+    assert "Traceback" not in err
+
+
+@pytest.fixture
+def run(capsys):
+    def run_and_read(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        return code, *capsys.readouterr()
+
+    return run_and_read
+
+
+def check_arguments(run, seed, count):
+    for name in hostile_names(seed, count):
+        for arguments in (
+            [name],
+            ["count", name],
+            ["run", name],
+            ["run", "bouncing_rectangles", "--dt", name],
+            ["pairs", "us_counties", "--method", name],
+            ["pairs", "us_counties", "-o", name],
+            [f"--{name}"],
+        ):
+            code, out, err = run(*arguments)
+            assert code in (1, 2), (name[:50], arguments[:2], err[:300])
+            assert err
+            assert_is_safe(out, err, name)
+
+
+def check_files(run, folder, seed, count):
+    for number, name in enumerate(hostile_names(seed, count)):
+        quoted = name.replace("\ud800", "").replace("\x00", "").replace("\r", "").replace('"', "")
+        # Two boxes that touch, an invalid one, and a column of another name.
+        rows = f'name,xmin,ymin,xmax,ymax\n"{quoted}",0,0,2,2\n"{quoted}2",1,1,3,3\n'
+        files = {
+            "good.csv": (rows, 0),
+            "bad.csv": (rows + f'"{quoted}",5,5,4,4\n', 1),
+            "text.csv": (rows + f'b,"{quoted}x",5,6,7\n', 1),
+            "columns.csv": (f'"{quoted}x",xmin\n1,2\n', 1),
+            "scene.toml": (f'title = "x"\n[[{number}]]\n"""{quoted}"""', 1),
+        }
+        for file, (text, expected) in files.items():
+            (folder / file).write_text(text, "utf-8", newline="")
+            for arguments in (["pairs", file], ["pairs", file, "--json"], ["info", file]):
+                command = ["run", file] if file.endswith("toml") else arguments
+                code, out, err = run(*command)
+                assert code == expected or (code, arguments[0]) == (0, "info"), (file, err[:300], quoted[:50])
+                assert_is_safe(out, err, quoted)
+
+
+def test_hostile_arguments_reach_the_terminal_escaped_and_clipped(run):
+    check_arguments(run, 1, 8)
+
+
+def test_hostile_names_in_files_reach_the_terminal_escaped_and_clipped(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_files(run, tmp_path, 2, 5)
+
+
+def test_messages_clip_what_they_quote():
+    for name in hostile_names(3, 60):
+        for most in (0, 1, 10, 200):
+            text = clipped(name, most)
+            assert text.isprintable()
+            assert len(text) <= 10 * most + 60
+        message = unknown_name("method", name, ["grid", "octree", name + "x"])
+        assert message.isprintable()
+        assert len(message) < 9000
+    assert clipped("plain, é, 名") == "plain, é, 名"
+    assert clipped(["a\x1b"]) == "['a\\x1b']"
+    assert len(unknown_name("layer", "x", map(str, range(10**5)))) < 1000
+
+
+def test_full_output_is_an_error_without_a_traceback():
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "broadphase.cli", "count", "us_counties"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "error: output: No space left on device\n")
+
+
+PROGRAM = "import sys; from broadphase_command import main; print('.', flush=True); sys.exit(main())"
+
+
+def interrupted(moments):
+    """Press Ctrl-C so many seconds after the program has begun; return the exit codes and what was printed."""
+    running = [
+        (
+            moment,
+            subprocess.Popen([sys.executable, "-c", PROGRAM, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE),
+        )
+        for moment, command in moments
+    ]
+    for moment, process in running:
+        assert process.stdout.read(1) == b"."
+        time.sleep(moment)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        yield moment, process.returncode, err
+
+
+COMMANDS = (["info"], ["run", "bouncing_rectangles", "--steps", "100000", "-q"], ["pairs", "us_counties"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for one process")
+def test_ctrl_c_at_any_time_ends_the_program_quietly():
+    for moment, code, err in interrupted(
+        [(0.0, COMMANDS[0]), (0.05, COMMANDS[1]), (0.15, COMMANDS[2]), (0.4, COMMANDS[1])]
+    ):
+        assert (code in (0, 130), err) == (True, b""), moment
