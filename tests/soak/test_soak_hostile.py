@@ -1,0 +1,112 @@
+"""Full numbers: hostile clients and files of the demo, hostile names, full disks, and Ctrl-C at many moments."""
+
+import os
+import random
+import subprocess
+import sys
+from itertools import islice
+
+import pytest
+from scale import times
+
+pytest.importorskip("viser")
+pytest.importorskip("typer")
+
+import test_demo_door as door
+from broadphase.demo import start_demo
+from broadphase.demo.mesh_files import read_mesh_file
+from broadphase.errors import FileFormatError
+from demo_clients import assert_runs, hostile_frames, send_all
+from test_cli_hostile import COMMANDS, check_arguments, check_files, interrupted
+from test_cli_hostile import run as run
+from test_files import full_disk
+
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def test_hostile_clients_do_not_stop_the_page():
+    page = start_demo("rectangles", count=100)
+    try:
+        for seed in range(times(20)):
+            send_all(page, islice(hostile_frames(page, random.Random(seed)), 2000))
+            assert_runs(page)
+    finally:
+        page.stop()
+
+
+@pytest.mark.parametrize("name", door.HOSTILE_FILES)
+def test_hostile_files_are_refused_by_a_process_of_its_own(name):
+    with pytest.raises(FileFormatError):
+        read_mesh_file(name, door.HOSTILE_FILES[name]())
+
+
+def test_damaged_files_are_read_or_refused(monkeypatch):
+    monkeypatch.setattr(
+        door.mesh_files, "_ask_process", lambda _, suffix, content: door.mesh_files._answer(suffix, content)
+    )
+    import trimesh
+
+    rng = random.Random(4)
+    vertices, faces = door.ball(1)
+    whole = {
+        suffix: trimesh.Trimesh(vertices, faces).export(file_type=suffix) for suffix in ("stl", "obj", "ply", "glb")
+    }
+    for _ in range(times(2000)):
+        suffix = rng.choice(list(whole))
+        content = bytearray(whole[suffix].encode() if isinstance(whole[suffix], str) else whole[suffix])
+        for _ in range(rng.randrange(1, 6)):
+            content[rng.randrange(len(content))] = rng.randrange(256)
+        try:
+            mesh = read_mesh_file(
+                f"a.{suffix}", bytes(content[: rng.choice([len(content), rng.randrange(len(content))])])
+            )
+        except FileFormatError:
+            continue
+        assert int(mesh.faces.max()) < len(mesh.vertices)
+
+
+def test_hostile_names_reach_the_terminal_escaped_and_clipped(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_arguments(run, 5, times(300))
+    check_files(run, tmp_path, 6, times(100))
+
+
+def test_ctrl_c_at_many_moments_ends_the_program_quietly():
+    rng = random.Random(7)
+    for _ in range(times(100)):
+        for moment, code, err in interrupted([(rng.random(), rng.choice(COMMANDS)) for _ in range(2)]):
+            assert (code in (0, 130), err) == (True, b""), moment
+
+
+def test_every_writer_at_every_size_leaves_the_older_file(tmp_path):
+    assert full_disk(tmp_path, times(500)) == "done\n"
+
+
+RECORDING = """
+import os, resource, sys
+import broadphase as bp
+path, most = sys.argv[1], int(sys.argv[2])
+open(path, "wb").write(b"old")
+world = bp.World(dim=2)
+world.add(bp.Circle(1), position=(0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+try:
+    with world.record(path):
+        for _ in range(300):
+            world.step(0.01)
+except OSError:
+    print(open(path).read(), os.listdir(os.path.dirname(path)))
+"""
+
+
+@pytest.mark.parametrize("most", [0, 1000, 70_000, 120_000])
+def test_recording_that_runs_out_of_space_leaves_the_older_file(tmp_path, most):
+    pytest.importorskip("rerun")
+    pytest.importorskip("resource")
+    command = [sys.executable, "-c", RECORDING, str(tmp_path / "a.rrd"), str(most)]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=True, timeout=120)
+    assert done.stdout == "old ['a.rrd']\n"
