@@ -193,3 +193,34 @@ def test_boundary_of_kinematic_and_static_bodies_is_none_unless_given():
     world.step(1.0)
     assert world.velocities[3].tolist() == [-1, 0]
     assert bp.World.from_bytes(world.to_bytes()).boundaries.tolist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("boundary", ["none", "bounce", "wrap", "remove"])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_step_that_fails_leaves_nothing_behind_when_bodies_are_put_back(dimension, boundary):
+    rng = np.random.default_rng(dimension)
+    bounds = None if boundary == "none" else [[-0.5] * dimension, [8.5] * dimension]
+    world, twin = (make_world(dimension, 7, bounds=bounds, boundary=boundary, method="bvh") for _ in range(2))
+    shape = bp.AABB([1] * dimension)
+    wall, _ = (each.add(shape, position=[4] * dimension, body_type="static").row for each in (world, twin))
+    for turn in range(30):
+        for each in (world, twin):
+            each.refresh()
+        columns = (world.positions, world.rotations, world.velocities)
+        kept = [column.copy() for column in columns]
+        some = rng.choice(world.rows, 8, replace=False)
+        some[-1] = wall
+        world.positions[some] += rng.uniform(-3, 3, (8, dimension))
+        world.rotations[some] += rng.uniform(0, 1, world.rotations[some].shape)
+        world.velocities[some] *= 3
+        columns[int(rng.integers(2))][some[-1]] = np.nan
+        with pytest.raises(ValueError, match="row"):
+            world.step(float(rng.choice([0.0, 0.3])))
+        for column, values in zip(columns, kept, strict=True):
+            column[...] = values
+        one, other = world.step(0.1 if turn % 3 else 0.0), twin.step(0.1 if turn % 3 else 0.0)
+        for name in EVENTS:
+            assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), (turn, name)
+        assert world.boxes[world.rows].tobytes() == twin.boxes[twin.rows].tobytes(), turn
+        assert world.to_bytes() == twin.to_bytes(), turn
+        world.validate()

@@ -14,16 +14,11 @@
 namespace broadphase::python {
 
 // Shapes that rows are given: (store, rows, kinds, sizes, numbers), and to be placed at once
-// (..., positions, rotations or None, boxes), arrays by row.
+// (..., positions, rotations or None, boxes), arrays by row. Without kinds: the shapes that they have are placed.
 class ShapeWriting {
  public:
   explicit ShapeWriting(const nb::tuple& entry)
-      : shapes_(nb::cast<PlacedShapes&>(entry[0])),
-        owner_(entry[0]),
-        rows_(nb::cast<Rows>(entry[1], false)),
-        kinds_(nb::cast<Vector<std::uint8_t>>(entry[2], false)),
-        sizes_(nb::cast<Rows>(entry[3], false)),
-        numbers_(nb::cast<Vector<double>>(entry[4], false)) {
+      : shapes_(nb::cast<PlacedShapes&>(entry[0])), owner_(entry[0]), rows_(nb::cast<Rows>(entry[1], false)) {
     if (entry.size() == 8) {
       positions_ = nb::cast<Written>(entry[5], false);
       if (!entry[6].is_none()) rotations_ = nb::cast<Written>(entry[6], false);
@@ -32,11 +27,19 @@ class ShapeWriting {
         if (static_cast<std::size_t>(rows_.data()[k]) >= positions_->shape(0))
           throw nb::value_error("a row that does not exist");
     }
-    shapes_.make_room(rows_, kinds_, sizes_, numbers_);
+    if (entry[2].is_none()) {
+      for (std::size_t k = 0; k < rows_.shape(0); ++k)
+        if (!shapes_.store.has(static_cast<std::size_t>(rows_.data()[k]))) throw nb::value_error("a row has no shape");
+      return;
+    }
+    kinds_ = nb::cast<Vector<std::uint8_t>>(entry[2], false);
+    sizes_ = nb::cast<Rows>(entry[3], false);
+    numbers_ = nb::cast<Vector<double>>(entry[4], false);
+    shapes_.make_room(rows_, *kinds_, *sizes_, *numbers_);
   }
 
   void write() const noexcept {
-    shapes_.put(rows_, kinds_, sizes_, numbers_);
+    if (kinds_) shapes_.put(rows_, *kinds_, *sizes_, *numbers_);
     if (!positions_) return;
     if (shapes_.dimension == 2)
       place<2>();
@@ -56,9 +59,9 @@ class ShapeWriting {
   PlacedShapes& shapes_;
   nb::object owner_;
   Rows rows_;
-  Vector<std::uint8_t> kinds_;
-  Rows sizes_;
-  Vector<double> numbers_;
+  std::optional<Vector<std::uint8_t>> kinds_;
+  std::optional<Rows> sizes_;
+  std::optional<Vector<double>> numbers_;
   std::optional<Written> positions_, rotations_, boxes_;
 };
 

@@ -38,7 +38,7 @@ Poses<D> poses_of(const Numbers& positions, const MaybeNumbers& rotations, Writt
 // that moved, or -1 - row if the pose of a row is not finite or its quaternion is zero.
 std::ptrdiff_t notice(PlacedShapes& shapes, Numbers positions, MaybeNumbers rotations, Numbers seen_positions,
                       MaybeNumbers seen_rotations, Written to_positions, std::optional<Written> to_rotations,
-                      Written boxes, Vector<std::uint8_t> look, Vector<std::uint8_t> stale, WrittenFlags changed,
+                      Written boxes, Vector<std::uint8_t> look, WrittenFlags stale, WrittenFlags changed,
                       WrittenFlags moved) {
   Noticed noticed;
   in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
@@ -174,8 +174,8 @@ void bind_shapes(nb::module_& module) {
       .def("records", &PlacedShapes::records, rows)
       .def("place", &place, rows, positions, rotations, seen_positions, seen_rotations, boxes)
       .def("notice", &notice, positions, rotations, seen_positions, seen_rotations, nb::arg("to_positions").noconvert(),
-           nb::arg("to_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"), nb::arg("stale"),
-           nb::arg("changed").noconvert(), nb::arg("moved").noconvert())
+           nb::arg("to_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"),
+           nb::arg("stale").noconvert(), nb::arg("changed").noconvert(), nb::arg("moved").noconvert())
       .def_prop_ro("memory_bytes", [](const PlacedShapes& self) { return self.store.memory_bytes(); });
   module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets);
   module.def("shape_touching", &touching, nb::arg("shapes"), first, second, nb::arg("boxes_overlap"));

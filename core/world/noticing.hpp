@@ -26,10 +26,11 @@ template <std::size_t D>
 void look_at_row(ShapeStore& shapes, const Poses<D>& poses, std::size_t row) {
   constexpr std::size_t R = kRotationNumbers<D>;
   const double* rotation = nullptr;
-  std::copy_n(poses.positions + row * D, D, poses.seen_positions + row * D);
+  if (poses.positions != poses.seen_positions)
+    std::copy_n(poses.positions + row * D, D, poses.seen_positions + row * D);
   if (poses.rotations != nullptr) {
     rotation = poses.rotations + row * R;
-    std::copy_n(rotation, R, poses.seen_rotations + row * R);
+    if (rotation != poses.seen_rotations + row * R) std::copy_n(rotation, R, poses.seen_rotations + row * R);
   }
   double* lower = poses.boxes + row * 2 * D;
   shapes.place<D>(row, poses.positions + row * D, rotation, lower, lower + D);
@@ -95,14 +96,20 @@ bool has_moved(const NextPoses<D>& poses, std::size_t row) {
 // Brings the spare placement up to date. Rows whose flag in `look` is set are placed where they are to be, if that is
 // not where they were seen: they are flagged in `changed` and `moved`. The others stay where they were seen: of these,
 // those that `stale` flags lie elsewhere in the spare placement, and are placed again. Afterwards the two placements
-// differ in the rows that are flagged in `moved`, which are stale for the next time.
+// differ in the rows that are flagged in `moved`, which are stale for the next time. They are flagged as stale before
+// they are written to, too: if the placements are not swapped after all, these rows are placed again.
+//
+// Poses may be written to by other threads meanwhile: each is copied, and the copy is looked at and used.
 template <std::size_t D>
-Noticed notice_moved(ShapeStore& shapes, const NextPoses<D>& poses, const std::uint8_t* look, const std::uint8_t* stale,
+Noticed notice_moved(ShapeStore& shapes, const NextPoses<D>& poses, const std::uint8_t* look, std::uint8_t* stale,
                      std::size_t count, std::uint8_t* changed, std::uint8_t* moved) {
-  constexpr std::size_t kStretch = 16;
+  constexpr std::size_t kStretch = 16, R = kRotationNumbers<D>;
   constexpr std::uint8_t kNone[kStretch] = {};
-  const Poses<D> seen{poses.seen_positions, poses.next.rotations == nullptr ? nullptr : poses.seen_rotations,
-                      poses.next.seen_positions, poses.next.seen_rotations, poses.next.boxes};
+  const bool turn = poses.next.rotations != nullptr;
+  const Poses<D> seen{poses.seen_positions, turn ? poses.seen_rotations : nullptr, poses.next.seen_positions,
+                      poses.next.seen_rotations, poses.next.boxes};
+  const Poses<D> copied{poses.next.seen_positions, turn ? poses.next.seen_rotations : nullptr,
+                        poses.next.seen_positions, poses.next.seen_rotations, poses.next.boxes};
   Noticed noticed;
   std::memset(moved, 0, count);
   for (std::size_t row = 0; row < count; ++row) {
@@ -112,11 +119,14 @@ Noticed notice_moved(ShapeStore& shapes, const NextPoses<D>& poses, const std::u
       continue;
     }
     if (look[row] != 0 && has_moved(poses, row)) {
-      if (!is_somewhere(poses.next, row)) {
+      stale[row] = 1;
+      std::copy_n(poses.next.positions + row * D, D, poses.next.seen_positions + row * D);
+      if (turn) std::copy_n(poses.next.rotations + row * R, R, poses.next.seen_rotations + row * R);
+      if (!is_somewhere(copied, row)) {
         noticed.nowhere = static_cast<std::ptrdiff_t>(row);
         return noticed;
       }
-      look_at_row(shapes, poses.next, row);
+      look_at_row(shapes, copied, row);
       changed[row] = moved[row] = 1;
       ++noticed.moved;
     } else if (stale[row] != 0 && shapes.has(row)) {

@@ -67,6 +67,10 @@ class Change:
         """Give rows other shapes; `place` has positions, rotations and boxes by row, for them to be placed there."""
         self._shapes.append((store, rows, *records, *place))
 
+    def place_shapes(self, store: _native.ShapeStore, rows: NDArray[np.int32], *place: Any) -> None:
+        """Place the shapes of rows at positions and rotations by row, and write their boxes, which are `place`."""
+        self._shapes.append((store, rows, None, None, None, *place))
+
     def commit(self) -> None:
         """Write everything, or raise and write nothing."""
         _native.commit(self._arrays, self._dictionaries, self._items, self._shapes)

@@ -375,11 +375,14 @@ class Columns:
         self.body_types[rows] = body_types
         self.positions[rows] = positions
         self.velocities[rows] = 0.0 if velocities is None else velocities
-        if self.rotations is not None:
-            self.rotations[rows] = no_rotations(1, self.dim)[0] if rotations is None else rotations
+        seen = self.seen
+        seen.positions[rows] = positions
+        if self.rotations is not None and seen.rotations is not None:
+            turned = no_rotations(1, self.dim)[0] if rotations is None else rotations
+            self.rotations[rows] = seen.rotations[rows] = turned
         if self.angular_velocities is not None:
             self.angular_velocities[rows] = 0.0 if angular_velocities is None else angular_velocities
-        self.seen.place(rows, self.positions, self.rotations)
+        seen.place(rows, seen.positions, seen.rotations)
 
     def insert(self, change: Change, rows: NDArray[np.int32], records: Records) -> None:
         """Take into use the rows that `fill` has filled."""
@@ -502,7 +505,8 @@ class Columns:
             self.stale, changed, self.moved,
         )  # fmt: skip
         if noticed < 0:
-            self._refuse(-1 - noticed, positions, rotations)
+            row = -1 - noticed
+            self._refuse(row, spare.positions[row], None if spare.rotations is None else spare.rotations[row])
         return noticed
 
     def settle(self) -> None:
@@ -528,11 +532,17 @@ class Columns:
 
     def place_displaced(self, rows: NDArray[np.int32]) -> None:
         """Place the shapes of the rows that were put elsewhere. May be repeated."""
-        self.require_places(rows)
+        # Copies: other threads may write to the columns meanwhile.
+        positions, rotations = self.positions[rows], None if self.rotations is None else self.rotations[rows]
+        self._require_places(rows, positions, rotations)
         self.settle()
-        self.changed[rows] = self.stale[rows] = 1  # first, whatever comes between
-        self.seen.place(rows, self.positions, self.rotations)
-        change = Change()
+        seen, change = self.seen, Change()
+        change.write(seen.positions, positions, rows)
+        if seen.rotations is not None and rotations is not None:
+            change.write(seen.rotations, rotations, rows)
+        change.place_shapes(seen.store, rows, seen.positions, seen.rotations, seen.boxes)
+        change.flag(self.changed, True, rows)
+        change.flag(self.stale, True, rows)
         change.clear(self.displaced)
         change.assign(self, has_displaced=False)
         change.commit()
@@ -549,17 +559,17 @@ class Columns:
         change.assign(self.rows, corners=spare.boxes, _views=None)
         self.show(change, spare)
 
-    def require_places(self, rows: NDArray[np.int32]) -> None:
+    def _require_places(self, rows: NDArray[np.int32], positions: Floats, rotations: Floats | None) -> None:
         """Refuse rows without a finite position or rotation."""
-        bad = ~(np.abs(self.positions[rows]) <= LARGEST).all(axis=1)
-        if self.rotations is not None:
-            rotations = self.rotations[rows]
+        bad = ~(np.abs(positions) <= LARGEST).all(axis=1)
+        if rotations is not None:
             bad |= ~(np.abs(rotations) <= LARGEST).all(axis=tuple(range(1, rotations.ndim)))
             if self.dim == 3:
                 with np.errstate(over="ignore", invalid="ignore"):
                     bad |= ~is_rotation(rotations)
         if bad.any():
-            self._refuse(int(rows[np.argmax(bad)]), self.positions, self.rotations)
+            at = int(np.argmax(bad))
+            self._refuse(int(rows[at]), positions[at], None if rotations is None else rotations[at])
 
     # Pairs that are never reported ----------------------------------------------------------------------------------
 
@@ -587,11 +597,10 @@ class Columns:
     def _ignored_keys(self) -> NDArray[np.int64]:
         return np.empty(0, np.int64) if self.ignored is None else keys_of(self.ignored)
 
-    def _refuse(self, row: int, positions: Floats, rotations: Floats | None) -> NoReturn:
-        if not (np.abs(positions[row]) <= LARGEST).all():
-            far = "not finite" if not np.isfinite(positions[row]).all() else f"beyond {LARGEST:g}"
-            raise ValueError(f"position of row {row} is {far}: {positions[row]}")
-        rotation: Any = None if rotations is None else rotations[row]
+    def _refuse(self, row: int, position: Floats, rotation: Any) -> NoReturn:
+        if not (np.abs(position) <= LARGEST).all():
+            far = "not finite" if not np.isfinite(position).all() else f"beyond {LARGEST:g}"
+            raise ValueError(f"position of row {row} is {far}: {position}")
         fault = "not finite" if not (np.abs(rotation) <= LARGEST).all() else "a zero quaternion"
         raise ValueError(f"rotation of row {row} is {fault}: {rotation}")
 

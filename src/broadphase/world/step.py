@@ -245,6 +245,7 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float) -> _Mo
         )
         if len(bounced):
             shifted = _with_rows(shifted, bounced)
+            columns.stale[bounced] = 1  # until the placements are swapped
             spare.place(bounced, positions, rotations)
             changed[bounced] = columns.moved[bounced] = 1
             if trace is not None:
