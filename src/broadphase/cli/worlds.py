@@ -227,7 +227,7 @@ def demo(
     mesh: Annotated[Path | None, typer.Option("--mesh", help="Show the triangles of a mesh file.")] = None,
     port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535, help="0: any free port.")] = 0,
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; 0.0.0.0 allows other machines.")
+        str, typer.Option("--host", help="Address to listen on; 0.0.0.0 allows other machines, with a token.")
     ] = "127.0.0.1",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, open no browser.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the scenes and exit.")] = False,
