@@ -315,7 +315,7 @@ def upload(page, name, content, size=None, part=512 << 10):
 def zip_bomb():
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr("bomb.stl", bytes(8 << 20))
+        packed.writestr("bomb.stl", bytes(1 << 20))
     return stream.getvalue()
 
 
@@ -368,7 +368,7 @@ def same_triangles(count):
 HOSTILE_FILES = {
     "bomb.zip": zip_bomb,
     "bomb.stl": zip_bomb,
-    "instances.glb": lambda: glb_of_instances(50_000),
+    "instances.glb": lambda: glb_of_instances(12_000),
     "accessor.glb": glb_of_a_huge_accessor,
     "nested.glb": lambda: b"glTF\x02\0\0\0" + struct.pack("<II4s", 100_020, 100_000, b"JSON") + b"[" * 100_000,
     "header.stl": lambda: bytes(80) + b"\xff" * 4 + bytes(500),

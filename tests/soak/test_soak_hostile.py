@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import subprocess
 import sys
 from itertools import islice
@@ -19,7 +20,7 @@ from broadphase.errors import FileFormatError
 from demo_clients import assert_runs, hostile_frames, send_all
 from test_cli_hostile import COMMANDS, check_arguments, check_files, interrupted
 from test_cli_hostile import run as run
-from test_files import full_disk
+from test_files import ended_by, full_disk
 
 pytestmark = [
     pytest.mark.soak,
@@ -84,6 +85,13 @@ def test_ctrl_c_at_many_moments_ends_the_program_quietly():
 
 def test_every_writer_at_every_size_leaves_the_older_file(tmp_path):
     assert full_disk(tmp_path, times(500)) == "done\n"
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_command_ended_by_signals_deletes_its_unfinished_file(name, tmp_path):
+    number = getattr(signal, name)
+    for _ in range(times(50)):
+        assert ended_by(number, tmp_path) == (128 + number, b"", [("events.csv", "old")])
 
 
 RECORDING = """
