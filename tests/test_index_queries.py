@@ -118,8 +118,8 @@ def test_every_instruction_set_gives_the_answers_of_the_oracle(name, level):
 def questions_of_standard_scene(kind):
     boxes = make_scene(kind, 400, seed=11, dtype=DTYPES[len(kind) % 2])
     questions = make_questions(generator(kind), boxes, count=6)
-    if kind == "huge_tiny":  # distances there are too far apart for one unit of their squares
-        questions = [asked for asked in questions if asked[0] not in ("query_ball", "nearest")]
+    if kind == "huge_tiny":  # the oracle takes times for equal that are too small for a float64
+        questions = [asked for asked in questions if asked[0] != "shapecast"]
     return boxes, questions
 
 

@@ -52,8 +52,7 @@ nb::object keep_near(Vector<std::int32_t> rows, Vector<std::int64_t> offsets, An
   const std::size_t dimension = centers.shape(1);
   const double *points = centers.data(), *radius = radii.data();
   return keep(rows, offsets, lower, upper, filter, workers, [=](std::size_t query, const double* box) {
-    const double scale = unit_scale(radius[query]), reach = radius[query] * scale;
-    return squared_distance(points + query * dimension, box, dimension, scale) <= reach * reach;
+    return Ball(points + query * dimension, radius[query], dimension).meets(box);
   });
 }
 

@@ -106,12 +106,12 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
   Queries(index, lower, upper, filter)
       .each<Scratch>(count, workers, place_at(points, dimension),
                      [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
-                       queries.nearest(query, points + query * dimension, wanted, limit[query], scratch);
                        std::size_t at = query * wanted;
-                       for (const KeyedRow& row : scratch.found) {
-                         rows[at] = row.second;
-                         distances[at++] = std::sqrt(row.first) / scratch.scale;
-                       }
+                       queries.nearest(query, points + query * dimension, wanted, limit[query], scratch,
+                                       [&](std::int32_t row, double distance) {
+                                         rows[at] = row;
+                                         distances[at++] = distance;
+                                       });
                      });
   // Reshaped by the caller: the shape of an empty array is ambiguous.
   nb::object first = as_array(std::move(rows), 1);
@@ -135,20 +135,13 @@ class Sweeps {
   double limit(std::size_t query) const { return limit_[query]; }
   Sweep sweep(std::size_t query) const {
     Sweep result;
+    result.ends = !is_ray_;
     for (std::size_t k = 0; k < dimension_; ++k) {
       result.box[k] = lower_[query * dimension_ + k];
       result.box[dimension_ + k] = upper_[query * dimension_ + k];
       result.motion[k] = motion_[query * dimension_ + k];
     }
     return result;
-  }
-  // The factor of times: for rays, the length of the motion, which makes them distances.
-  double length(const Sweep& sweep) const {
-    if (!is_ray_) return 1;
-    double sum = 0;
-    for (std::size_t k = 0; k < dimension_; ++k)
-      sum = k == 0 ? sweep.motion[k] * sweep.motion[k] : sum + sweep.motion[k] * sweep.motion[k];
-    return std::sqrt(sum);
   }
   auto place() const { return place_at(lower_, dimension_); }
 
@@ -165,15 +158,14 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
   std::vector<std::int32_t> rows(sweeps.count(), -1);
   std::vector<double> times(sweeps.count(), kNever);
   Queries(index, lower, upper, filter)
-      .each<SweepWalk>(sweeps.count(), workers, sweeps.place(),
-                       [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
-                         const Sweep sweep = sweeps.sweep(query);
-                         const double length = sweeps.length(sweep);
-                         const KeyedRow hit = queries.first_touched(query, sweep, length, sweeps.limit(query), walk);
-                         if (hit.second < 0) return;
-                         rows[query] = hit.second;
-                         times[query] = hit.first * length;
-                       });
+      .each<SweepWalk>(
+          sweeps.count(), workers, sweeps.place(), [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
+            const Sweep sweep = sweeps.sweep(query);
+            queries.first_touched(query, sweep, sweeps.limit(query), walk, [&](std::int32_t row, double time) {
+              rows[query] = row;
+              times[query] = time;
+            });
+          });
   nb::object first = as_array(std::move(rows), 1);
   return nb::make_tuple(first, as_array(std::move(times), 1));
 }
@@ -184,11 +176,11 @@ nb::object sweep_any(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
   std::vector<std::uint8_t> touched(sweeps.count(), 0);
   Queries(index, lower, upper, filter)
-      .each<SweepWalk>(
-          sweeps.count(), workers, sweeps.place(), [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
-            const Sweep sweep = sweeps.sweep(query);
-            touched[query] = queries.any_touched(query, sweep, sweeps.length(sweep), sweeps.limit(query), walk) ? 1 : 0;
-          });
+      .each<SweepWalk>(sweeps.count(), workers, sweeps.place(),
+                       [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
+                         const Sweep sweep = sweeps.sweep(query);
+                         touched[query] = queries.any_touched(query, sweep, sweeps.limit(query), walk) ? 1 : 0;
+                       });
   return as_array(std::move(touched), 1);
 }
 
@@ -197,18 +189,14 @@ nb::object sweep_all(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
                      const LayerFilter* filter, unsigned workers) {
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
   std::vector<std::vector<KeyedRow>> found(sweeps.count());
-  struct Scratch {
-    SweepWalk walk;
-    std::vector<KeyedRow> found;
-  };
+  using Scratch = TreeQueries::TouchedScratch;
   Queries(index, lower, upper, filter)
       .each<Scratch>(sweeps.count(), workers, sweeps.place(),
                      [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
                        const Sweep sweep = sweeps.sweep(query);
-                       const double length = sweeps.length(sweep);
-                       queries.all_touched(query, sweep, length, sweeps.limit(query), scratch.walk, scratch.found);
-                       for (KeyedRow& hit : scratch.found) hit.first *= length;
-                       found[query].assign(scratch.found.begin(), scratch.found.end());
+                       queries.all_touched(
+                           query, sweep, sweeps.limit(query), scratch,
+                           [&](std::int32_t row, double time) { found[query].emplace_back(time, row); });
                      });
   Ragged answers;
   std::vector<double> times;

@@ -1,6 +1,7 @@
-// The queries of an index, and the exact answer of each for one box.
+// The queries of an index, and the answer of each for one box.
 //
-// All arithmetic is in doubles, in the order written here, so that it can be repeated elsewhere to the last bit.
+// Which boxes are found is decided exactly, whatever the magnitudes; distances and times are rounded like doubles, in
+// the order written here, so that they can be repeated elsewhere to the last bit.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
+#include "base/exact_sum.hpp"
+#include "base/wide_number.hpp"
 #include "boxes/any_boxes.hpp"
 
 namespace broadphase {
@@ -26,33 +30,177 @@ struct QueryFilter {
   }
 };
 
-// The square of the distance of a point to a box, 0 inside; lengths are multiplied by `scale`, a power of two, first,
-// so that the squares of very long and very short ones neither overflow nor vanish. kNever for a box at infinity.
-inline double squared_distance(const double* point, const double* box, std::size_t dimension, double scale) {
-  double sum = 0;
+// ---- Distances ----
+
+// The square of the distance of a point to a box, 0 inside. Number: a double, or a WideNumber if squares of doubles
+// overflow or vanish. Infinite for a box at infinity.
+template <class Number>
+Number squared_distance(const double* point, const double* box, std::size_t dimension) {
+  Number sum{};
   for (std::size_t k = 0; k < dimension; ++k) {
-    const double gap = std::max(std::max(box[k] - point[k], point[k] - box[dimension + k]), 0.0) * scale;
+    Number gap{};
+    if constexpr (std::is_same_v<Number, double>) {
+      gap = std::max(std::max(box[k] - point[k], point[k] - box[dimension + k]), 0.0);
+    } else {
+      if (box[k] > point[k]) gap = Number::difference(box[k], point[k]);
+      if (point[k] > box[dimension + k]) gap = Number::difference(point[k], box[dimension + k]);
+    }
     sum = k == 0 ? gap * gap : sum + gap * gap;
   }
   return sum;
 }
 
-// The power of two that takes `length` to [1, 2): in the range of its squares, nothing is lost. 0 counts as the
-// smallest.
-inline double unit_scale(double length) {
-  constexpr int kMost = 1000;
-  return std::ldexp(1.0, length > 0 ? -std::clamp(std::ilogb(length), -kMost, kMost) : kMost);
+inline bool holds_point(const double* box, const double* point, std::size_t dimension) {
+  bool holds = true;
+  for (std::size_t k = 0; k < dimension; ++k) holds &= box[k] <= point[k] && point[k] <= box[dimension + k];
+  return holds;
 }
 
-// A box [a, b] moved by `motion`; a point for a ray.
+// True if no distance to the box is finite.
+inline bool is_at_infinity(const double* box, std::size_t dimension) {
+  bool away = false;
+  for (std::size_t k = 0; k < dimension; ++k) away |= box[k] == kNever || box[dimension + k] == -kNever;
+  return away;
+}
+
+// In doubles, squares and times from here to there have lost nothing to overflow or underflow.
+inline constexpr double kLeastSafe = 0x1p-900, kMostSafe = 0x1p900;
+// Above the relative error of a few rounded operations: numbers that are farther apart are in their true order.
+inline constexpr double kRounding = 0x1p-48;
+
+// All points at most a distance from a center. What touches is decided exactly.
+class Ball {
+ public:
+  Ball(const double* center, double radius, std::size_t dimension)
+      : center_(center), radius_(radius), dimension_(dimension) {
+    // The power of two that takes the radius to [1, 2): squares in its range neither overflow nor vanish.
+    constexpr int kMost = 1000;
+    scale_ = std::ldexp(1.0, radius > 0 ? -std::clamp(std::ilogb(radius), -kMost, kMost) : kMost);
+    const double squared = radius * scale_ * (radius * scale_);
+    surely_ = squared * (1 - kRounding);
+    hardly_ = squared * (1 + kRounding);
+  }
+
+  bool meets(const double* box) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      const double gap = std::max(std::max(box[k] - center_[k], center_[k] - box[dimension_ + k]), 0.0) * scale_;
+      sum += gap * gap;
+    }
+    if (sum > hardly_) return false;
+    return sum < surely_ || sum == 0 || meets_exactly(box);
+  }
+  // Without a look at rounded numbers first.
+  bool meets_exactly(const double* box) const {
+    if (is_at_infinity(box, dimension_)) return false;
+    double side[4];  // the coordinate of the box that is nearest
+    ExactSum::Range range;
+    for (const double factor : {1.0, 2.0, radius_}) range.see(factor);
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      side[k] = std::clamp(center_[k], box[k], box[dimension_ + k]);
+      if (side[k] == center_[k]) continue;
+      range.see(side[k]);
+      range.see(center_[k]);
+    }
+    ExactSum sum(range);
+    sum.subtract(radius_, radius_, 1.0);
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      if (side[k] == center_[k]) continue;
+      sum.add(side[k], side[k], 1.0);
+      sum.subtract(side[k], center_[k], 2.0);
+      sum.add(center_[k], center_[k], 1.0);
+    }
+    return sum.sign() <= 0;
+  }
+
+ private:
+  const double* center_;
+  double radius_, scale_, surely_, hardly_;
+  std::size_t dimension_;
+};
+
+// ---- Moving boxes and rays ----
+
+// A box [a, b] moved by `motion`, at times from 0 on; a point for a ray.
 struct Sweep {
   double box[8];
   double motion[4];
+  bool ends = false;  // at time 1
 };
 
-// The first time at which the moving box touches another, from 0 on, if not later than `latest`; kNever otherwise.
-inline double touch_time(const Sweep& sweep, const double* box, std::size_t dimension, double latest) {
-  double enter = 0, leave = latest;
+// The length of the motion, by which times of rays become distances; 1 for a motion that ends.
+template <class Number>
+Number length_of(const Sweep& sweep, std::size_t dimension) {
+  if (sweep.ends) return Number(1.0);
+  Number sum(0.0);
+  for (std::size_t k = 0; k < dimension; ++k) {
+    const Number part(std::fabs(sweep.motion[k]));
+    sum = k == 0 ? part * part : sum + part * part;
+  }
+  if constexpr (std::is_same_v<Number, double>)
+    return std::sqrt(sum);
+  else
+    return sum.root();
+}
+
+// Whether a length has lost nothing to overflow or underflow.
+inline bool is_safe_length(double length) { return length >= 0x1p-440 && length <= 0x1p440; }
+
+namespace detail {
+
+// Whether the moving box ever touches another: every time of entering, of an axis, is at most every time of leaving.
+// Exact.
+inline bool touches_exactly(const Sweep& sweep, const double* box, std::size_t dimension) {
+  // Along each moving axis the way to the other box is from[k] - to[k], and out of it beyond[k] - behind[k].
+  double from[4], to[4], beyond[4], behind[4], speed[4];
+  for (std::size_t k = 0; k < dimension; ++k) {
+    const bool forward = sweep.motion[k] > 0;
+    speed[k] = std::fabs(sweep.motion[k]);
+    from[k] = forward ? box[k] : sweep.box[k];
+    to[k] = forward ? sweep.box[dimension + k] : box[dimension + k];
+    beyond[k] = forward ? box[dimension + k] : sweep.box[dimension + k];
+    behind[k] = forward ? sweep.box[k] : box[k];
+    if (speed[k] == 0 && (box[k] > sweep.box[dimension + k] || sweep.box[k] > box[dimension + k])) return false;
+    if (beyond[k] < behind[k]) return false;
+  }
+  for (std::size_t i = 0; i < dimension; ++i) {
+    if (speed[i] == 0 || from[i] <= to[i]) continue;
+    if (std::isinf(from[i]) || std::isinf(to[i])) return false;
+    ExactSum::Range range;
+    for (const double value : {1.0, from[i], to[i], speed[i]}) range.see(value);
+    if (sweep.ends) {
+      ExactSum way(range);
+      way.add(from[i], 1.0, 1.0);
+      way.subtract(to[i], 1.0, 1.0);
+      way.subtract(speed[i], 1.0, 1.0);
+      if (way.sign() > 0) return false;
+    }
+    for (std::size_t j = 0; j < dimension; ++j) {
+      if (j == i || speed[j] == 0 || std::isinf(beyond[j]) || std::isinf(behind[j])) continue;
+      const double enter = (from[i] - to[i]) / speed[i], leave = (beyond[j] - behind[j]) / speed[j];
+      if (enter >= kLeastSafe && enter <= kMostSafe) {
+        if (enter * (1 + kRounding) < leave) continue;
+        if (leave * (1 + kRounding) < enter) return false;
+      }
+      ExactSum::Range both = range;
+      for (const double value : {beyond[j], behind[j], speed[j]}) both.see(value);
+      ExactSum late(both);
+      late.add(from[i], speed[j], 1.0);
+      late.subtract(to[i], speed[j], 1.0);
+      late.subtract(beyond[j], speed[i], 1.0);
+      late.add(behind[j], speed[i], 1.0);
+      if (late.sign() > 0) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace detail
+
+// The first time at which the moving box touches another, from 0 on; kNever if it does not. Whether it does is decided
+// exactly, and the time is rounded. NaN if the time, or what decides it, may have overflowed or vanished.
+inline double touch_time(const Sweep& sweep, const double* box, std::size_t dimension) {
+  double enter = 0, leave = sweep.ends ? 1 : kNever;
   for (std::size_t k = 0; k < dimension; ++k) {
     const double ahead = box[k] - sweep.box[dimension + k], behind = box[dimension + k] - sweep.box[k];
     const double m = sweep.motion[k];
@@ -63,8 +211,29 @@ inline double touch_time(const Sweep& sweep, const double* box, std::size_t dime
       leave = std::min(leave, (m > 0 ? behind : ahead) / m);
     }
   }
-  return enter <= leave ? enter : kNever;
+  if (leave < 0) return kNever;
+  if (enter >= kLeastSafe && enter <= kMostSafe) {
+    if (enter * (1 + kRounding) < leave) return enter;
+    if (leave * (1 + kRounding) < enter) return kNever;
+    return detail::touches_exactly(sweep, box, dimension) ? enter : kNever;
+  }
+  if (enter == 0 && boxes_meet(sweep.box, box, dimension)) return 0;
+  return detail::touches_exactly(sweep, box, dimension) ? std::numeric_limits<double>::quiet_NaN() : kNever;
 }
+
+// The same as a number that is always in range.
+inline WideNumber wide_touch_time(const Sweep& sweep, const double* box, std::size_t dimension) {
+  if (!detail::touches_exactly(sweep, box, dimension)) return WideNumber::infinite();
+  WideNumber enter;
+  for (std::size_t k = 0; k < dimension; ++k) {
+    const double m = sweep.motion[k];
+    const double from = m > 0 ? box[k] : sweep.box[k], to = m > 0 ? sweep.box[dimension + k] : box[dimension + k];
+    if (m != 0 && from > to) enter = std::max(enter, WideNumber::difference(from, to) / WideNumber(std::fabs(m)));
+  }
+  return enter;
+}
+
+// ---- Convex regions ----
 
 // A convex region: where `least <= axis . x <= most` for all its slabs, and `around` is a box that holds it.
 struct ConvexRegion {

@@ -168,24 +168,28 @@ class Case {
   }
 
   void check_balls(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Question& question) {
+    const double unit = std::ldexp(1.0, -std::ilogb(options_.step));  // in which squares are in range
     const auto distance = [&](const double* box) {
       double sum = 0;
       for (std::size_t k = 0; k < options_.dimension; ++k) {
         const double below = box[k] - question.box[k], above = question.box[k] - box[options_.dimension + k];
-        const double gap = below > 0 ? below : above > 0 ? above : 0;
+        const double gap = (below > 0 ? below : above > 0 ? above : 0) * unit;
         sum += gap * gap;
       }
       return sum;
     };
-    const double squared = question.radius * question.radius;
     BallWalk walk;
     std::vector<std::int32_t> found;
     queries.by_ball(query, question.box, question.radius, walk, found);
-    CHECK(found == plain(given, query, [&](const double* box) { return distance(box) <= squared; }));
+    const auto within = [&](const double* box, double limit) {
+      return distance(box) < kNever &&
+             (limit == kNever || Ball(question.box, limit, options_.dimension).meets_exactly(box));
+    };
+    CHECK(found == plain(given, query, [&](const double* box) { return within(box, question.radius); }));
 
     for (const double limit : {question.radius, kNever}) {
       std::vector<KeyedRow> expected;
-      const auto near = [&](const double* box) { return distance(box) <= limit * limit && distance(box) < kNever; };
+      const auto near = [&](const double* box) { return within(box, limit); };
       for (const std::int32_t row : plain(given, query, near)) {
         double box[8];
         given.read(static_cast<std::size_t>(row), box);
@@ -194,44 +198,48 @@ class Case {
       std::sort(expected.begin(), expected.end());
       const std::size_t wanted = random_.chance(0.5) ? 3 : random_.below(40);
       expected.resize(std::min(wanted, expected.size()));
-      queries.nearest(query, question.box, wanted, limit, nearest_);
-      for (KeyedRow& row : nearest_.found) row.first /= nearest_.scale * nearest_.scale;
-      CHECK(nearest_.found == expected);
-      for (KeyedRow& row : nearest_.found) row.first *= nearest_.scale * nearest_.scale;
+      for (KeyedRow& row : expected) row.first = std::sqrt(row.first) / unit;
+      std::vector<KeyedRow> nearest;
+      queries.nearest(query, question.box, wanted, limit, nearest_,
+                      [&](std::int32_t row, double far) { nearest.emplace_back(far, row); });
+      CHECK(nearest == expected);
     }
   }
 
   void check_sweeps(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Question& question) {
     const std::size_t dimension = options_.dimension;
     Sweep sweep{};
-    double length = 1;
     const bool is_ray = random_.chance(0.5);
+    bool moves = false;
     for (std::size_t k = 0; k < dimension; ++k) {
       sweep.box[k] = question.box[k];
       sweep.box[dimension + k] = is_ray ? question.box[k] : question.box[dimension + k];
       sweep.motion[k] = question.motion[k];
+      moves = moves || question.motion[k] != 0;
     }
-    double farthest = 1;
-    if (is_ray) {
-      length = 0;
-      for (std::size_t k = 0; k < dimension; ++k) length = std::hypot(length, sweep.motion[k]);
-      if (length == 0) return;
-      farthest = question.farthest;
-    }
-    std::vector<KeyedRow> expected, all;
+    sweep.ends = !is_ray;
+    if (is_ray && !moves) return;
+    const double farthest = is_ray ? question.farthest : 1;
+    const WideNumber length = length_of<WideNumber>(sweep, dimension);
+    std::vector<std::pair<WideNumber, std::int32_t>> wide;
     for (const std::int32_t row : plain(given, query, [](const double*) { return true; })) {
       double box[8];
       given.read(static_cast<std::size_t>(row), box);
-      const double time = touch_time(sweep, box, dimension, kNever);
-      if (time * length <= farthest && time < kNever) expected.emplace_back(time, row);
+      const WideNumber time = wide_touch_time(sweep, box, dimension);
+      if (!time.is_infinite() && time * length <= WideNumber(farthest)) wide.emplace_back(time, row);
     }
-    std::sort(expected.begin(), expected.end());
-    SweepWalk walk;
-    queries.all_touched(query, sweep, length, farthest, walk, all);
+    std::sort(wide.begin(), wide.end());
+    std::vector<KeyedRow> expected, all, first;
+    for (const auto& [time, row] : wide) expected.emplace_back((time * length).to_double(), row);
+    TreeQueries::TouchedScratch scratch;
+    queries.all_touched(query, sweep, farthest, scratch,
+                        [&](std::int32_t row, double time) { all.emplace_back(time, row); });
     CHECK(all == expected);
-    const KeyedRow none(kNever, -1);
-    CHECK(queries.first_touched(query, sweep, length, farthest, walk) == (expected.empty() ? none : expected[0]));
-    CHECK(queries.any_touched(query, sweep, length, farthest, walk) == !expected.empty());
+    queries.first_touched(query, sweep, farthest, scratch.walk,
+                          [&](std::int32_t row, double time) { first.emplace_back(time, row); });
+    if (expected.size() > 1) expected.resize(1);
+    CHECK(first == expected);
+    CHECK(queries.any_touched(query, sweep, farthest, scratch.walk) == !expected.empty());
   }
 
   void check_regions(const TreeQueries& queries, const AnyBoxes& given, std::size_t query) {
@@ -280,7 +288,7 @@ void check_level(const Kernels& kernels, std::uint64_t seed) {
   options.infinite = random.chance(0.3) ? 0.1 : 0;
   const std::size_t kind = random.below(6);
   if (kind == 1) options.origin = sizeof(T) == 4 ? 1e5 : 1e13;
-  if (kind == 2) options.step = sizeof(T) == 4 ? 1e-30 : 1e-150;
+  if (kind == 2) options.step = sizeof(T) == 4 ? 1e-30 : 1e-150;  // squares are about the smallest and largest numbers
   if (kind == 3) options.step = sizeof(T) == 4 ? 1e30 : 1e150;
   if (kind == 4) options.step = 0.1;
   current_case() = std::string(kernels.level) + (sizeof(T) == 4 ? ", float" : ", double") + ", D " +

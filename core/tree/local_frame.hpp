@@ -28,8 +28,10 @@ struct LocalFrame {
   bool exact = true;
 
   double local(double given, std::size_t axis) const {
-    const double value = (given - origin[axis]) * scale;
-    return std::isinf(value) && std::isfinite(given) ? std::copysign(1e300, value) : value;
+    double value = (given - origin[axis]) * scale;
+    if (!std::isinf(value) || std::isinf(given)) return value;
+    value = (given / 2 - origin[axis] / 2) * scale * 2;  // the difference alone may overflow
+    return std::isinf(value) ? std::copysign(1e300, value) : value;
   }
   double given(double local, std::size_t axis) const { return local / scale + origin[axis]; }
 
@@ -47,10 +49,10 @@ struct LocalFrame {
     if (exact && static_cast<double>(near) == value) return near;
     return near == -kInfinity && value > -kInfinity ? -kFarthest : near + step(near);
   }
-  // True if the conversion rounds nothing.
+  // True if the conversion rounds nothing, not even to 0.
   bool keeps(double given, std::size_t axis) const {
     const double value = local(given, axis);
-    return exact && static_cast<double>(static_cast<float>(value)) == value;
+    return exact && static_cast<double>(static_cast<float>(value)) == value && (value != 0 || given == 0);
   }
 
  private:

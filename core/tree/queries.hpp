@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -53,11 +54,16 @@ inline float rounded_up(double value) {
                                                                         : std::numeric_limits<float>::infinity();
 }
 
-// The squared distance in the walk's units that corresponds to `squared`, a square of lengths multiplied by `scale`
-// (see squared_distance).
-inline float ball_limit(const BlockTree& tree, double squared, double scale) {
-  const double units = tree.frame.scale / scale;
-  return rounded_up(squared * units * units);
+// The squared distance in the walk's units that corresponds to a distance, or to a squared one.
+inline float limit_of_distance(const BlockTree& tree, double distance) {
+  const double local = distance * tree.frame.scale;
+  return rounded_up(local * local);
+}
+inline float limit_of_square(const BlockTree& tree, double squared) {
+  return rounded_up(squared * tree.frame.scale * tree.frame.scale);
+}
+inline float limit_of_square(const BlockTree& tree, const WideNumber& squared) {
+  return rounded_up(squared.scaled(2 * std::ilogb(tree.frame.scale)));
 }
 inline void start(BallWalk& walk, const BlockTree& tree, const double* center, float limit, bool ordered) {
   start(static_cast<Walk&>(walk), tree);
@@ -71,16 +77,28 @@ inline void start(BallWalk& walk, const BlockTree& tree, const double* center, f
   walk.ordered = ordered;
 }
 
-// `latest` in the walk's units of time (see start).
-inline float time_limit(double unit, double latest) { return rounded_up(unit > 0 && latest > 0 ? latest * unit : 0.0); }
+// The greatest motion along an axis. A walk's unit of time is the one in which that axis moves by 1 in local
+// coordinates.
+inline double fastest(const Sweep& sweep, std::size_t dimension) {
+  double motion = 0;
+  for (std::size_t k = 0; k < dimension; ++k) motion = std::max(motion, std::fabs(sweep.motion[k]));
+  return motion;
+}
 
-// The walk's unit of time is the one in which the fastest axis moves by 1 in local coordinates. Returns walk time
-// divided by given time.
-inline double start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, double latest, bool ordered) {
+// A time in the walk's units, for a motion with this fastest axis.
+inline float time_limit(const BlockTree& tree, double fastest, double time) {
+  return rounded_up(time > 0 ? time * (fastest * tree.frame.scale) : 0.0);
+}
+inline float time_limit(const BlockTree& tree, double fastest, const WideNumber& time) {
+  return rounded_up((time * WideNumber(fastest) * WideNumber(tree.frame.scale)).to_double());
+}
+
+// `length` is that of the motion, by which times become what `farthest` limits; perhaps out of range (see length_of).
+inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, double length, double farthest,
+                  bool ordered) {
   start(static_cast<Walk&>(walk), tree);
   const std::size_t dimension = tree.dimension();
-  double unit = 0;
-  for (std::size_t k = 0; k < dimension; ++k) unit = std::max(unit, std::fabs(sweep.motion[k]));
+  const double unit = fastest(sweep, dimension);
   double reach = 1;
   for (std::size_t k = 0; k < dimension; ++k) {
     constexpr float kFarthest = std::numeric_limits<float>::max();
@@ -92,25 +110,26 @@ inline double start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, 
   for (std::size_t k = 0; k < dimension; ++k) {
     // Along an axis without motion the box is never entered nor left: with a large inverse and a slightly larger box,
     // all times are far before 0, far after everything else, or past the end. With almost no motion it may still arrive
-    // in the end: such an axis is ignored.
+    // in the end: such an axis is without limits.
     constexpr double kStill = 1e-36;
     const double motion = unit > 0 ? sweep.motion[k] / unit : 0;
     if (std::fabs(motion) >= kStill) {
       walk.inverse[k] = static_cast<float>(1 / motion);
     } else {
       walk.inverse[k] = static_cast<float>(1 / kStill);
-      const auto room = static_cast<float>(sweep.motion[k] != 0 ? 1e30 : std::min(reach * 1e-16, 1e30));
+      const float room =
+          sweep.motion[k] != 0 ? std::numeric_limits<float>::infinity() : static_cast<float>(reach * 1e-16);
       const float low = walk.box[k], high = walk.box[dimension + k];
       walk.box[k] = low - std::max(room, std::fabs(low) * 2.5e-7F);
       walk.box[dimension + k] = high + std::max(room, std::fabs(high) * 2.5e-7F);
     }
   }
-  // A box without motion touches at any time or never: any time is as good as 0.
-  unit = unit > 0 ? unit * tree.frame.scale : 0;
+  // A box without motion touches at any time or never: any time is as good as 0. In local coordinates the fastest axis
+  // moves by as much as the whole motion at most.
+  const double share = sweep.ends ? unit : is_safe_length(length) ? unit / length : 1;
   walk.key[0] = 0;
-  walk.limit = time_limit(unit, latest);
+  walk.limit = rounded_up(unit > 0 ? farthest * tree.frame.scale * share : 0);
   walk.ordered = ordered;
-  return unit;
 }
 
 // A region's slabs as floats. Owns them: the walk only points to them.
@@ -184,8 +203,11 @@ class LocalRegion {
 
 // ---- The queries ----
 
-// A row with its distance or time; ordered by that, then by row.
-using KeyedRow = std::pair<double, std::int32_t>;
+// A row with its squared distance or time; ordered by that, then by row. Number: double, or WideNumber where doubles
+// overflow or vanish.
+template <class Number>
+using RowAt = std::pair<Number, std::int32_t>;
+using KeyedRow = RowAt<double>;
 
 class TreeQueries {
  public:
@@ -215,14 +237,12 @@ class TreeQueries {
   void by_ball(std::size_t query, const double* center, double radius, BallWalk& walk,
                std::vector<std::int32_t>& found) const {
     const std::size_t begin = found.size();
-    const double scale = unit_scale(radius), squared = radius * scale * (radius * scale);
-    start(walk, tree_, center, ball_limit(tree_, squared, scale), false);
+    const Ball ball(center, radius, dimension_);
+    start(walk, tree_, center, limit_of_distance(tree_, radius), false);
     const auto next = kernels_.next_by_distance[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk))
       for (std::size_t at = 0; at < walk.found; ++at)
-        if (allows(query, walk.rows[at]) &&
-            squared_distance(center, read(walk.rows[at]).box, dimension_, scale) <= squared)
-          found.push_back(walk.rows[at]);
+        if (allows(query, walk.rows[at]) && ball.meets(read(walk.rows[at]).box)) found.push_back(walk.rows[at]);
     sort_from(found, begin);
   }
 
@@ -230,92 +250,89 @@ class TreeQueries {
   // between the two query points.
   struct NearestScratch {
     BallWalk walk;
-    std::vector<KeyedRow> found;  // the result, nearest first: squared distances of lengths multiplied by `scale`
-    double scale = 1;
+    std::vector<KeyedRow> found;  // nearest first, with squared distances
+    std::vector<RowAt<WideNumber>> wide;
     double point[4];         // of the previous query
     std::size_t wanted = 0;  // by the previous query; 0 if it found fewer, or if there was none
   };
 
-  // The `wanted` nearest rows that are at most `farthest` away.
-  void nearest(std::size_t query, const double* center, std::size_t wanted, double farthest,
-               NearestScratch& scratch) const {
-    BallWalk& walk = scratch.walk;
-    std::vector<KeyedRow>& found = scratch.found;
-    const double last_scale = std::exchange(scratch.scale, scale_near(center)), scale = scratch.scale;
-    const double squared = farthest * scale * (farthest * scale);
-    float limit = ball_limit(tree_, squared, scale);
-    if (wanted > 0 && scratch.wanted == wanted && last_scale == scale) {
+  // Calls report(row, distance) for the `wanted` nearest rows that are at most `farthest` away, nearest first. A
+  // distance beyond the largest double is infinite.
+  template <class Report>
+  void nearest(std::size_t query, const double* center, std::size_t wanted, double farthest, NearestScratch& scratch,
+               const Report& report) const {
+    float limit = limit_of_distance(tree_, farthest);
+    if (wanted > 0 && scratch.wanted == wanted) {
       // More than all roundings of these few sums and roots.
       constexpr double kMore = 1 + 1e-12;
       double step = 0;
       for (std::size_t k = 0; k < dimension_; ++k) step += std::fabs(center[k] - scratch.point[k]);
-      const double reach = (std::sqrt(found.back().first) + step * scale) * kMore;
-      limit = std::min(limit, ball_limit(tree_, reach * reach, scale));
+      limit = std::min(limit, limit_of_distance(tree_, (std::sqrt(scratch.found.back().first) + step) * kMore));
     }
-    start(walk, tree_, center, limit, true);
-    found.clear();
-    const auto next = kernels_.next_by_distance[dimension_ - 1];
-    if (wanted > 0)
-      for (next(walk); walk.found > 0; next(walk))
-        while (walk.lanes != 0) {
-          const std::size_t lane = take_least(walk);
-          if (walk.lane_key[lane] > walk.limit) break;
-          const std::int32_t row = tree_.blocks.child(walk.block)[lane];
-          if (!allows(query, row)) continue;
-          const KeyedRow candidate(squared_distance(center, read(walk.block, lane).box, dimension_, scale), row);
-          if (candidate.first > squared || candidate.first == kNever) continue;
-          if (!put_in_order(found, wanted, candidate)) continue;
-          if (found.size() == wanted) walk.limit = std::min(walk.limit, ball_limit(tree_, found.back().first, scale));
-        }
-    scratch.wanted = found.size() == wanted && filter_.row_layer == nullptr ? wanted : 0;
-    std::copy_n(center, dimension_, scratch.point);
+    if (nearest_of(query, center, wanted, farthest, limit, scratch.walk, scratch.found)) {
+      for (const KeyedRow& row : scratch.found) report(row.second, std::sqrt(row.first));
+      scratch.wanted = scratch.found.size() == wanted && filter_.row_layer == nullptr ? wanted : 0;
+      std::copy_n(center, dimension_, scratch.point);
+      return;
+    }
+    nearest_of(query, center, wanted, farthest, limit, scratch.walk, scratch.wide);
+    for (const RowAt<WideNumber>& row : scratch.wide) report(row.second, row.first.root().to_double());
+    scratch.wanted = 0;
   }
 
-  // The row touched first, at a time for which length * time <= farthest; (kNever, -1) if there is none.
-  KeyedRow first_touched(std::size_t query, const Sweep& sweep, double length, double farthest, SweepWalk& walk) const {
+  // Calls report(row, value) with the row touched first, if any. The value is its time, for a ray times the length of
+  // the motion, and at most `farthest`; infinite if it is beyond the largest double.
+  template <class Report>
+  void first_touched(std::size_t query, const Sweep& sweep, double farthest, SweepWalk& walk,
+                     const Report& report) const {
+    const auto length = length_of<double>(sweep, dimension_);
     KeyedRow best(kNever, -1);
-    const double unit = start(walk, tree_, sweep, farthest / length, true);
-    const auto next = kernels_.next_by_time[dimension_ - 1];
-    for (next(walk); walk.found > 0; next(walk)) {
-      while (walk.lanes != 0) {
-        const std::size_t lane = take_least(walk);
-        if (walk.lane_key[lane] > walk.limit) break;
-        const std::int32_t row = tree_.blocks.child(walk.block)[lane];
-        if (!allows(query, row)) continue;
-        const KeyedRow candidate(touch_time(sweep, read(walk.block, lane).box, dimension_, kNever), row);
-        if (candidate.first == kNever || !(candidate.first * length <= farthest)) continue;
-        if (best.second >= 0 && !(candidate < best)) continue;
-        best = candidate;
-        walk.limit = std::min(walk.limit, time_limit(unit, best.first));
-      }
+    if (is_safe(sweep, length) && first_of(query, sweep, length, farthest, walk, best)) {
+      if (best.second >= 0) report(best.second, best.first * length);
+      return;
     }
-    return best;
+    const auto wide_length = length_of<WideNumber>(sweep, dimension_);
+    RowAt<WideNumber> wide(WideNumber::infinite(), -1);
+    first_of(query, sweep, wide_length, farthest, walk, wide);
+    if (wide.second >= 0) report(wide.second, (wide.first * wide_length).to_double());
   }
 
-  // Appends all the rows touched, by time and then by row.
-  void all_touched(std::size_t query, const Sweep& sweep, double length, double farthest, SweepWalk& walk,
-                   std::vector<KeyedRow>& found) const {
-    found.clear();
-    start(walk, tree_, sweep, farthest / length, false);
-    const auto next = kernels_.next_by_time[dimension_ - 1];
-    for (next(walk); walk.found > 0; next(walk))
-      for (std::size_t at = 0; at < walk.found; ++at) {
-        if (!allows(query, walk.rows[at])) continue;
-        const double time = touch_time(sweep, read(walk.rows[at]).box, dimension_, kNever);
-        if (time != kNever && time * length <= farthest) found.emplace_back(time, walk.rows[at]);
-      }
-    std::sort(found.begin(), found.end());
+  struct TouchedScratch {
+    SweepWalk walk;
+    std::vector<KeyedRow> found;
+    std::vector<RowAt<WideNumber>> wide;
+  };
+
+  // Calls report(row, value), as first_touched, for all the rows touched, by time and then by row.
+  template <class Report>
+  void all_touched(std::size_t query, const Sweep& sweep, double farthest, TouchedScratch& scratch,
+                   const Report& report) const {
+    const auto length = length_of<double>(sweep, dimension_);
+    if (is_safe(sweep, length) && all_of(query, sweep, length, farthest, scratch.walk, scratch.found)) {
+      for (const KeyedRow& row : scratch.found) report(row.second, row.first * length);
+      return;
+    }
+    const auto wide_length = length_of<WideNumber>(sweep, dimension_);
+    all_of(query, sweep, wide_length, farthest, scratch.walk, scratch.wide);
+    for (const RowAt<WideNumber>& row : scratch.wide) report(row.second, (row.first * wide_length).to_double());
   }
 
-  bool any_touched(std::size_t query, const Sweep& sweep, double length, double farthest, SweepWalk& walk) const {
-    start(walk, tree_, sweep, farthest / length, true);
+  bool any_touched(std::size_t query, const Sweep& sweep, double farthest, SweepWalk& walk) const {
+    const auto length = length_of<double>(sweep, dimension_);
+    const bool is_short = is_safe(sweep, length);
+    start(walk, tree_, sweep, length, farthest, true);
     const auto next = kernels_.next_by_time[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk))
       while (walk.lanes != 0) {
         const std::size_t lane = take_least(walk);
         if (!allows(query, tree_.blocks.child(walk.block)[lane])) continue;
-        const double time = touch_time(sweep, read(walk.block, lane).box, dimension_, kNever);
-        if (time != kNever && time * length <= farthest) return true;
+        const Box row = read(walk.block, lane);
+        const double time = touch_time(sweep, row.box, dimension_);
+        if (time == kNever) continue;
+        if (is_short && !std::isnan(time) ? is_within(time, length, farthest)
+                                          : is_within(wide_touch_time(sweep, row.box, dimension_),
+                                                      length_of<WideNumber>(sweep, dimension_), farthest))
+          return true;
       }
     return false;
   }
@@ -360,16 +377,117 @@ class TreeQueries {
     return filter_.allows(static_cast<std::size_t>(row), query);
   }
 
-  // 1 unless squared distances in this tree and around this point overflow or underflow.
-  double scale_near(const double* center) const {
-    constexpr double kLong = 0x1p500, kShort = 0x1p-400;
-    double length = 1 / tree_.frame.scale;
-    for (std::size_t k = 0; k < dimension_; ++k) length = std::max(length, std::fabs(center[k]));
-    return length > kLong || length < kShort ? unit_scale(length) : 1;
+  // ---- Queries in doubles first, and in wide numbers where these overflow or vanish ----
+  //
+  // Those in doubles return false if that may have changed their result. What is too far away for a double only has to
+  // be known if nothing nearer is found.
+
+  template <class Number>
+  bool nearest_of(std::size_t query, const double* center, std::size_t wanted, double farthest, float limit,
+                  BallWalk& walk, std::vector<RowAt<Number>>& found) const {
+    const Number squared = Number(farthest) * Number(farthest), surely = squared * Number(1 - kRounding),
+                 hardly = squared * Number(1 + kRounding);
+    bool has_far = false;
+    start(walk, tree_, center, limit, true);
+    found.clear();
+    const auto next = kernels_.next_by_distance[dimension_ - 1];
+    if (wanted > 0)
+      for (next(walk); walk.found > 0; next(walk))
+        while (walk.lanes != 0) {
+          const std::size_t lane = take_least(walk);
+          if (walk.lane_key[lane] > walk.limit) break;
+          const std::int32_t row = tree_.blocks.child(walk.block)[lane];
+          if (!allows(query, row)) continue;
+          const Box at = read(walk.block, lane);
+          const RowAt<Number> candidate(squared_distance<Number>(center, at.box, dimension_), row);
+          if constexpr (std::is_same_v<Number, double>) {
+            if (candidate.first < kLeastSafe && !holds_point(at.box, center, dimension_)) return false;
+            if (candidate.first > kMostSafe) {
+              has_far |= farthest * farthest > kMostSafe / 2 && !is_at_infinity(at.box, dimension_);
+              continue;
+            }
+          } else if (candidate.first.is_infinite()) {
+            continue;
+          }
+          if (candidate.first > hardly) continue;
+          if (candidate.first >= surely && candidate.first > Number(0.0) && farthest < kNever &&
+              !Ball(center, farthest, dimension_).meets_exactly(at.box))
+            continue;
+          if (!put_in_order(found, wanted, candidate)) continue;
+          if (found.size() == wanted) walk.limit = std::min(walk.limit, limit_of_square(tree_, found.back().first));
+        }
+    return !has_far || found.size() == wanted;
+  }
+
+  template <class Number>
+  bool first_of(std::size_t query, const Sweep& sweep, const Number& length, double farthest, SweepWalk& walk,
+                RowAt<Number>& best) const {
+    const double unit = fastest(sweep, dimension_);
+    start(walk, tree_, sweep, rounded(length), farthest, true);
+    const auto next = kernels_.next_by_time[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk)) {
+      while (walk.lanes != 0) {
+        const std::size_t lane = take_least(walk);
+        if (walk.lane_key[lane] > walk.limit) break;
+        const std::int32_t row = tree_.blocks.child(walk.block)[lane];
+        if (!allows(query, row)) continue;
+        const RowAt<Number> candidate(time_of<Number>(sweep, read(walk.block, lane).box), row);
+        if constexpr (std::is_same_v<Number, double>) {
+          if (std::isnan(candidate.first)) return false;
+        }
+        if (is_never(candidate.first) || !is_within(candidate.first, length, farthest)) continue;
+        if (best.second >= 0 && !(candidate < best)) continue;
+        best = candidate;
+        walk.limit = std::min(walk.limit, time_limit(tree_, unit, best.first));
+      }
+    }
+    return true;
+  }
+
+  template <class Number>
+  bool all_of(std::size_t query, const Sweep& sweep, const Number& length, double farthest, SweepWalk& walk,
+              std::vector<RowAt<Number>>& found) const {
+    found.clear();
+    start(walk, tree_, sweep, rounded(length), farthest, false);
+    const auto next = kernels_.next_by_time[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk))
+      for (std::size_t at = 0; at < walk.found; ++at) {
+        if (!allows(query, walk.rows[at])) continue;
+        const Number time = time_of<Number>(sweep, read(walk.rows[at]).box);
+        if constexpr (std::is_same_v<Number, double>) {
+          if (std::isnan(time)) return false;
+        }
+        if (!is_never(time) && is_within(time, length, farthest)) found.emplace_back(time, walk.rows[at]);
+      }
+    std::sort(found.begin(), found.end());
+    return true;
+  }
+
+  template <class Number>
+  Number time_of(const Sweep& sweep, const double* box) const {
+    if constexpr (std::is_same_v<Number, double>)
+      return touch_time(sweep, box, dimension_);
+    else
+      return wide_touch_time(sweep, box, dimension_);
+  }
+
+  static bool is_never(double time) { return time == kNever; }
+  static bool is_never(const WideNumber& time) { return time.is_infinite(); }
+  static bool is_within(double time, double length, double farthest) { return time * length <= farthest; }
+  static bool is_within(const WideNumber& time, const WideNumber& length, double farthest) {
+    return time * length <= WideNumber(farthest);
+  }
+  static double rounded(double length) { return length; }
+  static double rounded(const WideNumber& length) { return length.to_double(); }
+
+  // Whether doubles hold the length of the motion.
+  bool is_safe(const Sweep& sweep, double length) const {
+    return is_safe_length(length) || fastest(sweep, dimension_) == 0;
   }
 
   // Keeps the smallest `wanted` in order. False if the candidate is not among them.
-  static bool put_in_order(std::vector<KeyedRow>& found, std::size_t wanted, const KeyedRow& candidate) {
+  template <class Row>
+  static bool put_in_order(std::vector<Row>& found, std::size_t wanted, const Row& candidate) {
     if (found.size() == wanted) {
       if (!(candidate < found.back())) return false;
       found.back() = candidate;

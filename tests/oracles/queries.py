@@ -1,7 +1,8 @@
 """The queries of an index in plain NumPy: every box tested against every query, as the definition reads.
 
-All arithmetic is in float64, in the order written; an index must return the same numbers to the last bit. O(n * q) time
-and memory for n boxes and q queries. Input is not checked: boxes must be free of NaN and have lower <= upper; points,
+Distances and times are in float64, in the order written; an index must return the same numbers to the last bit. Which
+boxes are found is decided in whole numbers where float64 is in doubt. O(n * q) time and memory for n boxes and q
+queries. Input is not checked: boxes must be free of NaN and have lower <= upper; points,
 radii and motions must be finite.
 
 Every function takes two more options. `rows` are the row numbers of the boxes, ascending, where they are not 0 to
@@ -20,6 +21,8 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.testing.oracle import corners, overlaps
+from oracles import exact
+from oracles.exact import whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.int32]
     Offsets: TypeAlias = NDArray[np.int64]
 
+DOUBT = 1e-14  # float64 may be wrong about numbers that differ by no more than this share
 SHOWN = 10  # numbers of an array that a message names
 
 
@@ -68,7 +72,9 @@ def nearest(
     rows: ArrayLike | None = None,
     layers: Layers | None = None,
 ) -> tuple[Rows, Floats]:
-    """Find the `k` boxes nearest to each point and their distances, `(q, k)` both; -1 and infinity where there is none.
+    """Find the `k` boxes nearest to each point and their distances; -1 and infinity where there is none.
+
+    Both have a column for each, but not more columns than there are boxes, and at least one.
 
     Of boxes at one distance, the lower row comes first. A box at infinity is near nothing.
     """
@@ -78,6 +84,7 @@ def nearest(
     order = np.lexsort((fraction, np.where(squared > 0, power + 2 * exponents, -4000), ~hit), axis=1)[:, :k]
     found = np.take_along_axis(hit, order, axis=1)
     away = np.take_along_axis(np.ldexp(np.sqrt(squared), exponents), order, axis=1)
+    k = max(1, min(k, hit.shape[1]))
     index = np.full((len(hit), k), -1, np.int32)
     distance = np.full((len(hit), k), np.inf)
     index[:, : order.shape[1]] = np.where(found, numbers(hit.shape[1], rows)[order], -1)
@@ -119,7 +126,7 @@ def shapecast(
 
     -1 and infinity for a miss. Of boxes touched at one time, the lowest row is taken.
     """
-    times = touch_times(*as_float64(boxes), *as_float64(moving), np.asarray(motion, np.float64))
+    times = touch_times(*as_float64(boxes), *as_float64(moving), np.asarray(motion, np.float64), latest=1.0)
     return first((times <= 1) & allowed(times.shape, layers), times, numbers(times.shape[1], rows))
 
 
@@ -158,7 +165,7 @@ def near(lower: Floats, upper: Floats, points: Floats, radii: ArrayLike) -> tupl
     or too small a number, and nothing is rounded by it.
     """
     total = np.zeros((len(points), len(lower)))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         gaps = [
             np.maximum(np.maximum(lower[:, axis] - at, at - upper[:, axis]), 0.0)
             for axis, at in enumerate(points.T[:, :, None])
@@ -167,24 +174,42 @@ def near(lower: Floats, upper: Floats, points: Floats, radii: ArrayLike) -> tupl
         exponents[np.isinf(gaps).any(axis=0)] = 0
         for gap in gaps:
             total += np.ldexp(gap, -exponents) ** 2
-        radius = np.ldexp(np.broadcast_to(np.asarray(radii, np.float64), len(points))[:, None], -exponents)
-        return (total <= radius * radius) & (total < np.inf), total, exponents
+        given = np.broadcast_to(np.asarray(radii, np.float64), len(points))
+        squared = np.ldexp(given[:, None], -exponents) ** 2
+        hit = (total <= squared) & (total < np.inf)
+        for j, i in np.argwhere((np.abs(total - squared) <= DOUBT * squared) & np.isfinite(squared) & (total > 0)):
+            hit[j, i] = exact.in_ball(whole(points[j]), whole(given[j]), (whole(lower[i]), whole(upper[i])))
+        return hit, total, exponents
 
 
-def touch_times(lower: Floats, upper: Floats, low: Floats, high: Floats, motion: Floats) -> Floats:
-    """Give the first time, from 0 on, at which each moving box touches each box, `(q, n)`; infinity for never."""
+def touch_times(
+    lower: Floats, upper: Floats, low: Floats, high: Floats, motion: Floats, *, latest: float = np.inf, powers: Any = 0
+) -> Floats:
+    """Give the first time, from 0 to `latest`, at which each moving box touches each box, `(q, n)`; infinity for never.
+
+    The unit of time is that in which a box moves by ``motion * 2**powers``, for `powers` of shape (q, 1).
+    """
     enter = np.zeros((len(low), len(lower)))
-    leave = np.full(enter.shape, np.inf)
+    leave = np.full(enter.shape, latest)
+    speed = np.ldexp(motion, powers)
     # Infinity minus infinity is a corner of both boxes at one infinity, where no motion takes it away: fmax and fmin
     # pass it over.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for axis in range(lower.shape[1]):
-            m = motion[:, axis, None]
+            m = speed[:, axis, None]
             ahead, behind = lower[:, axis] - high[:, axis, None], upper[:, axis] - low[:, axis, None]
             enter = np.where(m == 0, enter, np.fmax(enter, np.where(m > 0, ahead, behind) / m))
             leave = np.where(m == 0, leave, np.fmin(leave, np.where(m > 0, behind, ahead) / m))
             leave[(m == 0) & ((ahead > 0) | (behind < 0))] = -np.inf
-    return np.where(enter <= leave, enter, np.inf)
+        times = np.where(enter <= leave, enter, np.inf)
+        doubt = (np.abs(enter - leave) <= DOUBT * np.abs(leave)) & np.isfinite(enter)
+        doubt |= (np.ldexp(speed, -np.asarray(powers)) != motion).any(axis=1, keepdims=True)
+    moving = np.isfinite(low).all(axis=1) & np.isfinite(high).all(axis=1)
+    for j, i in np.argwhere(doubt & moving[:, None]):
+        box = whole(lower[i]), whole(upper[i])
+        time = exact.touch_time((whole(low[j]), whole(high[j])), whole(motion[j]), box)
+        times[j, i] = np.inf if time is None or time > latest else enter[j, i]
+    return times
 
 
 def ray_hits(
@@ -198,9 +223,10 @@ def ray_hits(
 ) -> tuple[Bools, Floats, Floats, Rows]:
     """Give hits and times of each ray and box, `(q, n)`, the length of each ray's motion, and the row numbers."""
     start, motion = np.asarray(origins, np.float64), np.asarray(directions, np.float64)
-    # Neither too long nor too short to be squared; a power of two rounds nothing.
-    motion = np.ldexp(motion, -np.frexp(np.abs(motion).max(axis=1, initial=0.0))[1][:, None])
-    times = touch_times(*as_float64(boxes), start, start, motion)
+    # Neither too long nor too short to be squared; a power of two rounds nothing that counts.
+    powers = -np.frexp(np.abs(motion).max(axis=1, initial=0.0))[1][:, None]
+    times = touch_times(*as_float64(boxes), start, start, motion, powers=powers)
+    motion = np.ldexp(motion, powers)
     squared = np.zeros(len(motion))
     for axis in range(motion.shape[1]):
         squared += motion[:, axis] * motion[:, axis]

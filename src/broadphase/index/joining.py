@@ -56,8 +56,8 @@ def find_in_balls(
 ) -> Any:
     """Find the rows within each distance of a point that pass the filter."""
     # By more than the rounding of a distance: no box on the border is lost.
-    reach = (radii * (1 + 2.0**-40))[:, np.newaxis]
     with np.errstate(over="ignore"):
+        reach = (radii * (1 + 2.0**-40))[:, np.newaxis]
         lower, upper = np.nextafter(centers - reach, -np.inf), np.nextafter(centers + reach, np.inf)
     found = self._candidates(lower, upper, workers)
     return _native.keep_near(*found, *self._store.views, centers, radii, query_filter, workers)
@@ -132,5 +132,5 @@ def boxes_as_seen_by(dtype: np.dtype[Any], lower: NDArray[Any], upper: NDArray[A
         return lower.astype(dtype, copy=False), upper.astype(dtype, copy=False)
     with np.errstate(over="ignore"):
         low, high = lower.astype(dtype), upper.astype(dtype)
-    low = np.where(low < lower, np.nextafter(low, dtype.type(np.inf)), low)
-    return low, np.where(high > upper, np.nextafter(high, dtype.type(-np.inf)), high)
+        low = np.where(low < lower, np.nextafter(low, dtype.type(np.inf)), low)
+        return low, np.where(high > upper, np.nextafter(high, dtype.type(-np.inf)), high)

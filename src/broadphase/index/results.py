@@ -76,10 +76,11 @@ class Nearest(NamedTuple):
 
     Attributes
     ----------
-    rows : ndarray, shape (q, k), int32
-        The nearest first, the lower row first where two are equally near; -1 where there are fewer than k.
-    distances : ndarray, shape (q, k), float64
-        Distance to each; 0 for a row that contains the point; infinite where there are fewer than k.
+    rows : ndarray, shape (q, c), int32
+        The nearest first, the lower row first where two are equally near; -1 where there are fewer. c is the k
+        of the query, or the number of rows if that is less, but at least 1.
+    distances : ndarray, shape (q, c), float64
+        Distance to each; 0 for a row that contains the point; infinite where there are fewer.
     """
 
     rows: NDArray[np.int32]

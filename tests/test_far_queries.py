@@ -1,0 +1,47 @@
+"""Queries and pairs of boxes from 10^3 to the largest float away, and of the smallest: against whole numbers."""
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.index.registry import METHODS
+from cases import DTYPES
+from far_cases import KINDS, check_far, check_pairs
+from index_cases import CLASSES
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", CLASSES)
+def test_queries_of_far_and_minute_boxes_are_those_of_whole_numbers(name, kind):
+    for seed in range(2):
+        for dimension in (1, 2, 3, 4):
+            check_far(name, kind, seed, 7 + 9 * seed, dimension, DTYPES[(seed + dimension) % 2], count=3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs_of_far_and_minute_boxes_are_those_of_whole_numbers(kind):
+    for name in (*CLASSES, *(method.name for method in METHODS)):
+        for dimension in (1, 2, 3, 4):
+            check_pairs(name, kind, 0, 9, dimension, DTYPES[dimension % 2])
+
+
+def test_nearest_beside_one_far_box_is_in_order():
+    boxes = [[100, 100, 101, 101], [0, 0, 1, 1], [-1e200, -1e200, -5e199, -5e199]]
+    for name in ("Index", "BVH", "Octree", "LinearTree", "BruteForce"):
+        found = getattr(bp, name)(boxes).nearest([[2.0, 2.0]], k=3)
+        assert found.rows.tolist() == [[1, 0, 2]]
+        np.testing.assert_allclose(found.distances, [[np.sqrt(2), 98 * np.sqrt(2), 5e199 * np.sqrt(2)]])
+
+
+def test_nearest_of_more_rows_than_there_are_has_a_column_for_each():
+    for boxes, columns in ((np.zeros((2, 2, 2)), 2), (np.zeros((0, 2, 2)), 1)):
+        index = bp.Index(boxes)
+        world = bp.World(dim=2)
+        world.add_many(bp.AABB(np.ones(2)), boxes[:, 0])
+        for searched in (index, world):
+            rows, distances = searched.nearest(np.zeros((3, 2)), k=10**9)
+            assert rows.shape == distances.shape == (3, columns)
+            assert rows.tolist() == [[*range(len(boxes))] or [-1]] * 3
+    for k in (0, -1, 1.5, np.inf, np.nan):
+        with pytest.raises(ValueError, match="k must be a positive whole number"):
+            index.nearest([[0, 0]], k=k)
