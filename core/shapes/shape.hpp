@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 #include <span>
 
 namespace broadphase {
@@ -115,6 +116,19 @@ bool is_turn(const double* rotation) {
     return rotation[1] != 0.0 || rotation[2] != 0.0 || rotation[3] != 0.0;
 }
 
+// Multiples of quarter turns about coordinate axes are exact: what is one up to rounding is taken as one, so that boxes
+// that touch after it are not lost. As in shapes/turning.py.
+
+// Within two units in the last place of a multiple of pi / 2, up to some.
+inline bool is_quarter_turn(double angle) {
+  constexpr double kQuarter = std::numbers::pi / 2, kRounding = 0x1p-51, kMost = 1024;
+  const double quarters = std::rint(angle / kQuarter);
+  return std::fabs(angle - quarters * kQuarter) <= kRounding * std::fabs(angle) && std::fabs(quarters) <= kMost;
+}
+
+// Of a number in a matrix of rotation.
+inline bool is_nearly_whole(double number) { return std::fabs(number - std::rint(number)) <= 0x1p-50; }
+
 // Position and rotation of a body.
 template <std::size_t D>
 struct Pose {
@@ -129,16 +143,30 @@ struct Pose {
     is_turned = is_turn<D>(rotation);
     if constexpr (D == 2) {
       if (is_turned) {
-        const double c = std::cos(*rotation), s = std::sin(*rotation);
+        double c = std::cos(*rotation), s = std::sin(*rotation);
+        // A few thousand quarter turns are no farther from whole numbers than this.
+        constexpr double kNearly = 1e-12;
+        if ((std::fabs(c) <= kNearly || std::fabs(s) <= kNearly) && is_quarter_turn(*rotation)) {
+          c = std::rint(c);
+          s = std::rint(s);
+        }
         matrix = {c, -s, s, c};
       }
     } else {
       if (is_turned) {
-        const double w = rotation[0], x = rotation[1], y = rotation[2], z = rotation[3];
-        const double two = 2.0 / (w * w + x * x + y * y + z * z);
+        double w = rotation[0], x = rotation[1], y = rotation[2], z = rotation[3];
+        double squared = w * w + x * x + y * y + z * z;
+        if (!(squared >= 0x1p-900 && squared <= 0x1p900)) {  // some square is out of range
+          const int exponent = std::ilogb(std::max({std::fabs(w), std::fabs(x), std::fabs(y), std::fabs(z)}));
+          for (double* number : {&w, &x, &y, &z}) *number = std::ldexp(*number, -exponent);
+          squared = w * w + x * x + y * y + z * z;
+        }
+        const double two = 2.0 / squared;
         matrix = {1.0 - two * (y * y + z * z), two * (x * y - w * z),       two * (x * z + w * y),
                   two * (x * y + w * z),       1.0 - two * (x * x + z * z), two * (y * z - w * x),
                   two * (x * z - w * y),       two * (y * z + w * x),       1.0 - two * (x * x + y * y)};
+        if (is_nearly_whole(matrix[0]) && std::all_of(matrix.begin(), matrix.end(), is_nearly_whole))
+          for (double& number : matrix) number = std::rint(number);
       }
     }
   }

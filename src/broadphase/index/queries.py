@@ -19,6 +19,7 @@ from broadphase.boxes.forms import as_numbers
 from broadphase.errors import InvalidBoxError
 from broadphase.index.regions import regions_of_planes, regions_of_views
 from broadphase.index.store import checked_corners
+from broadphase.shapes.turning import quaternions_of, with_exact_quarters
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -50,9 +51,6 @@ __all__ = [
     "turns_of",
     "vectors",
 ]
-
-# Directions within these need no scaling: the time in which one of them crosses a scene of any size is in range.
-_LARGEST, _SMALLEST = 2.0**10, 2.0**-10
 
 
 class Searchable(Protocol):
@@ -252,12 +250,18 @@ def query_obb(
     Returns
     -------
     QueryResult
-        As `query`. Rows that touch are never missed; a row that misses by less than rounding may be found.
+        As `query`. Rows that touch are never missed. A row at most 5e-14 times the size of the coordinates of the
+        oriented box away from it may be found; none is after a quarter turn.
 
     Raises
     ------
     ValueError, TypeError, UnsupportedQueryError, RuntimeError
         As `query`; a matrix that is not a rotation, or a zero quaternion.
+
+    Notes
+    -----
+    A rotation that is a multiple of quarter turns about coordinate axes up to rounding, such as the angle ``np.pi / 2``
+    or the quaternion ``[np.sqrt(0.5), np.sqrt(0.5), 0, 0]``, is taken as exactly that.
 
     References
     ----------
@@ -353,7 +357,8 @@ def nearest(
     points : array_like, shape (q, d)
         Finite.
     k : int
-        How many rows for each point.
+        How many rows for each point. If there are not as many, the result has as many columns as there are rows, but at
+        least one.
     max_distance : array_like, shape (q,), or one number
         No row farther away than this is found.
     workers, layer, mask
@@ -362,8 +367,8 @@ def nearest(
     Returns
     -------
     Nearest
-        ``rows`` and ``distances``, each of shape (q, k), the nearest first, the lower row first where two are equally
-        near; -1 and infinity where there are fewer than k.
+        ``rows`` and ``distances``, each of shape (q, c), where c is the smaller of k and the number of rows; the
+        nearest first, the lower row first where two are equally near; -1 and infinity where fewer are found.
 
     Raises
     ------
@@ -372,7 +377,8 @@ def nearest(
 
     Notes
     -----
-    The distance to the closed box or shape, in float64; 0 inside.
+    The distance to the closed box or shape, in float64; 0 inside. In an index, the order is right for all finite
+    numbers, and a distance is infinite only if no float64 is as large.
 
     References
     ----------
@@ -392,8 +398,8 @@ def nearest(
     >>> world.nearest([[3.5, 4]], k=2).distances.round(3)
     array([[3.031, 4.315]])
     """
-    if k != int(k) or k < 1:
-        raise ValueError(f"k must be a positive number, not {k!r}")
+    if not 1 <= k < np.inf or k != int(k):
+        raise ValueError(f"k must be a positive whole number, not {k!r}")
     at = finite_points(points, "points", self.dim)
     limits = nonnegative(max_distance, "max_distance", len(at))
     return self._find_nearest(at, int(k), limits, worker_count(workers), layer, mask)
@@ -572,7 +578,7 @@ def vectors(values: ArrayLike, name: str, count: int, dim: int) -> Floats:
 def rays(dim: int, origins: ArrayLike, directions: ArrayLike, max_distance: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return origins and directions, (q, dim), and lengths, (q,), of rays."""
     begin = finite_points(origins, "origins", dim)
-    along = _scaled(vectors(directions, "directions", len(begin), dim))
+    along = vectors(directions, "directions", len(begin), dim)
     return begin, along, nonnegative(max_distance, "max_distance", len(begin))
 
 
@@ -625,41 +631,19 @@ def turns_of(rotations: ArrayLike, count: int, dim: int) -> Floats:
         wrong = ~(np.abs(matrices.swapaxes(1, 2) @ matrices - np.eye(dim)).max(axis=(1, 2), initial=0.0) <= 1e-5)
         if wrong.any():
             raise ValueError(f"rotations: row {int(wrong.argmax())} is not a rotation matrix")
-        array = _angles(matrices) if dim == 2 else _quaternions(matrices)
+        matrices = with_exact_quarters(matrices)
+        if dim == 2:
+            array = np.arctan2(matrices[:, 1, 0], matrices[:, 0, 0])
+        else:
+            array = quaternions_of(
+                matrices * np.where(np.linalg.det(matrices) < 0, -1.0, 1.0)[:, np.newaxis, np.newaxis]
+            )
     if array.shape not in (of_one, (count, *of_one)):
         what = "quaternions (q, 4) or (4,)" if dim == 3 else "angles (q,) or one number"
         raise ValueError(
             f"rotations of shape {array.shape} do not fit {count} boxes: give {what}, or matrices (q, {dim}, {dim})"
         )
     return np.ascontiguousarray(np.broadcast_to(array, (count, *of_one)))
-
-
-def _angles(matrices: Floats) -> Floats:
-    return np.arctan2(matrices[:, 1, 0], matrices[:, 0, 0])
-
-
-def _quaternions(matrices: Floats) -> Floats:
-    """Convert by the largest of the four components, so that nothing small is divided by.
-
-    See S. W. Shepperd, "Quaternion from Rotation Matrix", Journal of Guidance and Control 1(3), 1978.
-    """
-    turns = matrices * np.where(np.linalg.det(matrices) < 0, -1.0, 1.0)[:, np.newaxis, np.newaxis]
-    x, y, z = (turns[:, axis, axis] for axis in range(3))
-    squares = np.stack([1 + x + y + z, 1 + x - y - z, 1 - x + y - z, 1 - x - y + z], axis=1)
-    zy, xz, yx = (turns[:, i, j] - turns[:, j, i] for i, j in ((2, 1), (0, 2), (1, 0)))
-    xy, zx, yz = (turns[:, i, j] + turns[:, j, i] for i, j in ((0, 1), (2, 0), (1, 2)))
-    rows = np.stack(
-        [
-            np.stack([squares[:, 0], zy, xz, yx], axis=1),
-            np.stack([zy, squares[:, 1], xy, zx], axis=1),
-            np.stack([xz, xy, squares[:, 2], yz], axis=1),
-            np.stack([yx, zx, yz, squares[:, 3]], axis=1),
-        ],
-        axis=1,
-    )
-    best = rows[np.arange(len(rows)), squares.argmax(axis=1)]
-    quaternions: Floats = best / np.linalg.norm(best, axis=1, keepdims=True)
-    return quaternions
 
 
 def _points(values: ArrayLike, name: str, dim: int) -> NDArray[Any]:
@@ -678,16 +662,3 @@ def _one_each(values: ArrayLike, name: str, count: int) -> Floats:
     if array.shape not in ((), (count,)):
         raise ValueError(f"{name} must be one number or have shape ({count},), not {array.shape}")
     return np.ascontiguousarray(np.broadcast_to(array, (count,)), dtype=np.float64)
-
-
-def _scaled(directions: Floats) -> Floats:
-    """Scale directions of extreme length by a power of two: the distances stay the same."""
-    if not len(directions):
-        return directions
-    largest = np.abs(directions).max(axis=1)
-    if largest.max() <= _LARGEST and largest.min() >= _SMALLEST:
-        return directions
-    extreme = (largest > _LARGEST) | ((largest < _SMALLEST) & (largest > 0))
-    _, exponent = np.frexp(np.where(extreme, largest, 1.0))
-    scaled: Floats = np.ldexp(directions, np.where(extreme, -exponent, 0)[:, np.newaxis])
-    return scaled

@@ -6,7 +6,8 @@ its faces give, and its edges with those of the coordinate axes, and a box aroun
 A box meets the region if its projections meet all slabs, and the box around it.
 
 Rounding errs on one side: a box that touches a region is never separated from it; one that misses it by less than some
-1e-14 of the coordinates at hand may be found to touch. Faces that lie along the coordinate axes are exact.
+1e-14 of the region's coordinates may be found to touch. Faces that lie along the coordinate axes are exact, and so are
+multiples of quarter turns about them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from broadphase.boxes import as_numbers
 from broadphase.errors import unknown_name
-from broadphase.shapes.turning import as_matrices
+from broadphase.shapes.turning import as_matrices, with_exact_quarters
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -31,6 +32,8 @@ MOST_PLANES = 64  # of one region; its corners are searched for at every three o
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _AXIS_ROUNDING = 32 * _EPSILON  # of the sums that axes are multiplied out to, on both sides of a comparison
+_LEAST = 2.0**-1069  # more than a few roundings of the smallest numbers
+_SCALE = 2.0**-4
 _ROTATION_ERROR = 1e-5  # of float32 matrices that have been multiplied a few times
 _SINGULAR = 1e-12  # planes that meet at a smaller angle are taken for parallel
 _DEPTHS = ("minus_one_to_one", "zero_to_one")
@@ -94,23 +97,37 @@ def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: Array
         edges = turn.swapaxes(1, 2)
         faces = np.cross(edges[:, [1, 2, 0]], edges[:, [2, 0, 1]])
         axes = np.concatenate([faces, _across_coordinate_axes(edges)], axis=1)
-    axes[np.abs(axes) < 1e-15] = 0.0  # what a quarter of a turn leaves of a cosine
-    reach = np.abs(turn) @ half[:, :, None]
-    size = np.abs(middle) + reach[:, :, 0]
-    center = np.einsum("qsk,qk->qs", axes, middle)
-    radius = np.einsum("qsj,qj->qs", np.abs(axes @ turn), half)
-    radius += _AXIS_ROUNDING * np.einsum("qsk,qk->qs", np.abs(axes), size)
-    turned = (turn != 0).sum(axis=2) > 1
-    margin = reach[:, :, 0] + np.where(turned, _AXIS_ROUNDING * size, 0.0)
+    axes[np.abs(axes) < 1e-15] = 0.0  # a part of an axis that is only rounding
+    # A quarter turn is exact. Any other rotation has errors in proportion to the size of the box, and all of it in any
+    # part of them. Lengths are divided by a power of two, so that no sum of some of the largest numbers overflows.
+    is_exact = (np.abs(turn) == np.rint(np.abs(turn))).all(axis=(1, 2), keepdims=True)[:, 0]
+    with np.errstate(under="ignore"):
+        center, extent = middle * _SCALE, half * _SCALE
+        reach = (np.abs(turn) @ extent[:, :, None])[:, :, 0]
+        size = np.abs(center) + np.where(is_exact, reach, extent.sum(axis=1, keepdims=True))
+        place = np.einsum("qsk,qk->qs", axes, center)
+        radius = np.einsum("qsj,qj->qs", np.abs(axes @ turn), extent)
+        radius += _AXIS_ROUNDING * np.einsum("qsk,qk->qs", np.abs(axes), size) + _LEAST
     kept = (axes != 0).sum(axis=2) > 1
     return Regions(
         np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64),
-        np.ascontiguousarray(axes[kept]),
-        (center - radius)[kept],
-        (center + radius)[kept],
-        middle - margin,
-        middle + margin,
+        np.ascontiguousarray(axes[kept]) * _SCALE,
+        (place - radius)[kept],
+        (place + radius)[kept],
+        *_around(middle, half, turn, np.where(is_exact, 0.0, _AXIS_ROUNDING * size / _SCALE + _LEAST)),
     )
+
+
+def _around(middle: Floats, half: Floats, turn: Floats, slack: Floats) -> tuple[Floats, Floats]:
+    """Return the corners of the boxes around oriented boxes."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        margin = (np.abs(turn) @ half[:, :, None])[:, :, 0] + slack
+        lower, upper = middle - margin, middle + margin
+        if not (np.isfinite(lower) & np.isfinite(upper)).all():  # perhaps only a part of the sum overflows
+            margin = (np.abs(turn) @ (half * _SCALE)[:, :, None])[:, :, 0] + slack * _SCALE
+            less, more = (middle * _SCALE - margin) / _SCALE, (middle * _SCALE + margin) / _SCALE
+            lower, upper = np.where(np.isfinite(lower), lower, less), np.where(np.isfinite(upper), upper, more)
+    return lower, upper
 
 
 def _rotation_matrices(rotations: ArrayLike, count: int, dim: int) -> Floats:
@@ -124,7 +141,7 @@ def _rotation_matrices(rotations: ArrayLike, count: int, dim: int) -> Floats:
             raise ValueError(
                 f"rotations: row {int(wrong.argmax())} has columns that are not perpendicular unit vectors"
             )
-        return turn
+        return with_exact_quarters(turn)
     if array.shape not in (vector, (count, *vector)):
         others = "quaternions (q, 4) or (4,)" if dim == 3 else "angles (q,) or one number"
         raise ValueError(

@@ -13,9 +13,16 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["as_matrices", "as_rotations", "quaternions_of", "turned"]
+__all__ = ["as_matrices", "as_rotations", "quaternions_of", "turned", "with_exact_quarters"]
 
 _ANY = float(np.finfo(np.float64).max)  # an angle may have any size
+
+# What counts as a quarter turn, here and in core/shapes/shape.hpp: an angle within two units in the last place of a
+# multiple of pi / 2, up to some, and a matrix within a few of whole numbers.
+_QUARTER = np.pi / 2
+_ANGLE_ROUNDING = 2.0**-51
+_MOST_QUARTERS = 1024
+_MATRIX_ROUNDING = 2.0**-50
 
 
 def as_rotations(values: Any, dim: int, name: str = "rotation") -> Parameter:
@@ -51,6 +58,9 @@ def as_rotations(values: Any, dim: int, name: str = "rotation") -> Parameter:
 def as_matrices(rotations: Floats, dim: int) -> Floats:
     """Make matrices of checked rotations.
 
+    What is a multiple of a quarter turn about coordinate axes up to rounding becomes exactly that, as in the core: such
+    as the angle ``np.pi / 2`` and the quaternion ``[np.sqrt(0.5), np.sqrt(0.5), 0, 0]``.
+
     Parameters
     ----------
     rotations : ndarray, shape (n,) or (n, 4), float64
@@ -69,19 +79,33 @@ def as_matrices(rotations: Floats, dim: int) -> Floats:
     array([[[-1.,  0.,  0.],
             [ 0., -1.,  0.],
             [ 0.,  0.,  1.]]])
+    >>> as_matrices(np.array([np.pi / 2]), 2) + 0.0
+    array([[[ 0., -1.],
+            [ 1.,  0.]]])
     """
     if dim == 2:
         cosine, sine = np.cos(rotations), np.sin(rotations)
+        quarters = np.rint(rotations / _QUARTER)
+        away = np.abs(rotations - quarters * _QUARTER)
+        exact = (away <= _ANGLE_ROUNDING * np.abs(rotations)) & (np.abs(quarters) <= _MOST_QUARTERS)
+        cosine, sine = (np.where(exact, np.rint(values), values) for values in (cosine, sine))
         return np.stack([cosine, -sine, sine, cosine], axis=-1).reshape(-1, 2, 2)
     exponents = np.frexp(np.abs(rotations).max(axis=1, initial=0.0))[1][:, np.newaxis]
-    scaled = np.ldexp(rotations, -exponents)  # so that no square is out of range
-    w, x, y, z = (scaled / np.linalg.norm(scaled, axis=1, keepdims=True)).T
+    w, x, y, z = np.ldexp(rotations, -exponents).T  # so that no square is out of range
+    two = 2 / (w * w + x * x + y * y + z * z)
     rows = (
-        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+        (1 - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y)),
+        (two * (x * y + w * z), 1 - two * (x * x + z * z), two * (y * z - w * x)),
+        (two * (x * z - w * y), two * (y * z + w * x), 1 - two * (x * x + y * y)),
     )
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    return with_exact_quarters(np.stack([np.stack(row, axis=-1) for row in rows], axis=-2))
+
+
+def with_exact_quarters(matrices: Floats) -> Floats:
+    """Make matrices (n, d, d) exact that are multiples of quarter turns about coordinate axes up to rounding."""
+    whole = np.rint(matrices)
+    exact: NDArray[np.bool_] = np.abs(matrices - whole).max(axis=(1, 2), initial=0.0) <= _MATRIX_ROUNDING
+    return np.where(exact[:, np.newaxis, np.newaxis], whole, matrices) if exact.any() else matrices
 
 
 def quaternions_of(matrices: Floats) -> Floats:
