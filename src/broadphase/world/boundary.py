@@ -27,6 +27,8 @@ __all__ = ["bounce", "image_pairs", "images_of", "outside", "seam_pairs", "where
 
 # In worlds: the position of a row that is farther away does not resolve the size of a world.
 _FARTHEST = 2.0**52
+# Of one query: some 100 MB of scratch memory.
+_MOST_IMAGES = 1_000_000
 
 
 def bounce(
@@ -263,7 +265,7 @@ def images_of(lower: Floats, upper: Floats, around: Floats, bounds: Floats) -> t
     Parameters
     ----------
     lower, upper : ndarray, shape (q, d)
-        The boxes; an infinite one meets everything without images.
+        The boxes; those that are infinitely far away have no image here.
     around : ndarray, shape (2, d)
         A box around everything in the world.
     bounds : ndarray, shape (2, d)
@@ -276,6 +278,11 @@ def images_of(lower: Floats, upper: Floats, around: Floats, bounds: Floats) -> t
     shifts : ndarray, shape (m, d), float64
         What is to be added to it: whole periods.
 
+    Raises
+    ------
+    ValueError
+        A box with more images than can be tested; names it.
+
     Examples
     --------
     >>> corner = np.array([[9.5, 4.0]])
@@ -287,9 +294,15 @@ def images_of(lower: Floats, upper: Floats, around: Floats, bounds: Floats) -> t
     period = bounds[1] - bounds[0]
     with np.errstate(invalid="ignore"):
         first, last = np.ceil((around[0] - upper) / period), np.floor((around[1] - lower) / period)
-    endless = ~(np.isfinite(first) & np.isfinite(last))
-    first[endless] = last[endless] = 0
-    counts = np.maximum(last - first + 1, 0).astype(np.int64)  # of images along each axis
+        images = np.nan_to_num(np.maximum(last - first + 1, 0), nan=0.0)  # along each axis
+    number = images.prod(axis=1)
+    if number.max(initial=0) > _MOST_IMAGES:
+        row = int(number.argmax())
+        raise ValueError(
+            f"row {row} of the queries reaches across {number[row]:.3g} periods of the world;"
+            f" at most {_MOST_IMAGES:,} can be tested"
+        )
+    counts = images.astype(np.int64)
     origin = np.repeat(np.arange(len(lower)), counts.prod(axis=1))
     place = np.arange(len(origin)) - np.searchsorted(origin, origin)
     shifts = np.empty((len(origin), lower.shape[1]))

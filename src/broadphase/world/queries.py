@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from broadphase import _native
+from broadphase.boxes import as_numbers
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
 from broadphase.index.queries import rays, turns_of, vectors
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.narrow.row_pairs import distances, impacts, overlap_mask, ray_hits
-from broadphase.shapes import Box, Circle, Rectangle, Shapes, Sphere
+from broadphase.shapes import Box, Circle, Point, Rectangle, Shapes, Sphere
+from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.placed import shapes_of_boxes
 from broadphase.world.boundary import images_of
 
@@ -33,11 +35,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Hit", "Scene", "Visible", "cell_of", "find_all_hits", "find_balls", "find_boxes", "find_first_hits",
-    "find_nearest", "find_obbs", "find_regions", "find_shapes", "hits_of_one_ray", "one_ray", "shapecast", "visible",
+    "find_nearest", "find_obbs", "find_points", "find_regions", "find_shapes", "hits_of_one_ray", "one_ray",
+    "shapecast", "visible",
 ]  # fmt: skip
 
 # Shapes lie in their boxes up to rounding; searches among boxes reach a little farther, and their results are tested.
 _ROOM = 1 + 1e-9
+
+# Directions within these need no scaling: the time in which one of them crosses a world of any size is in range.
+_LARGEST_DIRECTION, _SMALLEST_DIRECTION = 2.0**10, 2.0**-10
 
 
 class Scene:
@@ -163,12 +169,23 @@ def find_boxes(
 ) -> QueryResult:
     """Find the rows whose shapes overlap each box."""
     corners = np.stack([lower, upper], axis=1).astype(np.float64)
-    return find_shapes(scene, shapes_of_boxes(_cut(scene, corners)), workers, layer, mask)
+    if (bounds := scene.columns.period_bounds) is None:
+        corners = _cut(scene, corners)
+    else:
+        corners = _box_within_a_period(corners, bounds, scene.around())
+    return _overlapping(scene, shapes_of_boxes(corners), workers, layer, mask)
+
+
+def find_points(scene: Scene, points: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+    """Find the rows whose shapes contain each point."""
+    return _overlapping(scene, Shapes(Point(), _in_a_period(scene, points)), workers, layer, mask)
 
 
 def find_balls(scene: Scene, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any) -> QueryResult:
     """Find the rows whose shapes overlap each closed ball."""
-    return find_shapes(scene, _balls(scene, centers, radii), workers, layer, mask)
+    is_everywhere = _fills_a_period(scene, radii)
+    balls = _balls(scene, _in_a_period(scene, centers), np.where(is_everywhere, 0.0, radii))
+    return _overlapping(scene, balls, workers, layer, mask, is_everywhere)
 
 
 def find_obbs(
@@ -177,13 +194,23 @@ def find_obbs(
     """Find the rows whose shapes overlap each oriented box."""
     box: Any = Rectangle if scene.columns.dim == 2 else Box
     turns = turns_of(rotations, len(centers), scene.columns.dim)
-    return find_shapes(scene, Shapes(box(*(2 * half_sizes.T)), centers, turns), workers, layer, mask)
+    is_everywhere = _fills_a_period(scene, half_sizes.min(axis=1))
+    sizes = np.where(is_everywhere[:, np.newaxis], 0.0, 2 * half_sizes)
+    placed = Shapes(box(*sizes.T), _in_a_period(scene, centers), turns)
+    return _overlapping(scene, placed, workers, layer, mask, is_everywhere)
 
 
-def find_shapes(scene: Scene, placed: Shapes, workers: int, layer: Any, mask: Any) -> QueryResult:
-    """Find the rows whose shapes overlap each of these."""
-    if placed.dim != scene.columns.dim:
-        raise ValueError(f"the shape of the query has {placed.dim} dimensions, and the world {scene.columns.dim}")
+def find_shapes(
+    scene: Scene,
+    shape: Shape,
+    positions: ArrayLike,
+    rotations: ArrayLike | None,
+    workers: int,
+    layer: Any,
+    mask: Any,
+) -> QueryResult:
+    """Find the rows whose shapes overlap a shape at each of some poses."""
+    placed = _placed(scene, shape, _in_a_period(scene, as_numbers(positions, name="positions")), rotations)
     return _overlapping(scene, placed, workers, layer, mask)
 
 
@@ -201,6 +228,8 @@ def find_regions(scene: Scene, regions: Regions, workers: int, layer: Any, mask:
 
 def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, workers: int, layer: Any, mask: Any) -> Nearest:
     """Find the rows whose shapes are nearest to each point."""
+    k = max(1, min(k, scene.columns.rows.living))
+    points = _in_a_period(scene, points)
     return _nearest_images(scene, points, k, limits, _bits_of_queries(scene, len(points), layer, mask), workers)
 
 
@@ -208,7 +237,7 @@ def find_first_hits(
     scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, layer: Any, mask: Any
 ) -> RayHits:
     """Find the first row that each ray hits."""
-    count = len(begin)
+    count, along = len(begin), _scaled(along)
     bits = _bits_of_queries(scene, count, layer, mask)
     # The distance of the shape in the first box, if the ray hits it: no box behind it needs to be tested.
     boxes = scene.index().raycast(begin, along, limit, workers=workers).rows
@@ -232,7 +261,7 @@ def sorted_hits(
     scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, layer: Any, mask: Any
 ) -> tuple[Rows, Rows, Floats, Floats]:
     """Give rows, rays, distances and normals of all hits, in the order of rays, distances and rows."""
-    bits = _bits_of_queries(scene, len(begin), layer, mask)
+    along, bits = _scaled(along), _bits_of_queries(scene, len(begin), layer, mask)
     rows, queries, found, normals = _hits(scene, begin, along, limit, workers, bits)
     order = np.lexsort((rows, found, queries))
     return rows[order], queries[order], found[order], normals[order]
@@ -243,6 +272,7 @@ def hits_of_one_ray(
 ) -> list[tuple[int, float, Floats]]:
     """Give row, distance and normal of the first hit of one ray, or of all."""
     begin, along, limit = rays(scene.columns.dim, origin[np.newaxis], direction[np.newaxis], max_distance)
+    along = _scaled(along)
     if is_first:
         rows = find_first_hits(scene, begin, along, limit, 1, layer, mask).rows
         rows = rows[rows >= 0]
@@ -380,15 +410,64 @@ def _placed(scene: Scene, shape: Shape, positions: ArrayLike, rotations: ArrayLi
 
 
 def _cut(scene: Scene, corners: Floats) -> Floats:
-    """Cut infinite boxes off beyond all bodies, because a shape is finite."""
-    if np.isfinite(corners).all():
+    """Cut boxes off beyond all bodies if they are larger than shapes may be."""
+    if (np.abs(corners) <= LARGEST).all():
         return corners
     least, most = scene.around()
     beyond = np.maximum(most - least, 1.0)
     return np.clip(corners, least - beyond, most + beyond)
 
 
-def _overlapping(scene: Scene, placed: Shapes, workers: int, layer: Any, mask: Any) -> QueryResult:
+def _in_a_period(scene: Scene, positions: NDArray[Any]) -> NDArray[Any]:
+    """Move positions that are far outside a periodic world by whole periods, to within one of it."""
+    bounds = scene.columns.period_bounds
+    if bounds is None or positions.ndim == 0 or positions.shape[-1] != scene.columns.dim:
+        return positions
+    period = bounds[1] - bounds[0]
+    is_far = ((positions < bounds[0] - period) | (positions > bounds[1] + period)) & np.isfinite(positions)
+    if not is_far.any():
+        return positions
+    moved: Floats = np.fmod(np.where(is_far, positions, 0.0), period) - np.fmod(bounds[0], period)
+    return np.where(is_far, bounds[0] + np.where(moved < 0, moved + period, moved), positions)
+
+
+def _box_within_a_period(corners: Floats, bounds: Floats, around: Floats) -> Floats:
+    """Move boxes by whole periods to within one of a periodic world, and make those around all that are as wide.
+
+    A box that is infinitely far away stays there.
+    """
+    period = bounds[1] - bounds[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        widths = corners[:, 1] - corners[:, 0]
+        is_far = (corners[:, 0] < bounds[0] - period) | (corners[:, 1] > bounds[1] + period)
+        moved = np.fmod(corners[:, 0], period) - np.fmod(bounds[0], period)
+        lower = bounds[0] + np.where(moved < 0, moved + period, moved)
+    is_wide, is_near = widths >= period, ~is_far | np.isnan(widths)
+    least, most = np.minimum(around[0], bounds[0]), np.maximum(around[1], bounds[1])
+    upper = np.where(is_wide, most, np.where(is_near, corners[:, 1], lower + widths))
+    lower = np.where(is_wide, least, np.where(is_near, corners[:, 0], lower))
+    return np.stack([lower, upper], axis=1)
+
+
+def _fills_a_period(scene: Scene, radii: Floats) -> NDArray[np.bool_]:
+    """Say which balls, with their images, leave out no place in a periodic world."""
+    if (bounds := scene.columns.period_bounds) is None:
+        return np.zeros(len(radii), bool)
+    period = bounds[1] - bounds[0]
+    largest = period.max()
+    fills: NDArray[np.bool_] = radii >= largest * (np.sqrt(((period / largest) ** 2).sum()) / 2 * _ROOM)
+    return fills
+
+
+def _overlapping(
+    scene: Scene,
+    placed: Shapes,
+    workers: int,
+    layer: Any,
+    mask: Any,
+    is_everywhere: NDArray[np.bool_] | None = None,
+) -> QueryResult:
+    """Find the rows whose shapes overlap each of these, and all rows for those that are everywhere."""
     count, boxes = len(placed), placed.boxes
     bits = _bits_of_queries(scene, count, layer, mask)
     if (bounds := scene.columns.period_bounds) is None:
@@ -399,12 +478,18 @@ def _overlapping(scene: Scene, placed: Shapes, workers: int, layer: Any, mask: A
     index = scene.index()
     origin, shifts = images_of(boxes[:, 0], boxes[:, 1], scene.around(), bounds)
     found = index.query(boxes[origin] + shifts[:, np.newaxis], workers=workers)
+    bits_of_queries = bits
     bits = None if bits is None else (bits[0][origin], bits[1][origin])
     rows, images = _allowed(scene, found.rows, found.query_rows, bits)
     queries = origin[images].astype(np.int32)
     hit = overlap_mask(scene.columns.view, placed, rows, queries, shifts[images])
+    rows, queries = rows[hit], queries[hit]
+    if is_everywhere is not None and is_everywhere.any():
+        all_rows, some = scene.columns.rows.numbers, np.flatnonzero(is_everywhere).astype(np.int32)
+        more = _allowed(scene, np.tile(all_rows, len(some)), np.repeat(some, len(all_rows)), bits_of_queries)
+        rows, queries = np.concatenate([rows, more[0]]), np.concatenate([queries, more[1]])
     # A large body may be met by several images of a query.
-    keys = np.unique(queries[hit].astype(np.int64) << 32 | rows[hit])
+    keys = np.unique(queries.astype(np.int64) << 32 | rows)
     return _answers_of((keys & 0xFFFF_FFFF).astype(np.int32), (keys >> 32).astype(np.int32), count)
 
 
@@ -443,6 +528,19 @@ def _hits(
     distances, normals = _distances(scene, rows, begin[queries], along[queries])
     hit = np.flatnonzero((distances <= limit[queries]) & (distances < np.inf))
     return rows[hit], queries[hit], distances[hit], normals[hit]
+
+
+def _scaled(directions: Floats) -> Floats:
+    """Scale directions of extreme length by a power of two: the distances stay the same."""
+    if not len(directions):
+        return directions
+    largest = np.abs(directions).max(axis=1)
+    if largest.max() <= _LARGEST_DIRECTION and largest.min() >= _SMALLEST_DIRECTION:
+        return directions
+    extreme = (largest > _LARGEST_DIRECTION) | ((largest < _SMALLEST_DIRECTION) & (largest > 0))
+    _, exponent = np.frexp(np.where(extreme, largest, 1.0))
+    scaled: Floats = np.ldexp(directions, np.where(extreme, -exponent, 0)[:, np.newaxis])
+    return scaled
 
 
 def _distances(scene: Scene, rows: Rows, begin: Floats, along: Floats) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.index import queries as shared
-from broadphase.shapes import Point, Shapes
+from broadphase.shapes import Shapes
 from broadphase.shapes.records import records_of
 from broadphase.world import queries
 from broadphase.world.actor import RENDER, Actor, Actors
@@ -1228,9 +1228,8 @@ update_interval
         >>> world.query_shape(bp.Capsule((0, 0), (5, 0), 0.5), [[0, 1.4], [-6, 0]], [0, np.pi / 2])[0]
         array([0, 1], dtype=int32)
         """
-        placed = Shapes(shape, positions, rotations)
         with self._guard.reading:
-            return queries.find_shapes(self._scene, placed, workers, layer, mask)
+            return queries.find_shapes(self._scene, shape, positions, rotations, workers, layer, mask)
 
     @overload
     def raycast(  # type: ignore[overload-overlap]
@@ -1758,9 +1757,8 @@ update_interval
             return queries.find_boxes(self._scene, lower, upper, workers, layer, mask)
 
     def _find_points(self, points: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
-        placed = Shapes(Point(), points)
         with self._guard.reading:
-            return queries.find_shapes(self._scene, placed, workers, layer, mask)
+            return queries.find_points(self._scene, points, workers, layer, mask)
 
     def _find_balls(
         self, centers: NDArray[np.float64], radii: NDArray[np.float64], workers: int, layer: Any, mask: Any
