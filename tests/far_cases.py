@@ -197,17 +197,6 @@ def check_casts(found: bp.SweepHits, moving: Any, motions: Any, boxes: Any, labe
     return len(moving) * len(boxes)
 
 
-def check_regions(found: bp.QueryResult, regions: Any, boxes: Any, label: str) -> int:
-    """Regions are pairs: planes that bound the region, and planes a promised tolerance farther out."""
-    for k, (planes, farther) in enumerate(regions):
-        for row, box in enumerate(boxes):
-            if row in found[k]:
-                assert exact.feasible([*farther, *exact.sides(box)]), f"{label} region {k} does not reach row {row}"
-            else:
-                assert not exact.feasible([*planes, *exact.sides(box)]), f"{label} region {k} meets row {row}"
-    return len(regions) * len(boxes)
-
-
 def check_index(index: Any, queries: dict[str, Any], boxes: Any, label: str) -> int:
     """Compare all results of an index with whole numbers; give how many boxes were compared with a query."""
     able = CAPABILITIES[type(index).__name__]

@@ -113,9 +113,9 @@ def test_length_of_a_direction_does_not_matter(scale):
     assert index.raycast_any(origins, directions, max_distance=1.999).tolist() == [False] * 3
 
 
-def test_nearest_of_more_than_there_are_is_filled_up():
-    index = bp.BVH([[0, 0, 1, 1]])
-    found = index.nearest([[3, 0.5]], k=3)
+def test_nearest_of_more_than_are_near_enough_is_filled_up():
+    index = bp.BVH([[0, 0, 1, 1], [9, 0, 10, 1], [20, 0, 21, 1]])
+    found = index.nearest([[3, 0.5]], k=3, max_distance=5)
     assert found.rows.tolist() == [[0, -1, -1]]
     assert found.distances.tolist() == [[2, np.inf, np.inf]]
 

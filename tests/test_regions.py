@@ -1,11 +1,15 @@
 """Convex regions as slabs: against linear programs, polygons, and boxes that a region is equal to."""
 
+from fractions import Fraction
+from functools import cache
+
 import numpy as np
 import pytest
 
 import broadphase as bp
 from broadphase.index.regions import MOST_PLANES, regions_of_boxes, regions_of_planes, regions_of_views
 from cases import lattice
+from oracles import exact
 from oracles import queries as query_oracle
 from oracles.queries import assert_same_answers
 
@@ -305,6 +309,46 @@ def test_regions_of_any_scale_meet_the_same_boxes():
         found = met(scaled, regions_of_boxes(np.ldexp([center], exponent), np.ldexp(half, exponent), turn))
         assert np.array_equal(found, expected[0])
         assert np.array_equal(met(scaled, regions_of_views(grown)), expected[1])
+
+
+@cache
+def scene_of_planes(dimension, seed):
+    """Boxes and planes of regions at any scale, which boxes each region meets exactly, and which nearly."""
+    rng = np.random.default_rng([dimension, 11, seed])
+    exponent = int(rng.choice([0, 300, -300, 900, 1008, -900, -1060]))
+    shift = rng.choice([0, 0, 10**6]) * rng.integers(-1, 2, dimension) * (exponent <= 900)
+    boxes = lattice(rng, 8, dimension, "float64").astype(int) + shift
+    normals = rng.integers(-2, 3, (4, dimension, dimension)) + 8 * np.eye(dimension, dtype=int)
+    normals = np.concatenate([normals, -normals], axis=1)[:, rng.permutation(2 * dimension)]
+    corners = boxes[rng.integers(8, size=4), rng.integers(2, size=4)]
+    offsets = rng.choice([0, 0, 8, 40], (4, 2 * dimension)) - np.einsum("qpk,qk->qp", normals, corners)
+    tolerance = Fraction(int(np.abs(offsets).max()) + 1, 10**12) + Fraction(2) ** (-1066 - exponent)
+    meets, nearly = np.zeros((2, 4, 8), bool)
+    for k, row in np.ndindex(4, 8):
+        sides = exact.sides(boxes[row].tolist())
+        planes = [[*(-normal).tolist(), offset] for normal, offset in zip(normals[k], offsets[k].tolist(), strict=True)]
+        meets[k, row] = exact.feasible([*planes, *sides])
+        nearly[k, row] = exact.feasible([*([*normal, offset + tolerance] for *normal, offset in planes), *sides])
+    planes = np.concatenate([normals, np.ldexp(offsets[:, :, None].astype(float), exponent)], axis=2)
+    return np.ldexp(boxes.astype(float), exponent), planes, meets, nearly
+
+
+def check_frustum(name, dimension, seed):
+    """Compare regions between planes of any scale with whole numbers; give how many boxes were compared."""
+    boxes, planes, meets, nearly = scene_of_planes(dimension, seed)
+    found = getattr(bp, name)(boxes).frustum(planes=planes)
+    hit = np.zeros(meets.shape, bool)
+    hit[found.query_rows, found.rows] = True
+    assert not (meets & ~hit).any(), f"{name} seed={seed}: missed {np.argwhere(meets & ~hit).tolist()}"
+    assert not (hit & ~nearly).any(), f"{name} seed={seed}: found across a gap {np.argwhere(hit & ~nearly).tolist()}"
+    return hit.size
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_regions_between_planes_of_any_scale_meet_the_boxes_that_whole_numbers_say(dimension):
+    for seed in range(10 if dimension == 2 else 2):
+        for name in ("BVH", "Octree", "LinearTree", "BruteForce", "Grid", "SweepAndPrune", "Index"):
+            check_frustum(name, dimension, seed)
 
 
 @pytest.mark.parametrize(

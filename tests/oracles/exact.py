@@ -103,22 +103,29 @@ def feasible(planes: Iterable[Sequence[int | Fraction]]) -> bool:
 
     J.-B. J. Fourier, "Solution d'une question particuliere du calcul des inegalites", 1826.
     """
-    rows = [tuple(map(Fraction, plane)) for plane in planes]
-    while rows and len(rows[0]) > 1:
-        above, below, kept = [], [], set()
-        for first, *rest in rows:
-            scale = max(map(abs, (first, *rest[:-1])), default=0) or 1
-            if first > 0:
-                above.append([value / first for value in rest])
-            elif first < 0:
-                below.append([value / first for value in rest])
+    rows: dict[tuple[Fraction, ...], Fraction] = {}
+    for *normal, bound in planes:
+        tighten(rows, list(map(Fraction, normal)), Fraction(bound))
+    while rows and len(next(iter(rows))) > 0:
+        above, below, kept = [], [], {}
+        for (first, *rest), bound in rows.items():
+            if first == 0:
+                tighten(kept, rest, bound)
             else:
-                kept.add(tuple(value / scale for value in rest))
-        for high in above:
-            for low in below:
-                kept.add(tuple(a - b for a, b in zip(high, low, strict=True)))
-        rows = list(kept)
-    return all(row[0] >= 0 for row in rows)
+                side = above if first > 0 else below
+                side.append(([value / first for value in rest], bound / first))
+        for high, most in above:
+            for low, least in below:
+                tighten(kept, [a - b for a, b in zip(high, low, strict=True)], most - least)
+        rows = kept
+    return all(bound >= 0 for bound in rows.values())
+
+
+def tighten(rows: dict[tuple[Fraction, ...], Fraction], normal: list[Fraction], bound: Fraction) -> None:
+    """Add ``normal . x <= bound`` to some, of which each direction is kept once."""
+    scale = max(map(abs, normal), default=Fraction(0)) or Fraction(1)
+    key = tuple(value / scale for value in normal)
+    rows[key] = min(rows.get(key, bound / scale), bound / scale)
 
 
 def sides(box: Box) -> list[list[int]]:

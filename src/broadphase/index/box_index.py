@@ -537,7 +537,8 @@ class BoxIndex:
         self._require("nearest")
         began = perf_counter()
         with self._guard.reading:
-            k = max(1, min(k, len(self)))
+            if k > 1:
+                k = max(1, min(k, len(self)))
             query_filter = self._query_filter(len(points), layer, mask)
             core, corners = self._arranged(), self._store.views
             found: Any = _native.nearest(core, *corners, points, k, limits, query_filter, workers)

@@ -398,7 +398,7 @@ def nearest(
     >>> world.nearest([[3.5, 4]], k=2).distances.round(3)
     array([[3.031, 4.315]])
     """
-    if not 1 <= k < np.inf or k != int(k):
+    if not (type(k) is int and k >= 1) and (not 1 <= k < np.inf or int(k) != k):
         raise ValueError(f"k must be a positive whole number, not {k!r}")
     at = finite_points(points, "points", self.dim)
     limits = nonnegative(max_distance, "max_distance", len(at))

@@ -33,8 +33,9 @@ MOST_PLANES = 64  # of one region; its corners are searched for at every three o
 _EPSILON = float(np.finfo(np.float64).eps)
 _AXIS_ROUNDING = 32 * _EPSILON  # of the sums that axes are multiplied out to, on both sides of a comparison
 _LEAST = 2.0**-1069  # more than a few roundings of the smallest numbers
-_SCALE = 2.0**-4
+_LARGE = 2.0**1000  # a sum of a few of these may overflow
 _ROTATION_ERROR = 1e-5  # of float32 matrices that have been multiplied a few times
+_NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # coordinates in the order of a cross product
 _SINGULAR = 1e-12  # planes that meet at a smaller angle are taken for parallel
 _DEPTHS = ("minus_one_to_one", "zero_to_one")
 
@@ -95,39 +96,39 @@ def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: Array
         axes = np.stack([-turn[:, 1], turn[:, 0]], axis=2)  # across each edge
     else:
         edges = turn.swapaxes(1, 2)
-        faces = np.cross(edges[:, [1, 2, 0]], edges[:, [2, 0, 1]])
+        one, other = edges[:, _NEXT], edges[:, _LAST]
+        faces = one[:, :, _NEXT] * other[:, :, _LAST] - one[:, :, _LAST] * other[:, :, _NEXT]
         axes = np.concatenate([faces, _across_coordinate_axes(edges)], axis=1)
     axes[np.abs(axes) < 1e-15] = 0.0  # a part of an axis that is only rounding
-    # A quarter turn is exact. Any other rotation has errors in proportion to the size of the box, and all of it in any
-    # part of them. Lengths are divided by a power of two, so that no sum of some of the largest numbers overflows.
-    is_exact = (np.abs(turn) == np.rint(np.abs(turn))).all(axis=(1, 2), keepdims=True)[:, 0]
-    with np.errstate(under="ignore"):
-        center, extent = middle * _SCALE, half * _SCALE
-        reach = (np.abs(turn) @ extent[:, :, None])[:, :, 0]
-        size = np.abs(center) + np.where(is_exact, reach, extent.sum(axis=1, keepdims=True))
-        place = np.einsum("qsk,qk->qs", axes, center)
-        radius = np.einsum("qsj,qj->qs", np.abs(axes @ turn), extent)
-        radius += _AXIS_ROUNDING * np.einsum("qsk,qk->qs", np.abs(axes), size) + _LEAST
+    # Where sums of a few lengths may overflow, all are divided by a power of two.
+    center, extent, scale = middle, half, None
+    if max(np.abs(middle).max(initial=0.0), half.max(initial=0.0)) >= _LARGE:
+        largest = np.maximum(np.abs(middle), half).max(axis=1, keepdims=True)
+        scale = np.where(largest >= _LARGE, 2.0**-4, 1.0)
+        center, extent = middle * scale, half * scale
+    entries = np.abs(turn)
+    reach = (entries @ extent[:, :, None])[:, :, 0]
+    # Any rotation but a quarter turn has errors in proportion to the size of the box, along every axis.
+    is_exact = entries.sum(axis=(1, 2)) == middle.shape[1]
+    size = np.abs(center) + np.where(is_exact[:, None], reach, extent.sum(axis=1, keepdims=True))
+    place = np.einsum("qsk,qk->qs", axes, center)
+    radius = np.einsum("qsj,qj->qs", np.abs(axes @ turn), extent)
+    radius += _AXIS_ROUNDING * np.einsum("qsk,qk->qs", np.abs(axes), size) + _LEAST
+    margin = reach + np.where(is_exact[:, None], 0.0, _AXIS_ROUNDING * size + _LEAST)
+    lower, upper = center - margin, center + margin
+    if scale is not None:
+        axes *= scale[:, :, None]
+        with np.errstate(over="ignore"):
+            lower, upper = lower / scale, upper / scale
     kept = (axes != 0).sum(axis=2) > 1
     return Regions(
         np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64),
-        np.ascontiguousarray(axes[kept]) * _SCALE,
+        np.ascontiguousarray(axes[kept]),
         (place - radius)[kept],
         (place + radius)[kept],
-        *_around(middle, half, turn, np.where(is_exact, 0.0, _AXIS_ROUNDING * size / _SCALE + _LEAST)),
+        lower,
+        upper,
     )
-
-
-def _around(middle: Floats, half: Floats, turn: Floats, slack: Floats) -> tuple[Floats, Floats]:
-    """Return the corners of the boxes around oriented boxes."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        margin = (np.abs(turn) @ half[:, :, None])[:, :, 0] + slack
-        lower, upper = middle - margin, middle + margin
-        if not (np.isfinite(lower) & np.isfinite(upper)).all():  # perhaps only a part of the sum overflows
-            margin = (np.abs(turn) @ (half * _SCALE)[:, :, None])[:, :, 0] + slack * _SCALE
-            less, more = (middle * _SCALE - margin) / _SCALE, (middle * _SCALE + margin) / _SCALE
-            lower, upper = np.where(np.isfinite(lower), lower, less), np.where(np.isfinite(upper), upper, more)
-    return lower, upper
 
 
 def _rotation_matrices(rotations: ArrayLike, count: int, dim: int) -> Floats:
@@ -275,7 +276,7 @@ def _corners(units: Floats, distances: Floats, rank: int) -> tuple[Floats, Float
     meeting, strength = meeting[strength > _SINGULAR], strength[strength > _SINGULAR]
     offsets = -distances[meeting]
     points = (np.linalg.pinv(units[meeting]) @ offsets[:, :, None])[:, :, 0]
-    errors = 8 * _EPSILON / strength * (np.abs(points).sum(axis=1) + np.abs(offsets).max(axis=1))
+    errors = (8 * _EPSILON * (np.abs(points).sum(axis=1) + np.abs(offsets).max(axis=1)) + _LEAST / 4) / strength
     inside = (points @ units.T + distances >= -4 * errors[:, None]).all(axis=1)
     return points[inside], errors[inside], meeting[inside]
 
@@ -304,7 +305,7 @@ def _supports(axes: Floats, corners: Floats, errors: Floats, rays: Floats) -> tu
     places = axes @ corners.T
     sizes = np.abs(axes)
     spread = sizes.sum(axis=1)[:, None] * errors
-    slack = _AXIS_ROUNDING * (sizes @ np.abs(corners).max(axis=0))
+    slack = _AXIS_ROUNDING * (sizes @ np.abs(corners).max(axis=0)) + _LEAST
     least, most = (places - spread).min(axis=1) - slack, (places + spread).max(axis=1) + slack
     if len(rays):
         onward, rounding = axes @ rays.T, 16 * _EPSILON * np.linalg.norm(axes, axis=1)

@@ -103,9 +103,12 @@ def as_matrices(rotations: Floats, dim: int) -> Floats:
 
 def with_exact_quarters(matrices: Floats) -> Floats:
     """Make matrices (n, d, d) exact that are multiples of quarter turns about coordinate axes up to rounding."""
+    first = matrices[:, 0, 0]
+    if not (np.abs(first - np.rint(first)) <= _MATRIX_ROUNDING).any():
+        return matrices
     whole = np.rint(matrices)
     exact: NDArray[np.bool_] = np.abs(matrices - whole).max(axis=(1, 2), initial=0.0) <= _MATRIX_ROUNDING
-    return np.where(exact[:, np.newaxis, np.newaxis], whole, matrices) if exact.any() else matrices
+    return np.where(exact[:, np.newaxis, np.newaxis], whole, matrices)
 
 
 def quaternions_of(matrices: Floats) -> Floats:
