@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from broadphase import _native
+from broadphase.errors import InvalidBoxError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,6 +103,11 @@ def join(
     offsets : ndarray, shape (q + 1,), int64
         The rows of query i are ``rows[offsets[i]:offsets[i + 1]]``.
 
+    Raises
+    ------
+    InvalidBoxError
+        Another thread has written to the boxes meanwhile.
+
     Notes
     -----
     O(n + q + m) for boxes of similar sizes: faster than one tree query after the other where there are about as many
@@ -117,7 +123,10 @@ def join(
     if query_lower.dtype != lower.dtype and lower.dtype == np.float32:
         lower, upper = lower.astype(np.float64), upper.astype(np.float64)
     query_lower, query_upper = (corner.astype(lower.dtype, copy=False) for corner in (query_lower, query_upper))
-    found: Any = _native.join(getattr(_native.Method, method), lower, upper, query_lower, query_upper, workers)
+    try:
+        found: Any = _native.join(getattr(_native.Method, method), lower, upper, query_lower, query_upper, workers)
+    except _native.InvalidBoxes:
+        raise InvalidBoxError("the boxes were modified while they were read") from None
     rows, offsets = found
     return rows, offsets
 
