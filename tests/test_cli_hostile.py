@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from broadphase import cli
+import broadphase as bp
+from broadphase import cli, io, scenes
 from broadphase.errors import clipped, unknown_name
 
 pytest.importorskip("typer")
@@ -141,3 +142,29 @@ def test_ctrl_c_at_any_time_ends_the_program_quietly():
         [(0.0, COMMANDS[0]), (0.05, COMMANDS[1]), (0.15, COMMANDS[2]), (0.4, COMMANDS[1])]
     ):
         assert (code in (0, 130), err) == (True, b""), moment
+
+
+LONG = "x\x1b[31m" * 300_000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: bp.World(dim=2).add(bp.Circle(1), layer=LONG, actor=LONG),
+        lambda: bp.World(dim=2, boundary=LONG),
+        lambda: bp.World(dim=2).on_enter(LONG, LONG, LONG),
+        lambda: bp.pairs([[0, 0, 1, 1]], method=LONG),
+        lambda: bp.pairs([[0, 0, 1, 1]], workers=-(10**5000)),
+        lambda: bp.SweepAndPrune([[0, 0, 1, 1]], axis=LONG),
+        lambda: bp.Octree([[0, 0, 1, 1]], max_depth=LONG),
+        lambda: scenes.load(LONG),
+        lambda: io.read_boxes(LONG),
+        lambda: bp.boxes.from_columns({"left": [0], LONG: [1]}, left=LONG, right=LONG),
+        lambda: getattr(bp, LONG),
+    ],
+)
+def test_errors_of_the_library_clip_what_they_quote(call):
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        call()
+    assert len(str(caught.value)) < 20_000
+    assert not unsafe(str(caught.value))

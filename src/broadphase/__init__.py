@@ -179,7 +179,11 @@ if not TYPE_CHECKING:  # for them the submodules are imported above, and any oth
     def __getattr__(name):
         if name in _SUBMODULES:
             return import_module(f"broadphase.{name}")
-        raise AttributeError(f"module 'broadphase' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        from broadphase.errors import quoted
+
+        raise AttributeError(
+            f"module 'broadphase' has no attribute {quoted(name)}", name=name, obj=sys.modules[__name__]
+        )
 
 
 def __dir__() -> list[str]:

@@ -13,6 +13,7 @@ __all__ = [
     "UnknownRowError",
     "UnsupportedQueryError",
     "clipped",
+    "quoted",
     "unknown_name",
 ]
 
@@ -70,7 +71,7 @@ def clipped(text: object, most: int = _MOST) -> str:
     Parameters
     ----------
     text : object
-        What is not text is taken as ``repr(text)``.
+        Text, or anything that has a ``repr``.
     most : int
         Maximum number of characters of the text that are kept: the first and the last ones.
 
@@ -84,13 +85,31 @@ def clipped(text: object, most: int = _MOST) -> str:
     >>> print(clipped("red \x1b[31m"), clipped("ab" * 1_000_000, 10))
     red \x1b[31m ababa… (2,000,000 characters) …babab
     """
-    whole = text if isinstance(text, str) else repr(text)
+    whole = text if isinstance(text, str) else _represented(text)
     if len(whole) > most:
         half = most // 2
         whole = f"{whole[:half]}… ({len(whole):,} characters) …{whole[len(whole) - half :]}"
     if whole.isprintable():
         return whole
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in whole)
+
+
+def quoted(value: object) -> str:
+    """Make a value that was given fit for a message: its ``repr``, `clipped`.
+
+    Examples
+    --------
+    >>> print(quoted("hall"), quoted([1, 2]), quoted("ab" * 1_000_000)[-9:])
+    'hall' [1, 2] abababab'
+    """
+    return clipped(_represented(value))
+
+
+def _represented(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:  # such as int of more than 4300 digits
+        return f"<a value of type {type(value).__name__}>"
 
 
 def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
@@ -120,15 +139,15 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # here, because it takes a millisecond to import
 
     names = sorted(known)
-    given = clipped(repr(name))
+    given = quoted(name)
     is_short = isinstance(name, str) and len(name) <= _MOST  # comparing takes the square of the length
     nearest = get_close_matches(str(name), names, n=1) if is_short else []
     if nearest:
-        return f"unknown {what} {given} (did you mean {clipped(repr(nearest[0]))}?)"
-    quoted = [clipped(repr(one)) for one in names[:_MOST_NAMES]]
-    if not quoted:
+        return f"unknown {what} {given} (did you mean {quoted(nearest[0])}?)"
+    shown = [quoted(one) for one in names[:_MOST_NAMES]]
+    if not shown:
         return f"unknown {what} {given}: there are none yet"
-    if len(names) > len(quoted):
-        return f"unknown {what} {given}: must be one of {len(names):,}, such as {', '.join(quoted)}"
-    listed = quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+    if len(names) > len(shown):
+        return f"unknown {what} {given}: must be one of {len(names):,}, such as {', '.join(shown)}"
+    listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
     return f"unknown {what} {given}: must be {listed}"

@@ -2,6 +2,8 @@
 
 import os
 
+from broadphase.errors import quoted
+
 __all__ = ["worker_count"]
 
 _MOST_WORKERS = 1024
@@ -12,7 +14,7 @@ def worker_count(workers: int) -> int:
     if type(workers) is int and workers > 0:
         return min(workers, _MOST_WORKERS)
     if isinstance(workers, bool) or workers != int(workers) or workers < -1 or workers == 0:
-        raise ValueError(f"workers must be a positive number, or -1 for one per core, not {workers!r}")
+        raise ValueError(f"workers must be a positive number, or -1 for one per core, not {quoted(workers)}")
     if workers == -1:
         # Python 3.13 has os.process_cpu_count; the cores this process may run on are what counts.
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -11,7 +11,7 @@ import numpy as np
 from broadphase.boxes.checking import first_bad_row, require_boxes, require_finite
 from broadphase.boxes.forms import MAX_DIMENSION, as_numbers
 from broadphase.boxes.rounding import boxes_around
-from broadphase.errors import InvalidBoxError, MissingExtraError, unknown_name
+from broadphase.errors import InvalidBoxError, MissingExtraError, quoted, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -122,7 +122,7 @@ def from_rects(rects: Iterable[Any]) -> NDArray[np.float64]:
             raise InvalidBoxError(str(error).replace("xywh: row 0", f"rects: row {row}"), row) from None
         except (TypeError, ValueError):
             raise TypeError(
-                f"rects: row {row} is {rect!r}; needed are left, right, top and bottom, or (x, y, width, height)"
+                f"rects: row {row} is {quoted(rect)}; needed are left, right, top and bottom, or (x, y, width, height)"
             ) from None
     return require_boxes(boxes, "rects")
 
@@ -204,7 +204,7 @@ def from_frame(
     if geometry is not None:
         if lower is not None or upper is not None:
             raise ValueError("give either lower and upper, or geometry")
-        return _boxes_of_geometries(_column(frame, geometry), f"column {geometry!r}")
+        return _boxes_of_geometries(_column(frame, geometry), f"column {quoted(geometry)}")
     if lower is None or upper is None:
         raise ValueError("name the columns of the corners, lower= and upper=, or a column of geometries, geometry=")
     names = _names(lower), _names(upper)
@@ -220,7 +220,9 @@ def from_frame(
     for low, high, axis in zip(*names, range(len(names[0])), strict=True):
         bad = first_bad_row(boxes[:, 0, axis] > boxes[:, 1, axis])
         if bad is not None:
-            raise InvalidBoxError(f"row {bad}: {low!r} > {high!r} ({boxes[bad, 0, axis]} > {boxes[bad, 1, axis]})", bad)
+            raise InvalidBoxError(
+                f"row {bad}: {quoted(low)} > {quoted(high)} ({boxes[bad, 0, axis]} > {boxes[bad, 1, axis]})", bad
+            )
     return boxes
 
 
@@ -228,7 +230,7 @@ def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} is not a number but {value!r}") from None
+        raise TypeError(f"{name} is not a number but {quoted(value)}") from None
 
 
 def _names(names: Sequence[str]) -> list[str]:
@@ -253,17 +255,19 @@ def _numbers_of(column: Any, name: str) -> NDArray[Any]:
         missing = np.array([value is None or type(value).__name__ == "NAType" for value in values], np.bool_)
         if missing.any():
             row = int(missing.argmax())
-            raise InvalidBoxError(f"row {row}: {name!r} has no value", row)
+            raise InvalidBoxError(f"row {row}: {quoted(name)} has no value", row)
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError):
-            raise TypeError(f"column {name!r} must hold numbers") from None
-    numbers = as_numbers(values, name=f"column {name!r}")
+            raise TypeError(f"column {quoted(name)} must hold numbers") from None
+    numbers = as_numbers(values, name=f"column {quoted(name)}")
     if numbers.ndim != 1:
-        raise ValueError(f"column {name!r} must hold one number for each row, not an array of shape {numbers.shape}")
+        raise ValueError(
+            f"column {quoted(name)} must hold one number for each row, not an array of shape {numbers.shape}"
+        )
     bad = first_bad_row(np.isnan(numbers))
     if bad is not None:
-        raise InvalidBoxError(f"row {bad}: {name!r} is NaN", bad)
+        raise InvalidBoxError(f"row {bad}: {quoted(name)} is NaN", bad)
     return numbers
 
 

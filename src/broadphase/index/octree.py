@@ -11,7 +11,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.boxes.forms import as_corners
 from broadphase.boxes.making import from_spheres
-from broadphase.errors import unknown_name
+from broadphase.errors import quoted, unknown_name
 from broadphase.index.box_index import BoxIndex
 
 if TYPE_CHECKING:
@@ -489,7 +489,7 @@ def _world(world: ArrayLike | None) -> NDArray[np.float64] | None:
         return None
     lower, upper = as_corners([np.asarray(world)])
     if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
-        raise ValueError(f"world must be finite, lower corner first, not {world!r}")
+        raise ValueError(f"world must be finite, lower corner first, not {quoted(world)}")
     return np.concatenate([lower, upper]).astype(np.float64)
 
 
@@ -502,7 +502,7 @@ def _number(name: str, value: Any, above: float) -> float:
 
 def _count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be an integer, not {value!r}")
+        raise TypeError(f"{name} must be an integer, not {quoted(value)}")
     if value < 1:
         raise ValueError(f"{name} must be 1 or more, not {value}")
     return int(value)

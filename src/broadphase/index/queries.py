@@ -16,7 +16,7 @@ import numpy as np
 
 from broadphase.boxes.checking import as_points, first_bad_row, require_finite, require_no_nan
 from broadphase.boxes.forms import as_numbers
-from broadphase.errors import InvalidBoxError
+from broadphase.errors import InvalidBoxError, quoted
 from broadphase.index.regions import regions_of_planes, regions_of_views
 from broadphase.index.store import checked_corners
 from broadphase.shapes.turning import quaternions_of, with_exact_quarters
@@ -399,7 +399,7 @@ def nearest(
     array([[3.031, 4.315]])
     """
     if not (type(k) is int and k >= 1) and (not 1 <= k < np.inf or int(k) != k):
-        raise ValueError(f"k must be a positive whole number, not {k!r}")
+        raise ValueError(f"k must be a positive whole number, not {quoted(k)}")
     at = finite_points(points, "points", self.dim)
     limits = nonnegative(max_distance, "max_distance", len(at))
     return self._find_nearest(at, int(k), limits, worker_count(workers), layer, mask)

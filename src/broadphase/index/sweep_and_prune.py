@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
+from broadphase.errors import quoted
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.joining import boxes_as_seen_by, find_in_balls, find_in_boxes, find_in_regions
 from broadphase.index.results import QueryResult
@@ -147,7 +148,7 @@ class SweepAndPrune(BoxIndex):
 def _direction(axis: str | int | ArrayLike, dimension: int) -> tuple[str, int, list[float]]:
     if isinstance(axis, str):
         if axis not in ("auto", "principal"):
-            raise ValueError(f'axis must be "auto", "principal", a number or a direction, not {axis!r}')
+            raise ValueError(f'axis must be "auto", "principal", a number or a direction, not {quoted(axis)}')
         return ("automatic" if axis == "auto" else axis), 0, []
     if isinstance(axis, int | np.integer):
         if not 0 <= axis < dimension:
@@ -155,5 +156,5 @@ def _direction(axis: str | int | ArrayLike, dimension: int) -> tuple[str, int, l
         return "given", int(axis), []
     weight = np.asarray(axis, dtype=np.float64)
     if weight.shape != (dimension,) or not np.isfinite(weight).all() or not weight.any():
-        raise ValueError(f"a direction must be {dimension} finite numbers, not all zero, not {axis!r}")
+        raise ValueError(f"a direction must be {dimension} finite numbers, not all zero, not {quoted(axis)}")
     return "given", 0, (weight / np.abs(weight).max()).tolist()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from broadphase.boxes import as_boxes
-from broadphase.errors import FileFormatError, unknown_name
+from broadphase.errors import FileFormatError, clipped, unknown_name
 from broadphase.io.box_file import BoxFile
 from broadphase.io.geojson import read_geojson
 from broadphase.io.meshes import read_mesh
@@ -228,7 +228,7 @@ def read_boxes(
     if format is None:
         format = FORMATS.get(path.suffix.lower())
         if format is None:
-            raise FileFormatError(f"{path}: unknown file name ending; known are {', '.join(FORMATS)}")
+            raise FileFormatError(f"{clipped(str(path))}: unknown file name ending; known are {', '.join(FORMATS)}")
     if format not in _READERS:
         raise ValueError(unknown_name("format", format, _READERS))
     return _READERS[format](path, parts, name_column)

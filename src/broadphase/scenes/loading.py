@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import broadphase as bp
-from broadphase.errors import FileFormatError, unknown_name
+from broadphase.errors import FileFormatError, quoted, unknown_name
 from broadphase.scenes.groups import Group, read_corners, read_group
 from broadphase.scenes.rules import read_rule
 from broadphase.scenes.scene import Scene
@@ -104,7 +104,7 @@ def parse(values: dict[str, Any], source: str = "scene", name: str = "scene") ->
         raise world.wrong("bounds", "must not have zero size along an axis")
     boundary = world.string("boundary", "none", choices=_BOUNDARIES)
     if boundary != "none" and bounds is None:
-        raise world.wrong("boundary", f"{boundary!r} needs bounds")
+        raise world.wrong("boundary", f"{quoted(boundary)} needs bounds")
     method = world.string("method", "auto", choices=("auto", *(method.name for method in bp.METHODS)))
     dt, steps = world.number("dt", 1.0), world.integer("steps", 600)
     seed = world.integer("seed", 7, most=2**63 - 1)

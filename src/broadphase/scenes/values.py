@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.errors import FileFormatError, unknown_name
+from broadphase.errors import FileFormatError, quoted, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -82,7 +82,7 @@ class Table:
         if default is REQUIRED:
             others = [other for other in self._values if other not in self._known]
             similar = get_close_matches(key, others, n=1, cutoff=0.75)
-            raise self.wrong(key, f"is missing (there is {similar[0]!r})" if similar else "is missing")
+            raise self.wrong(key, f"is missing (there is {quoted(similar[0])})" if similar else "is missing")
         return default
 
     def finish(self) -> None:
@@ -163,7 +163,7 @@ def _type_name(value: Any) -> str:
 def _but_not(value: Any) -> str:
     if isinstance(value, bool):
         return f", not {str(value).lower()}"
-    return f", not {value!r}" if isinstance(value, str | int | float) else f", not {_type_name(value)}"
+    return f", not {quoted(value)}" if isinstance(value, str | int | float) else f", not {_type_name(value)}"
 
 
 _FORM = "{ from = ..., to = ... }"
@@ -249,7 +249,7 @@ def vector_spread(table: Table, key: str, size: int, default: Any = None) -> Spr
 def point(table: Table, key: str, value: Any, size: int) -> tuple[float, ...]:
     """Read a point of `size` numbers."""
     if not isinstance(value, list) or len(value) != size or not all(map(is_number, value)):
-        raise table.wrong(key, f"must be {size} numbers such as {list(range(size))}, not {value!r}")
+        raise table.wrong(key, f"must be {size} numbers such as {list(range(size))}, not {quoted(value)}")
     return tuple(map(float, value))
 
 
@@ -276,7 +276,7 @@ def _components(table: Table, key: str, value: Any, size: int | None) -> tuple[f
     if is_number(value) and (size is None or key in ("from", "to")):
         return (float(value),) * (size or 1)
     if size is None:
-        raise table.wrong(key, f"must be a number, or {_FORM}, not {value!r}")
+        raise table.wrong(key, f"must be a number, or {_FORM}, not {quoted(value)}")
     if isinstance(value, list) and len(value) == size and all(map(is_number, value)):
         return tuple(map(float, value))
-    raise table.wrong(key, f"must be {size} numbers, or {_FORM}, not {value!r}")
+    raise table.wrong(key, f"must be {size} numbers, or {_FORM}, not {quoted(value)}")

@@ -7,7 +7,7 @@ from weakref import KeyedRef
 
 import numpy as np
 
-from broadphase.errors import UnknownRowError
+from broadphase.errors import UnknownRowError, quoted
 from broadphase.world.change import Change
 from broadphase.world.values import BODY_TYPES, BOUNDARIES
 
@@ -322,7 +322,7 @@ class Actors:
         if isinstance(actor, type) and issubclass(actor, Actor):
             actor = actor()
         if not isinstance(actor, Actor):
-            raise TypeError(f"actor must be a class derived from Actor, or an object of one, not {actor!r}")
+            raise TypeError(f"actor must be a class derived from Actor, or an object of one, not {quoted(actor)}")
         if actor._world is not None:
             raise ValueError(f"{actor!r} is in a world already")
         return actor

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from broadphase import _native
+from broadphase.errors import quoted
 from broadphase.world.actor import ENTER, EXIT, STAY, UPDATE, Actor
 from broadphase.world.change import Change
 from broadphase.world.layers import ALL_BITS
@@ -678,7 +679,7 @@ class _Calls:
 
 def _checked(function: Function) -> Function:
     if not callable(function):
-        raise TypeError(f"a handler must be callable, not {function!r}")
+        raise TypeError(f"a handler must be callable, not {quoted(function)}")
     return function
 
 

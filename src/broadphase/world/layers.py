@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from broadphase.errors import unknown_name
+from broadphase.errors import quoted, unknown_name
 from broadphase.filters import as_attribute
 
 if TYPE_CHECKING:
@@ -74,12 +74,12 @@ class Layers:
         if not isinstance(name, str):
             raise TypeError(f"a layer's name is a str, not {type(name).__name__}")
         if name in ("", "all"):
-            raise ValueError(f"{name!r} cannot be the name of a layer")
+            raise ValueError(f"{quoted(name)} cannot be the name of a layer")
         if priority is not None and not -(2**63) <= int(priority) < 2**63:
-            raise ValueError(f"the priority of layer {name!r} does not fit in 64 bits: {priority}")
+            raise ValueError(f"the priority of layer {quoted(name)} does not fit in 64 bits: {priority}")
         if name not in self._numbers:
             if len(self._numbers) == _MOST_LAYERS:
-                raise ValueError(f"no bit is left for layer {name!r}: all {_MOST_LAYERS} have names")
+                raise ValueError(f"no bit is left for layer {quoted(name)}: all {_MOST_LAYERS} have names")
             self._numbers[name] = len(self._numbers)
             self._priorities.append(0)
         number = self._numbers[name]
@@ -233,7 +233,7 @@ class Layers:
             raise ValueError(f"layers: {len(names)} different names are needed for {len(priorities)} priorities")
         for name, priority in zip(names, priorities, strict=True):
             if not isinstance(name, str) or type(priority) is not int:
-                raise ValueError(f"layers: {name!r} with priority {priority!r}")
+                raise ValueError(f"layers: {quoted(name)} with priority {quoted(priority)}")
             try:
                 layers.add(name, priority)
             except ValueError as error:

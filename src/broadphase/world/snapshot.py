@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from broadphase.errors import quoted
 from broadphase.shapes import ConvexHull, Mesh
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.parameters import LARGEST
@@ -125,7 +126,7 @@ def options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
         "quiet_steps": (int,),
         "layers": (dict,),
     }.items():
-        _require(type(about[key]) in types, f"{key} cannot be {about[key]!r}")
+        _require(type(about[key]) in types, f"{key} cannot be {quoted(about[key])}")
     _require(about["dim"] in (2, 3), f"dim cannot be {about['dim']}")
     _require(0 <= about["number"] < 2**62, f"number cannot be {about['number']}")
     _require(0 <= about["quiet_steps"] < 2**31, f"quiet_steps cannot be {about['quiet_steps']}")
@@ -376,7 +377,7 @@ class _Stored:
         """Take an array that must be there."""
         array = self.maybe(name, dtype, shape)
         if array is None:
-            raise ValueError(f"the snapshot has no array {name!r}")
+            raise ValueError(f"the snapshot has no array {quoted(name)}")
         return array
 
     def finish(self) -> None:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.errors import quoted
 from broadphase.files import replacing
 
 if TYPE_CHECKING:
@@ -139,13 +140,15 @@ def unpack(data: bytes | bytearray | memoryview) -> tuple[Any, dict[str, NDArray
     for entry in header["arrays"]:
         name, dtype, shape = _checked_entry(entry)
         if name in arrays:
-            raise ValueError(f"the snapshot has two arrays {name!r}")
+            raise ValueError(f"the snapshot has two arrays {quoted(name)}")
         begin = end + -end % _ALIGNMENT
         end_of_array = begin + dtype.itemsize * prod(shape)
         if end_of_array > total:
-            raise ValueError(f"array {name!r} of the snapshot ends at byte {end_of_array}, after its end at {total}")
+            raise ValueError(
+                f"array {quoted(name)} of the snapshot ends at byte {end_of_array}, after its end at {total}"
+            )
         if any(view[end:begin]):
-            raise ValueError(f"there are bytes before array {name!r} of the snapshot that should be 0")
+            raise ValueError(f"there are bytes before array {quoted(name)} of the snapshot that should be 0")
         arrays[name] = _taken(view[begin:end_of_array], name, dtype, shape)
         end = end_of_array
     if end != total:
@@ -238,7 +241,7 @@ def as_json(value: Any, what: str) -> str:
 def _as_little_endian(name: str, array: NDArray[Any]) -> NDArray[Any]:
     dtype = array.dtype.newbyteorder("<")
     if dtype.str not in _DTYPES or array.ndim > _MOST_AXES:
-        raise TypeError(f"array {name!r} of {array.dtype} and {array.ndim} axes cannot be stored in a snapshot")
+        raise TypeError(f"array {quoted(name)} of {array.dtype} and {array.ndim} axes cannot be stored in a snapshot")
     return np.asarray(array, dtype)
 
 
@@ -265,17 +268,17 @@ def _checked_entry(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
         raise ValueError("an array of the snapshot is not described as [name, dtype, shape]")
     name, dtype, shape = entry
     if not isinstance(dtype, str) or dtype not in _DTYPES:
-        raise ValueError(f"array {name!r} of the snapshot is of {dtype!r}, not of {', '.join(_DTYPES)}")
+        raise ValueError(f"array {quoted(name)} of the snapshot is of {quoted(dtype)}, not of {', '.join(_DTYPES)}")
     if not isinstance(shape, list) or len(shape) > _MOST_AXES:
-        raise ValueError(f"array {name!r} of the snapshot has a shape of more than {_MOST_AXES} axes")
+        raise ValueError(f"array {quoted(name)} of the snapshot has a shape of more than {_MOST_AXES} axes")
     if not all(type(extent) is int and 0 <= extent <= _LONGEST for extent in shape):
-        raise ValueError(f"array {name!r} of the snapshot has a shape that is not made of whole numbers")
+        raise ValueError(f"array {quoted(name)} of the snapshot has a shape that is not made of whole numbers")
     if prod(filter(None, shape)) > _LONGEST:
-        raise ValueError(f"array {name!r} of the snapshot has a shape that does not fit into memory")
+        raise ValueError(f"array {quoted(name)} of the snapshot has a shape that does not fit into memory")
     return name, np.dtype(dtype), tuple(shape)
 
 
 def _taken(data: memoryview, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     if dtype.kind == "b" and (np.frombuffer(data, np.uint8) > 1).any():
-        raise ValueError(f"array {name!r} of the snapshot has a boolean that is neither 0 nor 1")
+        raise ValueError(f"array {quoted(name)} of the snapshot has a boolean that is neither 0 nor 1")
     return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))
