@@ -60,6 +60,7 @@ def test_page_refers_to_no_other_file_or_address(tmp_path):
     save_replay("bouncing_spheres", tmp_path / "run.html", steps=3)
     text = (tmp_path / "run.html").read_text("utf-8")
     assert not re.search(r"https?://|src=|<link|@import|fetch\(|XMLHttpRequest", text)
+    assert "default-src 'none'" in text.partition("<title>")[0]  # and browsers hold it to that
     assert "%" not in re.sub(r"\d%|% ", "", text.split("<script>")[0])  # every part was filled in
 
 
