@@ -75,4 +75,5 @@ def check_cycles(dimension, count):
         tracemalloc.stop()
     assert len(sizes) == 1, sizes
     assert max(taken[len(taken) // 2 :]) < 1.5 * max(taken[: len(taken) // 2])
-    assert grown < 60_000
+    # A hull that stays takes some thousand bytes; caches of Python grow a little.
+    assert grown < 30_000 + 500 * count

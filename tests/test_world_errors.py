@@ -342,6 +342,7 @@ def test_a_step_while_somebody_asks_is_refused_and_nothing_happens():
         lambda: world.set_filters([0], mask=0), lambda: world.ignore([[0, 1]]),
         lambda: setattr(world, "method", "grid"),
     )  # fmt: skip
+    # By its guard: a query that lasts as long as this needs another thread, and a world of millions of bodies.
     with world._guard.reading:
         for change in changes:
             with pytest.raises(RuntimeError, match="world"):

@@ -108,10 +108,12 @@ class World:
 
     Any number of threads may query a world at once; a change meanwhile raises RuntimeError.
 
-    Every change is made as a whole or not at all: whatever a call raises, also Ctrl-C during a step, the world is as it
-    was before. Views of `positions`, `velocities`, `rotations` and `angular_velocities` stay valid for ever: when the
-    arrays grow, what is written to an older view takes effect at the next call of the world, and older views are
-    brought up to date at the end of each step.
+    Every change is made as a whole or not at all. A call that is refused leaves the world as it was; one that is ended
+    by Ctrl-C or lack of memory leaves it as before the call or as after it.
+
+    Views of `positions`, `velocities`, `rotations` and `angular_velocities` stay valid for ever: when the arrays grow,
+    what is written to an older view takes effect at the next call of the world, and older views are brought up to date
+    at the end of each step.
 
     Examples
     --------
