@@ -63,8 +63,10 @@ Item* radix_sort(Item* items, Item* spare, std::size_t count, int from, int to, 
   // Passes of equal width: the fewer values a digit has, the fewer cache lines are written to in turn.
   const int width = (to - from + static_cast<int>(passes) - 1) / static_cast<int>(passes);
   const std::size_t mask = (std::size_t{1} << width) - 1;
+  // The highest digit may have fewer bits: those from `to` on are no part of it.
+  const auto below_to = static_cast<Bits>(~Bits{0} >> (8 * static_cast<int>(sizeof(Bits)) - to));
   const auto digit = [&](const Item& item, std::size_t pass) {
-    return static_cast<std::size_t>(key(item) >> (from + static_cast<int>(pass) * width)) & mask;
+    return static_cast<std::size_t>((key(item) & below_to) >> (from + static_cast<int>(pass) * width)) & mask;
   };
   if (workers <= 1 || count < kWorthWorkers) {
     // One reading counts all digits.

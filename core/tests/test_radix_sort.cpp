@@ -135,8 +135,10 @@ int main(int argc, char** argv) {
     check_end_of_run<double>(seed);
   }
   for (const std::size_t count : {0u, 1u, 2u, 500u, 19999u, 20000u, 20001u, 70000u})
-    for (const int to : {1, 11, 12, 22, 30}) check_bits(count, 0, to);
+    for (const int to : {1, 11, 12, 13, 22, 23, 30, 31}) check_bits(count, 0, to);  // 13 bits: digits of 7 and of 6
   check_bits(30000, 0, 32);
+  check_bits(30000, 7, 24);
   check_bits(30000, 7, 25);
+  check_bits(30000, 3, 32);
   check_bits(30000, 9, 9);
 }
