@@ -106,7 +106,7 @@ inline std::array<Point, 3> random_frame(Random& random, bool is_lattice) {
   return {x, y, Point{x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]}};
 }
 
-// Plain: sizes near 1. Lattice: small whole numbers, so that things touch and lie in one plane. Needle: long and thin,
+// Plain: sizes near 1. Lattice: small whole numbers, so that shapes touch and lie in one plane. Needle: long and thin,
 // to a millionth. Sizes: from a thousandth to a thousand.
 inline Solid random_solid(Random& random, ShapeKind kind, Form form) {
   const bool is_lattice = form == Form::kLattice;

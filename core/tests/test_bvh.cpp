@@ -54,7 +54,7 @@ void check_history(std::uint64_t seed, const Kernels& kernels) {
     std::vector<std::int32_t> rows;
     for (std::size_t row = 0; row < options.count; ++row)
       if (random.chance(share) && bvh.has(row) == (action > 0)) rows.push_back(static_cast<std::int32_t>(row));
-    // A row that went has come again as another one: here, that is told apart by asking in between.
+    // A row that was removed and inserted again is another one: changes() in between keeps the two apart.
     if (action == 1) {
       changes.mark(rows.data(), rows.size(), options.count, true);
       bvh.remove(rows.data(), rows.size());

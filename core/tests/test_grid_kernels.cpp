@@ -95,7 +95,7 @@ auto file_boxes_of(const Kernels& kernels, std::size_t dimension) {
     return kernels.file_boxes_f64[dimension - 1];
 }
 
-// A pool that grows whenever a kernel asks for more, by as little as keeps it going.
+// A pool that grows whenever a kernel runs out of it, by as little as the kernel needs.
 template <std::size_t D>
 class GrowingPool {
  public:

@@ -86,7 +86,7 @@ void check_history(std::uint64_t seed) {
   };
   index.build(before.view, rows.data(), rows.size(), never);
   compare(before.view, rows);
-  // All boxes move, some of them are told: those must be where they are now, so try with all and then without some.
+  // All boxes move, and only some are updated: those must be where they are now. First all, then without some.
   index.update(after.view, rows.data(), rows.size(), never);
   compare(after.view, rows);
   index.remove(some.data(), some.size());

@@ -75,7 +75,7 @@ void check_questions(unsigned workers) {
   std::size_t levels = 0;
   const Kernels& kernels = *available_kernels(levels)[0];
   using Scratch = Interference<double>::Scratch;
-  current_case() = "questions about rows, workers " + std::to_string(workers);
+  current_case() = "queries of rows, workers " + std::to_string(workers);
   Interrupt never;
   const auto answer = [&] {
     const SortedIntervals<double> sorted(boxes.view, 2, true, 0.0, SweepDirection{}, never);

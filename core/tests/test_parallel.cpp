@@ -56,12 +56,12 @@ void check_exception(std::size_t tasks, unsigned workers, std::size_t bad_task) 
   CHECK(inside == 0);  // no thread is at work any more
 }
 
-std::atomic<int> questions{0};
+std::atomic<int> polls{0};
 
 void check_interrupt(unsigned workers) {
   current_case() = "interrupted, " + std::to_string(workers) + " workers";
-  questions = 0;
-  Interrupt stop([] { return ++questions > 0; });
+  polls = 0;
+  Interrupt stop([] { return ++polls > 0; });
   bool interrupted = false;
   std::atomic<std::size_t> done{0};
   try {

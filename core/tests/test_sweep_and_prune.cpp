@@ -1,4 +1,4 @@
-// Directions, void borders and questions about single boxes.
+// Directions, void borders and queries of single boxes.
 #include <cmath>
 #include <numeric>
 
@@ -89,9 +89,9 @@ void check_questions(std::uint64_t seed) {
   SceneOptions options = random_options(random);
   const Boxes<T> boxes = lattice_boxes<T>(random, options);
   options.count = random.below(20);
-  const Boxes<T> asked = lattice_boxes<T>(random, options);
+  const Boxes<T> queries = lattice_boxes<T>(random, options);
   Problem<T> problem = problem_of(boxes, options.dimension);
-  problem.second = asked.view;
+  problem.second = queries.view;
   current_case() = describe(problem) + ", seed " + std::to_string(seed);
   const SweepDirection direction = random_direction(random, options.dimension);
   std::size_t n = boxes.view.count;
@@ -116,12 +116,12 @@ void check_questions(std::uint64_t seed) {
                          own.rows.begin() + own.offsets[k + 1]));
       }
       const Ragged other =
-          collect_ragged<Scratch>(asked.view.count, n, workers, never, [&](std::size_t k, Scratch& s, auto& rows) {
-            index.query(asked.view.lower_of(k), asked.view.upper_of(k), s, rows);
+          collect_ragged<Scratch>(queries.view.count, n, workers, never, [&](std::size_t k, Scratch& s, auto& rows) {
+            index.query(queries.view.lower_of(k), queries.view.upper_of(k), s, rows);
           });
       Problem<T> cross = problem;
       cross.cross = true;
-      for (std::size_t k = 0; k < asked.view.count; ++k) {
+      for (std::size_t k = 0; k < queries.view.count; ++k) {
         std::vector<std::int32_t> expected;
         for (std::size_t j = 0; j < n; ++j)
           if (plainly_overlap(cross, j, k)) expected.push_back(static_cast<int>(j));

@@ -184,7 +184,7 @@ void check_memory(std::size_t kind) {
   check_order(index, store);
 }
 
-// Whatever stops a sort half way, the next question is answered right.
+// After a sort that was stopped half way, the next query is right.
 void check_broken_off() {
   Random random(5);
   Store<double> store(500, 2);
@@ -217,8 +217,8 @@ void check_broken_off() {
     check_order(index, store);
   }
   current_case() = "a sort that is interrupted";
-  static int asked = 0;
-  Interrupt at_once([] { return ++asked > 0; });
+  static int polls = 0;
+  Interrupt at_once([] { return ++polls > 0; });
   for (std::size_t k = 0; k < 500; ++k) store.shift(k, random, 3);
   rows = store.rows();
   index.order().move(rows.data(), rows.size());

@@ -1,4 +1,4 @@
-// Questions to trees of any shape against plain answers, on every level: rows beside blocks in one block, chains, lanes
+// Queries of trees of any shape against plain answers, on every level: rows beside blocks in one block, chains, lanes
 // left empty, boxes of lanes larger than need be; coordinates far from the origin, huge, tiny and infinite.
 #include "tree/queries.hpp"
 
@@ -87,7 +87,7 @@ class AnyTree {
   Random& random_;
 };
 
-struct Question {
+struct Arguments {
   double box[8], motion[4], radius, farthest;
 };
 
@@ -111,10 +111,10 @@ class Case {
     const AnyBoxes given(boxes_.view, options_.dimension);
     const TreeQueries queries(any.tree, given, filter_, kernels_);
     for (std::size_t at = 0; at < std::min<std::size_t>(options_.count, 12); ++at) {
-      const Question question = ask();
-      check_boxes(queries, given, at, question);
-      check_balls(queries, given, at, question);
-      check_sweeps(queries, given, at, question);
+      const Arguments arguments = random_arguments();
+      check_boxes(queries, given, at, arguments);
+      check_balls(queries, given, at, arguments);
+      check_sweeps(queries, given, at, arguments);
       check_regions(queries, given, at);
     }
   }
@@ -125,20 +125,20 @@ class Case {
     return options_.origin + options_.step * (random_.chance(0.7) ? cell : cell + random_.uniform());
   }
 
-  Question ask() {
-    Question question{};
+  Arguments random_arguments() {
+    Arguments arguments{};
     for (std::size_t k = 0; k < options_.dimension; ++k) {
       const double a = coordinate(), b = random_.chance(0.4) ? a : coordinate();
-      question.box[k] = std::min(a, b);
-      question.box[options_.dimension + k] = std::max(a, b);
-      if (random_.chance(0.7)) question.motion[k] = (random_.uniform() - 0.5) * options_.step * 20;
-      if (random_.chance(0.3)) question.motion[k] = options_.step * (random_.chance(0.5) ? 3 : -3);
-      if (random_.chance(0.05)) question.motion[k] = 1e-40 * options_.step;
+      arguments.box[k] = std::min(a, b);
+      arguments.box[options_.dimension + k] = std::max(a, b);
+      if (random_.chance(0.7)) arguments.motion[k] = (random_.uniform() - 0.5) * options_.step * 20;
+      if (random_.chance(0.3)) arguments.motion[k] = options_.step * (random_.chance(0.5) ? 3 : -3);
+      if (random_.chance(0.05)) arguments.motion[k] = 1e-40 * options_.step;
     }
-    question.radius = random_.chance(0.5) ? options_.step * static_cast<double>(random_.below(4))
-                                          : options_.step * random_.uniform() * 5;
-    question.farthest = random_.chance(0.3) ? kNever : options_.step * random_.uniform() * 12;
-    return question;
+    arguments.radius = random_.chance(0.5) ? options_.step * static_cast<double>(random_.below(4))
+                                           : options_.step * random_.uniform() * 5;
+    arguments.farthest = random_.chance(0.3) ? kNever : options_.step * random_.uniform() * 12;
+    return arguments;
   }
 
   template <class Keep>
@@ -152,27 +152,27 @@ class Case {
     return result;
   }
 
-  void check_boxes(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Question& question) {
+  void check_boxes(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Arguments& arguments) {
     BoxWalk walk;
     std::vector<std::int32_t> found{-7};
-    queries.by_box(query, question.box, walk, found);
+    queries.by_box(query, arguments.box, walk, found);
     CHECK(found[0] == -7);
     found.erase(found.begin());
     CHECK(found == plain(given, query, [&](const double* box) {
             bool meet = true;
             for (std::size_t k = 0; k < options_.dimension; ++k)
-              meet = meet && question.box[k] <= box[options_.dimension + k] &&
-                     box[k] <= question.box[options_.dimension + k];
+              meet = meet && arguments.box[k] <= box[options_.dimension + k] &&
+                     box[k] <= arguments.box[options_.dimension + k];
             return meet;
           }));
   }
 
-  void check_balls(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Question& question) {
+  void check_balls(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Arguments& arguments) {
     const double unit = std::ldexp(1.0, -std::ilogb(options_.step));  // in which squares are in range
     const auto distance = [&](const double* box) {
       double sum = 0;
       for (std::size_t k = 0; k < options_.dimension; ++k) {
-        const double below = box[k] - question.box[k], above = question.box[k] - box[options_.dimension + k];
+        const double below = box[k] - arguments.box[k], above = arguments.box[k] - box[options_.dimension + k];
         const double gap = (below > 0 ? below : above > 0 ? above : 0) * unit;
         sum += gap * gap;
       }
@@ -180,14 +180,14 @@ class Case {
     };
     BallWalk walk;
     std::vector<std::int32_t> found;
-    queries.by_ball(query, question.box, question.radius, walk, found);
+    queries.by_ball(query, arguments.box, arguments.radius, walk, found);
     const auto within = [&](const double* box, double limit) {
       return distance(box) < kNever &&
-             (limit == kNever || Ball(question.box, limit, options_.dimension).meets_exactly(box));
+             (limit == kNever || Ball(arguments.box, limit, options_.dimension).meets_exactly(box));
     };
-    CHECK(found == plain(given, query, [&](const double* box) { return within(box, question.radius); }));
+    CHECK(found == plain(given, query, [&](const double* box) { return within(box, arguments.radius); }));
 
-    for (const double limit : {question.radius, kNever}) {
+    for (const double limit : {arguments.radius, kNever}) {
       std::vector<KeyedRow> expected;
       const auto near = [&](const double* box) { return within(box, limit); };
       for (const std::int32_t row : plain(given, query, near)) {
@@ -200,26 +200,26 @@ class Case {
       expected.resize(std::min(wanted, expected.size()));
       for (KeyedRow& row : expected) row.first = std::sqrt(row.first) / unit;
       std::vector<KeyedRow> nearest;
-      queries.nearest(query, question.box, wanted, limit, nearest_,
+      queries.nearest(query, arguments.box, wanted, limit, nearest_,
                       [&](std::int32_t row, double far) { nearest.emplace_back(far, row); });
       CHECK(nearest == expected);
     }
   }
 
-  void check_sweeps(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Question& question) {
+  void check_sweeps(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Arguments& arguments) {
     const std::size_t dimension = options_.dimension;
     Sweep sweep{};
     const bool is_ray = random_.chance(0.5);
     bool moves = false;
     for (std::size_t k = 0; k < dimension; ++k) {
-      sweep.box[k] = question.box[k];
-      sweep.box[dimension + k] = is_ray ? question.box[k] : question.box[dimension + k];
-      sweep.motion[k] = question.motion[k];
-      moves = moves || question.motion[k] != 0;
+      sweep.box[k] = arguments.box[k];
+      sweep.box[dimension + k] = is_ray ? arguments.box[k] : arguments.box[dimension + k];
+      sweep.motion[k] = arguments.motion[k];
+      moves = moves || arguments.motion[k] != 0;
     }
     sweep.ends = !is_ray;
     if (is_ray && !moves) return;
-    const double farthest = is_ray ? question.farthest : 1;
+    const double farthest = is_ray ? arguments.farthest : 1;
     const WideNumber length = length_of<WideNumber>(sweep, dimension);
     std::vector<std::pair<WideNumber, std::int32_t>> wide;
     for (const std::int32_t row : plain(given, query, [](const double*) { return true; })) {
@@ -275,7 +275,7 @@ class Case {
   std::vector<std::int32_t> rows_;
   std::vector<std::uint64_t> layer_, mask_;
   QueryFilter filter_;
-  TreeQueries::NearestScratch nearest_;  // carries over from question to question
+  TreeQueries::NearestScratch nearest_;  // kept from query to query
 };
 
 template <class T>
