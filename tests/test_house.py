@@ -231,6 +231,12 @@ def test_core_outside_the_bindings_never_sees_python():
             assert not re.search(r"#include\s*[<\"](Python\.h|nanobind)", text), relative(path)
 
 
+def test_bindings_release_the_gil_by_their_own_class_only():
+    # That of nanobind ends the program where the interpreter ends in between: see core/bindings/gil.hpp.
+    for path in (ROOT / "core/bindings").glob("*.?pp"):
+        assert not re.search(r"gil_scoped_|Py_BEGIN_ALLOW|PyGILState_", path.read_text("utf-8")), relative(path)
+
+
 def test_import_of_the_package_brings_numpy_and_nothing_else():
     script = "import sys, numpy; before = set(sys.modules); import broadphase; print(*set(sys.modules) - before)"
     modules = run_script(script).split()

@@ -13,6 +13,7 @@
 #include "base/parallel.hpp"
 #include "boxes/any_boxes.hpp"
 #include "boxes/box_view.hpp"
+#include "gil.hpp"
 #include "query/collect.hpp"
 #include "query/problem.hpp"
 #include "query/ragged.hpp"
@@ -80,7 +81,7 @@ inline nb::object as_tuple(Ragged&& answers) {
 
 // Runs pending Python signal handlers, from a thread that has released the GIL; true if one has raised.
 inline bool signal_pending() {
-  const nb::gil_scoped_acquire gil;
+  const RetakenGil gil;
   return PyErr_CheckSignals() != 0;
 }
 

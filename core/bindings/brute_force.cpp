@@ -32,15 +32,15 @@ class BruteForceIndex : public BlockIndex {
   using Rows = Vector<std::int32_t>;
 
   void build(AnyArray lower, AnyArray upper, Rows rows) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     with_boxes(lower, upper, [&](const auto& boxes) { chain_.build(boxes, rows.data(), rows.shape(0)); });
   }
   void insert(AnyArray lower, AnyArray upper, Rows rows) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     with_boxes(lower, upper, [&](const auto& boxes) { chain_.insert(boxes, rows.data(), rows.shape(0)); });
   }
   void update(AnyArray lower, AnyArray upper, Rows rows) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     with_boxes(lower, upper, [&](const auto& boxes) { chain_.update(boxes, rows.data(), rows.shape(0)); });
   }
   void remove(Rows rows) { chain_.remove(rows.data(), rows.shape(0)); }
@@ -78,7 +78,7 @@ class BruteForceIndex : public BlockIndex {
   }
 
   std::string validate(AnyArray lower, AnyArray upper, Rows rows) const {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     const char* fault =
         with_boxes(lower, upper, [&](const auto& boxes) { return chain_.fault(boxes, rows.data(), rows.shape(0)); });
     return fault != nullptr ? fault : "";

@@ -61,14 +61,14 @@ class BvhIndex : public BlockIndex {
     });
   }
   void remove(Rows rows) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     bvh_.require_rows(rows.data(), rows.shape(0));
     std::visit([&](auto& changes) { changes.mark(rows.data(), rows.shape(0), bvh_.limit(), true); }, changes_);
     bvh_.remove(rows.data(), rows.shape(0));
   }
 
   std::size_t optimize() {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     return bvh_.optimize(interrupt);
   }
@@ -136,7 +136,7 @@ class BvhIndex : public BlockIndex {
   }
 
   std::string validate(AnyArray lower, AnyArray upper, Rows rows) const {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     return with_boxes(lower, upper,
                       [&](const auto& boxes) { return bvh_.validate(boxes, rows.data(), rows.shape(0)); });
   }
@@ -148,7 +148,7 @@ class BvhIndex : public BlockIndex {
  private:
   template <class Use>
   void change(const AnyArray& lower, const AnyArray& upper, unsigned workers, Use&& use) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
       // An index keeps its dtype; an empty one has none yet.

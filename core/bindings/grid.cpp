@@ -65,7 +65,7 @@ nb::dict describe_grid(AnyArray lower, AnyArray upper, bool closely) {
   const std::size_t dimension = lower.shape(1);
   Seen seen;
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     seen = with_boxes(lower, upper, [&](const auto& boxes) { return look(boxes, dimension, closely); });
   }
   nb::dict result;

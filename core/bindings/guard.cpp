@@ -62,8 +62,10 @@ class Guard {
           throw std::runtime_error("cannot query the " + name_ + " in a signal handler while it is being built");
         }
       }
+      // The thread that builds sleeps for ever then: see gil.hpp.
+      if (!Py_IsInitialized()) throw std::runtime_error("cannot query the " + name_ + " while the interpreter ends");
       {
-        const nb::gil_scoped_release release;
+        const ReleasedGil release;
         std::unique_lock lock(mutex_);
         built_.wait_for(lock, kBetweenSignalChecks, [&] { return builder_ == std::thread::id(); });
       }  // the mutex is let go before the GIL is taken

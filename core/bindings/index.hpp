@@ -41,7 +41,7 @@ void bind_index_pairs(Class& bound) {
          unsigned threads, bool sort, std::uint64_t limit) {
         Pairs found;
         {
-          const nb::gil_scoped_release release;
+          const ReleasedGil release;
           Interrupt interrupt(signal_pending);
           const PairSearch search{closed, attributes != nullptr ? attributes->get() : nullptr, threads, interrupt};
           found.block = allocate_pairs(0);
@@ -58,7 +58,7 @@ void bind_index_pairs(Class& bound) {
       "count",
       [](Index& index, const AnyArray& low, const AnyArray& high, bool closed, const PairFilter* attributes,
          unsigned threads) {
-        const nb::gil_scoped_release release;
+        const ReleasedGil release;
         Interrupt interrupt(signal_pending);
         const PairSearch search{closed, attributes != nullptr ? attributes->get() : nullptr, threads, interrupt};
         std::uint64_t found = 0;

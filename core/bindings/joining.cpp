@@ -25,7 +25,7 @@ nb::object keep(const Vector<std::int32_t>& rows, const Vector<std::int64_t>& of
   const std::size_t count = offsets.shape(0) - 1;
   Ragged answers;
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     struct Nothing {};
     answers = collect_ragged<Nothing>(count, rows.shape(0) / std::max<std::size_t>(count, 1), workers, interrupt,

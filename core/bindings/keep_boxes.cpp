@@ -18,7 +18,7 @@ constexpr std::size_t kWorthLettingGo = 4096;
 template <class Use>
 auto without_gil(std::size_t count, Use&& use) {
   if (count < kWorthLettingGo) return use();
-  const nb::gil_scoped_release release;
+  const ReleasedGil release;
   return use();
 }
 

@@ -64,7 +64,7 @@ class LinearTreeIndex : public BlockIndex {
     });
   }
   void remove(Rows rows) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     index_.remove(rows.data(), rows.shape(0));
   }
   void set_bounds(const Corner& low, const Corner& high) { index_.set_bounds(world_of(low, high)); }
@@ -152,7 +152,7 @@ class LinearTreeIndex : public BlockIndex {
   }
 
   std::string validate(AnyArray lower, AnyArray upper, Rows rows) const {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     return with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
       return LinearValidation<T>(index_, tree, boxes, rows.data(), rows.shape(0)).fault();
     });
@@ -162,7 +162,7 @@ class LinearTreeIndex : public BlockIndex {
  private:
   template <class Use>
   void change(const AnyArray& lower, const AnyArray& upper, Use&& use) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     with_boxes(lower, upper, [&](const auto& boxes) { use(boxes, interrupt); });
   }

@@ -48,7 +48,7 @@ void for_each(const PlacedShapes& a, const nb::list& trees_a, const PlacedShapes
   const Placed placed_a{a.store, trees_of(trees_a)}, placed_b{b.store, trees_of(trees_b)};
   const double* const moves = offsets ? offsets->data() : nullptr;
   const std::size_t count = first.shape(0);
-  const nb::gil_scoped_release release;
+  const ReleasedGil release;
   Interrupt interrupt(signal_pending);
   std::vector<double> unmoved, moved;
   for (std::size_t k = 0; k < count; ++k) {
@@ -117,7 +117,7 @@ nb::object rays(const PlacedShapes& shapes, nb::list trees, Rows rows, Numbers o
   std::vector<double> times(count), normals(3 * count);
   const Placed placed{shapes.store, trees_of(trees)};
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     std::vector<double> unmoved;
     for (std::size_t k = 0; k < count; ++k) {
@@ -141,7 +141,7 @@ nb::object triangle_pairs(Table<double> vertices, Table<std::int32_t> faces, Tab
                              second.data(), first.shape(0), touching);
   Pairs result;
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     result = collect_pairs(method, nullptr, workers, kNoLimit, interrupt);
   }

@@ -49,6 +49,8 @@ NB_MODULE(_core, m) {
   using namespace broadphase;
   using namespace broadphase::python;
 
+  // Daemon threads that are inside calls at exit keep what they use: nothing that a user is to read of.
+  nb::set_leak_warnings(false);
   const char* wanted = std::getenv("BROADPHASE_SIMD");
   set_simd_level(wanted != nullptr && *wanted != '\0' ? std::string(wanted) : simd_levels().back());
   m.def("simd_levels", &simd_levels, "SIMD levels of this build that this processor supports, weakest first.");

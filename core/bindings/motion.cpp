@@ -23,7 +23,7 @@ using Boxes = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::c
 template <class Use>
 auto in_plane_or_space(std::size_t dimension, Use&& use) {
   if (dimension != 2 && dimension != 3) throw nb::value_error("2 or 3 numbers a row are needed");
-  const nb::gil_scoped_release release;
+  const ReleasedGil release;
   return dimension == 2 ? use(std::integral_constant<std::size_t, 2>()) : use(std::integral_constant<std::size_t, 3>());
 }
 

@@ -47,7 +47,7 @@ class OctreeIndex : public BlockIndex {
   void remove(const Rows& rows) { octree_.remove(rows.data(), rows.shape(0)); }
 
   void settle(const AnyArray& lower, const AnyArray& upper) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     with_boxes(lower, upper, [&](const auto& boxes) { octree_.settle(boxes, interrupt); });
   }
@@ -139,7 +139,7 @@ class OctreeIndex : public BlockIndex {
   }
 
   std::string validate(const AnyArray& lower, const AnyArray& upper, const Rows& rows) const {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     return with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
       return OctreeCheck<T>(octree_, boxes).fault(rows.data(), rows.shape(0));
     });

@@ -70,7 +70,7 @@ nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<
   const PairQuery query{lower, upper, other_lower, other_upper, touching, margin, filter, workers};
   Pairs result;
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     result = query.with_problem(
         [&](const auto& problem) { return find_pairs(name, problem, limit, {chosen_kernels(), workers, interrupt}); });
@@ -86,7 +86,7 @@ std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::option
                     std::optional<AnyArray> other_upper, bool touching, double margin, const PairFilter* filter,
                     unsigned workers) {
   const PairQuery query{lower, upper, other_lower, other_upper, touching, margin, filter, workers};
-  const nb::gil_scoped_release release;
+  const ReleasedGil release;
   Interrupt interrupt(signal_pending);
   return query.with_problem([&](const auto& problem) {
     return with_method(name, problem, {chosen_kernels(), workers, interrupt},
@@ -99,7 +99,7 @@ nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_
                 unsigned workers) {
   Ragged answers;
   with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     Problem<T> problem;
     problem.first = view<T>(asked_lower, asked_upper);
@@ -118,7 +118,7 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   const PairQuery query{lower, upper, other_lower, other_upper, true, 0.0, nullptr, 1};
   const std::size_t dimension = lower.shape(1);
   const SceneReport found = query.with_problem([&](const auto& problem) {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     check(problem, interrupt);
     SceneReport result = report_scene(problem);
@@ -163,7 +163,7 @@ class PairStream {
                margin,
                filter_.is_none() ? nullptr : nb::cast<const PairFilter*>(filter_),
                workers} {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     search_ = query_.with_problem([&](const auto& problem) {
       return with_method(name, problem, {chosen_kernels(), workers, interrupt},
@@ -175,7 +175,7 @@ class PairStream {
   nb::object next(std::size_t wanted) {
     Pairs result;
     {
-      const nb::gil_scoped_release release;
+      const ReleasedGil release;
       Interrupt interrupt(signal_pending);
       result = search_.next(query_.filter != nullptr ? query_.filter->get() : nullptr, wanted, interrupt);
     }

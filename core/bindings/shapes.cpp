@@ -20,7 +20,7 @@ using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::de
 // Calls use(std::integral_constant<std::size_t, D>()) without the GIL.
 template <class Use>
 void in_dimension(std::size_t dimension, Use&& use) {
-  const nb::gil_scoped_release release;
+  const ReleasedGil release;
   if (dimension == 2)
     use(std::integral_constant<std::size_t, 2>());
   else

@@ -117,7 +117,7 @@ class SweepBoxes {
         ends.push_back(border.end);
         ends.push_back(border.begin);
       }
-      const nb::gil_scoped_acquire gil;
+      const RetakenGil gil;
       result = python::as_array(std::move(ends), 2);
     });
     return result;
@@ -209,7 +209,7 @@ class SweepBoxes {
   template <class Use>
   void ask(const AnyArray& lower, const AnyArray& upper, Use&& use) {
     if (!index_) return;
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     if (auto* index = std::get_if<Index<float>>(&*index_))
       use(**index, view<float>(lower, upper), interrupt);

@@ -35,7 +35,7 @@ nb::object next(Column last_first, Column last_second, Vector<std::uint32_t> las
                 std::size_t rows) {
   TouchingStep step;
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     step = next_touching({columns(last_first, last_second), last_starts.data(), last_starts.shape(0) - 1},
                          columns(found_first, found_second), columns(again_first, again_second),

@@ -28,7 +28,7 @@ class Queries {
   nb::object ragged(std::size_t count, unsigned workers, const Place& place, const Ask& ask) const {
     Ragged answers;
     {
-      const nb::gil_scoped_release release;
+      const ReleasedGil release;
       Interrupt interrupt(signal_pending);
       const std::vector<std::uint32_t> order = nearby_order(count, tree_, place, interrupt);
       answers = collect_ragged<Scratch>(
@@ -44,7 +44,7 @@ class Queries {
   // ask(queries, query, scratch) stores the result of a query itself.
   template <class Scratch, class Place, class Ask>
   void each(std::size_t count, unsigned workers, const Place& place, const Ask& ask) const {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     const std::vector<std::uint32_t> order = nearby_order(count, tree_, place, interrupt);
     const std::size_t together = queries_together(rows_), tasks = (count + together - 1) / together;
@@ -201,7 +201,7 @@ nb::object sweep_all(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
   Ragged answers;
   std::vector<double> times;
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     answers.offsets.assign(sweeps.count() + 1, 0);
     for (std::size_t k = 0; k < found.size(); ++k)
       answers.offsets[k + 1] = answers.offsets[k] + static_cast<std::int64_t>(found[k].size());

@@ -1,0 +1,16 @@
+"""The interpreter ends while a daemon thread is inside a call, many times for each call: no crash, no message."""
+
+import pytest
+from scale import times
+
+import exiting
+from test_exit import end_inside
+
+pytestmark = pytest.mark.soak
+
+
+@pytest.mark.parametrize("call", exiting.CALLS)
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_exit_with_daemon_threads_in_one_call_is_quiet(call, workers):
+    for _ in range(times(5)):
+        assert end_inside(workers, call, call) == (0, "")

@@ -1,0 +1,24 @@
+"""The interpreter ends while daemon threads are inside calls: no crash, no message."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import exiting
+
+PROGRAM = Path(exiting.__file__)
+
+
+def end_inside(workers: int, *calls: str) -> tuple[int, str]:
+    """Run a program that ends while one daemon thread for each call is inside it: exit status and errors."""
+    command = [sys.executable, str(PROGRAM), str(workers), *calls]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.stdout == "ready\n", ended.stderr
+    return ended.returncode, ended.stderr
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_exit_with_a_daemon_thread_in_each_call_is_quiet(workers):
+    assert end_inside(workers, *exiting.CALLS) == (0, "")
