@@ -39,6 +39,7 @@ class BvhIndex : public BlockIndex {
 
   void build(AnyArray lower, AnyArray upper, Rows rows, unsigned workers) {
     change(lower, upper, workers, [&](const auto& boxes, auto& changes, const Bvh::Work& work) {
+      require_boxes(rows.data(), rows.shape(0), boxes.count);
       std::vector<std::int32_t> before;
       bvh_.for_each_row([&](std::int32_t row) { before.push_back(row); });
       changes.mark(before.data(), before.size(), boxes.count, false);
@@ -62,7 +63,7 @@ class BvhIndex : public BlockIndex {
   }
   void remove(Rows rows) {
     const ReleasedGil release;
-    bvh_.require_rows(rows.data(), rows.shape(0));
+    bvh_.require_distinct_rows(rows.data(), rows.shape(0));
     std::visit([&](auto& changes) { changes.mark(rows.data(), rows.shape(0), bvh_.limit(), true); }, changes_);
     bvh_.remove(rows.data(), rows.shape(0));
   }

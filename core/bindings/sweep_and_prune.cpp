@@ -53,11 +53,11 @@ class SweepBoxes {
       else
         index_.emplace(std::make_unique<SweepIndex<double>>(dimension_, along_, given_));
     }
-    each([&](auto& index) { index.order().replace(rows.data(), rows.shape(0)); });
+    each([&](auto& index) { index.order().replace(lower.shape(0), rows.data(), rows.shape(0)); });
   }
   void insert(AnyArray lower, AnyArray upper, Rows rows) {
     if (!index_) return build(lower, upper, rows);
-    each([&](auto& index) { index.order().insert(rows.data(), rows.shape(0)); });
+    each([&](auto& index) { index.order().insert(lower.shape(0), rows.data(), rows.shape(0)); });
   }
   void update(AnyArray, AnyArray, Rows rows) {
     each([&](auto& index) { index.order().move(rows.data(), rows.shape(0)); });

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "base/row_numbers.hpp"
 #include "tree/blocks.hpp"
 
 namespace broadphase {
@@ -21,11 +23,14 @@ class RowChain {
     return tree_.blocks.bytes() + (rows_.capacity() + place_.capacity()) * sizeof(std::int32_t);
   }
 
-  // Each of these throws bad_alloc, and then nothing has changed but what build() was given.
+  // Each of these throws bad_alloc or invalid_argument, and then nothing has changed; but after bad_alloc from build()
+  // there are no rows.
   template <class T>
   void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) {
+    require_boxes(rows, count, boxes.count);
     tree_.blocks.clear();
     tree_.root = kNoBlock;
+    for (const std::int32_t row : rows_) place_[static_cast<std::size_t>(row)] = kNoPlace;
     rows_.clear();
     tree_.frame = frame_of(boxes, tree_.dimension(), rows, count);
     tree_.lossy = false;
@@ -34,8 +39,9 @@ class RowChain {
 
   template <class T>
   void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) {
+    if (boxes.count > place_.size()) place_.resize(boxes.count, kNoPlace);
+    require(rows, count, boxes.count, false);
     rows_.reserve(rows_.size() + count > rows_.capacity() ? rows_.size() + count + rows_.size() / 2 : 0);
-    if (boxes.count > place_.size()) place_.resize(boxes.count);
     const std::size_t blocks = (rows_.size() + count + kLanes - 1) / kLanes;
     if (blocks > tree_.blocks.limit()) tree_.blocks.reserve(blocks > kLanes ? blocks + blocks / 4 : kLanes);
     for (std::size_t k = 0; k < count; ++k) {
@@ -48,12 +54,15 @@ class RowChain {
   }
   template <class T>
   void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) {
+    require_rows(rows, count, place_.size(), [this](std::size_t row) { return place_[row] != kNoPlace; });
     for (std::size_t k = 0; k < count; ++k) set(place_[static_cast<std::size_t>(rows[k])], boxes, rows[k]);
   }
   // The last row takes the place of the removed one.
   void remove(const std::int32_t* rows, std::size_t count) {
+    require(rows, count, place_.size(), true);
     for (std::size_t k = 0; k < count; ++k) {
-      const std::size_t place = place_[static_cast<std::size_t>(rows[k])], last = rows_.size() - 1;
+      const std::size_t place = std::exchange(place_[static_cast<std::size_t>(rows[k])], kNoPlace);
+      const std::size_t last = rows_.size() - 1;
       if (place != last) {
         float box[8];
         tree_.blocks.get_box(block_of(last), last % kLanes, box);
@@ -94,6 +103,15 @@ class RowChain {
   }
 
  private:
+  static constexpr std::uint32_t kNoPlace = 0xffffffffu;  // places are below 2^31
+
+  void require(const std::int32_t* rows, std::size_t count, std::size_t row_limit, bool present) {
+    constexpr std::uint32_t kAbsent = 0x80000000u;
+    require_distinct_rows(
+        rows, count, row_limit, present, [this](std::size_t row) { return (place_[row] & kAbsent) == 0; },
+        [this](std::size_t row) { place_[row] ^= kAbsent; });
+  }
+
   // Blocks are taken and given back in turn, so their numbers follow each other along the chain.
   static std::int32_t block_of(std::size_t place) { return static_cast<std::int32_t>(place / kLanes); }
 
@@ -123,7 +141,7 @@ class RowChain {
 
   BlockTree& tree_;
   std::vector<std::int32_t> rows_;    // of each place
-  std::vector<std::uint32_t> place_;  // of each row
+  std::vector<std::uint32_t> place_;  // of each row; kNoPlace: it is not there
 };
 
 }  // namespace broadphase

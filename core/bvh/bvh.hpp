@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/memory.hpp"
+#include "base/row_numbers.hpp"
 #include "bvh/bounds.hpp"
 #include "bvh/build.hpp"
 #include "bvh/edit.hpp"
@@ -51,9 +51,11 @@ class Bvh {
   bool has(std::size_t row) const { return row < places_.size() && places_[row] != kNoPlace; }
   std::size_t bytes() const { return tree_.blocks.bytes() + places_.size() * sizeof(std::uint32_t); }
 
-  // Replaces the tree. Throws bad_alloc or Interrupted, and then the tree is unchanged.
+  // Replaces the tree. Throws bad_alloc or Interrupted, or invalid_argument for a row without a box, and then the tree
+  // is unchanged.
   template <class T>
   void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
+    require_boxes(rows, count, boxes.count);
     PlainArray<std::uint32_t> places;
     places.grow(boxes.count);
     std::fill_n(places.get(), boxes.count, kNoPlace);
@@ -70,15 +72,19 @@ class Bvh {
     changes_ = 0;
   }
 
-  // Throw invalid_argument, naming a row, unless all rows are in the tree; or unless none is, and all are below a
-  // limit.
-  void require_rows(const std::int32_t* rows, std::size_t count) const { require(rows, count, limit(), true); }
-  void require_new_rows(const std::int32_t* rows, std::size_t count, std::size_t row_limit) const {
+  // These throw invalid_argument, naming a row: unless all rows are in the tree; unless, besides, each is given once;
+  // and unless none is in the tree, each is given once, and all are below a limit. The last may throw bad_alloc, too.
+  void require_rows(const std::int32_t* rows, std::size_t count) const {
+    broadphase::require_rows(rows, count, limit(), [this](std::size_t row) { return has(row); });
+  }
+  void require_distinct_rows(const std::int32_t* rows, std::size_t count) { require(rows, count, limit(), true); }
+  void require_new_rows(const std::int32_t* rows, std::size_t count, std::size_t row_limit) {
+    grow_places(row_limit);
     require(rows, count, row_limit, false);
   }
 
-  // Adds rows. Throws bad_alloc or Interrupted, or invalid_argument for a row that is in the tree already; none of the
-  // rows is in the tree then.
+  // Adds rows. Throws bad_alloc or Interrupted, or invalid_argument for a row that is in the tree already, is given
+  // twice or has no box; none of the rows is in the tree then.
   template <class T>
   void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
     require_new_rows(rows, count, boxes.count);
@@ -90,7 +96,6 @@ class Bvh {
       ++rebuilds_;
       return;
     }
-    grow_places(boxes.count);
     std::size_t done = 0;
     try {
       BvhEdit edit(tree_, places_.get());
@@ -98,7 +103,6 @@ class Bvh {
       LocalBoxes<T> local(given, tree_.frame);
       float box[8];
       for (; done < count; ++done) {
-        if (has(static_cast<std::size_t>(rows[done]))) throw_wrong_row(rows[done], "is given twice");
         edit.make_room();
         local.get(static_cast<std::size_t>(rows[done]), box);
         if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[done]), box);
@@ -113,12 +117,11 @@ class Bvh {
     }
   }
 
-  // Throws invalid_argument, before anything is removed, if a row is not in the tree. Rows must be distinct.
+  // Throws invalid_argument, before anything is removed, if a row is not in the tree or is given twice.
   void remove(const std::int32_t* rows, std::size_t count) {
-    require_rows(rows, count);
+    require_distinct_rows(rows, count);
     BvhEdit edit(tree_, places_.get());
     for (std::size_t at = 0; at < count; ++at) {
-      if (!has(static_cast<std::size_t>(rows[at]))) throw_wrong_row(rows[at], "is given twice");
       edit.remove(rows[at]);
       --rows_;
     }
@@ -287,16 +290,12 @@ class Bvh {
                   [&](std::size_t lane) { for_each_block(tree_.blocks.child(block)[lane], level + 1, use); });
   }
 
-  void require(const std::int32_t* rows, std::size_t count, std::size_t row_limit, bool present) const {
-    for (std::size_t at = 0; at < count; ++at) {
-      const auto row = static_cast<std::size_t>(rows[at]);
-      const bool is_there = has(row);
-      if (is_there == present && row < row_limit) continue;
-      throw_wrong_row(rows[at], is_there ? "is in the tree already" : present ? "is not in the tree" : "has no box");
-    }
-  }
-  [[noreturn]] static void throw_wrong_row(std::int32_t row, const char* what) {
-    throw std::invalid_argument("row " + std::to_string(row) + " " + what);
+  // A place has its highest bit clear, and kNoPlace has it set.
+  void require(const std::int32_t* rows, std::size_t count, std::size_t row_limit, bool present) {
+    constexpr std::uint32_t kAbsent = 0x80000000u;
+    broadphase::require_distinct_rows(
+        rows, count, row_limit, present, [&](std::size_t row) { return (places_[row] & kAbsent) == 0; },
+        [&](std::size_t row) { places_[row] ^= kAbsent; });
   }
 
   void grow_places(std::size_t rows) {

@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/row_numbers.hpp"
 #include "linear_tree/cells.hpp"
 #include "linear_tree/order.hpp"
 #include "tree/blocks.hpp"
@@ -144,9 +144,56 @@ class LinearIndex {
   // Sets the fixed bounds of the region; used by the next build.
   void set_bounds(const LinearWorld& bounds) { options_.bounds = bounds; }
 
-  // Replaces all rows by these. If it throws, build again.
+  // Each of these throws invalid_argument, naming a row, where a row has no box or is given twice, where one that is
+  // inserted is in the tree, or one that moves or is removed is not; then nothing has changed. They throw bad_alloc or
+  // Interrupted, and then the tree is empty: build it again.
   template <class T>
   void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
+    require_boxes(rows, count, boxes.count);
+    whole_or_empty([&] { replace(boxes, rows, count, interrupt); });
+  }
+  template <class T>
+  void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
+    if (boxes.count > filed_.size()) filed_.resize(boxes.count, false);
+    require(rows, count, boxes.count, false);
+    whole_or_empty([&] { refile(boxes, rows, count, interrupt); });
+    for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
+  }
+  template <class T>
+  void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
+    require(rows, count, filed_.size(), true);
+    whole_or_empty([&] { refile(boxes, rows, count, interrupt); });
+  }
+  // Does not read the boxes: the lanes above stay as wide as they are.
+  void remove(const std::int32_t* rows, std::size_t count) {
+    require(rows, count, filed_.size(), true);
+    whole_or_empty([&] { take_out(rows, count); });
+    for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = false;
+  }
+
+  template <class T>
+  LinearSource<T> source_of(const BoxView<T>& boxes) const {
+    return {boxes, {}, SIZE_MAX, tree_.dimension(), T(0)};
+  }
+
+ private:
+  template <class Change>
+  void whole_or_empty(const Change& change) {
+    try {
+      change();
+    } catch (...) {
+      order_ = LinearOrder();
+      nodes_ = LinearNodes();
+      cells_ = LinearCells();
+      std::fill(filed_.begin(), filed_.end(), false);
+      tree_.root = kNoBlock;
+      tree_.blocks.clear();
+      throw;
+    }
+  }
+
+  template <class T>
+  void replace(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
     const LinearSource<T> source = source_of(boxes);
     const std::vector<std::uint32_t> items(rows, rows + count);
     world_ = world_around(source, items.data(), count);
@@ -166,24 +213,7 @@ class LinearIndex {
     for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
   }
 
-  // Rows that are inserted must not be in the tree, and rows that move or are removed must be: otherwise
-  // invalid_argument names one, and nothing has changed. If these throw anything else, build again.
-  template <class T>
-  void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
-    require(rows, count, boxes.count, false);
-    if (boxes.count > filed_.size()) filed_.resize(boxes.count, false);
-    refile(boxes, rows, count, interrupt);
-    for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
-  }
-  template <class T>
-  void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
-    require(rows, count, filed_.size(), true);
-    refile(boxes, rows, count, interrupt);
-  }
-  // Does not read the boxes: the lanes above stay as wide as they are.
-  void remove(const std::int32_t* rows, std::size_t count) {
-    require(rows, count, filed_.size(), true);
-    for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = false;
+  void take_out(const std::int32_t* rows, std::size_t count) {
     ++tuning_.updates;
     const std::vector<bool> dropped = drop({rows, rows + count});
     nodes_ = LinearNodes(order_);
@@ -197,12 +227,6 @@ class LinearIndex {
     if (order_.size() == 0) tree_.root = kNoBlock;
   }
 
-  template <class T>
-  LinearSource<T> source_of(const BoxView<T>& boxes) const {
-    return {boxes, {}, SIZE_MAX, tree_.dimension(), T(0)};
-  }
-
- private:
   template <class T>
   void refile(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
     const std::size_t before = depth_;
@@ -219,14 +243,10 @@ class LinearIndex {
     arrange(boxes, interrupt);
   }
 
-  void require(const std::int32_t* rows, std::size_t count, std::size_t row_limit, bool present) const {
-    for (std::size_t at = 0; at < count; ++at) {
-      const auto row = static_cast<std::size_t>(rows[at]);
-      const bool is_filed = row < filed_.size() && filed_[row];
-      if (is_filed == present && row < row_limit) continue;
-      const char* wrong = is_filed ? " is in the tree already" : present ? " is not in the tree" : " has no box";
-      throw std::invalid_argument("row " + std::to_string(rows[at]) + wrong);
-    }
+  void require(const std::int32_t* rows, std::size_t count, std::size_t row_limit, bool present) {
+    require_distinct_rows(
+        rows, count, row_limit, present, [this](std::size_t row) { return filed_[row]; },
+        [this](std::size_t row) { filed_[row] = !filed_[row]; });
   }
 
   // Counts an update, and from time to time applies TunedDepth.

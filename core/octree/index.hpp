@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "base/memory.hpp"
 #include "base/morton.hpp"
 #include "base/parallel.hpp"
+#include "base/row_numbers.hpp"
 #include "base/with_dimension.hpp"
 #include "octree/cells.hpp"
 
@@ -303,8 +303,10 @@ class PendingOctree : public OctreeArrangement {
  public:
   using OctreeArrangement::OctreeArrangement;
 
-  // Replaces all rows by these.
+  // Replaces all rows by these, which are below `row_limit`. Throws bad_alloc or invalid_argument, and then nothing has
+  // changed.
   void replace(std::size_t row_limit, const std::int32_t* rows, std::size_t count) {
+    require_boxes(rows, count, row_limit);
     std::vector<std::uint8_t> state(row_limit, 0);
     for (std::size_t k = 0; k < count; ++k) state[static_cast<std::size_t>(rows[k])] = kAlive;
     state_.swap(state);
@@ -313,14 +315,15 @@ class PendingOctree : public OctreeArrangement {
     needs_build_ = true;
   }
   // Each of these happens whole or, throwing bad_alloc or invalid_argument, not at all. Rows that are inserted, which
-  // are below `row_limit`, must not be in the tree, and rows that move or are removed must be.
+  // are below `row_limit`, must not be in the tree, and rows that move or are removed must be. Those that are inserted
+  // or removed are given once.
   void insert(std::size_t row_limit, const std::int32_t* rows, std::size_t count) {
-    require(rows, count, row_limit, false);
     if (row_limit > state_.size()) state_.resize(row_limit, 0);
+    require(rows, count, row_limit, false);
     enqueue(rows, count, true);
   }
   void update(const std::int32_t* rows, std::size_t count) {
-    require(rows, count, state_.size(), true);
+    require_rows(rows, count, state_.size(), [this](std::size_t row) { return is_alive(row); });
     enqueue(rows, count, true);
   }
   void remove(const std::int32_t* rows, std::size_t count) {
@@ -350,14 +353,11 @@ class PendingOctree : public OctreeArrangement {
 
   std::uint8_t& state(std::int32_t row) { return state_[static_cast<std::size_t>(row)]; }
 
-  void require(const std::int32_t* rows, std::size_t count, std::size_t row_limit, bool present) const {
-    for (std::size_t k = 0; k < count; ++k) {
-      const auto row = static_cast<std::size_t>(rows[k]);
-      const bool is_alive = row < state_.size() && (state_[row] & kAlive) != 0;
-      if (is_alive == present && row < row_limit) continue;
-      const char* wrong = is_alive ? " is in the tree already" : present ? " is not in the tree" : " has no box";
-      throw std::invalid_argument("row " + std::to_string(rows[k]) + wrong);
-    }
+  bool is_alive(std::size_t row) const { return (state_[row] & kAlive) != 0; }
+  void require(const std::int32_t* rows, std::size_t count, std::size_t row_limit, bool present) {
+    require_distinct_rows(
+        rows, count, row_limit, present, [this](std::size_t row) { return is_alive(row); },
+        [this](std::size_t row) { state_[row] ^= kAlive; });
   }
   void enqueue(const std::int32_t* rows, std::size_t count, bool is_alive) {
     if (!needs_build_) reserve_ahead(queue_, queue_.size() + count);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/radix_sort.hpp"
+#include "base/row_numbers.hpp"
 #include "sweep/sorted_intervals.hpp"
 
 namespace broadphase {
@@ -29,30 +30,30 @@ class CoherentIntervals : public SortedIntervals<T> {
  public:
   explicit CoherentIntervals(std::size_t dimension) : SortedIntervals<T>(dimension) {}
 
-  // The rows to sort are these, and no others. Throws bad_alloc, like the next three; then nothing has changed.
-  void replace(const std::int32_t* rows, std::size_t count) {
-    std::size_t slots = 0;
-    for (std::size_t k = 0; k < count; ++k) slots = std::max(slots, static_cast<std::size_t>(rows[k]) + 1);
-    reserve(slots, 0);
+  // The rows to sort are these, and no others. Rows that are inserted must not be there, and rows that move or are
+  // removed must be; `limit` is above all of them. Each throws bad_alloc or invalid_argument, and then nothing has
+  // changed.
+  void replace(std::size_t limit, const std::int32_t* rows, std::size_t count) {
+    require_boxes(rows, count, limit);
+    reserve(limit, 0);
     std::fill(state_.begin(), state_.end(), std::uint8_t{0});
     for (std::size_t k = 0; k < count; ++k) state_[static_cast<std::size_t>(rows[k])] = kAlive;
     alive_ = count;
     touched_.clear();
     in_order_ = all_moved_ = came_or_went_ = false;
   }
-  void insert(const std::int32_t* rows, std::size_t count) {
-    std::size_t slots = state_.size();
-    for (std::size_t k = 0; k < count; ++k) slots = std::max(slots, static_cast<std::size_t>(rows[k]) + 1);
-    reserve(slots, count);
+  void insert(std::size_t limit, const std::int32_t* rows, std::size_t count) {
+    reserve(limit, count);
+    require(rows, count, limit, false);
     for (std::size_t k = 0; k < count; ++k) {
-      std::uint8_t& state = state_[static_cast<std::size_t>(rows[k])];
-      alive_ += (state & kAlive) == 0;
-      state |= kAlive;
+      state_[static_cast<std::size_t>(rows[k])] |= kAlive;
       touch(rows[k]);
     }
+    alive_ += count;
     came_or_went_ |= count > 0;
   }
   void move(const std::int32_t* rows, std::size_t count) {
+    require_rows(rows, count, state_.size(), [this](std::size_t row) { return is_alive(row); });
     // So many that it is not worth knowing which: those that came or went are known all the same.
     if (count > this->count() / kFewMoved) {
       all_moved_ = true;
@@ -62,13 +63,13 @@ class CoherentIntervals : public SortedIntervals<T> {
     for (std::size_t k = 0; k < count; ++k) touch(rows[k]);
   }
   void remove(const std::int32_t* rows, std::size_t count) {
+    require(rows, count, state_.size(), true);
     reserve(state_.size(), count);
     for (std::size_t k = 0; k < count; ++k) {
-      std::uint8_t& state = state_[static_cast<std::size_t>(rows[k])];
-      alive_ -= (state & kAlive) != 0;
-      state &= static_cast<std::uint8_t>(~kAlive);
+      state_[static_cast<std::size_t>(rows[k])] &= static_cast<std::uint8_t>(~kAlive);
       touch(rows[k]);
     }
+    alive_ -= count;
     came_or_went_ |= count > 0;
   }
 
@@ -179,6 +180,12 @@ class CoherentIntervals : public SortedIntervals<T> {
 
   static bool comes_before(T a, std::int32_t row_a, T b, std::int32_t row_b) {
     return a < b || (a == b && row_a < row_b);
+  }
+
+  void require(const std::int32_t* rows, std::size_t count, std::size_t limit, bool present) {
+    require_distinct_rows(
+        rows, count, limit, present, [this](std::size_t row) { return is_alive(row); },
+        [this](std::size_t row) { state_[row] ^= kAlive; });
   }
 
   void touch(std::int32_t row) {

@@ -106,7 +106,7 @@ void check_history(std::uint64_t seed) {
   for (std::size_t row = 0; row < slots; ++row) store.place(row, random, cells);
   const double part = random.uniform();
   for (std::size_t row = 0; row < slots; ++row) store.alive[row] = random.chance(part);
-  index.order().replace(store.rows().data(), store.rows().size());
+  index.order().replace(slots, store.rows().data(), store.rows().size());
   for (int step = 0; step < 40; ++step) {
     current_case() = "history, seed " + std::to_string(seed) + ", step " + std::to_string(step);
     for (std::size_t changes = random.below(4); changes > 0; --changes) {
@@ -123,7 +123,7 @@ void check_history(std::uint64_t seed) {
         if (kind > 2) store.shift(slot, random, random.chance(0.9) ? 1.2 : 9);
       }
       if (kind == 0)
-        index.order().insert(rows.data(), rows.size());
+        index.order().insert(slots, rows.data(), rows.size());
       else if (kind == 1)
         index.order().remove(rows.data(), rows.size());
       else
@@ -149,7 +149,7 @@ void check_memory(std::size_t kind) {
     }
   }
   SweepIndex<T> index(3, SweepAlong::automatic, {});
-  index.order().replace(all.data(), kCount);
+  index.order().replace(kCount, all.data(), kCount);
   Interrupt never;
   const auto kernels = best_kernels();
   for (int frame = 0; frame < 200; ++frame) {
@@ -167,7 +167,7 @@ void check_memory(std::size_t kind) {
     if (frame > 70) allow_allocations(kind == 3 ? 1 : 0);
     if (kind == 3) {
       index.order().remove(rows, count);
-      index.order().insert(rows, count);
+      index.order().insert(kCount, rows, count);
     } else {
       index.order().move(rows, count);
     }
@@ -196,7 +196,7 @@ void check_broken_off() {
   const auto kernels = best_kernels();
   Interrupt never;
   std::vector<std::int32_t> rows = store.rows();
-  index.order().replace(rows.data(), rows.size());
+  index.order().replace(500, rows.data(), rows.size());
   current_case() = "memory that runs out";
   for (long long allowed = 0; allowed < 60; ++allowed) {
     const auto row = static_cast<std::int32_t>(random.below(500));
@@ -207,7 +207,7 @@ void check_broken_off() {
       if (was_alive)
         index.order().remove(&row, 1);
       else
-        index.order().insert(&row, 1);
+        index.order().insert(500, &row, 1);
       store.alive[slot] = !was_alive;
       index.count(store.view(), true, nullptr, kernels, 1, never);
     } catch (const std::bad_alloc&) {
@@ -260,7 +260,7 @@ void check_axis_follows() {
   };
   current_case() = "spread along axis 0";
   for (std::size_t row = 0; row < kCount; ++row) put(row, 100 * random.uniform(), random.uniform());
-  index.order().replace(rows.data(), rows.size());
+  index.order().replace(kCount, rows.data(), rows.size());
   CHECK(axis_after(1) == 0);
   current_case() = "spread along axis 1: the first sweep there sees it, the next one has it";
   for (std::size_t row = 0; row < kCount; ++row) put(row, random.uniform(), 100 * random.uniform());
