@@ -124,7 +124,12 @@ Pairs collect_some(const Tasks& tasks, const Filter* filter, std::size_t wanted,
 }
 
 std::uint64_t count(const Tasks& tasks, const Filter* filter, unsigned workers, Interrupt& interrupt) {
-  std::vector<PairBuffer> buffers = buffers_of(std::max(1u, workers), filter, true);
+  if (workers <= 1) {  // without memory
+    PairBuffer out(filter, true);
+    for_each_task(tasks.count, 1, interrupt, [&](unsigned, std::size_t task) { tasks.run(task, 0, out); });
+    return out.count();
+  }
+  std::vector<PairBuffer> buffers = buffers_of(workers, filter, true);
   for_each_task(tasks.count, workers, interrupt,
                 [&](unsigned worker, std::size_t task) { tasks.run(task, worker, buffers[worker]); });
   std::uint64_t total = 0;

@@ -1,4 +1,5 @@
 // Every allocation of a call fails in turn: bad_alloc comes out, nothing leaks, and the next call gives the answer.
+#include <bit>
 #include <new>
 #include <numeric>
 #include <optional>

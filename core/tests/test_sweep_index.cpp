@@ -1,7 +1,9 @@
 // Boxes that come, go and move under a sweep that is kept: after every step its answers are those of a fresh one.
+#include <chrono>
 #include <cmath>
 #include <new>
 #include <numeric>
+#include <thread>
 
 #include "failing_memory.hpp"
 #include "methods.hpp"
