@@ -33,6 +33,16 @@ def test_nearest_beside_one_far_box_is_in_order():
         np.testing.assert_allclose(found.distances, [[np.sqrt(2), 98 * np.sqrt(2), 5e199 * np.sqrt(2)]])
 
 
+def test_rays_that_leave_a_box_farther_than_any_float_miss_what_they_reach_later():
+    # Along y the ray has left the box long before it comes near along x; the way out along y is no float.
+    boxes = [[-4, -1.7e308, -3, 2]]
+    for name in ("Index", "BVH", "Octree", "LinearTree", "BruteForce"):
+        index = getattr(bp, name)(boxes)
+        for directions in ([-3e203, -1.3e308], [-1e-200, -1e108]):
+            assert index.raycast([[1.7e308, 1.3e308]], directions).rows.tolist() == [-1], name
+        assert index.shapecast([[1.7e308, 1.3e308, 1.7e308, 1.3e308]], [-1e308, -1.3e308]).rows.tolist() == [-1]
+
+
 def test_nearest_of_more_rows_than_there_are_has_a_column_for_each():
     for boxes, columns in ((np.zeros((2, 2, 2)), 2), (np.zeros((0, 2, 2)), 1)):
         index = bp.Index(boxes)

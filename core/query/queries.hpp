@@ -179,7 +179,7 @@ inline bool touches_exactly(const Sweep& sweep, const double* box, std::size_t d
       if (j == i || speed[j] == 0 || std::isinf(beyond[j]) || std::isinf(behind[j])) continue;
       const double enter = (from[i] - to[i]) / speed[i], leave = (beyond[j] - behind[j]) / speed[j];
       if (enter >= kLeastSafe && enter <= kMostSafe) {
-        if (enter * (1 + kRounding) < leave) continue;
+        if (enter * (1 + kRounding) < leave && leave < kNever) continue;  // otherwise it may have overflowed
         if (leave * (1 + kRounding) < enter) return false;
       }
       ExactSum::Range both = range;
@@ -213,7 +213,7 @@ inline double touch_time(const Sweep& sweep, const double* box, std::size_t dime
   }
   if (leave < 0) return kNever;
   if (enter >= kLeastSafe && enter <= kMostSafe) {
-    if (enter * (1 + kRounding) < leave) return enter;
+    if (enter * (1 + kRounding) < leave && leave < kNever) return enter;  // otherwise it may have overflowed
     if (leave * (1 + kRounding) < enter) return kNever;
     return detail::touches_exactly(sweep, box, dimension) ? enter : kNever;
   }
