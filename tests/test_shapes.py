@@ -262,9 +262,9 @@ def test_records_of_what_does_not_fit_raise():
         records_of([bp.Circle(1)] * 3, 2, 2, Geometries())
     with pytest.raises(ValueError, match="0 shapes for 2 positions"):
         records_of([], 2, 2, Geometries())
-    with pytest.raises(TypeError, match="row 1 is not a shape but a int"):
+    with pytest.raises(TypeError, match="row 1 is not a shape but 3"):
         records_of([bp.Circle(1), 3], 2, 2, Geometries())
-    with pytest.raises(TypeError, match="shapes are a Shape or a list"):
+    with pytest.raises(TypeError, match="shapes must be a Shape or a list"):
         records_of(3, 2, 2, Geometries())
     assert dimension_of(bp.Point()) is None
     assert dimension_of([bp.Point(), bp.Sphere(1)]) == 3

@@ -47,7 +47,7 @@ def test_workers_on_two_large_sets_find_what_one_finds(method):
 @pytest.mark.parametrize("workers", [np.int64(2), np.int8(1), 2.0, True])
 def test_workers_may_be_any_whole_number(workers):
     if workers is True:
-        with pytest.raises(ValueError, match="workers"):
+        with pytest.raises(TypeError, match="workers"):
             bp.pairs(scene("rects", 100), workers=np.bool_(False))
     else:
         assert np.array_equal(bp.pairs(scene("rects", 100), workers=workers), bp.pairs(scene("rects", 100)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from broadphase.arguments import as_real, as_reals
 from broadphase.boxes import as_numbers
 
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ def perspective(fov: float, aspect: float, near: float, far: float = np.inf) -> 
            [ 0.   ,  0.   , -1.01 , -1.005],
            [ 0.   ,  0.   , -1.   ,  0.   ]])
     """
+    fov, aspect, near, far = (
+        as_real(value, name) for name, value in (("fov", fov), ("aspect", aspect), ("near", near), ("far", far))
+    )
     if not (0 < fov < np.pi and 0 < aspect < np.inf and 0 < near < far and near < np.inf):
         raise ValueError(
             f"a perspective needs 0 < fov < pi, aspect > 0 and 0 < near < far; got {fov=} {aspect=} {near=} {far=}"
@@ -93,9 +97,14 @@ def orthographic(left: float, right: float, bottom: float, top: float, near: flo
     >>> bp.orthographic(-4, 4, -2, 2, 0, 10) @ [4, 2, -10, 1]
     array([1., 1., 1., 1.])
     """
-    low, high = np.array([left, bottom, -near], np.float64), np.array([right, top, -far], np.float64)
+    sides = {"left": left, "right": right, "bottom": bottom, "top": top, "near": near, "far": far}
+    left, right, bottom, top, near, far = (as_real(value, name) for name, value in sides.items())
+    low, high = np.array([left, bottom, -near]), np.array([right, top, -far])
     if not (np.isfinite(low) & np.isfinite(high) & (low != high)).all():
-        raise ValueError(f"the box must have a width along every axis; got {left, right}, {bottom, top}, {near, far}")
+        raise ValueError(
+            "left and right, bottom and top, near and far must be finite and differ;"
+            f" got {left, right}, {bottom, top}, {near, far}"
+        )
     matrix = np.eye(4)
     matrix[[0, 1, 2], [0, 1, 2]] = 2 / (high - low)
     matrix[:3, 3] = -(high + low) / (high - low)
@@ -176,7 +185,7 @@ def selection_matrix(matrix: ArrayLike, rectangle: ArrayLike, viewport: ArrayLik
         raise ValueError(f"matrix must have shape (4, 4), in 2D (3, 3), not {whole.shape}")
     corners = _vector("rectangle", rectangle, 4).reshape(2, 2)
     if viewport is not None:
-        window = _vector("viewport", viewport, 2 if np.size(viewport) == 2 else 4)
+        window = _vector("viewport", viewport, 2 if as_reals(viewport, "viewport").size == 2 else 4)
         origin, size = (window[:2], window[2:]) if len(window) == 4 else (np.zeros(2), window)
         if not (size > 0).all():
             raise ValueError(f"viewport of {size[0]} by {size[1]} pixels")

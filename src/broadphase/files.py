@@ -9,10 +9,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from broadphase.errors import quoted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["replacing"]
+__all__ = ["path_of", "replacing"]
+
+
+def path_of(path: str | os.PathLike[str]) -> Path:
+    """Convert the argument `path`.
+
+    Raises
+    ------
+    TypeError
+        It is neither text nor a path.
+
+    Examples
+    --------
+    >>> path_of("a/b.csv").name
+    'b.csv'
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must be a str or a path, not {quoted(path)}")
+    return Path(path)
 
 
 @contextmanager

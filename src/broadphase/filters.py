@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from broadphase import _native
+from broadphase.arguments import as_array
 from broadphase.boxes.forms import describe_invalid
 from broadphase.errors import InvalidBoxWarning
 
@@ -167,7 +168,7 @@ def _attribute(name: str, value: Any, counts: tuple[int, ...], dtype: type[np.ge
 
 def as_attribute(name: str, value: Any, count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
     """Make one value per box, or for ``ignore_shared`` one row, of what the caller gave as `name`; contiguous."""
-    array = np.asarray(value)
+    array = as_array(value, name)
     shared = name.startswith("ignore_shared")
     if array.ndim == 0 and not shared:
         array = np.broadcast_to(array, (count,))
@@ -175,7 +176,7 @@ def as_attribute(name: str, value: Any, count: int, dtype: type[np.generic]) -> 
         array = array[:, np.newaxis]
     if array.ndim != (2 if shared else 1) or array.shape[0] != count:
         wanted = f"({count}, k) or ({count},)" if shared else f"({count},)"
-        raise ValueError(f"{name} has shape {np.shape(value)}; one per box is needed: {wanted}")
+        raise ValueError(f"{name} has shape {array.shape}; one per box is needed: {wanted}")
     return _converted(name, array, dtype)
 
 
@@ -206,7 +207,7 @@ def _ignored_keys(pairs: Any, counts: tuple[int, ...]) -> npt.NDArray[np.uint64]
     """Convert the pairs to ignore to sorted keys ``first << 32 | second``."""
     if pairs is None:
         return None
-    array = np.asarray(pairs)
+    array = as_array(pairs, "ignore_pairs")
     if array.size == 0:
         return None
     if array.ndim != 2 or array.shape[1] != 2:

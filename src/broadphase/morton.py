@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broadphase import _native
+from broadphase.arguments import as_array, as_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,12 +45,11 @@ def number_of(cell: Sequence[int]) -> int:
     >>> number_of((1, 2))
     9
     """
-    _check_dim(len(cell))
-    bits = _MOST_BITS // len(cell)
-    for coordinate in cell:
-        if not 0 <= coordinate < 1 << bits:
-            raise ValueError(f"a coordinate must be from 0 to 2^{bits} - 1, not {coordinate}")
-    return _native.morton_number([int(coordinate) for coordinate in cell])
+    coordinates = as_array(cell, "cell")
+    if coordinates.ndim != 1 or not 1 <= len(coordinates) <= 4:
+        raise ValueError(f"cell must be 1 to 4 coordinates, not an array of shape {coordinates.shape}")
+    most = (1 << _MOST_BITS // len(coordinates)) - 1
+    return _native.morton_number([as_whole(coordinate, "cell: a coordinate", 0, most) for coordinate in cell])
 
 
 def cell_of(number: int, dim: int) -> tuple[int, ...]:
@@ -77,9 +77,7 @@ def cell_of(number: int, dim: int) -> tuple[int, ...]:
     >>> cell_of(9, 2)
     (1, 2)
     """
-    _check_dim(dim)
-    _check_number(number)
-    return tuple(_native.morton_cell(number, dim))
+    return tuple(_native.morton_cell(_number(number, "number"), _dim(dim)))
 
 
 def ancestors(number: int, level: int, dim: int) -> tuple[int, ...]:
@@ -107,8 +105,8 @@ def ancestors(number: int, level: int, dim: int) -> tuple[int, ...]:
     >>> ancestors(9, 3, 2)
     (0, 2, 1)
     """
-    _check_dim(dim)
-    _check_number(number)
+    dim, number = _dim(dim), _number(number, "number")
+    level = as_whole(level, "level", 0, _MOST_BITS // dim)
     mask = (1 << dim) - 1
     return tuple(number >> dim * (level - 1 - at) & mask for at in range(level))
 
@@ -138,9 +136,8 @@ def common_ancestor(a: int, b: int, level: int, dim: int) -> tuple[int, int]:
     >>> common_ancestor(4, 7, 2, 2)
     (1, 1)
     """
-    _check_dim(dim)
-    _check_number(a)
-    _check_number(b)
+    dim, a, b = _dim(dim), _number(a, "a"), _number(b, "b")
+    level = as_whole(level, "level", 0, _MOST_BITS // dim)
     up = _native.levels_to_common(a, b, dim)
     if up > level:
         raise ValueError(f"level {level} has no cells {a} and {b}")
@@ -172,17 +169,13 @@ def level_start(level: int, dim: int) -> int:
     >>> [level_start(level, 2) for level in range(4)]
     [0, 1, 5, 21]
     """
-    _check_dim(dim)
-    if not 0 <= level <= (_MOST_BITS - 2) // dim:
-        raise ValueError(f"a level must be from 0 to {(_MOST_BITS - 2) // dim}, not {level}")
-    return _native.level_start(level, dim)
+    dim = _dim(dim)
+    return _native.level_start(as_whole(level, "level", 0, (_MOST_BITS - 2) // dim), dim)
 
 
-def _check_dim(dim: int) -> None:
-    if not 1 <= dim <= 4:
-        raise ValueError(f"the number of dimensions must be 1 to 4, not {dim}")
+def _dim(dim: int) -> int:
+    return as_whole(dim, "dim", 1, 4)
 
 
-def _check_number(number: int) -> None:
-    if not 0 <= number < 1 << _MOST_BITS:
-        raise ValueError(f"a number must be from 0 to 2^{_MOST_BITS} - 1, not {number}")
+def _number(number: int, name: str) -> int:
+    return as_whole(number, name, 0, (1 << _MOST_BITS) - 1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_flag, as_real, as_whole
 from broadphase.boxes.forms import Boxes, as_corners, find_invalid
 from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
 from broadphase.filters import NO_FILTER, PairFilter, filter_of, without_invalid
@@ -123,7 +124,7 @@ def pairs(
     pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
     search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter)
     try:
-        found: Any = _native.pairs(*search.arguments, sort, pair_limit(max_pairs))
+        found: Any = _native.pairs(*search.arguments, as_flag(sort, "sort"), pair_limit(max_pairs))
     except _native.InvalidBoxes:
         raise search.invalid_box() from None
     except _native.TooManyPairs:
@@ -224,8 +225,7 @@ def iter_pairs(
     >>> [len(ij) for ij in bp.iter_pairs([[0, 0, 1, 1]] * 100, chunk=2000)]
     [2000, 2000, 950]
     """
-    if chunk < 1:
-        raise ValueError(f"chunk must be at least 1, not {chunk}")
+    chunk = as_whole(chunk, "chunk", 1)
     pair_filter = copy.deepcopy(filter_of(layer, mask, group, static, ignore_pairs, ignore_shared))
     search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter).with_own_arrays()
     try:
@@ -238,7 +238,7 @@ def iter_pairs(
 def _chunks(stream: _native.PairStream, search: _Search, chunk: int) -> Iterator[NDArray[np.int32]]:
     rest = np.empty((0, 2), np.int32)
     while True:
-        found = search.rows_of_input(stream.next(chunk - len(rest)))
+        found = search.rows_of_input(stream.next(min(chunk - len(rest), NO_LIMIT)))
         if len(found) == 0:
             break
         rest = np.concatenate([rest, found]) if len(rest) else found
@@ -308,15 +308,20 @@ def prepare(
             lower, upper, other_lower, other_upper = (
                 corner.astype(np.float64, copy=False) for corner in (lower, upper, other_lower, other_upper)
             )
-    if method not in _METHODS:
+    if type(method) is not str or method not in _METHODS:
         raise ValueError(unknown_name("method", method, _METHODS))
-    if workers != 1:
+    if type(workers) is not int or workers != 1:
         workers = worker_count(workers)
-    if margin != 0.0 and not 0.0 <= margin / 2 <= np.finfo(lower.dtype).max:
-        raise ValueError(f"margin must not be negative, and half of it must be a finite {lower.dtype}, not {margin}")
+    if type(margin) is not float or margin != 0.0:
+        margin = as_real(margin, "margin")
+        if not 0.0 <= margin / 2 <= np.finfo(lower.dtype).max:
+            raise ValueError(
+                f"margin must not be negative, and half of it must be a finite {lower.dtype}, not {margin}"
+            )
+    touching = as_flag(touching, "touching")
     first_rows = second_rows = None
-    if invalid != "raise":
-        if invalid != "skip":
+    if type(invalid) is not str or invalid != "raise":
+        if type(invalid) is not str or invalid != "skip":
             raise ValueError(unknown_name("invalid", invalid, ("raise", "skip")))
         pair_filter, (lower, upper, first_rows), (other_lower, other_upper, second_rows) = without_invalid(
             pair_filter, (lower, upper), (other_lower, other_upper)
@@ -330,7 +335,7 @@ def prepare(
         counts = (len(lower),) if other_lower is None else (len(lower), len(other_lower))
         native_filter = pair_filter.native(*counts)
     return _Search(
-        (_METHODS[method], lower, upper, other_lower, other_upper, bool(touching), margin, native_filter, workers),
+        (_METHODS[method], lower, upper, other_lower, other_upper, touching, margin, native_filter, workers),
         (first_rows, second_rows),
     )
 
@@ -339,9 +344,7 @@ def pair_limit(max_pairs: int | None) -> int:
     """Convert ``max_pairs=`` to the limit of the core."""
     if max_pairs is None:
         return NO_LIMIT
-    if max_pairs < 0:
-        raise ValueError(f"max_pairs must not be negative, not {max_pairs}")
-    return int(max_pairs)
+    return min(as_whole(max_pairs, "max_pairs", 0), NO_LIMIT)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.arguments import as_array
 from broadphase.boxes.forms import MAX_DIMENSION, as_numbers, describe_invalid
 from broadphase.errors import InvalidBoxError
 
@@ -59,7 +60,7 @@ def as_radius(values: ArrayLike, points: NDArray[Any], name: str, *, round_up: b
 
 def as_integers(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return an integer array of any shape."""
-    array = np.asarray(values)
+    array = as_array(values, name)
     if array.size == 0:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":

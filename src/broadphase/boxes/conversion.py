@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from broadphase.boxes.rounding import boxes_around
 from broadphase.errors import InvalidBoxError, MissingExtraError, quoted, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -104,6 +105,8 @@ def from_rects(rects: Iterable[Any]) -> NDArray[np.float64]:
            [[5., 5.],
             [6., 6.]]])
     """
+    if not isinstance(rects, Iterable) or (isinstance(rects, np.ndarray) and not rects.ndim):
+        raise TypeError(f"rects must be rectangles, not {quoted(rects)}")
     given = list(rects)
     if not any(hasattr(rect, "left") for rect in given):
         try:

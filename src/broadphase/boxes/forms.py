@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from broadphase.arguments import as_whole
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -184,6 +186,8 @@ def find_invalid(boxes: Boxes, *, limit: int | None = None) -> tuple[NDArray[np.
     lower, upper = as_corners(boxes)
     valid = np.less_equal(lower, upper)  # False for NaN too
     rows = np.flatnonzero(~valid.all(axis=1)).astype(np.int64, copy=False)
+    if limit is not None:
+        limit = min(as_whole(limit, "limit", 0), len(rows))
     return rows, [describe_invalid(lower, upper, int(row)) for row in rows[:limit]]
 
 

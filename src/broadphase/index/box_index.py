@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_flag, as_real
 from broadphase.boxes.forms import as_corners
 from broadphase.errors import TooManyPairsError, UnsupportedQueryError
 from broadphase.filters import as_attribute, filter_of
@@ -697,10 +698,11 @@ class BoxIndex:
         array([[0, 0], [1, 0], [2, 0]], dtype=int32)
         """
         pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
+        touching, margin = as_flag(touching, "touching"), as_real(margin, "margin")
         began = perf_counter()
         with self._guard.reading:
             if other is None and margin == 0.0:
-                found = self._pairs(pair_filter, bool(touching), worker_count(workers), sort, max_pairs)
+                found = self._pairs(pair_filter, touching, worker_count(workers), as_flag(sort, "sort"), max_pairs)
             else:
                 options = {"workers": workers, "touching": touching, "margin": margin}
                 found = self._at_once(pairs, other, pair_filter, sort=sort, max_pairs=max_pairs, **options)
@@ -739,10 +741,11 @@ class BoxIndex:
             As `pairs`.
         """
         pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
+        touching, margin = as_flag(touching, "touching"), as_real(margin, "margin")
         began = perf_counter()
         with self._guard.reading:
             if other is None and margin == 0.0:
-                count = self._count_pairs(pair_filter, bool(touching), worker_count(workers))
+                count = self._count_pairs(pair_filter, touching, worker_count(workers))
             else:
                 options = {"workers": workers, "touching": touching, "margin": margin}
                 count = self._at_once(count_pairs, other, pair_filter, **options)
@@ -798,16 +801,17 @@ class BoxIndex:
         """
         self._require("changes")
         pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
+        touching = as_flag(touching, "touching")
         began = perf_counter()
         with self._guard.changing:
             if self._watch is None:
-                self._watch = PairWatch(bool(touching))
+                self._watch = PairWatch(touching)
             changes = self._watch.changes(
                 self._arranged(),
                 self._builds,
                 self._store,
                 self._with_layers(pair_filter),
-                bool(touching),
+                touching,
                 worker_count(workers),
             )
         self._seconds["query"] = perf_counter() - began
@@ -821,7 +825,7 @@ class BoxIndex:
         native_filter = self._with_layers(pair_filter).native(self._store.slots)
         try:
             found: NDArray[np.int32] = core.pairs(
-                *self._store.views, touching, native_filter, workers, bool(sort), pair_limit(max_pairs)
+                *self._store.views, touching, native_filter, workers, sort, pair_limit(max_pairs)
             )
         except _native.TooManyPairs:
             raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None

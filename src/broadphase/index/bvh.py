@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from broadphase import _native
+from broadphase.arguments import as_whole
 from broadphase.errors import unknown_name
 from broadphase.index.box_index import BoxIndex
 from broadphase.workers import worker_count
@@ -72,7 +73,7 @@ class BVH(BoxIndex):
         quality: Literal["balanced", "fast", "sah"] = "balanced",
         workers: int = 1,
     ) -> None:
-        if quality not in _QUALITIES:
+        if not isinstance(quality, str) or quality not in _QUALITIES:
             raise ValueError(unknown_name("quality", quality, _QUALITIES))
         self._quality = quality
         self._core_options = {"workers": worker_count(workers)}
@@ -116,8 +117,7 @@ class BVH(BoxIndex):
         >>> bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]]).optimize()
         0
         """
-        if rounds < 0:
-            raise ValueError(f"rounds must be 0 or more, not {rounds}")
+        rounds = as_whole(rounds, "rounds", 0)
         gained = 0
         with self._guard.changing:
             for _ in range(rounds):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_reals, as_whole
 from broadphase.boxes.forms import as_corners
 from broadphase.errors import unknown_name
 from broadphase.index.box_index import BoxIndex
@@ -145,7 +146,7 @@ class LinearTree(BoxIndex):
     def _corners(self, bounds: ArrayLike | None) -> tuple[list[float], list[float]]:
         if bounds is None:
             return [-math.inf] * 4, [math.inf] * 4
-        corners = np.asarray(bounds, dtype=np.float64)
+        corners = as_reals(bounds, "bounds")
         if corners.shape not in ((2, self.dim), (2 * self.dim,)):
             raise ValueError(f"bounds must be two corners of {self.dim} numbers, not of shape {corners.shape}")
         corners = corners.reshape(2, self.dim)
@@ -205,12 +206,10 @@ class LinearTree(BoxIndex):
 
 
 def _is_second(name: str, value: str, values: tuple[str, str]) -> bool:
-    if value not in values:
+    if not isinstance(value, str) or value not in values:
         raise ValueError(unknown_name(name, value, values))
     return value == values[1]
 
 
 def _in_range(name: str, value: int, least: int, most: int) -> int:
-    if not least <= value <= most:
-        raise ValueError(f"{name} must be from {least} to {most}, not {value}")
-    return int(value)
+    return as_whole(value, name, least, most)

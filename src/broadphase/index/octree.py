@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_array, as_real, as_reals, as_whole
 from broadphase.boxes.forms import as_corners
 from broadphase.boxes.making import from_spheres
 from broadphase.errors import quoted, unknown_name
@@ -98,12 +99,12 @@ class Octree(BoxIndex):
         world: ArrayLike | None = None,
         outside: Literal["grow", "drop", "raise"] = "grow",
     ) -> None:
-        if outside not in _POLICIES:
+        if not isinstance(outside, str) or outside not in _POLICIES:
             raise ValueError(unknown_name("outside", outside, _POLICIES))
         self._outside = outside
         self._minimum = 0.0 if isinstance(minimum, str) and minimum == "auto" else _number("minimum", minimum, 0.0)
         self._leaf_capacity = _count("leaf_capacity", leaf_capacity)
-        self._looseness = float(looseness)
+        self._looseness = as_real(looseness, "looseness")
         if not 1 <= self._looseness < np.inf:
             raise ValueError(f"looseness must be 1 or more, and finite, not {looseness}")
         self._spheres: _SphereBounds | None = None
@@ -323,8 +324,8 @@ class Octree(BoxIndex):
         >>> hits["row"], hits["distance"], hits["normal"][0]
         (array([0, 1], dtype=int32), array([4., 7.]), array([-1.,  0.]))
         """
-        origin = np.atleast_2d(np.asarray(origins, dtype=np.float64))
-        direction = np.atleast_2d(np.asarray(directions, dtype=np.float64))
+        origin = np.atleast_2d(as_reals(origins, "origins"))
+        direction = np.atleast_2d(as_reals(directions, "directions"))
         if nearest:
             first = self.raycast(origins, directions, **options)
             ray: NDArray[Any] = np.flatnonzero(first.rows >= 0)
@@ -382,7 +383,7 @@ class Octree(BoxIndex):
         return calls
 
     def _named(self, pairs: ArrayLike) -> NDArray[np.int32]:
-        named = np.asarray(pairs)
+        named = as_array(pairs, "pairs")
         if named.size == 0:
             return np.empty((0, 2), np.int32)
         if named.ndim != 2 or named.shape[1] != 2 or named.dtype.kind not in "iu":
@@ -494,18 +495,14 @@ def _world(world: ArrayLike | None) -> NDArray[np.float64] | None:
 
 
 def _number(name: str, value: Any, above: float) -> float:
-    number = float(value)
+    number = as_real(value, name)
     if not above < number < np.inf:
         raise ValueError(f"{name} must be more than {above:g}, and finite, not {value}")
     return number
 
 
 def _count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be an integer, not {quoted(value)}")
-    if value < 1:
-        raise ValueError(f"{name} must be 1 or more, not {value}")
-    return int(value)
+    return as_whole(value, name, 1, 2**31 - 1)
 
 
 class _SphereBounds:
@@ -553,7 +550,7 @@ def _boxes_with_spheres(
         return boxes, None
     if not isinstance(spheres, tuple) or len(spheres) != 2:
         raise ValueError("spheres must be a tuple (centers, radii)")
-    centers, radii = np.asarray(spheres[0]), np.asarray(spheres[1])
+    centers, radii = as_reals(spheres[0], "spheres: centers"), as_reals(spheres[1], "spheres: radii")
     if centers.ndim != 2 or radii.ndim > 1 or (radii.ndim == 1 and len(radii) != len(centers)):
         raise ValueError(f"spheres have shapes {centers.shape} and {radii.shape}; (n, d) and (n,) are needed")
     if not np.isfinite(centers).all():
@@ -567,7 +564,7 @@ def _boxes_with_spheres(
     around = from_spheres(centers, np.where(has_sphere, radii, 0))
     if boxes is None:
         if not has_sphere.all():
-            raise ValueError(f"row {int((~has_sphere).argmax())} has neither a box nor a finite radius")
+            raise ValueError(f"spheres: row {int((~has_sphere).argmax())} has neither a box nor a finite radius")
         return around, (centers, radii)
     lower, upper = as_corners(boxes)
     if lower.shape != centers.shape:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.arguments import as_array
 from broadphase.filters import NO_FILTER, PairFilter, as_attribute
 from broadphase.index.results import Changes
 
@@ -170,7 +171,7 @@ def _own(pair_filter: PairFilter, slots: int) -> PairFilter:
 
 def _own_array(name: str, value: Any, slots: int) -> NDArray[Any]:
     if name == "ignore_pairs":
-        return np.array(value)
+        return as_array(value, name).copy()
     values = as_attribute(name, value, slots, _DTYPES[name]).copy()
     return values.view(np.bool_) if name == "static" else values
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from broadphase.arguments import as_real, as_whole
 from broadphase.boxes.checking import as_points, first_bad_row, require_finite, require_no_nan
 from broadphase.boxes.forms import as_numbers
-from broadphase.errors import InvalidBoxError, quoted
+from broadphase.errors import InvalidBoxError
 from broadphase.index.regions import regions_of_planes, regions_of_views
 from broadphase.index.store import checked_corners
 from broadphase.shapes.turning import quaternions_of, with_exact_quarters
@@ -398,11 +399,10 @@ def nearest(
     >>> world.nearest([[3.5, 4]], k=2).distances.round(3)
     array([[3.031, 4.315]])
     """
-    if not (type(k) is int and k >= 1) and (not 1 <= k < np.inf or int(k) != k):
-        raise ValueError(f"k must be a positive whole number, not {quoted(k)}")
+    k = as_whole(k, "k", 1)
     at = finite_points(points, "points", self.dim)
     limits = nonnegative(max_distance, "max_distance", len(at))
-    return self._find_nearest(at, int(k), limits, worker_count(workers), layer, mask)
+    return self._find_nearest(at, k, limits, worker_count(workers), layer, mask)
 
 
 def raycast(
@@ -657,7 +657,7 @@ def _points(values: ArrayLike, name: str, dim: int) -> NDArray[Any]:
 
 def _one_each(values: ArrayLike, name: str, count: int) -> Floats:
     if isinstance(values, float | int):
-        return np.full(count, float(values))
+        return np.full(count, as_real(values, name))
     array = as_numbers(values, name=name)
     if array.shape not in ((), (count,)):
         raise ValueError(f"{name} must be one number or have shape ({count},), not {array.shape}")

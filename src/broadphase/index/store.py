@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_array
 from broadphase.boxes.forms import Boxes, as_corners, describe_invalid
 from broadphase.errors import InvalidBoxError, UnknownRowError
 from broadphase.filters import as_attribute
@@ -139,7 +140,7 @@ class BoxStore:
 
     def known(self, rows: Any) -> NDArray[np.int32]:
         """Check that rows, in any order, are in use."""
-        array = np.atleast_1d(np.asarray(rows))
+        array = np.atleast_1d(as_array(rows, "rows"))
         if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
             raise TypeError(f"rows must be integers of shape (k,), not {array.dtype} of shape {array.shape}")
         if array.size and not 0 <= array.min() <= array.max() < self.slots:
@@ -314,7 +315,7 @@ class BoxStore:
 
     def rows_of(self, handles: Any) -> NDArray[np.int32]:
         """Return the rows of handles; a removed box raises."""
-        array = np.atleast_1d(np.asarray(handles))
+        array = np.atleast_1d(as_array(handles, "handles"))
         if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
             raise TypeError(f"handles must be integers of shape (k,), not {array.dtype} of shape {array.shape}")
         array = array.astype(np.int64, copy=False)

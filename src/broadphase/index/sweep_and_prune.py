@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_reals
 from broadphase.errors import quoted
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.joining import boxes_as_seen_by, find_in_balls, find_in_boxes, find_in_regions
@@ -152,9 +153,9 @@ def _direction(axis: str | int | ArrayLike, dimension: int) -> tuple[str, int, l
         return ("automatic" if axis == "auto" else axis), 0, []
     if isinstance(axis, int | np.integer):
         if not 0 <= axis < dimension:
-            raise ValueError(f"axis must be 0 to {dimension - 1}, not {axis}")
+            raise ValueError(f"axis must be 0 to {dimension - 1}, not {quoted(axis)}")
         return "given", int(axis), []
-    weight = np.asarray(axis, dtype=np.float64)
+    weight = as_reals(axis, "axis")
     if weight.shape != (dimension,) or not np.isfinite(weight).all() or not weight.any():
-        raise ValueError(f"a direction must be {dimension} finite numbers, not all zero, not {quoted(axis)}")
+        raise ValueError(f"axis: a direction must be {dimension} finite numbers, not all zero, not {quoted(axis)}")
     return "given", 0, (weight / np.abs(weight).max()).tolist()

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from broadphase.boxes import as_boxes
-from broadphase.errors import FileFormatError, clipped, unknown_name
+from broadphase.errors import FileFormatError, clipped, quoted, unknown_name
+from broadphase.files import path_of
 from broadphase.io.box_file import BoxFile
 from broadphase.io.geojson import read_geojson
 from broadphase.io.meshes import read_mesh
@@ -224,11 +225,13 @@ def read_boxes(
     >>> file.boxes.shape, file.names[1]
     ((2, 2, 2), 'blue')
     """
-    path = Path(path)
+    path = path_of(path)
+    if name_column is not None and not isinstance(name_column, str):
+        raise TypeError(f"name_column must be a str, not {quoted(name_column)}")
     if format is None:
         format = FORMATS.get(path.suffix.lower())
         if format is None:
             raise FileFormatError(f"{clipped(str(path))}: unknown file name ending; known are {', '.join(FORMATS)}")
-    if format not in _READERS:
+    if not isinstance(format, str) or format not in _READERS:
         raise ValueError(unknown_name("format", format, _READERS))
     return _READERS[format](path, parts, name_column)

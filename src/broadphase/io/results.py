@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.files import replacing
+from broadphase.arguments import as_array
+from broadphase.files import path_of, replacing
 from broadphase.io.tables import TABLE_WRITERS, write_csv, write_parquet
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def write_pairs(
     first,second,first_name,second_name
     0,1,"red","blue"
     """
-    path = Path(path)
+    path = path_of(path)
     write = _WRITERS.get(path.suffix.lower())
     if write is None:
         raise ValueError(f"{path}: the file name must end in {', '.join(PAIR_FORMATS)}")
@@ -82,14 +83,20 @@ def write_pairs(
     if names is not None:
         first, second = names if isinstance(names, tuple) and len(names) == 2 else (names, names)
         both = np.asarray(first, dtype=object), np.asarray(second, dtype=object)
+        if any(side.ndim != 1 or not all(map(_is_name, side.tolist())) for side in both):
+            raise ValueError("names must be texts, shape (n,), or a tuple of two such")
     is_whole = isinstance(pairs, list | tuple) or hasattr(pairs, "__array__") or not isinstance(pairs, Iterable)
     portions: Any = [pairs] if is_whole else pairs
     with replacing(path) as unfinished:
         return write(unfinished, (_check(portion, path) for portion in portions), both)
 
 
+def _is_name(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
 def _check(portion: Any, path: Path) -> NDArray[Any]:
-    array = np.asarray(portion)
+    array = as_array(portion, f"{path}: pairs")
     if array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(f"{path}: pairs must have shape (m, 2), not {array.shape}")
     if array.dtype.kind not in "iu":
@@ -145,6 +152,9 @@ def _columns(portion: NDArray[Any], names: Names) -> dict[str, Any]:
     first, second = np.ascontiguousarray(portion[:, 0]), np.ascontiguousarray(portion[:, 1])
     columns = {"first": first, "second": second}
     if names is not None:
+        for side, rows in zip(names, (first, second), strict=True):
+            if rows.size and not 0 <= rows.min() <= rows.max() < len(side):
+                raise ValueError(f"names has {len(side)} names, but pairs has rows {rows.min()} to {rows.max()}")
         columns["first_name"], columns["second_name"] = names[0][first], names[1][second]
     return columns
 
@@ -210,7 +220,7 @@ def write_events(path: str | os.PathLike[str], portions: Iterable[dict[str, Any]
     frame,time,event,first,second,first_handle,second_handle,first_layer,second_layer
     3,0.5,"enter",0,7,4294967296,4294967303,"ball","wall"
     """
-    path = Path(path)
+    path = path_of(path)
     write = TABLE_WRITERS.get(path.suffix.lower())
     if write is None:
         raise ValueError(f"{path}: the file name must end in {' or '.join(EVENT_FORMATS)}")

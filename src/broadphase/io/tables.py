@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase.boxes import as_numbers
-from broadphase.errors import FileFormatError, unknown_name
+from broadphase.errors import FileFormatError, clipped, unknown_name
 from broadphase.io.box_file import BoxFile
 from broadphase.io.extras import has_library, import_extra
 
@@ -116,7 +116,7 @@ def listed(names: Iterable[str]) -> str:
     >>> listed(["x", "y"]), listed(map(str, range(1000)))[-12:]
     ('x, y', 'and 980 more')
     """
-    texts = [name if len(name) <= _LONG_NAME else f"{name[:_LONG_NAME]}..." for name in names]
+    texts = [clipped(name, _LONG_NAME) for name in names]
     if len(texts) > _MANY_NAMES:
         texts[_MANY_NAMES:] = [f"and {len(texts) - _MANY_NAMES} more"]
     return ", ".join(texts)

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.arguments import as_array
 from broadphase.boxes import as_numbers
+from broadphase.errors import quoted
 from broadphase.narrow import row_pairs
 from broadphase.narrow.results import Contacts, Impacts, ShapeRayHits
 from broadphase.pairs import pairs as box_pairs
@@ -184,6 +186,8 @@ def raycast(
     >>> hits.rows, hits.distances, hits.normals[0]
     (array([ 0, -1], dtype=int32), array([ 4., inf]), array([-1.,  0.]))
     """
+    if not isinstance(shapes, Shapes):
+        raise TypeError(f"shapes must be Shapes, not {quoted(shapes)}")
     which = np.arange(len(shapes), dtype=np.int32) if rows is None else shapes.checked_rows(rows)
     begin = _vectors(origins, "origins", len(which), shapes.dim, LARGEST)
     along = _unit(_vectors(directions, "directions", len(which), shapes.dim))
@@ -239,7 +243,7 @@ def time_of_impact(
     other = _other(a, b)
     which = _checked_pairs(pairs, a, other)
     relative = _vectors(motions, "motions", len(which), a.dim, LARGEST)
-    if np.ndim(other_motions) or other_motions != 0.0:
+    if as_array(other_motions, "other_motions").ndim or other_motions != 0.0:
         relative = relative - _vectors(other_motions, "other_motions", len(which), a.dim, LARGEST)
     times, normals = row_pairs.impacts(a, other, *_columns(which), relative)
     normals[~np.isfinite(times)] = np.nan
@@ -250,7 +254,7 @@ def _other(a: Any, b: Any) -> Shapes:
     """Return the second set, which may be the first, after checking both."""
     for name, shapes in (("a", a), ("b", a if b is None else b)):
         if not isinstance(shapes, Shapes):
-            raise TypeError(f"{name} must be Shapes, not a {type(shapes).__name__}")
+            raise TypeError(f"{name} must be Shapes, not {quoted(shapes)}")
     other: Shapes = a if b is None else b
     if a.dim != other.dim:
         raise ValueError(f"a has {a.dim} dimensions and b has {other.dim}")
@@ -267,7 +271,7 @@ def _candidates(a: Shapes, b: Shapes | None) -> Rows:
 
 
 def _checked_pairs(pairs: ArrayLike, a: Shapes, b: Shapes) -> Rows:
-    array = np.asarray(pairs)
+    array = as_array(pairs, "pairs")
     if array.shape == (0,):
         array = np.empty((0, 2), np.int32)
     if array.ndim != 2 or array.shape[1] != 2:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_flag
 from broadphase.boxes import as_numbers, from_triangles
 from broadphase.boxes.checking import as_integers
 from broadphase.errors import InvalidBoxError
@@ -88,13 +89,14 @@ def triangle_pairs(
     first = _surface(mesh, "mesh")
     second = first if other is None else _surface(other, "other")
     if other is None:
-        shared = first.faces if ignore_shared else None
+        shared = first.faces if as_flag(ignore_shared, "ignore_shared") else None
         candidates = pairs(first.boxes, workers=workers, ignore_shared=shared)
     else:
         candidates = pairs(first.boxes, second.boxes, workers=workers)
     found: Any = _native.triangle_pairs(
         first.vertices, first.faces, second.vertices, second.faces,
-        np.ascontiguousarray(candidates[:, 0]), np.ascontiguousarray(candidates[:, 1]), touching, workers,
+        np.ascontiguousarray(candidates[:, 0]), np.ascontiguousarray(candidates[:, 1]),
+        as_flag(touching, "touching"), workers,
     )  # fmt: skip
     meeting: NDArray[np.int32] = found
     return meeting

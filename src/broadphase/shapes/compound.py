@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.errors import quoted
 from broadphase.shapes.kinds import ShapeKind, moved
 from broadphase.shapes.parameters import Parameter, as_vectors, common_count
 from broadphase.shapes.shape import Shape
 from broadphase.shapes.turning import as_matrices, as_rotations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -58,6 +59,8 @@ class Compound(Shape):
     def __init__(
         self, parts: Iterable[Shape], *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
     ) -> None:
+        if not isinstance(parts, Iterable) or (isinstance(parts, np.ndarray) and not parts.ndim):
+            raise TypeError(f"parts must be shapes, not {quoted(parts)}")
         given = (parts,) if isinstance(parts, Shape) else tuple(parts)
         dim = _require_parts(given)
         own: dict[str, Parameter] = {}
@@ -115,7 +118,7 @@ def _require_parts(parts: tuple[Shape, ...]) -> int:
         raise ValueError("a compound has at least one part")
     for number, part in enumerate(parts):
         if not isinstance(part, Shape):
-            raise TypeError(f"parts[{number}] is not a shape but a {type(part).__name__}")
+            raise TypeError(f"parts[{number}] is not a shape but {quoted(part)}")
         if part.kind >= ShapeKind.HULL:
             raise ValueError(f"parts[{number}] is a {type(part).__name__}, which cannot be part of a compound")
     known = {part.dim for part in parts} - {None}

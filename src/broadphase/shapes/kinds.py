@@ -115,9 +115,9 @@ def moved(kind: ShapeKind, records: Floats, dim: int, shift: Floats | None, turn
     points = turned(_vectors(records[:, layout.points], dim), turn)
     if shift is not None:
         points = points + shift[:, np.newaxis]
-    result[:, layout.points] = points.reshape(len(points), -1)
+    result[:, layout.points] = points.reshape(len(points), points.shape[1] * points.shape[2])
     directions = turned(_vectors(records[:, layout.directions], dim), turn)
-    result[:, layout.directions] = directions.reshape(len(directions), -1)
+    result[:, layout.directions] = directions.reshape(len(directions), directions.shape[1] * directions.shape[2])
     return result
 
 

@@ -82,7 +82,7 @@ def as_rows(values: Any, name: str, item: tuple[int | None, ...], form: str, lar
         row = int(np.argwhere(~within)[0, 0])
         number = rows[row][~within[row]].flat[0]
         fault = f"has {number}, which is {f'beyond {largest}' if np.isfinite(number) else 'not finite'}"
-        require_rows(within.reshape(len(rows), -1).all(axis=1), name, given, fault)
+        require_rows(within.all(axis=tuple(range(1, within.ndim))), name, given, fault)
     return given
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_array
 from broadphase.shapes.parameters import Parameter, as_vectors, common_count
 from broadphase.shapes.records import Geometries, Records, as_shapes, dimension_of, records_of, shape_from_record
 from broadphase.shapes.shape import Shape
@@ -79,7 +80,7 @@ class Shapes:
     def __init__(self, shapes: ShapesLike, positions: ArrayLike, rotations: ArrayLike | None = None) -> None:
         given = as_shapes(shapes)
         dim = dimension_of(given)
-        if np.shape(positions) == (0,):
+        if as_array(positions, "positions").shape == (0,):
             positions = np.empty((0, dim or 2))
         places = as_vectors(positions, "positions")
         self.dim = dimension_of(given, places.rows.shape[1]) or 2
@@ -179,7 +180,7 @@ class Shapes:
         ValueError, TypeError
             Wrong shape or dtype, or a row that does not exist.
         """
-        array = np.asarray(rows)
+        array = as_array(rows, name)
         if array.ndim != 1:
             raise ValueError(f"{name} must have shape (k,), not {array.shape}")
         if array.dtype.kind not in "iu" and array.size:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from broadphase.errors import quoted
 from broadphase.shapes.compound import Compound
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.shape import Shape
@@ -173,12 +174,12 @@ def as_shapes(shapes: ShapesLike) -> Shape | list[Shape]:
     """Check that these are shapes, and make a list of all but a single object."""
     if isinstance(shapes, Shape):
         return shapes
-    if not isinstance(shapes, Iterable):
-        raise TypeError(f"shapes are a Shape or a list of them, not a {type(shapes).__name__}")
+    if not isinstance(shapes, Iterable) or (isinstance(shapes, np.ndarray) and not shapes.ndim):
+        raise TypeError(f"shapes must be a Shape or a list of them, not {quoted(shapes)}")
     given = list(shapes)
     for row, shape in enumerate(given):
         if not isinstance(shape, Shape):
-            raise TypeError(f"shapes: row {row} is not a shape but a {type(shape).__name__}")
+            raise TypeError(f"shapes: row {row} is not a shape but {quoted(shape)}")
     return given
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.arguments import as_array
 from broadphase.boxes import as_numbers
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.parameters import as_rows
@@ -174,7 +175,7 @@ class Mesh(Geometry):
         rotation: ArrayLike | None = None,
     ) -> None:
         corners = _vertices(vertices, "vertices")
-        numbers = np.asarray(faces)
+        numbers = as_array(faces, "faces")
         if numbers.ndim != 2 or numbers.shape[1] != 3 or not len(numbers):
             raise ValueError(f"faces must have shape (m, 3), m at least 1, not {numbers.shape}")
         if numbers.dtype.kind not in "iu":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from broadphase.arguments import as_whole
 from broadphase.errors import unknown_name
 from broadphase.testing.draws import Draws, exponential, root
 
@@ -411,6 +412,6 @@ def make_scene(name: str, n: int, *, seed: int = 7, dtype: DTypeLike = np.float3
     >>> make_scene("tiles", 2, dtype="float64").shape
     (2, 2, 2)
     """
-    if name not in SCENES:
+    if not isinstance(name, str) or name not in SCENES:
         raise ValueError(unknown_name("scene", name, SCENES))
-    return SCENES[name].factory(n, seed, dtype)
+    return SCENES[name].factory(as_whole(n, "n", 0, 2**31 - 1), as_whole(seed, "seed", 0), dtype)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_real
 from broadphase.errors import unknown_name
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.brute_force import BruteForce
@@ -91,12 +92,12 @@ class BroadPhase:
     """
 
     def __init__(self, columns: Columns, method: str, margin: float | None, workers: int) -> None:
-        if method not in _INDEXES:
+        if not isinstance(method, str) or method not in _INDEXES:
             raise ValueError(unknown_name("method", method, _INDEXES))
         if margin is not None:
+            margin = as_real(margin, "margin")
             if not 0 <= margin <= _LARGEST_FLOAT:
                 raise ValueError(f"margin must be finite and not negative, not {margin}")
-            margin = float(margin)
         self.method, self.margin, self.workers = method, margin, workers
         self._threads = worker_count(workers)
         self._columns = columns

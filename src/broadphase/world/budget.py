@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from operator import index
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from broadphase.arguments import as_real, as_whole
 from broadphase.world.touching import keys_of
 
 if TYPE_CHECKING:
@@ -56,12 +56,10 @@ class Budget(NamedTuple):
         if budget is None:
             return None
         given = budget if isinstance(budget, cls) else cls(budget)  # type: ignore[arg-type]
-        seconds, tests = float(given.seconds), None if given.tests is None else index(given.tests)
+        seconds, tests = as_real(given.seconds, "budget: seconds"), given.tests
         if not seconds > 0:
             raise ValueError(f"a budget must have more than {seconds} seconds")
-        if tests is not None and tests < 1:
-            raise ValueError(f"a budget must have at least one test, not {tests}")
-        return cls(seconds, tests)
+        return cls(seconds, None if tests is None else as_whole(tests, "budget: tests", 1))
 
 
 def in_turn(candidates: Pairs, priorities: NDArray[np.int64] | None) -> Pairs:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
+from broadphase.arguments import as_array, as_whole
 from broadphase.errors import quoted, unknown_name
 from broadphase.filters import as_attribute
 
@@ -72,11 +73,11 @@ class Layers:
             All 64 bits have names, or the name is empty or "all".
         """
         if not isinstance(name, str):
-            raise TypeError(f"a layer's name is a str, not {type(name).__name__}")
+            raise TypeError(f"the name of a layer must be a str, not {quoted(name)}")
         if name in ("", "all"):
-            raise ValueError(f"{quoted(name)} cannot be the name of a layer")
-        if priority is not None and not -(2**63) <= int(priority) < 2**63:
-            raise ValueError(f"the priority of layer {quoted(name)} does not fit in 64 bits: {priority}")
+            raise ValueError(f"{name!r} cannot be the name of a layer")
+        if priority is not None:
+            priority = as_whole(priority, f"the priority of layer {name!r}", -(2**63), 2**63 - 1)
         if name not in self._numbers:
             if len(self._numbers) == _MOST_LAYERS:
                 raise ValueError(f"no bit is left for layer {quoted(name)}: all {_MOST_LAYERS} have names")
@@ -84,7 +85,7 @@ class Layers:
             self._priorities.append(0)
         number = self._numbers[name]
         if priority is not None:
-            self._priorities[number] = int(priority)
+            self._priorities[number] = priority
         return 1 << number
 
     def with_names(self, value: Any) -> Layers:
@@ -141,7 +142,7 @@ class Layers:
         if isinstance(value, int | np.integer) and not isinstance(value, bool):
             number = int(value)
             if not -(1 << 63) <= number <= ALL_BITS:
-                raise ValueError(f"{what}: {number} does not fit in 64 bits")
+                raise ValueError(f"{what}: {quoted(number)} does not fit in 64 bits")
             return number & ALL_BITS
         raise TypeError(f"{what} must be a layer's name, a set of names or an integer, not {type(value).__name__}")
 
@@ -246,7 +247,7 @@ class Layers:
         return more
 
     def _array(self, value: Any, count: int, what: str) -> NDArray[np.uint64]:
-        if isinstance(value, str | set | frozenset) or np.ndim(value) == 0:
+        if isinstance(value, str | set | frozenset) or as_array(value, what).ndim == 0:
             # Through Python's integers, because of bits past int64.
             return np.full(count, np.uint64(self.bits(_plain(value), what)), np.uint64)
         if _is_of_names(value):
@@ -262,13 +263,15 @@ def _names_in(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, set | frozenset):
         yield from sorted(part for part in value if isinstance(part, str))
-    elif np.ndim(value) and _is_of_names(value):
+    elif as_array(value, "layer").ndim and _is_of_names(value):
         for part in value:
             yield from _names_in(_plain(part))
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.ndarray | np.generic) else value
+    return (
+        value.item() if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim) else value
+    )
 
 
 def _is_of_names(value: Any) -> bool:

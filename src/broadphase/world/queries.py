@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_reals
 from broadphase.boxes import as_numbers
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
@@ -315,20 +316,20 @@ def visible(scene: Scene, found: QueryResult, matrix: ArrayLike | None, eye: Arr
     dim = scene.columns.dim
     place: Floats | None = None
     if eye is not None:
-        place = np.asarray(eye, np.float64)
+        place = as_reals(eye, "eye")
         if place.shape != (dim,) or not np.isfinite(place).all():
             raise ValueError(f"eye must be finite and have shape ({dim},), not {place.tolist()}")
     elif matrix is not None:
-        place = _eye_of(np.asarray(matrix, np.float64))
+        place = _eye_of(as_reals(matrix, "matrix"))
     levels, away = _levels_of(scene.columns.view.boxes[found.rows], place, lod)
     return Visible(found.rows, levels, away, scene.columns.rows.living - len(found.rows))
 
 
 def one_ray(origin: ArrayLike, direction: ArrayLike | None) -> tuple[Floats, Floats]:
     """Take one ray as callers give it: an origin and a direction, or both in one array."""
-    ray = np.asarray(origin, np.float64)
+    ray = as_reals(origin, "origins")
     if direction is not None:
-        return ray, np.asarray(direction, np.float64)
+        return ray, as_reals(direction, "directions")
     if ray.ndim != 2 or len(ray) != 2:
         raise ValueError(f"a ray is an origin and a direction, or one array of shape (2, d), not {ray.shape}")
     return ray[0], ray[1]
@@ -631,7 +632,7 @@ def _eye_of(matrix: Floats) -> Floats | None:
 
 def _levels_of(boxes: Floats, eye: Floats | None, lod: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
     """Give the level of detail and the distance of each box (m, 2, d) from an eye."""
-    limits = np.asarray(lod, np.float64).ravel()
+    limits = as_reals(lod, "lod").ravel()
     if not (limits >= 0).all() or (np.diff(limits) < 0).any():
         raise ValueError(f"lod must be ascending distances of at least 0, not {limits.tolist()}")
     if eye is None:

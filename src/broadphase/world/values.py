@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from broadphase.errors import unknown_name
+from broadphase.arguments import as_array
+from broadphase.errors import quoted, unknown_name
 from broadphase.shapes.parameters import LARGEST
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def as_table(
     values: Any, name: str, item: tuple[int, ...], count: int | None = None, largest: float = _LARGEST_FLOAT
 ) -> NDArray[np.float64]:
     """Check finite numbers of shape (count, *item): one item for all rows, if `count` is known, or one for each."""
-    array = np.asarray(values)
+    array = as_array(values, name)
     if array.dtype.kind not in "fiu" and array.size:
         raise TypeError(f"{name} must be numbers, not {array.dtype}")
     array = array.astype(np.float64, copy=False)
@@ -90,9 +91,9 @@ def is_rotation(quaternions: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def as_bounds(bounds: Any, boundary: str, dim: int) -> NDArray[np.float64] | None:
     """Check the lower and upper corner of a world, shape (2, d), which every boundary but "none" needs."""
-    if dim not in (2, 3):
-        raise ValueError(f"dim must be 2 or 3, not {dim}")
-    if boundary not in BOUNDARIES:
+    if not isinstance(dim, int | np.integer) or dim not in (2, 3):
+        raise ValueError(f"dim must be 2 or 3, not {quoted(dim)}")
+    if not isinstance(boundary, str) or boundary not in BOUNDARIES:
         raise ValueError(unknown_name("boundary", boundary, BOUNDARIES))
     if bounds is None:
         if boundary != "none":
@@ -107,7 +108,7 @@ def as_bounds(bounds: Any, boundary: str, dim: int) -> NDArray[np.float64] | Non
 
 def as_flags(values: Any, name: str, count: int) -> NDArray[np.bool_]:
     """Check booleans, shape (count,)."""
-    array = np.asarray(values)
+    array = as_array(values, name)
     if array.dtype != np.bool_:
         raise TypeError(f"{name} must be True or False, or an array of them, not {array.dtype}")
     return _for_each(array, name, count)
@@ -117,7 +118,7 @@ def as_whole_numbers(
     values: Any, name: str, count: int, dtype: type[np.integer[Any]], least: int | None = None, most: int | None = None
 ) -> NDArray[Any]:
     """Check whole numbers within limits, shape (count,); bring them to a dtype."""
-    array = np.asarray(values)
+    array = as_array(values, name)
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"{name} must be whole numbers, not {array.dtype}")
     limits = np.iinfo(dtype)
@@ -131,7 +132,7 @@ def numbers_of_names(values: Any, name: str, count: int, known: Sequence[str]) -
     """Check names, or their places among the known ones; give the places, shape (count,)."""
     if isinstance(values, str) and values in known:
         return np.full(count, known.index(values), np.uint8)
-    names = np.asarray([values] if isinstance(values, str) else values)
+    names = as_array([values] if isinstance(values, str) else values, name)
     if names.dtype.kind == "U":
         listed = names.ravel().tolist()
         unknown = [one for one in listed if one not in known]
@@ -147,7 +148,7 @@ def as_pairs(pairs: Any) -> NDArray[Any]:
 
     Whether the rows exist is for the caller to check, before they are made numbers of 32 bits.
     """
-    array = np.asarray(pairs)
+    array = as_array(pairs, "pairs")
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"pairs must be row numbers, not {array.dtype}")
     array = array.reshape(1, 2) if array.shape == (2,) else array.reshape(0, 2) if array.size == 0 else array

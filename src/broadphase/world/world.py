@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, overlo
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_real, as_reals, as_whole
 from broadphase.index import queries as shared
 from broadphase.shapes import Shapes
 from broadphase.shapes.records import records_of
@@ -877,6 +878,7 @@ update_interval
 
         Bodies that have not changed since the last step cost next to nothing, and pairs of them nothing at all.
         """
+        dt = as_real(dt, "dt")
         if not math.isfinite(dt):
             raise ValueError(f"dt must be finite, not {dt}")
         limit = Budget.of(budget)
@@ -884,7 +886,7 @@ update_interval
         columns, broad = self._columns, self._scene.broad
         with self._guard.changing:
             columns.take_up_writes()
-            found, change = step(columns, broad, self._memory, self._number + 1, self._time, float(dt), limit)
+            found, change = step(columns, broad, self._memory, self._number + 1, self._time, dt, limit)
             frame = Frame(found, columns)
             change.assign(self, _number=found.number, _time=found.time, _found=found)
             change.assign(columns, frame=weakref.ref(frame))
@@ -1007,7 +1009,7 @@ update_interval
         >>> world.actor(1)
         <Actor in row 1 at (5.0, 0.0)>
         """
-        return self._actors.get(int(self._columns.rows.known(row)[0]))
+        return self._actors.get(int(self._columns.rows.known(as_whole(row, "row"))[0]))
 
     @overload
     def on_enter(self, first: Handler, /) -> Handler: ...
@@ -1184,7 +1186,7 @@ update_interval
         >>> world.query_point((3.5, 3.5)) == [coin], world.query_point((3.9, 3.9))
         (True, [])
         """
-        rows = self.query_points(np.asarray(point, np.float64)[np.newaxis], layer=layer, mask=mask).rows
+        rows = self.query_points(as_reals(point, "point")[np.newaxis], layer=layer, mask=mask).rows
         return [self._actors.get(row) for row in rows.tolist()]
 
     def query_shape(
@@ -1279,7 +1281,7 @@ update_interval
         layer: Filter = None,
         mask: Filter = None,
     ) -> Any:
-        if directions is not None and np.ndim(origins) != 1:
+        if directions is not None and as_reals(origins, "origins").ndim != 1:
             return shared.raycast(self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask)
         hits = self._hits_of_one_ray(origins, directions, max_distance, layer, mask, is_first=True)
         return hits[0] if hits else None
@@ -1332,7 +1334,7 @@ update_interval
         layer: Filter = None,
         mask: Filter = None,
     ) -> Any:
-        if directions is not None and np.ndim(origins) != 1:
+        if directions is not None and as_reals(origins, "origins").ndim != 1:
             return shared.raycast_all(self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask)
         return self._hits_of_one_ray(origins, directions, max_distance, layer, mask, is_first=False)
 
@@ -1435,8 +1437,9 @@ update_interval
         >>> seen.rows, seen.levels, seen.culled
         (array([0, 1, 2], dtype=int32), array([0, 1, 2], dtype=int32), 1)
         """
-        if np.ndim(matrix if matrix is not None else planes if planes is not None else ()) == 3:
-            raise ValueError("visible takes one camera; frustum takes many")
+        camera = planes if matrix is None else matrix
+        if camera is not None and as_reals(camera, "planes" if matrix is None else "matrix").ndim == 3:
+            raise ValueError("visible takes one camera, matrix or planes; frustum takes many")
         found = self.frustum(matrix, planes=planes, depth=depth, layer=layer, mask=mask)
         with self._guard.reading:
             return queries.visible(self._scene, found, matrix, eye, lod)

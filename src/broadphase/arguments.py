@@ -1,0 +1,143 @@
+"""Checks of single arguments: whole numbers, real numbers, True or False, and arrays of anything.
+
+Each names the argument in its errors, so that none comes from NumPy or the core, which know no names.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from broadphase.errors import quoted
+
+__all__ = ["as_array", "as_flag", "as_real", "as_reals", "as_whole"]
+
+
+def as_whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
+    """Convert a whole number, which may be a float such as 1e6.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is none, or out of range; names the argument.
+
+    Examples
+    --------
+    >>> as_whole(1e6, "chunk", 1)
+    1000000
+    >>> as_whole(0, "chunk", 1)
+    Traceback (most recent call last):
+    ValueError: chunk must be at least 1, not 0
+    """
+    if type(value) is not int:
+        if isinstance(value, bool | np.bool_ | np.ndarray | str | bytes):
+            raise TypeError(f"{name} must be a whole number, not {quoted(value)}")
+        if isinstance(value, float | np.floating):
+            if not float(value).is_integer():
+                raise ValueError(f"{name} must be a whole number, not {value}")
+            value = int(value)
+        else:
+            try:
+                value = operator.index(value)
+            except TypeError:
+                raise TypeError(f"{name} must be a whole number, not {quoted(value)}") from None
+    if (least is not None and value < least) or (most is not None and value > most):
+        if most is None:
+            wanted = "must not be negative" if least == 0 else f"must be at least {least}"
+        else:
+            wanted = f"must be at most {most}" if least is None else f"must be from {least} to {most}"
+        raise ValueError(f"{name} {wanted}, not {quoted(value)}")
+    return int(value)
+
+
+def as_real(value: Any, name: str) -> float:
+    """Convert one real number; NaN and infinities are numbers here.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is none, or beyond the largest float; names the argument.
+
+    Examples
+    --------
+    >>> as_real(2, "margin")
+    2.0
+    >>> as_real(10**400, "margin")
+    Traceback (most recent call last):
+    ValueError: margin is beyond the largest float
+    """
+    if type(value) is float:
+        return value
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{name} must be a number, not {quoted(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is beyond the largest float") from None
+
+
+def as_flag(value: Any, name: str) -> bool:
+    """Convert True or False, also of NumPy, or 1 or 0.
+
+    Raises
+    ------
+    TypeError
+        It is none; names the argument.
+
+    Examples
+    --------
+    >>> as_flag(1, "sort")
+    True
+    >>> as_flag("no", "sort")
+    Traceback (most recent call last):
+    TypeError: sort must be True or False, not 'no'
+    """
+    if value is True or value is False:
+        return value
+    if isinstance(value, np.bool_) or (isinstance(value, int) and value in (0, 1)):
+        return bool(value)
+    raise TypeError(f"{name} must be True or False, not {quoted(value)}")
+
+
+def as_array(values: Any, name: str) -> npt.NDArray[Any]:
+    """Convert anything to an array of any dtype.
+
+    Raises
+    ------
+    ValueError
+        Nested sequences of different lengths; names the argument.
+
+    Examples
+    --------
+    >>> as_array([[1, 2], [3]], "rows")
+    Traceback (most recent call last):
+    ValueError: rows must not be sequences of different lengths
+    """
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must not be sequences of different lengths") from None
+
+
+def as_reals(values: Any, name: str) -> npt.NDArray[np.float64]:
+    """Convert real numbers of any shape to float64.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Other values, or nested sequences of different lengths; names the argument.
+
+    Examples
+    --------
+    >>> as_reals([1, 2], "eye")
+    array([1., 2.])
+    """
+    array = as_array(values, name)
+    if array.dtype.kind not in "biuf" and array.size:
+        raise TypeError(f"{name} must be numbers, not {array.dtype if array.ndim else quoted(values)}")
+    return array.astype(np.float64, copy=False)

@@ -1,0 +1,360 @@
+"""Every public callable with arguments that work, and the wrong values that each argument is replaced by."""
+
+import functools
+import pathlib
+import random
+import re
+import tempfile
+import warnings
+
+import numpy as np
+
+import broadphase as bp
+from broadphase import boxes as box_functions
+from broadphase import io, morton, scenes, testing
+
+BOXES = np.array([[0.0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 10, 10]]).reshape(3, 2, 2)
+POINTS = BOXES[:, 0]
+SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+CUBE = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
+MATRIX = np.eye(4)
+NAN, INF = float("nan"), float("inf")
+
+
+class Thing:
+    """An object that nothing knows."""
+
+    def __repr__(self):
+        return "<a thing>"
+
+
+WRONG = {
+    "None": lambda: None,
+    "object": Thing,
+    "text": lambda: "x",
+    "nan": lambda: NAN,
+    "inf": lambda: INF,
+    "minus": lambda: -1,
+    "huge": lambda: 10**400,
+    "large": lambda: 2**64,
+    "fraction": lambda: 1.5,
+    "empty": lambda: [],
+    "ragged": lambda: [[1, 2], [3]],
+    "dtype": lambda: np.array([["a", "b"]]),
+    "shape": lambda: np.zeros((2, 3, 4, 5)),
+    "nans": lambda: np.full((3, 2, 2), NAN),
+    "complex": lambda: 1j,
+    "complexes": lambda: np.zeros((3, 2), complex),
+    "objects": lambda: np.array([None, Thing()], object),
+    "bytes": lambda: b"x",
+    "class": lambda: bp.BVH,
+    "dict": lambda: {"a": 1},
+    "date": lambda: np.array(["2020-01-01"], "datetime64[D]"),
+    "true": lambda: True,
+    "set": lambda: {1, 2},
+    "function": lambda: len,
+    "iterator": lambda: iter([1]),
+    "whole": lambda: 1.0,
+    "array": lambda: np.array(3),
+}
+
+# Messages that come from below: they name no argument of ours.
+FOREIGN = re.compile(
+    r"incompatible function arguments|nanobind|has no attribute|NoneType|_core|_native|object is not (iterable"
+    r"|subscriptable|callable)|unsupported operand|not supported between|missing \d+ required|inhomogeneous"
+    r"|could not be broadcast|could not convert|setting an array element|ufunc|cannot be interpreted|truth value"
+    r"|must be real number|unhashable|cannot convert float|int too large|has no len|only (length|0-dim|integer)"
+)
+ACCEPTED = (TypeError, ValueError, bp.UnknownRowError, bp.UnsupportedQueryError, bp.TooManyPairsError, OSError)
+
+
+def world():
+    made = bp.World(dim=2, bounds=[[0, 0], [20, 20]])
+    made.add_many(bp.Circle(1), [[5, 5], [5.5, 5], [15, 15]], layer="ball")
+    made.step()
+    return made
+
+
+def shapes():
+    return bp.Shapes(bp.Circle(1), [[0, 0], [1, 0], [9, 9]])
+
+
+def filters(both=False):
+    given = {"layer": np.ones(3, np.uint64), "mask": np.ones(3, np.uint64)}
+    if both:
+        given |= {
+            "group": [0, 0, 1],
+            "static": [False, True, False],
+            "ignore_pairs": [[0, 1]],
+            "ignore_shared": [1, 2, 3],
+        }
+    return given
+
+
+PAIR_OPTIONS = {"workers": 1, "touching": True, "margin": 0.5}
+ONE = {"layer": 1, "mask": 1, "workers": 1}
+
+
+def functions():
+    """Functions and classes: (name, callable, arguments), each with every parameter."""
+    yield "pairs", bp.pairs, {
+        "boxes": BOXES, **PAIR_OPTIONS, **filters(True), "method": "auto", "sort": False, "max_pairs": 9,
+        "invalid": "raise",
+    }  # fmt: skip
+    yield "pairs", bp.pairs, {"boxes": BOXES, "other": BOXES}
+    yield "count_pairs", bp.count_pairs, {
+        "boxes": BOXES, **PAIR_OPTIONS, **filters(True), "method": "auto", "invalid": "raise",
+    }  # fmt: skip
+    yield "count_pairs", bp.count_pairs, {"boxes": BOXES, "other": BOXES}
+    yield "iter_pairs", lambda **given: list(bp.iter_pairs(**given)), {
+        "boxes": BOXES, **PAIR_OPTIONS, **filters(True), "method": "auto", "chunk": 5, "invalid": "raise",
+    }  # fmt: skip
+    yield "iter_pairs", lambda **given: list(bp.iter_pairs(**given)), {"boxes": BOXES, "other": BOXES}
+    yield "explain", bp.explain, {"boxes": BOXES, "workers": 1}
+    yield "explain", bp.explain, {"boxes": BOXES, "other": BOXES}
+    mesh = {"vertices": CUBE, "faces": np.array([[0, 1, 2], [1, 2, 3]])}
+    yield "triangle_pairs", bp.triangle_pairs, {
+        "mesh": (CUBE, mesh["faces"]), "other": (CUBE, mesh["faces"]), "touching": True, "workers": 1,
+    }  # fmt: skip
+    yield "triangle_pairs", bp.triangle_pairs, {"mesh": (CUBE, mesh["faces"]), "ignore_shared": True}
+    yield "overlaps", bp.overlaps, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
+    yield "distance", bp.distance, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
+    yield "contacts", bp.contacts, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
+    yield "time_of_impact", bp.time_of_impact, {
+        "a": shapes(), "b": shapes(), "pairs": [[0, 1]], "motions": [[1, 0]], "other_motions": [[0, 1]],
+    }  # fmt: skip
+    yield "raycast", bp.raycast, {
+        "shapes": shapes(), "origins": [[-5, 0]], "directions": [[1, 0]], "rows": [0], "max_distance": 9.0,
+    }  # fmt: skip
+    yield "look_at", bp.look_at, {"eye": (0, 0, 5), "target": (0, 0, 0), "up": (0, 1, 0)}
+    yield "perspective", bp.perspective, {"fov": 1.0, "aspect": 1.5, "near": 0.1, "far": 10.0}
+    yield "orthographic", bp.orthographic, {"left": -1, "right": 1, "bottom": -1, "top": 1, "near": 0.1, "far": 10}
+    yield "selection_matrix", bp.selection_matrix, {
+        "matrix": MATRIX, "rectangle": (0, 0, 10, 10), "viewport": (0, 0, 100, 100),
+    }  # fmt: skip
+    placed = {"offset": (1.0, 2.0)}
+    yield "AABB", bp.AABB, {"size": (1, 2), **placed}
+    yield "Circle", bp.Circle, {"radius": 1, **placed}
+    yield "Sphere", bp.Sphere, {"radius": 1, "offset": (1, 2, 3)}
+    yield "Point", bp.Point, placed
+    turned = {**placed, "rotation": 0.5}
+    turned_in_space = {"offset": (1, 2, 3), "rotation": (1, 0, 0, 1)}
+    yield "Rectangle", bp.Rectangle, {"width": 1, "height": 2, **turned}
+    yield "Box", bp.Box, {"x": 1, "y": 2, "z": 3, **turned_in_space}
+    yield "Triangle", bp.Triangle, {"corners": SQUARE, **turned}
+    yield "Segment", bp.Segment, {"start": (0, 0), "end": (1, 1), **turned}
+    yield "Capsule", bp.Capsule, {"start": (0, 0), "end": (1, 1), "radius": 1, **turned}
+    yield "ConvexPolygon", bp.ConvexPolygon, {"corners": SQUARE, **turned}
+    yield "Compound", bp.Compound, {"parts": [bp.Circle(1), bp.Rectangle(1, 2)], **turned}
+    yield "ConvexHull", bp.ConvexHull, {"points": CUBE, **turned_in_space}
+    yield "Mesh", bp.Mesh, {**mesh, **turned_in_space}
+    yield "Shapes", bp.Shapes, {"shapes": bp.Rectangle(1, 2), "positions": POINTS, "rotations": [0, 1, 2]}
+    yield "Budget", bp.Budget, {"seconds": 1.0, "tests": 5}
+    yield "World", bp.World, {
+        "dim": 2, "method": "auto", "bounds": [[0, 0], [1, 1]], "boundary": "bounce", "margin": 0.1, "workers": 1,
+    }  # fmt: skip
+    for name in ("Index", "BVH", "Octree", "LinearTree", "Grid", "SweepAndPrune", "BruteForce"):
+        yield name, getattr(bp, name), {"boxes": BOXES, **filters()}
+    yield "Index", bp.Index, {"boxes": BOXES, "workers": 1}
+    yield "BVH", bp.BVH, {"boxes": BOXES, "workers": 1, "quality": "sah"}
+    yield "SweepAndPrune", bp.SweepAndPrune, {"boxes": BOXES, "axis": 0}
+    yield "LinearTree", bp.LinearTree, {
+        "boxes": BOXES, "storage": "sparse", "traversal": "ancestors", "depth": 4, "bounds": [[0, 0], [20, 20]],
+    }  # fmt: skip
+    yield "Octree", bp.Octree, {
+        "boxes": None, "spheres": (POINTS, [1.0, 1, 1]), "minimum": 1.0, "leaf_capacity": 8, "looseness": 1.5,
+    }  # fmt: skip
+    yield "Octree.from_spheres", bp.Octree.from_spheres, {"centers": POINTS, "radii": [1.0, 1, 1]}
+    yield from box_calls()
+    yield from file_calls()
+    yield "morton.number_of", morton.number_of, {"cell": (1, 2)}
+    yield "morton.cell_of", morton.cell_of, {"number": 5, "dim": 2}
+    yield "morton.ancestors", morton.ancestors, {"number": 5, "level": 3, "dim": 2}
+    yield "morton.common_ancestor", morton.common_ancestor, {"a": 5, "b": 7, "level": 3, "dim": 2}
+    yield "morton.level_start", morton.level_start, {"level": 3, "dim": 2}
+
+
+def box_calls():
+    b = box_functions
+    yield "boxes.as_boxes", b.as_boxes, {"boxes": BOXES}
+    yield "boxes.as_corners", b.as_corners, {"boxes": BOXES}
+    yield "boxes.as_numbers", functools.partial(b.as_numbers, name="values"), {"values": BOXES}
+    yield "boxes.find_invalid", b.find_invalid, {"boxes": BOXES, "limit": 3}
+    yield "boxes.from_centers", b.from_centers, {"centers": POINTS, "half_sizes": 1}
+    yield "boxes.from_spheres", b.from_spheres, {"centers": POINTS, "radii": 1}
+    yield "boxes.from_points", b.from_points, {"points": POINTS, "radius": 1}
+    yield "boxes.from_segments", b.from_segments, {"starts": POINTS, "ends": POINTS + 1, "radius": 1}
+    yield "boxes.from_triangles", b.from_triangles, {"vertices": SQUARE, "faces": [[0, 1, 2]]}
+    yield "boxes.from_parts", b.from_parts, {"points": SQUARE, "parts": [0, 0, 1]}
+    yield "boxes.from_rects", b.from_rects, {"rects": [(0, 0, 1, 1)]}
+    yield "boxes.from_xywh", b.from_xywh, {"xywh": [[0, 0, 1, 1]]}
+    yield "boxes.grow", b.grow, {"boxes": BOXES, "margin": 1}
+    yield "boxes.merge", b.merge, {"boxes": BOXES}
+    yield "boxes.swept", b.swept, {"before": BOXES, "after": BOXES + 1}
+
+
+@functools.cache
+def folder():
+    return pathlib.Path(tempfile.mkdtemp())
+
+
+def file_calls():
+    path = folder() / "boxes.csv"
+    path.write_text("name,xmin,xmax\na,0,1\n")
+    yield "io.read_boxes", io.read_boxes, {"path": path, "format": "csv", "name_column": "name"}
+    yield "io.write_pairs", io.write_pairs, {"path": folder() / "a.csv", "pairs": [[0, 1]], "names": ["a", "b"]}
+    yield "scenes.parse", scenes.parse, {"values": {"world": {"dim": 2}}, "source": "scene", "name": "scene"}
+    yield "testing.make_scene", testing.make_scene, {"name": "uniform", "n": 5, "seed": 1}
+
+
+def methods():
+    """Methods: (name, function that makes the object, name of the method, arguments)."""
+    trees = (bp.BVH, bp.Octree, bp.LinearTree, bp.Grid, bp.SweepAndPrune, bp.BruteForce)
+    for number, tree in enumerate((bp.Index, *trees)):
+        make, name = functools.partial(tree, BOXES), tree.__name__
+        for method, given in QUERIES.items():
+            yield name, make, method, {**given, **ONE}
+        if number < 2:  # shared by all
+            for method, given in CHANGES.items():
+                yield name, make, method, given
+        yield name, make, "pairs", {**PAIR_OPTIONS, **filters(True), "sort": True, "max_pairs": 9}
+        yield name, make, "pairs", {"other": BOXES}
+        yield name, make, "count_pairs", {**PAIR_OPTIONS, **filters(True)}
+        yield name, make, "changes", {"workers": 1, "touching": True, **filters(True)}
+    yield "BVH", functools.partial(bp.BVH, BOXES), "optimize", {"rounds": 1}
+    yield "LinearTree", functools.partial(bp.LinearTree, BOXES), "cells_of", {"boxes": BOXES}
+    yield "SweepAndPrune", functools.partial(bp.SweepAndPrune, BOXES), "query_rows", {"rows": [0], "workers": 1}
+    for method, given in QUERIES.items():
+        if method != "shapecast":
+            yield "World", world, method, {**given, "layer": "ball", "mask": "ball", "workers": 1}
+    for method, given in WORLD.items():
+        yield "World", world, method, given
+    yield "Shapes", shapes, "move", {"positions": [[1, 1]], "rotations": [1.0], "rows": [0]}
+    yield "Shapes", shapes, "checked_rows", {"rows": [0]}
+    yield "Shapes", shapes, "records", {"rows": [0]}
+
+
+QUERIES = {
+    "query": {"boxes": BOXES},
+    "query_points": {"points": POINTS},
+    "query_ball": {"centers": POINTS, "radii": 1.0},
+    "query_obb": {"centers": POINTS, "half_sizes": (1, 1), "rotations": 0.5},
+    "nearest": {"points": POINTS, "k": 1, "max_distance": 9.0},
+    "raycast": {"origins": POINTS, "directions": (1, 0), "max_distance": 9.0},
+    "raycast_all": {"origins": POINTS, "directions": (1, 0), "max_distance": 9.0},
+    "raycast_any": {"origins": POINTS, "directions": (1, 0), "max_distance": 9.0},
+    "shapecast": {"boxes": BOXES, "motions": (1, 0)},
+    "frustum": {"planes": [[1.0, 0.0, 5.0]]},
+}
+CHANGES = {
+    "insert": {"boxes": BOXES, **filters()},
+    "update": {"boxes": BOXES, "rows": [0, 1, 2]},
+    "remove": {"rows": [0]},
+    "boxes_of": {"rows": [0]},
+    "handles": {"rows": [0]},
+    "rows_of": {"handles": [1 << 32]},
+    "set_filters": {"rows": [0], "layer": 1, "mask": 1},
+}
+PLACED = {"shape": bp.Circle(1), "position": (1, 1), "velocity": (1, 0), "rotation": 0.5, "angular_velocity": 1.0}
+WORLD = {
+    "add": {
+        **PLACED, "body_type": "dynamic", "layer": "ball", "mask": "ball", "group": 0, "ccd": False, "sensor": False,
+    },
+    "add_many": {
+        "shapes": bp.Circle(1), "positions": [[1, 1]], "velocities": [[1, 0]], "rotations": [0.5],
+        "angular_velocities": [1.0], "body_type": "dynamic", "layer": "ball", "mask": "ball", "group": 0,
+    },
+    "actor": {"row": 0},
+    "handles": {"rows": [0]},
+    "ignore": {"pairs": [[0, 1]]},
+    "unignore": {"pairs": [[0, 1]]},
+    "layer": {"name": "wall", "priority": 1},
+    "move": {
+        "rows": [0], "positions": [[1, 1]], "rotations": [1.0], "velocities": [[1, 0]], "angular_velocities": [1.0],
+    },
+    "query_point": {"point": (5, 5), "layer": "ball", "mask": "ball"},
+    "query_shape": {"shape": bp.Circle(1), "positions": [[5, 5]], "rotations": [0.5], "workers": 1, "layer": "ball"},
+    "shapecast": {
+        "shape": bp.Circle(1), "positions": [[5, 5]], "motions": [[1, 0]], "rotations": [0.5], "workers": 1,
+        "layer": "ball",
+    },
+    "remove": {"rows": [0]},
+    "rows_of": {"handles": [1 << 32]},
+    "set_filters": {"rows": [0], "layer": "ball", "mask": "ball", "group": [1]},
+    "set_shapes": {"rows": [0], "shapes": bp.Circle(1)},
+    "sleep": {"rows": [0]},
+    "wake": {"rows": [0]},
+    "step": {"dt": 0.1, "budget": 1.0},
+    "visible": {"planes": [[1.0, 0.0, 5.0]], "eye": (0, 0), "lod": (50.0, 200.0), "layer": "ball"},
+    "on_enter": {"first": "ball", "second": "ball"},
+    "remove_handler": {"handler": len},
+}  # fmt: skip
+
+
+def calls():
+    """All of them: (name, function of the arguments, arguments)."""
+    for name, function, given in functions():
+        yield name, function, given
+    for name, make, method, given in methods():
+        if isinstance(make, functools.partial) and method in QUERIES | {"changes": {}} and not supports(name, method):
+            continue
+        yield f"{name}.{method}", functools.partial(_call, make, method), given
+
+
+def supports(name, method):
+    row = next((row for row in bp.METHODS if row.name == re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()), None)
+    needed = {"query_points": "query", "query_obb": "convex", "frustum": "convex", "changes": "changes"}.get(
+        method, "raycast" if method.startswith("raycast") else method
+    )
+    return row is None or needed in row.capabilities or needed == "query"
+
+
+def _call(make, method, **given):
+    return getattr(make(), method)(**given)
+
+
+def complaint(name, function, given, parameter, wrong):
+    """What is wrong with the answer to one wrong value; None if nothing is."""
+    value = WRONG[wrong]()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            function(**{**given, parameter: value})
+    except ACCEPTED as error:
+        text = str(error)
+        if FOREIGN.search(text):
+            return f"{name}({parameter}={wrong}): foreign {type(error).__name__}: {text[:160]}"
+        if not any(re.search(rf"\b{name}\b", text) for name in names_of(given)):
+            return f"{name}({parameter}={wrong}): unnamed {type(error).__name__}: {text[:160]}"
+        if len(text) > 1000:
+            return f"{name}({parameter}={wrong}): long"
+    except Exception as error:  # the point of the test
+        return f"{name}({parameter}={wrong}): {type(error).__name__}: {str(error)[:160]}"
+    return None
+
+
+#: Other names of arguments in messages: those that they are handed on by, or the one that they belong to.
+ALIASES = {
+    "angular_velocity": "angular_velocities", "centers": "spheres", "directions": "direction", "first": "layer",
+    "handles": "handle", "ignore_shared": "mesh", "name": "scene", "name_column": "column", "parts": "part",
+    "path": "file", "point": "points", "position": "positions", "radii": "spheres", "rotation": "rotations",
+    "row": "rows", "second": "layer", "shape": "shapes", "values": "top level", "velocity": "velocities",
+}  # fmt: skip
+
+
+def names_of(given):
+    """What a message may call the arguments: a wrong one may not fit another that is right."""
+    return [*given, *(ALIASES[name] for name in given if name in ALIASES)]
+
+
+def complaints(seed, share):
+    """All complaints about a share of all calls, and the number of calls."""
+    rng = random.Random(seed)
+    found, count = [], 0
+    for name, function, given in calls():
+        for parameter in given:
+            for wrong in WRONG:
+                if rng.random() < share:
+                    count += 1
+                    found.append(complaint(name, function, given, parameter, wrong))
+    return [one for one in found if one], count
