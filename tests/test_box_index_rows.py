@@ -7,11 +7,25 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.change import Change
 from broadphase.index.store import BoxStore
 from broadphase.testing import assert_same_pairs, make_scene
 from cases import EACH_INDEX, living_pairs
 
 UNIT = [[0, 0, 1, 1]]
+
+
+def insert(store, boxes):
+    change = Change()
+    rows, _ = store.insert(change, store.checked(boxes))
+    change.commit()
+    return rows
+
+
+def remove(store, rows):
+    change = Change()
+    store.remove_rows(change, store.distinct(rows))
+    change.commit()
 
 
 def test_rows_are_those_of_the_array_and_insert_continues_them():
@@ -38,12 +52,12 @@ def test_store_after_random_history_keeps_the_lowest_rows_in_use():
     for step in range(300):
         if model and rng.random() < 0.5:
             removed = rng.choice(sorted(model), rng.integers(1, len(model) + 1), replace=False)
-            store.remove(store.distinct(removed))
+            remove(store, removed)
             for row in removed:
                 del model[row]
         count = int(rng.integers(0, 30))
         expected = [row for row in range(len(model) + count) if row not in model][:count]
-        taken = store.insert(store.checked(np.full((count, 2, 2), step)))
+        taken = insert(store, np.full((count, 2, 2), step))
         assert taken.tolist() == expected
         model.update(dict.fromkeys(taken.tolist(), step))
         assert store.numbers.tolist() == sorted(model)
@@ -73,8 +87,8 @@ def test_slot_whose_generations_are_used_up_is_not_used_again():
     store.generation[0] = 2**31 - 1
     handle = store.handles(0)
     assert handle > 0
-    store.remove(store.known(0))
-    assert store.insert(store.checked(np.zeros((1, 2, 2)))).tolist() == [2]
+    remove(store, 0)
+    assert insert(store, np.zeros((1, 2, 2))).tolist() == [2]
     assert store.fault() == ""
     with pytest.raises(bp.UnknownRowError):
         store.rows_of(handle)

@@ -52,7 +52,9 @@ class Watched:
         living = self.living()
         pairs = living[bp.pairs(self.store[living], method="brute_force", touching=touching)]
         now = {(i, j, self.generation[i], self.generation[j]) for i, j in pairs.tolist()}
-        began, ended = self.tree.changes(self.store[:, 0], self.store[:, 1], touching, workers)
+        reports = []
+        self.tree.changes(self.store[:, 0], self.store[:, 1], touching, workers, reports)
+        ((began, ended),) = reports
         assert began.tolist() == sorted([i, j] for i, j, *_ in now - self.before)
         assert ended.tolist() == sorted([i, j] for i, j, *_ in self.before - now)
         self.before = now
@@ -76,10 +78,13 @@ def test_changes_of_many_moved_rows_use_all_tasks():
     store = np.ascontiguousarray(boxes)
     index.build(store[:, 0], store[:, 1], rows)
     before = bp.pairs(store, sort=True)
-    assert np.array_equal(index.changes(store[:, 0], store[:, 1], True, 2)[0], before)
+    reports = []
+    index.changes(store[:, 0], store[:, 1], True, 2, reports)
+    assert np.array_equal(reports[0][0], before)
     store += np.random.default_rng(3).normal(0, 0.003, (len(store), 1, 3)).astype(store.dtype)
     index.update(store[:, 0], store[:, 1], rows)
-    began, ended = index.changes(store[:, 0], store[:, 1], True, 2)
+    index.changes(store[:, 0], store[:, 1], True, 2, reports)
+    began, ended = reports[1]
     keys_before, keys_now = (p[:, 0].astype(np.int64) << 32 | p[:, 1] for p in (before, bp.pairs(store, sort=True)))
     keys_began, keys_ended = (p[:, 0].astype(np.int64) << 32 | p[:, 1] for p in (began, ended))
     assert np.array_equal(keys_began, np.setdiff1d(keys_now, keys_before))

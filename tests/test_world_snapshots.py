@@ -326,7 +326,7 @@ DERIVED = {
         *("spare", "stale", "next_positions", "next_rotations", "next_changed", "moved", "frame", "contacts_of"),
         *("_flags", "_replaced", "_view"),
     },
-    "BoxStore": {"corners", "living", "_free", "_numbers", "_views"},
+    "BoxStore": {"corners", "living", "_first_free", "_numbers", "_views"},
     "TouchMemory": {"starts"},
     "BroadPhase": {"_columns", "_index", "_behind", "_pending", "_pending_count", "_threads"},
     "World": {"_guard", "_bus", "_found"},

@@ -79,6 +79,16 @@ inline nb::object as_tuple(Ragged&& answers) {
   return nb::make_tuple(rows, as_array(std::move(answers.offsets), 1));
 }
 
+// Below, releasing the GIL takes longer than the work.
+constexpr std::size_t kWorthLettingGo = 4096;
+
+template <class Use>
+auto without_gil(std::size_t count, Use&& use) {
+  if (count < kWorthLettingGo) return use();
+  const ReleasedGil release;
+  return use();
+}
+
 // Runs pending Python signal handlers, from a thread that has released the GIL; true if one has raised.
 inline bool signal_pending() {
   const RetakenGil gil;
@@ -90,7 +100,8 @@ const Kernels& chosen_kernels();
 // Before any index: it binds their filters.
 void bind_pairs(nb::module_& module);
 void bind_guard(nb::module_& module);
-void bind_keep_boxes(nb::module_& module);
+void bind_store(nb::module_& module);
+void bind_commit(nb::module_& module);
 // Before any index: it binds their base class.
 void bind_tree_queries(nb::module_& module);
 void bind_bvh(nb::module_& module);

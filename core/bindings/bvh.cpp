@@ -74,13 +74,19 @@ class BvhIndex : public BlockIndex {
     return bvh_.optimize(interrupt);
   }
 
-  // Pairs that entered and pairs that exited since the last call.
-  nb::tuple changes(AnyArray lower, AnyArray upper, bool touching, unsigned workers) {
+  // Appends to a list (pairs that entered, pairs that exited) since the last call. Throws, and then neither the list
+  // has changed nor what the next call is about: no report is lost between this call and the next instruction of
+  // Python.
+  void changes(const AnyArray& lower, const AnyArray& upper, bool touching, unsigned workers, nb::list& reports) {
     PairChanges found;
     change(lower, upper, workers, [&](const auto& boxes, auto& changes, const Bvh::Work& work) {
       found = changes.find(bvh_, tree, boxes, touching, work);
     });
-    return nb::make_tuple(as_array(std::move(found.enter)), as_array(std::move(found.exit)));
+    nb::object enter = as_array(std::move(found.enter));
+    reports.append(nb::make_tuple(enter, as_array(std::move(found.exit))));
+    const ReleasedGil release;
+    with_boxes(lower, upper,
+               [&]<class T>(const BoxView<T>& boxes) { std::get<BvhChanges<T>>(changes_).keep(bvh_, boxes); });
   }
 
   template <class Use>
@@ -178,7 +184,8 @@ void bind_bvh(nb::module_& module) {
       .def("update", &BvhIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
       .def("remove", &BvhIndex::remove, nb::arg("rows"))
       .def("optimize", &BvhIndex::optimize)
-      .def("changes", &BvhIndex::changes, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("workers"))
+      .def("changes", &BvhIndex::changes, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("workers"),
+           nb::arg("reports"))
       .def("stats", &BvhIndex::stats)
       .def("outline", &BvhIndex::outline)
       .def("validate", &BvhIndex::validate, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))

@@ -69,7 +69,7 @@ NB_MODULE(_core, m) {
 
   bind_pairs(m);
   bind_guard(m);
-  bind_keep_boxes(m);
+  bind_store(m);
   bind_tree_queries(m);
   bind_bvh(m);
   bind_octree(m);
@@ -81,5 +81,6 @@ NB_MODULE(_core, m) {
   bind_shapes(m);
   bind_meshes(m);
   bind_touching(m);
+  bind_commit(m);
   bind_motion(m);
 }

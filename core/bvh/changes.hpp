@@ -41,8 +41,8 @@ class BvhChanges {
     }
   }
 
-  // The changes since the last call; at the first one, all pairs enter. Throws bad_alloc or Interrupted, and then the
-  // next call covers this one, too.
+  // The changes since the last `keep`; before the first one, all pairs enter. Throws bad_alloc or Interrupted. Call
+  // `keep` with what has been found, or the next call covers this one, too.
   PairChanges find(const Bvh& bvh, const BlockTree& tree, const BoxView<T>& boxes, bool touching,
                    const Bvh::Work& work) {
     PairChanges changes;
@@ -55,8 +55,6 @@ class BvhChanges {
       changes.enter = collect_pairs(all, nullptr, work.workers, kNoLimit, work.interrupt);
       sort_pairs(changes.enter, boxes.count, work.workers, work.interrupt);
       make_room(boxes.count);
-      bvh.for_each_row([&](std::int32_t row) { remember(static_cast<std::size_t>(row), boxes); });
-      watching_ = true;
       return changes;
     }
     make_room(boxes.count);
@@ -80,13 +78,22 @@ class BvhChanges {
       found.push_back(collect_pairs(others, nullptr, work.workers, kNoLimit, work.interrupt));
     changes.enter = part(found, false, work);
     changes.exit = part(found, true, work);
+    return changes;
+  }
+
+  // Takes what has just been found, of the same boxes, as known.
+  void keep(const Bvh& bvh, const BoxView<T>& boxes) noexcept {
+    if (!watching_) {
+      bvh.for_each_row([&](std::int32_t row) { remember(static_cast<std::size_t>(row), boxes); });
+      watching_ = true;
+      return;
+    }
     for (const std::int32_t row : dirty_)
       if (bvh.has(static_cast<std::size_t>(row)))
         remember(static_cast<std::size_t>(row), boxes);
       else
         state_[static_cast<std::size_t>(row)] = 0;
     dirty_.clear();
-    return changes;
   }
 
   std::size_t bytes() const { return state_.size() + before_.size() * sizeof(T) + dirty_.capacity() * sizeof(int); }

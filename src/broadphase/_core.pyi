@@ -92,9 +92,14 @@ class Guard:
 def first_invalid(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> int:
     """The first row with NaN or lower > upper; -1 if there is none."""
 
-def keep_boxes(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, corners: Annotated[NDArray, dict(shape=(None, None, None), order='C', device='cpu')]) -> None:
+def check_rows(rows: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: int) -> int:
     """
-    Copy boxes to rows of an array of shape (n, 2, d) and the same dtype; None: to the first ones.
+    The position of the first row that is not in use; -1 if all are and they ascend, -2 if they do not.
+    """
+
+def next_rows(alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], generation: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: int, first: int, last_generation: int, count: int) -> object:
+    """
+    The rows of new boxes: the free ones from `first` on, the lowest first, then new ones.
     """
 
 class BlockIndex:
@@ -141,7 +146,7 @@ class Bvh(BlockIndex):
 
     def optimize(self) -> int: ...
 
-    def changes(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, workers: int) -> tuple: ...
+    def changes(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, workers: int, reports: list) -> None: ...
 
     def stats(self) -> dict: ...
 
@@ -355,7 +360,7 @@ def next_touching(last_first: Annotated[NDArray[numpy.int32], dict(shape=(None,)
 
 def commit(arrays: list, dictionaries: list, items: list = [], shapes: list = []) -> None:
     """
-    Write (to, from), (to, None) for zeros or (to, from, rows), then update (to, from) dictionaries, items and shapes: all of it, or nothing.
+    Write (to, from) or (to, from, rows), where `from` is an array, a flag, None for zeros, or lower and upper corners, without rows those of the first ones; then update (to, from) dictionaries, items and shapes: all of it, or nothing.
     """
 
 def deliver(queue: object, function: object, argument: object) -> object:

@@ -1,9 +1,16 @@
-"""Changes of worlds, interrupted at every instruction and every line."""
+"""Changes of worlds and indexes, interrupted at every instruction, at any time, and for lack of memory."""
+
+import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scale import times
 
+import index_interrupts
+from failing_malloc import compiler, run_with_failing_malloc
+from index_interrupts import VARIANTS, Attack, attacked_at_random_times, attacked_everywhere
+from test_index_interrupts import REFUSALS
 from test_world_interrupts import OPTIONS
 from world_interrupts import CHANGES, Interrupts
 
@@ -18,3 +25,30 @@ def test_change_interrupted_at_every_instruction_leaves_one_state_or_the_other(d
     every = np.linspace(0, interrupts.length - 1, min(interrupts.length, times(20_000))).astype(int)
     for number in np.unique(every).tolist():
         interrupts.check(number, (KeyboardInterrupt, MemoryError)[number % 2])
+
+
+@pytest.mark.parametrize("events", ["opcode", "line"])
+@pytest.mark.parametrize("label", VARIANTS)
+def test_change_of_an_index_interrupted_at_every_place_leaves_one_state_or_the_other(label, events):
+    name, options = VARIANTS[label]
+    for seed in range(times(3)):
+        attack = Attack(name, seed, **options)
+        for which in range(len(attack.changes())):
+            attacked_everywhere(attack, lambda which=which, of=attack: of.changes()[which](), events, itertools.count())
+        print(label, events, seed, attack.points, "points")
+
+
+@pytest.mark.parametrize("count", [300, 5000, 100_000])
+@pytest.mark.parametrize("label", VARIANTS)
+def test_change_of_an_index_interrupted_at_any_time_leaves_one_state_or_the_other(label, count):
+    name, options = VARIANTS[label]
+    attack = Attack(name, "times", count=count, span=count / 2, **options)
+    attacked_at_random_times(attack, times(400 if count < 100_000 else 60))
+    print(label, count, attack.points, "points")
+
+
+@pytest.mark.skipif(compiler() is None, reason="needs Linux with glibc and a C compiler")
+@pytest.mark.parametrize("label", VARIANTS)
+def test_change_of_an_index_refused_any_block_leaves_one_state_or_the_other(label, tmp_path):
+    folder = str(Path(index_interrupts.__file__).parent)
+    print(run_with_failing_malloc(REFUSALS, tmp_path, folder, "1", label))

@@ -6,13 +6,14 @@ import copy
 from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_flag, as_real
 from broadphase.boxes.forms import as_corners
+from broadphase.change import Change
 from broadphase.errors import TooManyPairsError, UnsupportedQueryError
 from broadphase.filters import as_attribute, filter_of
 from broadphase.index import queries
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from broadphase.filters import PairFilter
     from broadphase.index.protocol import Arrangement
     from broadphase.index.regions import Regions
+    from broadphase.index.store import NewBoxes
 
     Floats = NDArray[np.float64]
 
@@ -43,6 +45,7 @@ __all__ = ["BoxIndex"]
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # Up to one box for so many of an index, looking up each in its tree is faster than comparing all.
 _FEW = 16
+_STALE = {"_is_stale": True}
 # What belongs to this process: made again by `_begin`.
 _FLEETING = ("_arrangement", "_builds", "_guard", "_is_stale", "_seconds")
 
@@ -54,7 +57,9 @@ class BoxIndex:
     removed boxes are used again; `handles` are not.
 
     Any number of threads may query at once. A change while a query runs, or a query during a change, raises
-    RuntimeError. Every change is checked completely before it begins: bad input changes nothing.
+    RuntimeError. Every change is checked completely before it begins: bad input changes nothing. If any other exception
+    ends a call, such as KeyboardInterrupt or MemoryError, the index then answers as before the call or as after it;
+    after an interrupted `insert`, `slots` and `rows` tell which.
 
     Parameters
     ----------
@@ -90,7 +95,8 @@ class BoxIndex:
     #
     # See `Arrangement` for what that object must be able to do. Inside queries and changes, `_arranged()` returns it,
     # built if need be; `_store.views` are the corners by slot, and `_store.numbers` the rows in use. A further query
-    # runs in `with self._guard.reading:`, and a further change in `with self._guard.changing:`.
+    # runs in `with self._guard.reading:`, and a further change, whose writes a `Change` collects, in
+    # `with self._guard.changing:`.
 
     #: Name of its row in the registry.
     method: ClassVar[str]
@@ -368,66 +374,81 @@ class BoxIndex:
             Another thread queries or modifies the index.
         """
         with self._guard.changing:
-            self._store.set_filters(self._store.known(rows), layer, mask)
+            change = Change()
+            self._store.set_filters(change, self._store.known(rows), layer, mask)
+            change.commit()
 
-    # A change is checked first. Then the arrangement is marked stale, the store is changed, the arrangement follows,
-    # and the mark is taken away: wherever that is interrupted, the next query builds it again from the store.
+    # A change is checked, then computed beside the store, then committed: one call of the core writes the store and
+    # marks the arrangement stale. Then the arrangement follows, and the mark is taken away. An exception before the
+    # commit changes nothing; after it, all has changed, and the next query builds the arrangement again if need be.
 
     def _insert(self, boxes: Boxes, layer: Any, mask: Any) -> NDArray[np.int32]:
         began = perf_counter()
-        new = self._store.checked(boxes, layer, mask)
-        count = len(new.lower)
-        if count == 0:
-            return np.empty(0, np.int32)
-        follows = self._suspend(count) and len(self) > 0
-        rows = self._store.insert(new)
-        if follows:
-            self._follow(self._arrangement.insert, *self._store.views, rows, **self._core_options)
-        elif len(rows) == len(self):
-            self._build_first()
-        self._seconds["update"] = perf_counter() - began
+        change = Change()
+        rows, _ = self._store.insert(change, self._store.checked(boxes, layer, mask))
+        self._commit(change, began, "insert", rows)
         return rows
 
     def _remove(self, rows: NDArray[np.int32]) -> None:
         began = perf_counter()
-        if len(rows) == 0:
-            return
-        follows = self._suspend(len(rows))
-        if self._watch is not None:
-            self._watch.note_removed(rows, self._store.slots)
-        self._store.remove(rows)
-        if follows:
-            self._follow(self._arrangement.remove, rows)
-        self._seconds["update"] = perf_counter() - began
+        change = Change()
+        self._free(change, rows)
+        self._commit(change, began, "remove", rows)
 
     def _update(self, boxes: Boxes, rows: NDArray[np.int32] | None) -> None:
         began = perf_counter()
-        new = self._store.checked(boxes)
+        change = Change()
+        self._move(change, rows, self._store.checked(boxes))
+        self._commit(change, began, "update", self._store.numbers if rows is None else rows)
+
+    def _free(self, change: Change, rows: NDArray[np.int32]) -> None:
+        """Let a change include that the boxes of rows are removed."""
+        self._store.remove_rows(change, rows)
+        self._note_removal(change, rows)
+
+    def _note_removal(self, change: Change, rows: NDArray[np.int32]) -> None:
+        if self._watch is not None:
+            self._watch.note_removal(change, rows)
+
+    def _move(self, change: Change, rows: NDArray[np.int32] | None, new: NewBoxes) -> None:
+        """Let a change include that rows, or all, have other corners."""
         count = len(self) if rows is None else len(rows)
         if len(new.lower) != count:
             raise ValueError(f"{len(new.lower)} boxes for {count} rows")
+        self._store.move(change, rows, new)
+
+    def _commit(
+        self,
+        change: Change,
+        began: float,
+        edit: Literal["insert", "remove", "update"],
+        rows: NDArray[np.int32],
+        dropped: NDArray[np.int32] | None = None,
+    ) -> None:
+        """Let a change happen, and the arrangement follow: by an edit of rows, and then by the removal of others."""
+        count, was_empty = len(rows), self._store.living == 0
         if count == 0:
+            change.commit()
             return
-        follows = self._suspend(count)
-        self._store.move(rows, new)
-        if follows:
-            numbers = self._store.numbers if rows is None else rows
-            self._follow(self._arrangement.update, *self._store.views, numbers, **self._core_options)
-        self._seconds["update"] = perf_counter() - began
-
-    def _suspend(self, changed: int) -> bool:
-        """Mark the arrangement stale; return whether it can follow a change of so many rows."""
-        follows = not self._is_stale and self._keeps_up(changed)
-        self._is_stale = True
-        return follows
-
-    def _follow(self, change: Callable[..., Any], *arguments: Any, **options: Any) -> None:
-        """Change the arrangement, which is stale no longer if that succeeds."""
+        follows = not self._is_stale and self._keeps_up(count) and not was_empty
+        change.update(vars(self), _STALE)
+        change.commit()
         try:
-            change(*arguments, **options)
+            if follows:
+                core = self._arrangement
+                if edit == "remove":
+                    core.remove(rows)
+                else:
+                    follow = core.insert if edit == "insert" else core.update
+                    follow(*self._store.views, rows, **self._core_options)
+                if dropped is not None and len(dropped):
+                    core.remove(dropped)
+                self._is_stale = False
+            elif was_empty:
+                self._build_first()
         except MemoryError:
-            return  # the store is right; the next query builds again, or raises
-        self._is_stale = False
+            pass  # the store is right; the next query builds again, or raises
+        self._seconds["update"] = perf_counter() - began
 
     def _arranged(self) -> Any:
         """Return the arrangement with every row in its place. For the inside of a query or a change."""

@@ -10,6 +10,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_reals, as_whole
 from broadphase.boxes.forms import as_corners
+from broadphase.change import Change
 from broadphase.errors import unknown_name
 from broadphase.index.box_index import BoxIndex
 
@@ -116,7 +117,7 @@ class LinearTree(BoxIndex):
         self._tuned = _is_second("tuning", tuning, ("measured", "origin"))
         self._wanted_depth = depth
         self._wanted_most_depth = most_depth
-        self._wanted_bounds = bounds
+        self._wanted_bounds = _copied(bounds)
         super().__init__(boxes, layer=layer, mask=mask)
 
     def _make_core(self) -> Arrangement:
@@ -139,14 +140,18 @@ class LinearTree(BoxIndex):
         low, high = self._corners(self._wanted_bounds)
         return _native.LinearTree(self.dim, self._flat, self._covered, self._tuned, depth, most_tuned, low, high)
 
+    def _build(self) -> None:
+        if self._arrangement is not None:
+            self._arrangement.set_bounds(*self._corners(self._wanted_bounds))
+        super()._build()
+
     # Above this share, filing all boxes again is cheaper.
     def _keeps_up(self, changed: int) -> bool:
         return changed <= len(self) // 8
 
-    def _corners(self, bounds: ArrayLike | None) -> tuple[list[float], list[float]]:
-        if bounds is None:
+    def _corners(self, corners: NDArray[np.float64] | None) -> tuple[list[float], list[float]]:
+        if corners is None:
             return [-math.inf] * 4, [math.inf] * 4
-        corners = as_reals(bounds, "bounds")
         if corners.shape not in ((2, self.dim), (2 * self.dim,)):
             raise ValueError(f"bounds must be two corners of {self.dim} numbers, not of shape {corners.shape}")
         corners = corners.reshape(2, self.dim)
@@ -166,12 +171,12 @@ class LinearTree(BoxIndex):
 
     @bounds.setter
     def bounds(self, bounds: ArrayLike | None) -> None:
-        corners = self._corners(bounds)
+        wanted = _copied(bounds)
+        self._corners(wanted)
         with self._guard.changing:
-            self._is_stale = True
-            self._wanted_bounds = bounds
-            if self._arrangement is not None:
-                self._arrangement.set_bounds(*corners)
+            change = Change()
+            change.assign(self, _wanted_bounds=wanted, _is_stale=True)
+            change.commit()
 
     def cells_of(self, boxes: Boxes) -> Cells:
         """Return the cells to which boxes, or points, belong.
@@ -203,6 +208,10 @@ class LinearTree(BoxIndex):
             raise ValueError(f"boxes have {lower.shape[1]} dimensions; {self.dim} are needed")
         with self._guard.reading:
             return Cells(*self._arranged().cells_of(lower, upper))
+
+
+def _copied(bounds: ArrayLike | None) -> NDArray[np.float64] | None:
+    return None if bounds is None else as_reals(bounds, "bounds").astype(np.float64)
 
 
 def _is_second(name: str, value: str, values: tuple[str, str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from broadphase import _native
 from broadphase.arguments import as_array, as_real, as_reals, as_whole
 from broadphase.boxes.forms import as_corners
 from broadphase.boxes.making import from_spheres
+from broadphase.change import Change
 from broadphase.errors import quoted, unknown_name
 from broadphase.index.box_index import BoxIndex
 
@@ -107,7 +108,7 @@ class Octree(BoxIndex):
         self._looseness = as_real(looseness, "looseness")
         if not 1 <= self._looseness < np.inf:
             raise ValueError(f"looseness must be 1 or more, and finite, not {looseness}")
-        self._spheres: _SphereBounds | None = None
+        self._spheres: _Spheres | None = None
         self._dropped: NDArray[np.int32] = np.empty(0, np.int32)
         boxes, bounds = _boxes_with_spheres(boxes, spheres)
         self._given_world = _world(world)
@@ -118,11 +119,12 @@ class Octree(BoxIndex):
         super().__init__(boxes, layer=layer, mask=mask)
         if self._given_world is not None and self._given_world.shape[1] != self.dim:
             raise ValueError(f"world has {self._given_world.shape[1]} dimensions, the boxes have {self.dim}")
-        if bounds is not None:
-            self._spheres = _SphereBounds(self.dim)
-            self._spheres.set(rows, bounds)
-        if outside == "drop":
-            self._drop(rows[leaving])
+        began, change = perf_counter(), Change()
+        self._keep_spheres(change, rows, bounds)
+        dropped = rows[leaving] if outside == "drop" else rows[:0]
+        self._free(change, dropped)
+        change.assign(self, _dropped=dropped)
+        self._commit(change, began, "remove", dropped)
 
     @classmethod
     def from_spheres(cls, centers: ArrayLike, radii: ArrayLike, **options: Any) -> Self:
@@ -185,10 +187,14 @@ class Octree(BoxIndex):
         """
         boxes, bounds = _boxes_with_spheres(boxes, spheres)
         with self._guard.changing:
+            began = perf_counter()
             leaving = self._leaving(boxes)
-            rows = self._insert(boxes, layer, mask)
-            self._keep_spheres(rows, bounds)
-            self._drop(rows[leaving])
+            change = Change()
+            rows, dropped = self._store.insert(change, self._store.checked(boxes, layer, mask), leaving)
+            self._keep_spheres(change, rows, bounds)
+            self._note_removal(change, dropped)
+            change.assign(self, _dropped=dropped)
+            self._commit(change, began, "insert", rows, dropped)
         return rows
 
     def update(
@@ -210,11 +216,16 @@ class Octree(BoxIndex):
         """
         boxes, bounds = _boxes_with_spheres(boxes, spheres)
         with self._guard.changing:
+            began = perf_counter()
             numbers = self.rows if rows is None else self._store.distinct(rows)
             leaving = self._leaving(boxes)
-            self._update(boxes, None if rows is None else numbers)
-            self._keep_spheres(numbers, bounds)
-            self._drop(numbers[leaving])
+            change = Change()
+            self._move(change, None if rows is None else numbers, self._store.checked(boxes))
+            self._keep_spheres(change, numbers, bounds)
+            dropped = numbers[leaving]
+            self._free(change, dropped)
+            change.assign(self, _dropped=dropped)
+            self._commit(change, began, "update", numbers, dropped)
 
     def pairs(
         self, other: BoxIndex | Boxes | None = None, *, bounds: Literal["box", "sphere"] = "box", **options: Any
@@ -462,15 +473,11 @@ class Octree(BoxIndex):
             raise _left(leaving.argmax())
         return leaving
 
-    def _drop(self, rows: NDArray[np.int32]) -> None:
-        self._dropped = rows
-        self._remove(rows)
-
-    def _keep_spheres(self, rows: NDArray[np.int32], bounds: Any) -> None:
-        if bounds is not None and self._spheres is None:
-            self._spheres = _SphereBounds(self.dim)
-        if self._spheres is not None:
-            self._spheres.set(rows, bounds)
+    def _keep_spheres(self, change: Change, rows: NDArray[np.int32], bounds: Any) -> None:
+        """Let a change include that rows have these spheres, or none."""
+        if bounds is not None or self._spheres is not None:
+            known = _Spheres(np.zeros((0, self.dim)), np.zeros(0)) if self._spheres is None else self._spheres
+            change.assign(self, _spheres=known.with_rows(change, len(self._store.corners), rows, bounds))
 
 
 def _is_outside(boxes: Any, world: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -505,36 +512,45 @@ def _count(name: str, value: Any) -> int:
     return as_whole(value, name, 1, 2**31 - 1)
 
 
-class _SphereBounds:
-    """The sphere of each row; an infinite radius means none."""
+class _Spheres(NamedTuple):
+    """The sphere of each row; an infinite radius means none.
 
-    def __init__(self, dimension: int) -> None:
-        self._centers = np.zeros((0, dimension))
-        self._radii = np.zeros(0)
+    Attributes
+    ----------
+    centers : ndarray, shape (capacity, d), float64
+    radii : ndarray, shape (capacity,), float64
+    """
 
-    def set(self, rows: NDArray[np.int32], bounds: tuple[NDArray[Any], NDArray[Any]] | None) -> None:
-        """Set the spheres of rows; None for no spheres."""
-        most = int(rows.max(initial=-1)) + 1
-        if most > len(self._radii):
-            added = max(most, 2 * len(self._radii)) - len(self._radii)
-            self._centers = np.concatenate([self._centers, np.zeros((added, self._centers.shape[1]))])
-            self._radii = np.concatenate([self._radii, np.full(added, np.inf)])
+    centers: NDArray[np.float64]
+    radii: NDArray[np.float64]
+
+    def with_rows(
+        self, change: Change, capacity: int, rows: NDArray[np.int32], bounds: tuple[NDArray[Any], NDArray[Any]] | None
+    ) -> _Spheres:
+        """Give the arrays for all rows, and let a change write the spheres of some; None for no spheres."""
+        centers, radii = self
+        added = capacity - len(radii)
+        if added > 0:
+            centers = np.concatenate([centers, np.zeros((added, centers.shape[1]))])
+            radii = np.concatenate([radii, np.full(added, np.inf)])
         if bounds is None:
-            self._radii[rows] = np.inf
+            change.write(radii, np.full(len(rows), np.inf), rows)
         else:
-            self._centers[rows], self._radii[rows] = bounds
+            for array, given in zip((centers, radii), bounds, strict=True):
+                change.write(array, given.astype(np.float64, copy=False), rows)
+        return _Spheres(centers, radii)
 
     def touch(self, pairs: NDArray[np.int32], corners: NDArray[Any]) -> NDArray[np.bool_]:
         """Return whether the spheres of each pair touch; the box, in `corners` by row, stands for a missing sphere."""
         first, second = pairs[:, 0], pairs[:, 1]
-        radius = self._radii[first], self._radii[second]
-        squared = _squared(self._centers[first] - self._centers[second])
+        radius = self.radii[first], self.radii[second]
+        squared = _squared(self.centers[first] - self.centers[second])
         with np.errstate(over="ignore"):
             both: NDArray[np.bool_] = squared <= (radius[0] + radius[1]) ** 2
         for of, other, r in ((first, second, radius[0]), (second, first, radius[1])):
-            alone = np.isinf(self._radii[other]) & np.isfinite(r)
+            alone = np.isinf(self.radii[other]) & np.isfinite(r)
             box = corners[other[alone]].astype(np.float64)
-            center = self._centers[of[alone]]
+            center = self.centers[of[alone]]
             gap = np.maximum(np.maximum(box[:, 0] - center, center - box[:, 1]), 0)
             both[alone] = _squared(gap) <= r[alone] ** 2
         return both

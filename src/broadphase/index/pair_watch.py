@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.arguments import as_array
+from broadphase.change import Change
 from broadphase.filters import NO_FILTER, PairFilter, as_attribute
 from broadphase.index.results import Changes
 
@@ -35,6 +36,9 @@ class PairWatch:
     overlaps pass the filter of this call, and those that are over the filter of the last call. Only if the filter of a
     pair has changed, overlaps that stay must be examined.
 
+    The core appends its reports to a list, in the call in which it takes them for known. A call that an exception ends
+    leaves them there, and changes nothing else: the next one covers both.
+
     Pairs are compared as keys ``first << 32 | second``, ascending.
     """
 
@@ -46,16 +50,18 @@ class PairWatch:
         self._builds = 0
         # The overlaps at the last call, if the core was made after it and does not know them.
         self._before: Keys | None = None
-        # What the core has reported since the last call, if that was not returned to the caller.
-        self._unreported: tuple[Keys, Keys] | None = None
+        # What the core has reported since the last call: two entries where a call did not end.
+        self._reports: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
 
-    def note_removed(self, rows: NDArray[np.int32], slots: int) -> None:
-        """Remember that boxes were removed, whose rows may be used again."""
-        if slots > len(self._removed):
-            removed = np.zeros(slots * 3 // 2, np.bool_)
+    def note_removal(self, change: Change, rows: NDArray[np.int32]) -> None:
+        """Let a change include that the boxes of rows, which may be used again, are removed."""
+        removed = self._removed
+        most = int(rows.max(initial=-1)) + 1
+        if most > len(removed):
+            removed = np.zeros(most * 3 // 2, np.bool_)
             removed[: len(self._removed)] = self._removed
-            self._removed = removed
-        self._removed[rows] = True
+            change.assign(self, _removed=removed)
+        change.flag(removed, True, rows)
 
     def changes(
         self, core: Any, builds: int, store: BoxStore, pair_filter: PairFilter, touching: bool, workers: int
@@ -63,69 +69,83 @@ class PairWatch:
         """Return the changes since the last call; this call is then the last."""
         now = _own(pair_filter, store.slots)
         now.native(store.slots)  # raises before anything is changed
-        if not (
-            not now.is_empty
-            or not self._filter.is_empty
-            or touching != self._touching
-            or self._unreported
-            or self._before is not None
-        ):
-            reported = self._reported(core, builds, store, workers)
-            self._removed[:] = False
-            return Changes(*reported)
+        self._take_report(core, store, workers)
         then = self._filter
-        enter, exit_ = self._unreported = self._compose(*map(_keys, self._reported(core, builds, store, workers)))
-        if touching == self._touching and self._is_that_of_the_last_call(now):
-            changes = _kept(enter, now, store.slots), _kept(exit_, then, self._slots)
+        found: tuple[NDArray[np.int32], NDArray[np.int32]]
+        if now.is_empty and then.is_empty and touching == self._touching and self._is_reported(builds):
+            found = self._reports[0]
         else:
-            lasting = np.setdiff1d(_overlaps(core, store, self._touching, None, workers), enter, assume_unique=True)
-            last, current = (
-                _kept(lasting, then, self._slots),
-                _overlaps(core, store, touching, now.native(store.slots), workers),
-            )
-            stay = np.intersect1d(last, current, assume_unique=True)
-            changes = (
-                np.setdiff1d(current, stay, assume_unique=True),
-                np.union1d(_kept(exit_, then, self._slots), np.setdiff1d(last, stay, assume_unique=True)),
-            )
-        self._touching, self._filter, self._slots, self._unreported = touching, now, store.slots, None
-        self._removed[:] = False
-        return Changes(*map(_pairs, changes))
+            enter, exit_ = self._since_the_last_call(core, builds, store, workers)
+            if touching == self._touching and self._is_that_of_the_last_call(now):
+                enter, exit_ = _kept(enter, now, store.slots), _kept(exit_, then, self._slots)
+            else:
+                lasting = np.setdiff1d(_overlaps(core, store, self._touching, None, workers), enter, assume_unique=True)
+                last, current = (
+                    _kept(lasting, then, self._slots),
+                    _overlaps(core, store, touching, now.native(store.slots), workers),
+                )
+                stay = np.intersect1d(last, current, assume_unique=True)
+                enter, exit_ = (
+                    np.setdiff1d(current, stay, assume_unique=True),
+                    np.union1d(_kept(exit_, then, self._slots), np.setdiff1d(last, stay, assume_unique=True)),
+                )
+            found = _pairs(enter), _pairs(exit_)
+        changes = Changes(*found)
+        change = Change()
+        change.clear(self._removed)
+        change.assign(
+            self, _touching=touching, _filter=now, _slots=store.slots, _builds=builds, _before=None, _reports=[]
+        )
+        change.commit()
+        return changes
 
     def without_core(self, core: Any, builds: int, store: BoxStore) -> PairWatch:
         """Make a copy that continues with another core, such as that of an unpickled index."""
         twin = PairWatch(self._touching)
-        twin._filter, twin._slots = self._filter, self._slots
-        twin._removed, twin._before = self._removed.copy(), self._before
-        if self._before is None:
-            enter, exit_ = self._unreported = self._compose(*map(_keys, self._reported(core, builds, store, 1)))
-            lasting = np.setdiff1d(_overlaps(core, store, self._touching, None, 1), enter, assume_unique=True)
-            twin._before = np.union1d(lasting, exit_)
+        twin._filter, twin._slots, twin._removed = self._filter, self._slots, self._removed.copy()
+        self._take_report(core, store, 1)
+        enter, exit_ = self._since_the_last_call(core, builds, store, 1)
+        lasting = np.setdiff1d(_overlaps(core, store, self._touching, None, 1), enter, assume_unique=True)
+        twin._before = np.union1d(lasting, exit_)
         return twin
 
-    def _reported(
-        self, core: Any, builds: int, store: BoxStore, workers: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the overlaps that are new, and those that are over, since the last report of the core."""
-        renewed: Keys | None = None
-        if builds != self._builds and self._removed.any():
-            # Of the boxes removed before it was built, the core knows only those whose rows were not used again.
-            renewed = _overlaps(core, store, self._touching, None, workers)
-            renewed = renewed[self._renewed(renewed)]
-        enter: NDArray[np.int32]
-        exit_: NDArray[np.int32]
-        enter, exit_ = core.changes(*store.views, self._touching, workers)
-        self._builds = builds
-        if self._before is not None:
-            now = _keys(enter)
-            stay = np.intersect1d(self._before, now, assume_unique=True)
+    def _take_report(self, core: Any, store: BoxStore, workers: int) -> None:
+        """Let the core append its report; there are never more than two."""
+        if len(self._reports) > 1:
+            self._reports[:] = [self._composed()]  # one instruction
+        core.changes(*store.views, self._touching, workers, self._reports)
+
+    def _composed(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return all reports as one; what was over and is new again is in both parts."""
+        if len(self._reports) == 1:
+            return self._reports[0]
+        (enter, exit_), (later_enter, later_exit) = (tuple(map(_keys, report)) for report in self._reports)
+        return (
+            _pairs(np.union1d(later_enter, np.setdiff1d(enter, later_exit, assume_unique=True))),
+            _pairs(np.union1d(exit_, np.setdiff1d(later_exit, enter, assume_unique=True))),
+        )
+
+    def _is_reported(self, builds: int) -> bool:
+        """Whether there is one report, and it says all."""
+        return len(self._reports) == 1 and self._before is None and (builds == self._builds or not self._removed.any())
+
+    def _since_the_last_call(self, core: Any, builds: int, store: BoxStore, workers: int) -> tuple[Keys, Keys]:
+        """Return the overlaps that are new, and those that are over, since the last call."""
+        enter, exit_ = map(_keys, self._composed())
+        if self._before is not None:  # the core has reported all there is
+            stay = np.intersect1d(self._before, enter, assume_unique=True)
             stay = stay[~self._renewed(stay)]
-            enter, exit_ = (_pairs(np.setdiff1d(part, stay, assume_unique=True)) for part in (now, self._before))
-            self._before = None
-        elif renewed is not None:
-            missed = np.setdiff1d(renewed, _keys(enter), assume_unique=True)
-            enter, exit_ = (_pairs(np.union1d(_keys(part), missed)) for part in (enter, exit_))
-        return enter, exit_
+            exit_ = self._before
+        else:
+            if builds != self._builds and self._removed.any():
+                # Of the boxes removed before it was built, the core knows only those whose rows were not used again.
+                renewed = _overlaps(core, store, self._touching, None, workers)
+                missed = np.setdiff1d(renewed[self._renewed(renewed)], enter, assume_unique=True)
+                enter, exit_ = np.union1d(enter, missed), np.union1d(exit_, missed)
+            # Over in one report and new in a later one.
+            stay = np.intersect1d(enter, exit_, assume_unique=True)
+            stay = stay[~self._renewed(stay)]
+        return np.setdiff1d(enter, stay, assume_unique=True), np.setdiff1d(exit_, stay, assume_unique=True)
 
     def _renewed(self, keys: Keys) -> NDArray[np.bool_]:
         removed = np.append(self._removed, False)
@@ -134,15 +154,6 @@ class PairWatch:
             removed[np.minimum(keys >> 32, last)] | removed[np.minimum(keys & 0xFFFF_FFFF, last)]
         )
         return renewed
-
-    def _compose(self, enter: Keys, exit_: Keys) -> tuple[Keys, Keys]:
-        if self._unreported is None:
-            return enter, exit_
-        first_enter, first_exit = self._unreported
-        return (
-            np.union1d(enter, np.setdiff1d(first_enter, exit_, assume_unique=True)),
-            np.union1d(first_exit, np.setdiff1d(exit_, first_enter, assume_unique=True)),
-        )
 
     def _is_that_of_the_last_call(self, pair_filter: PairFilter) -> bool:
         given, last_given = pair_filter.given(), self._filter.given()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,13 +15,17 @@ from broadphase.filters import as_attribute
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from broadphase.change import Change
+
+    Rows: TypeAlias = NDArray[np.int32]
+
 __all__ = ["BoxStore", "NewBoxes", "checked_corners"]
 
 _MOST_SLOTS = 2**31 - 64
 _LAST_GENERATION = 2**31 - 1
 _ALL_BITS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-# Up to here, taking single numbers from the heap of free slots is cheaper than sorting it.
-_A_FEW = 8
+_NO_ROWS = np.empty(0, np.int32)
+_GROWING = ("corners", "alive", "generation", "layer", "mask")
 
 
 class NewBoxes(NamedTuple):
@@ -45,8 +48,7 @@ class NewBoxes(NamedTuple):
 class BoxStore:
     """Boxes by slot number. A free slot is used again, the lowest first.
 
-    Nothing here locks. Input is checked, by `checked`, `known` and `distinct`, before a change begins: a change of
-    checked input fails for lack of memory only, and then before anything is written.
+    Nothing here locks. Input is checked, by `checked`, `known` and `distinct`, before a change begins.
 
     Parameters
     ----------
@@ -78,12 +80,12 @@ class BoxStore:
         self.corners: NDArray[Any] = np.empty((count, 2, dim), lower.dtype)
         self.layer = None if layer is None else as_attribute("layer", layer, count, np.uint64).copy()
         self.mask = None if mask is None else as_attribute("mask", mask, count, np.uint64).copy()
-        _native.keep_boxes(lower, upper, None, self.corners)
+        _native.commit([(self.corners, (lower, upper))], [])
         self.slots: int = count
         self.living: int = count
         self.alive: NDArray[np.bool_] = np.ones(count, np.bool_)
         self.generation: NDArray[np.int64] = np.ones(count, np.int64)
-        self._free: list[int] = []  # a heap
+        self._first_free: int = count  # no slot below it is free
         # Made when they are needed; None: to be made again.
         self._numbers: NDArray[np.int32] | None = None
         self._views: tuple[NDArray[Any], NDArray[Any]] | None = None
@@ -91,7 +93,7 @@ class BoxStore:
     def __getstate__(self) -> dict[str, Any]:
         state = {**vars(self), "_numbers": None, "_views": None}
         # Beyond the slots, the arrays were never written to.
-        for name in ("corners", "alive", "generation", "layer", "mask"):
+        for name in _GROWING:
             state[name] = None if state[name] is None else state[name][: self.slots]
         return state
 
@@ -121,8 +123,9 @@ class BoxStore:
         if self._numbers is None:
             every = self.living == self.slots
             numbers = np.arange(self.slots) if every else np.flatnonzero(self.alive[: self.slots])
-            self._numbers = numbers.astype(np.int32)
-            self._numbers.flags.writeable = False
+            rows = numbers.astype(np.int32)
+            rows.flags.writeable = False
+            self._numbers = rows
         return self._numbers
 
     @property
@@ -140,27 +143,34 @@ class BoxStore:
 
     def known(self, rows: Any) -> NDArray[np.int32]:
         """Check that rows, in any order, are in use."""
-        array = np.atleast_1d(as_array(rows, "rows"))
-        if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
-            raise TypeError(f"rows must be integers of shape (k,), not {array.dtype} of shape {array.shape}")
-        if array.size and not 0 <= array.min() <= array.max() < self.slots:
-            row = int(array[np.argmax((array < 0) | (array >= self.slots))])
-            raise UnknownRowError(f"row {row} does not exist: there are {self.slots} rows")
-        numbers = np.ascontiguousarray(array, dtype=np.int32)
-        if self.living != self.slots:
-            alive = self.alive.take(numbers)
-            if np.count_nonzero(alive) != len(numbers):
-                raise UnknownRowError(f"row {numbers[np.argmin(alive)]} has been removed")
-        return numbers
+        return self._checked_rows(rows)[0]
 
     def distinct(self, rows: Any) -> NDArray[np.int32]:
         """Check rows as `known` does, and that no row is repeated."""
-        numbers = self.known(rows)
-        if len(numbers) > 1 and not (numbers[1:] > numbers[:-1]).all():
+        numbers, ascend = self._checked_rows(rows)
+        if not ascend:
             ordered = np.sort(numbers)
             if (twice := ordered[1:] == ordered[:-1]).any():
                 raise ValueError(f"row {ordered[np.argmax(twice)]} is repeated")
         return numbers
+
+    def _checked_rows(self, rows: Any) -> tuple[NDArray[np.int32], bool]:
+        """Return rows in use, and whether they ascend."""
+        array = as_array(rows, "rows")
+        if array.ndim == 0:
+            array = array.reshape(1)
+        if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+            raise TypeError(f"rows must be integers of shape (k,), not {array.dtype} of shape {array.shape}")
+        given = array
+        if array.dtype != np.int32:
+            array = array.astype(np.int64, copy=False)  # larger numbers become negative ones
+        found = _native.check_rows(array, self.alive, self.slots)
+        if found >= 0:
+            row = int(given[found])
+            if not 0 <= row < self.slots:
+                raise UnknownRowError(f"row {row} does not exist: there are {self.slots} rows")
+            raise UnknownRowError(f"row {row} has been removed")
+        return np.ascontiguousarray(array, dtype=np.int32), found == -1
 
     def checked(self, boxes: Boxes, layer: Any = None, mask: Any = None) -> NewBoxes:
         """Check boxes, and convert them to the dtype of these; float32 takes only numbers that it holds exactly."""
@@ -187,42 +197,45 @@ class BoxStore:
             None if mask is None else as_attribute("mask", mask, count, np.uint64),
         )
 
-    def insert(self, boxes: NewBoxes) -> NDArray[np.int32]:
-        """Give each of some `checked` boxes a slot, and return the slots."""
-        count = len(boxes.lower)
-        fresh = max(0, count - len(self._free))
-        _require_room(self.slots + fresh)
-        self._reserve(self.slots + fresh)
-        if boxes.layer is not None and self.layer is None:
-            self.layer = np.full(len(self.corners), _ALL_BITS)
-        if boxes.mask is not None and self.mask is None:
-            self.mask = np.full(len(self.corners), _ALL_BITS)
-        rows, places = np.empty(count, np.int32), np.empty(count, np.intp)
-        again = count - fresh
-        rows[again:] = np.arange(self.slots, self.slots + fresh)
-        if again > _A_FEW:
-            ordered = sorted(self._free)
-            rows[:again], self._free = ordered[:again], ordered[again:]
-        else:
-            for place in range(again):
-                rows[place] = heapq.heappop(self._free)
-        places[:] = rows
-        _native.keep_boxes(boxes.lower, boxes.upper, rows, self.corners)
-        for kept, given in ((self.layer, boxes.layer), (self.mask, boxes.mask)):
-            if kept is not None:
-                kept[places] = _ALL_BITS if given is None else given
-        self.alive[places] = True
-        self.slots += fresh
-        self.living += count
-        self._numbers = self._views = None
-        return rows
+    # What follows lets a change include something; nothing is written before the change is committed.
 
-    def next_rows(self, count: int) -> NDArray[np.int32]:
-        """Return the slots that so many boxes would get."""
-        again = heapq.nsmallest(count, self._free)
-        fresh = count - len(again)
-        _require_room(self.slots + fresh)
-        return np.concatenate([again, np.arange(self.slots, self.slots + fresh)]).astype(np.int32)
+    def insert(self, change: Change, boxes: NewBoxes, leaves: Any = slice(0, 0)) -> tuple[Rows, Rows]:
+        """Give `checked` boxes slots; return these, and those of them that are freed again, as `leaves` selects them.
+
+        Makes room at once, which nobody notices.
+        """
+        rows = self.next_rows(len(boxes.lower))
+        freed = rows[leaves]
+        if len(rows):
+            if rows[-1] >= len(self.corners):
+                _native.commit([], [(vars(self), self.grown(int(rows[-1]) + 1))])
+            change.write_boxes(self.corners, boxes.lower, boxes.upper, rows)
+            self._write_bits(change, "layer", rows, boxes.layer, blank=True)
+            self._write_bits(change, "mask", rows, boxes.mask, blank=True)
+            self.insert_rows(change, rows, freed)
+        return rows, freed
+
+    def move(self, change: Change, rows: Rows | None, boxes: NewBoxes) -> None:
+        """Give the boxes of `distinct` rows, or of all, the corners of as many `checked` boxes."""
+        if rows is None and self.living != self.slots:
+            rows = self.numbers
+        change.write_boxes(self.corners, boxes.lower, boxes.upper, rows)
+
+    def set_filters(self, change: Change, rows: Rows, layer: Any, mask: Any) -> None:
+        """Set the bits of the boxes of `known` rows; None leaves them as they are."""
+        layers = None if layer is None else as_attribute("layer", layer, len(rows), np.uint64)
+        masks = None if mask is None else as_attribute("mask", mask, len(rows), np.uint64)
+        self._write_bits(change, "layer", rows, layers)
+        self._write_bits(change, "mask", rows, masks)
+
+    def next_rows(self, count: int) -> Rows:
+        """Return the slots that so many boxes would get: those that are free, the lowest first, then new ones."""
+        _require_room(self.living + count)
+        found: Any = _native.next_rows(
+            self.alive, self.generation, self.slots, self._first_free, _LAST_GENERATION, count
+        )
+        rows: Rows = found
+        return rows
 
     def grown(self, slots: int) -> dict[str, Any]:
         """Return the arrays, by name, with room for so many slots."""
@@ -237,52 +250,44 @@ class BoxStore:
             "_views": None,
         }
 
-    def insert_rows(self, change: Any, rows: NDArray[np.int32]) -> None:
-        """Take slots from `next_rows` into use."""
-        taken = set(rows.tolist())
+    def insert_rows(self, change: Change, rows: Rows, freed: Rows = _NO_ROWS) -> None:
+        """Take slots from `next_rows` into use, and free some of them again."""
+        if not len(rows):
+            return
+        end = int(rows[-1]) + 1
         change.flag(self.alive, True, rows)
-        change.assign(
-            self,
-            slots=max(self.slots, int(rows[-1]) + 1 if len(rows) else 0),
-            living=self.living + len(rows),
-            _free=sorted(row for row in self._free if row not in taken),
-            _numbers=None,
-            _views=None,
-        )
+        first_free = self._free(change, freed, end) if len(freed) else end
+        living = self.living + len(rows) - len(freed)
+        if end > self.slots:
+            change.assign(self, slots=end, living=living, _first_free=first_free, _numbers=None, _views=None)
+        else:
+            change.assign(self, living=living, _first_free=first_free, _numbers=None)
 
-    def remove_rows(self, change: Any, rows: NDArray[np.int32]) -> None:
-        """Free slots."""
-        generation = self.generation[rows] + 1
-        change.flag(self.alive, False, rows)
-        change.write(self.generation, generation, rows)
-        change.assign(
-            self,
-            living=self.living - len(rows),
-            _free=sorted(self._free + rows[generation <= _LAST_GENERATION].tolist()),
-            _numbers=None,
-        )
-
-    def remove(self, rows: NDArray[np.int32]) -> None:
+    def remove_rows(self, change: Change, rows: Rows) -> None:
         """Free the slots of `distinct` rows."""
-        places = rows.astype(np.intp)
-        generation = self.generation[places] + 1
-        # A slot whose generations are used up is never used again: its handles must stay stale for ever.
-        freed = rows[generation <= _LAST_GENERATION].tolist()
-        free = self._free if len(freed) <= _A_FEW else sorted(self._free + freed)  # sorted is a heap
-        self.alive[places] = False
-        self.generation[places] = generation
-        self.living -= len(rows)
-        self._numbers = None
-        self._free = free
-        if len(freed) <= _A_FEW:
-            for row in freed:
-                heapq.heappush(free, row)
+        if len(rows):
+            first_free = self._free(change, rows, self._first_free)
+            change.assign(self, living=self.living - len(rows), _first_free=first_free, _numbers=None)
 
-    def move(self, rows: NDArray[np.int32] | None, boxes: NewBoxes) -> None:
-        """Give the boxes of `distinct` rows, or of all, the corners of as many `checked` boxes."""
-        if rows is None and self.living != self.slots:
-            rows = self.numbers
-        _native.keep_boxes(boxes.lower, boxes.upper, rows, self.corners)
+    def _free(self, change: Change, rows: Rows, first_free: int) -> int:
+        """Free slots; return the number below which none is free then."""
+        change.flag(self.alive, False, rows)
+        change.write(self.generation, self.generation.take(rows) + 1, rows)
+        return min(first_free, int(rows[0]) if len(rows) == 1 else int(rows.min()))
+
+    def _write_bits(
+        self, change: Change, name: str, rows: Rows, bits: NDArray[np.uint64] | None, *, blank: bool = False
+    ) -> None:
+        """Set bits of rows; None leaves them as they are, or sets all of them if `blank`."""
+        kept: NDArray[np.uint64] | None = getattr(self, name)
+        if bits is None:
+            if blank and kept is not None:
+                change.write(kept, np.full(len(rows), _ALL_BITS), rows)
+            return
+        if kept is None:
+            kept = np.full(len(self.corners), _ALL_BITS)
+            setattr(self, name, kept)  # means the same as None
+        change.write(kept, bits, rows)
 
     def restore(self, alive: NDArray[np.bool_], generation: NDArray[np.int64]) -> None:
         """Become a store whose slots are in use, and of a generation, as these arrays say; all boxes at the origin.
@@ -293,19 +298,8 @@ class BoxStore:
         self.alive, self.generation = alive, generation
         self.corners = np.zeros((self.slots, 2, self.dim), self.corners.dtype)
         self.layer = self.mask = None
-        self._free = np.flatnonzero(~alive & (generation <= _LAST_GENERATION)).tolist()  # in order, so a heap
+        self._first_free = 0
         self._numbers = self._views = None
-
-    def set_filters(self, rows: NDArray[np.int32], layer: Any, mask: Any) -> None:
-        """Set the bits of the boxes of `known` rows; None leaves them as they are."""
-        layers = None if layer is None else as_attribute("layer", layer, len(rows), np.uint64)
-        masks = None if mask is None else as_attribute("mask", mask, len(rows), np.uint64)
-        if layers is not None:
-            self.layer = np.full(len(self.corners), _ALL_BITS) if self.layer is None else self.layer
-            self.layer[rows] = layers
-        if masks is not None:
-            self.mask = np.full(len(self.corners), _ALL_BITS) if self.mask is None else self.mask
-            self.mask[rows] = masks
 
     def handles(self, rows: Any) -> NDArray[np.int64]:
         """Return the handles of rows: ``generation << 32 | row``, never used twice."""
@@ -331,32 +325,23 @@ class BoxStore:
     def fault(self) -> str:
         """Describe what is wrong with the bookkeeping; an empty string if nothing is."""
         alive = self.alive[: self.slots]
-        free = np.array(self._free, np.int64)
-        if int(alive.sum()) != self.living or self.alive[self.slots :].any():
-            return f"{int(alive.sum())} slots are in use, not {self.living}"
-        if len(np.unique(free)) != len(free) or (len(free) and (free.max() >= self.slots or alive[free].any())):
-            return "the list of free slots has a slot twice, or one that is in use"
-        retired = int((~alive & (self.generation[: self.slots] > _LAST_GENERATION)).sum())
-        if len(free) + retired + self.living != self.slots:
-            return "a slot is neither in use nor free"
+        rows = np.flatnonzero(alive)
+        if len(rows) != self.living or self.alive[self.slots :].any():
+            return f"{len(rows)} slots are in use, not {self.living}"
+        if not all(len(array) == len(self.corners) for array in self._arrays()):
+            return "the arrays are not of one length"
+        usable = np.flatnonzero(~alive & (self.generation[: self.slots] <= _LAST_GENERATION))
+        if len(usable) and usable[0] < self._first_free:
+            return f"slot {usable[0]} is free, and none below {self._first_free} should be"
+        if self._numbers is not None and not np.array_equal(self._numbers, rows):
+            return "the rows are not those of the slots in use"
+        if len(self.views[0]) != self.slots or (self.slots and not np.may_share_memory(self.views[0], self.corners)):
+            return "the corners are not those of the slots"
         lower, upper = self.views
         return "" if (lower <= upper)[alive].all() else "a box has NaN or lower > upper"
 
-    def _reserve(self, slots: int) -> None:
-        """Make room, half as much again at a time: in all arrays or in none, because memory may run out in between."""
-        if slots <= len(self.corners):
-            return
-        capacity = max(slots, len(self.corners) * 3 // 2, 16)
-        more = capacity - len(self.corners)
-        corners = np.concatenate([self.corners, np.empty((more, 2, self.dim), self.corners.dtype)])
-        alive = np.concatenate([self.alive, np.zeros(more, np.bool_)])
-        generation = np.concatenate([self.generation, np.ones(more, np.int64)])
-        layer, mask = (
-            None if bits is None else np.concatenate([bits, np.full(more, _ALL_BITS)])
-            for bits in (self.layer, self.mask)
-        )
-        self.corners, self.alive, self.generation, self.layer, self.mask = corners, alive, generation, layer, mask
-        self._views = None
+    def _arrays(self) -> list[NDArray[Any]]:
+        return [array for name in _GROWING if (array := getattr(self, name)) is not None]
 
 
 def checked_corners(boxes: Boxes, name: str, dim: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:

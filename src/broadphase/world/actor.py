@@ -7,8 +7,8 @@ from weakref import KeyedRef
 
 import numpy as np
 
+from broadphase.change import Change
 from broadphase.errors import UnknownRowError, quoted
-from broadphase.world.change import Change
 from broadphase.world.values import BODY_TYPES, BOUNDARIES
 
 if TYPE_CHECKING:

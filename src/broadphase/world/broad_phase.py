@@ -23,8 +23,8 @@ from broadphase.workers import worker_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from broadphase.change import Change
     from broadphase.filters import PairFilter
-    from broadphase.world.change import Change
     from broadphase.world.columns import Columns
 
     _Pending: TypeAlias = tuple["_Pending | None", bool, NDArray[np.int32]]

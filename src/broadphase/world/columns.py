@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from broadphase import _native
+from broadphase.change import Change
 from broadphase.filters import PairFilter
 from broadphase.index.store import BoxStore
 from broadphase.shapes import Shapes
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_numbers
-from broadphase.world.change import Change
 from broadphase.world.layers import ALL_BITS, Layers
 from broadphase.world.touching import keys_of, pairs_of
 from broadphase.world.values import BOUNDARIES, DYNAMIC, STATIC, is_rotation

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from broadphase import _native
+from broadphase.change import Change
 from broadphase.errors import quoted
 from broadphase.world.actor import ENTER, EXIT, STAY, UPDATE, Actor
-from broadphase.world.change import Change
 from broadphase.world.layers import ALL_BITS
 from broadphase.world.queries import cell_of
 from broadphase.world.touching import keys_of

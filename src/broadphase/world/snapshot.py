@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from broadphase.change import Change
 from broadphase.errors import quoted
 from broadphase.shapes import ConvexHull, Mesh
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_places
-from broadphase.world.change import Change
 from broadphase.world.columns import RARE, no_rotations
 from broadphase.world.layers import ALL_BITS, Layers
 from broadphase.world.values import BODY_TYPES, BOUNDARIES, is_rotation

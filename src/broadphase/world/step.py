@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from broadphase.change import Change
 from broadphase.world.boundary import bounce, outside, wrap
 from broadphase.world.budget import in_turn, spend
 from broadphase.world.ccd import Trace, no_impacts
-from broadphase.world.change import Change
 from broadphase.world.frame import Found
 from broadphase.world.motion import integrate
 from broadphase.world.narrow_phase import (

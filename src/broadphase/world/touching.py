@@ -11,7 +11,7 @@ from broadphase import _native
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.world.change import Change
+    from broadphase.change import Change
 
     Pairs: TypeAlias = NDArray[np.int32]
     Flags: TypeAlias = NDArray[np.uint8]

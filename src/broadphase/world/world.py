@@ -11,6 +11,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_real, as_reals, as_whole
+from broadphase.change import Change
 from broadphase.index import queries as shared
 from broadphase.shapes import Shapes
 from broadphase.shapes.records import records_of
@@ -18,7 +19,6 @@ from broadphase.world import queries
 from broadphase.world.actor import RENDER, Actor, Actors
 from broadphase.world.broad_phase import BroadPhase
 from broadphase.world.budget import Budget
-from broadphase.world.change import Change
 from broadphase.world.columns import Columns
 from broadphase.world.events import EventBus, is_handler
 from broadphase.world.frame import Frame

@@ -1,4 +1,4 @@
-"""A change of a world: everything that it writes is collected first, and then written at once."""
+"""A change of an index or a world: everything that it writes is collected first, and then written at once."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from broadphase import _native
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.shapes.records import Records
-
 __all__ = ["Change"]
 
 
 class Change:
-    """What a change of a world writes.
+    """What a change writes.
 
     The methods write nothing: they collect. `commit` is one call of the core, which checks everything, gets all the
-    memory that it needs, and then writes, so that an exception finds the world as it was or as it is to be.
+    memory that it needs, and then writes. Signals are handled only between such calls: an exception finds everything
+    as it was, or as it is to be.
     """
 
     __slots__ = ("_arrays", "_dictionaries", "_items", "_shapes")
@@ -34,6 +33,12 @@ class Change:
     def write(self, to: NDArray[Any], values: NDArray[Any], rows: NDArray[np.int32] | None = None) -> None:
         """Write values of the same dtype to an array, or to some of its rows."""
         self._arrays.append((to, np.ascontiguousarray(values), rows))
+
+    def write_boxes(
+        self, to: NDArray[Any], lower: NDArray[Any], upper: NDArray[Any], rows: NDArray[np.int32] | None
+    ) -> None:
+        """Write boxes of the same dtype to rows of an array of shape (n, 2, d), or to the first ones."""
+        self._arrays.append((to, (lower, upper), rows))
 
     def flag(self, to: NDArray[Any], value: bool, rows: NDArray[np.int32]) -> None:
         """Write a flag to rows of an array of bool or uint8."""
@@ -63,7 +68,7 @@ class Change:
         """Give an attribute that is declared in ``__slots__`` another value."""
         self._items.append((owner, name, value))
 
-    def set_shapes(self, store: _native.ShapeStore, rows: NDArray[np.int32], records: Records, *place: Any) -> None:
+    def set_shapes(self, store: _native.ShapeStore, rows: NDArray[np.int32], records: Any, *place: Any) -> None:
         """Give rows other shapes; `place` has positions, rotations and boxes by row, for them to be placed there."""
         self._shapes.append((store, rows, *records, *place))
 
