@@ -314,9 +314,9 @@ def test_pairs_with_geometry_and_only_they_are_asked_elsewhere(monkeypatch):
     elsewhere = Elsewhere()
     monkeypatch.setattr(row_pairs, "_elsewhere", lambda: elsewhere)
     rng = np.random.default_rng(6)
-    shapes = bp.Shapes([bp.Sphere(1), hull(rng), bp.Sphere(2), hull(rng)], [[0, 0, 0], [1, 0, 0], [0, 2, 0], [9, 9, 9]])
+    shapes = bp.Shapes([bp.Sphere(1), hull(rng), bp.Sphere(2), hull(rng)], [[0, 0, 0], [1, 0, 0], [0, 2, 0], [1, 1, 0]])
     pairs = np.array([[0, 2], [0, 1], [1, 2], [2, 3], [3, 1]], np.int32)
-    offsets = rng.normal(size=(5, 3))
+    offsets = 0.1 * rng.normal(size=(5, 3))
     first, second = pairs.T.copy()
     known = bp.Shapes(bp.Sphere([1, 2]), [[0, 0, 0], [0, 2, 0]])
     assert row_pairs.overlap_mask(shapes, shapes, first, second, offsets).tolist()[1:] == [True, False, True, False]

@@ -80,20 +80,26 @@ ShapePairs pairs_of(const Rows& first, const Rows& second, const MaybeNumbers& o
   return {first.data(), second.data(), offsets ? offsets->data() : nullptr, first.shape(0)};
 }
 
-nb::object overlap_flags(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, MaybeNumbers offsets) {
+// Both or none.
+PairBoxes boxes_of(const MaybeNumbers& first, const MaybeNumbers& second) {
+  return first && second ? PairBoxes{first->data(), second->data()} : PairBoxes{};
+}
+
+nb::object overlap_flags(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, MaybeNumbers offsets,
+                         MaybeNumbers boxes_a, MaybeNumbers boxes_b) {
   std::vector<std::uint8_t> answers(first.shape(0));
   in_dimension(a.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    overlaps_of<D>(a.store, b.store, pairs_of(first, second, offsets), answers.data());
+    overlaps_of<D>(a.store, b.store, pairs_of(first, second, offsets), boxes_of(boxes_a, boxes_b), answers.data());
   });
   return as_array(std::move(answers), 1);
 }
 
-// (pairs that overlap, pairs with a hull or a mesh), each (m, 2).
-nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, bool boxes_overlap) {
+// (pairs that overlap, pairs with a hull or a mesh whose boxes do), each (m, 2). Boxes: null if those of all pairs do.
+nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, MaybeNumbers boxes) {
   PairBuffer found(nullptr, false);
   PairBuffer unknown(nullptr, false);
   in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    keep_touching<D>(shapes.store, pairs_of(first, second, {}), boxes_overlap, found, unknown);
+    keep_touching<D>(shapes.store, pairs_of(first, second, {}), boxes_of(boxes, boxes), found, unknown);
   });
   const auto as_pairs = [](PairBuffer& buffer) {
     Pairs pairs;
@@ -177,8 +183,9 @@ void bind_shapes(nb::module_& module) {
            nb::arg("to_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"),
            nb::arg("stale").noconvert(), nb::arg("changed").noconvert(), nb::arg("moved").noconvert())
       .def_prop_ro("memory_bytes", [](const PlacedShapes& self) { return self.store.memory_bytes(); });
-  module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets);
-  module.def("shape_touching", &touching, nb::arg("shapes"), first, second, nb::arg("boxes_overlap"));
+  module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets, nb::arg("boxes_a") = nb::none(),
+             nb::arg("boxes_b") = nb::none());
+  module.def("shape_touching", &touching, nb::arg("shapes"), first, second, nb::arg("boxes").none());
   module.def("shape_distances", &distances, a, b, first, second, offsets);
   module.def("shape_contacts", &contacts, a, b, first, second, offsets);
   module.def("shape_impacts", &impacts, a, b, first, second, nb::arg("motions"), offsets);

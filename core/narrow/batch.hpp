@@ -43,26 +43,59 @@ void for_each_pair(const ShapeStore& a, const ShapeStore& b, const ShapePairs& p
   }
 }
 
-// Whether they overlap: 0 no, 1 yes, 2 not supported here (hulls and meshes).
+// Two shapes overlap if both their bounding boxes and the shapes do. Boxes are compared by the numbers by which
+// candidates are found. Shapes are calculated, and beside a large shape the rounding error may exceed the gap to a
+// small one, and the enlargement of its box. So the answer is the same for candidates and for pairs that are given.
+
+// Bounding boxes of all rows, lower[D] and upper[D] each; null: those of all pairs are known to overlap.
+struct PairBoxes {
+  const double *first = nullptr, *second = nullptr;
+
+  // Whether those of a pair do.
+  template <std::size_t D>
+  bool overlap(const ShapePairs& pairs, std::size_t k) const {
+    if (first == nullptr) return true;
+    const double* p = first + 2 * D * static_cast<std::size_t>(pairs.first[k]);
+    const double* q = second + 2 * D * static_cast<std::size_t>(pairs.second[k]);
+    bool apart = false;
+    for (std::size_t axis = 0; axis < D; ++axis) {
+      const double offset = pairs.offsets != nullptr ? pairs.offsets[k * D + axis] : 0.0;
+      apart |= (p[axis] > q[D + axis] + offset) | (q[axis] + offset > p[D + axis]);
+    }
+    return !apart;
+  }
+};
+
+// Within these limits squares of the sum of two radii neither overflow nor underflow. Then boxes of balls that overlap
+// do so, too: they are enlarged by more than the rounding error.
+inline constexpr double kLeastReach = 0x1p-500, kMostReach = 0x1p500;
+
+// Whether the boxes of two shapes certainly overlap if the shapes do.
 template <std::size_t D>
-void overlaps_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, std::uint8_t* answers) {
+bool implies_boxes(const ShapeView<D>& a, const ShapeView<D>& b) {
+  if (a.kind != b.kind) return false;
+  return a.kind == ShapeKind::kBox || (a.kind == ShapeKind::kBall && a.record[D] + b.record[D] >= kLeastReach);
+}
+
+// Whether they overlap: 0 no, 1 yes, 2 not supported here (hulls and meshes), but their boxes do.
+template <std::size_t D>
+void overlaps_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, const PairBoxes& boxes,
+                 std::uint8_t* answers) {
   for_each_pair<D>(
       a, b, pairs,
       [&](std::size_t k, const ShapeView<D>& first, const ShapeView<D>& second) {
-        answers[k] = overlaps(first, second) ? 1 : 0;
+        const bool may = implies_boxes(first, second) || boxes.overlap<D>(pairs, k);
+        answers[k] = may && overlaps(first, second) ? 1 : 0;
       },
-      [&](std::size_t k) { answers[k] = 2; });
+      [&](std::size_t k) { answers[k] = boxes.overlap<D>(pairs, k) ? 2 : 0; });
 }
 
-// The pairs that overlap, and those with a hull or a mesh. `boxes_overlap`: the boxes of all pairs are known to
-// overlap, and so do shapes that are boxes.
+// The pairs that overlap, and those with a hull or a mesh whose boxes do.
 template <std::size_t D>
-void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, bool boxes_overlap, PairBuffer& touching,
+void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, const PairBoxes& boxes, PairBuffer& touching,
                    PairBuffer& unknown) {
   // Rows of consecutive pairs are anywhere in memory: prefetched this many pairs ahead.
   constexpr std::size_t kAhead = 24;
-  // Outside these limits squares of radii overflow or underflow: such pairs take the general path.
-  constexpr double kLeast = 0x1p-500, kMost = 0x1p500;
   touching.room(pairs.count);
   std::int32_t *first = touching.first(), *second = touching.second();
   const StoredBall* balls = shapes.balls();
@@ -77,16 +110,17 @@ void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, bool boxes
     const auto i = static_cast<std::size_t>(pairs.first[k]), j = static_cast<std::size_t>(pairs.second[k]);
     const double reach = balls[i][D] + balls[j][D];
     bool hit;
-    if (reach >= kLeast && reach <= kMost) {
+    if (reach >= kLeastReach && reach <= kMostReach) {
       double squared = 0;
       for (std::size_t axis = 0; axis < D; ++axis) {
         const double gap = balls[j][axis] - balls[i][axis];
         squared += gap * gap;
       }
       hit = squared <= reach * reach;
-    } else if (reach == 2 * ShapeStore::kBoxMark && boxes_overlap) {
-      hit = true;
+    } else if (reach == 2 * ShapeStore::kBoxMark) {
+      hit = boxes.overlap<D>(pairs, k);
     } else {
+      if (!boxes.overlap<D>(pairs, k)) continue;
       const ShapeView<D> a = shapes.placed<D>(i), b = shapes.placed<D>(j);
       if (is_kept_elsewhere(a.kind) || is_kept_elsewhere(b.kind)) {
         unknown.push(pairs.first[k], pairs.second[k]);

@@ -1052,7 +1052,7 @@ inline Vec<2> opposite(const Vec<2>& v) { return {-v[0], -v[1]}; }
 
 }  // namespace narrow_2d
 
-// Whether two shapes overlap.
+// Whether two shapes overlap whose bounding boxes do. For compounds, this is also required of the boxes of two parts.
 inline bool overlaps(const ShapeView<2>& a, const ShapeView<2>& b) {
   if (a.kind == ShapeKind::kBall && b.kind == ShapeKind::kBall)
     return narrow_2d::discs_overlap(narrow_2d::Disc(a), narrow_2d::Disc(b));
@@ -1060,7 +1060,8 @@ inline bool overlaps(const ShapeView<2>& a, const ShapeView<2>& b) {
   bool found = false;
   const ShapeBounds<2> bounds = narrow_2d::bounds_of(b);
   narrow_2d::for_each_part_pair(a, b, [&](const ShapeView<2>& p, const ShapeView<2>& q) {
-    if (narrow_2d::gap_of_bounds(narrow_2d::bounds_of(p), bounds) <= 0) found = narrow_2d::simple_overlap(p, q);
+    found = narrow_2d::gap_of_bounds(narrow_2d::bounds_of(p), bounds) <= 0 && narrow_2d::simple_overlap(p, q) &&
+            bounds_overlap(p, q);
     return !found;
   });
   return found;

@@ -1347,11 +1347,11 @@ inline NearestParts nearest_parts(const ShapeView<3>& a, const ShapeView<3>& b) 
 
 inline bool parts_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
   bool found = false;
-  for_each_pair_of_parts(a, b,
-                         [&](const auto& x, const auto& y, const PartBounds& x_bounds, const PartBounds& y_bounds) {
-                           found = squared_distance(x_bounds, y_bounds) == 0 && simple_overlap(x, y);
-                           return !found;
-                         });
+  for_each_pair_of_parts(
+      a, b, [&](const auto& x, const auto& y, const PartBounds& x_bounds, const PartBounds& y_bounds) {
+        found = squared_distance(x_bounds, y_bounds) == 0 && simple_overlap(x, y) && bounds_overlap(x, y);
+        return !found;
+      });
   return found;
 }
 
@@ -1382,6 +1382,7 @@ inline Contact<3> contact_in_turn(const ShapeView<3>& a, const ShapeView<3>& b) 
 
 }  // namespace solid
 
+// Whether two shapes overlap whose bounding boxes do. For compounds, this is also required of the boxes of two parts.
 inline bool overlaps(const ShapeView<3>& a, const ShapeView<3>& b) {
   if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return solid::boxes_overlap(a.record, b.record);
   if (solid::is_round(a.kind) && solid::is_round(b.kind)) return solid::rounds_overlap(a, b);

@@ -3,6 +3,7 @@
 import pytest
 from scale import times
 
+from overlap_forms import BEYOND, WITHIN, check_forms
 from shape_pairs import FORMS, ORDERED, check_pairs
 
 pytestmark = pytest.mark.soak
@@ -14,3 +15,16 @@ def test_half_a_million_pairs_of_any_two_types_agree(form):
     for seed in range(1, 1 + times(14)):
         for d, first, second in ORDERED:
             check_pairs(d, first, second, form, seed, 50, 4)
+
+
+@pytest.mark.parametrize("scales", [WITHIN, BEYOND], ids=["within limits", "too small"])
+@pytest.mark.parametrize("d", [2, 3])
+def test_overlaps_in_every_form_are_equal_in_half_a_million_places(d, scales):
+    for seed in range(2, 2 + times(220)):
+        check_forms(d, seed, scales=scales, without=["hull"])
+
+
+def test_overlaps_of_hulls_in_every_form_are_equal():
+    pytest.importorskip("coal", reason="the extra `coal`")
+    for seed in range(times(10)):
+        check_forms(3, seed, without=["mesh", "compound", "triangle", "capsule"])

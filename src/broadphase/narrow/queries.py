@@ -53,9 +53,12 @@ def overlaps(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None)
 
     Notes
     -----
-    Without `pairs`, candidates are found by their boxes: O(n + m) for shapes of similar size. Exact between circles,
-    spheres, points and axis-aligned boxes, as they are placed; between others within a few roundings of their
-    coordinates. Releases the GIL.
+    Without `pairs`, candidates are found by their boxes: O(n + m) for shapes of similar size. Releases the GIL.
+
+    A pair overlaps if its bounding boxes, ``Shapes.boxes``, and its shapes do. That is exact between points and
+    axis-aligned boxes, as they are placed; others that are within a few roundings of touching may be found either way.
+    Whichever it is, it is the same with `pairs` and without, in either order, within one set and between two, and in
+    `contacts` and worlds.
 
     Examples
     --------
@@ -68,7 +71,7 @@ def overlaps(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None)
     """
     other = _other(a, b)
     found = _candidates(a, b) if pairs is None else _checked_pairs(pairs, a, other)
-    return found[row_pairs.overlap_mask(a, other, *_columns(found))]
+    return found[row_pairs.overlap_mask(a, other, *_columns(found), boxes_overlap=pairs is None)]
 
 
 def distance(a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike) -> Floats:
@@ -91,6 +94,11 @@ def distance(a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike) -> Floats:
     ------
     ValueError, TypeError, MissingExtraError
         As `overlaps`.
+
+    Notes
+    -----
+    At most 0 for shapes that overlap and at least 0 for others, up to a few roundings of their coordinates: within
+    these, the sign does not tell whether `overlaps` finds the pair, and 0 is possible for both.
 
     Examples
     --------

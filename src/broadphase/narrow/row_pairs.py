@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["contacts_of", "distances", "impacts", "overlap_mask", "ray_hits", "separations"]
 
 _PORTION = 1 << 17  # pairs: some 50 ms for the slowest shapes
-_UNKNOWN = 2  # the answer of the core for a pair with a hull or a mesh
+_UNKNOWN = 2  # the answer of the core for a pair with a hull or a mesh whose boxes overlap
 
 
-def overlap_mask(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None) -> NDArray[np.bool_]:
-    """Find which pairs of shapes overlap.
+def overlap_mask(
+    a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None, boxes_overlap: bool = False
+) -> NDArray[np.bool_]:
+    """Find which pairs of shapes overlap: their bounding boxes, and the shapes.
 
     Parameters
     ----------
@@ -42,12 +44,17 @@ def overlap_mask(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Float
         Rows.
     offsets : ndarray, shape (m, d), float64, optional
         Added to the second of each pair.
+    boxes_overlap : bool, optional
+        The bounding boxes of all pairs are known to overlap.
 
     Returns
     -------
     ndarray, shape (m,), bool
     """
-    answers = _in_portions(partial(_native.shape_overlaps, a.store, b.store), first, second, offsets)
+    ask = partial(_native.shape_overlaps, a.store, b.store)
+    if not boxes_overlap:
+        ask = partial(ask, boxes_a=a.boxes, boxes_b=b.boxes)
+    answers = _in_portions(ask, first, second, offsets)
     mask: NDArray[np.bool_] = answers == 1
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(answers == _UNKNOWN)):
         mask[some] = _elsewhere().overlap_mask(a, b, first[some], second[some], _of(offsets, some))

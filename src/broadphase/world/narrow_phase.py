@@ -31,11 +31,12 @@ __all__ = ["allowed_pairs", "boxes_meet", "impacts_on_the_way", "pairs_across_se
 
 def touching_pairs(columns: Columns, placement: Placement, pairs: Pairs, is_tight: bool = True) -> Pairs:
     """Give the pairs whose shapes touch; say whether their boxes are known to."""
-    answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], is_tight)
+    boxes = None if is_tight else placement.boxes
+    answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes)
     touching, unknown = answers
     if len(unknown):  # hulls and meshes
         shapes = columns.shapes_of(placement)
-        more = unknown[overlap_mask(shapes, shapes, unknown[:, 0], unknown[:, 1])]
+        more = unknown[overlap_mask(shapes, shapes, unknown[:, 0], unknown[:, 1], boxes_overlap=True)]
         touching = np.concatenate([touching, more])
     found: Pairs = touching
     return found
@@ -107,7 +108,7 @@ def pairs_across_seams(columns: Columns, placement: Placement, alive: Flags, cha
     shapes = columns.shapes_of(placement)
     first, second = np.ascontiguousarray(pairs.T)
     touch = overlap_mask(shapes, shapes, first, second, offsets)
-    touch &= ~(boxes_meet(corners, pairs) & overlap_mask(shapes, shapes, first, second))
+    touch &= ~overlap_mask(shapes, shapes, first, second)
     pairs = pairs[touch]
     keys = keys_of(pairs)
     found: Pairs = pairs[np.append(True, keys[1:] != keys[:-1])] if len(pairs) else pairs

@@ -143,7 +143,8 @@ def _found_now(columns: Columns) -> Pairs:
     wanted = replace(columns.filters(), static=static).of_rows([rows], [columns.slots])
     found = rows[pairs(columns.seen.boxes[rows], sort=True, **wanted.given())]
     shapes = columns.view
-    touching: Pairs = found[overlap_mask(shapes, shapes, *np.ascontiguousarray(found.T))]
+    first, second = np.ascontiguousarray(found.T)
+    touching: Pairs = found[overlap_mask(shapes, shapes, first, second, boxes_overlap=True)]
     return touching
 
 
