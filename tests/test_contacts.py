@@ -275,9 +275,9 @@ def test_what_cannot_be_asked_raises_and_names_the_row(ask, message):
 
 def test_what_are_no_placed_shapes_raises_type_error():
     shapes = bp.Shapes(bp.Circle(1), [[0, 0]])
-    with pytest.raises(TypeError, match="a must be Shapes, not a Circle"):
+    with pytest.raises(TypeError, match=r"a must be Shapes, not Circle\(radius=1.0\)"):
         bp.overlaps(bp.Circle(1))
-    with pytest.raises(TypeError, match="b must be Shapes, not a list"):
+    with pytest.raises(TypeError, match=r"b must be Shapes, not \[\[0, 0, 1, 1\]\]"):
         bp.overlaps(shapes, [[0, 0, 1, 1]])
     with pytest.raises(TypeError, match="pairs, first must be integers"):
         bp.distance(shapes, pairs=[[0.0, 0.0]])
