@@ -1,6 +1,5 @@
 """Bodies of all types of shapes that come, change and go, also in worlds that refuse some of them."""
 
-import gc
 import tracemalloc
 
 import numpy as np
@@ -8,25 +7,39 @@ import pytest
 
 import broadphase as bp
 from broadphase.world.snapshot_format import unpack
+from traced_memory import traced_memory
 
 BODIES = 12
 
 
-def some_shape(rng, dimension):
+def shapes_of(rng, dimension):
+    """Give functions that make shapes: one for each type, hulls and compounds among them."""
     size, d = float(rng.uniform(0.2, 2)), dimension
     points = rng.normal(size=(4 + int(rng.integers(8)), 3)) * size
     flat = [
-        bp.Circle(size), bp.Rectangle(size, 1), bp.Capsule((0, 0), (1, 0), size),
-        bp.Triangle([[0, 0], [size, 0], [0, 1]]),
-        bp.ConvexPolygon([[0, 0], [2, 0], [2, size], [0, 1]]), bp.Compound([bp.Circle(size), bp.Rectangle(1, 2)]),
-    ]  # fmt: skip
+        lambda: bp.Circle(size),
+        lambda: bp.Rectangle(size, 1),
+        lambda: bp.Capsule((0, 0), (1, 0), size),
+        lambda: bp.Triangle([[0, 0], [size, 0], [0, 1]]),
+        lambda: bp.ConvexPolygon([[0, 0], [2, 0], [2, size], [0, 1]]),
+        lambda: bp.Compound([bp.Circle(size), bp.Rectangle(1, 2)]),
+    ]
     solid = [
-        bp.Sphere(size), bp.Box(size, 1, 1), bp.Capsule((0, 0, 0), (1, 0, 0), size), bp.ConvexHull(points),
-        bp.ConvexHull(points), bp.Mesh(points, [[0, 1, 2], [1, 2, 3]]), bp.Compound([bp.Sphere(size), bp.Box(1, 1, 1)]),
-    ]  # fmt: skip
-    common = [bp.Point(), bp.AABB([size] * d), bp.Segment([0] * d, [size] * d)]
-    choices = common + (flat if d == 2 else solid)
-    return choices[int(rng.integers(len(choices)))]
+        lambda: bp.Sphere(size),
+        lambda: bp.Box(size, 1, 1),
+        lambda: bp.Capsule((0, 0, 0), (1, 0, 0), size),
+        lambda: bp.ConvexHull(points),
+        lambda: bp.ConvexHull(-points),
+        lambda: bp.Mesh(points, [[0, 1, 2], [1, 2, 3]]),
+        lambda: bp.Compound([bp.Sphere(size), bp.Box(1, 1, 1)]),
+    ]
+    common = [bp.Point, lambda: bp.AABB([size] * d), lambda: bp.Segment([0] * d, [size] * d)]
+    return common + (flat if d == 2 else solid)
+
+
+def some_shape(rng, dimension):
+    choices = shapes_of(rng, dimension)
+    return choices[int(rng.integers(len(choices)))]()
 
 
 def cycle(world, rng):
@@ -49,31 +62,43 @@ def cycle(world, rng):
     return world
 
 
-def check_cycles(dimension, count):
-    """Let bodies come and go; the empty world stays as small as it was after the first of them."""
+def meet_all(world, rng):
+    """Let bodies of all types of shapes touch each other, and remove them."""
+    shapes = [make() for make in shapes_of(rng, world.dim)]
+    rows = world.add_many(shapes, rng.uniform(-0.1, 0.1, (len(shapes), world.dim)))
+    contacts = world.step(0.1).contacts
+    assert len(contacts.pairs)
+    world.remove(rows)
+
+
+def check_cycles(dimension, first, count):
+    """Let bodies come and go `first` times, then `count` times more, after which nothing may have grown."""
     rng = np.random.default_rng(dimension)
-    world, sizes, taken = bp.World(dimension), set(), []
+    world, sizes, taken = bp.World(dimension), set(), [0, 0]
+    meet_all(world, rng)  # untraced, as it imports what it needs
+    tracemalloc.start()
     try:
-        for number in range(count):
+        for number in range(-first, count):
+            if number % 6 == 0:
+                meet_all(world, rng)
             world = cycle(world, rng)
             world.step()
             world.step()
+            assert not len(world)
+            assert not len(world._columns.geometries)
             if number % 5 == 0:
                 world.validate()
-            if number >= count // 3:
+            if number >= 0:
                 data = world.to_bytes()
                 sizes.add(len(data))
                 assert not [name for name in unpack(data)[1] if name.startswith(("hull", "mesh"))]
-                taken.append(world.stats()["bytes"])
-            if number == count // 3:
-                gc.collect()
-                tracemalloc.start()
-                before = tracemalloc.get_traced_memory()[0]
-        gc.collect()
-        grown = tracemalloc.get_traced_memory()[0] - before
+                half = 2 * number >= count
+                taken[half] = max(taken[half], world.stats()["bytes"])
+            if not number:
+                before = traced_memory()
+        grown = traced_memory() - before
     finally:
         tracemalloc.stop()
     assert len(sizes) == 1, sizes
-    assert max(taken[len(taken) // 2 :]) < 1.5 * max(taken[: len(taken) // 2])
-    # A hull that stays takes some thousand bytes; caches of Python grow a little.
-    assert grown < 30_000 + 500 * count
+    assert taken[1] < 1.5 * taken[0], taken
+    assert grown < 10_000
