@@ -308,7 +308,7 @@ def prepare(
             lower, upper, other_lower, other_upper = (
                 corner.astype(np.float64, copy=False) for corner in (lower, upper, other_lower, other_upper)
             )
-    if type(method) is not str or method not in _METHODS:
+    if not isinstance(method, str) or method not in _METHODS:
         raise ValueError(unknown_name("method", method, _METHODS))
     if type(workers) is not int or workers != 1:
         workers = worker_count(workers)
@@ -320,8 +320,8 @@ def prepare(
             )
     touching = as_flag(touching, "touching")
     first_rows = second_rows = None
-    if type(invalid) is not str or invalid != "raise":
-        if type(invalid) is not str or invalid != "skip":
+    if not isinstance(invalid, str) or invalid != "raise":
+        if not isinstance(invalid, str) or invalid != "skip":
             raise ValueError(unknown_name("invalid", invalid, ("raise", "skip")))
         pair_filter, (lower, upper, first_rows), (other_lower, other_upper, second_rows) = without_invalid(
             pair_filter, (lower, upper), (other_lower, other_upper)

@@ -11,9 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-
-# NumPy imports this when it is first used, and Ctrl-C in that moment leaves NumPy broken for good.
-import numpy.ma
 from numpy.typing import NDArray
 
 from broadphase.arguments import as_whole

@@ -121,6 +121,9 @@ class BoxIndex:
         self._build_first()
 
     def _begin(self) -> None:
+        # NumPy imports this when it is first used, and Ctrl-C in that moment leaves NumPy broken for good.
+        import numpy.ma  # noqa: F401
+
         self._arrangement: Any = None  # an Arrangement, once it is needed
         self._is_stale = True  # the next query builds
         self._builds = 0

@@ -16,7 +16,6 @@ overlap. There is nothing to execute, no date, and nothing about the machine: eq
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import struct
@@ -87,6 +86,8 @@ def pack(about: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
         total += gap + array.nbytes
     content = b"".join(parts)
     head = _FIXED.pack(MAGIC, VERSION, len(header), total, bytes(32))
+    import hashlib  # takes 4 ms, and most programs save nothing
+
     digest = hashlib.sha256(head[: _DIGEST.start])
     digest.update(content)
     return head[: _DIGEST.start] + digest.digest() + content
@@ -126,6 +127,8 @@ def unpack(data: bytes | bytearray | memoryview) -> tuple[Any, dict[str, NDArray
     if total != len(view):
         what = "truncated" if total > len(view) else "followed by other bytes"
         raise ValueError(f"the snapshot is {what}: {len(view)} bytes, not {total}")
+    import hashlib
+
     digest = hashlib.sha256(view[: _DIGEST.start])
     digest.update(view[_DIGEST.stop :])
     if digest.digest() != expected:

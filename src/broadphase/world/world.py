@@ -141,6 +141,8 @@ class World:
         margin: float | None = None,
         workers: int = 1,
     ) -> None:
+        import numpy.ma  # noqa: F401  # as in `BoxIndex`: before anything is changed
+
         self._columns = Columns(dim, as_bounds(bounds, boundary, dim), boundary)
         self._memory = TouchMemory()
         self._guard = _native.Guard("world")
