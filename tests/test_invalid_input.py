@@ -264,6 +264,12 @@ def test_bad_options_of_one_function_are_refused_by_name():
             bp.iter_pairs(scene("rects", 5), chunk=chunk)
 
 
+def test_names_from_an_array_of_text_are_names():
+    boxes = [[0, 0, 1, 1], [1, 1, 2, 2]]
+    for method, invalid in np.array([["grid", "raise"], ["bvh", "skip"]]):
+        assert bp.pairs(boxes, method=method, invalid=invalid).tolist() == [[0, 1]]
+
+
 def test_unknown_method_is_told_the_known_ones():
     with pytest.raises(ValueError, match="sweep_and_prune"):
         bp.pairs(scene("rects", 5), method="sap")
