@@ -20,11 +20,11 @@ def positions(tab) -> np.ndarray:
 
 
 def test_replay_plays_by_itself(tab, keep):
-    tab.page.wait_for_function("window.replay && window.replay.frame > 1")
+    tab.wait_until("window.replay && window.replay.frame > 1")
     before, picture = positions(tab), tab.pixels()
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50
     frame = tab.page.evaluate("window.replay.frame")
-    tab.page.wait_for_function("frame => window.replay.frame != frame", arg=frame)
+    tab.wait_until("frame => window.replay.frame != frame", frame)
     tab.pixels_when(lambda now: (now != picture).any(axis=-1).mean() > 0.002, "a move")
     assert (positions(tab) != before).any()
     keep(tab.page)

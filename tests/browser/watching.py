@@ -91,8 +91,18 @@ class Watched:
     def wait_for(self, name: str, pattern: str) -> str:
         """Wait until the text of the element with an id matches a pattern."""
         rule = "([name, pattern]) => new RegExp(pattern).test(document.getElementById(name)?.innerText ?? '')"
-        self.page.wait_for_function(rule, arg=[name, pattern])
+        self.wait_until(rule, [name, pattern])
         return self.text(name)
+
+    def wait_until(self, rule: str, arg: Any = None) -> None:
+        """Wait until an expression or a function of JavaScript gives true.
+
+        Not by Playwright's ``wait_for_function``: from its second try on, the policy of a replay page forbids it.
+        """
+        end = time.monotonic() + WAIT / 1000
+        while not self.page.evaluate(rule, arg):
+            assert time.monotonic() < end, f"still not: {rule}"
+            self.page.wait_for_timeout(20)
 
     def choose(self, label: str, option: str) -> None:
         """Choose an option of a list, by mouse."""
