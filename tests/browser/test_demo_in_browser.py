@@ -128,9 +128,10 @@ def test_click_names_the_body_under_it_and_its_name_does_not_cover_it(demo, tab,
         assert (np.array(place, float) <= upper + 0.1).all()
         touching = (demo.simulation.frame.touching == int(row)).any(axis=1).sum()
         assert re.search(r"touches (\d+) other", said)[1] == str(touching)
-        # Its name is drawn some time after its colour.
-        lit = is_near(tab.still_pixels(), SELECTED)
-        assert lit[y - 3 : y + 4, x - 3 : x + 4].any(), (x, y, said)
+        around = slice(y - 3, y + 4), slice(x - 3, x + 4)  # the answer comes before its colour
+        tab.pixels_when(lambda now, around=around: is_near(now[around], SELECTED).any(), f"{x}, {y}: {said}")
+        lit = is_near(tab.still_pixels(), SELECTED)  # its name is drawn some time after that
+        assert lit[around].any(), (x, y, said)
     keep(tab.page)
 
 
