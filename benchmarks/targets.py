@@ -5,6 +5,7 @@ Times are medians of interleaved runs of the public calls, NumPy in to NumPy out
 
     python -m benchmarks.targets              # about five minutes
     python -m benchmarks.targets --quick      # about a minute
+    python -m benchmarks.targets --cliffs     # only what is off the road: far and huge boxes, crowds, fast bodies ...
     python -m benchmarks.targets --json results.json --data FOLDER_WITH_sccd_cloth-ball.npz
 """
 
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -26,11 +27,12 @@ from typing import Any
 import numpy as np
 
 import broadphase as bp
-from benchmarks import coast
-from benchmarks.measuring import Timing, argsort_call, describe_machine, median_times, timed
+from benchmarks import cliffs, coast
+from benchmarks.measuring import argsort_call, describe_machine, median_times, timed
 from benchmarks.queries import best_other, compare_queries, first_own
 from benchmarks.queries import ratio as query_ratio
-from benchmarks.tables import duration, grouped, show_table
+from benchmarks.rows import Row, in_t, ratio
+from benchmarks.tables import grouped, show_table
 from broadphase import data
 from broadphase.testing import SCENES, checksum, make_scene
 
@@ -53,57 +55,6 @@ ONE_SHOT = 1.2  # following all boxes, against the one-shot call
 DEAREST = 4.0  # no scene may cost more than this many times what the uniform one does, per box and pair
 TOO_SLOW = 0.1  # seconds for 10 000 boxes; a scene that takes more is not tried at ten times as many
 TARGET_DATA = {"EE": 5_197_332, "VF": 1_655_541}  # published counts of the cloth-ball set
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of the report; `measured` and `target` are in `unit`, and lower is better unless `at_least`."""
-
-    what: str
-    measured: float
-    unit: str
-    target: float | None = None
-    at_least: bool = False
-    milliseconds: float | None = None
-    yardstick: float | None = None
-    note: str = ""
-
-    @property
-    def met(self) -> bool | None:
-        """True or False; None where there is no target."""
-        if self.target is None:
-            return None
-        shown = round(self.measured, 2)
-        return shown >= self.target if self.at_least else shown <= self.target
-
-    def cells(self) -> list[str]:
-        """Return the cells of the printed table."""
-        target = "" if self.target is None else f"{'≥' if self.at_least else '≤'} {self.target:g}"
-        verdict = {None: "", True: "met", False: "MISSED"}[self.met]
-        value = f"{self.measured:,.2f}" if self.measured < 1000 else grouped(round(self.measured))
-        return [
-            self.what,
-            duration(self.milliseconds),
-            duration(self.yardstick),
-            value,
-            self.unit,
-            target,
-            verdict,
-            self.note,
-        ]
-
-
-def in_t(what: str, timing: Timing, sort: Timing, target: float | None, note: str = "") -> Row:
-    """Make a row of a time as a multiple of T."""
-    return Row(
-        what, timing.milliseconds / sort.milliseconds, "T", target, False, timing.milliseconds, sort.milliseconds, note
-    )
-
-
-def ratio(what: str, timing: Timing, base: Timing, target: float, scale: float = 1.0, note: str = "") -> Row:
-    """Make a row of a time as a multiple of another."""
-    value = timing.milliseconds / base.milliseconds * scale
-    return Row(what, value, "×", target, False, timing.milliseconds, base.milliseconds, note)
 
 
 def uniform_rows(pace: float) -> Iterator[Row]:
@@ -305,6 +256,7 @@ def main() -> int:
     """Measure, print, and write JSON if requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a fifth of the runs")
+    parser.add_argument("--cliffs", nargs="*", metavar="SUBJECT", help="only scenes off the road; default: all of them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON")
     parser.add_argument(
         "--data", type=Path, default=Path("../shared/data"), metavar="FOLDER", help="where sccd_cloth-ball.npz is"
@@ -313,14 +265,17 @@ def main() -> int:
     pace = 0.2 if chosen.quick else 1.0
 
     rows: list[Row] = []
-    parts: list[Iterator[Row]] = [
-        uniform_rows(pace),
-        hundred_thousand_rows(pace),
-        density_rows(pace),
-        real_rows(pace, chosen.data),
-        process_rows(),
-        index_rows(pace),
-    ]
+    parts: list[Iterator[Row]] = [cliffs.rows(pace, chosen.cliffs or None)]
+    if chosen.cliffs is None:
+        parts = [
+            uniform_rows(pace),
+            hundred_thousand_rows(pace),
+            density_rows(pace),
+            real_rows(pace, chosen.data),
+            process_rows(),
+            index_rows(pace),
+            *parts,
+        ]
     for part in parts:
         for row in part:
             rows.append(row)
