@@ -86,6 +86,7 @@ Pairs collect_on_threads(const Tasks& tasks, const Filter* filter, unsigned work
   std::vector<PairBuffer> buffers = buffers_of(workers, filter, false, limit);
   std::vector<std::vector<Segment>> segments(workers);
   std::atomic<std::uint64_t> found{0};
+  std::atomic<std::size_t> finished{0};
   const std::size_t grain = tasks.count / (std::size_t{workers} * 32) + 1;
   for_each_task(
       tasks.count, workers, interrupt,
@@ -96,10 +97,12 @@ Pairs collect_on_threads(const Tasks& tasks, const Filter* filter, unsigned work
         tasks.run(task, worker, out);
         const std::uint64_t so_far = found += out.count() - before;
         check_limit(so_far, limit);
-        // Tasks are handed out in order, so what has been found so far can be extrapolated.
-        if (task >= tasks.count / 16)
+        // Extrapolated from the tasks that have finished, which may be many more than those before this one: the
+        // system may have kept this thread waiting.
+        const std::size_t done = ++finished;
+        if (done > tasks.count / 16)
           out.expect(static_cast<std::size_t>(1.2 * static_cast<double>(so_far) * static_cast<double>(tasks.count) /
-                                              static_cast<double>(task + 1) / workers));
+                                              static_cast<double>(done) / workers));
         // Tasks in a row that one worker did are one segment.
         auto& own = segments[worker];
         if (!own.empty() && own.back().last_task + 1 == task)

@@ -14,10 +14,13 @@
 namespace {
 
 std::atomic<long long> allowance{-1};
-std::atomic<std::size_t> largest{0};
+std::atomic<std::size_t> bound{0}, largest{0};
 
 bool refused(std::size_t size) {
-  const std::size_t most = largest.load(std::memory_order_relaxed);
+  std::size_t seen = largest.load(std::memory_order_relaxed);
+  while (size > seen && !largest.compare_exchange_weak(seen, size, std::memory_order_relaxed)) {
+  }
+  const std::size_t most = bound.load(std::memory_order_relaxed);
   if (most > 0 && size > most) return true;
   if (allowance.load(std::memory_order_relaxed) < 0) return false;
   if (allowance.fetch_sub(1, std::memory_order_relaxed) > 0) return false;
@@ -28,7 +31,8 @@ bool refused(std::size_t size) {
 }  // namespace
 
 void broadphase::tests::allow_allocations(long long count) { allowance = count; }
-void broadphase::tests::refuse_blocks_above(std::size_t bytes) { largest = bytes; }
+void broadphase::tests::refuse_blocks_above(std::size_t bytes) { bound = bytes; }
+std::size_t broadphase::tests::largest_block_asked_for() { return largest.exchange(0); }
 
 #if defined(BROADPHASE_WRAP_MALLOC)
 extern "C" void* __real_malloc(std::size_t size);

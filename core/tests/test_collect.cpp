@@ -1,6 +1,8 @@
 // Pairs put together: guesses of how many there will be must not cost the answer.
 #include "query/collect.hpp"
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "check.hpp"
@@ -77,6 +79,41 @@ void check_answer_too_large() {
   CHECK(failed);
 }
 
+// A method whose fifth task is kept waiting until all others that do not wait for it are done. The sixth, which follows
+// it on the same thread because two workers take two tasks at a time, finds enough for its buffer to grow.
+class Late {
+ public:
+  struct Scratch {};
+  static constexpr std::size_t kTasks = 64, kPairs = 20000, kPairsOfSixth = 10 * kPairs;
+
+  std::size_t task_count() const { return kTasks; }
+  void run(std::size_t task, Scratch&, PairBuffer& out) const {
+    while (task == 4 && done_.load() < kTasks - 2) std::this_thread::yield();
+    const std::size_t pairs = task == 5 ? kPairsOfSixth : kPairs;
+    out.room(pairs);
+    for (std::size_t k = 0; k < pairs; ++k) {
+      out.first()[k] = static_cast<std::int32_t>(task);
+      out.second()[k] = static_cast<std::int32_t>(k);
+    }
+    out.commit(pairs);
+    ++done_;
+  }
+
+ private:
+  mutable std::atomic<std::size_t> done_{0};
+};
+
+// How many pairs there will be is not guessed from all of them as if few tasks had found them.
+void check_guess_after_waiting() {
+  current_case() = "a thread that the system keeps waiting";
+  constexpr std::size_t kPairs = (Late::kTasks - 1) * Late::kPairs + Late::kPairsOfSixth;
+  Interrupt never;
+  largest_block_asked_for();
+  const Pairs found = collect_pairs(Late(), nullptr, 2, kNoLimit, never);
+  CHECK(found.size == kPairs);
+  CHECK(largest_block_asked_for() <= 2 * kPairs * 2 * sizeof(std::int32_t));
+}
+
 // Near the end of the memory, too, a buffer grows by a share of what it holds: each growth copies all of that.
 void check_growths_near_the_end() {
   current_case() = "growths near the end of the memory";
@@ -109,5 +146,6 @@ int main() {
   for (const unsigned workers : {1u, 2u, 4u}) check_guess_too_large(workers);
   for (const std::size_t expected : {std::size_t{0}, std::size_t{1}, std::size_t{1} << 40}) check_expected(expected);
   check_answer_too_large();
+  check_guess_after_waiting();
   check_growths_near_the_end();
 }
