@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.world import ccd
 from broadphase.world.ccd import bends_of, bent_ways, joined, meetings, straight_ways
 
 NEVER = np.inf
@@ -299,3 +300,82 @@ def test_meetings_candidates_are_few_where_all_move_a_little():
         if time <= 1:
             expected.append([0, j])
     assert found.pairs.tolist() == expected
+
+
+def first_touch_of_images(begin, motion, target, reach, size, border):
+    """Say when a ball first touches a still one of which there are images, or mirror images, in every world."""
+    times = [NEVER]
+    signs = (1,) if border == "wrap" else (1, -1)
+    period = size if border == "wrap" else 2 * size
+    for mirrored in np.array(np.meshgrid(*[signs] * len(begin))).reshape(len(begin), -1).T:
+        place = np.where(mirrored > 0, target, 2 * size - target)
+        # Of all images along the first axis, those beside the way along the others.
+        along = np.arange(-2, abs(motion[0]) / period + 3) * np.sign(motion[0])
+        at = (along * period + place[0] - begin[0]) / motion[0]
+        rest = begin[1:] + np.outer(at, motion[1:])
+        nearest = np.rint((rest - place[1:]) / period)
+        for aside in np.array(np.meshgrid(*[(-1, 0, 1)] * (len(begin) - 1))).reshape(len(begin) - 1, -1).T:
+            images = np.column_stack([along * period + place[0], (nearest + aside) * period + place[1:]])
+            times += [first_touch_of_balls(image - begin, motion, reach)[0] for image in images]
+    return min(times)
+
+
+@pytest.mark.parametrize("border", ["bounce", "wrap"])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_meetings_of_what_crosses_the_world_often_equal_the_closed_form(border, dimension):
+    rng = np.random.default_rng([dimension, len(border)])
+    size, n, reach = 10.0, 12, 0.5
+    targets = rng.uniform(0.3, size - 0.3, (n, dimension))
+    begin, motion = targets[0].copy(), np.array([1.0, 0.7123, 0.4567][:dimension]) * size * 70
+    targets[0] = folded(begin + motion, 0.0, size) if border == "bounce" else (begin + motion) % size
+    one = [np.array([0], np.int32), begin[None], motion[None], np.zeros((1, dimension)), np.full((1, dimension), size)]
+    ways = bent_ways(*one, reflects=border == "bounce")
+    assert len(ways.rows) > 110
+    bounds = np.array([[0.0] * dimension, [size] * dimension]) if border == "wrap" else None
+    found = meet(balls(targets, np.full(n, reach / 2)), np.zeros((n, dimension)), np.arange(n) == 0, ways=ways,
+                 bounds=bounds)  # fmt: skip
+    told = dict(zip(map(tuple, found.pairs.tolist()), found.times, strict=True))
+    expected = [first_touch_of_images(begin, motion, targets[j], reach, size, border) for j in range(1, n)]
+    for j, time in enumerate(expected, 1):
+        assert ((0, j) in told) == (time <= 1), j
+        assert time > 1 or abs(told[0, j] - time) < 1e-9, j
+    assert np.sum(np.array(expected) <= 1) > (3 if dimension == 3 else 9)
+
+
+def counted_candidates(monkeypatch):
+    """Note how many pairs of parts each call of `meetings` looks at."""
+    counts, inner = [], ccd._meetings_of
+
+    def meetings_of(parts, shapes, first, *more):
+        counts.append(len(first))
+        return inner(parts, shapes, first, *more)
+
+    monkeypatch.setattr(ccd, "_meetings_of", meetings_of)
+    return counts
+
+
+def test_meetings_one_that_is_far_faster_than_the_others_makes_candidates_of_its_own_only(monkeypatch):
+    counts, rng, n = counted_candidates(monkeypatch), np.random.default_rng(8), 1000
+    ends, motions = rng.uniform(0, 100, (n, 3)), rng.normal(0, 0.1, (n, 3))
+    motions[:50] *= 50
+    fast, shapes = np.arange(n) < 50, balls(ends, np.full(n, 0.3))
+    meet(shapes, motions, fast)
+    motions[999] = (1e7, 2e7, -3e6)
+    meet(shapes, motions, fast)
+    assert 0 < counts[1] <= counts[0] + 50
+
+
+@pytest.mark.parametrize("border", ["bounce", "wrap"])
+def test_meetings_candidates_of_one_that_crosses_the_world_often_are_those_beside_its_way(border, monkeypatch):
+    counts, rng, n = counted_candidates(monkeypatch), np.random.default_rng(9), 300
+    size, crossings = 100.0, 2000
+    targets, motion = rng.uniform(0, size, (n, 2)), np.array([1.0, 0.7123]) * size * crossings
+    begin = targets[0].copy()
+    targets[0] = folded(begin + motion, 0.0, size) if border == "bounce" else (begin + motion) % size
+    ways = bent_ways(np.array([0], np.int32), begin[None], motion[None], np.zeros((1, 2)), np.full((1, 2), size),
+                     reflects=border == "bounce")  # fmt: skip
+    bounds = np.array([[0.0, 0.0], [size, size]]) if border == "wrap" else None
+    meet(balls(targets, np.full(n, 0.1)), np.zeros((n, 2)), np.arange(n) == 0, ways=ways, bounds=bounds)
+    # Every part would meet about a tenth of the others by its box, and every other part at its corners.
+    assert sum(counts) < 0.1 * len(ways.rows) * n * 0.1
+    assert max(counts) < 200 * ccd._LARGEST_PORTION

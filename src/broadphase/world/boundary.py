@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.int32]
     Shifts: TypeAlias = NDArray[np.int64]  # how many worlds along each axis
 
-__all__ = ["bounce", "image_pairs", "images_of", "outside", "seam_pairs", "where_touching", "wrap"]
+__all__ = [
+    "Images", "bounce", "image_pairs", "images_around", "images_of", "outside", "seam_pairs", "where_touching", "wrap",
+]  # fmt: skip
 
 # In worlds: the position of a row that is farther away does not resolve the size of a world.
 _FARTHEST = 2.0**52
@@ -213,6 +215,36 @@ def image_pairs(
 ) -> tuple[Rows, Floats]:
     """Do the same as `seam_pairs` for boxes of any width."""
     return _pairs_of(_reaching_out(boxes, bounds, alive), boxes, bounds, alive, allows)
+
+
+class Images(NamedTuple):
+    """Boxes moved by whole worlds.
+
+    Attributes
+    ----------
+    boxes_of : ndarray, shape (m,), intp
+        Which box each is an image of.
+    boxes : ndarray, shape (m, 2, d), float64
+        Where they are, rounded outwards.
+    worlds : ndarray, shape (m, d), int64
+        By how many worlds they were moved along each axis.
+    """
+
+    boxes_of: NDArray[np.intp]
+    boxes: Floats
+    worlds: Shifts
+
+
+def images_around(boxes: Floats, bounds: Floats, alive: NDArray[np.uint8]) -> Images:
+    """Find the images by which boxes that reach out of a periodic world meet all others there.
+
+    Two boxes overlap somewhere in the periodic world if and only if two of their images do; a box that does not reach
+    out is its own only image, and is not given.
+    """
+    rows = _reaching_out(boxes, bounds, alive)
+    places, shifts = _images(boxes[rows], bounds)
+    moved = _moved(boxes[rows[places]], shifts, bounds)
+    return Images(rows[places].astype(np.intp), moved, shifts)
 
 
 def where_touching(shapes: Shapes, pairs: Rows, bounds: Floats | None) -> tuple[Rows, Floats | None]:

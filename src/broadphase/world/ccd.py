@@ -13,7 +13,7 @@ import numpy as np
 from broadphase.narrow import Impacts
 from broadphase.narrow.row_pairs import impacts
 from broadphase.pairs import pairs as box_pairs
-from broadphase.world.boundary import image_pairs
+from broadphase.world.boundary import images_around
 from broadphase.world.touching import NO_PAIRS, keys_of
 
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ __all__ = [
 
 # Of one way: a body that crosses the world more often in one step has a wrong velocity, or the step is wrong.
 MOST_BENDS = 10_000
+# Parts of ways that are searched for at a time, in the order of time: a few, and then twice as many each time. So what
+# meets a body early is not looked for later, and scratch memory is bounded however often bodies cross the world.
+_FIRST_PORTION, _LARGEST_PORTION = 256, 4096
+# The box around a part that goes askew is mostly empty. It is searched for in so many pieces at most, each some times
+# as long as the shape is wide.
+_MOST_PIECES, _LENGTH_OF_PIECES = 32, 3.0
 # What rounding may take from a sum of a few numbers, relative to the largest of them.
 _SLACK = 2.0**-48
 
@@ -263,20 +269,30 @@ class Parts:
     """
 
     def __init__(self, shapes: Shapes, places: Floats, motions: Floats, alive: NDArray[np.bool_], ways: Ways) -> None:
-        self.boxes, self.places, self.motions, self.ways = shapes.boxes, places, motions, ways
+        self.places, self.motions, self.ways = places, motions, ways
         self.count = len(places)
         self.is_plain = alive.copy()
         self.is_plain[ways.rows] = False
-        moved = np.abs(motions)
-        moved[~self.is_plain] = 0.0
+        self.is_bent = bool((ways.since > 0.0).any())
+        self.boxes: Floats = np.concatenate([self._of_rows(shapes.boxes), self._of_ways(shapes.boxes)])
+
+    def _of_rows(self, boxes: Floats) -> Floats:
+        """Give the box around the motion of each row: of its own, so one that is far off makes no other larger."""
+        around = np.empty_like(boxes)
         # Column by column: NumPy is slow at rows of two or three numbers.
-        self.farthest: Floats = np.array([moved[:, axis].max(initial=0.0) for axis in range(places.shape[1])])
-        begin = self.boxes[ways.rows] + (ways.begin - places[ways.rows])[:, np.newaxis]
+        for axis in range(boxes.shape[2]):
+            motion, low, high = self.motions[:, axis] * self.is_plain, boxes[:, 0, axis], boxes[:, 1, axis]
+            slack = _SLACK * (np.abs(motion) + np.maximum(np.abs(low), np.abs(high)))
+            around[:, 0, axis] = low - np.maximum(motion, 0.0) - slack
+            around[:, 1, axis] = high - np.minimum(motion, 0.0) + slack
+        return around
+
+    def _of_ways(self, boxes: Floats) -> Floats:
+        ways = self.ways
+        begin = boxes[ways.rows] + (ways.begin - self.places[ways.rows])[:, np.newaxis]
         end = begin + ways.motion[:, np.newaxis]
-        slack = _SLACK * (np.abs(begin) + np.abs(end) + np.abs(self.boxes[ways.rows])).max(axis=1)
-        self.way_boxes = np.stack(
-            [np.minimum(begin[:, 0], end[:, 0]) - slack, np.maximum(begin[:, 1], end[:, 1]) + slack], axis=1
-        )
+        slack = _SLACK * (np.abs(begin) + np.abs(end) + np.abs(boxes[ways.rows])).max(axis=1)
+        return np.stack([np.minimum(begin[:, 0], end[:, 0]) - slack, np.maximum(begin[:, 1], end[:, 1]) + slack], 1)
 
     def rows_of(self, parts: Numbers) -> Rows:
         """Give the row of each part."""
@@ -350,8 +366,40 @@ def meetings(
     the time in which the boxes overlap, so that the exact test is on numbers of the size of the shapes.
     """
     parts = Parts(shapes, places, motions, alive, ways)
-    first, second, offsets = _candidates(parts, is_ccd, bounds)
-    nothing = Impacts(np.empty((0, 2), np.int32), np.empty(0), np.empty((0, places.shape[1])))
+    pieces = _pieces_of(parts, shapes, bounds)
+    followed = np.flatnonzero(is_ccd[ways.rows])
+    if parts.is_bent:
+        followed = followed[np.argsort(ways.since[followed], kind="stable")]
+    known = no_impacts(places.shape[1])
+    begin, count = 0, _FIRST_PORTION if parts.is_bent else len(followed)
+    while begin < len(followed):
+        portion = followed[begin : begin + count]
+        begin, count = begin + count, min(2 * count, _LARGEST_PORTION)
+        first, second, offsets = _candidates(parts, pieces, portion, is_ccd, bounds)
+        if len(known.pairs):  # later parts are of no interest to pairs that have met before
+            before = known.pairs[known.times <= ways.since[portion[0]]]
+            pairs = np.sort(np.stack([parts.rows_of(first), parts.rows_of(second)], axis=1), axis=1)
+            fresh = ~np.isin(keys_of(pairs), keys_of(before))
+            first, second, offsets = first[fresh], second[fresh], offsets[fresh]
+        found = _meetings_of(parts, shapes, first, second, offsets, allows)
+        known = _earliest(
+            np.concatenate([known.pairs, found.pairs]),
+            np.concatenate([known.times, found.times]),
+            np.concatenate([known.normals, found.normals]),
+        )
+    return known
+
+
+def _meetings_of(
+    parts: Parts,
+    shapes: Shapes,
+    first: Numbers,
+    second: Numbers,
+    offsets: Floats,
+    allows: Callable[[Rows, Rows], NDArray[np.bool_]] | None,
+) -> Impacts:
+    """Find when parts meet, in any order; a pair of rows may be there several times."""
+    nothing = no_impacts(offsets.shape[1])
     if not len(first):
         return nothing
     rows, others = parts.rows_of(first), parts.rows_of(second)
@@ -381,46 +429,113 @@ def meetings(
     offsets -= motion * begin[:, np.newaxis]
     times, normals = impacts(shapes, shapes, rows, others, motion * (end - begin)[:, np.newaxis], offsets)
     kept = np.isfinite(times)
-    rows, others, times, normals = rows[kept], others[kept], times[kept], normals[kept]
-    since, until, begin, end = since[kept], until[kept], begin[kept], end[kept]
     times = since + (until - since) * (begin + (end - begin) * times)
-    order = np.lexsort([times, others, rows])
-    pairs = np.stack([rows[order], others[order]], axis=1)
+    pairs = np.stack([rows[kept], others[kept]], axis=1)
+    return Impacts(pairs, np.minimum(times[kept], 1.0), normals[kept])
+
+
+def _earliest(pairs: Rows, times: Floats, normals: Floats) -> Impacts:
+    """Keep the first of several impacts of a pair; in lexicographic order."""
+    order = np.lexsort([times, pairs[:, 1], pairs[:, 0]])
+    pairs = pairs[order]
     earliest = np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))[: len(pairs)]
-    return Impacts(pairs[earliest], np.minimum(times[order][earliest], 1.0), normals[order][earliest])
+    return Impacts(pairs[earliest], times[order][earliest], normals[order][earliest])
 
 
-def _candidates(parts: Parts, is_ccd: NDArray[np.bool_], bounds: Floats | None) -> tuple[Numbers, Numbers, Floats]:
-    """Find pairs of parts whose boxes overlap, one of a followed row, and what brings the second to the first."""
-    ways, n, d = parts.ways, parts.count, parts.places.shape[1]
-    followed = np.flatnonzero(is_ccd[ways.rows])
-    boxes = parts.way_boxes[followed]
-    # The others move, too, and are looked for where they are at the end.
-    reach = parts.farthest + _SLACK * (parts.farthest + np.abs(boxes).max(axis=(0, 1), initial=0.0))
-    grown = np.stack([boxes[:, 0] - reach, boxes[:, 1] + reach], axis=1)
-    plain = box_pairs(grown, parts.boxes).astype(np.int64)
-    plain = plain[parts.is_plain[plain[:, 1]]]
-    among = box_pairs(boxes, parts.way_boxes).astype(np.int64)
-    twice = is_ccd[ways.rows[among[:, 1]]] & (among[:, 1] <= followed[among[:, 0]])
-    among = among[~twice]
-    first = [n + followed[plain[:, 0]], n + followed[among[:, 0]]]
-    second = [plain[:, 1], n + among[:, 1]]
-    offsets = [np.zeros((len(plain) + len(among), d))]
-    if bounds is not None:
-        counts = np.zeros(n + len(ways.rows), np.bool_)
-        counts[n + followed] = True
+class _Pieces(NamedTuple):
+    """What is searched for: parts, or pieces of them, and in a periodic world all their images that are needed."""
 
-        def with_followed(one: Rows, other: Rows) -> NDArray[np.bool_]:
-            found: NDArray[np.bool_] = counts[one] | counts[other]
-            return found
+    parts: Numbers
+    boxes: Floats
+    times: Floats | None  # from when to when, shape (k, 2); None where that is the same for all
+    worlds: Numbers | None  # how many worlds away from its part each is; None where there are no images
 
-        around = np.stack([parts.boxes[:, 0] - reach, parts.boxes[:, 1] + reach], axis=1)
-        there = np.concatenate([parts.is_plain, np.ones(len(ways.rows), np.bool_)]).view(np.uint8)
-        found, way = image_pairs(np.concatenate([around, parts.way_boxes]), bounds, there, with_followed)
-        first.append(found[:, 0].astype(np.int64))
-        second.append(found[:, 1].astype(np.int64))
-        offsets.append(way)
-    return np.concatenate(first), np.concatenate(second), np.concatenate(offsets)
+
+def _pieces_of(parts: Parts, shapes: Shapes, bounds: Floats | None) -> _Pieces:
+    of, boxes, times = np.arange(len(parts.boxes)), parts.boxes, None
+    if parts.is_bent:
+        of, boxes, times = _cut_up(parts, shapes)
+    if bounds is None:
+        return _Pieces(of, boxes, times, None)
+    there = np.concatenate([parts.is_plain, np.ones(len(parts.ways.rows), np.bool_)])
+    images = images_around(boxes, bounds, there[of].view(np.uint8))
+    alone = np.delete(np.arange(len(of)), images.boxes_of)
+    every = np.concatenate([alone, images.boxes_of])
+    return _Pieces(
+        of[every],
+        np.concatenate([boxes[alone], images.boxes]),
+        None if times is None else times[every],
+        np.concatenate([np.zeros((len(alone), len(bounds[0])), np.int64), images.worlds]),
+    )
+
+
+def _cut_up(parts: Parts, shapes: Shapes) -> tuple[Numbers, Floats, Floats]:
+    """Cut up parts that go askew; give the part, the box and the times of each piece, those of rows first."""
+    ways, n = parts.ways, parts.count
+    motion, sizes = ways.motion, shapes.boxes[ways.rows, 1] - shapes.boxes[ways.rows, 0]
+    across = np.sort(np.abs(motion), axis=1)[:, -2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wanted = np.nan_to_num(across / (_LENGTH_OF_PIECES * sizes.max(axis=1)), nan=1.0)
+    counts = np.clip(np.ceil(wanted), 1, _MOST_PIECES).astype(np.int64)
+    of = np.repeat(np.arange(len(counts)), counts)
+    place = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
+    begin, end = (((place + more) / counts[of])[:, np.newaxis] for more in (0, 1))
+    # Between two boxes, each with the slack of the whole part.
+    around, back = parts.boxes[n:][of], motion[of]
+    low, high = around[:, 0] - np.minimum(back, 0.0), around[:, 1] - np.maximum(back, 0.0)
+    slack = _SLACK * (np.abs(low) + np.abs(high) + np.abs(back))
+    boxes = np.stack(
+        [low + np.minimum(back * begin, back * end) - slack, high + np.maximum(back * begin, back * end) + slack], 1
+    )
+    long = (ways.until - ways.since)[of][:, np.newaxis]
+    times = ways.since[of][:, np.newaxis] + long * np.concatenate([begin, end], axis=1)
+    times += _SLACK * np.array([-1.0, 1.0])
+    whole = np.tile([0.0, 1.0], (n, 1))
+    return (
+        np.concatenate([np.arange(n), n + of]),
+        np.concatenate([parts.boxes[:n], boxes]),
+        np.concatenate([whole, times]),
+    )
+
+
+def _candidates(
+    parts: Parts, pieces: _Pieces, portion: Numbers, is_ccd: NDArray[np.bool_], bounds: Floats | None
+) -> tuple[Numbers, Numbers, Floats]:
+    """Find pairs of parts whose boxes overlap, one of some followed ones, and what brings the second to the first."""
+    ways, n = parts.ways, parts.count
+    since, until = ways.since[portion].min(), ways.until[portion].max()
+    is_meant = np.zeros(len(parts.boxes), np.bool_)
+    is_meant[n + portion] = True
+    is_then = np.concatenate([parts.is_plain, (ways.since <= until) & (ways.until >= since)])
+    one, other = np.flatnonzero(is_meant[pieces.parts]), np.flatnonzero(is_then[pieces.parts])
+    boxes, other_boxes = pieces.boxes[one], pieces.boxes[other]
+    if pieces.times is not None:  # time as one more axis: parts of one way, and of two, are seldom there at once
+        boxes, other_boxes = (
+            np.concatenate([some, pieces.times[which][:, :, np.newaxis]], axis=2)
+            for some, which in ((boxes, one), (other_boxes, other))
+        )
+    found = box_pairs(boxes, other_boxes)
+    one, other = one[found[:, 0]], other[found[:, 1]]
+    first, second = pieces.parts[one], pieces.parts[other]
+    # Two followed parts are found from both.
+    kept = (second > first) | (second < n)
+    kept[~kept] = ~is_ccd[ways.rows[second[~kept] - n]]
+    first, second, one, other = first[kept], second[kept], one[kept], other[kept]
+    dimension = parts.places.shape[1]
+    if bounds is None and not parts.is_bent:
+        return first, second, np.zeros((len(first), dimension))
+    # Several pieces, and images at both sides, find the same.
+    count = len(parts.boxes)
+    keys = first * count + second
+    if bounds is None or pieces.worlds is None:
+        keys = np.unique(keys)
+        return keys // count, keys % count, np.zeros((len(keys), dimension))
+    worlds = pieces.worlds[other] - pieces.worlds[one]
+    order = np.lexsort(np.vstack([worlds.T, keys]))
+    keys, worlds = keys[order], worlds[order]
+    fresh = np.append(True, (keys[1:] != keys[:-1]) | (worlds[1:] != worlds[:-1]).any(axis=1))[: len(keys)]
+    keys, worlds = keys[fresh], worlds[fresh]
+    return keys // count, keys % count, worlds * (bounds[1] - bounds[0])
 
 
 def _times_of_boxes(a: Floats, b: Floats, motion: Floats, offsets: Floats) -> tuple[Floats, Floats]:
