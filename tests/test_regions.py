@@ -384,3 +384,68 @@ def test_views_and_planes_that_are_none_are_refused():
         regions_of_planes(np.eye(5))
     with pytest.raises(ValueError, match="at most 64 planes, not 65"):
         regions_of_planes(np.ones((MOST_PLANES + 1, 4)))
+
+
+def scene_of_depth(seed):
+    """Enough boxes for a tree of some levels: a cloud, a few that are large, endless or far away."""
+    rng = np.random.default_rng([13, seed])
+    boxes = random_boxes(rng, 3000, 3, size=0.1)
+    boxes[::97, 1] += 3.0
+    boxes[5, 0, 0], boxes[6, 1, 1], boxes[7, :, 2] = -INF, INF, [-INF, INF]
+    boxes[8:10] += [[[1e9]], [[-1e30]]]
+    boxes[20] = boxes[20].astype(np.float32)
+    return boxes
+
+
+def view_of(depth, orthographic):
+    """A camera that stands so far in front of the scene, and what it sees ends behind the scene."""
+    lens = bp.orthographic(-2, 2, -1, 1, 1, 90) if orthographic else bp.perspective(0.8, 1.3, 0.01, 90)
+    return planes_of_view(lens @ bp.look_at([0, 0, depth], [0.3, 0.1, 0]))
+
+
+@pytest.mark.parametrize("name", ["BVH", "Octree", "LinearTree"])
+def test_regions_that_hold_whole_nodes_give_what_the_slabs_say(name):
+    boxes = scene_of_depth(0)
+    rng = np.random.default_rng(14)
+    box = np.concatenate([np.eye(3), -np.eye(3)])
+    corner = boxes[20, 1]
+    touching = np.column_stack([np.eye(3) + 0.25, -(np.eye(3) + 0.25) @ corner])
+    barrel = rng.normal(size=(MOST_PLANES, 3))
+    barrel /= np.linalg.norm(barrel, axis=1, keepdims=True)
+    cases = {
+        "inside": view_of(1.0, False),
+        "outside": view_of(9.0, False),
+        "parallel": view_of(9.0, True),
+        "all": np.column_stack([box, np.full(6, 1e31)]),
+        "most": np.column_stack([box, np.full(6, 12.0)]),
+        "none": np.column_stack([box, [-50.0, -50, -50, 51, 51, 51]]),
+        "point": np.column_stack([box, np.concatenate([-corner, corner])]),
+        "corner": touching,
+        "half space": np.array([[1.0, 2.0, -1.0, 0.5]]),
+        "many slabs": np.column_stack([barrel, np.full(MOST_PLANES, 2.5)]),
+    }
+    for dtype in ("float32", "float64"):
+        given = boxes.astype(dtype)
+        index = getattr(bp, name)(given)
+        counts = {}
+        for label, planes in cases.items():
+            regions = regions_of_planes(planes)
+            wanted = query_oracle.convex(given, regions)
+            assert_same_answers(index.frustum(planes=planes), wanted, f"{name} {dtype} {label}")
+            counts[label] = len(wanted[0])
+        assert counts["all"] == len(boxes)
+        assert min(counts["point"], counts["corner"]) >= 1
+        assert len(regions.least) > 31
+        assert min(counts["most"] - 2400, counts["many slabs"]) > 500
+        assert all(100 < counts[label] < 2900 for label in ("inside", "outside", "parallel", "half space"))
+
+
+def test_many_rows_of_a_view_are_ascending_whether_dense_or_scattered():
+    rng = np.random.default_rng(15)
+    place = rng.permutation(200_000)[:3000]
+    lower = np.full((200_000, 2), 50.0)
+    lower[place] = rng.random((3000, 2))
+    boxes = np.stack([lower, lower + 0.01], axis=1)
+    planes = [[1.0, 0.5, 0.0], [-1.0, -0.5, 9.0]]
+    assert np.array_equal(bp.BVH(boxes).frustum(planes=planes)[0], np.sort(place))
+    assert np.array_equal(bp.BVH(boxes[np.sort(place)]).frustum(planes=planes)[0], np.arange(3000))

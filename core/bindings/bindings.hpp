@@ -102,6 +102,7 @@ void bind_pairs(nb::module_& module);
 void bind_guard(nb::module_& module);
 void bind_store(nb::module_& module);
 void bind_commit(nb::module_& module);
+void bind_regions(nb::module_& module);
 // Before any index: it binds their base class.
 void bind_tree_queries(nb::module_& module);
 void bind_bvh(nb::module_& module);

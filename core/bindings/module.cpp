@@ -70,6 +70,7 @@ NB_MODULE(_core, m) {
   bind_pairs(m);
   bind_guard(m);
   bind_store(m);
+  bind_regions(m);
   bind_tree_queries(m);
   bind_bvh(m);
   bind_octree(m);

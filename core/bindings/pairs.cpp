@@ -107,7 +107,7 @@ nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_
     problem.dimension = lower.shape(1);
     problem.cross = true;
     const Pairs pairs = find_pairs(name, problem, kNoLimit, {chosen_kernels(), workers, interrupt});
-    answers = by_query(pairs, problem.first.count, problem.second.count, workers, interrupt);
+    answers = by_query(pairs, problem.first.count, workers, interrupt);
   });
   return as_tuple(std::move(answers));
 }

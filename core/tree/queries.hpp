@@ -19,6 +19,7 @@
 #include "base/radix_sort.hpp"
 #include "boxes/any_boxes.hpp"
 #include "query/queries.hpp"
+#include "query/sort_rows.hpp"
 #include "simd/kernels.hpp"
 #include "tree/blocks.hpp"
 #include "tree/walks.hpp"
@@ -166,6 +167,8 @@ class LocalRegion {
       inner_most_.push_back(inner(region.most[slab] / length, offset, size, tree.frame.scale, -1));
     }
     walk.count = least_.size();
+    constexpr std::size_t kOwn = ConvexWalk::kOwnBits;
+    walk.slabs[0] = walk.count > kOwn ? ~0u : static_cast<std::uint32_t>((std::uint64_t{1} << walk.count) - 1);
     walk.axes = axes_.data();
     walk.least = least_.data();
     walk.most = most_.data();
@@ -533,7 +536,7 @@ class TreeQueries {
   }
 
   static void sort_from(std::vector<std::int32_t>& rows, std::size_t begin) {
-    if (rows.size() - begin > 1) std::sort(rows.begin() + static_cast<std::ptrdiff_t>(begin), rows.end());
+    sort_rows(rows.data() + begin, rows.size() - begin);
   }
 
   const BlockTree& tree_;

@@ -157,46 +157,91 @@ void next_by_time(SweepWalk& walk) {
   }
 }
 
+// All rows below a block meet the region: what goes on the stack for it is marked likewise.
+template <std::size_t D>
+void take_all(ConvexWalk& walk, const BlockReader<D>& block) {
+  const std::uint32_t rows = block.occupied() & block.rows();
+  if (block.next() != kNoBlock) walk.stack[walk.depth++] = ~block.next();
+  const std::size_t bottom = walk.depth;
+  walk.depth += keep(block.child(), block.occupied() ^ rows, walk.stack + bottom);
+  for (std::size_t at = bottom; at < walk.depth; ++at) walk.stack[at] = ~walk.stack[at];
+  walk.sure_found += keep(block.child(), rows, walk.sure + walk.sure_found);
+}
+
 template <std::size_t D>
 void next_by_region(ConvexWalk& walk) {
   // Relative to the sum of the terms' magnitudes: more than all roundings of a sum of four products and of the boxes.
   constexpr float kRounding = 1e-6F, kLeast = 1e-30F;
   walk.found = walk.sure_found = 0;
   while (walk.depth > 0 && walk.found < kMostRows && walk.sure_found < kMostRows) {
-    const BlockReader<D> block(walk.memory, walk.stack[--walk.depth]);
+    const std::int32_t top = walk.stack[--walk.depth];
     ++walk.visited;
-    EightTests meet, inside;
-    Eight lower[D], upper[D], reach[D];
+    if (top < 0) {
+      take_all(walk, BlockReader<D>(walk.memory, ~top));
+      continue;
+    }
+    const BlockReader<D> block(walk.memory, top);
+    EightTests meet, reach, inside;
+    Eight corner[2][D], error[D];
     for (std::size_t k = 0; k < D; ++k) {
-      lower[k] = block.lower(k);
-      upper[k] = block.upper(k);
-      reach[k] = larger(absolute(lower[k]), absolute(upper[k]));
-      meet.at_most(Eight::splat(walk.box[k]), upper[k]);
-      meet.at_most(lower[k], Eight::splat(walk.box[D + k]));
-      const Eight error = reach[k] * Eight::splat(kRounding) + Eight::splat(kLeast);
-      inside.at_most(Eight::splat(walk.inner_box[k]), upper[k] - error);
-      inside.at_most(lower[k] + error, Eight::splat(walk.inner_box[D + k]));
+      const Eight lower = block.lower(k), upper = block.upper(k), low = Eight::splat(walk.inner_box[k]),
+                  high = Eight::splat(walk.inner_box[D + k]);
+      corner[0][k] = lower;
+      corner[1][k] = upper;
+      meet.at_most(Eight::splat(walk.box[k]), upper);
+      meet.at_most(lower, Eight::splat(walk.box[D + k]));
+      error[k] = larger(absolute(lower), absolute(upper)) * Eight::splat(kRounding);
+      const Eight room = error[k] + Eight::splat(kLeast);
+      reach.at_most(low, upper - room);
+      reach.at_most(lower + room, high);
+      inside.at_most(low, lower - room);
+      inside.at_most(upper + room, high);
     }
-    std::uint32_t hits = meet.bits() & block.occupied(), sure = hits & inside.bits() & block.rows();
-    for (std::size_t slab = 0; slab < walk.count && hits != 0; ++slab) {
-      Eight least = Eight::splat(0.0F), most = least, error = Eight::splat(kLeast);
-      for (std::size_t k = 0; k < D; ++k) {
-        const float a = walk.axes[slab * D + k];
-        if (a == 0.0F) continue;  // infinite corners are ignored along this axis
-        const Eight axis = Eight::splat(a);
-        least = least + axis * (a > 0.0F ? lower[k] : upper[k]);
-        most = most + axis * (a > 0.0F ? upper[k] : lower[k]);
-        error = error + absolute(axis) * reach[k] * Eight::splat(kRounding);
+    std::uint32_t hits = meet.bits() & block.occupied();
+    std::uint32_t within = inside.bits();
+    const std::uint32_t asked = walk.slabs[walk.depth];
+    std::uint32_t across[8] = {};  // the slabs that a lane does not lie within
+    for (std::uint32_t left = asked; left != 0 && hits != 0; left &= left - 1) {
+      const std::uint32_t bit = left & (0u - left);
+      std::size_t slab = lowest_bit(left);
+      const std::size_t end = slab < ConvexWalk::kOwnBits ? slab + 1 : walk.count;
+      std::uint32_t in_slab = 0xff;
+      for (; slab < end; ++slab) {
+        Eight least = Eight::splat(0.0F), most = least, slack = Eight::splat(kLeast);
+        for (std::size_t k = 0; k < D; ++k) {
+          const float a = walk.axes[slab * D + k];
+          if (a == 0.0F) continue;  // infinite corners are ignored along this axis
+          const Eight axis = Eight::splat(a);
+          const std::size_t far = a > 0.0F ? 1 : 0;
+          least = least + axis * corner[1 - far][k];
+          most = most + axis * corner[far][k];
+          slack = slack + absolute(axis) * error[k];
+        }
+        // Not `at_most`: NaN stays a candidate, but is not sure.
+        hits &= ~below(most + slack, Eight::splat(walk.least[slab]));
+        hits &= ~below(Eight::splat(walk.most[slab]), least - slack);
+        const Eight low = Eight::splat(walk.inner_least[slab]), high = Eight::splat(walk.inner_most[slab]);
+        reach.at_most(low, most - slack);
+        reach.at_most(least + slack, high);
+        EightTests wholly;
+        wholly.at_most(low, least - slack);
+        wholly.at_most(most + slack, high);
+        in_slab &= wholly.bits();
       }
-      // Not `at_most`: NaN stays a candidate, but is not sure.
-      hits &= ~below(most + error, Eight::splat(walk.least[slab]));
-      hits &= ~below(Eight::splat(walk.most[slab]), least - error);
-      sure &= at_most(Eight::splat(walk.inner_least[slab]), most - error);
-      sure &= at_most(least + error, Eight::splat(walk.inner_most[slab]));
+      for (std::uint32_t l = 0; l < kLanes; ++l) across[l] |= (in_slab >> l & 1u) != 0 ? 0u : bit;
+      within &= in_slab;
     }
-    const std::uint32_t rows = hits & block.rows();
-    if (block.next() != kNoBlock) walk.stack[walk.depth++] = block.next();
-    walk.depth += keep(block.child(), hits ^ rows, walk.stack + walk.depth);
+    const std::uint32_t rows = hits & block.rows(), inner = hits ^ rows, sure = rows & reach.bits();
+    if (block.next() != kNoBlock) {
+      walk.slabs[walk.depth] = asked;
+      walk.stack[walk.depth++] = block.next();
+    }
+    for (std::uint32_t left = inner; left != 0; left &= left - 1) {
+      const std::uint32_t lane = lowest_bit(left);
+      const std::int32_t child = block.child()[lane];
+      walk.slabs[walk.depth] = across[lane];
+      walk.stack[walk.depth++] = (within >> lane & 1u) != 0 ? ~child : child;
+    }
     walk.found += keep(block.child(), rows & ~sure, walk.rows + walk.found);
     walk.sure_found += keep(block.child(), sure, walk.sure + walk.sure_found);
   }

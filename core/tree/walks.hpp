@@ -88,19 +88,25 @@ struct SweepWalk : OrderedWalk {
   float inverse[4] = {};  // of the motion along each axis; finite, not zero
 };
 
-// Rows whose boxes may meet a convex region: the intersection of slabs, each between two parallel planes.
+// Rows whose boxes may meet a convex region: the intersection of slabs, each between two parallel planes. An entry ~b
+// of the stack is a block b whose rows all meet it.
 struct ConvexWalk : Walk {
+  // The slabs that a block on the stack may not lie within: bit s for slab s, and the last bit for all from there on.
+  static constexpr std::size_t kOwnBits = 31;
+
   float box[8] = {};             // around the region
   std::size_t count = 0;         // of slabs
   const float* axes = nullptr;   // D numbers a slab
   const float* least = nullptr;  // a point x of the region has least <= axis . x <= most
   const float* most = nullptr;
-  // The same slightly smaller: rows that lie within all of these need no exact test and go to `sure`.
+  // The same slightly smaller: rows that reach into all of these need no exact test and go to `sure`, and so do all
+  // rows below a lane that lies within them.
   float inner_box[8] = {};
   const float* inner_least = nullptr;
   const float* inner_most = nullptr;
   std::size_t sure_found = 0;
   std::int32_t sure[kMostRows + kLanes];
+  std::uint32_t slabs[kStackSize + kLanes];
 };
 
 // ---- Pairs: two trees of blocks walked together, or one with itself ----

@@ -12,11 +12,11 @@ multiples of quarter turns about them.
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.boxes import as_numbers
 from broadphase.errors import unknown_name
 from broadphase.shapes.turning import as_matrices, with_exact_quarters
@@ -36,7 +36,6 @@ _LEAST = 2.0**-1069  # more than a few roundings of the smallest numbers
 _LARGE = 2.0**1000  # a sum of a few of these may overflow
 _ROTATION_ERROR = 1e-5  # of float32 matrices that have been multiplied a few times
 _NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # coordinates in the order of a cross product
-_SINGULAR = 1e-12  # planes that meet at a smaller angle are taken for parallel
 _DEPTHS = ("minus_one_to_one", "zero_to_one")
 
 
@@ -184,11 +183,10 @@ def regions_of_views(matrices: ArrayLike, *, depth: str = "minus_one_to_one") ->
     begin = last + rows
     if depth == "zero_to_one" and array.shape[-1] == 4:
         begin[:, 2] = rows[:, 2]
-    planes = np.concatenate([begin, last - rows], axis=1)
-    for number, sides in enumerate(planes):
-        if np.linalg.matrix_rank(_unit(sides[:, :-1]), tol=_SINGULAR) < planes.shape[2] - 1:
-            raise ValueError(f"matrix: number {number} is singular")
-    return regions_of_planes(planes)
+    found: Any = _native.regions_of_planes(np.concatenate([begin, last - rows], axis=1), must_span=True)
+    if isinstance(found, int):
+        raise ValueError(f"matrix: number {found} is singular")
+    return Regions(*found)
 
 
 def regions_of_planes(planes: ArrayLike) -> Regions:
@@ -214,115 +212,8 @@ def regions_of_planes(planes: ArrayLike) -> Regions:
         raise ValueError(f"planes must have shape (p, 4) or (q, p, 4), in 2D (p, 3) or (q, p, 3), not {array.shape}")
     if array.shape[-2] > MOST_PLANES:
         raise ValueError(f"a region has at most {MOST_PLANES} planes, not {array.shape[-2]}")
-    array = array if array.ndim == 3 else array[np.newaxis]
-    dim = array.shape[2] - 1
-    parts = [_polyhedron(sides) for sides in array]
-    axes, least, most, lower, upper = (list(part) for part in zip(*parts, strict=True)) if parts else ([],) * 5
-    return Regions(
-        np.cumsum([0, *map(len, least)], dtype=np.int64),
-        np.concatenate([np.empty((0, dim)), *axes]),
-        np.concatenate([np.empty(0), *least]),
-        np.concatenate([np.empty(0), *most]),
-        np.array(lower).reshape(-1, dim),
-        np.array(upper).reshape(-1, dim),
-    )
-
-
-def _polyhedron(planes: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return axes, least and most of the slabs of one region, and the corners of the box around it."""
-    dim = planes.shape[1] - 1
-    everywhere = np.full(dim, np.inf)
-    # Everything: no slab at all. Nothing: a slab of a zero axis, which no box meets.
-    nowhere = (np.zeros((1, dim)), np.ones(1), np.zeros(1), everywhere, -everywhere)
-    with np.errstate(over="ignore"):  # beyond the largest number is at infinity
-        planes = np.ldexp(planes, -_exponents(planes[:, :-1]))
-    length = np.linalg.norm(planes[:, :-1], axis=1)
-    if (planes[(length == 0) | np.isinf(planes[:, -1]), -1] < 0).any():
-        return nowhere
-    used = (length > 0) & np.isfinite(planes[:, -1])
-    planes, length = planes[used], length[used]
-    units, distances = planes[:, :-1] / length[:, None], planes[:, -1] / length
-    _, strengths, directions = np.linalg.svd(units) if len(units) else (None, np.empty(0), np.eye(dim))
-    rank = int((strengths > _SINGULAR).sum())
-    if rank == 0:
-        return np.empty((0, dim)), np.empty(0), np.empty(0), -everywhere, everywhere
-    corners, errors, meeting = _corners(units, distances, rank)
-    if not len(corners):
-        return nowhere
-    lines = directions[rank:]  # along which the region is unbounded
-    rays = np.concatenate([_rays(units, lines), lines, -lines])
-    axes = units
-    if dim == 3 and rank > 1:
-        pairs = np.unique(np.concatenate([meeting[:, pair] for pair in combinations(range(rank), 2)]), axis=0)
-        edges = _unit(np.cross(units[pairs[:, 0]], units[pairs[:, 1]]))
-        axes = np.concatenate([axes, _across_coordinate_axes(edges)])
-    axes = _distinct(axes)
-    lower, upper = _supports(np.eye(dim), corners, errors, rays)
-    along = (planes[:, :-1] != 0).sum(axis=1) == 1
-    for *normal, offset in planes[along]:
-        axis = int(np.flatnonzero(normal)[0])
-        end = -offset / normal[axis]
-        if normal[axis] > 0:
-            lower[axis] = max(lower[axis], end)
-        else:
-            upper[axis] = min(upper[axis], end)
-    return axes, *_supports(axes, corners, errors, rays), lower, upper
-
-
-def _corners(units: Floats, distances: Floats, rank: int) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """Find where planes meet that span `rank` dimensions, inside all others: the points, their errors, the planes."""
-    meeting = np.array(list(combinations(range(len(units)), rank)), np.intp).reshape(-1, rank)
-    strength = np.linalg.svd(units[meeting], compute_uv=False)[:, -1]
-    meeting, strength = meeting[strength > _SINGULAR], strength[strength > _SINGULAR]
-    offsets = -distances[meeting]
-    points = (np.linalg.pinv(units[meeting]) @ offsets[:, :, None])[:, :, 0]
-    errors = (8 * _EPSILON * (np.abs(points).sum(axis=1) + np.abs(offsets).max(axis=1)) + _LEAST / 4) / strength
-    inside = (points @ units.T + distances >= -4 * errors[:, None]).all(axis=1)
-    return points[inside], errors[inside], meeting[inside]
-
-
-def _rays(units: Floats, lines: Floats) -> Floats:
-    """Find the directions across all `lines` in which an edge of the region is unbounded."""
-    dim = units.shape[1]
-    if len(lines) == dim - 1:
-        found = units
-    elif dim == 2:
-        found = np.stack([-units[:, 1], units[:, 0]], axis=1)
-    elif len(lines) == 1:
-        found = np.cross(units, lines[0])
-    else:
-        one, other = np.triu_indices(len(units), 1)
-        found = np.cross(units[one], units[other])
-    length = np.linalg.norm(found, axis=1)
-    found, length = found[length > _SINGULAR], length[length > _SINGULAR]
-    found, length = np.concatenate([found, -found]) / np.tile(length, 2)[:, None], np.tile(length, 2)
-    inside: Floats = found[(found @ units.T >= -16 * _EPSILON / length[:, None]).all(axis=1)]
-    return inside
-
-
-def _supports(axes: Floats, corners: Floats, errors: Floats, rays: Floats) -> tuple[Floats, Floats]:
-    """Return where the region begins and ends on each axis, a little further out than rounding may have moved it."""
-    places = axes @ corners.T
-    sizes = np.abs(axes)
-    spread = sizes.sum(axis=1)[:, None] * errors
-    slack = _AXIS_ROUNDING * (sizes @ np.abs(corners).max(axis=0)) + _LEAST
-    least, most = (places - spread).min(axis=1) - slack, (places + spread).max(axis=1) + slack
-    if len(rays):
-        onward, rounding = axes @ rays.T, 16 * _EPSILON * np.linalg.norm(axes, axis=1)
-        least[onward.min(axis=1) < -rounding] = -np.inf
-        most[onward.max(axis=1) > rounding] = np.inf
-    return least, most
-
-
-def _distinct(axes: Floats) -> Floats:
-    """Return each direction once, as a unit vector, without the coordinate axes: the box around stands for those."""
-    axes = _unit(axes)
-    axes[np.abs(axes) < 1e-15] = 0.0
-    axes = axes[(axes != 0).sum(axis=1) > 1]
-    first = axes[np.arange(len(axes)), (axes != 0).argmax(axis=1)] if len(axes) else np.empty(0)
-    axes = axes * np.sign(first)[:, None]
-    _, kept = np.unique(axes.round(12) + 0.0, axis=0, return_index=True)
-    return axes[np.sort(kept)]
+    found: Any = _native.regions_of_planes(np.ascontiguousarray(array if array.ndim == 3 else array[np.newaxis]))
+    return Regions(*found)
 
 
 def _across_coordinate_axes(edges: Floats) -> Floats:
@@ -331,20 +222,6 @@ def _across_coordinate_axes(edges: Floats) -> Floats:
     zero = np.zeros_like(x)
     products = [np.stack(parts, axis=-1) for parts in ((zero, -z, y), (z, zero, -x), (-y, x, zero))]
     return np.concatenate(products, axis=-2)
-
-
-def _unit(vectors: Floats) -> Floats:
-    """Scale vectors to length 1; zero stays zero."""
-    vectors = np.ldexp(vectors, -_exponents(vectors))
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    result: Floats = vectors / np.where(length > 0, length, 1.0)
-    return result
-
-
-def _exponents(vectors: Floats) -> NDArray[np.int32]:
-    """Return the binary exponent of the largest number of each row, as a column."""
-    result: NDArray[np.int32] = np.frexp(np.abs(vectors).max(axis=1, initial=0.0))[1][:, None]
-    return result
 
 
 def _checked(name: str, values: ArrayLike) -> Floats:
