@@ -50,6 +50,32 @@ def run(capsys):
     return run_and_read
 
 
+def test_settings_of_the_method_are_set_one_by_one(scene, run):
+    tight = ("--method", "octree", "--set", "leaf_capacity=1", "--set", "looseness=1")
+    code, out, err = run("run", "balls.toml", *tight, "--json")
+    assert (code, err) == (0, "")
+    answer = json.loads(out)
+    assert answer["method"] == "Octree.options(leaf_capacity=1, looseness=1.0)"
+    assert answer["quickest"] == "octree"
+    assert (answer["enters"], answer["exits"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("leaf_capacity=0", "leaf_capacity must be from 1"),
+        ("leafs=1", "unknown setting 'leafs'"),
+        ("leaf_capacity", "a setting is written name=value"),
+        ("world=[0, 0, 0, 1, 1, 1]", "world has 3 dimensions"),
+    ],
+)
+def test_settings_that_are_wrong_are_an_error_of_usage(scene, run, setting, message):
+    code, _, err = run("run", "balls.toml", "--method", "octree", "--set", setting)
+    assert code == 2
+    assert message in err
+    assert "--set" in err
+
+
 def test_run_prints_a_summary(scene, run):
     code, out, err = run("run", "balls.toml")
     assert (code, err) == (0, "")

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -220,49 +221,117 @@ def test_covered_leaves_visits_only_cells_that_the_box_covers():
 # Depth ---------------------------------------------------------------------------------------------------------------
 
 
-def moved(tree, boxes, times):
+def searched(tree, times):
     for _ in range(times):
-        tree.update(boxes)
         tree.pairs()
 
 
-def test_origin_tuning_goes_deeper_where_leaves_are_many_up_to_6():
-    points = np.repeat(np.random.default_rng(1).random((3000, 1, 2)), 2, axis=1)
-    tree = bp.LinearTree(points, tuning="origin")
-    assert tree.stats()["depth"] == 3
-    moved(tree, points, 58)
-    assert tree.stats()["depth"] == 3
-    moved(tree, points, 1)  # with the build, the 60th
-    assert tree.stats()["depth"] == 4
-    moved(tree, points, 240)
-    assert tree.stats()["depth"] == 6
-    assert tree.stats()["tuned_deeper"] == 3
-    assert tree.stats()["leaf_share"] >= 0.57
+def points_at_random(count):
+    return np.repeat(np.random.default_rng(1).random((count, 1, 2)), 2, axis=1)
+
+
+def test_origin_tuning_goes_deeper_in_the_first_frame_and_every_60th_up_to_6():
+    tree = bp.LinearTree(points_at_random(3000), tuning="origin")
+    assert tree.depth == 3
+    depths = []
+    for _ in range(300):
+        tree.pairs()
+        depths.append(tree.depth)
+    assert depths == [4] * 60 + [5] * 60 + [6] * 180
+    stats = tree.stats()
+    assert (stats["frames"], stats["tuned_deeper"], stats["tuned_shallower"]) == (300, 3, 0)
+    assert stats["leaf_share"] >= 0.57
+    tree.validate()
 
 
 def test_origin_tuning_may_go_to_8():
-    points = np.repeat(np.random.default_rng(1).random((200, 1, 2)), 2, axis=1)
-    tree = bp.LinearTree(points, tuning="origin", most_depth=8)
-    moved(tree, points, 480)
-    assert tree.stats()["depth"] == 8
+    tree = bp.LinearTree(points_at_random(200), tuning="origin", most_depth=8)
+    searched(tree, 480)
+    assert tree.depth == 8
 
 
 def test_origin_tuning_goes_shallower_where_leaves_are_few():
     lower = np.random.default_rng(1).random((300, 2))
-    boxes = np.stack([lower, lower + 0.3], axis=1)
-    tree = bp.LinearTree(boxes, tuning="origin")
-    moved(tree, boxes, 130)
-    assert tree.stats()["depth"] == 1
-    assert tree.stats()["tuned_shallower"] == 2
+    tree = bp.LinearTree(np.stack([lower, lower + 0.3], axis=1), tuning="origin")
+    searched(tree, 100)
+    assert (tree.depth, tree.stats()["tuned_shallower"]) == (1, 2)
 
 
-def test_origin_tuning_counts_updates_of_some_rows_too():
-    points = np.repeat(np.random.default_rng(1).random((300, 1, 2)), 2, axis=1)
-    tree = bp.LinearTree(points, tuning="origin")
-    for _ in range(60):
+def test_origin_tuning_counts_searches_whatever_changes_between_them():
+    points = points_at_random(300)
+    tree = bp.LinearTree(points, tuning="origin", tune_every=4)
+    for number in range(12):
         tree.update(points[:1], rows=[0])
+        tree.update(points)
+        tree.remove(tree.insert(points[:2]))
+        tree.query(points[:3])
+        assert tree.depth == min(6, 3 + (number + 3) // 4)
+        tree.count_pairs() if number % 2 else tree.pairs()
         tree.validate()
-    assert tree.stats()["depth"] == 4
+
+
+def test_origin_tuning_has_its_interval_shares_and_limits_as_settings():
+    points = points_at_random(3000)
+    boxes = points + np.array([[0.0], [0.02]])
+    tree = bp.LinearTree(boxes, tuning="origin", tune_every=2, first_depth=5, least_depth=4, tune_shares=(0.99, 1))
+    searched(tree, 7)
+    assert (tree.depth, tree.stats()["tuned_shallower"]) == (4, 1)
+    tree = bp.LinearTree(points, tuning="origin", tune_every=1, tune_shares=(0.0, 1e-9), most_depth=7)
+    searched(tree, 9)
+    assert tree.depth == 7
+
+
+def test_origin_tuning_leaves_an_empty_tree_as_it_is():
+    tree = bp.LinearTree(np.empty((0, 2, 2)), tuning="origin", tune_every=1)
+    searched(tree, 3)
+    assert tree.depth == 3
+
+
+def test_origin_tuning_goes_on_where_it_was_after_pickling():
+    tree = bp.LinearTree(points_at_random(3000), tuning="origin")
+    searched(tree, 40)
+    again = pickle.loads(pickle.dumps(tree))
+    assert again.depth == 4
+    searched(again, 21)
+    assert again.depth == 5
+
+
+def test_origin_tuning_never_disturbs_searches_in_other_threads():
+    boxes = scene("uniform", 3000, 4, "float64", 2)
+    expected = bp.pairs(boxes, sort=True)
+    tree = bp.LinearTree(boxes, tuning="origin", tune_every=1, first_depth=1, most_depth=8, tune_shares=(0.45, 0.5))
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: tree.pairs(sort=True), range(24)):
+            np.testing.assert_array_equal(found, expected)
+    assert tree.stats()["frames"] == 24
+
+
+def test_origin_tuning_works_in_a_world():
+    world = bp.World(dim=2, method=bp.LinearTree.options(tuning="origin", tune_every=10))
+    rng = np.random.default_rng(2)
+    world.add_many(bp.Circle(0.01), rng.uniform(0, 100, (500, 2)), velocities=rng.normal(0, 1, (500, 2)))
+    depths = []
+    for _ in range(35):
+        world.step(0.1)
+        depths.append(world.index_stats()["depth"])
+    assert depths == [4] * 10 + [5] * 10 + [6] * 15
+
+
+def test_depth_can_be_set_at_run_time():
+    boxes = scene("uniform", 500, 4, "float64", 2)
+    expected = oracle.pairs(boxes)
+    tree = bp.LinearTree(boxes, tuning="origin")
+    for depth in (4, 0, 9):
+        tree.depth = depth
+        assert (tree.depth, tree.stats()["depth"]) == (depth, depth)
+        assert_same_pairs(tree.pairs(), expected, f"{depth}")
+        assert tree.depth == depth, "a depth that is given is not tuned"
+    tree.depth = "auto"
+    assert (tree.depth, tree.stats()["frames"]) == (3, 0)
+    for wrong, message in ((30, "from 0 to 29"), ("deep", "unknown depth"), (-1, "depth must be"), (1.5, "whole")):
+        with pytest.raises(ValueError, match=message):
+            tree.depth = wrong
+    assert tree.depth == 3
 
 
 def test_measured_depth_follows_the_boxes():
@@ -301,7 +370,7 @@ def test_bounds_change_at_run_time():
         assert_same_pairs(tree.pairs(), expected, f"{bounds}")
     with pytest.raises(ValueError, match="NaN"):
         tree.bounds = (0, 0, np.nan, 1)
-    with pytest.raises(ValueError, match="shape"):
+    with pytest.raises(ValueError, match="two corners"):
         tree.bounds = (0, 1)
 
 
@@ -349,7 +418,6 @@ def test_update_of_few_rows_files_only_those_and_answers_as_a_fresh_tree():
         tree.update(boxes[rows], rows=rows)
         tree.validate()
         assert_same_pairs(tree.pairs(), bp.pairs(boxes), "updated")
-    assert tree.stats()["updates"] == 21
 
 
 def test_equal_points_are_counted_in_bounded_depth():
@@ -379,8 +447,12 @@ def test_options_out_of_range_raise():
         {"depth": -1},
         {"most_depth": 0},
         {"bounds": (1, 2, 3)},
+        {"tune_shares": (0.5, 0.4), "tuning": "origin"},
+        {"tune_every": 0, "tuning": "origin"},
     ):
         with pytest.raises(ValueError, match="must be"):
             bp.LinearTree(HUNDRED, **options)
+    with pytest.raises(ValueError, match='tune_every is for tuning="origin"'):
+        bp.LinearTree(HUNDRED, tune_every=5)
     with pytest.raises(ValueError, match=r"[23] dimensions"):
         bp.LinearTree(HUNDRED).cells_of([[0, 0, 0, 1, 1, 1]])

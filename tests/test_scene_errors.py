@@ -19,6 +19,14 @@ WRONG = {
         "[world]: unknown boundary 'bonce' (did you mean 'bounce'?)",
     ),
     "dt = 0.5": ("dt = nan", "[world], dt: must be a number, not nan"),
+    "boundary = ": (
+        'method = { name = "octree", leafs = 1 }\nboundary = ',
+        "[world], method: Octree.options: unknown setting 'leafs'",
+    ),
+    "dim = 2\n": (
+        'dim = 2\nmethod = { name = "octre" }\n',
+        "[world], method: unknown name 'octre' (did you mean 'octree'?)",
+    ),
     "steps = 20": ("steps = 2.5", "[world], steps: must be an integer from 0, not 2.5"),
     "seed = 3": ("sead = 3", "[world]: unknown key 'sead' (did you mean 'seed'?)"),
     'title = "Balls"': ("title = 5", "top level, title: must be a string, not 5"),

@@ -154,6 +154,13 @@ def test_every_method_runs_the_same_scene(method):
     assert events(parse(BALLS).changed(method=method)) == events(parse(BALLS))
 
 
+def test_settings_of_the_method_reach_the_world():
+    text = BALLS.replace("seed = 3", 'seed = 3\nmethod = { name = "linear_tree", depth = 2, bounds = [0, 0, 50, 50] }')
+    run = parse(text).run(3)
+    assert run.world.method == bp.LinearTree.options(depth=2, bounds=[[0, 0], [50, 50]])
+    assert run.world.index_stats()["depth"] == 2
+
+
 def test_budget_of_a_scene_leaves_pairs_for_the_next_step():
     deferred = []
     text = BALLS.replace("seed = 3", "seed = 3\nbudget = { tests = 2 }")

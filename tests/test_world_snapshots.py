@@ -318,7 +318,7 @@ KEPT = {
     },
     "BoxStore": {"alive", "generation", "layer", "mask", "slots"},
     "TouchMemory": {"touching", "again", "generations"},
-    "BroadPhase": {"method", "margin", "workers", "quiet_steps"},
+    "BroadPhase": {"given", "margin", "workers", "quiet_steps"},
     "World": {"_columns", "_memory", "_scene", "_number", "_time", "_actors"},
 }
 DERIVED = {
@@ -328,7 +328,7 @@ DERIVED = {
     },
     "BoxStore": {"corners", "living", "_first_free", "_numbers", "_views"},
     "TouchMemory": {"starts"},
-    "BroadPhase": {"_columns", "_index", "_behind", "_pending", "_pending_count", "_threads"},
+    "BroadPhase": {"method", "_options", "_columns", "_index", "_behind", "_pending", "_pending_count", "_threads"},
     "World": {"_guard", "_bus", "_found"},
 }
 

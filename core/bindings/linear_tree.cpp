@@ -40,11 +40,11 @@ class LinearTreeIndex : public BlockIndex {
  public:
   using Rows = Vector<std::int32_t>;
 
-  LinearTreeIndex(std::size_t dimension, bool flat, bool covered, bool tuned, int depth, std::size_t most_depth,
-                  const Corner& low, const Corner& high)
+  LinearTreeIndex(std::size_t dimension, bool flat, bool covered, int depth, std::size_t most_depth, const Corner& low,
+                  const Corner& high)
       : covered_(covered),
-        index_(tree, {flat, tuned, static_cast<std::size_t>(std::max(depth, 0)), depth >= 0, most_depth,
-                      world_of(low, high)}) {
+        index_(tree,
+               {flat, static_cast<std::size_t>(std::max(depth, 0)), depth >= 0, most_depth, world_of(low, high)}) {
     tree.blocks = Blocks(dimension);
   }
 
@@ -67,7 +67,6 @@ class LinearTreeIndex : public BlockIndex {
     const ReleasedGil release;
     index_.remove(rows.data(), rows.shape(0));
   }
-  void set_bounds(const Corner& low, const Corner& high) { index_.set_bounds(world_of(low, high)); }
 
   template <class Use>
   void with_pairs(const AnyArray& lower, const AnyArray& upper, const PairSearch& search, Use&& use) const {
@@ -100,12 +99,16 @@ class LinearTreeIndex : public BlockIndex {
     result["tests"] = tests_.load();
     result["pairs"] = found_.load();
     result["brute_force_tests"] = n * (n > 0 ? n - 1 : 0) / 2;
-    result["updates"] = index_.tuning().updates;
-    result["leaf_share"] =
-        n > 0 ? static_cast<double>(cells.count_by_level().back()) / static_cast<double>(cells.count()) : 0.0;
-    result["tuned_deeper"] = index_.tuning().deeper;
-    result["tuned_shallower"] = index_.tuning().shallower;
+    result["leaf_share"] = leaf_share();
     return result;
+  }
+
+  std::size_t depth() const { return index_.cells().keys().depth; }
+  // Share of the deepest level in the occupied cells.
+  double leaf_share() const {
+    const LinearCells& cells = index_.cells();
+    if (cells.count() == 0) return 0.0;
+    return static_cast<double>(cells.count_by_level().back()) / static_cast<double>(cells.count());
   }
 
   // Level and Morton number of the smallest cell that contains each box.
@@ -178,17 +181,18 @@ void bind_linear_tree(nb::module_& module) {
   nb::class_<LinearTreeIndex, BlockIndex> bound(module, "LinearTree");
   bind_index_pairs(bound);
   bound
-      .def(nb::init<std::size_t, bool, bool, bool, int, std::size_t, const Corner&, const Corner&>(),
-           nb::arg("dimension"), nb::arg("flat"), nb::arg("covered"), nb::arg("tuned"), nb::arg("depth"),
-           nb::arg("most_depth"), nb::arg("low"), nb::arg("high"))
+      .def(nb::init<std::size_t, bool, bool, int, std::size_t, const Corner&, const Corner&>(), nb::arg("dimension"),
+           nb::arg("flat"), nb::arg("covered"), nb::arg("depth"), nb::arg("most_depth"), nb::arg("low"),
+           nb::arg("high"))
       .def("build", &LinearTreeIndex::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
       .def("insert", &LinearTreeIndex::insert, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
       .def("update", &LinearTreeIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
       .def("remove", &LinearTreeIndex::remove, nb::arg("rows"))
-      .def("set_bounds", &LinearTreeIndex::set_bounds, nb::arg("low"), nb::arg("high"))
       .def("stats", &LinearTreeIndex::stats)
       .def("cells_of", &LinearTreeIndex::cells_of, nb::arg("lower"), nb::arg("upper"))
       .def("outline", &LinearTreeIndex::outline)
+      .def_prop_ro("depth", &LinearTreeIndex::depth)
+      .def_prop_ro("leaf_share", &LinearTreeIndex::leaf_share)
       .def_prop_ro("bounds", &LinearTreeIndex::bounds)
       .def("validate", &LinearTreeIndex::validate, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
       .def_prop_ro("memory_bytes", &LinearTreeIndex::memory_bytes);

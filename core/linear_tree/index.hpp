@@ -109,31 +109,21 @@ class LinearBlocks {
 
 struct LinearOptions {
   bool flat = false;
-  bool tuned = false;     // by TunedDepth; otherwise measured from a sample
-  std::size_t depth = 0;  // given, if `fixed`
+  std::size_t depth = 0;  // given, if `fixed`; otherwise measured from a sample
   bool fixed = false;
-  std::size_t most_depth = 0;  // upper limit for a measured or tuned depth
+  std::size_t most_depth = 0;  // upper limit for a measured depth
   // The region; infinite where it is derived from the boxes.
   LinearWorld bounds{{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL}, {HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL}};
 };
 
-// History of the tuning of the depth.
-struct LinearTuning {
-  std::uint64_t updates = 0, deeper = 0, shallower = 0;
-  double leaf_share = 0;  // share of the deepest level in the occupied cells
-};
-
 class LinearIndex {
  public:
-  LinearIndex(BlockTree& tree, const LinearOptions& options) : tree_(tree), options_(options) {
-    depth_ = options.fixed ? options.depth : std::min(TunedDepth::kFirst, options.most_depth);
-  }
+  LinearIndex(BlockTree& tree, const LinearOptions& options) : tree_(tree), options_(options), depth_(options.depth) {}
 
   const LinearOrder& order() const { return order_; }
   const LinearNodes& nodes() const { return nodes_; }
   const LinearCells& cells() const { return cells_; }
   const LinearWorld& world() const { return world_; }
-  const LinearTuning& tuning() const { return tuning_; }
   std::size_t rows() const { return order_.size(); }
   std::size_t bytes() const {
     std::size_t cells = 0;
@@ -141,8 +131,6 @@ class LinearIndex {
     return order_.size() * (sizeof(std::uint64_t) + sizeof(std::uint32_t)) + nodes_.bytes() + cells +
            tree_.blocks.bytes() + filed_.size() / 8;
   }
-  // Sets the fixed bounds of the region; used by the next build.
-  void set_bounds(const LinearWorld& bounds) { options_.bounds = bounds; }
 
   // Each of these throws invalid_argument, naming a row, where a row has no box or is given twice, where one that is
   // inserted is in the tree, or one that moves or is removed is not; then nothing has changed. They throw bad_alloc or
@@ -202,9 +190,7 @@ class LinearIndex {
       if (std::isfinite(options_.bounds.high[k])) world_.high[k] = options_.bounds.high[k];
       world_.high[k] = std::max(world_.low[k], world_.high[k]);
     }
-    tune();
-    if (!options_.fixed && !options_.tuned)
-      depth_ = std::min(measured_depth(source, items, world_, interrupt), options_.most_depth);
+    if (!options_.fixed) depth_ = std::min(measured_depth(source, items, world_, interrupt), options_.most_depth);
     order_ = make_order(source, items, world_, depth_, interrupt);
     tree_.frame = frame_of(boxes, tree_.dimension(), rows, count);
     tree_.lossy = false;
@@ -214,7 +200,6 @@ class LinearIndex {
   }
 
   void take_out(const std::int32_t* rows, std::size_t count) {
-    ++tuning_.updates;
     const std::vector<bool> dropped = drop({rows, rows + count});
     nodes_ = LinearNodes(order_);
     cells_ = LinearCells(order_, options_.flat);
@@ -229,17 +214,12 @@ class LinearIndex {
 
   template <class T>
   void refile(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
-    const std::size_t before = depth_;
-    tune();
     for (std::size_t at = 0; at < count && !tree_.lossy; ++at)
       tree_.lossy = !keeps_box(tree_.frame, boxes, static_cast<std::size_t>(rows[at]), tree_.dimension());
     const std::vector<std::uint32_t> items(rows, rows + count);
     drop(items);
     LinearOrder changed = make_order(source_of(boxes), items, world_, order_.keys.depth, interrupt);
     merge(changed);
-    if (depth_ != before) {
-      order_ = make_order(source_of(boxes), {order_.item.begin(), order_.item.end()}, world_, depth_, interrupt);
-    }
     arrange(boxes, interrupt);
   }
 
@@ -247,19 +227,6 @@ class LinearIndex {
     require_distinct_rows(
         rows, count, row_limit, present, [this](std::size_t row) { return filed_[row]; },
         [this](std::size_t row) { filed_[row] = !filed_[row]; });
-  }
-
-  // Counts an update, and from time to time applies TunedDepth.
-  void tune() {
-    ++tuning_.updates;
-    std::uint64_t leaves = 0;
-    if (cells_.count() > 0) leaves = cells_.count_by_level().back();
-    tuning_.leaf_share = static_cast<double>(leaves) / static_cast<double>(std::max<std::size_t>(1, cells_.count()));
-    if (options_.fixed || !options_.tuned || tuning_.updates % TunedDepth::kEvery != 0) return;
-    const std::size_t next = TunedDepth::next(depth_, options_.most_depth, cells_.count(), leaves);
-    tuning_.deeper += next > depth_;
-    tuning_.shallower += next < depth_;
-    depth_ = next;
   }
 
   // Removes items from the order. Returns a flag by item number.
@@ -306,8 +273,7 @@ class LinearIndex {
   BlockTree& tree_;
   LinearOptions options_;
   LinearWorld world_;
-  std::size_t depth_ = 0;
-  LinearTuning tuning_;
+  std::size_t depth_;
   LinearOrder order_;
   LinearNodes nodes_;
   LinearCells cells_;

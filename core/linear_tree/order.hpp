@@ -269,18 +269,4 @@ std::size_t measured_depth(const LinearSource<T>& source, const std::vector<std:
   return std::clamp<std::size_t>(std::min(depth, quarter(sinks)), 1, most);
 }
 
-// Tuning of the depth by the share of leaves: every kEvery updates, one level deeper if at least 57 % of the occupied
-// cells are on the deepest level, one shallower if at most 30 % are.
-struct TunedDepth {
-  static constexpr std::size_t kFirst = 3, kEvery = 60, kUsualMost = 6, kMost = 8;
-  static constexpr double kDeeperFrom = 0.57, kShallowerTo = 0.30;
-
-  static std::size_t next(std::size_t depth, std::size_t most, std::size_t cells, std::size_t leaves) {
-    const auto share = static_cast<double>(leaves) / static_cast<double>(std::max<std::size_t>(cells, 1));
-    if (cells > 0 && share >= kDeeperFrom) return std::min(depth + 1, most);
-    if (share <= kShallowerTo && depth > 1) return depth - 1;
-    return depth;
-  }
-};
-
 }  // namespace broadphase

@@ -50,6 +50,7 @@ from broadphase.index.chosen import Index
 from broadphase.index.grid import Grid
 from broadphase.index.linear_tree import Cells, LinearTree
 from broadphase.index.octree import Octree
+from broadphase.index.options import IndexOptions
 from broadphase.index.registry import METHODS
 from broadphase.index.results import Changes, Nearest, Outline, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.index.stats import IndexStats
@@ -112,6 +113,7 @@ __all__ = [
     "Impact",
     "Impacts",
     "Index",
+    "IndexOptions",
     "IndexStats",
     "InvalidBoxError",
     "InvalidBoxWarning",

@@ -88,6 +88,14 @@ SceneMethodOption = Annotated[
         help=f"Method: {', '.join(_METHODS)}. Default: that of the scene. The result does not depend on it.",
     ),
 ]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the method, such as leaf_capacity=1 of octree. May be given several times.",
+    ),
+]
 WorkersOption = Annotated[
     int, typer.Option("--workers", "-w", callback=_possible_workers, help="Number of threads; -1: one per core.")
 ]

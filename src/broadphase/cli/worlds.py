@@ -13,7 +13,7 @@ import typer
 
 import broadphase as bp
 from broadphase import io, scenes
-from broadphase.cli.boxes import JsonOption, MethodOption, ProgressOption, SceneMethodOption
+from broadphase.cli.boxes import JsonOption, MethodOption, ProgressOption, SceneMethodOption, SettingsOption
 from broadphase.cli.screen import duration, print_facts, print_json, progress_bar, stop_requested
 from broadphase.errors import unknown_name
 from broadphase.recording import Replay
@@ -44,6 +44,7 @@ def run(
         float, typer.Option("--count-scale", min=0.0, max=1e9, help="Factor of the number of bodies.")
     ] = 1.0,
     method: SceneMethodOption = None,
+    settings: SettingsOption = None,
     events: Annotated[
         Path | None, typer.Option("--events", "-o", help="Write enter and exit events: .csv or .parquet.")
     ] = None,
@@ -73,6 +74,8 @@ def run(
 
     - `broadphase run my_scene.toml --dt 0.02 --seed 3 --json`
 
+    - `broadphase run crowd --method octree --set leaf_capacity=1 --set looseness=1`
+
     - `broadphase run --list`
     """
     if list_all:
@@ -91,7 +94,9 @@ def run(
             raise typer.BadParameter(f"{path}: the file name must end in {ending}", param_hint=option)
     if dt is not None and not abs(dt) < float("inf"):
         raise typer.BadParameter("must be finite", param_hint="--dt")
-    plan = scenes.load(scene).changed(method=method, dt=dt, steps=steps, seed=seed, factor=scale)
+    plan = scenes.load(scene)
+    wanted = _with_settings(plan.method if method is None else method, settings, plan.dim)
+    plan = plan.changed(method=wanted, dt=dt, steps=steps, seed=seed, factor=scale)
     totals = Totals(plan.start())
     log = scenes.EventLog(totals.run, stay=stay) if events is not None else None
     page = Replay(totals.run.world, plan.title) if replay is not None else None
@@ -113,6 +118,20 @@ def run(
         print_json(answer)
     elif not quiet:
         _show(answer)
+
+
+def _with_settings(
+    method: str | bp.IndexOptions, settings: list[str] | None, dim: int | None = None
+) -> str | bp.IndexOptions:
+    if not settings:
+        return method
+    try:
+        wanted = bp.IndexOptions.of(method).with_texts(settings)
+        if dim is not None:
+            wanted.require_fit(dim)
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(str(error), param_hint="--set") from None
+    return wanted
 
 
 class Totals:
@@ -140,6 +159,7 @@ class Totals:
     def describe(self, seconds: float, events: Path | None, stopped: bool) -> dict[str, Any]:
         """Return the summary as values for JSON."""
         scene, world = self.run.scene, self.run.world
+        used = world.stats()["method"]
         times: NDArray[np.float64] = np.array(self.seconds or [np.nan]) * 1e3
         return {
             "scene": scene.name,
@@ -157,9 +177,9 @@ class Totals:
             "deferred_per_step": self.deferred / max(1, self.run.steps),
             "enters": self.enters,
             "exits": self.exits,
-            "method": scene.method,
+            "method": str(scene.method),
             "reason": self.reason,
-            "quickest": bp.explain(world.boxes[world.rows]).method if scene.method == "auto" else scene.method,
+            "quickest": bp.explain(world.boxes[world.rows]).method if used == "auto" else used,
             "seconds": seconds,
             "events": None if events is None else {"file": str(events), "count": self.written},
         }
@@ -223,6 +243,7 @@ _POLL = 0.2  # seconds between two checks for Ctrl-C
 def demo(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help="A scene of --list, or a scene file.")] = "rectangles",
     method: MethodOption = "auto",
+    settings: SettingsOption = None,
     count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Number of bodies.")] = None,
     mesh: Annotated[Path | None, typer.Option("--mesh", help="Show the triangles of a mesh file.")] = None,
     port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535, help="0: any free port.")] = 0,
@@ -241,6 +262,8 @@ def demo(
     - `broadphase demo`
 
     - `broadphase demo clusters --method octree --count 10000`
+
+    - `broadphase demo spheres --method linear_tree --set tuning=origin`
 
     - `broadphase demo --mesh bunny.stl`
 
@@ -261,7 +284,9 @@ def demo(
     triangles = None if mesh is None else read_mesh_file(mesh.name, mesh.read_bytes())
     name = scene if triangles is None else "mesh"
     with stop_requested() as is_requested:
-        page = start_demo(name, method=method, count=count, host=host, port=port, mesh=triangles)
+        page = start_demo(
+            name, method=_with_settings(method, settings), count=count, host=host, port=port, mesh=triangles
+        )
         try:
             typer.echo(f"The demo is at {page.url} . Press Ctrl-C to stop.")
             if not no_browser:

@@ -76,9 +76,11 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
     With "auto", most steps find pairs without an index: here one is built, of the same method. So this takes about as
     long as a step.
     """
-    method, why = world.method, ""
+    method, why = str(world.stats()["method"]), ""
+    is_auto = method == "auto"
+    options = world.method if isinstance(world.method, bp.IndexOptions) and not is_auto else None
     source: bp.World | bp.BoxIndex = world
-    if method != "auto":
+    if not is_auto:
         stats = world.index_stats()
         why = next(one.summary for one in bp.METHODS if one.name == method)
     elif frame is not None and "tree" in str(frame.stats["reason"]):
@@ -90,14 +92,14 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
         choice = bp.explain(boxes)
         method, why = choice.method, choice.reason.partition(": ")[2]
         why = why[:1].upper() + why[1:]
-        source = index = _index_by(method, boxes)
+        source = index = _index_by(method, None, boxes)
         index.pairs()
         stats = index.stats()
     tests = stats.get("tests")
-    if method == "bvh" and world.method == "auto" and frame is not None:
+    if method == "bvh" and is_auto and frame is not None:
         tests = _tests_of_queries(world, source.outline())
     elif not tests:  # the index of the world has not found all pairs yet
-        index = _index_by(method, world.boxes[world.rows])
+        index = _index_by(method, options, world.boxes[world.rows])
         index.pairs()
         tests = index.stats()["tests"]
     parts_name = "cells" if "cells" in stats else "nodes"
@@ -142,7 +144,9 @@ def _tests_of_queries(world: bp.World, nodes: bp.Outline) -> int:
     return _FANOUT * bp.count_pairs(world.boxes[rows], (nodes.lower, nodes.upper))
 
 
-def _index_by(method: str, boxes: Any) -> bp.BoxIndex:
+def _index_by(method: str, options: bp.IndexOptions | None, boxes: Any) -> bp.BoxIndex:
+    if options is not None:
+        return options.make(boxes)
     name = next(one.index_class for one in bp.METHODS if one.name == method)
     index: bp.BoxIndex = getattr(bp, name)(boxes)
     return index

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import broadphase as bp
 from broadphase.demo.cameras import Cameras, matrix_of
 from broadphase.demo.colours import (
     APART,
@@ -54,7 +55,7 @@ _POINTS_PER_SECOND = 1e6  # of 15 bytes each; with more bodies, fewer frames are
 def start_demo(
     scene: str = "rectangles",
     *,
-    method: str = "auto",
+    method: str | bp.IndexOptions = "auto",
     count: int | None = None,
     host: str = "127.0.0.1",
     port: int = 0,

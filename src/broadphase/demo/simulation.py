@@ -129,8 +129,8 @@ class Simulation:
     ----------
     scene : str or DemoScene
         A name of `SCENES`, or the path of a scene file.
-    method : str
-        "auto", or a name from the registry.
+    method : str or IndexOptions
+        "auto", a name from the registry, or an index class with settings.
     count : int, optional
         Number of bodies. Default: that of the scene.
     size, speed : float
@@ -165,7 +165,7 @@ class Simulation:
         self,
         scene: str | DemoScene = "rectangles",
         *,
-        method: str = "auto",
+        method: str | bp.IndexOptions = "auto",
         count: int | None = None,
         size: float = 1.0,
         speed: float = 1.0,
@@ -175,9 +175,7 @@ class Simulation:
         self._clock = clock
         self.paused = False
         self.speed = speed
-        if method not in METHODS:
-            raise ValueError(unknown_name("method", method, METHODS))
-        self._method = method
+        self._method = _known(method)
         self._moments: deque[tuple[float, float, float]] = deque()
         chosen = scene_named(scene) if isinstance(scene, str) else scene
         self._set(chosen, chosen.count if count is None else count, size, mesh)
@@ -223,15 +221,15 @@ class Simulation:
         self._moments.clear()
 
     @property
-    def method(self) -> str:
-        """The broad phase method. May be set at any time."""
-        return self._method
+    def method(self) -> str | bp.IndexOptions:
+        """The broad phase method, or an index class with settings. May be set at any time."""
+        method: str | bp.IndexOptions = self._method
+        return method
 
     @method.setter
-    def method(self, method: str) -> None:
-        if method not in METHODS:
-            raise ValueError(unknown_name("method", method, METHODS))
-        self._method, self.stage.world.method = method, method
+    def method(self, method: str | bp.IndexOptions) -> None:
+        self.stage.world.method = _known(method)
+        self._method = method
         self._examination = None
 
     @property
@@ -299,7 +297,7 @@ class Simulation:
         span = recent[-1][0] - recent[0][0] if len(recent) > 1 else seconds
         whole = count * (count - 1) // 2
         return Figures(
-            method=self._method,
+            method=str(self.stage.world.stats()["method"]),
             used=looked.method,
             why=looked.why,
             reason=str(stats.get("reason", "")),
@@ -430,3 +428,9 @@ class Simulation:
         # row of the matrix and the last row is zero.
         sides = np.concatenate([matrix[3] + matrix[:2], matrix[3] - matrix[:2]])[:, [0, 1, 3]]
         return self.stage.world.frustum(planes=sides).rows
+
+
+def _known(method: str | bp.IndexOptions) -> Any:
+    if not isinstance(method, bp.IndexOptions) and method not in METHODS:
+        raise ValueError(unknown_name("method", method, METHODS))
+    return method

@@ -14,10 +14,11 @@ from broadphase import _native
 from broadphase.arguments import as_flag, as_real
 from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
-from broadphase.errors import TooManyPairsError, UnsupportedQueryError
+from broadphase.errors import TooManyPairsError, UnsupportedQueryError, unknown_name
 from broadphase.filters import as_attribute, filter_of
 from broadphase.index import queries
 from broadphase.index.one_shot import BoxSet, find_at_once, set_of
+from broadphase.index.options import INDEX_CLASSES, IndexOptions
 from broadphase.index.pair_watch import PairWatch
 from broadphase.index.regions import regions_of_boxes
 from broadphase.index.registry import METHODS
@@ -45,9 +46,8 @@ __all__ = ["BoxIndex"]
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # Up to one box for so many of an index, looking up each in its tree is faster than comparing all.
 _FEW = 16
-_STALE = {"_is_stale": True}
 # What belongs to this process: made again by `_begin`.
-_FLEETING = ("_arrangement", "_builds", "_guard", "_is_stale", "_seconds")
+_FLEETING = ("__weakref__", "_arrangement", "_builds", "_guard", "_is_stale", "_seconds")
 
 
 class BoxIndex:
@@ -79,24 +79,40 @@ class BoxIndex:
     Index : Chooses by itself how to answer.
     """
 
-    # A subclass names its row of the registry (`method`) and makes its arrangement (`_make_core`) from options that it
-    # stores before it calls `__init__` of this class, which builds. Everything it stores is pickled, except what is
-    # named in `_FLEETING`.
+    # A subclass names its row of the registry (`method`), checks its settings (`_checked`), stores them before it calls
+    # `__init__` of this class, which builds, and makes its arrangement from them (`_make_core`). All attributes are
+    # declared in `__slots__`, so that no other can be set. They are pickled, except those named in `_FLEETING`.
     #
     #     class Octree(BoxIndex):
+    #         __slots__ = ("_settings",)
     #         method = "octree"
     #
     #         def __init__(self, boxes, *, layer=None, mask=None, leaf_capacity=1):
-    #             self._leaf_capacity = leaf_capacity
+    #             self._settings = self._checked(leaf_capacity)
     #             super().__init__(boxes, layer=layer, mask=mask)
     #
+    #         @staticmethod
+    #         def _checked(leaf_capacity=1):
+    #             return {"leaf_capacity": as_whole(leaf_capacity, "leaf_capacity", 1)}
+    #
     #         def _make_core(self):
-    #             return _native.Octree(self.dim, leaf_capacity=self._leaf_capacity)
+    #             return _native.Octree(self.dim, **self._settings)
     #
     # See `Arrangement` for what that object must be able to do. Inside queries and changes, `_arranged()` returns it,
     # built if need be; `_store.views` are the corners by slot, and `_store.numbers` the rows in use. A further query
     # runs in `with self._guard.reading:`, and a further change, whose writes a `Change` collects, in
     # `with self._guard.changing:`.
+
+    __slots__ = (
+        "__weakref__",
+        "_arrangement",
+        "_builds",
+        "_guard",
+        "_is_stale",
+        "_seconds",
+        "_store",
+        "_watch",
+    )
 
     #: Name of its row in the registry.
     method: ClassVar[str]
@@ -107,16 +123,20 @@ class BoxIndex:
     _capabilities: ClassVar[frozenset[str]] = frozenset()
     #: Method of `broadphase.pairs` for what the arrangement does not answer: margins, two sets. None: `method`.
     _one_shot_method: str | None = None
+
     #: What `changes` remembers, once it has been called.
-    _watch: PairWatch | None = None
+    _watch: PairWatch | None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "method" in vars(cls) and "_capabilities" not in vars(cls):
             cls._capabilities = frozenset().union(*(row.capabilities for row in METHODS if row.name == cls.method))
+        if "method" in vars(cls):
+            INDEX_CLASSES.setdefault(cls.method, cls)
 
     def __init__(self, boxes: Boxes, *, layer: Any = None, mask: Any = None) -> None:
         self._store = BoxStore(boxes, layer, mask)
+        self._watch = None
         self._begin()
         self._build_first()
 
@@ -129,6 +149,50 @@ class BoxIndex:
         self._builds = 0
         self._guard = _native.Guard("index")
         self._seconds: dict[str, float | None] = {"build": None, "update": None, "query": None}
+
+    @classmethod
+    def options(cls, **settings: Any) -> IndexOptions:
+        """Check settings of this class, and give them as a value: for `World`, scene files, snapshots and the demo.
+
+        Parameters
+        ----------
+        **settings
+            Parameters of the class that say how it arranges boxes. They change what it costs, never what it answers.
+
+        Returns
+        -------
+        IndexOptions
+
+        Raises
+        ------
+        TypeError
+            The class has no such setting.
+        ValueError
+            A value out of its range.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2, method=bp.BVH.options(quality="sah"))
+        >>> world.method
+        BVH.options(quality='sah')
+        """
+        defaults = cls._checked()
+        for name in settings:
+            if name not in defaults:
+                raise TypeError(f"{cls.__name__}.options: {unknown_name('setting', name, defaults)}")
+        given = cls._checked(**settings)
+        return IndexOptions(cls, tuple((name, value) for name, value in given.items() if value != defaults[name]))
+
+    # For subclasses: all settings, each checked as far as that is possible without boxes, as values that can be hashed.
+    @staticmethod
+    def _checked() -> dict[str, Any]:
+        return {}
+
+    # For subclasses: raises where checked settings do not fit boxes of so many dimensions.
+    @staticmethod
+    def _require_fit(settings: Mapping[str, Any], dim: int) -> None:
+        pass
 
     # For subclasses: the object of the compiled module that arranges the rows.
     def _make_core(self) -> Arrangement:
@@ -155,7 +219,9 @@ class BoxIndex:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._guard.reading:
-            state = {name: value for name, value in vars(self).items() if name not in _FLEETING}
+            declared = [name for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())]
+            state = {name: getattr(self, name) for name in declared if name not in _FLEETING}
+            state.update(getattr(self, "__dict__", {}))  # of classes derived by users
             if self._watch is not None:
                 core = self._arranged()
                 with self._guard.building:  # one thread at a time: the core reports every change once
@@ -163,7 +229,8 @@ class BoxIndex:
             return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        for name, value in state.items():
+            setattr(self, name, value)
         self._begin()
 
     def __copy__(self) -> Self:
@@ -434,7 +501,7 @@ class BoxIndex:
             change.commit()
             return
         follows = not self._is_stale and self._keeps_up(count) and not was_empty
-        change.update(vars(self), _STALE)
+        change.set_slot(self, "_is_stale", True)
         change.commit()
         try:
             if follows:

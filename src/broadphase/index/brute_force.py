@@ -38,6 +38,7 @@ class BruteForce(BoxIndex):
     array([[2]], dtype=int32)
     """
 
+    __slots__ = ()
     method = "brute_force"
 
     def _make_core(self) -> Any:

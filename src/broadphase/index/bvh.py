@@ -62,6 +62,7 @@ class BVH(BoxIndex):
     array([0, 1, 2], dtype=int32)
     """
 
+    __slots__ = ("_core_options", "_settings")
     method = "bvh"
 
     def __init__(
@@ -73,14 +74,19 @@ class BVH(BoxIndex):
         quality: Literal["balanced", "fast", "sah"] = "balanced",
         workers: int = 1,
     ) -> None:
-        if not isinstance(quality, str) or quality not in _QUALITIES:
-            raise ValueError(unknown_name("quality", quality, _QUALITIES))
-        self._quality = quality
+        self._settings = self._checked(quality, workers)
         self._core_options = {"workers": worker_count(workers)}
         super().__init__(boxes, layer=layer, mask=mask)
 
+    @staticmethod
+    def _checked(quality: Any = "balanced", workers: Any = 1) -> dict[str, Any]:
+        if not isinstance(quality, str) or quality not in _QUALITIES:
+            raise ValueError(unknown_name("quality", quality, _QUALITIES))
+        worker_count(workers)
+        return {"quality": str(quality), "workers": int(workers)}
+
     def _make_core(self) -> Any:
-        return _native.Bvh(self.dim, _QUALITIES[self._quality])
+        return _native.Bvh(self.dim, _QUALITIES[self._settings["quality"]])
 
     def optimize(self, rounds: int = 1) -> int:
         """Regroup nodes where that makes queries cheaper. For idle moments.

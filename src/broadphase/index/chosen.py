@@ -55,13 +55,20 @@ class Index(BoxIndex):
     array([[1]], dtype=int32)
     """
 
+    __slots__ = ("_changed_since_query", "_core_options", "_settings")
     method = "auto"
     _capabilities = BVH._capabilities
-    _changed_since_query = 0
 
     def __init__(self, boxes: Any, *, layer: Any = None, mask: Any = None, workers: int = 1) -> None:
+        self._settings = self._checked(workers)
         self._core_options = {"workers": worker_count(workers)}
+        self._changed_since_query = 0
         super().__init__(boxes, layer=layer, mask=mask)
+
+    @staticmethod
+    def _checked(workers: Any = 1) -> dict[str, Any]:
+        worker_count(workers)
+        return {"workers": int(workers)}
 
     def _make_core(self) -> Any:
         return _native.Bvh(self.dim)

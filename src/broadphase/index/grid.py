@@ -53,6 +53,7 @@ class Grid(BoxIndex):
     array([0, 1, 2], dtype=int32)
     """
 
+    __slots__ = ()
     method = "grid"
 
     _find_in_boxes = find_in_boxes

@@ -11,13 +11,16 @@ from broadphase import _native
 from broadphase.arguments import as_reals, as_whole
 from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
-from broadphase.errors import unknown_name
+from broadphase.errors import quoted, unknown_name
 from broadphase.index.box_index import BoxIndex
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
+    from broadphase.filters import PairFilter
     from broadphase.index.protocol import Arrangement
 
 __all__ = ["Cells", "LinearTree"]
@@ -25,7 +28,9 @@ __all__ = ["Cells", "LinearTree"]
 # The deepest levels whose cell number and level fit into 64 bits; and the largest table, 2 GiB.
 _MOST_DEPTH = {1: 57, 2: 29, 3: 19, 4: 14}
 _MOST_FLAT_CELLS = 1 << 28
+# As in the system that this tuning comes from.
 _TUNED_MOST = 6
+_TUNING = {"first_depth": 3, "least_depth": 1, "tune_every": 60, "tune_shares": (0.30, 0.57)}
 
 
 class Cells(NamedTuple):
@@ -63,10 +68,17 @@ class LinearTree(BoxIndex):
         table has at most 2**28 cells.
     tuning : {"measured", "origin"}
         What "auto" means. "measured": chosen from a sample of the boxes, whenever all of them are filed again.
-        "origin": 3 levels at first; at every 60th update one more if at least 57 % of the occupied cells are of the
-        deepest level, one less if at most 30 % are.
+        "origin": `first_depth` levels at first; in the first frame, and then in every `tune_every`-th, one more if at
+        least 57 % of the occupied cells are of the deepest level, one less if at most 30 % are. A frame is a search for
+        all pairs, such as a step of a world makes.
     most_depth : int, optional
         The largest depth for "auto". Default: 6 for "origin", the largest possible for "measured".
+    first_depth, least_depth : int
+        For "origin": the depth at first, and the smallest one.
+    tune_every : int
+        For "origin": the number of frames between two changes of the depth.
+    tune_shares : tuple of float
+        For "origin": the greatest share of the deepest cells for one level less, and the smallest for one more.
     bounds : array_like, shape (2, d) or (2*d,), or tuple of two (d,), optional
         Opposite corners of the world, in any order; infinite where the boxes decide. Default: the boxes decide
         everywhere. Boxes outside are filed in the cells at the border. The bounds never change a result.
@@ -97,6 +109,7 @@ class LinearTree(BoxIndex):
     Cells(level=array([2], dtype=int32), number=array([9], dtype=uint64))
     """
 
+    __slots__ = ("_deeper", "_frames", "_settings", "_shallower", "_tuned_depth")
     method = "linear_tree"
 
     def __init__(
@@ -110,55 +123,162 @@ class LinearTree(BoxIndex):
         depth: int | Literal["auto"] = "auto",
         tuning: Literal["measured", "origin"] = "measured",
         most_depth: int | None = None,
+        first_depth: int = 3,
+        least_depth: int = 1,
+        tune_every: int = 60,
+        tune_shares: tuple[float, float] = (0.30, 0.57),
         bounds: ArrayLike | None = None,
     ) -> None:
-        self._flat = _is_second("storage", storage, ("sparse", "flat"))
-        self._covered = _is_second("traversal", traversal, ("ancestors", "covered_leaves"))
-        self._tuned = _is_second("tuning", tuning, ("measured", "origin"))
-        self._wanted_depth = depth
-        self._wanted_most_depth = most_depth
-        self._wanted_bounds = _copied(bounds)
+        self._settings = self._checked(
+            storage,
+            traversal,
+            depth,
+            tuning,
+            most_depth,
+            first_depth,
+            least_depth,
+            tune_every,
+            tune_shares,
+            bounds,
+        )
+        self._tuned_depth: int | None = None
+        self._frames = self._deeper = self._shallower = 0
         super().__init__(boxes, layer=layer, mask=mask)
 
-    def _make_core(self) -> Arrangement:
-        most = _MOST_DEPTH[self.dim]
-        if self._flat:
-            most = min(most, int(math.log2(_MOST_FLAT_CELLS)) // self.dim)
-        if isinstance(self._wanted_depth, str):
-            if self._wanted_depth != "auto":
-                raise ValueError(f"{unknown_name('depth', self._wanted_depth, ('auto',))} or a number")
-            depth = -1
+    @staticmethod
+    def _checked(
+        storage: Any = "sparse",
+        traversal: Any = "ancestors",
+        depth: Any = "auto",
+        tuning: Any = "measured",
+        most_depth: Any = None,
+        first_depth: Any = _TUNING["first_depth"],
+        least_depth: Any = _TUNING["least_depth"],
+        tune_every: Any = _TUNING["tune_every"],
+        tune_shares: Any = _TUNING["tune_shares"],
+        bounds: Any = None,
+    ) -> dict[str, Any]:
+        deepest = _MOST_DEPTH[1]
+        if isinstance(depth, str):
+            if depth != "auto":
+                raise ValueError(f"{unknown_name('depth', depth, ('auto',))} or a number")
         else:
-            depth = _in_range("depth", self._wanted_depth, 0, most)
-        if self._wanted_most_depth is not None:
-            most_tuned = _in_range("most_depth", self._wanted_most_depth, 1, most)
-        else:
-            most_tuned = min(_TUNED_MOST, most) if self._tuned else most
-            # A table far larger than the boxes would be mostly empty.
-            if self._flat and not self._tuned:
-                most_tuned = min(most_tuned, max(1, math.ceil(math.log2(max(len(self), 1) * 8) / self.dim)))
-        low, high = self._corners(self._wanted_bounds)
-        return _native.LinearTree(self.dim, self._flat, self._covered, self._tuned, depth, most_tuned, low, high)
+            depth = as_whole(depth, "depth", 0, deepest)
+        settings = {
+            "storage": _one_of("storage", storage, ("sparse", "flat")),
+            "traversal": _one_of("traversal", traversal, ("ancestors", "covered_leaves")),
+            "depth": depth,
+            "tuning": _one_of("tuning", tuning, ("measured", "origin")),
+            "most_depth": None if most_depth is None else as_whole(most_depth, "most_depth", 1, deepest),
+            "first_depth": as_whole(first_depth, "first_depth", 0, deepest),
+            "least_depth": as_whole(least_depth, "least_depth", 0, deepest),
+            "tune_every": as_whole(tune_every, "tune_every", 1),
+            "tune_shares": _shares(tune_shares),
+            "bounds": _corners(bounds),
+        }
+        for name, usual in _TUNING.items():
+            if settings[name] != usual and tuning != "origin":
+                raise ValueError(f'{name} is for tuning="origin"')
+        return settings
 
-    def _build(self) -> None:
-        if self._arrangement is not None:
-            self._arrangement.set_bounds(*self._corners(self._wanted_bounds))
-        super()._build()
+    @property
+    def _is_tuned(self) -> bool:
+        return bool(self._settings["tuning"] == "origin" and self._settings["depth"] == "auto")
+
+    def _make_core(self) -> Arrangement:
+        if not self._is_tuned:
+            return self._core_of(self._settings)
+        if self._tuned_depth is None:
+            self._tuned_depth = self._within_limits(self._settings["first_depth"])
+        return self._core_of({**self._settings, "depth": self._tuned_depth})
+
+    @staticmethod
+    def _require_fit(settings: Mapping[str, Any], dim: int) -> None:
+        most = _deepest(settings, dim)
+        for name, least in (("depth", 0), ("most_depth", 1)):
+            wanted = settings[name]
+            if isinstance(wanted, int) and wanted > most:
+                raise ValueError(f"{name} must be from {least} to {most}, not {wanted}")
+        bounds = settings["bounds"]
+        if bounds is not None and len(bounds[0]) != dim:
+            raise ValueError(f"bounds must be two corners of {dim} numbers, not of {len(bounds[0])}")
+
+    def _core_of(self, settings: Mapping[str, Any]) -> Arrangement:
+        """Make an arrangement by settings."""
+        self._require_fit(settings, self.dim)
+        flat, covered = settings["storage"] == "flat", settings["traversal"] == "covered_leaves"
+        most = settings["most_depth"]
+        if most is None:
+            most = _deepest(settings, self.dim)
+            if flat:  # a table far larger than the boxes would be mostly empty
+                most = min(most, max(1, math.ceil(math.log2(max(len(self), 1) * 8) / self.dim)))
+        depth = -1 if settings["depth"] == "auto" else settings["depth"]
+        low, high = [-math.inf] * 4, [math.inf] * 4
+        if settings["bounds"] is not None:
+            corners, rest = settings["bounds"], [0.0] * (4 - self.dim)
+            low, high = [*map(min, *corners), *rest], [*map(max, *corners), *rest]
+        return _native.LinearTree(self.dim, flat, covered, depth, most, low, high)
+
+    def _within_limits(self, depth: int) -> int:
+        """Move a depth into the limits of the tuning."""
+        most = self._settings["most_depth"] or min(_TUNED_MOST, _deepest(self._settings, self.dim))
+        return int(min(max(depth, self._settings["least_depth"]), most))
+
+    def _pairs(
+        self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
+    ) -> NDArray[np.int32]:
+        self._begin_frame()
+        return super()._pairs(pair_filter, touching, workers, sort, max_pairs)
+
+    def _count_pairs(self, pair_filter: PairFilter, touching: bool, workers: int) -> int:
+        self._begin_frame()
+        return super()._count_pairs(pair_filter, touching, workers)
+
+    def _begin_frame(self) -> None:
+        """Count a frame; where the depth is due to be tuned, and should be another one, file the boxes again."""
+        if not self._is_tuned:
+            return
+        core = self._arranged()
+        with self._guard.building:  # several threads may search at once
+            is_due, self._frames = self._frames % self._settings["tune_every"] == 0, self._frames + 1
+            if not is_due or not len(self):
+                return
+            shallower, deeper = self._settings["tune_shares"]
+            step = int(core.leaf_share >= deeper) - int(core.leaf_share <= shallower)
+            depth = self._within_limits(core.depth + step)
+            if depth == core.depth:
+                return
+            # Another arrangement: other threads may be reading this one.
+            core = self._core_of({**self._settings, "depth": depth})
+            core.build(*self._store.views, self._store.numbers)
+            self._tuned_depth, self._arrangement = depth, core
+            if step > 0:
+                self._deeper += 1
+            else:
+                self._shallower += 1
+
+    def _core_stats(self) -> dict[str, Any]:
+        tuning = {"frames": self._frames, "tuned_deeper": self._deeper, "tuned_shallower": self._shallower}
+        return super()._core_stats() | tuning
 
     # Above this share, filing all boxes again is cheaper.
     def _keeps_up(self, changed: int) -> bool:
         return changed <= len(self) // 8
 
-    def _corners(self, corners: NDArray[np.float64] | None) -> tuple[list[float], list[float]]:
-        if corners is None:
-            return [-math.inf] * 4, [math.inf] * 4
-        if corners.shape not in ((2, self.dim), (2 * self.dim,)):
-            raise ValueError(f"bounds must be two corners of {self.dim} numbers, not of shape {corners.shape}")
-        corners = corners.reshape(2, self.dim)
-        if np.isnan(corners).any():
-            raise ValueError("bounds must not be NaN")
-        rest = [0.0] * (4 - self.dim)
-        return corners.min(axis=0).tolist() + rest, corners.max(axis=0).tolist() + rest
+    @property
+    def depth(self) -> int:
+        """Levels below the root.
+
+        Set it like the parameter, at any time: a number, or "auto", which begins the tuning again. All boxes are then
+        filed again.
+        """
+        with self._guard.reading:
+            depth: int = self._arranged().depth
+        return depth
+
+    @depth.setter
+    def depth(self, depth: int | Literal["auto"]) -> None:
+        self._set(depth=depth)
 
     @property
     def bounds(self) -> NDArray[np.float64]:
@@ -171,11 +291,20 @@ class LinearTree(BoxIndex):
 
     @bounds.setter
     def bounds(self, bounds: ArrayLike | None) -> None:
-        wanted = _copied(bounds)
-        self._corners(wanted)
+        self._set(bounds=bounds)
+
+    def _set(self, **settings: Any) -> None:
+        """Change settings; the next query files all boxes again."""
+        wanted = self._checked(**(self._settings | settings))
+        self._require_fit(wanted, self.dim)
         with self._guard.changing:
             change = Change()
-            change.assign(self, _wanted_bounds=wanted, _is_stale=True)
+            change.set_slot(self, "_settings", wanted)
+            change.set_slot(self, "_arrangement", None)
+            change.set_slot(self, "_is_stale", True)
+            if "depth" in settings:
+                change.set_slot(self, "_tuned_depth", None)
+                change.set_slot(self, "_frames", 0)
             change.commit()
 
     def cells_of(self, boxes: Boxes) -> Cells:
@@ -210,15 +339,33 @@ class LinearTree(BoxIndex):
             return Cells(*self._arranged().cells_of(lower, upper))
 
 
-def _copied(bounds: ArrayLike | None) -> NDArray[np.float64] | None:
-    return None if bounds is None else as_reals(bounds, "bounds").astype(np.float64)
+def _deepest(settings: Mapping[str, Any], dim: int) -> int:
+    """Give the largest depth that is possible."""
+    most = _MOST_DEPTH[dim]
+    return min(most, int(math.log2(_MOST_FLAT_CELLS)) // dim) if settings["storage"] == "flat" else most
 
 
-def _is_second(name: str, value: str, values: tuple[str, str]) -> bool:
+def _corners(bounds: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
+    """Return two opposite corners as tuples."""
+    if bounds is None:
+        return None
+    corners = as_reals(bounds, "bounds").astype(np.float64)
+    if not (corners.ndim == 2 and len(corners) == 2) and not (corners.ndim == 1 and corners.size % 2 == 0):
+        raise ValueError(f"bounds must be two corners, not of shape {corners.shape}")
+    if np.isnan(corners).any():
+        raise ValueError("bounds must not be NaN")
+    first, second = corners.reshape(2, -1).tolist()
+    return tuple(first), tuple(second)
+
+
+def _shares(values: Any) -> tuple[float, float]:
+    shares = as_reals(values, "tune_shares")
+    if shares.shape != (2,) or not 0 <= shares[0] < shares[1] <= 1:
+        raise ValueError(f"tune_shares must be two numbers from 0 to 1, the smaller one first, not {quoted(values)}")
+    return float(shares[0]), float(shares[1])
+
+
+def _one_of(name: str, value: Any, values: tuple[str, str]) -> str:
     if not isinstance(value, str) or value not in values:
         raise ValueError(unknown_name(name, value, values))
-    return value == values[1]
-
-
-def _in_range(name: str, value: int, least: int, most: int) -> int:
-    return as_whole(value, name, least, most)
+    return str(value)

@@ -85,6 +85,7 @@ class Octree(BoxIndex):
     (1, [[1, 2]], 0)
     """
 
+    __slots__ = ("_dropped", "_given_world", "_outside", "_settings", "_spheres")
     method = "octree"
 
     def __init__(
@@ -103,28 +104,49 @@ class Octree(BoxIndex):
         if not isinstance(outside, str) or outside not in _POLICIES:
             raise ValueError(unknown_name("outside", outside, _POLICIES))
         self._outside = outside
-        self._minimum = 0.0 if isinstance(minimum, str) and minimum == "auto" else _number("minimum", minimum, 0.0)
-        self._leaf_capacity = _count("leaf_capacity", leaf_capacity)
-        self._looseness = as_real(looseness, "looseness")
-        if not 1 <= self._looseness < np.inf:
-            raise ValueError(f"looseness must be 1 or more, and finite, not {looseness}")
+        self._settings = self._checked(minimum, leaf_capacity, looseness, world)
         self._spheres: _Spheres | None = None
         self._dropped: NDArray[np.int32] = np.empty(0, np.int32)
         boxes, bounds = _boxes_with_spheres(boxes, spheres)
-        self._given_world = _world(world)
+        given = self._settings["world"]
+        self._given_world = None if given is None else np.array(given)
         rows = np.arange(0 if boxes is None else len(as_corners(boxes)[0]), dtype=np.int32)
         leaving = np.flatnonzero(self._leaves_given_world(boxes))
         if outside == "raise" and len(leaving):
             raise _left(leaving[0])
         super().__init__(boxes, layer=layer, mask=mask)
-        if self._given_world is not None and self._given_world.shape[1] != self.dim:
-            raise ValueError(f"world has {self._given_world.shape[1]} dimensions, the boxes have {self.dim}")
+        self._require_fit(self._settings, self.dim)
         began, change = perf_counter(), Change()
         self._keep_spheres(change, rows, bounds)
         dropped = rows[leaving] if outside == "drop" else rows[:0]
         self._free(change, dropped)
-        change.assign(self, _dropped=dropped)
+        change.set_slot(self, "_dropped", dropped)
         self._commit(change, began, "remove", dropped)
+
+    # `outside` is none of them: it decides which boxes there are.
+    @staticmethod
+    def _checked(
+        minimum: Any = "auto", leaf_capacity: Any = 32, looseness: Any = 2.0, world: Any = None
+    ) -> dict[str, Any]:
+        if not (isinstance(minimum, str) and minimum == "auto"):
+            minimum = as_real(minimum, "minimum")
+            if not 0 < minimum < np.inf:
+                raise ValueError(f"minimum must be more than 0, and finite, not {minimum}")
+        factor = as_real(looseness, "looseness")
+        if not 1 <= factor < np.inf:
+            raise ValueError(f"looseness must be 1 or more, and finite, not {looseness}")
+        return {
+            "minimum": minimum,
+            "leaf_capacity": as_whole(leaf_capacity, "leaf_capacity", 1, 2**31 - 1),
+            "looseness": factor,
+            "world": _world(world),
+        }
+
+    @staticmethod
+    def _require_fit(settings: Mapping[str, Any], dim: int) -> None:
+        world = settings["world"]
+        if world is not None and len(world[0]) != dim:
+            raise ValueError(f"world has {len(world[0])} dimensions, the boxes have {dim}")
 
     @classmethod
     def from_spheres(cls, centers: ArrayLike, radii: ArrayLike, **options: Any) -> Self:
@@ -193,7 +215,7 @@ class Octree(BoxIndex):
             rows, dropped = self._store.insert(change, self._store.checked(boxes, layer, mask), leaving)
             self._keep_spheres(change, rows, bounds)
             self._note_removal(change, dropped)
-            change.assign(self, _dropped=dropped)
+            change.set_slot(self, "_dropped", dropped)
             self._commit(change, began, "insert", rows, dropped)
         return rows
 
@@ -224,7 +246,7 @@ class Octree(BoxIndex):
             self._keep_spheres(change, numbers, bounds)
             dropped = numbers[leaving]
             self._free(change, dropped)
-            change.assign(self, _dropped=dropped)
+            change.set_slot(self, "_dropped", dropped)
             self._commit(change, began, "update", numbers, dropped)
 
     def pairs(
@@ -444,7 +466,9 @@ class Octree(BoxIndex):
 
     def _make_core(self) -> Arrangement:
         lower, upper = ([], []) if self._given_world is None else self._given_world.tolist()
-        return _native.Octree(self.dim, self._minimum, self._looseness, self._leaf_capacity, lower, upper)
+        wanted = self._settings
+        minimum = 0.0 if wanted["minimum"] == "auto" else wanted["minimum"]
+        return _native.Octree(self.dim, minimum, wanted["looseness"], wanted["leaf_capacity"], lower, upper)
 
     def _build_first(self) -> None:
         """Wait for the first query."""
@@ -477,7 +501,7 @@ class Octree(BoxIndex):
         """Let a change include that rows have these spheres, or none."""
         if bounds is not None or self._spheres is not None:
             known = _Spheres(np.zeros((0, self.dim)), np.zeros(0)) if self._spheres is None else self._spheres
-            change.assign(self, _spheres=known.with_rows(change, len(self._store.corners), rows, bounds))
+            change.set_slot(self, "_spheres", known.with_rows(change, len(self._store.corners), rows, bounds))
 
 
 def _is_outside(boxes: Any, world: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -492,24 +516,13 @@ def _left(row: Any) -> ValueError:
     return ValueError(f"box {int(row)} is not inside the world")
 
 
-def _world(world: ArrayLike | None) -> NDArray[np.float64] | None:
+def _world(world: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
     if world is None:
         return None
     lower, upper = as_corners([np.asarray(world)])
     if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
         raise ValueError(f"world must be finite, lower corner first, not {quoted(world)}")
-    return np.concatenate([lower, upper]).astype(np.float64)
-
-
-def _number(name: str, value: Any, above: float) -> float:
-    number = as_real(value, name)
-    if not above < number < np.inf:
-        raise ValueError(f"{name} must be more than {above:g}, and finite, not {value}")
-    return number
-
-
-def _count(name: str, value: Any) -> int:
-    return as_whole(value, name, 1, 2**31 - 1)
+    return tuple(map(float, lower[0])), tuple(map(float, upper[0]))
 
 
 class _Spheres(NamedTuple):

@@ -15,6 +15,8 @@ from broadphase.index.results import QueryResult
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from broadphase.index.protocol import Arrangement
 
 __all__ = ["SweepAndPrune"]
+
+_MOST_DIMENSIONS = 4
 
 
 class SweepAndPrune(BoxIndex):
@@ -64,20 +68,34 @@ class SweepAndPrune(BoxIndex):
     array([[3., 8.]])
     """
 
+    __slots__ = ("_settings",)
     method = "sweep_and_prune"
 
     def __init__(
         self, boxes: Boxes, *, layer: Any = None, mask: Any = None, axis: str | int | ArrayLike = "auto"
     ) -> None:
-        self._axis = axis
+        self._settings = self._checked(axis)
         super().__init__(boxes, layer=layer, mask=mask)
+
+    @staticmethod
+    def _checked(axis: Any = "auto") -> dict[str, Any]:
+        if isinstance(axis, str | int | np.integer):
+            _direction(axis, _MOST_DIMENSIONS)
+            return {"axis": str(axis) if isinstance(axis, str) else int(axis)}
+        weight = as_reals(axis, "axis")
+        _direction(weight, weight.size)
+        return {"axis": tuple(weight.astype(np.float64).tolist())}
 
     _find_in_boxes = find_in_boxes
     _find_in_balls = find_in_balls
     _find_in_regions = find_in_regions
 
+    @staticmethod
+    def _require_fit(settings: Mapping[str, Any], dim: int) -> None:
+        _direction(settings["axis"], dim)
+
     def _make_core(self) -> Arrangement:
-        return _native.SweepIndex(self.dim, *_direction(self._axis, self.dim))
+        return _native.SweepIndex(self.dim, *_direction(self._settings["axis"], self.dim))
 
     def _arranged(self) -> Any:
         core = super()._arranged()

@@ -186,7 +186,7 @@ class Scene:
         Lower and upper corner of the world.
     boundary : str
         What happens there: ``none``, ``bounce``, ``wrap`` or ``remove``.
-    method : str
+    method : str or IndexOptions
         Method of the broad phase, see `broadphase.World`.
     dt : float
         Time step.
@@ -214,7 +214,7 @@ class Scene:
     dim: int
     bounds: Corners | None
     boundary: str
-    method: str
+    method: str | bp.IndexOptions
     dt: float
     steps: int
     seed: int
@@ -226,7 +226,7 @@ class Scene:
     def changed(
         self,
         *,
-        method: str | None = None,
+        method: str | bp.IndexOptions | None = None,
         dt: float | None = None,
         steps: int | None = None,
         seed: int | None = None,

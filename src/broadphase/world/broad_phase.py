@@ -10,14 +10,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_real
 from broadphase.errors import unknown_name
-from broadphase.index.box_index import BoxIndex
-from broadphase.index.brute_force import BruteForce
-from broadphase.index.bvh import BVH
-from broadphase.index.chosen import Index
-from broadphase.index.grid import Grid
-from broadphase.index.linear_tree import LinearTree
-from broadphase.index.octree import Octree
-from broadphase.index.sweep_and_prune import SweepAndPrune
+from broadphase.index.options import INDEX_CLASSES, IndexOptions
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -25,6 +18,7 @@ if TYPE_CHECKING:
 
     from broadphase.change import Change
     from broadphase.filters import PairFilter
+    from broadphase.index.box_index import BoxIndex
     from broadphase.world.columns import Columns
 
     _Pending: TypeAlias = tuple["_Pending | None", bool, NDArray[np.int32]]
@@ -44,9 +38,6 @@ _NO_LIMIT = 2**64 - 1
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
 # An index that nobody uses while more rows than these, and than there are in the world, come and go is dropped.
 _MOST_PENDING = 1000
-_INDEXES: dict[str, type[BoxIndex]] = {
-    kind.method: kind for kind in (BruteForce, SweepAndPrune, Grid, LinearTree, Octree, BVH, Index)
-}
 
 
 class Candidates(NamedTuple):
@@ -82,8 +73,8 @@ class BroadPhase:
     Parameters
     ----------
     columns : Columns
-    method : str
-        A method of the registry, or "auto".
+    method : str or IndexOptions
+        A method of the registry, or "auto"; or an index class with settings.
     margin : float, optional
         By how much boxes in the index are larger than those of the shapes, in length units. Default: a tenth of their
         size for "auto", 0 for others.
@@ -91,14 +82,16 @@ class BroadPhase:
         Threads.
     """
 
-    def __init__(self, columns: Columns, method: str, margin: float | None, workers: int) -> None:
-        if not isinstance(method, str) or method not in _INDEXES:
-            raise ValueError(unknown_name("method", method, _INDEXES))
+    def __init__(self, columns: Columns, method: str | IndexOptions, margin: float | None, workers: int) -> None:
+        if not isinstance(method, str | IndexOptions):
+            raise ValueError(unknown_name("method", method, INDEX_CLASSES))
+        self._options = IndexOptions.of(method)
+        self._options.require_fit(columns.dim)
         if margin is not None:
             margin = as_real(margin, "margin")
             if not 0 <= margin <= _LARGEST_FLOAT:
                 raise ValueError(f"margin must be finite and not negative, not {margin}")
-        self.method, self.margin, self.workers = method, margin, workers
+        self.given, self.method, self.margin, self.workers = method, self._options.method, margin, workers
         self._threads = worker_count(workers)
         self._columns = columns
         self._index: BoxIndex | None = None
@@ -228,7 +221,7 @@ class BroadPhase:
         if self._pending is not None:
             self._follow(boxes)
         if self._index is None:
-            index = _INDEXES[self.method](self._fat(boxes[:slots]))
+            index = self._options.make(self._fat(boxes[:slots]))
             if columns.rows.living != slots:
                 index.remove(np.flatnonzero(~columns.rows.alive[:slots]))
             self._room()[:] = 0

@@ -8,6 +8,7 @@ import numpy as np
 
 from broadphase.change import Change
 from broadphase.errors import quoted
+from broadphase.index.options import IndexOptions
 from broadphase.shapes import ConvexHull, Mesh
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.parameters import LARGEST
@@ -62,7 +63,7 @@ def describe(
     slots, alive = columns.slots, columns.rows.alive[: columns.slots]
     about = {
         "dim": columns.dim,
-        "method": broad.method,
+        "method": broad.given.describe() if isinstance(broad.given, IndexOptions) else str(broad.given),
         "boundary": columns.boundary,
         "margin": broad.margin,
         "workers": broad.workers,
@@ -116,7 +117,7 @@ def options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
     _require(isinstance(about, dict) and tuple(about) == _KEYS, f"the header must have the keys {', '.join(_KEYS)}")
     for key, types in {
         "dim": (int,),
-        "method": (str,),
+        "method": (str, dict),
         "boundary": (str,),
         "margin": (int, float, type(None)),
         "workers": (int,),
@@ -133,7 +134,13 @@ def options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
     _require(0 <= about["slots"] <= 2**31 - 64, f"slots cannot be {about['slots']}")
     bounds = _Stored(arrays).maybe("bounds", np.float64, (2, about["dim"]))
     _require(about["workers"] == -1 or 1 <= about["workers"] < 2**31, f"workers cannot be {about['workers']}")
-    return {"bounds": bounds} | {key: about[key] for key in ("dim", "method", "boundary", "margin", "workers")}
+    options = {key: about[key] for key in ("dim", "method", "boundary", "margin", "workers")}
+    if isinstance(about["method"], dict):
+        try:
+            options["method"] = IndexOptions.of(about["method"])
+        except (ValueError, TypeError) as error:
+            _require(False, f"method: {error}")
+    return {"bounds": bounds} | options
 
 
 def restore(

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from broadphase.index.options import IndexOptions
     from broadphase.index.regions import Regions
     from broadphase.index.results import Nearest, Outline, QueryResult, RayHits, RayHitsAll, SweepHits
     from broadphase.index.stats import IndexStats
@@ -80,9 +81,9 @@ class World:
     ----------
     dim : int
         2 or 3.
-    method : str
-        How pairs are found: "auto", or a name from the registry of methods (`broadphase.METHODS`) that has an index.
-        The events never depend on it.
+    method : str or IndexOptions
+        How pairs are found: "auto", a name from the registry of methods (`broadphase.METHODS`), or an index class with
+        settings, such as ``bp.Octree.options(leaf_capacity=1)``. The events never depend on it.
     bounds : array_like, shape (2, dim), optional
         Lower and upper corner of the world, for `boundary`.
     boundary : {"none", "bounce", "wrap", "remove"}
@@ -101,7 +102,8 @@ class World:
     Raises
     ------
     ValueError
-        An unknown method or boundary, bounds that are not finite or have lower >= upper, a boundary without bounds.
+        An unknown method or boundary, settings that do not fit `dim`, bounds that are not finite or have
+        lower >= upper, a boundary without bounds.
 
     Notes
     -----
@@ -135,7 +137,7 @@ class World:
         self,
         dim: int = 2,
         *,
-        method: MethodName = "auto",
+        method: MethodName | IndexOptions = "auto",
         bounds: ArrayLike | None = None,
         boundary: Boundary = "none",
         margin: float | None = None,
@@ -182,12 +184,15 @@ class World:
         return self._columns.boundary
 
     @property
-    def method(self) -> str:
-        """How pairs are found. Set it to another method at any time: events do not depend on it."""
-        return self._scene.broad.method
+    def method(self) -> str | IndexOptions:
+        """How pairs are found: a name or options, as given.
+
+        Set it to another method at any time: events do not depend on it.
+        """
+        return self._scene.broad.given
 
     @method.setter
-    def method(self, method: MethodName) -> None:
+    def method(self, method: MethodName | IndexOptions) -> None:
         with self._guard.changing:
             broad = self._scene.broad
             self._scene.broad = BroadPhase(self._columns, method, broad.margin, broad.workers)
@@ -234,7 +239,7 @@ class World:
         columns, rows = self._columns, self.rows
         return {
             **({} if self._found is None else self._found.stats),
-            "method": self.method,
+            "method": self._scene.broad.method,
             "bodies": len(self),
             "static": int(np.count_nonzero(columns.body_types[rows] == STATIC)),
             "asleep": int(np.count_nonzero(self.asleep[rows])),
