@@ -164,6 +164,17 @@ def functions():
     yield "Octree", bp.Octree, {
         "boxes": None, "spheres": (POINTS, [1.0, 1, 1]), "minimum": 1.0, "leaf_capacity": 8, "looseness": 1.5,
     }  # fmt: skip
+    yield "IndexOptions", bp.IndexOptions.of, {"method": {"name": "octree", "leaf_capacity": 1}}
+    yield "IndexOptions.with_texts", bp.Octree.options().with_texts, {"settings": ["leaf_capacity=1"]}
+    yield "BVH.options", bp.BVH.options, {"quality": "sah", "workers": 2}
+    yield "SweepAndPrune.options", bp.SweepAndPrune.options, {"axis": [1, 2]}
+    yield "LinearTree.options", bp.LinearTree.options, {
+        "storage": "flat", "traversal": "ancestors", "depth": "auto", "tuning": "origin", "most_depth": 5,
+        "first_depth": 2, "least_depth": 1, "tune_every": 10, "tune_shares": (0.2, 0.6), "bounds": [[0, 0], [20, 20]],
+    }  # fmt: skip
+    yield "Octree.options", bp.Octree.options, {
+        "minimum": 1.0, "leaf_capacity": 8, "looseness": 1.5, "world": [0, 0, 9, 9],
+    }  # fmt: skip
     yield "Octree.from_spheres", bp.Octree.from_spheres, {"centers": POINTS, "radii": [1.0, 1, 1]}
     yield from box_calls()
     yield from file_calls()

@@ -519,7 +519,7 @@ def _left(row: Any) -> ValueError:
 def _world(world: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
     if world is None:
         return None
-    lower, upper = as_corners([np.asarray(world)])
+    lower, upper = as_corners([as_array(world, "world")], name="world")
     if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
         raise ValueError(f"world must be finite, lower corner first, not {quoted(world)}")
     return tuple(map(float, lower[0])), tuple(map(float, upper[0]))

@@ -7,10 +7,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from broadphase.arguments import as_array
 from broadphase.errors import quoted, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from broadphase.index.box_index import BoxIndex
 
@@ -55,12 +56,12 @@ class IndexOptions:
         return self.index_class.method
 
     @staticmethod
-    def of(method: str | Mapping[str, Any] | IndexOptions) -> IndexOptions:
+    def of(method: str | dict[str, Any] | IndexOptions) -> IndexOptions:
         """Make options of the name of a method, or of a description.
 
         Parameters
         ----------
-        method : str, mapping or IndexOptions
+        method : str, dict or IndexOptions
             A name of the registry or "auto"; such a name under the key ``name``, and settings, as `describe` gives
             them; or options, which are returned.
 
@@ -77,6 +78,8 @@ class IndexOptions:
         """
         if isinstance(method, IndexOptions):
             return method
+        if not isinstance(method, str | dict):
+            raise TypeError(f"a method is a name, a dictionary or options, not {quoted(method)}")
         settings = {"name": method} if isinstance(method, str) else dict(method)
         name = settings.pop("name", None)
         if not isinstance(name, str) or name not in INDEX_CLASSES:
@@ -109,7 +112,9 @@ class IndexOptions:
         LinearTree.options(storage='flat', depth=3, bounds=((0.0, 0.0), (9.0, 9.0)))
         """
         description = self.describe()
-        for text in settings:
+        for text in as_array(settings, "settings").ravel().tolist():
+            if not isinstance(text, str):
+                raise TypeError(f"a setting is a text, not {quoted(text)}")
             name, equals, value = text.partition("=")
             if not name or not equals:
                 raise ValueError(f"a setting is written name=value, not {quoted(text)}")
