@@ -159,7 +159,7 @@ def test_seam_pairs_filters_hold_for_images():
         "ignore_pairs": plain[::3],
     }
     pair_filter = PairFilter(**filters).native(n)
-    rows, _ = seam_pairs(boxes, bounds, everybody(boxes), lambda i, j: pair_filter.allows(i, j).view(bool))
+    rows, _ = seam_pairs(boxes, bounds, everybody(boxes), wanted=pair_filter)
     expected = plain[oracle.allowed(*plain.T.astype(np.int64), False, **filters)]
     assert 0 < len(expected) < len(plain)
     assert rows.tolist() == expected.tolist()

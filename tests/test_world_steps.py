@@ -224,3 +224,38 @@ def test_step_that_fails_leaves_nothing_behind_when_bodies_are_put_back(dimensio
         assert world.boxes[world.rows].tobytes() == twin.boxes[twin.rows].tobytes(), turn
         assert world.to_bytes() == twin.to_bytes(), turn
         world.validate()
+
+
+@pytest.mark.parametrize("boundary", ["none", "wrap", "bounce"])
+def test_step_on_threads_finds_the_same_in_the_same_order(boundary):
+    rng = np.random.default_rng(6)
+    n, edge = 26_000, 150.0
+    places, speeds, angles = rng.random((n, 2)) * edge, rng.uniform(-1, 1, (n, 2)), rng.uniform(0, 6, n)
+    bounds = None if boundary == "none" else [[0.0, 0.0], [edge, edge]]
+    worlds = []
+    for workers in (1, 3):
+        world = bp.World(bounds=bounds, boundary=boundary, workers=workers)
+        world.add_many(bp.Circle(0.6), places[::2], velocities=speeds[::2])
+        world.add_many(bp.Rectangle(1.0, 0.5), places[1::2], velocities=speeds[1::2], rotations=angles[1::2])
+        worlds.append(world)
+    for dt in (0.0, 0.3, 0.3):
+        frames = [world.step(dt) for world in worlds]
+        assert len(frames[0].touching) > 40_000
+        for frame, world in zip(frames[1:], worlds[1:], strict=True):
+            for name in ("touching", "enter", "exit", "exit_handles"):
+                assert np.array_equal(getattr(frame, name), getattr(frames[0], name)), name
+            assert np.array_equal(world.positions, worlds[0].positions)
+            assert np.array_equal(world.velocities, worlds[0].velocities)
+
+
+def test_step_on_threads_names_the_first_row_that_cannot_move():
+    world = bp.World(workers=3)
+    world.add_many(bp.Circle(0.1), np.zeros((30_000, 2)) + np.arange(30_000)[:, None])
+    for name, fault in (("velocities", "row 20000 cannot move"), ("positions", "position of row 20000 is not finite")):
+        values = getattr(world, name)
+        kept = values.copy()
+        values[[20_000, 20_001, 29_000]] = np.nan
+        with pytest.raises(ValueError, match=fault):
+            world.step(0.0 if name == "positions" else 1.0)
+        values[:] = kept
+    assert len(world.step(1.0).touching) == 0

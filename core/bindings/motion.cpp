@@ -3,12 +3,17 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "bindings.hpp"
+#include "choose/find.hpp"
+#include "filters.hpp"
+#include "query/collect.hpp"
 #include "world/boundary.hpp"
+#include "world/seams.hpp"
 
 namespace broadphase::python {
 
@@ -34,7 +39,7 @@ void require(bool fits) {
 // (row that is lost or -1, rows whose positions have changed, rows whose rotations have), None where many have.
 nb::object move_rows(Table<double> positions, Table<double> velocities, std::optional<Table<double>> rotations,
                      std::optional<Table<double>> angular_velocities, Vector<std::uint8_t> moves, double dt,
-                     Changed to_positions, std::optional<Changed> to_rotations) {
+                     Changed to_positions, std::optional<Changed> to_rotations, unsigned workers) {
   const std::size_t count = positions.shape(0), dimension = positions.shape(1);
   require(velocities.shape(0) == count && velocities.shape(1) == dimension && moves.shape(0) == count &&
           to_positions.shape(0) == count && to_positions.shape(1) == dimension);
@@ -48,9 +53,15 @@ nb::object move_rows(Table<double> positions, Table<double> velocities, std::opt
     throw nb::value_error("the results need arrays of their own");
   FewRows shifted(count), rotated(turn ? count : 0);
   const std::size_t lost = in_plane_or_space(dimension, [&](auto d) {
-    return integrate<d()>(positions.data(), velocities.data(), turn ? rotations->data() : nullptr,
-                          turn ? angular_velocities->data() : nullptr, moves.data(), count, dt, to_positions.data(),
-                          turn ? to_rotations->data() : nullptr, shifted, rotated);
+    const Motion<d()> motion{positions.data(),
+                             velocities.data(),
+                             turn ? rotations->data() : nullptr,
+                             turn ? angular_velocities->data() : nullptr,
+                             moves.data(),
+                             dt,
+                             to_positions.data(),
+                             turn ? to_rotations->data() : nullptr};
+    return integrate<d()>(motion, count, workers, shifted, rotated);
   });
   const auto listed = [](FewRows&& rows) -> nb::object {
     if (!rows.are_few()) return nb::none();
@@ -103,6 +114,80 @@ nb::object wrap_rows(Changed positions, Table<double> bounds, Vector<std::uint8_
       1);
 }
 
+using Flags = Vector<std::uint8_t>;
+
+// Pairs across the seams of a periodic world.
+struct Seams {
+  std::int32_t wide_row = -1;
+  Pairs pairs;
+  std::vector<double> offsets;
+};
+
+template <std::size_t D>
+Seams find_seams(const Boxes& boxes, const Table<double>& bounds, const Flags& counts,
+                 const std::optional<Flags>& changed, const Filter* filter, bool any_width, unsigned workers) {
+  Interrupt interrupt(signal_pending);
+  const Period<D> period{bounds.data(), bounds.data() + D};
+  const SeamImages<D> images(boxes.data(), counts.data(), counts.shape(0), period, any_width, workers);
+  Filter not_here;
+  not_here.first.is_static = not_here.second.is_static = images.is_here();
+  Problem<double> problem;
+  constexpr auto kStride = static_cast<std::int64_t>(2 * D);
+  problem.first = {images.corners(), images.corners() + D, kStride, kStride, images.count()};
+  problem.dimension = D;
+  problem.touching = true;
+  problem.filter = &not_here;
+  const Pairs close = with_method(MethodName::automatic, problem, {chosen_kernels(), workers, interrupt},
+                                  [&](const MethodCalls<double>& calls, const Preparation& with) {
+                                    return calls.collect(problem, kNoLimit, with);
+                                  });
+  std::vector<SeamPair<D>> seams;
+  for (std::size_t k = 0; k < close.size; ++k) {
+    SeamPair<D> pair;
+    if (!images.take(static_cast<std::size_t>(close.block[k]), static_cast<std::size_t>(close.block[close.stride + k]),
+                     pair))
+      continue;
+    const auto first = static_cast<std::size_t>(pair.first), second = static_cast<std::size_t>(pair.second);
+    if (changed && (changed->data()[first] | changed->data()[second]) == 0) continue;
+    if (filter == nullptr || filter->allows(first, second)) seams.push_back(pair);
+  }
+  std::sort(seams.begin(), seams.end(), [](const SeamPair<D>& a, const SeamPair<D>& b) { return a.key() < b.key(); });
+  seams.erase(std::unique(seams.begin(), seams.end(),
+                          [](const SeamPair<D>& a, const SeamPair<D>& b) { return a.key() == b.key(); }),
+              seams.end());
+  Seams found;
+  found.wide_row = images.wide_row();
+  found.pairs.size = seams.size();
+  found.pairs.stride = std::max<std::size_t>(seams.size(), 1);
+  found.pairs.block = allocate_pairs(found.pairs.stride);
+  found.offsets.reserve(seams.size() * D);
+  for (std::size_t k = 0; k < seams.size(); ++k) {
+    found.pairs.block[k] = seams[k].first;
+    found.pairs.block[found.pairs.stride + k] = seams[k].second;
+    for (std::size_t axis = 0; axis < D; ++axis) found.offsets.push_back(seams[k].worlds[axis] * period.size(axis));
+  }
+  return found;
+}
+
+// (first row that reaches out and is wider than the world or -1, pairs (m, 2), offsets (m, d)).
+nb::object seam_pairs(Boxes boxes, Table<double> bounds, Flags counts, std::optional<Flags> changed,
+                      const PairFilter* filter, bool any_width, unsigned workers) {
+  const std::size_t dimension = boxes.shape(2);
+  if ((dimension != 2 && dimension != 3) || boxes.shape(1) != 2 || bounds.shape(0) != 2 ||
+      bounds.shape(1) != dimension || counts.shape(0) > boxes.shape(0) ||
+      (changed && changed->shape(0) < counts.shape(0)))
+    throw nb::value_error("the arrays differ in their number of rows or of columns");
+  Seams found;
+  {
+    const ReleasedGil release;
+    const Filter* chosen = filter != nullptr ? filter->get() : nullptr;
+    found = dimension == 2 ? find_seams<2>(boxes, bounds, counts, changed, chosen, any_width, workers)
+                           : find_seams<3>(boxes, bounds, counts, changed, chosen, any_width, workers);
+  }
+  nb::object pairs = as_array(std::move(found.pairs));
+  return nb::make_tuple(found.wide_row, pairs, as_corners(std::move(found.offsets), dimension));
+}
+
 }  // namespace
 
 void bind_motion(nb::module_& module) {
@@ -110,7 +195,7 @@ void bind_motion(nb::module_& module) {
   const auto positions = nb::arg("positions").noconvert(), velocities = nb::arg("velocities").noconvert();
   module.def("integrate", &move_rows, nb::arg("positions"), nb::arg("velocities"), nb::arg("rotations").none(),
              nb::arg("angular_velocities").none(), nb::arg("moves"), nb::arg("dt"), nb::arg("to_positions").noconvert(),
-             nb::arg("to_rotations").noconvert().none(),
+             nb::arg("to_rotations").noconvert().none(), nb::arg("workers"),
              "Write where rows are after moving and turning; -1, or the first row that cannot be, nothing written.");
   module.def("sticking_out", &rows_beyond_bounds<true>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),
              "Rows of boxes that are not wholly within the bounds.");
@@ -120,6 +205,9 @@ void bind_motion(nb::module_& module) {
              "Reflect rows into the bounds in place, and their velocities; which of the rows have changed.");
   module.def("wrap", &wrap_rows, positions, nb::arg("bounds"), nb::arg("moves"),
              "Move rows into the half-open bounds in place, by multiples of their size; which are others now.");
+  module.def("seam_pairs", &seam_pairs, nb::arg("boxes"), nb::arg("bounds"), nb::arg("counts"),
+             nb::arg("changed").none(), nb::arg("filter").none(), nb::arg("any_width"), nb::arg("workers"),
+             "Pairs of which one overlaps another image of the other; the first row that is too wide, or -1.");
 }
 
 }  // namespace broadphase::python

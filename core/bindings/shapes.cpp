@@ -34,18 +34,18 @@ Poses<D> poses_of(const Numbers& positions, const MaybeNumbers& rotations, Writt
           seen_rotations ? seen_rotations->data() : nullptr, boxes.data()};
 }
 
-// Places these shapes, the spare ones, at the next poses of their rows: see `notice_moved`. Returns the number of rows
+// Places these shapes, the spare ones, at the next poses of their rows: see `notice_all`. Returns the number of rows
 // that moved, or -1 - row if the pose of a row is not finite or its quaternion is zero.
 std::ptrdiff_t notice(PlacedShapes& shapes, Numbers positions, MaybeNumbers rotations, Numbers seen_positions,
                       MaybeNumbers seen_rotations, Written to_positions, std::optional<Written> to_rotations,
                       Written boxes, Vector<std::uint8_t> look, WrittenFlags stale, WrittenFlags changed,
-                      WrittenFlags moved) {
+                      WrittenFlags moved, unsigned workers) {
   Noticed noticed;
   in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
     const NextPoses<D> poses{poses_of<D>(positions, rotations, to_positions, to_rotations, boxes),
                              seen_positions.data(), seen_rotations ? seen_rotations->data() : nullptr};
-    noticed =
-        notice_moved<D>(shapes.store, poses, look.data(), stale.data(), look.shape(0), changed.data(), moved.data());
+    const NoticedFlags flags{look.data(), stale.data(), changed.data(), moved.data()};
+    noticed = notice_all<D>(shapes.store, poses, flags, look.shape(0), workers);
   });
   return noticed.nowhere >= 0 ? -1 - noticed.nowhere : static_cast<std::ptrdiff_t>(noticed.moved);
 }
@@ -95,22 +95,13 @@ nb::object overlap_flags(const PlacedShapes& a, const PlacedShapes& b, Rows firs
 }
 
 // (pairs that overlap, pairs with a hull or a mesh whose boxes do), each (m, 2). Boxes: null if those of all pairs do.
-nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, MaybeNumbers boxes) {
-  PairBuffer found(nullptr, false);
-  PairBuffer unknown(nullptr, false);
+nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, MaybeNumbers boxes, unsigned workers) {
+  TouchingPairRows found;
   in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    keep_touching<D>(shapes.store, pairs_of(first, second, {}), boxes_of(boxes, boxes), found, unknown);
+    found = keep_touching<D>(shapes.store, pairs_of(first, second, {}), boxes_of(boxes, boxes), workers);
   });
-  const auto as_pairs = [](PairBuffer& buffer) {
-    Pairs pairs;
-    pairs.size = buffer.size();
-    pairs.stride = buffer.capacity();
-    pairs.block = buffer.release();
-    if (pairs.block == nullptr) pairs.block = allocate_pairs(1);
-    return as_array(std::move(pairs));
-  };
-  nb::object kept = as_pairs(found);
-  return nb::make_tuple(kept, as_pairs(unknown));
+  nb::object kept = as_array(std::move(found.touching));
+  return nb::make_tuple(kept, as_array(std::move(found.unknown), 2));
 }
 
 nb::object distances(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, MaybeNumbers offsets) {
@@ -181,11 +172,13 @@ void bind_shapes(nb::module_& module) {
       .def("place", &place, rows, positions, rotations, seen_positions, seen_rotations, boxes)
       .def("notice", &notice, positions, rotations, seen_positions, seen_rotations, nb::arg("to_positions").noconvert(),
            nb::arg("to_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"),
-           nb::arg("stale").noconvert(), nb::arg("changed").noconvert(), nb::arg("moved").noconvert())
+           nb::arg("stale").noconvert(), nb::arg("changed").noconvert(), nb::arg("moved").noconvert(),
+           nb::arg("workers"))
       .def_prop_ro("memory_bytes", [](const PlacedShapes& self) { return self.store.memory_bytes(); });
   module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets, nb::arg("boxes_a") = nb::none(),
              nb::arg("boxes_b") = nb::none());
-  module.def("shape_touching", &touching, nb::arg("shapes"), first, second, nb::arg("boxes").none());
+  module.def("shape_touching", &touching, nb::arg("shapes"), first, second, nb::arg("boxes").none(),
+             nb::arg("workers"));
   module.def("shape_distances", &distances, a, b, first, second, offsets);
   module.def("shape_contacts", &contacts, a, b, first, second, offsets);
   module.def("shape_impacts", &impacts, a, b, first, second, nb::arg("motions"), offsets);

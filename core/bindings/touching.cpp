@@ -30,14 +30,15 @@ nb::object as_pairs(Pairs&& pairs) {
 // (touching, starts, began, ended, began_at), the first two None if they are as before: see `next_touching`.
 nb::object next(Column last_first, Column last_second, Vector<std::uint32_t> last_starts, Column found_first,
                 Column found_second, Column again_first, Column again_second, Flags changed, Flags renewed,
-                std::size_t rows) {
+                std::size_t rows, unsigned workers) {
   TouchingStep step;
   {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     step = next_touching({columns(last_first, last_second), last_starts.data(), last_starts.shape(0) - 1},
                          columns(found_first, found_second), columns(again_first, again_second),
-                         {changed ? changed->data() : nullptr, renewed ? renewed->data() : nullptr}, rows, interrupt);
+                         {changed ? changed->data() : nullptr, renewed ? renewed->data() : nullptr}, rows, workers,
+                         interrupt);
   }
   nb::object touching = nb::none(), starts = nb::none();
   if (!step.same) {
@@ -53,7 +54,7 @@ nb::object next(Column last_first, Column last_second, Vector<std::uint32_t> las
 void bind_touching(nb::module_& module) {
   module.def("next_touching", &next, nb::arg("last_first"), nb::arg("last_second"), nb::arg("last_starts"),
              nb::arg("found_first"), nb::arg("found_second"), nb::arg("again_first"), nb::arg("again_second"),
-             nb::arg("changed").none(), nb::arg("renewed").none(), nb::arg("rows"));
+             nb::arg("changed").none(), nb::arg("renewed").none(), nb::arg("rows"), nb::arg("workers"));
 }
 
 }  // namespace broadphase::python

@@ -7,9 +7,10 @@
 #include <limits>
 #include <vector>
 
+#include "base/parallel.hpp"
 #include "narrow/narrow_2d.hpp"
 #include "narrow/narrow_3d.hpp"
-#include "query/method.hpp"
+#include "query/collect.hpp"
 #include "shapes/store.hpp"
 
 namespace broadphase {
@@ -90,14 +91,13 @@ void overlaps_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pai
       [&](std::size_t k) { answers[k] = boxes.overlap<D>(pairs, k) ? 2 : 0; });
 }
 
-// The pairs that overlap, and those with a hull or a mesh whose boxes do.
+// Writes those of the pairs that overlap to `first` and `second`, adds those with a hull or a mesh whose boxes do to
+// `unknown`, and returns how many were written.
 template <std::size_t D>
-void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, const PairBoxes& boxes, PairBuffer& touching,
-                   PairBuffer& unknown) {
+std::size_t keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, const PairBoxes& boxes,
+                          std::int32_t* first, std::int32_t* second, std::vector<std::int32_t>& unknown) {
   // Rows of consecutive pairs are anywhere in memory: prefetched this many pairs ahead.
   constexpr std::size_t kAhead = 24;
-  touching.room(pairs.count);
-  std::int32_t *first = touching.first(), *second = touching.second();
   const StoredBall* balls = shapes.balls();
   std::size_t count = 0;
   for (std::size_t k = 0; k < pairs.count; ++k) {
@@ -123,7 +123,8 @@ void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, const Pair
       if (!boxes.overlap<D>(pairs, k)) continue;
       const ShapeView<D> a = shapes.placed<D>(i), b = shapes.placed<D>(j);
       if (is_kept_elsewhere(a.kind) || is_kept_elsewhere(b.kind)) {
-        unknown.push(pairs.first[k], pairs.second[k]);
+        unknown.push_back(pairs.first[k]);
+        unknown.push_back(pairs.second[k]);
         continue;
       }
       hit = overlaps(a, b);
@@ -133,7 +134,40 @@ void keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, const Pair
     second[count] = pairs.second[k];
     count += hit ? 1 : 0;
   }
-  touching.commit(count);
+  return count;
+}
+
+// The pairs that overlap, and those with a hull or a mesh whose boxes do, on threads; both in the order given.
+struct TouchingPairRows {
+  Pairs touching;
+  std::vector<std::int32_t> unknown;  // first and second row, one pair after the other
+};
+
+template <std::size_t D>
+TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, const PairBoxes& boxes,
+                               unsigned workers) {
+  constexpr std::size_t kPairsATask = 8192, kTasksWorthThreads = 4;
+  const std::size_t tasks = (pairs.count + kPairsATask - 1) / kPairsATask;
+  TouchingPairRows found;
+  found.touching.stride = std::max<std::size_t>(pairs.count, 1);
+  found.touching.block = allocate_pairs(found.touching.stride);
+  std::int32_t *first = found.touching.block.get(), *second = first + found.touching.stride;
+  std::vector<std::size_t> counts(tasks);
+  std::vector<std::vector<std::int32_t>> unknown(tasks);
+  Interrupt none;
+  for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, none, [&](unsigned, std::size_t task) {
+    const std::size_t begin = task * kPairsATask;
+    const ShapePairs part{pairs.first + begin, pairs.second + begin, nullptr,
+                          std::min(kPairsATask, pairs.count - begin)};
+    counts[task] = keep_touching<D>(shapes, part, boxes, first + begin, second + begin, unknown[task]);
+  });
+  for (std::size_t task = 0; task < tasks; ++task) {
+    std::copy_n(first + task * kPairsATask, counts[task], first + found.touching.size);
+    std::copy_n(second + task * kPairsATask, counts[task], second + found.touching.size);
+    found.touching.size += counts[task];
+    found.unknown.insert(found.unknown.end(), unknown[task].begin(), unknown[task].end());
+  }
+  return found;
 }
 
 // NaN for hulls and meshes. `normals`: D values each, from the first to the second.

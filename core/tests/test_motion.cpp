@@ -44,8 +44,9 @@ void check_integrate(Random& random) {
   const double dt = static_cast<double>(random.below(9)) / 4 - 1;
   std::vector<double> positions(count * D), rotations(count * R);
   FewRows shifted(count), rotated(count);
-  const std::size_t lost = integrate<D>(from.data(), velocities.data(), turned_from.data(), spins.data(), moves.data(),
-                                        count, dt, positions.data(), rotations.data(), shifted, rotated);
+  const Motion<D> motion{from.data(), velocities.data(), turned_from.data(), spins.data(), moves.data(),
+                         dt,          positions.data(),  rotations.data()};
+  const std::size_t lost = integrate<D>(motion, count, 1 + static_cast<unsigned>(random.below(3)), shifted, rotated);
 
   const auto same_bits = [](double a, double b) {
     return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);

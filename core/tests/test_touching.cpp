@@ -42,7 +42,8 @@ std::vector<std::uint32_t> starts_of(const Set& pairs, std::size_t rows) {
 }
 
 // A history of steps in which rows change, are removed and come, and few or many pairs touch.
-void test_history(std::uint64_t seed, std::size_t most_rows, double density) {
+void test_history(std::uint64_t seed, std::size_t most_rows, double density, unsigned workers = 1,
+                  std::size_t pairs_a_task = 16384) {
   current_case() = "seed " + std::to_string(seed) + ", rows " + std::to_string(most_rows);
   Random random(seed);
   const auto chance = [&](double share) { return random.chance(share); };
@@ -89,8 +90,9 @@ void test_history(std::uint64_t seed, std::size_t most_rows, double density) {
     const Columns before(last), tested(found), waited(again);
     const std::vector<std::uint32_t> starts = starts_of(last, known);
     Interrupt interrupt;
-    const TouchingStep made = next_touching({before.view(), starts.data(), known}, tested.view(), waited.view(),
-                                            {all ? nullptr : changed.data(), renewed.data()}, rows, interrupt);
+    const TouchingStep made =
+        next_touching({before.view(), starts.data(), known}, tested.view(), waited.view(),
+                      {all ? nullptr : changed.data(), renewed.data()}, rows, workers, interrupt, pairs_a_task);
     CHECK(listed(made.began) == std::vector<Pair>(began.begin(), began.end()));
     CHECK(listed(made.ended) == std::vector<Pair>(ended.begin(), ended.end()));
     CHECK(made.same == (began.empty() && ended.empty()));
@@ -114,6 +116,11 @@ int main() {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     test_history(seed, 12, 0.3);
     test_history(seed, 60, 0.02);
+  }
+  // On threads, in tasks of a few pairs.
+  for (std::uint64_t seed = 40; seed < 50; ++seed) {
+    test_history(seed, 12, 0.3, 3, 1);
+    test_history(seed, 60, 0.05, 2, 7);
   }
   // Rows with more partners than are compared four at a time, and with so many that they are searched.
   for (std::uint64_t seed = 0; seed < 3; ++seed) test_history(seed, 150, 0.7);

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "world/motion.hpp"
@@ -56,12 +56,18 @@ std::vector<std::int32_t> rows_outside(const double* boxes, const double* bounds
   });
 }
 
+// The next number above, of one that is finite and not 0.
+inline double next_above(double x) {
+  const auto bits = std::bit_cast<std::int64_t>(x);
+  return std::bit_cast<double>(x > 0 ? bits + 1 : bits - 1);
+}
+
 // a - b, rounded up: a shape there does not reach past the boundary by a rounding error, again and again.
 inline double difference_up(double a, double b) {
   const double sum = a - b;
   const double part = sum - a;
-  const double error = (a - (sum - part)) - (b + part);  // of the rounding, exactly
-  return error > 0 ? std::nextafter(sum, std::numeric_limits<double>::infinity()) : sum;
+  const double error = (a - (sum - part)) - (b + part);        // of the rounding, exactly
+  return error > 0 && is_finite(sum) ? next_above(sum) : sum;  // a sum that rounds to 0 is exact
 }
 
 inline double difference_down(double a, double b) { return -difference_up(-a, -b); }

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.hpp"
+
 namespace broadphase {
 
 inline bool is_finite(double x) { return std::abs(x) <= std::numeric_limits<double>::max(); }
@@ -190,10 +192,15 @@ inline void take_turns(const double* rotations, const double* angular_velocities
 // The rows that a motion has changed, as long as these are few: listing many costs more than copying all.
 class FewRows {
  public:
-  explicit FewRows(std::size_t count) : most_(count / 8) { rows_.reserve(most_ + kRowsTogether); }
+  explicit FewRows(std::size_t count) : most_(count / 8) {}
 
   bool are_few() const { return rows_.size() <= most_; }
   std::vector<std::int32_t> take() && { return std::move(rows_); }
+
+  // Puts rows behind these, which come before them.
+  void append(const FewRows& more) {
+    if (are_few()) rows_.insert(rows_.end(), more.rows_.begin(), more.rows_.end());
+  }
 
   // Adds the rows from `begin` on whose N numbers differ to the bit.
   template <std::size_t N>
@@ -212,36 +219,69 @@ class FewRows {
   std::vector<std::int32_t> rows_;
 };
 
-// Everything that moves, D = 2 or 3: positions and velocities of D numbers a row; rotations and angular velocities,
-// which may be null, of one number in the plane, and of a quaternion and three in space. Where all rows are afterwards
-// is written to `to_positions` and `to_rotations`, other arrays than those that are read.
-//
-// Returns `count`; or the first row that would not be finite, and then what has been written means nothing. The rows
-// are taken in blocks that stay in the cache between the check and the motion.
+// Arrays of everything that moves, D = 2 or 3: positions and velocities of D numbers a row; rotations and angular
+// velocities, which may be null, of one number in the plane, and of a quaternion and three in space. Where all rows are
+// afterwards is written to `to_positions` and `to_rotations`, other arrays than those that are read.
 template <std::size_t D>
-std::size_t integrate(const double* positions, const double* velocities, const double* rotations,
-                      const double* angular_velocities, const std::uint8_t* moves, std::size_t count, double dt,
-                      double* to_positions, double* to_rotations, FewRows& shifted, FewRows& rotated) {
-  constexpr std::size_t kBlock = 512, R = D == 2 ? 1 : 4, S = D == 2 ? 1 : 3;
-  const bool turn = rotations != nullptr && angular_velocities != nullptr;
-  for (std::size_t begin = 0; begin < count; begin += kBlock) {
-    const std::size_t end = std::min(begin + kBlock, count), size = end - begin;
-    const double *place = positions + begin * D, *speed = velocities + begin * D;
-    const double *rotation = turn ? rotations + begin * R : nullptr,
-                 *spin = turn ? angular_velocities + begin * S : nullptr;
-    std::size_t lost = first_lost<D>(place, speed, moves + begin, size, dt);
+struct Motion {
+  static constexpr std::size_t kRotation = D == 2 ? 1 : 4, kSpin = D == 2 ? 1 : 3;
+
+  const double *positions, *velocities, *rotations, *angular_velocities;
+  const std::uint8_t* moves;
+  double dt;
+  double *to_positions, *to_rotations;
+
+  bool turns() const { return rotations != nullptr && angular_velocities != nullptr; }
+};
+
+// Moves the rows from `begin` to `end`. Returns `end`; or the first row that would not be finite, and then what has
+// been written means nothing. The rows are taken in blocks that stay in the cache between the check and the motion.
+template <std::size_t D>
+std::size_t integrate_rows(const Motion<D>& motion, std::size_t begin, std::size_t end, FewRows& shifted,
+                           FewRows& rotated) {
+  constexpr std::size_t kBlock = 512, R = Motion<D>::kRotation, S = Motion<D>::kSpin;
+  const bool turn = motion.turns();
+  for (; begin < end; begin += kBlock) {
+    const std::size_t size = std::min(kBlock, end - begin);
+    const double *place = motion.positions + begin * D, *speed = motion.velocities + begin * D;
+    const double *rotation = turn ? motion.rotations + begin * R : nullptr,
+                 *spin = turn ? motion.angular_velocities + begin * S : nullptr;
+    const std::uint8_t* moves = motion.moves + begin;
+    std::size_t lost = first_lost<D>(place, speed, moves, size, motion.dt);
     if (turn)
-      lost = std::min(lost, D == 2 ? first_lost<1>(rotation, spin, moves + begin, size, dt)
-                                   : first_lost_turn(rotation, spin, moves + begin, size, dt));
+      lost = std::min(lost, D == 2 ? first_lost<1>(rotation, spin, moves, size, motion.dt)
+                                   : first_lost_turn(rotation, spin, moves, size, motion.dt));
     if (lost < size) return begin + lost;
-    take_step<D>(place, speed, moves + begin, size, dt, to_positions + begin * D);
-    shifted.add_changed<D>(positions, to_positions, begin, end);
+    take_step<D>(place, speed, moves, size, motion.dt, motion.to_positions + begin * D);
+    shifted.add_changed<D>(motion.positions, motion.to_positions, begin, begin + size);
     if (!turn) continue;
     if constexpr (D == 2)
-      take_step<1>(rotation, spin, moves + begin, size, dt, to_rotations + begin);
+      take_step<1>(rotation, spin, moves, size, motion.dt, motion.to_rotations + begin);
     else
-      take_turns(rotation, spin, moves + begin, size, dt, to_rotations + begin * 4);
-    rotated.add_changed<R>(rotations, to_rotations, begin, end);
+      take_turns(rotation, spin, moves, size, motion.dt, motion.to_rotations + begin * 4);
+    rotated.add_changed<R>(motion.rotations, motion.to_rotations, begin, begin + size);
+  }
+  return end;
+}
+
+// The same for all rows, on threads: returns `count`, or the first row that would not be finite.
+template <std::size_t D>
+std::size_t integrate(const Motion<D>& motion, std::size_t count, unsigned workers, FewRows& shifted,
+                      FewRows& rotated) {
+  constexpr std::size_t kRowsATask = 8192, kTasksWorthThreads = 4;
+  const std::size_t tasks = (count + kRowsATask - 1) / kRowsATask;
+  std::vector<FewRows> shifted_by_task(tasks, FewRows(count)), rotated_by_task(tasks, FewRows(count));
+  std::vector<std::size_t> lost(tasks, count);
+  Interrupt none;
+  for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, none, [&](unsigned, std::size_t task) {
+    const std::size_t begin = task * kRowsATask, end = std::min(count, begin + kRowsATask);
+    const std::size_t at = integrate_rows<D>(motion, begin, end, shifted_by_task[task], rotated_by_task[task]);
+    if (at < end) lost[task] = at;
+  });
+  for (std::size_t task = 0; task < tasks; ++task) {
+    if (lost[task] < count) return lost[task];
+    shifted.append(shifted_by_task[task]);
+    rotated.append(rotated_by_task[task]);
   }
   return count;
 }

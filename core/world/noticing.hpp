@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
+#include "base/parallel.hpp"
 #include "shapes/shape.hpp"
 #include "shapes/store.hpp"
 
@@ -59,10 +61,16 @@ bool is_somewhere(const Poses<D>& poses, std::size_t row) {
   return are_near(rotation, R) && (D == 2 || has_length(rotation));
 }
 
-// What a look at all rows found.
+// What a look at rows found.
 struct Noticed {
   std::size_t moved = 0;
   std::ptrdiff_t nowhere = -1;  // a row that has no place: there the look ended
+};
+
+// Flags by row.
+struct NoticedFlags {
+  const std::uint8_t* look;
+  std::uint8_t *stale, *changed, *moved;
 };
 
 // Two placements of the same shapes: the current one, which is only read, and a spare one, which is written, and which
@@ -93,17 +101,18 @@ bool has_moved(const NextPoses<D>& poses, std::size_t row) {
   return differs;
 }
 
-// Brings the spare placement up to date. Rows whose flag in `look` is set are placed where they are to be, if that is
-// not where they were seen: they are flagged in `changed` and `moved`. The others stay where they were seen: of these,
-// those that `stale` flags lie elsewhere in the spare placement, and are placed again. Afterwards the two placements
-// differ in the rows that are flagged in `moved`, which are stale for the next time. They are flagged as stale before
-// they are written to, too: if the placements are not swapped after all, these rows are placed again.
+// Brings stretches of the spare placement up to date. Rows whose flag in `look` is set are placed where they are to be,
+// if that is not where they were seen: they are flagged in `changed` and `moved`. The others stay where they were seen:
+// of these, those that `stale` flags lie elsewhere in the spare placement, and are placed again. Afterwards the two
+// placements differ in the rows that are flagged in `moved`, which are stale for the next time. They are flagged as
+// stale before they are written to, too: if the placements are not swapped after all, these rows are placed again.
 //
 // Poses may be written to by other threads meanwhile: each is copied, and the copy is looked at and used.
 template <std::size_t D>
-Noticed notice_moved(ShapeStore& shapes, const NextPoses<D>& poses, const std::uint8_t* look, std::uint8_t* stale,
-                     std::size_t count, std::uint8_t* changed, std::uint8_t* moved) {
+Noticed notice_moved(ShapeStore& shapes, const NextPoses<D>& poses, const NoticedFlags& flags, std::size_t begin,
+                     std::size_t end) {
   constexpr std::size_t kStretch = 16, R = kRotationNumbers<D>;
+  const auto& [look, stale, changed, moved] = flags;
   constexpr std::uint8_t kNone[kStretch] = {};
   const bool turn = poses.next.rotations != nullptr;
   const Poses<D> seen{poses.seen_positions, turn ? poses.seen_rotations : nullptr, poses.next.seen_positions,
@@ -111,9 +120,9 @@ Noticed notice_moved(ShapeStore& shapes, const NextPoses<D>& poses, const std::u
   const Poses<D> copied{poses.next.seen_positions, turn ? poses.next.seen_rotations : nullptr,
                         poses.next.seen_positions, poses.next.seen_rotations, poses.next.boxes};
   Noticed noticed;
-  std::memset(moved, 0, count);
-  for (std::size_t row = 0; row < count; ++row) {
-    if (row % kStretch == 0 && row + kStretch <= count && std::memcmp(stale + row, kNone, kStretch) == 0 &&
+  std::memset(moved + begin, 0, end - begin);
+  for (std::size_t row = begin; row < end; ++row) {
+    if (row % kStretch == 0 && row + kStretch <= end && std::memcmp(stale + row, kNone, kStretch) == 0 &&
         (std::memcmp(look + row, kNone, kStretch) == 0 || is_as_seen<D>(poses, row, kStretch))) {
       row += kStretch - 1;
       continue;
@@ -134,6 +143,26 @@ Noticed notice_moved(ShapeStore& shapes, const NextPoses<D>& poses, const std::u
     }
   }
   return noticed;
+}
+
+// The same for all rows, on threads. The row without a place is the first one.
+template <std::size_t D>
+Noticed notice_all(ShapeStore& shapes, const NextPoses<D>& poses, const NoticedFlags& flags, std::size_t count,
+                   unsigned workers) {
+  constexpr std::size_t kRowsATask = 4096, kTasksWorthThreads = 4;
+  const std::size_t tasks = (count + kRowsATask - 1) / kRowsATask;
+  std::vector<Noticed> parts(tasks);
+  Interrupt none;
+  for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, none, [&](unsigned, std::size_t task) {
+    const std::size_t begin = task * kRowsATask;
+    parts[task] = notice_moved<D>(shapes, poses, flags, begin, std::min(count, begin + kRowsATask));
+  });
+  Noticed all;
+  for (const Noticed& part : parts) {
+    all.moved += part.moved;
+    if (all.nowhere < 0) all.nowhere = part.nowhere;
+  }
+  return all;
 }
 
 }  // namespace broadphase

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "base/parallel.hpp"
 #include "query/collect.hpp"
 
 namespace broadphase {
@@ -42,6 +45,9 @@ struct TouchingStep {
 
 namespace detail {
 
+// A thread takes some 50 us to start.
+inline constexpr std::size_t kTasksWorthThreads = 3;
+
 inline void push(Pairs& pairs, std::int32_t i, std::int32_t j) {
   if (pairs.size == pairs.stride) {
     const std::size_t stride = pairs.stride * 2 + 256;
@@ -53,6 +59,26 @@ inline void push(Pairs& pairs, std::int32_t i, std::int32_t j) {
   }
   pairs.block[pairs.size] = i;
   pairs.block[pairs.stride + pairs.size++] = j;
+}
+
+// Puts pairs behind others.
+inline void append(Pairs& pairs, Pairs&& more) {
+  if (pairs.size == 0) {
+    pairs = std::move(more);
+    return;
+  }
+  for (std::size_t k = 0; k < more.size; ++k) push(pairs, more.block[k], more.block[more.stride + k]);
+}
+
+// Of pairs in order: the first that is not less than (i, j).
+inline std::size_t first_not_before(const PairColumns& pairs, std::int32_t i, std::int32_t j) {
+  std::size_t begin = 0, end = pairs.count;
+  while (begin < end) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    const bool is_before = pairs.first[middle] < i || (pairs.first[middle] == i && pairs.second[middle] < j);
+    (is_before ? begin : end) = is_before ? middle + 1 : middle;
+  }
+  return begin;
 }
 
 // Of the first pair that is not less than (i, j).
@@ -101,20 +127,29 @@ inline void make_unique(Pairs& pairs) {
   pairs.size = kept;
 }
 
-// Puts together what touches: runs of pairs that go on, and between them what began. Numbers of `starts` are those of
-// before, and as many more as pairs came and went up to there.
-inline void merge(const TouchingPairs& last, const std::vector<std::size_t>& ended_at, std::size_t rows,
-                  TouchingStep& step) {
+// Where the pairs of a row begin, or of the first row after it that has some.
+inline std::size_t start_of(const TouchingPairs& last, std::size_t row) {
+  return row < last.rows ? last.starts[row] : last.pairs.count;
+}
+
+// Puts together what touches, of the rows from `row` up to `end`: runs of pairs that go on, and between them what
+// began. Numbers of `starts` are those of before, and as many more as pairs came and went up to there.
+inline void merge_rows(const TouchingPairs& last, const std::vector<std::size_t>& ended_at, std::size_t row,
+                       std::size_t end, TouchingStep& step) {
   const PairColumns& old = last.pairs;
-  const std::size_t size = old.count - step.ended.size + step.began.size, stride = size + 1;
-  step.touching.block = allocate_pairs(stride);
-  step.touching.stride = stride;
-  step.touching.size = size;
-  step.began_at.reserve(step.began.size);
-  step.starts.resize(rows + 1);
-  std::int32_t *first = step.touching.block.get(), *second = first + stride;
+  std::int32_t *first = step.touching.block.get(), *second = first + step.touching.stride;
   const std::int32_t *new_first = step.began.block.get(), *new_second = new_first + step.began.stride;
-  std::size_t from = 0, to = 0, row = 0;
+  const auto began_before = [&](std::size_t at) {
+    return static_cast<std::size_t>(
+        std::lower_bound(new_first, new_first + step.began.size, static_cast<std::int32_t>(at)) - new_first);
+  };
+  const auto ended_before = [&](std::size_t at) {
+    return static_cast<std::size_t>(std::lower_bound(ended_at.begin(), ended_at.end(), at) - ended_at.begin());
+  };
+  std::size_t from = start_of(last, row);
+  const std::size_t old_end = start_of(last, end);
+  std::size_t began = began_before(row), ended = ended_before(from), to = from + began - ended;
+  const std::size_t began_end = began_before(end), ended_end = ended_before(old_end);
   // Pairs up to `stop` go on; the rows up to `row_stop` have their pairs begin after as many have come and gone.
   const auto copy_until = [&](std::size_t stop, std::size_t row_stop) {
     const auto shift = static_cast<std::uint32_t>(to - from);  // modulo 2^32
@@ -125,22 +160,38 @@ inline void merge(const TouchingPairs& last, const std::vector<std::size_t>& end
     for (; row < std::min(row_stop, last.rows + 1); ++row) step.starts[row] = last.starts[row] + shift;
     for (; row < row_stop; ++row) step.starts[row] = static_cast<std::uint32_t>(old.count) + shift;
   };
-  std::size_t began = 0, ended = 0;
-  while (began < step.began.size || ended < ended_at.size()) {
-    std::size_t place = old.count;
-    if (began < step.began.size) place = place_of(last, new_first[began], new_second[began]);
-    if (ended < ended_at.size() && ended_at[ended] < place) {
+  while (began < began_end || ended < ended_end) {
+    std::size_t place = old_end;
+    if (began < began_end) place = place_of(last, new_first[began], new_second[began]);
+    if (ended < ended_end && ended_at[ended] < place) {
       const std::size_t gone = ended_at[ended++];
       copy_until(gone, static_cast<std::size_t>(old.first[gone]) + 1);
       ++from;
     } else {
       copy_until(place, static_cast<std::size_t>(new_first[began]) + 1);
-      step.began_at.push_back(static_cast<std::int64_t>(to));
+      step.began_at[began] = static_cast<std::int64_t>(to);
       first[to] = new_first[began];
       second[to++] = new_second[began++];
     }
   }
-  copy_until(old.count, rows + 1);
+  copy_until(old_end, end);
+}
+
+// The same for all rows, on threads.
+inline void merge(const TouchingPairs& last, const std::vector<std::size_t>& ended_at, std::size_t rows,
+                  unsigned workers, std::size_t pairs_a_task, TouchingStep& step) {
+  const std::size_t size = last.pairs.count - step.ended.size + step.began.size, tasks = size / pairs_a_task + 1;
+  step.touching.block = allocate_pairs(size + 1);
+  step.touching.stride = size + 1;
+  step.touching.size = size;
+  step.began_at.resize(step.began.size);
+  step.starts.resize(rows + 1);
+  step.starts[rows] = static_cast<std::uint32_t>(size);
+  const EvenSplit split{rows, tasks};
+  Interrupt none;
+  for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, none, [&](unsigned, std::size_t task) {
+    merge_rows(last, ended_at, split.at(task), split.at(task + 1), step);
+  });
 }
 
 }  // namespace detail
@@ -153,47 +204,69 @@ inline void merge(const TouchingPairs& last, const std::vector<std::size_t>& end
 // first row, which are few and next to each other; only what is not there must be sorted. Time O(rows + pairs), but for
 // sorting what began.
 inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& found, const PairColumns& again,
-                                  const RowChanges& since, std::size_t rows, Interrupt& interrupt) {
+                                  const RowChanges& since, std::size_t rows, unsigned workers, Interrupt& interrupt,
+                                  std::size_t pairs_a_task = 16384) {
+  constexpr std::size_t kAhead = 24;
   const PairColumns& old = last.pairs;
   TouchingStep step;
-  std::vector<std::uint8_t> goes_on(old.count + 1, 0);
+  // Several threads may find the same pair.
+  std::vector<std::atomic<std::uint8_t>> goes_on(old.count + 1);
   const auto is_renewed = [&](std::int32_t i, std::int32_t j) {
     return since.renewed != nullptr && (since.renewed[i] | since.renewed[j]) != 0;
   };
-  for (std::size_t k = 0; k < found.count; ++k) {
-    const std::int32_t i = found.first[k], j = found.second[k];
-    const std::size_t at = detail::find_pair(last, i, j);
-    if (at < old.count && !is_renewed(i, j))
-      goes_on[at] = 1;
-    else
-      detail::push(step.began, i, j);
-  }
+  // Calls work(task, begin, end) for stretches of [0, count).
+  const auto in_tasks = [&](std::size_t count, auto&& work) {
+    const std::size_t tasks = (count + pairs_a_task - 1) / pairs_a_task;
+    for_each_task(tasks, tasks < detail::kTasksWorthThreads ? 1 : workers, interrupt, [&](unsigned, std::size_t task) {
+      work(task, task * pairs_a_task, std::min(count, (task + 1) * pairs_a_task));
+    });
+  };
+
+  std::vector<Pairs> began(found.count / pairs_a_task + 1);
+  in_tasks(found.count, [&](std::size_t task, std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+#if defined(__GNUC__)
+      if (k + kAhead < end && static_cast<std::size_t>(found.first[k + kAhead]) < last.rows)
+        __builtin_prefetch(last.pairs.second + last.starts[found.first[k + kAhead]]);
+#endif
+      const std::int32_t i = found.first[k], j = found.second[k];
+      const std::size_t at = detail::find_pair(last, i, j);
+      if (at < old.count && !is_renewed(i, j))
+        goes_on[at].store(1, std::memory_order_relaxed);
+      else
+        detail::push(began[task], i, j);
+    }
+  });
+  for (Pairs& some : began) detail::append(step.began, std::move(some));
   if (step.began.size > 0) {
-    sort_pairs(step.began, rows, 1, interrupt);
+    sort_pairs(step.began, rows, workers, interrupt);
     detail::make_unique(step.began);
   }
 
-  std::size_t retested = 0;
-  const auto was_tested = [&](std::int32_t i, std::int32_t j) {
-    if (since.changed == nullptr || (since.changed[i] | since.changed[j]) != 0) return true;
-    while (retested < again.count &&
-           (again.first[retested] < i || (again.first[retested] == i && again.second[retested] < j)))
-      ++retested;
-    return retested < again.count && again.first[retested] == i && again.second[retested] == j;
-  };
+  std::vector<std::vector<std::size_t>> gone(old.count / pairs_a_task + 1);
+  in_tasks(old.count, [&](std::size_t task, std::size_t begin, std::size_t end) {
+    std::size_t retested = detail::first_not_before(again, old.first[begin], old.second[begin]);
+    const auto was_tested = [&](std::int32_t i, std::int32_t j) {
+      if (since.changed == nullptr || (since.changed[i] | since.changed[j]) != 0) return true;
+      while (retested < again.count &&
+             (again.first[retested] < i || (again.first[retested] == i && again.second[retested] < j)))
+        ++retested;
+      return retested < again.count && again.first[retested] == i && again.second[retested] == j;
+    };
+    for (std::size_t k = begin; k < end; ++k) {
+      if (goes_on[k].load(std::memory_order_relaxed) != 0) continue;
+      const std::int32_t i = old.first[k], j = old.second[k];
+      if (is_renewed(i, j) || was_tested(i, j)) gone[task].push_back(k);
+    }
+  });
   std::vector<std::size_t> ended_at;
-  for (std::size_t k = 0; k < old.count; ++k) {
-    if (goes_on[k] != 0) continue;
-    const std::int32_t i = old.first[k], j = old.second[k];
-    if (!is_renewed(i, j) && !was_tested(i, j)) continue;
-    detail::push(step.ended, i, j);
-    ended_at.push_back(k);
-  }
+  for (const std::vector<std::size_t>& some : gone) ended_at.insert(ended_at.end(), some.begin(), some.end());
+  for (const std::size_t k : ended_at) detail::push(step.ended, old.first[k], old.second[k]);
   if (step.began.size == 0 && step.ended.size == 0) {
     step.same = true;
     return step;
   }
-  detail::merge(last, ended_at, rows, step);
+  detail::merge(last, ended_at, rows, workers, pairs_a_task, step);
   return step;
 }
 

@@ -9,7 +9,6 @@ import numpy as np
 from broadphase import _native
 from broadphase.boxes.rounding import boxes_around
 from broadphase.narrow.row_pairs import overlap_mask
-from broadphase.pairs import pairs as box_pairs
 from broadphase.world.touching import keys_of
 
 if TYPE_CHECKING:
@@ -154,7 +153,9 @@ def seam_pairs(
     boxes: Floats,
     bounds: Floats,
     alive: NDArray[np.uint8],
-    allows: Callable[[Rows, Rows], NDArray[np.bool_]] | None = None,
+    changed: NDArray[np.uint8] | None = None,
+    wanted: _native.PairFilter | None = None,
+    workers: int = 1,
 ) -> tuple[Rows, Floats]:
     """Find pairs of boxes of which one overlaps another image of the other.
 
@@ -171,8 +172,12 @@ def seam_pairs(
         Of the world, finite.
     alive : ndarray, shape (n,), uint8
         1, or 0 for rows that are not looked at.
-    allows : callable, optional
-        ``allows(first, second)`` says which pairs of rows count, shape (m,); it is called with each pair once an image.
+    changed : ndarray, shape (n or more,), uint8, optional
+        1, or 0 for rows of which no two make a pair.
+    wanted : PairFilter of the core, optional
+        Which pairs of rows count.
+    workers : int, optional
+        Threads.
 
     Returns
     -------
@@ -198,23 +203,21 @@ def seam_pairs(
     >>> seam_pairs(boxes, np.array([[0.0, 0.0], [10.0, 10.0]]), np.ones(3, np.uint8))
     (array([[0, 1]], dtype=int32), array([[-10.,   0.]]))
     """
-    rows = _reaching_out(boxes, bounds, alive)
-    widths = boxes[rows, 1] - boxes[rows, 0]
-    wide = (widths > bounds[1] - bounds[0]).any(axis=1)
-    if wide.any():
-        k = np.argmax(wide)
-        raise ValueError(f"row {rows[k]} is wider than the periodic world: {widths[k]} of {bounds[1] - bounds[0]}")
-    return _pairs_of(rows, boxes, bounds, alive, allows)
+    answer: Any = _native.seam_pairs(boxes, bounds, alive, changed, wanted, False, workers)
+    row, found, offsets = answer
+    if row >= 0:
+        widths, size = boxes[row, 1] - boxes[row, 0], bounds[1] - bounds[0]
+        raise ValueError(f"row {row} is wider than the periodic world: {widths} of {size}")
+    return found, offsets
 
 
 def image_pairs(
-    boxes: Floats,
-    bounds: Floats,
-    alive: NDArray[np.uint8],
-    allows: Callable[[Rows, Rows], NDArray[np.bool_]] | None = None,
+    boxes: Floats, bounds: Floats, alive: NDArray[np.uint8], changed: NDArray[np.uint8] | None = None
 ) -> tuple[Rows, Floats]:
     """Do the same as `seam_pairs` for boxes of any width."""
-    return _pairs_of(_reaching_out(boxes, bounds, alive), boxes, bounds, alive, allows)
+    answer: Any = _native.seam_pairs(boxes, bounds, alive, changed, None, True, 1)
+    _, found, offsets = answer
+    return found, offsets
 
 
 class Images(NamedTuple):
@@ -276,10 +279,9 @@ def where_touching(shapes: Shapes, pairs: Rows, bounds: Floats | None) -> tuple[
     involved = np.zeros(len(shapes.boxes), np.uint8)
     involved[pairs[there]] = 1
 
-    def is_wanted(first: Rows, second: Rows) -> NDArray[np.bool_]:
-        return np.isin(keys_of(np.stack([first, second], axis=1)), wanted)
-
-    found, offsets = image_pairs(shapes.boxes, bounds, involved, is_wanted)
+    found, offsets = image_pairs(shapes.boxes, bounds, involved)
+    is_wanted = np.isin(keys_of(found), wanted)
+    found, offsets = found[is_wanted], offsets[is_wanted]
     first, second = np.ascontiguousarray(found.T)
     touch = overlap_mask(shapes, shapes, first, second, offsets)
     found, offsets = found[touch], offsets[touch]
@@ -345,49 +347,6 @@ def images_of(lower: Floats, upper: Floats, around: Floats, bounds: Floats) -> t
     return origin, shifts
 
 
-def _pairs_of(
-    rows: Rows,
-    boxes: Floats,
-    bounds: Floats,
-    alive: NDArray[np.uint8],
-    allows: Callable[[Rows, Rows], NDArray[np.bool_]] | None,
-) -> tuple[Rows, Floats]:
-    """Find the pairs of all images of some rows, those that reach out of the world, and of all others.
-
-    Every box is moved by whole worlds until its lower corner is in the world: that is its first image. Where it
-    reaches past the upper boundary, a second image is needed at the lower one, and so on. Two boxes overlap somewhere
-    if and only if two of these images do. A box wholly within the world is its own only image, and is looked at only
-    if it is near a side where images are.
-    """
-    none = np.empty((0, 2), np.int32), np.empty((0, boxes.shape[2]))
-    if len(rows) == 0:
-        return none
-    places, shifts = _images(boxes[rows], bounds)
-    moved = _moved(boxes[rows[places]], shifts, bounds)
-    owners = rows[places]
-
-    # Boxes within the world meet images of others that are in another world, and those are at the boundary.
-    abroad = np.flatnonzero(shifts.any(axis=1))
-    within = _near(boxes, moved[abroad], shifts[abroad], alive, rows)
-    of_within = box_pairs(moved[abroad], boxes[within])
-    of_images = box_pairs(moved)
-    first = np.concatenate([owners[abroad[of_within[:, 0]]], owners[of_images[:, 0]]])
-    second = np.concatenate([within[of_within[:, 1]], owners[of_images[:, 1]]])
-    between = np.concatenate([-shifts[abroad[of_within[:, 0]]], shifts[of_images[:, 1]] - shifts[of_images[:, 0]]])
-
-    kept = (first != second) & between.any(axis=1)
-    first, second, between = first[kept], second[kept], between[kept]
-    turned = first > second
-    first, second = np.where(turned, second, first), np.where(turned, first, second)
-    between[turned] *= -1
-    table = np.unique(np.column_stack([first, second, between]), axis=0)
-    found = table[:, :2].astype(np.int32)
-    if allows is not None and len(found):
-        allowed = allows(np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1]))
-        found, table = found[allowed], table[allowed]
-    return found, table[:, 2:] * (bounds[1] - bounds[0])
-
-
 def _reaching_out(boxes: Floats, bounds: Floats, alive: NDArray[np.uint8]) -> Rows:
     """Find boxes that have other images: those that touch the upper boundary are in the next world, too."""
     inside = np.array([bounds[0], np.nextafter(bounds[1], -np.inf)])
@@ -419,17 +378,3 @@ def _moved(boxes: Floats, shifts: Shifts, bounds: Floats) -> Floats:
     moved[:, 0] = boxes_around(boxes[:, 0], -way)[:, 0]
     moved[:, 1] = boxes_around(boxes[:, 1], way)[:, 1]
     return moved
-
-
-def _near(boxes: Floats, images: Floats, shifts: Shifts, alive: NDArray[np.uint8], others: Rows) -> Rows:
-    """Find rows, but for `others`, that reach to where images are: those moved down lie low, and so on."""
-    lowest, highest = np.where(shifts > 0, images[:, 0], np.inf), np.where(shifts < 0, images[:, 1], -np.inf)
-    middle = np.array(
-        [np.nextafter(highest.max(axis=0, initial=-np.inf), np.inf),
-         np.nextafter(lowest.min(axis=0, initial=np.inf), -np.inf)]
-    )  # fmt: skip
-    wanted = alive.copy()
-    wanted[others] = 0
-    rows: Any = _native.sticking_out(boxes, middle, wanted)
-    found: Rows = rows
-    return found

@@ -92,7 +92,7 @@ class BroadPhase:
             if not 0 <= margin <= _LARGEST_FLOAT:
                 raise ValueError(f"margin must be finite and not negative, not {margin}")
         self.given, self.method, self.margin, self.workers = method, self._options.method, margin, workers
-        self._threads = worker_count(workers)
+        self.threads = worker_count(workers)
         self._columns = columns
         self._index: BoxIndex | None = None
         self._behind = np.zeros(0, np.uint8)
@@ -192,7 +192,7 @@ class BroadPhase:
             lower, upper, wanted = lower[rows], upper[rows], wanted.of_rows([rows], [slots])
         pair_filter = wanted.native(len(lower))
         pairs: Any = _native.pairs(
-            _native.Method.auto, lower, upper, None, None, True, 0.0, pair_filter, self._threads, False, _NO_LIMIT
+            _native.Method.auto, lower, upper, None, None, True, 0.0, pair_filter, self.threads, False, _NO_LIMIT
         )
         found: NDArray[np.int32] = pairs if rows is None else rows[pairs]
         return found

@@ -491,7 +491,7 @@ class Columns:
         change.flag(self.changed, True, rows)
         change.flag(self.stale, True, rows)
 
-    def notice(self, positions: Floats, rotations: Floats | None, look: Flags, changed: Flags) -> int:
+    def notice(self, positions: Floats, rotations: Floats | None, look: Flags, changed: Flags, workers: int) -> int:
         """Bring `spare` up to date: what has moved, of the rows looked at, is placed there and flagged; say how many.
 
         Raises
@@ -502,7 +502,7 @@ class Columns:
         seen, spare = self.seen, self.spare
         noticed = spare.store.notice(
             positions, rotations, seen.positions, seen.rotations, spare.positions, spare.rotations, spare.boxes, look,
-            self.stale, changed, self.moved,
+            self.stale, changed, self.moved, workers,
         )  # fmt: skip
         if noticed < 0:
             row = -1 - noticed

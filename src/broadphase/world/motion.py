@@ -24,6 +24,7 @@ def integrate(
     dt: float,
     to_positions: Floats,
     to_rotations: Floats | None = None,
+    workers: int = 1,
 ) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
     """Write where rows are after a time; give the rows that have moved, and those that have rotated, if these are few.
 
@@ -47,6 +48,8 @@ def integrate(
     to_positions, to_rotations : ndarray
         Other arrays, where the results of all rows are written. `to_rotations` is written to only where there are
         rotations and angular velocities.
+    workers : int, optional
+        Threads.
 
     Returns
     -------
@@ -74,7 +77,7 @@ def integrate(
            [0. , 0. ]])
     """
     if rotations is None or angular_velocities is None or to_rotations is None:
-        found: Any = _native.integrate(positions, velocities, None, None, moves, dt, to_positions, None)
+        found: Any = _native.integrate(positions, velocities, None, None, moves, dt, to_positions, None, workers)
     else:
         count = len(rotations)
         found = _native.integrate(
@@ -86,6 +89,7 @@ def integrate(
             dt,
             to_positions,
             to_rotations.reshape(count, -1),
+            workers,
         )
     row, moved, rotated = found
     if row < 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,6 @@ from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.world.boundary import seam_pairs
 from broadphase.world.ccd import meetings, no_impacts, ways_of
 from broadphase.world.touching import NO_PAIRS, keys_of
-from broadphase.world.values import STATIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["allowed_pairs", "boxes_meet", "impacts_on_the_way", "pairs_across_seams", "touching_pairs"]
 
 
-def touching_pairs(columns: Columns, placement: Placement, pairs: Pairs, is_tight: bool = True) -> Pairs:
+def touching_pairs(columns: Columns, placement: Placement, pairs: Pairs, workers: int, is_tight: bool = True) -> Pairs:
     """Give the pairs whose shapes touch; say whether their boxes are known to."""
     boxes = None if is_tight else placement.boxes
-    answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes)
+    answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes, workers)
     touching, unknown = answers
     if len(unknown):  # hulls and meshes
         shapes = columns.shapes_of(placement)
@@ -64,7 +64,9 @@ def allowed_pairs(columns: Columns) -> Allows:
     return allows
 
 
-def pairs_across_seams(columns: Columns, placement: Placement, alive: Flags, changed: Flags, again: Pairs) -> Pairs:
+def pairs_across_seams(
+    columns: Columns, placement: Placement, alive: Flags, changed: Flags, again: Pairs, workers: int
+) -> Pairs:
     """Find pairs that touch across the seam of a periodic world, but not where they are.
 
     Parameters
@@ -75,11 +77,13 @@ def pairs_across_seams(columns: Columns, placement: Placement, alive: Flags, cha
         Rows in use; rows all whose pairs are to be found.
     again : ndarray, shape (k, 2), int32
         Other pairs that are to be found.
+    workers : int
+        Threads.
 
     Returns
     -------
     ndarray, shape (m, 2), int32
-        Each pair once, in lexicographic order.
+        In lexicographic order; a pair that touches in several images is there as often.
 
     Raises
     ------
@@ -89,30 +93,23 @@ def pairs_across_seams(columns: Columns, placement: Placement, alive: Flags, cha
     bounds = columns.period_bounds
     if bounds is None:
         return NO_PAIRS
-    slots = columns.slots
-    is_static, has_changed = columns.body_types[:slots] == STATIC, changed[:slots].view(np.bool_)
-    passes = allowed_pairs(columns)
-
-    def allows(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.bool_]:
-        allowed: NDArray[np.bool_] = has_changed[first] | has_changed[second]
-        if len(again):
-            allowed |= np.isin(keys_of(np.stack([first, second], axis=1)), keys_of(again))
-        allowed &= ~(is_static[first] & is_static[second])
-        allowed &= passes(first, second)
-        return allowed
-
+    slots, static = columns.slots, columns.static()
+    wanted = replace(columns.filters(), static=static.view(np.bool_) if len(static) else None).native(slots)
     corners = placement.boxes[:slots]
-    pairs, offsets = seam_pairs(corners, bounds, alive[:slots], allows)
+    # All pairs of changed rows, and where pairs were left for this step, of all rows, of which these are kept.
+    pairs, offsets = seam_pairs(corners, bounds, alive[:slots], changed if not len(again) else None, wanted, workers)
+    if len(again):
+        has_changed = changed.view(np.bool_)
+        kept = has_changed[pairs].any(axis=1) | np.isin(keys_of(pairs), keys_of(again))
+        pairs, offsets = pairs[kept], offsets[kept]
     if not len(pairs):
         return pairs
     shapes = columns.shapes_of(placement)
     first, second = np.ascontiguousarray(pairs.T)
     touch = overlap_mask(shapes, shapes, first, second, offsets)
-    touch &= ~overlap_mask(shapes, shapes, first, second)
     pairs = pairs[touch]
-    keys = keys_of(pairs)
-    found: Pairs = pairs[np.append(True, keys[1:] != keys[:-1])] if len(pairs) else pairs
-    return found
+    first, second = np.ascontiguousarray(pairs.T)
+    return pairs[~overlap_mask(shapes, shapes, first, second)]
 
 
 def impacts_on_the_way(

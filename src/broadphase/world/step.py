@@ -79,12 +79,12 @@ def step(
         A row without a finite position, velocity or rotation, or a shape wider than a periodic world; names the row.
     """
     began = perf_counter()
-    slots, rows = columns.slots, columns.rows
+    slots, rows, workers = columns.slots, columns.rows, broad.threads
     changed = columns.next_changed
     changed[:] = columns.changed
     renewed = columns.renewed
     looked_at = columns.due(number)
-    motion = _moved(columns, looked_at, changed, dt)
+    motion = _moved(columns, looked_at, changed, dt, workers)
     removed = motion.removed
     living, alive = rows.living, rows.alive[:slots]
     if len(removed):
@@ -101,9 +101,9 @@ def step(
     searched = perf_counter()
 
     spare = columns.spare
-    found, deferred, tests = _tested(columns, memory, candidates, changed, renewed, budget, began)
+    found, deferred, tests = _tested(columns, memory, candidates, changed, renewed, budget, began, workers)
     if count and columns.period_bounds is not None:
-        across = pairs_across_seams(columns, spare, alive.view(np.uint8), changed, memory.again)
+        across = pairs_across_seams(columns, spare, alive.view(np.uint8), changed, memory.again, workers)
         if len(across):
             if len(deferred):
                 across = across[~np.isin(keys_of(across), keys_of(found))]
@@ -119,6 +119,7 @@ def step(
         None if count == living else changed,
         None if memory.generations is None and not len(removed) else renewed,
         slots,
+        workers,
     )
     exit_handles = memory.handles_then(advance.exit, rows.generation)
     if len(deferred):  # what was met on the way may have been left for the next step as well
@@ -172,7 +173,7 @@ def step(
     return outcome, change
 
 
-def look(columns: Columns) -> Change:
+def look(columns: Columns, workers: int) -> Change:
     """Place the shapes of all rows where the rows are; give what is to be written.
 
     Raises
@@ -182,14 +183,14 @@ def look(columns: Columns) -> Change:
     """
     changed = columns.next_changed
     changed[:] = columns.changed
-    columns.notice(columns.positions, columns.rotations, columns.living(), changed)
+    columns.notice(columns.positions, columns.rotations, columns.living(), changed, workers)
     change = Change()
     change.write(columns.changed, changed)
     columns.swap_placements(change, 0)
     return change
 
 
-def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float) -> _Motion:
+def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, workers: int) -> _Motion:
     """Move what moves by itself, place shapes in the spare placement, and let the boundary act."""
     slots = columns.slots
     positions, rotations = columns.positions, columns.rotations
@@ -210,6 +211,7 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float) -> _Mo
             dt,
             positions[:slots],
             rotations[:slots] if turns and rotations is not None else None,
+            workers,
         )
     wraps = columns.kept_by("wrap")
     if trace is not None:
@@ -225,7 +227,7 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float) -> _Mo
         shifted = _with_rows(shifted, wrapped)
         if trace is not None:
             trace.wrapped = wrapped
-    columns.notice(positions, rotations, looked_at, changed)
+    columns.notice(positions, rotations, looked_at, changed, workers)
     bounced, velocities = _NO_ROWS, columns.velocities[:0]
     bounces = columns.kept_by("bounce")
     if bounces is not None and columns.bounds is not None:
@@ -325,6 +327,7 @@ def _tested(
     renewed: Flags,
     budget: Budget | None,
     began: float,
+    workers: int,
 ) -> tuple[Pairs, Pairs, int]:
     """Give the pairs that touch, those that are left for the next step, and the number of tests."""
     pairs = NO_PAIRS if candidates is None else candidates.pairs
@@ -337,7 +340,8 @@ def _tested(
             pairs = np.concatenate([pairs, waiting])
         if not len(pairs):
             return NO_PAIRS, NO_PAIRS, 0
-        return touching_pairs(columns, spare, pairs, candidates is None or candidates.is_tight), NO_PAIRS, len(pairs)
+        is_tight = candidates is None or candidates.is_tight
+        return touching_pairs(columns, spare, pairs, workers, is_tight), NO_PAIRS, len(pairs)
     # The boxes of the index may be larger: without this, what is tested within the budget would depend on them.
     pairs = pairs[boxes_meet(spare.boxes, pairs)]
     if len(waiting):
@@ -346,7 +350,7 @@ def _tested(
     bits = columns.rows.bits[0]
     priorities = layers.priorities_of(np.ones(columns.slots, np.uint64) if bits is None else bits)
     queue = np.concatenate([waiting, in_turn(pairs, priorities if layers.has_priorities else None)])
-    found, rest = spend(budget, began, queue, lambda portion: touching_pairs(columns, spare, portion))
+    found, rest = spend(budget, began, queue, lambda portion: touching_pairs(columns, spare, portion, workers))
     # What is not tested counts as what it was.
     was = rest[memory.remembered(rest) & ~_any_flag(renewed, rest)]
     return np.concatenate([*found, was]), rest, len(queue) - len(rest)

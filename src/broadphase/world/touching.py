@@ -80,7 +80,7 @@ class TouchMemory:
         """Say which of some pairs touched at the last step."""
         return np.isin(keys_of(pairs), keys_of(self.touching))
 
-    def advance(self, found: Pairs, changed: Flags | None, renewed: Flags | None, slots: int) -> Advance:
+    def advance(self, found: Pairs, changed: Flags | None, renewed: Flags | None, slots: int, workers: int) -> Advance:
         """Compare the pairs that touch, of all that had to be tested, with those that touched before.
 
         Parameters
@@ -91,13 +91,15 @@ class TouchMemory:
             Rows all whose pairs were tested, None for all; rows that were removed since the last step, None for none.
         slots : int
             Every row is below this.
+        workers : int
+            Threads.
         """
         last, again = self.touching, self.again
         if len(again):
             again = pairs_of(np.sort(keys_of(again)))
         step: Any = _native.next_touching(
             last[:, 0], last[:, 1], self.starts, found[:, 0], found[:, 1], again[:, 0], again[:, 1], changed, renewed,
-            slots,
+            slots, workers,
         )  # fmt: skip
         touching, starts, enter, left, enter_at = step
         if touching is None:

@@ -921,7 +921,7 @@ update_interval
         with self._guard.changing:
             columns.settle()
             columns.take_up_writes()
-            change = look(columns)
+            change = look(columns, self._scene.broad.threads)
             self._scene.broad.mark(columns.moved.view(np.bool_))
             change.commit()
 

@@ -1,0 +1,93 @@
+"""Steps of worlds: periodic ones, on two threads, where few or all bodies move, and where some are followed."""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import broadphase as bp
+from benchmarks.measuring import Timing, argsort_call, median_times
+from benchmarks.rows import Row, in_t, ratio
+
+_COUNT = 100_000
+
+
+def _balls(count: int, moving: int, **options: Any) -> bp.World:
+    """Make a world of balls that hardly touch, the first of which move slowly."""
+    random = np.random.default_rng(5)
+    edge = count ** (1 / 3)
+    if "boundary" in options:
+        options["bounds"] = [[0.0] * 3, [edge] * 3]
+    ccd = np.arange(count) < options.pop("followed", 0)
+    world = bp.World(3, **options)
+    velocities = np.zeros((count, 3))
+    velocities[:moving] = random.uniform(-0.016, 0.016, (moving, 3))
+    world.add_many(bp.Sphere(0.4), random.random((count, 3)) * edge, velocities=velocities, ccd=ccd)
+    return world
+
+
+def _step_of(world: bp.World) -> Callable[[], Any]:
+    for _ in range(8):  # by then it has the buffers and trees that it is going to use
+        world.step(1.0)
+    return lambda: world.step(1.0)
+
+
+def _ccd_row(what: str, followed: Timing, plain: Timing, sort: Timing) -> Row:
+    more = followed.milliseconds - plain.milliseconds
+    return Row(what, more / sort.milliseconds, "T", 1.5, False, more, sort.milliseconds, "beyond the step without ccd")
+
+
+def _allocated(step: Callable[[], Any]) -> Iterator[Row]:
+    """Count what one step allocates at its highest, beside the frame that it returns."""
+    tracemalloc.start()
+    try:
+        frame = step()
+        frame = step()
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        frame = step()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    answer = sum(pairs.nbytes for pairs in (frame.touching, frame.enter, frame.exit, frame.exit_handles))
+    yield Row("allocated in a step where 1 % move, beside its frame", (peak - before - answer) / 1e6, "MB", 0.5)
+
+
+def rows(pace: float) -> Iterator[Row]:
+    """Measure the steps."""
+    budget = 3.0 * pace
+    few = _step_of(_balls(_COUNT, _COUNT // 100))
+    calls = {"T": argsort_call(_COUNT), "few": few, "all": _step_of(_balls(_COUNT, _COUNT))}
+    found = median_times(calls, budget=3 * budget)
+    yield in_t("1 % of 10⁵ balls move, step", found["few"], found["T"], 0.75)
+    yield in_t("10⁵ balls all move, step", found["all"], found["T"], 5.0)
+    yield from _allocated(few)
+
+    calls = {
+        "open": _step_of(_balls(_COUNT // 2, _COUNT // 2)),
+        "wrap": _step_of(_balls(_COUNT // 2, _COUNT // 2, boundary="wrap")),
+    }
+    found = median_times(calls, budget=2 * budget)
+    yield ratio("step of a periodic world, 5·10⁴ spheres, to an open one", found["wrap"], found["open"], 1.2)
+
+    if (os.cpu_count() or 1) > 1:
+        calls = {str(workers): _step_of(_balls(_COUNT, _COUNT, workers=workers)) for workers in (1, 2)}
+        found = median_times(calls, budget=2 * budget)
+        gain = found["1"].milliseconds / found["2"].milliseconds
+        yield Row(
+            "10⁵ balls all move, one thread to two", gain, "×", 1.6, True, found["2"].milliseconds,
+            found["1"].milliseconds,
+        )  # fmt: skip
+
+    for what, options in (("", {}), (" in a periodic world", {"boundary": "wrap"})):
+        calls = {
+            "T": argsort_call(_COUNT),
+            "plain": _step_of(_balls(_COUNT, _COUNT, **options)),
+            "ccd": _step_of(_balls(_COUNT, _COUNT, followed=100, **options)),
+        }
+        found = median_times(calls, budget=2 * budget)
+        yield _ccd_row(f"ccd of 100 among 10⁵ balls{what}", found["ccd"], found["plain"], found["T"])
