@@ -65,7 +65,7 @@ def test_settings_of_the_method_are_set_one_by_one(scene, run):
     [
         ("leaf_capacity=0", "leaf_capacity must be from 1"),
         ("leafs=1", "unknown setting 'leafs'"),
-        ("leaf_capacity", "a setting is written name=value"),
+        ("leaf_capacity", "settings are written name=value"),
         ("world=[0, 0, 0, 1, 1, 1]", "world has 3 dimensions"),
     ],
 )

@@ -114,10 +114,10 @@ class IndexOptions:
         description = self.describe()
         for text in as_array(settings, "settings").ravel().tolist():
             if not isinstance(text, str):
-                raise TypeError(f"a setting is a text, not {quoted(text)}")
+                raise TypeError(f"settings must be texts, not {quoted(text)}")
             name, equals, value = text.partition("=")
             if not name or not equals:
-                raise ValueError(f"a setting is written name=value, not {quoted(text)}")
+                raise ValueError(f"settings are written name=value, not {quoted(text)}")
             try:
                 description[name] = json.loads(value)
             except (ValueError, RecursionError):
