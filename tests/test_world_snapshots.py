@@ -328,7 +328,7 @@ DERIVED = {
     },
     "BoxStore": {"corners", "living", "_first_free", "_numbers", "_views"},
     "TouchMemory": {"starts"},
-    "BroadPhase": {"method", "_options", "_columns", "_index", "_behind", "_pending", "_pending_count", "_threads"},
+    "BroadPhase": {"method", "_options", "_columns", "_index", "_behind", "_pending", "_pending_count", "threads"},
     "World": {"_guard", "_bus", "_found"},
 }
 
