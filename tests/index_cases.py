@@ -253,6 +253,10 @@ def ask(index: Any, name: str, arguments: tuple[Any, ...], **options: Any) -> An
 Asked = tuple[str, tuple[Any, ...], dict[str, Any], Any]
 
 
+ANSWERED: dict[tuple[Any, ...], tuple[list[Asked], Any]] = {}
+MOST_ANSWERED = 1000
+
+
 def make_questions(
     rng: np.random.Generator,
     boxes: np.ndarray,
@@ -264,7 +268,29 @@ def make_questions(
     """Make some of every kind of question that has an answer in the dimension of the boxes.
 
     `rows` are their numbers; `bits` their layers and masks, and then the questions have some too.
+
+    Most tests do the same to every class: what the oracle has answered once, for the same boxes and the same state of
+    the generator, is not computed again.
     """
+    given = [boxes, rows, *(bits or (None, None))]
+    key = (str(rng.bit_generator.state), count, *(None if one is None else (one.shape, one.tobytes()) for one in given))
+    if key not in ANSWERED:
+        made = answered_questions(rng, boxes, count, rows, bits)
+        if len(ANSWERED) >= MOST_ANSWERED:
+            ANSWERED.pop(next(iter(ANSWERED)))
+        ANSWERED[key] = made, rng.bit_generator.state
+    made, rng.bit_generator.state = ANSWERED[key]
+    return made
+
+
+def answered_questions(
+    rng: np.random.Generator,
+    boxes: np.ndarray,
+    count: int,
+    rows: np.ndarray | None,
+    bits: tuple[Any, Any] | None,
+) -> list[Asked]:
+    """Make questions, and let the oracle answer them."""
     asker = Asker(rng, boxes)
     made = []
     for name, (_, dimensions, make, answer) in QUESTIONS.items():
