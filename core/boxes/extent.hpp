@@ -1,10 +1,12 @@
-// How far boxes reach, infinite corners left out. The core has no other such scan.
+// How far boxes reach, infinite corners left out, and where most of them are. The core has no other such scan.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+
+#include "base/even_sample.hpp"
 
 namespace broadphase {
 
@@ -61,6 +63,40 @@ Extent<T> finite_extent(std::size_t count, T grow, const Corners& corners) {
       }
   }
   return extent;
+}
+
+// The part of the extent that holds most boxes, by a sample: what lies beyond is more than twice as far from the middle
+// three quarters as these are wide. A few boxes far away, or far larger than the others, then do not set the scale.
+template <class T, class Corners>
+Extent<T> bulk_of(const Extent<T>& extent, std::size_t dimension, std::size_t count, const Corners& corners) {
+  constexpr std::size_t kSample = 64, kLeast = 8;
+  const EvenSample sample(count, kSample);
+  T lower[kSample], upper[kSample];
+  Extent<T> bulk = extent;
+  bool wide = false;
+  for (std::size_t k = 0; k < dimension; ++k) {
+    std::size_t lowers = 0, uppers = 0;
+    for (std::size_t at = 0; at < sample.size(); ++at) {
+      const BoxCorners<T> box = corners(sample[at]);
+      lower[lowers] = box.lower[k];
+      upper[uppers] = box.upper[k];
+      lowers += std::isfinite(lower[lowers]) ? 1 : 0;
+      uppers += std::isfinite(upper[uppers]) ? 1 : 0;
+    }
+    if (lowers < kLeast || uppers < kLeast) {
+      wide = wide || extent.low[k] < extent.high[k];
+      continue;
+    }
+    T* const low = lower + lowers / 8;
+    T* const high = upper + (uppers - 1 - uppers / 8);
+    std::nth_element(lower, low, lower + lowers);
+    std::nth_element(upper, high, upper + uppers);
+    const T least = std::min(*low, *high), most = std::max(*low, *high), room = 2 * (most - least);
+    bulk.low[k] = std::max(extent.low[k], least - room);
+    bulk.high[k] = std::min(extent.high[k], most + room);
+    wide = wide || least < most;
+  }
+  return wide ? bulk : extent;
 }
 
 }  // namespace broadphase

@@ -38,4 +38,13 @@ Extent<T> extent_of(const GrownBoxes<T>& boxes, std::size_t begin, std::size_t e
   });
 }
 
+// The part of their extent that holds most of the boxes row(begin) to row(end - 1).
+template <class T, class Row>
+Extent<T> bulk_of(const GrownBoxes<T>& boxes, const Extent<T>& extent, std::size_t begin, std::size_t end, Row&& row) {
+  return bulk_of(extent, boxes.dimension, end - begin, [&](std::size_t k) {
+    const auto at = static_cast<std::size_t>(row(begin + k));
+    return BoxCorners<T>{boxes.boxes.lower_of(at), boxes.boxes.upper_of(at)};
+  });
+}
+
 }  // namespace broadphase

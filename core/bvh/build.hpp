@@ -28,12 +28,12 @@ namespace broadphase {
 // Rows are sorted so that neighbours in the order are neighbours in space (median_order.hpp, curve_order.hpp). Every
 // eight consecutive rows share a block, every eight consecutive blocks share a parent.
 
-// The frame of an extent; for float32 it is exact where possible.
+// The frame of where most boxes are; for float32 it is exact where possible.
 template <class T>
-LocalFrame frame_around(const Extent<T>& extent, std::size_t dimension) {
+LocalFrame frame_around(const Extent<T>& bulk, std::size_t dimension) {
   double low[4], high[4];
-  std::copy_n(extent.low, 4, low);
-  std::copy_n(extent.high, 4, high);
+  std::copy_n(bulk.low, 4, low);
+  std::copy_n(bulk.high, 4, high);
   LocalFrame frame = frame_between(low, high, dimension, std::is_same_v<T, float>);
   // The scale must be a normal float, too.
   if (std::abs(std::ilogb(frame.scale)) > 100) frame.exact = false;
@@ -177,7 +177,7 @@ class TreePacker {
     order_.sort(boxes, rows, count, kernels, workers, interrupt);
     const PackedLevels packed(count);
     tree.blocks.reserve(packed.count());
-    tree.frame = frame_around(order_.extent(), boxes.dimension);
+    tree.frame = frame_around(order_.bulk(), boxes.dimension);
     pack_rows(tree, packed, boxes, order_, places, kernels, workers);
   }
   // The same in the frame that the tree already has.
@@ -434,8 +434,9 @@ void build_by_area(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32
                    std::uint32_t* places, unsigned workers, Interrupt& interrupt) {
   with_dimension(boxes.dimension, [&](auto dimension) {
     constexpr std::size_t D = decltype(dimension)::value;
-    LocalFrame frame =
-        frame_around(extent_of(boxes, 0, count, [&](std::size_t at) { return rows[at]; }), boxes.dimension);
+    const auto row_at = [&](std::size_t at) { return rows[at]; };
+    const Extent<T> extent = extent_of(boxes, 0, count, row_at);
+    LocalFrame frame = frame_around(bulk_of(boxes, extent, 0, count, row_at), boxes.dimension);
     SahPlan<D> plan;
     plan.items.resize(count);
     bool lossy = true;

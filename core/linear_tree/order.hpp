@@ -133,18 +133,21 @@ struct LinearSource {
   }
 };
 
-// The bounding box of all boxes, without infinite corners.
+// Where most boxes are.
 template <class T>
 LinearWorld world_around(const LinearSource<T>& source, const std::uint32_t* items, std::size_t count) {
   return with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) {
-    const Extent<T> extent = finite_extent<D, T>(count, source.grow, [&](std::size_t at) {
+    const auto corners = [&](std::size_t at) {
       return BoxCorners<T>{source.lower(items[at]), source.upper(items[at])};
-    });
+    };
+    constexpr std::size_t kFew = 256;  // a sample costs more than all boxes of a small cell
+    const Extent<T> extent = finite_extent<D, T>(count, source.grow, corners);
+    const Extent<T> bulk = count > kFew ? bulk_of(extent, D, count, corners) : extent;
     LinearWorld world;
     for (std::size_t k = 0; k < D; ++k)
-      if (extent.low[k] <= extent.high[k]) {
-        world.low[k] = static_cast<double>(extent.low[k]);
-        world.high[k] = static_cast<double>(extent.high[k]);
+      if (bulk.low[k] <= bulk.high[k]) {
+        world.low[k] = static_cast<double>(bulk.low[k]);
+        world.high[k] = static_cast<double>(bulk.high[k]);
       }
     return world;
   });

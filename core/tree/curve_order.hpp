@@ -38,8 +38,9 @@ class CurveOrder {
     });
     extent_ = Extent<T>();
     for (const Extent<T>& part : extents) extent_.add(part);
+    bulk_ = bulk_of(boxes, extent_, 0, count, [&](std::size_t at) { return row(at); });
     for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
-      make_keys(boxes, extent_, kernels, split.at(part), split.at(part + 1));
+      make_keys(boxes, bulk_, kernels, split.at(part), split.at(part + 1));
     });
     if (sorted(0, count, workers, interrupt) != items_.get()) std::swap(items_, spare_);
     resolve(boxes, kernels, 0, count, 0, interrupt);
@@ -48,7 +49,7 @@ class CurveOrder {
   std::size_t count() const { return count_; }
   const RowKey* items() const { return items_.get(); }
   std::uint32_t row(std::size_t at) const { return items_[at].row; }
-  const Extent<T>& extent() const { return extent_; }
+  const Extent<T>& bulk() const { return bulk_; }  // where most boxes are
 
  private:
   using Item = RowKey;
@@ -110,7 +111,10 @@ class CurveOrder {
   void refine(const GrownBoxes<T>& boxes, const Kernels& kernels, std::size_t begin, std::size_t end, int scale,
               Interrupt& interrupt) {
     interrupt.check();
-    make_keys(boxes, extent_of(boxes, begin, end, [&](std::size_t at) { return row(at); }), kernels, begin, end);
+    const auto row_at = [&](std::size_t at) { return row(at); };
+    Extent<T> extent = extent_of(boxes, begin, end, row_at);
+    if (end - begin > kFewRows) extent = bulk_of(boxes, extent, begin, end, row_at);
+    make_keys(boxes, extent, kernels, begin, end);
     if (end - begin < kFewRows) {
       std::stable_sort(items_.get() + begin, items_.get() + end,
                        [](const Item& a, const Item& b) { return a.key < b.key; });
@@ -124,7 +128,7 @@ class CurveOrder {
   PlainArray<Item> items_, spare_;
   std::size_t count_ = 0;
   int passes_ = kMostPasses;
-  Extent<T> extent_;
+  Extent<T> extent_, bulk_;
 };
 
 }  // namespace broadphase

@@ -66,7 +66,7 @@ struct LocalFrame {
   }
 };
 
-// The frame in which numbers between these corners fall into [-1, 1]; low > high along an axis without any. A frame
+// The frame in which numbers between these corners fall into [-1, 1], and others beyond, as precise for their size; low > high along an axis without any. A frame
 // that is to be exact keeps its origin, so that only the exponent changes.
 inline LocalFrame frame_between(const double* low, const double* high, std::size_t dimension, bool exact) {
   LocalFrame frame;
@@ -81,18 +81,19 @@ inline LocalFrame frame_between(const double* low, const double* high, std::size
   return frame;
 }
 
-// The frame of the finite coordinates of the given rows; exact for float32 where possible.
+// The frame of where most of the given rows are; exact for float32 where possible.
 template <class T>
 LocalFrame frame_of(const BoxView<T>& boxes, std::size_t dimension, const std::int32_t* rows, std::size_t count) {
-  const Extent<T> extent = with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) {
-    return finite_extent<D, T>(count, T(0), [&](std::size_t at) {
-      const auto row = static_cast<std::size_t>(rows[at]);
-      return BoxCorners<T>{boxes.lower_of(row), boxes.upper_of(row)};
-    });
-  });
+  const auto corners = [&](std::size_t at) {
+    const auto row = static_cast<std::size_t>(rows[at]);
+    return BoxCorners<T>{boxes.lower_of(row), boxes.upper_of(row)};
+  };
+  const Extent<T> extent =
+      with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { return finite_extent<D, T>(count, T(0), corners); });
+  const Extent<T> bulk = bulk_of(extent, dimension, count, corners);
   double low[4], high[4];
-  std::copy_n(extent.low, 4, low);
-  std::copy_n(extent.high, 4, high);
+  std::copy_n(bulk.low, 4, low);
+  std::copy_n(bulk.high, 4, high);
   LocalFrame frame = frame_between(low, high, dimension, std::is_same_v<T, float>);
   if (!frame.exact) return frame;
   T least = std::numeric_limits<T>::infinity();  // of the magnitudes that are not zero

@@ -41,6 +41,19 @@ inline std::int32_t ascending_key(float x) {
   return bits ^ (bits >> 31 & 0x7fffffff);
 }
 
+// The same in [-1, 1], and in the same order, but closer beyond, by logarithms: places far away stay in order, and do
+// not make an axis the widest. 0 for NaN, where no corner is finite.
+template <class T>
+float drawn_in(T x) {
+  constexpr T kMost = T(1e38);
+  constexpr float kOctave = 0x1p-27F;  // the bits of a float are 2^23 times its logarithm; an octave becomes a 16th
+  if (std::fabs(x) <= 1) return static_cast<float>(x);
+  if (std::isnan(x)) return 0.0F;
+  const std::int32_t bits = std::bit_cast<std::int32_t>(static_cast<float>(std::min(std::fabs(x), kMost)));
+  const float far = 1 + static_cast<float>(bits - std::bit_cast<std::int32_t>(1.0F)) * kOctave;
+  return x < 0 ? -far : far;
+}
+
 // The extent of the rows along each coordinate.
 template <std::size_t K>
 struct Spread {
@@ -220,6 +233,7 @@ class MedianOrder {
     });
     extent_ = Extent<T>();
     for (const Extent<T>& part : parts) extent_.add(part);
+    bulk_ = bulk_of(boxes, extent_, 0, count, [&](std::size_t at) { return row_at(rows, at); });
     if (count == 0) return;
     with_dimension(boxes.dimension, [&](auto dimension) {
       sort_in<decltype(dimension)::value>(boxes, rows, kernels, workers, interrupt);
@@ -228,7 +242,7 @@ class MedianOrder {
 
   std::size_t count() const { return count_; }
   const RowKey* items() const { return items_.get(); }  // in order; their keys have no meaning
-  const Extent<T>& extent() const { return extent_; }
+  const Extent<T>& bulk() const { return bulk_; }  // where most boxes are
 
  private:
   // Rows that one task sorts and that one task reads: a few milliseconds.
@@ -244,19 +258,20 @@ class MedianOrder {
     PlainArray<detail::Place<D>> items, spare;
     items.grow(count_);
     spare.grow(count_);
-    const Extent<T>& extent = extent_;
-    T width = 0;
-    for (std::size_t k = 0; k < D; ++k) width = std::max(width, extent.high[k] / 2 - extent.low[k] / 2);
+    T width = 0, middle[D];
+    for (std::size_t k = 0; k < D; ++k) {
+      width = std::max(width, bulk_.high[k] / 2 - bulk_.low[k] / 2);
+      middle[k] = bulk_.high[k] / 2 + bulk_.low[k] / 2;
+    }
     const T scale = width > 0 ? 1 / width : T(0);
     for_each_task((count_ + kStretch - 1) / kStretch, workers, interrupt, [&](unsigned, std::size_t task) {
       for (std::size_t i = task * kStretch; i < std::min(count_, (task + 1) * kStretch); ++i) {
         const std::size_t row = row_at(rows, i);
         items[i].row = static_cast<std::uint32_t>(row);
         for (std::size_t k = 0; k < D; ++k) {
-          const T low = extent.low[k], high = extent.high[k];
-          const T lower = std::max(boxes.lower(row, k), low), upper = std::min(boxes.upper(row, k), high);
-          const T at = ((lower / 2 - low / 2) + (upper / 2 - low / 2)) * scale;
-          items[i].at[k] = at > 0 ? static_cast<float>(at) : 0.0F;  // also where no corner is finite
+          const T lower = std::max(boxes.lower(row, k), extent_.low[k]);
+          const T upper = std::min(boxes.upper(row, k), extent_.high[k]);
+          items[i].at[k] = detail::drawn_in(((lower / 2 - middle[k] / 2) + (upper / 2 - middle[k] / 2)) * scale);
         }
       }
     });
@@ -284,7 +299,7 @@ class MedianOrder {
 
   PlainArray<RowKey> items_;
   std::size_t count_ = 0;
-  Extent<T> extent_;
+  Extent<T> extent_, bulk_;
 };
 
 }  // namespace broadphase

@@ -89,7 +89,8 @@ void to_local(const T* given, double origin, double scale, float outwards, float
     const auto near = static_cast<float>((static_cast<double>(given[l]) - origin) * scale);
     const float size = near < 0 ? -near : near;
     const float moved = near + outwards * (size * kStep + kLeast);
-    local[l] = size <= kMost ? moved : near;
+    // A finite number too large for a float becomes the largest float where infinity would be inwards.
+    local[l] = size <= kMost ? moved : near * outwards < 0 ? -outwards * kMost : near;
   }
 }
 
