@@ -40,6 +40,7 @@ class OctreeArrangement : public OctreeCells {
     start(boxes.count);
     add_root();
     with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { build_all<D>(boxes, rows, count, interrupt); });
+    most_outside_ = kFewOutside + 2 * static_cast<std::size_t>(cell(kTop).rows);
     clean();
   }
 
@@ -125,7 +126,8 @@ class OctreeArrangement : public OctreeCells {
     lattice_.place<D>(corners.lower, corners.upper, entry.spot);
     return entry;
   }
-  // The same, after growing the root to contain the row if possible: a box with an infinite corner stays outside.
+  // The same, after growing the root to contain the row, if that takes a few levels. What is further away stays outside,
+  // like a box with an infinite corner; when that has become many, the tree must be rebuilt.
   template <std::size_t D, class T>
   Entry<D> enclosed(const BoxView<T>& boxes, std::int32_t row) {
     Entry<D> entry = entry_of<D>(boxes, row);
@@ -136,6 +138,10 @@ class OctreeArrangement : public OctreeCells {
   void grow_to(const Corners<D>& corners, Spot& spot) {
     for (std::size_t k = 0; k < D; ++k)
       if (!std::isfinite(corners.lower[k]) || !std::isfinite(corners.upper[k])) return;
+    if (!lattice_.is_near(corners.lower, corners.upper)) {
+      needs_build_ = needs_build_ || static_cast<std::size_t>(cell(kTop).rows) > most_outside_;
+      return;
+    }
     while (!lattice_.place<D>(corners.lower, corners.upper, spot)) {
       if (!lattice_.grow(corners.lower)) {
         needs_build_ = true;
@@ -293,8 +299,11 @@ class OctreeArrangement : public OctreeCells {
     file<D>(boxes, number, spare + first[kOctants], spare + first[kOctants + 1]);
   }
 
+  static constexpr std::size_t kFewOutside = 64;
+
   OctreeOptions options_;
   OctreeLattice lattice_;
+  std::size_t most_outside_ = 0;  // rows outside the root, until it is rebuilt
 };
 
 // An octree with deferred changes. Rows that are inserted, moved or removed are queued, each once; `settle` applies
@@ -555,13 +564,13 @@ class OctreeCheck {
     return is_in_cell(row) ? "" : who + "is not in its cell";
   }
 
-  // Its box is contained in the enlarged cell; or, for rows outside, not contained in the root.
+  // Its box is contained in the enlarged cell. Rows outside the root stay there when it grows to contain them.
   bool is_in_cell(std::int32_t row) const {
     const std::int32_t number = tree_.cell_of(row);
-    const bool is_outside = number == OctreeCells::kTop;
-    const OctreeCell& cell = tree_.cell(is_outside ? tree_.root() : number);
+    if (number == OctreeCells::kTop) return true;
+    const OctreeCell& cell = tree_.cell(number);
     const OctreeLattice& lattice = tree_.lattice();
-    const double edge = lattice.edge(cell.level), beyond = is_outside ? 0 : (lattice.looseness() - 1) / 2 * edge;
+    const double edge = lattice.edge(cell.level), beyond = (lattice.looseness() - 1) / 2 * edge;
     bool is_in = true;
     for (std::size_t k = 0; k < tree_.blocks().dimension(); ++k) {
       const double begin = lattice.local(static_cast<double>(cell.corner[k]), k);
@@ -571,7 +580,7 @@ class OctreeCheck {
       is_in = is_in && tree_.frame().local(static_cast<double>(boxes_.lower_of(at)[k]), k) >= begin - beyond - slack &&
               tree_.frame().local(static_cast<double>(boxes_.upper_of(at)[k]), k) <= begin + edge + beyond + slack;
     }
-    return is_in != is_outside;
+    return is_in;
   }
 
   static constexpr std::int32_t kWidth = static_cast<std::int32_t>(kLanes);

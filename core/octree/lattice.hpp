@@ -90,6 +90,17 @@ class OctreeLattice {
     return true;
   }
 
+  // True if the root can grow to contain the box with a few levels more.
+  bool is_near(const double* lower, const double* upper) const {
+    constexpr double kReach = 16;
+    const double size = std::ldexp(kReach, levels_);
+    for (std::size_t k = 0; k < dimension_; ++k)
+      if (!((lower[k] - base_[k]) * steps_ >= static_cast<double>(low_[k]) - size &&
+            (upper[k] - base_[k]) * steps_ <= static_cast<double>(high(k)) + size))
+        return false;
+    return true;
+  }
+
   // Sets up the lattice for boxes between `low` and `high` whose largest edges have `size` as lower quartile. Cells
   // begin at multiples of `minimum` as given; 0: not given.
   void lay(const LocalFrame& frame, std::size_t dimension, const double* low, const double* high, double size,
@@ -179,7 +190,33 @@ class OctreeLattice {
   int levels_ = 0;
 };
 
-// The lattice for the given rows. Infinite corners are ignored: no cell contains them.
+// What the root encloses: all boxes without infinite corners, which no cell contains, or only most of them. A few boxes
+// far away stay outside, and so do those that are so far away that their cells would be levels without another box.
+template <std::size_t D, class T, class Corners>
+Extent<T> enclosed_extent(std::size_t count, const Corners& corners) {
+  constexpr std::size_t kFew = 2 * kLanes;
+  constexpr T kEmptyLevels = 1024;  // 2^10
+  const Extent<T> extent = finite_extent<D, T>(count, T(0), corners), bulk = bulk_of(extent, D, count, corners);
+  T size = 0, whole = 0;
+  bool same = true;
+  for (std::size_t k = 0; k < D; ++k) {
+    size = std::max(size, bulk.high[k] - bulk.low[k]);
+    whole = std::max(whole, extent.high[k] - extent.low[k]);
+    same = same && bulk.low[k] == extent.low[k] && bulk.high[k] == extent.high[k];
+  }
+  if (same || whole > size * kEmptyLevels) return bulk;
+  std::size_t outside = 0;
+  for (std::size_t at = 0; at < count; ++at) {
+    const BoxCorners<T> box = corners(at);
+    bool is_inside = true;
+    for (std::size_t k = 0; k < D; ++k)
+      is_inside = is_inside && bulk.low[k] <= box.lower[k] && box.upper[k] <= bulk.high[k];
+    outside += is_inside ? 0 : 1;
+  }
+  return outside <= kFew ? bulk : extent;
+}
+
+// The lattice for the given rows.
 template <class T>
 OctreeLattice lattice_of(const LocalFrame& frame, const BoxView<T>& boxes, std::size_t dimension,
                          const std::int32_t* rows, std::size_t count, const OctreeOptions& options) {
@@ -189,7 +226,7 @@ OctreeLattice lattice_of(const LocalFrame& frame, const BoxView<T>& boxes, std::
     return BoxCorners<T>{boxes.lower_of(row), boxes.upper_of(row)};
   };
   const Extent<T> extent =
-      with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { return finite_extent<D, T>(count, T(0), corners); });
+      with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { return enclosed_extent<D, T>(count, corners); });
   std::vector<double> sizes;
   const EvenSample sample(count, kLookedAt);
   for (std::size_t at = 0; at < sample.size(); ++at) {
