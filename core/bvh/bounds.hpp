@@ -54,11 +54,10 @@ inline LocalBounds bounds_of(const Blocks& blocks, std::int32_t block) {
 }
 
 // Half the surface area of a box, which is proportional to the probability that a random ray hits it; the length in
-// 1-d. Infinite extents count as large ones, so that sums and differences stay finite.
-inline float half_area(const float* box, std::size_t dimension) {
-  constexpr float kMost = 1e6F;
+// 1-d. Extents count up to `most`, so that sums and differences stay finite.
+inline float half_area(const float* box, std::size_t dimension, float most = 1e6F) {
   float extent[4] = {};
-  for (std::size_t k = 0; k < dimension; ++k) extent[k] = std::min(kMost, box[dimension + k] - box[k]);
+  for (std::size_t k = 0; k < dimension; ++k) extent[k] = std::min(most, box[dimension + k] - box[k]);
   switch (dimension) {
     case 1: return extent[0];
     case 2: return extent[0] + extent[1];

@@ -138,7 +138,10 @@ class Bvh {
     BvhEdit edit(tree_, places_.get());
     float box[8];
     if (count > rows_ / kManyMoves) {
-      refit(local);
+      const double area = refit(local);
+      changes_ = 0;
+      if (is_worse(area)) rebuild(boxes, work);
+      return;
     } else {
       for (std::size_t at = 0; at < count; ++at) {
         edit.make_room();
@@ -312,8 +315,9 @@ class Bvh {
     return rows;
   }
 
+  // Returns the area of the blocks, as area_of_blocks does.
   template <class T>
-  void refit(LocalBoxes<T>& local) {
+  double refit(LocalBoxes<T>& local) {
     float box[8];
     const auto read_rows = [&] {
       for_each_block([&](std::int32_t block, std::size_t) {
@@ -328,7 +332,14 @@ class Bvh {
       tree_.frame.exact = false;
       read_rows();
     }
-    BvhEdit(tree_, places_.get()).refit();
+    return BvhEdit(tree_, places_.get()).refit([this](const float* box) { return area_of(box); });
+  }
+
+  // Far and huge boxes count as ones twice as large as the part of the scene where most boxes are: more would hide how
+  // the others lie.
+  double area_of(const float* box) const {
+    constexpr float kMost = 4;
+    return static_cast<double>(half_area(box, tree_.dimension(), kMost));
   }
 
   double area_of_blocks() const {
@@ -337,7 +348,7 @@ class Bvh {
     for_each_block([&](std::int32_t block, std::size_t) {
       for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block), [&](std::size_t lane) {
         tree_.blocks.get_box(block, lane, box);
-        sum += half_area(box, tree_.dimension());
+        sum += area_of(box);
       });
     });
     return sum;
@@ -348,8 +359,14 @@ class Bvh {
   void improve(const BoxView<T>& boxes, const Work& work) {
     if (changes_ < rows_ / 2 + kLanes) return;
     changes_ = 0;
-    const double area_a_row = area_of_blocks() / static_cast<double>(std::max<std::size_t>(rows_, 1));
-    if (area_a_row <= kWorse * area_a_row_ && tree_.blocks.count() < rows_) return;
+    if (is_worse(area_of_blocks())) rebuild(boxes, work);
+  }
+  bool is_worse(double area) const {
+    const double area_a_row = area / static_cast<double>(std::max<std::size_t>(rows_, 1));
+    return area_a_row > kWorse * area_a_row_ || tree_.blocks.count() > rows_;
+  }
+  template <class T>
+  void rebuild(const BoxView<T>& boxes, const Work& work) {
     const std::vector<std::int32_t> rows = rows_in_order();
     build(boxes, rows.data(), rows.size(), work);
     ++rebuilds_;

@@ -64,9 +64,12 @@ class BvhEdit {
     follow(block);
   }
 
-  // Refits all lanes of blocks, bottom-up.
-  void refit() {
-    if (tree_.root != kNoBlock) refit(tree_.root);
+  // Refits all lanes of blocks, bottom-up. Returns the total of what `measure` gives for the new boxes of the lanes.
+  template <class Measure>
+  double refit(const Measure& measure) {
+    double sum = 0;
+    if (tree_.root != kNoBlock) refit(tree_.root, [&](const float* box) { sum += measure(box); });
+    return sum;
   }
 
  private:
@@ -271,9 +274,13 @@ class BvhEdit {
   }
 
   // No deeper than kMostLevels.
-  LocalBounds refit(std::int32_t block) {
-    for_each_lane(blocks_.occupied(block) & ~blocks_.rows(block),
-                  [&](std::size_t lane) { blocks_.set_box(block, lane, refit(blocks_.child(block)[lane]).box); });
+  template <class Use>
+  LocalBounds refit(std::int32_t block, const Use& use) {
+    for_each_lane(blocks_.occupied(block) & ~blocks_.rows(block), [&](std::size_t lane) {
+      const LocalBounds around = refit(blocks_.child(block)[lane], use);
+      use(around.box);
+      blocks_.set_box(block, lane, around.box);
+    });
     return bounds_of(blocks_, block);
   }
 
