@@ -127,7 +127,7 @@ $(DONE)/demo: pyproject.toml | $(DONE)/package
 	touch $@
 
 $(DONE)/extras: pyproject.toml | $(DONE)/package
-	$(PIP) 'broadphase[cli,coal,demo,io,plot]'
+	$(PIP) 'broadphase[cli,demo,io,plot]'
 	touch $@
 
 $(DONE)/bench: pyproject.toml | $(DONE)/package

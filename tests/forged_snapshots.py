@@ -92,7 +92,7 @@ def refusal_of(data):
         return str(error)
     assert bp.World.from_bytes(world.to_bytes()).to_bytes() == world.to_bytes()
     d = world.dim
-    with warnings.catch_warnings(), contextlib.suppress(bp.MissingExtraError):  # hulls that meet need SciPy
+    with warnings.catch_warnings():
         warnings.simplefilter("error")
         for call in (
             lambda: world.step(0.1),

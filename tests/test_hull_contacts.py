@@ -1,19 +1,14 @@
 """Convex hulls in the narrow phase: boxes as the core knows them, and Minkowski differences as Qhull makes them."""
 
-import gc
-import sys
-import weakref
+import pickle
 
 import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.narrow import poses, row_pairs
-from broadphase.narrow.hulls import coal
-from cases import run_script
+from broadphase.narrow import row_pairs
 from solid_scenes import CUBE, any_solids, as_compound, every_pair, quaternions, rough_sphere
 
-pytest.importorskip("coal", reason="the extra `coal`")
 scipy_spatial = pytest.importorskip("scipy.spatial")
 
 HALF = np.array([0.5, 0.75, 1.25])
@@ -239,54 +234,25 @@ def test_offsets_move_the_second():
     assert np.allclose(normals, wanted_normals, atol=1e-6)
 
 
-def test_what_is_made_of_a_hull_is_kept_as_long_as_the_hull():
-    class Solid:
-        """An object that a weak reference can point to."""
-
-    made, made_of = [], []
-
-    def make(*arguments):
-        made.append(arguments)
-        made_of.append(Solid())
-        return made_of[-1]
-
-    kept = poses.KeptByGeometry(make)
+def test_what_the_core_makes_of_a_hull_is_made_once_and_lives_as_long_as_the_hull():
     hull = bp.ConvexHull(CUBE)
-    solid = kept(hull, 0)
-    assert kept(hull[:1], 0) is solid is kept(hull.placed((1, 2, 3), None), 0)
-    assert kept(hull, 1) is not solid
-    assert len(made) == 2
-    solids = [weakref.ref(one) for one in made_of]
-    del hull, solid, made_of[:], made[:]
-    gc.collect()
-    assert [one() for one in solids] == [None, None]
-
-
-def test_without_coal_the_error_says_what_to_install(monkeypatch):
-    coal.cache_clear()
-    monkeypatch.setitem(sys.modules, "coal", None)
-    shapes = bp.Shapes([bp.ConvexHull(CUBE), bp.Sphere(1)], [[0, 0, 0]] * 2)
-    with pytest.raises(bp.MissingExtraError, match=r'pip install "broadphase\[coal\]"'):
-        bp.overlaps(shapes)
-    assert bp.overlaps(shapes, pairs=[[1, 1]]).tolist() == [[1, 1]]
+    shapes = bp.Shapes([hull, hull.placed((1, 2, 3), None), hull[:1][0]], np.zeros((3, 3)))
+    bp.overlaps(shapes)
+    made = hull.prepared
+    assert shapes.geometries[0].prepared is made is hull.placed(None, None).prepared is hull[:1].prepared
+    assert pickle.loads(pickle.dumps(hull)).prepared is not made
+    assert made.memory_bytes > 0
 
 
 def test_hulls_as_thin_as_they_may_be_are_made_and_found():
-    # In a process of its own: Qhull has ended it by a segmentation fault.
-    found = run_script(
-        """
-import numpy as np, broadphase as bp
-rng = np.random.default_rng(0)
-for power in range(1, 12):
-    for axis in range(3):
-        points = rng.normal(size=(8, 3))
-        points[:, axis] *= 10.0**-power
-        for hull in (bp.ConvexHull(points), bp.ConvexHull(points @ np.linalg.qr(rng.normal(size=(3, 3)))[0])):
-            hulls = bp.Shapes(hull, [[0, 0, 0]])
-            corners = bp.Shapes(bp.Point(), hull.points)
-            print(bp.distance(corners, hulls, pairs=[[row, 0] for row in range(8)]).max())
-"""
-    )
-    gaps = list(map(float, found.split()))  # of corners of the hull from it
+    rng = np.random.default_rng(0)
+    gaps = []  # of corners of the hull from it
+    for power in range(1, 12):
+        for axis in range(3):
+            points = rng.normal(size=(8, 3))
+            points[:, axis] *= 10.0**-power
+            for hull in (bp.ConvexHull(points), bp.ConvexHull(points @ np.linalg.qr(rng.normal(size=(3, 3)))[0])):
+                hulls, corners = bp.Shapes(hull, [[0, 0, 0]]), bp.Shapes(bp.Point(), hull.points)
+                gaps.append(bp.distance(corners, hulls, pairs=[[row, 0] for row in range(8)]).max())
     assert len(gaps) == 66
     assert max(gaps) < 1e-14

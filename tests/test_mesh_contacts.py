@@ -1,15 +1,11 @@
 """Meshes in the narrow phase: what their triangles are, one by one, as a compound of them says."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 
 import broadphase as bp
 from broadphase.narrow import row_pairs
 from solid_scenes import CUBE, CUBE_FACES, any_solids, as_compound, every_pair, quaternions, rough_sphere
-
-needs_coal = pytest.mark.skipif(importlib.util.find_spec("coal") is None, reason="coal is not installed")
 
 
 def scene(seed, count=12, spread=1.2, origin=0.0):
@@ -126,7 +122,6 @@ def test_two_meshes_are_compounds_to_each_other(seed):
     assert np.allclose(times[hit], reference[hit], atol=1e-9)
 
 
-@needs_coal
 @pytest.mark.parametrize("seed", range(3))
 def test_distance_of_two_meshes_is_that_of_their_nearest_triangles(seed):
     rng = np.random.default_rng(seed)

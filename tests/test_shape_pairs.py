@@ -8,7 +8,6 @@ from shape_pairs import FORMS, ORDERED, check_pairs
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("d", [2, 3])
 def test_distances_contacts_and_overlaps_of_any_two_types_agree(d, form):
-    pytest.importorskip("coal", reason="the extra `coal`")
     total = 0
     for dim, first, second in ORDERED:
         if dim == d:

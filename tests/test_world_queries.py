@@ -277,7 +277,6 @@ def test_questions_heed_what_was_moved_at_once():
 
 
 def test_hulls_are_asked_as_what_they_are():
-    pytest.importorskip("coal")
     rng = np.random.default_rng(9)
     corners = np.array([[x, y, z] for x in (-1, 1) for y in (-0.5, 0.5) for z in (-2, 2)], float)
     places = rng.uniform(0, 12, (15, 3))

@@ -144,7 +144,6 @@ def test_hulls_and_meshes_come_back():
 
 
 def test_hulls_and_meshes_go_on():
-    pytest.importorskip("coal")
     world = bp.World(3)
     rng = np.random.default_rng(1)
     for shape in (

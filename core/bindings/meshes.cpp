@@ -1,4 +1,4 @@
-// Meshes: trees over their triangles, the narrow phase of pairs with a mesh, and pairs of triangles.
+// Hulls and meshes: what is computed of each once, the narrow phase of pairs with one of them, and pairs of triangles.
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -6,6 +6,7 @@
 
 #include "bindings.hpp"
 #include "narrow/meshes.hpp"
+#include "narrow/polytopes.hpp"
 #include "narrow/triangles.hpp"
 #include "placed_shapes.hpp"
 
@@ -13,39 +14,52 @@ namespace broadphase::python {
 
 namespace {
 
-// The trees of one set of shapes by the numbers of their geometries; null for those that are not meshes.
-using Trees = std::vector<const MeshTree*>;
+// One of the two is null; both are for a number that is not in use.
+struct Geometry {
+  const MeshTree* tree = nullptr;
+  const Polytope* polytope = nullptr;
+};
 
-Trees trees_of(const nb::list& list) {
-  Trees trees;
-  for (const nb::handle item : list) trees.push_back(item.is_none() ? nullptr : nb::cast<const MeshTree*>(item));
-  return trees;
+// Those of one set of shapes by their numbers.
+std::vector<Geometry> geometries_of(const nb::list& list) {
+  std::vector<Geometry> geometries;
+  for (const nb::handle item : list) {
+    Geometry geometry;
+    if (nb::isinstance<MeshTree>(item))
+      geometry.tree = nb::cast<const MeshTree*>(item);
+    else if (!item.is_none())
+      geometry.polytope = nb::cast<const Polytope*>(item);
+    geometries.push_back(geometry);
+  }
+  return geometries;
 }
 
 struct Placed {
   const ShapeStore& store;
-  Trees trees;
+  std::vector<Geometry> geometries;
 
   // `moved` is the storage for the record of a shape that `offset`, which may be null, moves.
   MeshSide side(std::int32_t row, const double* offset, std::vector<double>& moved) const {
     const ShapeView<3> shape = store.placed<3>(static_cast<std::size_t>(row));
-    if (shape.kind == ShapeKind::kMesh) {
-      MeshSide side(*trees[static_cast<std::size_t>(shape.record[0])], shape.record);
+    const Geometry geometry =
+        is_kept_elsewhere(shape.kind) ? geometries[static_cast<std::size_t>(shape.record[0])] : Geometry{};
+    if (geometry.tree != nullptr) {
+      MeshSide side(*geometry.tree, shape.record);
       if (offset != nullptr) side.move(offset);
       return side;
     }
-    if (offset == nullptr) return MeshSide(shape);
+    if (offset == nullptr) return MeshSide(shape, geometry.polytope);
     moved.assign(shape.record.begin(), shape.record.end());
     shift_shape<3>(shape.kind, moved, offset);
-    return MeshSide({shape.kind, moved});
+    return MeshSide({shape.kind, moved}, geometry.polytope);
   }
 };
 
 // Calls use(k, first, second) for each pair, without the GIL.
 template <class Use>
-void for_each(const PlacedShapes& a, const nb::list& trees_a, const PlacedShapes& b, const nb::list& trees_b,
+void for_each(const PlacedShapes& a, const nb::list& geometries_a, const PlacedShapes& b, const nb::list& geometries_b,
               const Rows& first, const Rows& second, const MaybeNumbers& offsets, const Use& use) {
-  const Placed placed_a{a.store, trees_of(trees_a)}, placed_b{b.store, trees_of(trees_b)};
+  const Placed placed_a{a.store, geometries_of(geometries_a)}, placed_b{b.store, geometries_of(geometries_b)};
   const double* const moves = offsets ? offsets->data() : nullptr;
   const std::size_t count = first.shape(0);
   const ReleasedGil release;
@@ -59,63 +73,66 @@ void for_each(const PlacedShapes& a, const nb::list& trees_a, const PlacedShapes
   }
 }
 
-nb::object overlaps_of(const PlacedShapes& a, nb::list trees_a, const PlacedShapes& b, nb::list trees_b, Rows first,
-                       Rows second, MaybeNumbers offsets) {
+nb::object overlaps_of(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
+                       Rows first, Rows second, MaybeNumbers offsets) {
   std::vector<std::uint8_t> answers(first.shape(0));
-  for_each(a, trees_a, b, trees_b, first, second, offsets,
+  for_each(a, geometries_a, b, geometries_b, first, second, offsets,
            [&](std::size_t k, const MeshSide& x, const MeshSide& y) { answers[k] = overlaps(x, y) ? 1 : 0; });
   return as_array(std::move(answers), 1);
 }
 
-nb::object distances(const PlacedShapes& a, nb::list trees_a, const PlacedShapes& b, nb::list trees_b, Rows first,
-                     Rows second, MaybeNumbers offsets) {
+nb::object distances(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
+                     Rows first, Rows second, MaybeNumbers offsets) {
   std::vector<double> gaps(first.shape(0)), normals(3 * first.shape(0));
-  for_each(a, trees_a, b, trees_b, first, second, offsets, [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
-    const NearestElements nearest = nearest_elements(x, y);
-    gaps[k] = nearest.distance;
-    std::copy_n(nearest.normal.begin(), 3, normals.data() + 3 * k);
-  });
+  for_each(a, geometries_a, b, geometries_b, first, second, offsets,
+           [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
+             const NearestElements nearest = nearest_elements(x, y);
+             gaps[k] = nearest.distance;
+             std::copy_n(nearest.normal.begin(), 3, normals.data() + 3 * k);
+           });
   nb::object of_gaps = as_array(std::move(gaps), 1);
   return nb::make_tuple(of_gaps, as_corners(std::move(normals), 3));
 }
 
-nb::object contacts(const PlacedShapes& a, nb::list trees_a, const PlacedShapes& b, nb::list trees_b, Rows first,
-                    Rows second, MaybeNumbers offsets) {
+nb::object contacts(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
+                    Rows first, Rows second, MaybeNumbers offsets) {
   constexpr std::size_t kMost = Contact<3>::kMostPoints;
   const std::size_t count = first.shape(0);
   std::vector<double> normals(3 * count), depths(count), points(3 * kMost * count, detail::kEnough);
   std::vector<std::int8_t> counts(count);
-  for_each(a, trees_a, b, trees_b, first, second, offsets, [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
-    const Contact<3> found = contact(x, y);
-    std::copy_n(found.normal.begin(), 3, normals.data() + 3 * k);
-    depths[k] = found.depth;
-    counts[k] = static_cast<std::int8_t>(found.count);
-    for (std::size_t p = 0; p < found.count; ++p)
-      std::copy_n(found.points[p].begin(), 3, points.data() + 3 * (kMost * k + p));
-  });
+  for_each(a, geometries_a, b, geometries_b, first, second, offsets,
+           [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
+             const Contact<3> found = contact(x, y);
+             std::copy_n(found.normal.begin(), 3, normals.data() + 3 * k);
+             depths[k] = found.depth;
+             counts[k] = static_cast<std::int8_t>(found.count);
+             for (std::size_t p = 0; p < found.count; ++p)
+               std::copy_n(found.points[p].begin(), 3, points.data() + 3 * (kMost * k + p));
+           });
   nb::object of_normals = as_corners(std::move(normals), 3), of_depths = as_array(std::move(depths), 1),
              of_counts = as_array(std::move(counts), 1);
   return nb::make_tuple(of_normals, of_depths, of_counts,
                         as_array(std::move(points), 1).attr("reshape")(count, kMost, 3));
 }
 
-nb::object impacts(const PlacedShapes& a, nb::list trees_a, const PlacedShapes& b, nb::list trees_b, Rows first,
-                   Rows second, Numbers motions, MaybeNumbers offsets) {
+nb::object impacts(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
+                   Rows first, Rows second, Numbers motions, MaybeNumbers offsets) {
   std::vector<double> times(first.shape(0)), normals(3 * first.shape(0));
-  for_each(a, trees_a, b, trees_b, first, second, offsets, [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
-    Vec<3> motion, normal{};
-    std::copy_n(motions.data() + 3 * k, 3, motion.begin());
-    times[k] = impact_time(x, motion, y, &normal);
-    std::copy_n(normal.begin(), 3, normals.data() + 3 * k);
-  });
+  for_each(a, geometries_a, b, geometries_b, first, second, offsets,
+           [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
+             Vec<3> motion, normal{};
+             std::copy_n(motions.data() + 3 * k, 3, motion.begin());
+             times[k] = impact_time(x, motion, y, &normal);
+             std::copy_n(normal.begin(), 3, normals.data() + 3 * k);
+           });
   nb::object of_times = as_array(std::move(times), 1);
   return nb::make_tuple(of_times, as_corners(std::move(normals), 3));
 }
 
-nb::object rays(const PlacedShapes& shapes, nb::list trees, Rows rows, Numbers origins, Numbers directions) {
+nb::object rays(const PlacedShapes& shapes, nb::list geometries, Rows rows, Numbers origins, Numbers directions) {
   const std::size_t count = rows.shape(0);
   std::vector<double> times(count), normals(3 * count);
-  const Placed placed{shapes.store, trees_of(trees)};
+  const Placed placed{shapes.store, geometries_of(geometries)};
   {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
@@ -151,8 +168,8 @@ nb::object triangle_pairs(Table<double> vertices, Table<std::int32_t> faces, Tab
 }  // namespace
 
 void bind_meshes(nb::module_& module) {
-  const auto a = nb::arg("a"), trees_a = nb::arg("trees_a"), b = nb::arg("b"), trees_b = nb::arg("trees_b"),
-             first = nb::arg("first"), second = nb::arg("second");
+  const auto a = nb::arg("a"), geometries_a = nb::arg("geometries_a"), b = nb::arg("b"),
+             geometries_b = nb::arg("geometries_b"), first = nb::arg("first"), second = nb::arg("second");
   const auto offsets = nb::arg("offsets").none();
   nb::class_<MeshTree>(module, "MeshTree")
       .def(
@@ -162,11 +179,22 @@ void bind_meshes(nb::module_& module) {
           },
           nb::arg("vertices"), nb::arg("faces"))
       .def_prop_ro("memory_bytes", &MeshTree::memory_bytes);
-  module.def("mesh_overlaps", &overlaps_of, a, trees_a, b, trees_b, first, second, offsets);
-  module.def("mesh_distances", &distances, a, trees_a, b, trees_b, first, second, offsets);
-  module.def("mesh_contacts", &contacts, a, trees_a, b, trees_b, first, second, offsets);
-  module.def("mesh_impacts", &impacts, a, trees_a, b, trees_b, first, second, nb::arg("motions"), offsets);
-  module.def("mesh_rays", &rays, nb::arg("shapes"), nb::arg("trees"), nb::arg("rows"), nb::arg("origins"),
+  nb::class_<Polytope>(module, "Polytope")
+      .def(
+          "__init__",
+          [](Polytope* self, Table<double> points) {
+            Polytope made({points.data(), points.size()});
+            if (made.corner_count() == 0) throw nb::value_error("the points lie in one plane");
+            new (self) Polytope(std::move(made));
+          },
+          nb::arg("points"))
+      .def_prop_ro("memory_bytes", &Polytope::memory_bytes);
+  module.def("geometry_overlaps", &overlaps_of, a, geometries_a, b, geometries_b, first, second, offsets);
+  module.def("geometry_distances", &distances, a, geometries_a, b, geometries_b, first, second, offsets);
+  module.def("geometry_contacts", &contacts, a, geometries_a, b, geometries_b, first, second, offsets);
+  module.def("geometry_impacts", &impacts, a, geometries_a, b, geometries_b, first, second, nb::arg("motions"),
+             offsets);
+  module.def("geometry_rays", &rays, nb::arg("shapes"), nb::arg("geometries"), nb::arg("rows"), nb::arg("origins"),
              nb::arg("directions"));
   module.def("triangle_pairs", &triangle_pairs, nb::arg("vertices"), nb::arg("faces"), nb::arg("other_vertices"),
              nb::arg("other_faces"), nb::arg("first"), nb::arg("second"), nb::arg("touching"), nb::arg("workers"));

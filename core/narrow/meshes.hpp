@@ -1,5 +1,5 @@
-// The narrow phase of triangle meshes: a tree of boxes over the triangles of a mesh, the simultaneous walk of two such
-// trees, and the queries on them.
+// The narrow phase of triangle meshes and convex hulls: a tree of boxes over the triangles of a mesh, the simultaneous
+// walk of two such trees, and the queries on them. A shape that is no mesh is a tree of one box.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "narrow/narrow_3d.hpp"
+#include "narrow/polytopes.hpp"
 #include "narrow/triangles.hpp"
 #include "shapes/shape.hpp"
 
@@ -116,43 +117,44 @@ class MeshSide {
       for (std::size_t k = 0; k < 3; ++k) axes_[i][k] = record[4 + 3 * i + k];
     }
   }
-  explicit MeshSide(const ShapeView<3>& shape) : shape_(shape) {
+  // `polytope`: of a hull.
+  explicit MeshSide(const ShapeView<3>& shape, const Polytope* polytope = nullptr) : alone_{shape, polytope} {
     ShapeBounds<3> bounds;
     add_bounds<3>(shape, bounds);
     for (std::size_t k = 0; k < 3; ++k) {
       axes_[k][k] = 1;
-      alone_.centre[k] = bounds.lower[k] / 2 + bounds.upper[k] / 2;
-      alone_.half[k] = bounds.upper[k] / 2 - bounds.lower[k] / 2;
+      node_.centre[k] = bounds.lower[k] / 2 + bounds.upper[k] / 2;
+      node_.half[k] = bounds.upper[k] / 2 - bounds.lower[k] / 2;
     }
-    alone_.count = 1;
+    node_.count = 1;
   }
   void move(const double* offset) {
     for (std::size_t k = 0; k < 3; ++k) offset_[k] = offset[k];
   }
 
   bool is_mesh() const { return tree_ != nullptr; }
-  const MeshNode* nodes() const { return tree_ != nullptr ? tree_->nodes() : &alone_; }
+  const MeshNode* nodes() const { return tree_ != nullptr ? tree_->nodes() : &node_; }
   std::int32_t face(std::uint32_t place) const { return tree_ != nullptr ? tree_->order()[place] : 0; }
   const Vec<3>& axis(std::size_t i) const { return axes_[i]; }
   // The origin of the mesh's frame.
   double origin(std::size_t k) const { return origin_[k] + offset_[k]; }
 
   // A placed triangle in world coordinates. Exact answers refer to these rounded corners. `corners` is its storage.
-  ShapeView<3> element(std::int32_t face, std::array<double, 9>& corners) const {
-    if (tree_ == nullptr) return shape_;
+  Element element(std::int32_t face, std::array<double, 9>& corners) const {
+    if (tree_ == nullptr) return alone_;
     for (std::size_t c = 0; c < 3; ++c) {
       const double* const own = tree_->corner(face, c);
       for (std::size_t k = 0; k < 3; ++k)
         corners[3 * c + k] =
             origin_[k] + own[0] * axes_[0][k] + own[1] * axes_[1][k] + own[2] * axes_[2][k] + offset_[k];
     }
-    return {ShapeKind::kTriangle, corners};
+    return {{ShapeKind::kTriangle, corners}, nullptr};
   }
 
  private:
   const MeshTree* tree_ = nullptr;
-  ShapeView<3> shape_{};
-  MeshNode alone_{};
+  Element alone_{};
+  MeshNode node_{};
   Vec<3> origin_{}, offset_{};
   std::array<Vec<3>, 3> axes_{};
 };
@@ -331,7 +333,7 @@ inline bool overlaps(const MeshSide& a, const MeshSide& b) {
       a, b, 0.0, [&](const MeshNode& x, const MeshNode& y) { return view.apart(x, y); },
       [&](std::int32_t face_a, std::int32_t face_b) {
         std::array<double, 9> corners_a, corners_b;
-        const ShapeView<3> x = a.element(face_a, corners_a), y = b.element(face_b, corners_b);
+        const Element x = a.element(face_a, corners_a), y = b.element(face_b, corners_b);
         found = a.is_mesh() && b.is_mesh()
                     ? triangles_meet(detail::corners_of(corners_a), detail::corners_of(corners_b))
                     : overlaps(x, y);
@@ -354,7 +356,7 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b) {
       a, b, detail::kNone, [&](const MeshNode& x, const MeshNode& y) { return view.apart(x, y); },
       [&](std::int32_t face_a, std::int32_t face_b) {
         std::array<double, 9> corners_a, corners_b;
-        const ShapeView<3> x = a.element(face_a, corners_a), y = b.element(face_b, corners_b);
+        const Element x = a.element(face_a, corners_a), y = b.element(face_b, corners_b);
         Vec<3> normal;
         double distance = signed_distance(x, y, &normal);
         // Triangles that intersect have distance 0, whatever rounding says.
@@ -397,6 +399,7 @@ inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSid
 
 // As for other shapes: where a ray first hits the mesh. The ray is cut where it leaves the mesh's box.
 inline double ray_hit(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& direction, Vec<3>* normal) {
+  if (std::array<double, 9> unused; !mesh.is_mesh()) return ray_hit(mesh.element(0, unused), origin, direction, normal);
   const MeshSide point(ShapeView<3>{ShapeKind::kPoint, origin});
   RelativePose view(point, mesh);
   // Far enough to reach everything.

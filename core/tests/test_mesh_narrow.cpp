@@ -46,7 +46,7 @@ struct BruteForce {
     for (std::size_t i = 0; i < faces_a; ++i)
       for (std::size_t j = 0; j < faces_b; ++j) {
         std::array<double, 9> corners_a, corners_b;
-        const ShapeView<3> x = a.element(static_cast<std::int32_t>(i), corners_a),
+        const Element x = a.element(static_cast<std::int32_t>(i), corners_a),
                            y = b.element(static_cast<std::int32_t>(j), corners_b);
         const bool meet = a.is_mesh() && b.is_mesh()
                               ? triangles_meet(detail::corners_of(corners_a), detail::corners_of(corners_b))

@@ -11,7 +11,6 @@ pytestmark = pytest.mark.soak
 
 @pytest.mark.parametrize("form", FORMS)
 def test_half_a_million_pairs_of_any_two_types_agree(form):
-    pytest.importorskip("coal", reason="the extra `coal`")
     for seed in range(1, 1 + times(14)):
         for d, first, second in ORDERED:
             check_pairs(d, first, second, form, seed, 50, 4)
@@ -25,6 +24,5 @@ def test_overlaps_in_every_form_are_equal_in_half_a_million_places(d, scales):
 
 
 def test_overlaps_of_hulls_in_every_form_are_equal():
-    pytest.importorskip("coal", reason="the extra `coal`")
     for seed in range(times(10)):
         check_forms(3, seed, without=["mesh", "compound", "triangle", "capsule"])

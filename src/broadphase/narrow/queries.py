@@ -48,8 +48,6 @@ def overlaps(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None)
     ------
     ValueError, TypeError
         Shapes of different dimensions, or pairs that are not pairs of rows: names the first.
-    MissingExtraError
-        A pair with a hull, and coal is not installed.
 
     Notes
     -----
@@ -92,7 +90,7 @@ def distance(a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike) -> Floats:
 
     Raises
     ------
-    ValueError, TypeError, MissingExtraError
+    ValueError, TypeError
         As `overlaps`.
 
     Notes
@@ -127,7 +125,7 @@ def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None)
 
     Raises
     ------
-    ValueError, TypeError, MissingExtraError
+    ValueError, TypeError
         As `overlaps`.
 
     Notes
@@ -183,8 +181,6 @@ def raycast(
     ------
     ValueError, TypeError
         Wrong shape or dtype, NaN or an infinity, a row that does not exist: names the first.
-    MissingExtraError
-        A ray for a hull, and coal is not installed.
 
     Examples
     --------
@@ -236,7 +232,7 @@ def time_of_impact(
 
     Raises
     ------
-    ValueError, TypeError, MissingExtraError
+    ValueError, TypeError
         As `overlaps`; a motion that is not finite, or too long.
 
     Examples

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.arguments import as_array
 from broadphase.boxes import as_numbers
 from broadphase.shapes.kinds import ShapeKind
@@ -31,21 +32,36 @@ class Geometry(Shape):
         In the frame of the geometry: without `rotation` and `offset`. Read-only.
     """
 
-    __slots__ = ("_vertices",)
+    __slots__ = ("_prepared", "_vertices")
 
     _vertices: Floats
+    _prepared: list[_native.MeshTree | _native.Polytope]  # empty until it is needed; one for all placed copies
 
     def _keep_geometry(self, vertices: Floats, offset: Any, rotation: Any) -> None:
-        vertices.flags.writeable = False
-        object.__setattr__(self, "_vertices", vertices)
+        self._keep_vertices(vertices, [])
         bounds = [vertices.min(axis=0), vertices.max(axis=0)]
         record = np.concatenate([np.zeros(4), np.eye(3).ravel(), *bounds])[np.newaxis]
         self._place(3, record, {}, offset, rotation)
+
+    def _keep_vertices(self, vertices: Floats, prepared: list[Any]) -> None:
+        vertices.flags.writeable = False
+        object.__setattr__(self, "_vertices", vertices)
+        object.__setattr__(self, "_prepared", prepared)
 
     @property
     def vertices(self) -> Floats:
         """Its vertices in its own frame, shape (k, 3). Read-only."""
         return self._vertices
+
+    @property
+    def prepared(self) -> _native.MeshTree | _native.Polytope:
+        """What the core computes of it: on first use, and kept as long as one of its placed copies lives."""
+        if not self._prepared:
+            self._prepared.append(self._prepare())
+        return self._prepared[0]
+
+    def _prepare(self) -> _native.MeshTree | _native.Polytope:
+        raise NotImplementedError
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -55,15 +71,15 @@ class Geometry(Shape):
     def placed(self, offset: Any, rotation: Any) -> Self:
         """Return the same geometry with another offset and rotation."""
         other = object.__new__(type(self))
-        for slot in ("_vertices", "_faces"):
-            if hasattr(self, slot):
-                object.__setattr__(other, slot, getattr(self, slot))
+        if hasattr(self, "_faces"):
+            object.__setattr__(other, "_faces", self._faces)
         other._keep_geometry(self._vertices, offset, rotation)
+        object.__setattr__(other, "_prepared", self._prepared)
         return other
 
     def _rows(self, rows: Any, single: bool) -> Self:
         some = super()._rows(rows, single)
-        object.__setattr__(some, "_vertices", self._vertices)
+        some._keep_vertices(self._vertices, self._prepared)
         return some
 
     def __eq__(self, other: object) -> bool:
@@ -82,15 +98,12 @@ class Geometry(Shape):
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         vertices, others = state
-        vertices.flags.writeable = False
-        object.__setattr__(self, "_vertices", vertices)
+        self._keep_vertices(vertices, [])
         super().__setstate__(others)
 
 
 class ConvexHull(Geometry):
     """The convex hull of points in space, with its inside.
-
-    Needs ``pip install "broadphase[coal]"`` for everything but its box.
 
     Parameters
     ----------
@@ -126,6 +139,9 @@ class ConvexHull(Geometry):
             raise ValueError("points lie in one plane: their hull has no inside")
         self._keep_geometry(vertices, offset, rotation)
 
+    def _prepare(self) -> _native.Polytope:
+        return _native.Polytope(np.ascontiguousarray(self._vertices))
+
     @property
     def points(self) -> Floats:
         """The points as given, shape (k, 3). Read-only."""
@@ -135,7 +151,7 @@ class ConvexHull(Geometry):
 class Mesh(Geometry):
     """A surface of triangles in space, without the inside that it may enclose.
 
-    It behaves as a compound of its triangles. Pairs with a `ConvexHull` need ``pip install "broadphase[coal]"``.
+    It behaves as a compound of its triangles.
 
     Parameters
     ----------
@@ -190,6 +206,9 @@ class Mesh(Geometry):
         kept.flags.writeable = False
         object.__setattr__(self, "_faces", kept)
         self._keep_geometry(corners, offset, rotation)
+
+    def _prepare(self) -> _native.MeshTree:
+        return _native.MeshTree(np.ascontiguousarray(self._vertices), np.ascontiguousarray(self._faces))
 
     @property
     def faces(self) -> NDArray[np.int32]:
