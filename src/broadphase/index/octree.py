@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from broadphase.boxes.making import from_spheres
 from broadphase.change import Change
 from broadphase.errors import quoted, unknown_name
 from broadphase.index.box_index import BoxIndex
+from broadphase.index.queries import finite_points, radii_of, rays
+from broadphase.index.regions import planes_of_views
+from broadphase.index.results import QueryResult, RayHits, RayHitsAll
+from broadphase.index.spheres import Spheres
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -42,7 +46,7 @@ class Octree(BoxIndex):
         As in `BoxIndex`.
     spheres : tuple of array_like (centers, shape (n, d), radii, shape (n,) or float), optional
         A sphere around each object besides its box; an infinite radius means none. An object whose box is infinite
-        along all axes has only its sphere, and gets the box of that. See `pairs`.
+        along all axes has only its sphere, and gets its box. With ``bounds="sphere"``, spheres decide queries.
     minimum : "auto" or float
         Edge of the smallest cells, in the unit of the boxes. The root's edge is this times a power of two.
     leaf_capacity : int
@@ -105,7 +109,7 @@ class Octree(BoxIndex):
             raise ValueError(unknown_name("outside", outside, _POLICIES))
         self._outside = outside
         self._settings = self._checked(minimum, leaf_capacity, looseness, world)
-        self._spheres: _Spheres | None = None
+        self._spheres: Spheres | None = None
         self._dropped: NDArray[np.int32] = np.empty(0, np.int32)
         boxes, bounds = _boxes_with_spheres(boxes, spheres)
         given = self._settings["world"]
@@ -271,31 +275,251 @@ class Octree(BoxIndex):
         ValueError, TypeError, TooManyPairsError, RuntimeError
             As `BoxIndex.pairs`.
         """
-        if bounds not in ("box", "sphere"):
-            raise ValueError(unknown_name("bounds", bounds, ("box", "sphere")))
+        spheres = self._deciding(bounds)
         if bounds == "sphere" and other is not None:
             raise ValueError('bounds="sphere" is for pairs within one index')
-        found = super().pairs(other, **options)
-        if bounds == "sphere" and self._spheres is not None:
-            found = found[self._spheres.touch(found, self._store.corners)]
-        return found
+        with self._guard.reading:
+            found = super().pairs(other, **options)
+            return found if spheres is None else found[spheres.touch(found, self._store.corners)]
 
-    def records(self, pairs: ArrayLike | None = None, **options: Any) -> NDArray[np.void]:
+    def query_ball(
+        self,
+        centers: ArrayLike,
+        radii: ArrayLike,
+        *,
+        bounds: Literal["box", "sphere"] = "box",
+        workers: int = 1,
+        layer: Any = None,
+        mask: Any = None,
+    ) -> QueryResult:
+        """Find the rows within a distance of each point, as `BoxIndex.query_ball`.
+
+        Parameters
+        ----------
+        centers, radii, workers, layer, mask
+            As in `BoxIndex.query_ball`.
+        bounds : {"box", "sphere"}
+            "sphere": the spheres of the rows must be within the distance too. Decided exactly.
+
+        Returns
+        -------
+        QueryResult
+            As `BoxIndex.query_ball`.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            As `BoxIndex.query_ball`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> tree = bp.Octree.from_spheres([[0, 0]], 1)
+        >>> len(tree.query_ball([[1, 1]], 0.1).rows), len(tree.query_ball([[1, 1]], 0.1, bounds="sphere").rows)
+        (1, 0)
+        """
+        spheres = self._deciding(bounds)
+        with self._guard.reading:
+            found = super().query_ball(centers, radii, workers=workers, layer=layer, mask=mask)
+            if spheres is None:
+                return found
+            of = found.query_rows
+            middles = finite_points(centers, "centers", self.dim)
+            at = middles[of]
+            return _kept(found, spheres.meet(found.rows, at, at, radii_of(radii, "radii", len(middles))[of]))
+
+    def frustum(
+        self,
+        matrix: ArrayLike | None = None,
+        *,
+        planes: ArrayLike | None = None,
+        depth: Literal["minus_one_to_one", "zero_to_one"] = "minus_one_to_one",
+        bounds: Literal["box", "sphere"] = "box",
+        workers: int = 1,
+        layer: Any = None,
+        mask: Any = None,
+    ) -> QueryResult:
+        """Find the rows that a camera sees, or that meet the region between planes, as `BoxIndex.frustum`.
+
+        Parameters
+        ----------
+        matrix, planes, depth, workers, layer, mask
+            As in `BoxIndex.frustum`.
+        bounds : {"box", "sphere"}
+            "sphere": the spheres of the rows must meet the region too. Those that touch it are never missed; one that
+            misses it by less than rounding may be found.
+
+        Returns
+        -------
+        QueryResult
+            As `BoxIndex.frustum`.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            As `BoxIndex.frustum`.
+        """
+        spheres = self._deciding(bounds)
+        with self._guard.reading:
+            found = super().frustum(matrix, planes=planes, depth=depth, workers=workers, layer=layer, mask=mask)
+            if spheres is None:
+                return found
+            sides = as_reals(planes, "planes") if matrix is None else planes_of_views(matrix, depth)
+            regions = sides if sides.ndim == 3 else sides[np.newaxis]
+            meets = [spheres.inside(found[number], region) for number, region in enumerate(regions)]
+            return _kept(found, np.concatenate([np.empty(0, np.bool_), *meets]))
+
+    def raycast(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        max_distance: ArrayLike = np.inf,
+        *,
+        bounds: Literal["box", "sphere"] = "box",
+        workers: int = 1,
+        layer: Any = None,
+        mask: Any = None,
+    ) -> RayHits:
+        """Find the first row on each ray, as `BoxIndex.raycast`.
+
+        Parameters
+        ----------
+        origins, directions, max_distance, workers, layer, mask
+            As in `BoxIndex.raycast`.
+        bounds : {"box", "sphere"}
+            "sphere": rays must hit the sphere of a row too, which decides the distance. Whether they hit is decided
+            exactly. This takes as long as `raycast_all`.
+
+        Returns
+        -------
+        RayHits
+            As `BoxIndex.raycast`.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            As `BoxIndex.raycast`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> tree = bp.Octree.from_spheres([[5, 0], [9, 1]], 1)
+        >>> tree.raycast([[0, 0.75]], [[1, 0]], bounds="sphere").distances.round(3)
+        array([4.339])
+        >>> tree.raycast([[0, 1.5]], [[1, 0]], bounds="sphere").rows
+        array([1], dtype=int32)
+        """
+        if self._deciding(bounds) is None:
+            return super().raycast(origins, directions, max_distance, workers=workers, layer=layer, mask=mask)
+        given = {"bounds": bounds, "workers": workers, "layer": layer, "mask": mask}
+        found = self.raycast_all(origins, directions, max_distance, **given)
+        is_hit, first = np.diff(found.offsets) > 0, found.offsets[:-1]
+        rows, distances = np.full(len(is_hit), -1, np.int32), np.full(len(is_hit), np.inf)
+        rows[is_hit], distances[is_hit] = found.rows[first[is_hit]], found.distances[first[is_hit]]
+        return RayHits(rows, distances)
+
+    def raycast_all(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        max_distance: ArrayLike = np.inf,
+        *,
+        bounds: Literal["box", "sphere"] = "box",
+        workers: int = 1,
+        layer: Any = None,
+        mask: Any = None,
+    ) -> RayHitsAll:
+        """Find every row on each ray, as `BoxIndex.raycast_all`.
+
+        Parameters
+        ----------
+        origins, directions, max_distance, bounds, workers, layer, mask
+            As in `raycast`.
+
+        Returns
+        -------
+        RayHitsAll
+            As `BoxIndex.raycast_all`.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            As `BoxIndex.raycast_all`.
+        """
+        spheres = self._deciding(bounds)
+        with self._guard.reading:
+            found = super().raycast_all(origins, directions, max_distance, workers=workers, layer=layer, mask=mask)
+            if spheres is None:
+                return found
+            of = found.query_rows
+            begin, along, limits = (part[of] for part in rays(self.dim, origins, directions, max_distance))
+            entries = spheres.enter(found.rows, begin, along, limits, found.distances)
+        order = np.lexsort((found.rows, entries, of))
+        order = order[np.isfinite(entries[order])]
+        counts = np.bincount(of[order], minlength=len(found.offsets) - 1)
+        return RayHitsAll(found.rows[order], np.concatenate([[0], np.cumsum(counts)]), entries[order])
+
+    def raycast_any(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        max_distance: ArrayLike = np.inf,
+        *,
+        bounds: Literal["box", "sphere"] = "box",
+        workers: int = 1,
+        layer: Any = None,
+        mask: Any = None,
+    ) -> NDArray[np.bool_]:
+        """Find out whether each ray hits anything, as `BoxIndex.raycast_any`.
+
+        Parameters
+        ----------
+        origins, directions, max_distance, bounds, workers, layer, mask
+            As in `raycast`.
+
+        Returns
+        -------
+        ndarray, shape (q,), bool
+            As `BoxIndex.raycast_any`.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            As `BoxIndex.raycast_any`.
+        """
+        given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask}
+        if self._deciding(bounds) is None:
+            return super().raycast_any(origins, directions, max_distance, **given)
+        return self.raycast(origins, directions, max_distance, bounds=bounds, **given).rows >= 0
+
+    def _deciding(self, bounds: str) -> Spheres | None:
+        """Return the spheres if they decide; None where the boxes do."""
+        if bounds not in ("box", "sphere"):
+            raise ValueError(unknown_name("bounds", bounds, ("box", "sphere")))
+        return self._spheres if bounds == "sphere" else None
+
+    def records(
+        self, pairs: ArrayLike | None = None, *, bounds: Literal["box", "sphere"] = "box", **options: Any
+    ) -> NDArray[np.void]:
         """Describe the intersections of pairs: position, normal, depth and cell.
 
         Parameters
         ----------
         pairs : array_like of int, shape (m, 2), optional
             Rows of boxes that overlap, in either order. Default: all, in the order of ``self.pairs(sort=True)``.
+        bounds : {"box", "sphere"}
+            "sphere": the spheres decide which pairs there are, and where, along which normal and how deep they
+            intersect; the box of an object without a sphere stands for it.
         **options
             As in `pairs`, where the parameter `pairs` is not given.
 
         Returns
         -------
         ndarray, shape (m,), structured
-            ``first``, ``second``: the rows. ``position``, shape (d,): the center of the intersection of both boxes.
-            ``normal``, shape (d,): a unit vector along the axis of least penetration, from first to second. ``depth``:
-            how far to move one box along it until they only touch. ``cell``: the smaller of the cells of the two rows,
+            ``first``, ``second``: the rows. ``position``, shape (d,): the center of the intersection of both boxes; of
+            spheres, the middle of where they overlap on the line between their centers. ``normal``, shape (d,): a unit
+            vector along the axis of least penetration, of spheres along that line, from first to second. ``depth``: how
+            far to move one of them along it until they only touch. ``cell``: the smaller of the cells of the two rows,
             as a row of `outline`; -1 outside the root. The same pair in the other order has the opposite normal.
 
         Raises
@@ -310,7 +534,8 @@ class Octree(BoxIndex):
         >>> record["position"], record["normal"], record["depth"]
         (array([3.5, 2. ]), array([1., 0.]), np.float64(1.0))
         """
-        found = self.pairs(sort=True, **options) if pairs is None else self._named(pairs)
+        spheres = self._deciding(bounds)
+        found = self.pairs(sort=True, bounds=bounds, **options) if pairs is None else self._named(pairs)
         ordered = np.sort(found, axis=1)
         is_swapped = found[:, 0] > found[:, 1]
         first, second = (self.boxes_of(ordered[:, k]).astype(np.float64) for k in range(2))
@@ -318,14 +543,26 @@ class Octree(BoxIndex):
         records["first"], records["second"] = found.T
         records["position"] = _middle(np.maximum(first[:, 0], second[:, 0]), np.minimum(first[:, 1], second[:, 1]))
         axis, sign, records["depth"] = _least_penetration(first, second)
-        records["normal"][np.arange(len(found)), axis] = np.where(is_swapped, -sign, sign)
+        normal = np.zeros_like(records["normal"])
+        normal[np.arange(len(found)), axis] = sign
+        if spheres is not None:
+            of = spheres.having(ordered).any(axis=1)
+            boxes = np.stack([first[of], second[of]], axis=1)
+            records["position"][of], normal[of], records["depth"][of] = spheres.intersect(ordered[of], boxes)
+        records["normal"] = np.where(is_swapped[:, np.newaxis], 0 - normal, normal)
         cells, levels = self.cells_of_rows(ordered)
         deeper = (levels[:, 1] > levels[:, 0]).astype(np.intp)
         records["cell"] = cells[np.arange(len(found)), deeper]
         return records
 
     def ray_records(
-        self, origins: ArrayLike, directions: ArrayLike, *, nearest: bool = False, **options: Any
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        *,
+        nearest: bool = False,
+        bounds: Literal["box", "sphere"] = "box",
+        **options: Any,
     ) -> NDArray[np.void]:
         """Describe the hits of rays: position, normal, distance and cell.
 
@@ -335,6 +572,8 @@ class Octree(BoxIndex):
             As in `raycast`.
         nearest : bool
             True: only the first box on each ray. False: all of them.
+        bounds : {"box", "sphere"}
+            As in `raycast`.
         **options
             As in `raycast`, or `raycast_all`.
 
@@ -342,8 +581,8 @@ class Octree(BoxIndex):
         -------
         ndarray, shape (m,), structured
             ``ray``: the number of the ray, ascending. ``row``: the row of the box, for each ray by distance.
-            ``position``, shape (d,): of the hit. ``normal``, shape (d,): of the face that is hit; zero where the ray
-            begins inside the box. ``distance``: from the origin. ``cell``: of the row, as in `records`.
+            ``position``, shape (d,): of the hit. ``normal``, shape (d,): of the face, or the sphere, that is hit; zero
+            where the ray begins inside. ``distance``: from the origin. ``cell``: of the row, as in `records`.
 
         Raises
         ------
@@ -360,11 +599,11 @@ class Octree(BoxIndex):
         origin = np.atleast_2d(as_reals(origins, "origins"))
         direction = np.atleast_2d(as_reals(directions, "directions"))
         if nearest:
-            first = self.raycast(origins, directions, **options)
+            first = self.raycast(origins, directions, bounds=bounds, **options)
             ray: NDArray[Any] = np.flatnonzero(first.rows >= 0)
             row, distance = first.rows[ray], first.distances[ray]
         else:
-            every = self.raycast_all(origins, directions, **options)
+            every = self.raycast_all(origins, directions, bounds=bounds, **options)
             row, distance, ray = every.rows, every.distances, every.query_rows
         origin, direction = np.broadcast_arrays(origin, direction)
         begin, along = origin[ray], direction[ray]
@@ -373,6 +612,10 @@ class Octree(BoxIndex):
         records["ray"], records["row"], records["distance"] = ray, row, distance
         records["position"] = begin + along / np.where(length > 0, length, 1) * distance[:, np.newaxis]
         records["normal"] = _normal_of_face(begin, along, self.boxes_of(row).astype(np.float64))
+        spheres = self._deciding(bounds)
+        if spheres is not None:
+            of = spheres.having(row)
+            records["normal"][of] = spheres.normals(row[of], records["position"][of], along[of], distance[of])
         records["cell"] = self.cells_of_rows(row)[0]
         return records
 
@@ -500,8 +743,13 @@ class Octree(BoxIndex):
     def _keep_spheres(self, change: Change, rows: NDArray[np.int32], bounds: Any) -> None:
         """Let a change include that rows have these spheres, or none."""
         if bounds is not None or self._spheres is not None:
-            known = _Spheres(np.zeros((0, self.dim)), np.zeros(0)) if self._spheres is None else self._spheres
+            known = Spheres(np.zeros((0, self.dim)), np.zeros(0)) if self._spheres is None else self._spheres
             change.set_slot(self, "_spheres", known.with_rows(change, len(self._store.corners), rows, bounds))
+
+
+def _kept(found: QueryResult, is_kept: NDArray[np.bool_]) -> QueryResult:
+    counts = np.bincount(found.query_rows[is_kept], minlength=len(found))
+    return QueryResult(found.rows[is_kept], np.concatenate([[0], np.cumsum(counts)]))
 
 
 def _is_outside(boxes: Any, world: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -523,50 +771,6 @@ def _world(world: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
     if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
         raise ValueError(f"world must be finite, lower corner first, not {quoted(world)}")
     return tuple(map(float, lower[0])), tuple(map(float, upper[0]))
-
-
-class _Spheres(NamedTuple):
-    """The sphere of each row; an infinite radius means none.
-
-    Attributes
-    ----------
-    centers : ndarray, shape (capacity, d), float64
-    radii : ndarray, shape (capacity,), float64
-    """
-
-    centers: NDArray[np.float64]
-    radii: NDArray[np.float64]
-
-    def with_rows(
-        self, change: Change, capacity: int, rows: NDArray[np.int32], bounds: tuple[NDArray[Any], NDArray[Any]] | None
-    ) -> _Spheres:
-        """Give the arrays for all rows, and let a change write the spheres of some; None for no spheres."""
-        centers, radii = self
-        added = capacity - len(radii)
-        if added > 0:
-            centers = np.concatenate([centers, np.zeros((added, centers.shape[1]))])
-            radii = np.concatenate([radii, np.full(added, np.inf)])
-        if bounds is None:
-            change.write(radii, np.full(len(rows), np.inf), rows)
-        else:
-            for array, given in zip((centers, radii), bounds, strict=True):
-                change.write(array, given.astype(np.float64, copy=False), rows)
-        return _Spheres(centers, radii)
-
-    def touch(self, pairs: NDArray[np.int32], corners: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return whether the spheres of each pair touch; the box, in `corners` by row, stands for a missing sphere."""
-        first, second = pairs[:, 0], pairs[:, 1]
-        radius = self.radii[first], self.radii[second]
-        squared = _squared(self.centers[first] - self.centers[second])
-        with np.errstate(over="ignore"):
-            both: NDArray[np.bool_] = squared <= (radius[0] + radius[1]) ** 2
-        for of, other, r in ((first, second, radius[0]), (second, first, radius[1])):
-            alone = np.isinf(self.radii[other]) & np.isfinite(r)
-            box = corners[other[alone]].astype(np.float64)
-            center = self.centers[of[alone]]
-            gap = np.maximum(np.maximum(box[:, 0] - center, center - box[:, 1]), 0)
-            both[alone] = _squared(gap) <= r[alone] ** 2
-        return both
 
 
 def _boxes_with_spheres(
@@ -605,11 +809,6 @@ def _boxes_with_spheres(
         boxes = boxes.astype(np.result_type(boxes, around))
         boxes[only] = around[only]
     return boxes, (centers, radii)
-
-
-def _squared(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    squares: NDArray[np.float64] = (vectors * vectors).sum(axis=1)
-    return squares
 
 
 def _dtype(dimension: int, numbers: list[str], measure: str) -> np.dtype[np.void]:

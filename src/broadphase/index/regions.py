@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["MOST_PLANES", "Regions", "regions_of_boxes", "regions_of_planes", "regions_of_views"]
+__all__ = ["MOST_PLANES", "Regions", "planes_of_views", "regions_of_boxes", "regions_of_planes", "regions_of_views"]
 
 MOST_PLANES = 64  # of one region; its corners are searched for at every three of them
 
@@ -173,6 +173,20 @@ def regions_of_views(matrices: ArrayLike, *, depth: str = "minus_one_to_one") ->
     ValueError, TypeError
         Wrong shape or dtype; NaN or an infinity; a singular matrix: names the first.
     """
+    found: Any = _native.regions_of_planes(planes_of_views(matrices, depth), must_span=True)
+    if isinstance(found, int):
+        raise ValueError(f"matrix: number {found} is singular")
+    return Regions(*found)
+
+
+def planes_of_views(matrices: ArrayLike, depth: str) -> Floats:
+    """Return the sides of frustums, shape (q, 2 * d, d + 1), for the parameters of `regions_of_views`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `regions_of_views`, but for singular matrices.
+    """
     if depth not in _DEPTHS:
         raise ValueError(unknown_name("depth", depth, _DEPTHS))
     array = _checked("matrix", matrices)
@@ -183,10 +197,7 @@ def regions_of_views(matrices: ArrayLike, *, depth: str = "minus_one_to_one") ->
     begin = last + rows
     if depth == "zero_to_one" and array.shape[-1] == 4:
         begin[:, 2] = rows[:, 2]
-    found: Any = _native.regions_of_planes(np.concatenate([begin, last - rows], axis=1), must_span=True)
-    if isinstance(found, int):
-        raise ValueError(f"matrix: number {found} is singular")
-    return Regions(*found)
+    return np.concatenate([begin, last - rows], axis=1)
 
 
 def regions_of_planes(planes: ArrayLike) -> Regions:

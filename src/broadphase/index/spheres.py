@@ -1,0 +1,328 @@
+"""Spheres around the objects of an index, by row: what touches them, what hits them, what they share with regions.
+
+Each question is answered in doubles first, with a bound of what rounding can have done; where that leaves a doubt, by
+whole numbers, which know no rounding. Only regions of planes are decided within rounding, as they are for boxes.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from broadphase.change import Change
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+    Rows = NDArray[np.int32]
+
+__all__ = ["Spheres", "ball_meets_box", "entry_of_ray"]
+
+# Above the relative error of the few operations of each test: numbers that are farther apart are in their true order.
+_DOUBT = 2.0**-44
+_LARGE = 1020  # a binary exponent
+_SINGULAR = 1e-12  # planes that meet at a smaller angle are taken for parallel
+
+
+class Spheres(NamedTuple):
+    """The sphere of each row; an infinite radius means none.
+
+    Attributes
+    ----------
+    centers : ndarray, shape (capacity, d), float64
+    radii : ndarray, shape (capacity,), float64
+    """
+
+    centers: Floats
+    radii: Floats
+
+    def with_rows(
+        self, change: Change, capacity: int, rows: Rows, bounds: tuple[NDArray[Any], NDArray[Any]] | None
+    ) -> Spheres:
+        """Give the arrays for all rows, and let a change write the spheres of some; None for no spheres."""
+        centers, radii = self
+        added = capacity - len(radii)
+        if added > 0:
+            centers = np.concatenate([centers, np.zeros((added, centers.shape[1]))])
+            radii = np.concatenate([radii, np.full(added, np.inf)])
+        if bounds is None:
+            change.write(radii, np.full(len(rows), np.inf), rows)
+        else:
+            for array, given in zip((centers, radii), bounds, strict=True):
+                change.write(array, given.astype(np.float64, copy=False), rows)
+        return Spheres(centers, radii)
+
+    def having(self, rows: Rows) -> Flags:
+        """Return which rows have a sphere."""
+        return np.isfinite(self.radii[rows])
+
+    def touch(self, pairs: Rows, corners: NDArray[Any]) -> Flags:
+        """Return whether the spheres of each pair touch; the box, in `corners` by row, stands for a missing sphere."""
+        first, second = pairs[:, 0], pairs[:, 1]
+        touch = np.ones(len(pairs), np.bool_)
+        has_first, has_second = self.having(first), self.having(second)
+        both = has_first & has_second
+        near, far = first[both], second[both]
+        center = self.centers[far]
+        touch[both] = ball_meets_box(self.centers[near], self.radii[near], center, center, self.radii[far])
+        for has, lacks, of, other in (
+            (has_first, has_second, first, second),
+            (has_second, has_first, second, first),
+        ):
+            alone = has & ~lacks
+            box = corners[other[alone]].astype(np.float64)
+            touch[alone] = ball_meets_box(self.centers[of[alone]], self.radii[of[alone]], box[:, 0], box[:, 1])
+        return touch
+
+    def meet(self, rows: Rows, lower: Floats, upper: Floats, radii: Floats | float = 0.0) -> Flags:
+        """Return whether the sphere of each row meets a box, grown by a radius; True for rows without a sphere."""
+        meet = ~self.having(rows)
+        some = np.flatnonzero(~meet)
+        of = rows[some]
+        more = np.broadcast_to(np.asarray(radii, np.float64), (len(rows),))[some]
+        meet[some] = ball_meets_box(self.centers[of], self.radii[of], lower[some], upper[some], more)
+        return meet
+
+    def enter(self, rows: Rows, origins: Floats, directions: Floats, limits: Floats, distances: Floats) -> Floats:
+        """Return where each ray enters the sphere of a row; infinity for a miss, as given for rows without a sphere."""
+        found = distances.copy()
+        some = np.flatnonzero(self.having(rows))
+        of = rows[some]
+        found[some] = entry_of_ray(origins[some], directions[some], limits[some], self.centers[of], self.radii[of])
+        return found
+
+    def inside(self, rows: Rows, planes: Floats) -> Flags:
+        """Return whether the sphere of each row meets the region between planes; True for rows without a sphere."""
+        meet = ~self.having(rows)
+        some = np.flatnonzero(~meet)
+        meet[some] = _ball_meets_region(self.centers[rows[some]], self.radii[rows[some]], planes)
+        return meet
+
+    def intersect(self, pairs: Rows, boxes: Floats) -> tuple[Floats, Floats, Floats]:
+        """Describe intersections of pairs of which at least one has a sphere.
+
+        Parameters
+        ----------
+        pairs : ndarray, shape (m, 2), int32
+        boxes : ndarray, shape (m, 2, 2, d), float64
+            Of both, which stand for missing spheres.
+
+        Returns
+        -------
+        positions, normals, depths : ndarray, shape (m, d), (m, d) and (m,)
+            Middle of the overlap along the normal; unit vectors from first to second; how far to move one of them
+            along it until they only touch.
+        """
+        has = self.having(pairs)
+        # From a sphere to the other's center, or to the nearest point of the other's box.
+        is_turned: Flags = np.logical_not(has[:, 0])
+        own, other = np.where(is_turned, pairs[:, 1], pairs[:, 0]), np.where(is_turned, pairs[:, 0], pairs[:, 1])
+        rows = np.arange(len(pairs))
+        box = boxes[rows, np.where(is_turned, 0, 1)]
+        center, radius = self.centers[own], self.radii[own]
+        is_round: Flags = has[:, 0] & has[:, 1]
+        target = np.where(is_round[:, np.newaxis], self.centers[other], np.clip(center, box[:, 0], box[:, 1]))
+        way = target - center
+        length = np.sqrt((way * way).sum(axis=1))
+        depth = radius + np.where(is_round, self.radii[other], 0.0) - length
+        normal = way / np.where(length > 0, length, 1.0)[:, np.newaxis]
+        # Both centers in one place: along the first axis. A center inside a box: through the nearest face.
+        within = length == 0
+        walls = np.concatenate([center - box[:, 0], box[:, 1] - center], axis=1)
+        walls[is_round] = 0.0
+        wall = walls.argmin(axis=1)
+        dim = center.shape[1]
+        inward = np.where(wall < dim, 1.0, -1.0)
+        normal[within, wall[within] % dim] = inward[within]
+        depth += np.where(within, walls[rows, wall], 0.0)
+        # The overlap reaches from `depth` before the end of the sphere to its end.
+        position = center + normal * np.where(np.isfinite(depth), radius - depth / 2, 0.0)[:, np.newaxis]
+        return position, np.where(is_turned[:, np.newaxis], 0 - normal, normal), depth
+
+    def normals(self, rows: Rows, positions: Floats, directions: Floats, distances: Floats) -> Floats:
+        """Return the normals where rays hit spheres; zero for rays that begin inside."""
+        normal = positions - self.centers[rows]
+        is_point = ~normal.any(axis=1)
+        normal[is_point] = 0 - directions[is_point]
+        length = np.sqrt((normal * normal).sum(axis=1, keepdims=True))
+        found: Floats = normal / np.where(length > 0, length, 1.0)
+        found[distances == 0] = 0.0
+        return found
+
+
+def ball_meets_box(
+    center: Floats, radius: Floats, lower: Floats, upper: Floats, more: Floats | float = 0.0
+) -> NDArray[np.bool_]:
+    """Return whether closed balls meet closed boxes, row by row. Exact.
+
+    Parameters
+    ----------
+    center, radius : ndarray, shape (k, d) and (k,)
+        Finite.
+    lower, upper : ndarray, shape (k, d)
+        Corners; may be infinite.
+    more : ndarray, shape (k,), or float
+        A second radius, which is added.
+    """
+    more = np.broadcast_to(np.asarray(more, np.float64), radius.shape)
+    side = np.clip(center, lower, upper)  # the point of the box that is nearest
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        gaps = np.abs(center - side)
+        reach = radius + more
+        gaps, reach = _scaled(gaps, reach)
+        squared, limit = (gaps * gaps).sum(axis=1), reach * reach
+        meets: Flags = squared <= limit
+        is_sure = np.abs(squared - limit) > _DOUBT * (squared + limit)  # False for NaN, too
+    is_sure |= (center == side).all(axis=1)
+    at = np.flatnonzero(~is_sure & np.isfinite(side).all(axis=1))  # a side at infinity is never met
+    meets[np.isinf(side).any(axis=1)] = False
+    if len(at):
+        c, s, one, other = _whole(center[at], side[at], radius[at], more[at])
+        squared = ((c - s) ** 2).sum(axis=1)
+        meets[at] = (squared <= (one + other) ** 2).astype(np.bool_)
+    return meets
+
+
+def entry_of_ray(origin: Floats, direction: Floats, limit: Floats, center: Floats, radius: Floats) -> Floats:
+    """Return the distances at which rays enter closed balls, row by row; infinity for a miss.
+
+    Whether a ray hits is decided exactly, also at its end; the distance is rounded.
+
+    Parameters
+    ----------
+    origin, direction, center : ndarray, shape (k, d)
+        Finite; directions of any length, zero for a ray that only has its origin.
+    limit, radius : ndarray, shape (k,)
+        Length of the ray, possibly infinite; radius, finite.
+    """
+    starts_inside = ball_meets_box(center, radius, origin, origin)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        along = _scaled(direction)[0]
+        down = np.where(_exponent(origin, center) > _LARGE, -4, 0)  # a difference that may overflow
+        to_origin = np.ldexp(origin, down[:, np.newaxis]) - np.ldexp(center, down[:, np.newaxis])
+        exponent = _exponent(to_origin, np.ldexp(radius, down)) - down
+        offset = np.ldexp(to_origin, -(exponent + down)[:, np.newaxis])
+        r, length = np.ldexp(radius, -exponent), np.ldexp(limit, -exponent)
+        hits, is_sure = _hits(offset, along, r, length)
+        hits &= is_sure
+        at = np.flatnonzero(~is_sure & ~starts_inside & (direction != 0).any(axis=1))
+        if len(at):
+            hits[at] = _hits_exactly(origin[at], direction[at], limit[at], center[at], radius[at])
+        # The point nearest to the center first, then back by half the chord: this does not cancel where the ball is
+        # far away (E. Haines et al., "Precision Improvements for Ray/Sphere Intersection", Ray Tracing Gems, 2019).
+        squared = (along * along).sum(axis=1)
+        squared[squared == 0] = 1.0
+        nearest = -(offset * along).sum(axis=1) / squared
+        miss = offset + nearest[:, np.newaxis] * along
+        chord = np.maximum(r * r - (miss * miss).sum(axis=1), 0.0)
+        distance = np.maximum(nearest * np.sqrt(squared) - np.sqrt(chord), 0.0)
+        distance = np.ldexp(distance, exponent)
+    found = np.where(hits, np.minimum(distance, limit), np.inf)
+    found[starts_inside] = 0.0
+    return found
+
+
+def _hits(offset: Floats, along: Floats, radius: Floats, length: Floats) -> tuple[Flags, Flags]:
+    """Return whether rays that begin outside hit, in doubles, and whether that is sure."""
+    a, b = (along * along).sum(axis=1), (offset * along).sum(axis=1)
+    away, r2 = (offset * offset).sum(axis=1), radius * radius
+    size = away + r2
+    chord = b * b - a * (away - r2)
+    chord_sure = np.abs(chord) > _DOUBT * a * size
+    ahead, ahead_sure = b < 0, np.abs(b) > _DOUBT * np.sqrt(a * away)
+    # The entry is at most `length` away: that is so if the point nearest to the center is; otherwise two squares of
+    # numbers of one sign are compared.
+    far = length >= 8.0  # all is within 4
+    reach = np.where(far, 8.0, length)
+    within = reach * reach * a - b * b
+    late = 4 * b * b * reach * reach - a * (reach * reach + away - r2) ** 2
+    ends, ends_sure = within >= 0, np.abs(within) > _DOUBT * a * (reach * reach + away)
+    late_sure = np.abs(late) > _DOUBT * (4 * b * b * reach * reach + a * (reach * reach + size) ** 2)
+    in_range = far | ends | (late >= 0)
+    range_sure = far | (ends_sure & (ends | late_sure))
+    misses = ((chord < 0) & chord_sure) | (~ahead & ahead_sure)  # whatever the other doubts
+    return (chord >= 0) & ahead & in_range, (chord_sure & ahead_sure & range_sure) | misses
+
+
+def _hits_exactly(origin: Floats, direction: Floats, limit: Floats, center: Floats, radius: Floats) -> Flags:
+    """Return whether rays that begin outside hit, in whole numbers."""
+    is_endless = np.isinf(limit)
+    o, c, r, length = _whole(origin, center, radius, np.where(is_endless, 0.0, limit))
+    (along,) = _whole(direction)
+    offset = o - c
+    a, b = (along * along).sum(axis=1), (offset * along).sum(axis=1)
+    beyond = (offset * offset).sum(axis=1) - r * r
+    hits = (b < 0) & (b * b >= a * beyond)
+    ends = (length * length * a >= b * b) | (4 * b * b * length * length >= a * (length * length + beyond) ** 2)
+    return np.asarray(hits, np.bool_) & (is_endless | np.asarray(ends, np.bool_))
+
+
+def _ball_meets_region(center: Floats, radius: Floats, planes: Floats) -> Flags:
+    """Return whether balls meet the region where ``n . x + c >= 0`` for all rows ``n, c`` of planes.
+
+    Balls that touch it are never missed; one that misses it by less than rounding may be found.
+    """
+    length = np.linalg.norm(planes[:, :-1], axis=1)
+    if (planes[length == 0, -1] < 0).any():
+        return np.zeros(len(center), np.bool_)
+    units, distances = planes[length > 0, :-1] / length[length > 0, None], planes[length > 0, -1] / length[length > 0]
+    size = np.abs(center).max(axis=1, initial=0.0) + radius + np.abs(distances).max(initial=0.0)
+    slack = 2.0**-40 * size
+    heights = center @ units.T + distances
+    meets: Flags = (heights >= -slack[:, np.newaxis]).all(axis=1)
+    rest = np.flatnonzero(~meets & (heights >= -(radius + slack)[:, np.newaxis]).all(axis=1))
+    # The nearest point of the region is the projection of the center on one of its faces, edges or corners. Every
+    # projection that is in the region is a point of it, so the nearest of them is the right one.
+    for face in _faces(units, distances) if len(rest) else ():
+        normals = units[list(face)]
+        inverse = np.linalg.pinv(normals)
+        step = -heights[np.ix_(rest, np.array(face))] @ inverse.T
+        error = slack[rest] * max(1.0, float(np.linalg.norm(inverse, 2)))
+        is_near = np.linalg.norm(step, axis=1) <= radius[rest] + error
+        is_inside = ((center[rest] + step) @ units.T + distances >= -error[:, np.newaxis]).all(axis=1)
+        found = is_near & is_inside
+        meets[rest[found]] = True
+        rest = rest[~found]
+    return meets
+
+
+def _faces(units: Floats, distances: Floats) -> list[tuple[int, ...]]:
+    """Find the faces, edges and corners of a region: sets of planes that meet in it."""
+    rank = np.linalg.matrix_rank(units, tol=_SINGULAR)
+    meeting = np.array(list(combinations(range(len(units)), rank)), np.intp).reshape(-1, rank)
+    strength = np.linalg.svd(units[meeting], compute_uv=False)[:, -1]
+    meeting, strength = meeting[strength > _SINGULAR], strength[strength > _SINGULAR]
+    points = -(np.linalg.pinv(units[meeting]) @ distances[meeting][:, :, None])[:, :, 0]
+    errors = 2.0**-40 * (np.abs(points).sum(axis=1) + np.abs(distances).max()) / strength
+    corners = meeting[(points @ units.T + distances >= -errors[:, None]).all(axis=1)].tolist()
+    faces = {face for corner in corners for count in range(1, rank + 1) for face in combinations(corner, count)}
+    return sorted(faces, key=lambda face: (len(face), face))
+
+
+def _exponent(*parts: Floats) -> NDArray[np.intc]:
+    """Return the binary exponent of the largest number of each row."""
+    largest = np.max([np.abs(part).max(axis=1) if part.ndim == 2 else np.abs(part) for part in parts], axis=0)
+    exponents: NDArray[np.intc] = np.frexp(largest)[1]
+    return exponents
+
+
+def _scaled(*parts: Floats) -> list[Floats]:
+    """Divide each row of all arrays by one power of two, so that squares neither overflow nor vanish."""
+    exponent = -_exponent(*parts)
+    return [np.ldexp(part, exponent[:, np.newaxis] if part.ndim == 2 else exponent) for part in parts]
+
+
+def _whole(*parts: Floats) -> list[NDArray[np.object_]]:
+    """Multiply finite numbers by one power of two that makes all of them whole, as Python's integers."""
+    split = [np.frexp(part) for part in parts]
+    exponents = [exponent[mantissa != 0] for mantissa, exponent in split]
+    least = min((int(some.min()) for some in exponents if some.size), default=0)
+    numbers = []
+    for mantissa, exponent in split:
+        whole = np.ldexp(mantissa, 53).astype(np.int64).astype(object)
+        numbers.append(whole << np.maximum(exponent - least, 0).astype(object))
+    return numbers

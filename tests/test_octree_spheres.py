@@ -1,0 +1,237 @@
+"""Spheres decide in an octree: in pairs, balls, rays, views and records, compared with fractions."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+
+KINDS = ("uniform", "lattice", "tangent", "far", "huge", "tiny", "mixed")
+
+# Every kind in one dimension, every dimension with some: fractions of huge and tiny numbers are slow.
+CASES = [(kind, 1 + number % 4) for number, kind in enumerate(KINDS)] + [("tangent", d) for d in (1, 3, 4)]
+
+
+def scene(kind, count, dimension, seed):
+    """Centers and radii; the last fifth has infinite radii, which means none."""
+    rng = np.random.default_rng([seed, dimension, KINDS.index(kind)])
+    centers, radii = rng.uniform(-5, 5, (count, dimension)), rng.uniform(0, 1.5, count)
+    if kind in ("lattice", "tangent"):
+        centers, radii = rng.integers(-4, 5, (count, dimension)) * 1.0, rng.integers(0, 4, count) / 2
+    if kind == "tangent":  # in tenths, which doubles round
+        centers, radii = centers / 10, radii / 10
+    if kind == "far":
+        centers += 2.0**40
+    scale = {"huge": 2.0**1015, "tiny": 2.0**-1060}.get(kind, 1.0)
+    if kind == "mixed":
+        scale = 2.0 ** rng.integers(-300, 300, (count, 1))
+        radii = radii * scale[:, 0]
+        scale = scale * rng.choice([0, 1], (count, 1))
+    centers, radii = centers * scale, radii * (scale if np.ndim(scale) == 0 else 1.0)
+    radii[-count // 5 :] = np.inf
+    return centers, radii
+
+
+def tree_of(centers, radii):
+    reach = np.where(np.isfinite(radii), radii, np.abs(centers).max() / 8)[:, np.newaxis]
+    boxes = np.stack([centers - reach, centers + reach], axis=1)
+    boxes[np.isfinite(radii)] = [[-np.inf], [np.inf]]
+    return bp.Octree(boxes, spheres=(centers, radii), leaf_capacity=2)
+
+
+def exact(values):
+    return [Fraction(float(value)) for value in values]
+
+
+def gap(low, high, center):
+    """The square of the distance of a box and a point; None for a box at infinity."""
+    total = Fraction(0)
+    for least, most, at in zip(low, high, exact(center), strict=True):
+        if at < least:
+            total += (Fraction(float(least)) - at) ** 2
+        elif at > most:
+            total += (at - Fraction(float(most))) ** 2
+    return total
+
+
+def touches(tree, centers, radii, row, center, radius):
+    """Whether a ball meets the sphere of a row, or its box if it has none."""
+    if np.isinf(radii[row]):
+        return gap(*tree.boxes_of([row])[0].tolist(), center) <= Fraction(float(radius)) ** 2
+    reach = Fraction(float(radius)) + Fraction(float(radii[row]))
+    return sum((a - b) ** 2 for a, b in zip(exact(centers[row]), exact(center), strict=True)) <= reach**2
+
+
+def hits(origin, direction, limit, center, radius):
+    """Whether a ray, a closed segment of length `limit`, meets a closed ball: by the nearest point of the segment."""
+    offset = [a - b for a, b in zip(exact(origin), exact(center), strict=True)]
+    along, radius = exact(direction), Fraction(float(radius))
+    a, b = sum(x * x for x in along), sum(x * y for x, y in zip(offset, along, strict=True))
+    outside = sum(x * x for x in offset) - radius**2
+    if outside <= 0:
+        return True
+    if a == 0 or b >= 0:
+        return False
+    if np.isinf(limit) or Fraction(float(limit)) ** 2 * a >= b * b:  # the nearest point is on the segment
+        return outside - b * b / a <= 0
+    # Nearest is the end, at t = limit / sqrt(a): outside + 2 b t + a t^2 <= 0.
+    length = Fraction(float(limit))
+    left = outside + length**2
+    return left <= 0 or left**2 * a <= 4 * b * b * length**2
+
+
+@pytest.mark.parametrize(("kind", "dimension"), CASES)
+def test_spheres_decide_pairs_and_balls_exactly(kind, dimension):
+    centers, radii = scene(kind, 30, dimension, 1)
+    tree = tree_of(centers, radii)
+    boxes = tree.boxes_of()
+    meet = {
+        (i, j)
+        for i, j in combinations(range(30), 2)
+        if (boxes[i, 0] <= boxes[j, 1]).all() and (boxes[j, 0] <= boxes[i, 1]).all()
+    }
+    expected = []
+    for i, j in sorted(meet):
+        round_one, other = (i, j) if np.isfinite(radii[i]) else (j, i)
+        if np.isinf(radii[round_one]) or touches(tree, centers, radii, other, centers[round_one], radii[round_one]):
+            expected.append([i, j])
+    assert tree.pairs(bounds="sphere", sort=True).tolist() == expected
+    at, reach = scene(kind, 30, dimension, 2)
+    reach = np.where(np.isfinite(reach), reach, 0.0)
+    found = tree.query_ball(at, reach, bounds="sphere")
+    for number in range(30):
+        wanted = [row for row in range(30) if touches(tree, centers, radii, row, at[number], reach[number])]
+        assert found[number].tolist() == wanted
+
+
+@pytest.mark.parametrize(("kind", "dimension"), CASES)
+def test_spheres_decide_rays_exactly(kind, dimension):
+    centers, radii = scene(kind, 30, dimension, 3)
+    tree = tree_of(centers, radii)
+    origins, limits = scene(kind, 40, dimension, 4)
+    rng = np.random.default_rng(dimension)
+    directions = rng.integers(-2, 3, (40, dimension)) * rng.choice([1.0, 0.1, 1e-200, 1e200], (40, 1))
+    directions[:20] = centers[rng.integers(0, 30, 20)] / 4 - origins[:20] / 4
+    limits[:10] *= 4
+    found = tree.raycast_all(origins, directions, limits, bounds="sphere")
+    boxed = tree.raycast_all(origins, directions, limits)
+    for number in range(40):
+        ray = origins[number], directions[number], limits[number]
+        wanted = {row for row in range(30) if np.isfinite(radii[row]) and hits(*ray, centers[row], radii[row])}
+        wanted |= {row for row in boxed[number][0].tolist() if np.isinf(radii[row])}
+        rows, distances = found[number]
+        assert set(rows.tolist()) == wanted, number
+        assert (np.diff(distances) >= 0).all()
+        assert (distances <= limits[number]).all()
+    first = tree.raycast(origins, directions, limits, bounds="sphere")
+    hit = np.diff(found.offsets) > 0
+    np.testing.assert_array_equal(first.rows[hit], found.rows[found.offsets[:-1][hit]])
+    np.testing.assert_array_equal(first.distances[hit], found.distances[found.offsets[:-1][hit]])
+    assert (first.rows[~hit] == -1).all()
+    assert np.isinf(first.distances[~hit]).all()
+    np.testing.assert_array_equal(tree.raycast_any(origins, directions, limits, bounds="sphere"), hit)
+
+
+def test_distance_of_a_hit_is_right_to_a_few_roundings():
+    tree = bp.Octree.from_spheres([[3.0, 4.0], [1e8, 1.0], [2e9, 0.0]], [1.0, 1.5, 1e9])
+    distances = tree.raycast([[0, 4.0], [0, 0], [0, 0.0]], [[5, 0], [1e-9, 0], [1, 0]], bounds="sphere").distances
+    np.testing.assert_allclose(distances, [2, 1e8 - np.sqrt(1.5**2 - 1), 1e8 - np.sqrt(1.5**2 - 1)], rtol=1e-15)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_spheres_decide_views_as_the_distance_to_the_region_does(dimension):
+    # The distance of a point and a region, by alternating projections (Dykstra), which know nothing of faces.
+    rng = np.random.default_rng(dimension)
+    centers, radii = rng.uniform(-4, 4, (300, dimension)), rng.uniform(0, 1.0, 300)
+    tree = bp.Octree.from_spheres(centers, radii)
+    for count in (1, 2, dimension + 1, 6):
+        normals = rng.normal(0, 1, (count, dimension))
+        units = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+        planes = np.column_stack([units, np.full(count, 1.0)]) * rng.uniform(0.1, 9, (count, 1))
+        near, corrections = centers.copy(), np.zeros((count, *centers.shape))
+        for _ in range(400):
+            for k in range(count):
+                wanted = near + corrections[k]
+                height = np.minimum(wanted @ units[k] + 1.0, 0.0)
+                near = wanted - height[:, np.newaxis] * units[k]
+                corrections[k] = wanted - near
+        away = np.linalg.norm(near - centers, axis=1) - radii
+        assert (np.abs(away) > 1e-7).all(), "no sphere is in doubt"
+        found = tree.frustum(planes=planes, bounds="sphere")
+        assert found[0].tolist() == np.flatnonzero(away < 0).tolist()
+        assert len(tree.frustum(planes=planes)[0]) > len(found[0]) or count < 3
+
+
+def test_camera_sees_spheres_and_not_the_corners_of_their_boxes():
+    camera = bp.perspective(np.pi / 2, 1.0, 1.0, 100.0) @ bp.look_at([0, 0, 0], [0, 0, -1])
+    # Beside the right side, whose normal is (-1, 0, -1): the second touches it, and the corner of the third's box does.
+    centers = [[0, 0, -5], [5 + 2**0.5, 0, -5], [6.5, 0, -5], [0, 0, 1], [0, 0, -102]]
+    tree = bp.Octree.from_spheres(centers, 1)
+    assert tree.frustum(camera)[0].tolist() == [0, 1, 2]
+    assert tree.frustum(camera, bounds="sphere")[0].tolist() == [0, 1]
+    both = tree.frustum(np.stack([camera, camera]), bounds="sphere", workers=2)
+    assert [rows.tolist() for rows in both] == [[0, 1], [0, 1]]
+    assert tree.frustum(planes=[[0, 0, 0, -1]], bounds="sphere")[0].tolist() == []
+    assert tree.frustum(planes=[[0, 0, 0, 1]], bounds="sphere")[0].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_records_of_spheres_say_where_along_which_normal_and_how_deep():
+    tree = bp.Octree(
+        [[[-np.inf] * 2, [np.inf] * 2]] * 2 + [[[3, -1], [9, 5]], [[-9, -9], [9, -1.5]]],
+        spheres=([[0, 0], [3, 4], [0, 0], [0, 0]], [2, 4, np.inf, np.inf]),
+    )
+    records = tree.records(bounds="sphere")
+    by_pair = {(int(one["first"]), int(one["second"])): one for one in records}
+    assert sorted(by_pair) == [(0, 1), (0, 3), (1, 2), (2, 3)][:3] + ([(2, 3)] if (2, 3) in by_pair else [])
+    both, wall, inside = by_pair[0, 1], by_pair[0, 3], by_pair[1, 2]
+    np.testing.assert_allclose(both["normal"], [0.6, 0.8])
+    assert both["depth"] == 1
+    np.testing.assert_allclose(both["position"], [0.9, 1.2])
+    assert (wall["normal"].tolist(), wall["depth"], wall["position"].tolist()) == ([0, -1], 0.5, [0, -1.75])
+    # The center of the second sphere is on the left side of the box.
+    assert (inside["normal"].tolist(), inside["depth"]) == ([1, 0], 4)
+    swapped = tree.records([[1, 0], [3, 0], [2, 1]], bounds="sphere")
+    for one, other in zip(swapped, (both, wall, inside), strict=True):
+        np.testing.assert_array_equal(one["normal"], 0 - other["normal"])
+        np.testing.assert_array_equal(one["position"], other["position"])
+        assert (one["depth"], one["cell"]) == (other["depth"], other["cell"])
+
+
+def test_records_of_spheres_moved_by_the_depth_only_touch():
+    rng = np.random.default_rng(6)
+    centers, radii = rng.uniform(0, 6, (150, 3)), rng.uniform(0.1, 1.0, 150)
+    tree = bp.Octree.from_spheres(centers, radii)
+    records = tree.records(bounds="sphere")
+    i, j = records["first"], records["second"]
+    assert np.stack([i, j], axis=1).tolist() == tree.pairs(bounds="sphere", sort=True).tolist()
+    moved = centers[j] + records["normal"] * records["depth"][:, np.newaxis]
+    np.testing.assert_allclose(np.linalg.norm(moved - centers[i], axis=1), radii[i] + radii[j], rtol=1e-12)
+
+
+def test_records_of_rays_have_the_normals_of_spheres():
+    tree = bp.Octree.from_spheres([[5.0, 0], [9, 0], [20, 0]], [1.0, 0.0, 2.0])
+    records = tree.ray_records([[0, 0.6], [8, 0], [20.5, 0]], [[2, 0], [1, 0], [0, 1]], bounds="sphere")
+    assert records["row"].tolist() == [0, 2, 1, 2, 2]
+    np.testing.assert_allclose(records["distance"], [4.2, 20 - np.sqrt(4 - 0.36), 1, 10, 0])
+    np.testing.assert_allclose(records["normal"][[0, 2, 3, 4]], [[-0.8, 0.6], [-1, 0], [-1, 0], [0, 0]])
+    nearest = tree.ray_records([[0, 0.6]], [[2, 0]], bounds="sphere", nearest=True)
+    assert nearest["row"].tolist() == [0]
+
+
+def test_wrong_bounds_are_refused_by_every_question():
+    tree = bp.Octree.from_spheres([[0.0, 0]], 1)
+    for ask in (
+        tree.pairs,
+        tree.records,
+        lambda **given: tree.query_ball([[0, 0]], 1, **given),
+        lambda **given: tree.raycast([[0, 0]], [[1, 0]], **given),
+        lambda **given: tree.raycast_all([[0, 0]], [[1, 0]], **given),
+        lambda **given: tree.raycast_any([[0, 0]], [[1, 0]], **given),
+        lambda **given: tree.frustum(planes=[[1, 0, 0]], **given),
+    ):
+        with pytest.raises(ValueError, match="unknown bounds 'ball'"):
+            ask(bounds="ball")
+    plain = bp.Octree([[0, 0, 1, 1]])
+    assert plain.raycast([[-1, 0.5]], [[1, 0]], bounds="sphere").rows.tolist() == [0]
