@@ -8,7 +8,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.world import broad_phase, ccd, columns, motion, narrow_phase, step, touching
-from busy_worlds import change, make_world
+from busy_worlds import change, make_world, rotations, shapes_of
 
 EVENTS = ("enter", "stay", "exit", "exit_handles", "touching", "deferred", "removed_handles")
 MODULES = (broad_phase, ccd, columns, motion, narrow_phase, step, touching)
@@ -259,3 +259,93 @@ def test_step_on_threads_names_the_first_row_that_cannot_move():
             world.step(0.0 if name == "positions" else 1.0)
         values[:] = kept
     assert len(world.step(1.0).touching) == 0
+
+
+def changed_at_random(world, rng, held):
+    """Do what users do between two steps; the same for the same random numbers and the same world."""
+    rows, d, what = world.rows, world.dim, int(rng.integers(12))
+    some = rng.choice(rows, min(4, len(rows)), replace=False)
+    if what == 0:
+        world.move(some, rng.uniform(-2, 12, (len(some), d)), velocities=rng.uniform(-1, 1, (len(some), d)))
+    elif what == 1:
+        world.positions[some] += 0.75
+    elif what == 2:
+        world.velocities[some] = rng.uniform(-2, 2, (len(some), d)) * rng.integers(0, 2, (len(some), 1))
+    elif what == 3:
+        held.append(world.positions)
+    elif what == 4 and held:
+        array = held.pop()
+        array[rng.integers(len(array), size=3)] = rng.uniform(0, 9, (3, d))
+    elif what == 5:
+        world.remove(some[:2])
+    elif what == 6:
+        world.add_many(shapes_of(d, rng, 3), rng.uniform(0, 9, (3, d)), velocities=[[0.0] * d, [0.5] * d, [-0.0] * d])
+    elif what == 7:
+        (world.sleep if rng.integers(2) else world.wake)(some)
+    elif what == 8:
+        world.set_shapes(some, shapes_of(d, rng, len(some)))
+    elif what == 9:
+        world.move(some, rotations=rotations(d, rng, len(some)))
+        world.query_point(rng.uniform(0, 9, d))
+    elif what == 10 and rng.integers(2):
+        world.angular_velocities[some[0]] += 0.5
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("boundary", ["none", "wrap", "bounce", "remove"])
+def test_step_that_looks_at_few_rows_is_as_one_that_looks_at_all(boundary, dimension, monkeypatch):
+    looks = []
+    few_placed = step._few_placed
+    monkeypatch.setattr(step, "_few_placed", lambda *given: looks.append(len(given[1])) or few_placed(*given))
+    bounds = None if boundary == "none" else [[-1.0] * dimension, [11.0] * dimension]
+    for seed in range(2):
+        worlds, helds = [], [[], []]
+        for _ in range(2):
+            rng = np.random.default_rng(seed)
+            world = bp.World(dimension, bounds=bounds, boundary=boundary)
+            for k in range(8):
+                speeds = rng.uniform(-1, 1, (6, dimension)) if k == 0 else None
+                world.add_many(shapes_of(dimension, rng, 6), rng.uniform(0, 10, (6, dimension)), velocities=speeds)
+            worlds.append(world)
+        for number in range(40):
+            frames = []
+            for world, held, share in zip(worlds, helds, (1.0, -1.0), strict=True):
+                rng = np.random.default_rng([seed, number])
+                if rng.integers(3) == 0:
+                    changed_at_random(world, rng, held)
+                monkeypatch.setattr(columns, "_FEW", share)
+                frames.append(world.step(0.0 if number % 7 == 6 else 0.3))
+            for name in EVENTS:
+                assert getattr(frames[0], name).tolist() == getattr(frames[1], name).tolist(), (seed, number, name)
+            parts = [world._columns for world in worlds]
+            for name in ("positions", "velocities", "rotations", "angular_velocities", "changed"):
+                one, other = (getattr(part, name) for part in parts)
+                alive = worlds[0].alive
+                same = one is other or one[: len(alive)][alive].tobytes() == other[: len(alive)][alive].tobytes()
+                assert same, (seed, number, name)
+            assert worlds[0].boxes[worlds[0].alive].tobytes() == worlds[1].boxes[worlds[1].alive].tobytes()
+            worlds[0].validate()
+    assert len(looks) > 20
+    assert 0 < np.mean(looks) < 25
+
+
+def test_step_looks_at_nothing_where_nothing_moves(monkeypatch):
+    looks = []
+    few_placed = step._few_placed
+    monkeypatch.setattr(step, "_few_placed", lambda *given: looks.append(given[1].tolist()) or few_placed(*given))
+    world = bp.World()
+    world.add_many(bp.Circle(0.6), np.arange(64.0).reshape(32, 2), velocities=[[0, 0]] * 31 + [[1, 0]])
+    for _ in range(3):
+        world.step(0.1)
+    assert looks == [[31], [31]]
+    view = world.positions
+    world.step(0.1)  # it is held: what is written to it at any time must be seen
+    view[3] = view[4]
+    assert world.step(0.1).enter.tolist() == [[3, 4]]
+    del view
+    world.step(0.1)
+    assert len(looks) == 2
+    world.step(0.1)
+    world.move([5], world.shapes.positions[[6]])
+    assert world.step(0.1).enter.tolist() == [[5, 6]]
+    assert looks[2:] == [[31], [5, 31]]

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "world/motion.hpp"
@@ -19,7 +20,8 @@ namespace broadphase {
 template <std::size_t D, class Beyond>
 std::vector<std::int32_t> rows_beyond(const double* boxes, const double* bounds, const std::uint8_t* moves,
                                       std::size_t count, Beyond&& beyond) {
-  constexpr std::size_t kTogether = 64;
+  constexpr std::size_t kTogether = 8;
+  constexpr std::uint8_t kNone[kTogether] = {};
   std::vector<std::int32_t> rows;
   const auto is_beyond = [&](std::size_t row) {
     const double* box = boxes + row * 2 * D;
@@ -29,6 +31,7 @@ std::vector<std::int32_t> rows_beyond(const double* boxes, const double* bounds,
   };
   for (std::size_t begin = 0; begin < count; begin += kTogether) {
     const std::size_t end = std::min(count, begin + kTogether);
+    if (std::memcmp(moves + begin, kNone, end - begin) == 0) continue;
     // One branch for many boxes: most boxes are not near the boundary.
     bool any = false;
     for (std::size_t row = begin; row < end; ++row) any |= is_beyond(row);

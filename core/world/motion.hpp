@@ -193,6 +193,7 @@ inline void take_turns(const double* rotations, const double* angular_velocities
 class FewRows {
  public:
   explicit FewRows(std::size_t count) : most_(count / 8) {}
+  static FewRows up_to(std::size_t rows) { return FewRows(8 * rows); }
 
   bool are_few() const { return rows_.size() <= most_; }
   std::vector<std::int32_t> take() && { return std::move(rows_); }

@@ -145,6 +145,22 @@ Noticed notice_moved(ShapeStore& shapes, const NextPoses<D>& poses, const Notice
   return noticed;
 }
 
+// Places again, where they were seen, the stale rows that have not moved.
+template <std::size_t D>
+void place_stale(ShapeStore& shapes, const NextPoses<D>& poses, const NoticedFlags& flags, std::size_t count) {
+  constexpr std::size_t kStretch = 64;
+  constexpr std::uint8_t kNone[kStretch] = {};
+  const bool turn = poses.next.rotations != nullptr;
+  const Poses<D> seen{poses.seen_positions, turn ? poses.seen_rotations : nullptr, poses.next.seen_positions,
+                      poses.next.seen_rotations, poses.next.boxes};
+  for (std::size_t begin = 0; begin < count; begin += kStretch) {
+    const std::size_t end = std::min(count, begin + kStretch);
+    if (std::memcmp(flags.stale + begin, kNone, end - begin) == 0) continue;
+    for (std::size_t row = begin; row < end; ++row)
+      if (flags.stale[row] != 0 && flags.moved[row] == 0 && shapes.has(row)) look_at_row<D>(shapes, seen, row);
+  }
+}
+
 // The same for all rows, on threads. The row without a place is the first one.
 template <std::size_t D>
 Noticed notice_all(ShapeStore& shapes, const NextPoses<D>& poses, const NoticedFlags& flags, std::size_t count,

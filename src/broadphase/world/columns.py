@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.uint8]
+    Steadiness = tuple[int, NDArray[np.int32] | None]
 
 __all__ = ["RARE", "Columns", "Placement", "no_rotations"]
 
@@ -40,6 +42,8 @@ RARE: dict[str, tuple[type[np.generic], int]] = {
 }
 # What users may write to. Their views stay valid when the arrays grow: see `Columns.take_up_writes`.
 _WRITABLE = ("positions", "velocities", "rotations", "angular_velocities")
+# Up to this share of the rows, those that can have moved are looked at one by one.
+_FEW = 1 / 16
 
 
 class Placement:
@@ -154,6 +158,10 @@ class Columns:
         # compared.
         self._replaced: list[tuple[str, weakref.ref[Floats], Floats]] = []
         self._view: Shapes | None = None
+        # How often arrays were given out to be written to. And, after a step after which only rows with a velocity can
+        # be elsewhere unless arrays are given out again: that number, and those rows, once they are known.
+        self._writes = 0
+        self._steady: Steadiness | None = None
 
     @property
     def slots(self) -> int:
@@ -255,6 +263,42 @@ class Columns:
         replaced = [(name, getattr(self, name)) for name in _WRITABLE if name in grown]
         grown["_replaced"] = self._replaced + [(name, weakref.ref(old), old.copy()) for name, old in replaced]
         change.assign(self, **grown)
+
+    def given_out(self, view: Floats) -> Floats:
+        """Note that somebody gets a view, and may write to it."""
+        self._writes += 1
+        return view
+
+    def steadiness(self) -> Steadiness | None:
+        """Give what to note after a look at all rows that begins now; None where others hold the arrays."""
+        number = self._writes
+        is_held = any(getattr(self, name) is not None and _references(self, name) > _ALONE for name in _WRITABLE)
+        return None if is_held or self._replaced else (number, None)
+
+    def steady_rows(self) -> NDArray[np.int32] | None:
+        """Give the rows that the next step has to look at, ascending; None where that may be any."""
+        if self._steady is None or self._steady[0] != self._writes:
+            return None
+        moving = self._steady[1]
+        if moving is None:
+            slots = self.slots
+            has_speed = self.velocities[:slots].any(axis=1)
+            if self.angular_velocities is not None:
+                has_speed |= self.angular_velocities[:slots].reshape(slots, -1).any(axis=1)
+            moving = np.flatnonzero(has_speed & self.moves().view(np.bool_)).astype(np.int32)
+            self._steady = self._steady[0], moving
+        flags = self.changed | self.displaced if self.has_displaced else self.changed
+        if len(others := np.flatnonzero(flags[: self.slots])):
+            moving = np.union1d(moving, others.astype(np.int32))
+        return moving if len(moving) <= _FEW * self.slots else None
+
+    def note_steadiness(self, change: Change, steadiness: Steadiness | None) -> None:
+        """Note what `steadiness` gave when the look began that is committed now; None where that does not hold."""
+        change.assign(self, _steady=steadiness)
+
+    def forget_flags(self, change: Change) -> None:
+        """Note that rows come or leave, or begin or cease to move."""
+        change.assign(self, _flags={}, _steady=None)
 
     def take_up_writes(self) -> None:
         """Write to the columns what users have written to arrays that these have replaced."""
@@ -388,7 +432,7 @@ class Columns:
         """Take into use the rows that `fill` has filled."""
         self.rows.insert_rows(change, rows)
         change.flag(self.changed, True, rows)
-        change.assign(self, _flags={})
+        self.forget_flags(change)
         self.show(change, self.seen, max(self.slots, int(rows[-1]) + 1 if len(rows) else 0))
         self.count_geometries(change, used=records)
 
@@ -397,7 +441,8 @@ class Columns:
         self.rows.remove_rows(change, rows)
         for column in (self.changed, self.velocities, self.displaced):
             change.clear(column, rows)
-        change.assign(self, _flags={}, ignored=self.ignored_without(rows))
+        change.assign(self, ignored=self.ignored_without(rows))
+        self.forget_flags(change)
         if self.geometries:
             self.count_geometries(change, released=self.seen.store.records(rows))
 
@@ -506,7 +551,7 @@ class Columns:
         )  # fmt: skip
         if noticed < 0:
             row = -1 - noticed
-            self._refuse(row, spare.positions[row], None if spare.rotations is None else spare.rotations[row])
+            self.refuse(row, spare.positions[row], None if spare.rotations is None else spare.rotations[row])
         return noticed
 
     def settle(self) -> None:
@@ -569,7 +614,7 @@ class Columns:
                     bad |= ~is_rotation(rotations)
         if bad.any():
             at = int(np.argmax(bad))
-            self._refuse(int(rows[at]), positions[at], None if rotations is None else rotations[at])
+            self.refuse(int(rows[at]), positions[at], None if rotations is None else rotations[at])
 
     # Pairs that are never reported ----------------------------------------------------------------------------------
 
@@ -597,12 +642,23 @@ class Columns:
     def _ignored_keys(self) -> NDArray[np.int64]:
         return np.empty(0, np.int64) if self.ignored is None else keys_of(self.ignored)
 
-    def _refuse(self, row: int, position: Floats, rotation: Any) -> NoReturn:
+    def refuse(self, row: int, position: Floats, rotation: Any) -> NoReturn:
+        """Say that a row has no place."""
         if not (np.abs(position) <= LARGEST).all():
             far = "not finite" if not np.isfinite(position).all() else f"beyond {LARGEST:g}"
             raise ValueError(f"position of row {row} is {far}: {position}")
         fault = "not finite" if not (np.abs(rotation) <= LARGEST).all() else "a zero quaternion"
         raise ValueError(f"rotation of row {row} is {fault}: {rotation}")
+
+
+def _references(owner: object, name: str) -> int:
+    """Count the references to the array that is an attribute: views refer to it, too."""
+    array = getattr(owner, name)
+    return getrefcount(array)
+
+
+# Of an array that nobody else holds.
+_ALONE = _references(Placement(2), "boxes")
 
 
 def no_rotations(count: int, dim: int) -> Floats:

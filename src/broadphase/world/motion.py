@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from broadphase import _native
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["integrate"]
+__all__ = ["integrate", "refuse_motion"]
 
 
 def integrate(
@@ -92,8 +92,20 @@ def integrate(
             workers,
         )
     row, moved, rotated = found
-    if row < 0:
-        return moved, rotated
+    if row >= 0:
+        refuse_motion(row, positions, velocities, rotations, angular_velocities, dt)
+    return moved, rotated
+
+
+def refuse_motion(
+    row: int,
+    positions: Floats,
+    velocities: Floats,
+    rotations: Floats | None,
+    angular_velocities: Floats | None,
+    dt: float,
+) -> NoReturn:
+    """Say that a row cannot move."""
     values = f"position {positions[row].tolist()}, velocity {velocities[row].tolist()}"
     if rotations is not None and angular_velocities is not None:
         values += f", rotation {rotations[row].tolist()}, angular velocity {angular_velocities[row].tolist()}"

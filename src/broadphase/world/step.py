@@ -16,7 +16,7 @@ from broadphase.world.boundary import bounce, outside, wrap
 from broadphase.world.budget import in_turn, spend
 from broadphase.world.ccd import Trace, no_impacts
 from broadphase.world.frame import Found
-from broadphase.world.motion import integrate
+from broadphase.world.motion import integrate, refuse_motion
 from broadphase.world.narrow_phase import (
     allowed_pairs,
     boxes_meet,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from broadphase.world.broad_phase import BroadPhase, Candidates
     from broadphase.world.budget import Budget
-    from broadphase.world.columns import Columns
+    from broadphase.world.columns import Columns, Steadiness
     from broadphase.world.touching import TouchMemory
 
     Floats: TypeAlias = NDArray[np.float64]
@@ -60,6 +60,8 @@ class _Motion(NamedTuple):
     removed: Rows
     shifted: Rows | None
     rotated: Rows | None
+    is_of_few: bool  # only rows that can have moved were looked at
+    steadiness: Steadiness | None
 
 
 def step(
@@ -165,6 +167,8 @@ def step(
         columns.remove(change, removed)
         broad.note_removal(change, removed)
     columns.swap_placements(change, number)
+    if not motion.is_of_few and not len(removed):
+        columns.note_steadiness(change, motion.steadiness)
     change.assign(memory, touching=advance.touching, starts=advance.starts, again=again, generations=None)
     if candidates is not None:
         if candidates.is_synchronized:
@@ -193,41 +197,17 @@ def look(columns: Columns, workers: int) -> Change:
 def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, workers: int) -> _Motion:
     """Move what moves by itself, place shapes in the spare placement, and let the boundary act."""
     slots = columns.slots
-    positions, rotations = columns.positions, columns.rotations
     trace = _trace(columns)
-    shifted: Rows | None = _NO_ROWS
-    rotated: Rows | None = _NO_ROWS
-    if dt != 0.0 and slots:
-        positions = columns.next_positions
-        turns = rotations is not None and columns.angular_velocities is not None
-        if turns:
-            rotations = columns.next_rotations
-        shifted, rotated = integrate(
-            columns.positions[:slots],
-            columns.velocities[:slots],
-            columns.rotations[:slots] if turns and columns.rotations is not None else None,
-            columns.angular_velocities[:slots] if turns and columns.angular_velocities is not None else None,
-            columns.moves(),
-            dt,
-            positions[:slots],
-            rotations[:slots] if turns and rotations is not None else None,
-            workers,
-        )
-    wraps = columns.kept_by("wrap")
-    if trace is not None:
-        trace.after = positions[:slots].copy()
-        # A body may come round to where it was.
-        rows = np.flatnonzero(trace.is_ccd & columns.moves().view(np.bool_))
-        changed[rows] |= (trace.after[rows] != trace.before[rows]).any(axis=1)
-    if wraps is not None and columns.bounds is not None:
-        if positions is columns.positions:
-            positions = columns.next_positions
-            positions[:slots] = columns.positions[:slots]
-        wrapped = wrap(positions[:slots], columns.bounds, wraps)
-        shifted = _with_rows(shifted, wrapped)
-        if trace is not None:
-            trace.wrapped = wrapped
-    columns.notice(positions, rotations, looked_at, changed, workers)
+    few = columns.steady_rows() if trace is None and columns.update_intervals is None else None
+    steadiness = columns.steadiness() if few is None else None
+    shifted: Rows | None
+    rotated: Rows | None
+    if few is not None:
+        positions, rotations, shifted, rotated = _few_placed(columns, few, looked_at, changed, dt)
+    else:
+        positions, rotations, shifted, rotated = _all_placed(columns, trace, looked_at, changed, dt, workers)
+        if trace is not None or columns.update_intervals is not None or shifted is None or rotated is None:
+            steadiness = None
     bounced, velocities = _NO_ROWS, columns.velocities[:0]
     bounces = columns.kept_by("bounce")
     if bounces is not None and columns.bounds is not None:
@@ -255,7 +235,73 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, worker
     removed = _removed(columns, changed, trace)
     if trace is not None:
         trace.is_ccd[removed] = False  # none of its way was in the world, so it meets nothing there
-    return _Motion(positions, rotations, trace, bounced, velocities, removed, shifted, rotated)
+    return _Motion(
+        positions, rotations, trace, bounced, velocities, removed, shifted, rotated, few is not None, steadiness
+    )
+
+
+def _all_placed(
+    columns: Columns, trace: Trace | None, looked_at: Flags, changed: Flags, dt: float, workers: int
+) -> tuple[Floats, Floats | None, Rows | None, Rows | None]:
+    """Move all rows that move, and place those that are elsewhere than they were seen."""
+    slots = columns.slots
+    positions, rotations = columns.positions, columns.rotations
+    shifted: Rows | None = _NO_ROWS
+    rotated: Rows | None = _NO_ROWS
+    if dt != 0.0 and slots:
+        positions = columns.next_positions
+        turns = rotations is not None and columns.angular_velocities is not None
+        if turns:
+            rotations = columns.next_rotations
+        shifted, rotated = integrate(
+            columns.positions[:slots],
+            columns.velocities[:slots],
+            columns.rotations[:slots] if turns and columns.rotations is not None else None,
+            columns.angular_velocities[:slots] if turns and columns.angular_velocities is not None else None,
+            columns.moves(),
+            dt,
+            positions[:slots],
+            rotations[:slots] if turns and rotations is not None else None,
+            workers,
+        )
+        rotated = rotated if turns else _NO_ROWS
+    wraps = columns.kept_by("wrap")
+    if trace is not None:
+        trace.after = positions[:slots].copy()
+        # A body may come round to where it was.
+        rows = np.flatnonzero(trace.is_ccd & columns.moves().view(np.bool_))
+        changed[rows] |= (trace.after[rows] != trace.before[rows]).any(axis=1)
+    if wraps is not None and columns.bounds is not None:
+        if positions is columns.positions:
+            positions = columns.next_positions
+            positions[:slots] = columns.positions[:slots]
+        wrapped = wrap(positions[:slots], columns.bounds, wraps)
+        shifted = _with_rows(shifted, wrapped)
+        if trace is not None:
+            trace.wrapped = wrapped
+    columns.notice(positions, rotations, looked_at, changed, workers)
+    return positions, rotations, shifted, rotated
+
+
+def _few_placed(
+    columns: Columns, few: Rows, looked_at: Flags, changed: Flags, dt: float
+) -> tuple[Floats, Floats | None, Rows, Rows]:
+    """Do the same where only a few rows can be elsewhere: of the arrays returned, only these rows mean anything."""
+    seen, spare = columns.seen, columns.spare
+    wraps, turns = columns.kept_by("wrap"), columns.rotations is not None and columns.angular_velocities is not None
+    found: Any = spare.store.move_few(
+        few, columns.positions, columns.velocities, columns.rotations, columns.angular_velocities, columns.moves(), dt,
+        columns.bounds, wraps, columns.next_positions, columns.next_rotations, seen.positions, seen.rotations,
+        spare.positions, spare.rotations, spare.boxes, looked_at, columns.stale, changed, columns.moved,
+    )  # fmt: skip
+    lost, nowhere, wrapped, shifted, rotated = found
+    if lost >= 0:
+        refuse_motion(lost, columns.positions, columns.velocities, columns.rotations, columns.angular_velocities, dt)
+    if nowhere >= 0:
+        columns.refuse(nowhere, spare.positions[nowhere], None if spare.rotations is None else spare.rotations[nowhere])
+    if len(wrapped):
+        shifted = np.union1d(shifted, wrapped)
+    return columns.next_positions, columns.next_rotations if turns else columns.rotations, shifted, rotated
 
 
 def _trace(columns: Columns) -> Trace | None:

@@ -311,25 +311,25 @@ class World:
     def positions(self) -> NDArray[np.float64]:
         """Positions of the bodies, shape (slots, d): a view. Write to it; the next `step` or `refresh` sees that."""
         self._columns.take_up_writes()
-        return self._columns.positions[: self.slots]
+        return self._columns.given_out(self._columns.positions[: self.slots])
 
     @property
     def velocities(self) -> NDArray[np.float64]:
         """Length units a second, shape (slots, d): a view. Write to it."""
         self._columns.take_up_writes()
-        return self._columns.velocities[: self.slots]
+        return self._columns.given_out(self._columns.velocities[: self.slots])
 
     @property
     def rotations(self) -> NDArray[np.float64]:
         """Radians, shape (slots,), or quaternions (w, x, y, z), shape (slots, 4): a view. Write to it."""
         self._columns.take_up_writes()
-        return self._columns.with_rotations()[: self.slots]
+        return self._columns.given_out(self._columns.with_rotations()[: self.slots])
 
     @property
     def angular_velocities(self) -> NDArray[np.float64]:
         """Radians a second, shape (slots,), or about each axis, (slots, 3): a view. Write to it."""
         self._columns.take_up_writes()
-        return self._columns.with_angular_velocities()[: self.slots]
+        return self._columns.given_out(self._columns.with_angular_velocities()[: self.slots])
 
     @property
     def boxes(self) -> NDArray[np.float64]:
@@ -683,6 +683,8 @@ update_interval
                 change.write(columns.velocities, speeds, numbers)
             if spins is not None:
                 change.write(columns.with_angular_velocities(), spins, numbers)
+            if speeds is not None or spins is not None:
+                columns.note_steadiness(change, None)
             change.commit()
 
     def set_shapes(self, rows: Any, shapes: Shape | Sequence[Shape]) -> None:
@@ -1724,7 +1726,7 @@ update_interval
             numbers = columns.rows.known(self._actors.as_rows(rows))
             change = Change()
             columns.set_rare(change, "asleep", numbers, np.full(len(numbers), asleep))
-            change.assign(columns, _flags={})
+            columns.forget_flags(change)
             change.commit()
 
     def _change_ignored(self, pairs: NDArray[Any], ignored: bool) -> None:
