@@ -105,6 +105,7 @@ void bind_commit(nb::module_& module);
 void bind_regions(nb::module_& module);
 // Before any index: it binds their base class.
 void bind_tree_queries(nb::module_& module);
+void bind_few_queries(nb::module_& module);
 void bind_bvh(nb::module_& module);
 void bind_octree(nb::module_& module);
 void bind_linear_tree(nb::module_& module);

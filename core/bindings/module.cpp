@@ -72,6 +72,7 @@ NB_MODULE(_core, m) {
   bind_store(m);
   bind_regions(m);
   bind_tree_queries(m);
+  bind_few_queries(m);
   bind_bvh(m);
   bind_octree(m);
   bind_linear_tree(m);

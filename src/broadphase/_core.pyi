@@ -127,6 +127,23 @@ def sweep_all(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', wr
 
 def query_convex(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], region_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], most: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], around_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], around_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], filter: QueryFilter | None, workers: int) -> object: ...
 
+class FewQueries:
+    """
+    A few queries of an index in their plainest form; None where the general way must answer.
+    """
+
+    def __init__(self, guard: object, index: object, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], count: int, seconds: dict) -> None: ...
+
+    def boxes(self, boxes: object | None, workers: object | None, layer: object | None, mask: object | None) -> object: ...
+
+    def points(self, points: object | None, workers: object | None, layer: object | None, mask: object | None) -> object: ...
+
+    def balls(self, centers: object | None, radius: object | None, workers: object | None, layer: object | None, mask: object | None) -> object: ...
+
+    def nearest(self, points: object | None, k: object | None, max_distance: object | None, workers: object | None, layer: object | None, mask: object | None) -> object: ...
+
+    def first_hits(self, origins: object | None, directions: object | None, max_distance: object | None, workers: object | None, layer: object | None, mask: object | None) -> object: ...
+
 class BvhQuality(enum.Enum):
     fast = 0
 

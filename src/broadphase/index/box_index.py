@@ -47,7 +47,9 @@ _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # Up to one box for so many of an index, looking up each in its tree is faster than comparing all.
 _FEW = 16
 # What belongs to this process: made again by `_begin`.
-_FLEETING = ("__weakref__", "_arrangement", "_builds", "_guard", "_is_stale", "_seconds")
+_FLEETING = ("__weakref__", "_arrangement", "_builds", "_few", "_guard", "_is_stale", "_seconds")
+# Up to so many queries at once are expected to be followed by others.
+_FEW_QUERIES = 8
 
 
 class BoxIndex:
@@ -107,6 +109,7 @@ class BoxIndex:
         "__weakref__",
         "_arrangement",
         "_builds",
+        "_few",
         "_guard",
         "_is_stale",
         "_seconds",
@@ -147,6 +150,7 @@ class BoxIndex:
         self._arrangement: Any = None  # an Arrangement, once it is needed
         self._is_stale = True  # the next query builds
         self._builds = 0
+        self._few: _native.FewQueries | None = None  # made after a query, for those that follow
         self._guard = _native.Guard("index")
         self._seconds: dict[str, float | None] = {"build": None, "update": None, "query": None}
 
@@ -502,6 +506,7 @@ class BoxIndex:
             return
         follows = not self._is_stale and self._keeps_up(count) and not was_empty
         change.set_slot(self, "_is_stale", True)
+        change.set_slot(self, "_few", None)
         change.commit()
         try:
             if follows:
@@ -597,6 +602,7 @@ class BoxIndex:
         began = perf_counter()
         with self._guard.reading:
             found = self._find_in_boxes(lower, upper, self._query_filter(len(lower), layer, mask), workers)
+            self._expect_few(len(lower))
         self._seconds["query"] = perf_counter() - began
         return QueryResult(*found)
 
@@ -608,6 +614,7 @@ class BoxIndex:
         began = perf_counter()
         with self._guard.reading:
             found = self._find_in_balls(centers, radii, self._query_filter(len(centers), layer, mask), workers)
+            self._expect_few(len(centers))
         self._seconds["query"] = perf_counter() - began
         return QueryResult(*found)
 
@@ -634,6 +641,7 @@ class BoxIndex:
             query_filter = self._query_filter(len(points), layer, mask)
             core, corners = self._arranged(), self._store.views
             found: Any = _native.nearest(core, *corners, points, k, limits, query_filter, workers)
+            self._expect_few(len(points))
         self._seconds["query"] = perf_counter() - began
         rows, distances = found
         return Nearest(rows.reshape(len(points), k), distances.reshape(len(points), k))
@@ -685,6 +693,7 @@ class BoxIndex:
             query_filter = self._query_filter(len(lower), layer, mask)
             core, corners = self._arranged(), self._store.views
             found = sweep(core, *corners, lower, upper, motions, limits, is_ray, query_filter, workers)
+            self._expect_few(len(lower))
         self._seconds["query"] = perf_counter() - began
         return found
 
@@ -714,6 +723,13 @@ class BoxIndex:
             found: Any = _native.query_boxes(core, *corners, lower, upper, None, worker_count(workers), True)
         self._seconds["query"] = perf_counter() - began
         return QueryResult(*found)
+
+    def _expect_few(self, count: int) -> None:
+        """After a query of so many, and inside it: be ready for others like it."""
+        core, store = self._arrangement, self._store
+        is_plain = store.layer is None and store.mask is None
+        if count <= _FEW_QUERIES and is_plain and isinstance(core, _native.BlockIndex):
+            self._few = _native.FewQueries(self._guard, core, *store.views, len(self), self._seconds)
 
     def _query_filter(self, count: int, layer: Any, mask: Any) -> _native.QueryFilter | None:
         own_layer, own_mask = self._store.bits

@@ -19,6 +19,7 @@ from broadphase.boxes.checking import as_points, first_bad_row, require_finite, 
 from broadphase.boxes.forms import as_numbers
 from broadphase.errors import InvalidBoxError
 from broadphase.index.regions import regions_of_planes, regions_of_views
+from broadphase.index.results import Nearest, QueryResult, RayHits
 from broadphase.index.store import checked_corners
 from broadphase.shapes.turning import quaternions_of, with_exact_quarters
 from broadphase.workers import worker_count
@@ -26,9 +27,10 @@ from broadphase.workers import worker_count
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from broadphase import _native
     from broadphase.boxes.forms import Boxes
     from broadphase.index.regions import Regions
-    from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll
+    from broadphase.index.results import RayHitsAll
 
     Floats = NDArray[np.float64]
 
@@ -64,6 +66,10 @@ class Searchable(Protocol):
     @property
     def dim(self) -> int:
         """Number of axes."""
+
+    @property
+    def _few(self) -> _native.FewQueries | None:
+        """What answers a few queries in their plainest form, if there is something; it has the last word on that."""
 
     def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
         """Rows that overlap each valid box, (q, d) float32 or float64, possibly infinite."""
@@ -155,6 +161,10 @@ def query(self: Searchable, boxes: Boxes, *, workers: int = 1, layer: Any = None
     >>> world.query([[0.8, 0.8, 4, 4], [1, -1, 2, 1]]).counts.tolist()
     [1, 1]
     """
+    if (few := self._few) is not None:
+        found: Any = few.boxes(boxes, workers, layer, mask)
+        if found is not None:
+            return QueryResult(*found)
     lower, upper = checked_corners(boxes, "boxes", self.dim)
     return self._find_boxes(lower, upper, worker_count(workers), layer, mask)
 
@@ -187,6 +197,10 @@ def query_points(
     >>> bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]]).query_points([[2, 1]])[0]
     array([0, 1], dtype=int32)
     """
+    if (few := self._few) is not None:
+        found: Any = few.points(points, workers, layer, mask)
+        if found is not None:
+            return QueryResult(*found)
     return self._find_points(points_without_nan(points, "points", self.dim), worker_count(workers), layer, mask)
 
 
@@ -220,6 +234,10 @@ def query_ball(
     >>> bp.BVH([[0, 0, 2, 2], [8, 8, 9, 9]]).query_ball([[5, 6]], 5)[0]
     array([0, 1], dtype=int32)
     """
+    if (few := self._few) is not None:
+        found: Any = few.balls(centers, radii, workers, layer, mask)
+        if found is not None:
+            return QueryResult(*found)
     points = finite_points(centers, "centers", self.dim)
     return self._find_balls(points, radii_of(radii, "radii", len(points)), worker_count(workers), layer, mask)
 
@@ -399,6 +417,10 @@ def nearest(
     >>> world.nearest([[3.5, 4]], k=2).distances.round(3)
     array([[3.031, 4.315]])
     """
+    if (few := self._few) is not None:
+        found: Any = few.nearest(points, k, max_distance, workers, layer, mask)
+        if found is not None:
+            return Nearest(*found)
     k = as_whole(k, "k", 1)
     at = finite_points(points, "points", self.dim)
     limits = nonnegative(max_distance, "max_distance", len(at))
@@ -461,6 +483,10 @@ def raycast(
     >>> hit.actor.row, hit.distance, hit.position, hit.normal
     (0, 3.0, array([3., 0.]), array([-1.,  0.]))
     """
+    if (few := self._few) is not None:
+        found: Any = few.first_hits(origins, directions, max_distance, workers, layer, mask)
+        if found is not None:
+            return RayHits(*found)
     checked = rays(self.dim, origins, directions, max_distance)
     return self._find_first_hits(*checked, worker_count(workers), layer, mask)
 

@@ -1765,6 +1765,7 @@ update_interval
             ]
 
     # What the shared queries need, see `broadphase.index.queries.Searchable`.
+    _few = None
 
     def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
         with self._guard.reading:

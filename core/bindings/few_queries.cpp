@@ -1,0 +1,329 @@
+// A few queries of an index in their plainest form, each kind by one call: the checks, the guard, the walk and the
+// result take about as long as one conversion of an array in Python.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "guard.hpp"
+#include "index.hpp"
+#include "tree/queries.hpp"
+
+namespace broadphase::python {
+
+namespace {
+
+constexpr std::size_t kMostQueries = 8;
+constexpr std::size_t kMostNearest = 64;
+
+// What belongs to NumPy, looked up once.
+struct NumPy {
+  PyObject *array, *empty, *int32, *int64, *float64, *query;
+
+  static const NumPy& get() {
+    static const NumPy numpy = [] {
+      const nb::module_ module = nb::module_::import_("numpy");
+      const auto dtype = [&](const char* name) { return module.attr("dtype")(name).release().ptr(); };
+      const auto kept = [&](const char* name) { return nb::object(module.attr(name)).release().ptr(); };
+      return NumPy{kept("ndarray"), kept("empty"),    dtype("int32"),
+                   dtype("int64"),  dtype("float64"), nb::str("query").release().ptr()};
+    }();
+    return numpy;
+  }
+};
+
+// The numbers of an array that are floats or doubles in native byte order, read in place; nothing of any other object.
+class Numbers {
+ public:
+  explicit Numbers(nb::handle from) {
+    if (Py_TYPE(from.ptr()) != reinterpret_cast<PyTypeObject*>(NumPy::get().array)) return;
+    if (PyObject_GetBuffer(from.ptr(), &view_, PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
+      PyErr_Clear();
+      return;
+    }
+    is_held_ = true;
+    const char* format = view_.format;
+    is_double_ = std::strcmp(format, "d") == 0;
+    is_good_ = is_double_ || std::strcmp(format, "f") == 0;
+  }
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+  ~Numbers() {
+    if (is_held_) PyBuffer_Release(&view_);
+  }
+
+  // Whether it has this shape, of up to so many rows.
+  template <std::size_t N>
+  bool has_rows_of(const std::array<std::size_t, N>& row) const {
+    if (!is_good_ || view_.ndim != N + 1 || view_.shape[0] > static_cast<Py_ssize_t>(kMostQueries)) return false;
+    for (std::size_t k = 0; k < N; ++k)
+      if (view_.shape[k + 1] != static_cast<Py_ssize_t>(row[k])) return false;
+    return true;
+  }
+  std::size_t rows() const { return static_cast<std::size_t>(view_.shape[0]); }
+
+  // Reads all numbers, in the order of the axes.
+  void read(double* to) const {
+    const char* first = static_cast<const char*>(view_.buf);
+    const Py_ssize_t blocks = view_.ndim == 3 ? view_.shape[1] : 1, across = view_.ndim == 3 ? view_.strides[1] : 0;
+    const Py_ssize_t last = view_.ndim - 1, count = view_.shape[last], step = view_.strides[last];
+    for (Py_ssize_t i = 0; i < view_.shape[0]; ++i)
+      for (Py_ssize_t j = 0; j < blocks; ++j)
+        for (Py_ssize_t k = 0; k < count; ++k) *to++ = number(first + i * view_.strides[0] + j * across + k * step);
+  }
+
+ private:
+  double number(const char* at) const {
+    double wide;
+    float narrow;
+    if (is_double_) {
+      std::memcpy(&wide, at, sizeof(wide));
+      return wide;
+    }
+    std::memcpy(&narrow, at, sizeof(narrow));
+    return static_cast<double>(narrow);
+  }
+
+  Py_buffer view_;
+  bool is_held_ = false, is_good_ = false, is_double_ = false;
+};
+
+// A copy of some values as an array; of shape (rows, columns) unless there are 0 columns.
+template <class T>
+nb::object small_array(const T* values, std::size_t rows, std::size_t columns, PyObject* dtype) {
+  nb::object shape = nb::steal(columns == 0 ? PyLong_FromSize_t(rows) : Py_BuildValue("(nn)", rows, columns));
+  PyObject* arguments[] = {nullptr, shape.ptr(), dtype};
+  nb::object array =
+      nb::steal(PyObject_Vectorcall(NumPy::get().empty, arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  Py_buffer view;
+  if (!array.is_valid() || PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
+  std::copy_n(values, rows * std::max<std::size_t>(1, columns), static_cast<T*>(view.buf));
+  PyBuffer_Release(&view);
+  return array;
+}
+
+// Answers for an index as it is when this is made, and without filters. Each query returns None where it is not made
+// for the arguments, or where the index has begun to change since: then the other way through Python answers, or
+// raises.
+class FewQueries {
+ public:
+  // Made inside a query. `seconds` is where the time of each query goes.
+  FewQueries(nb::object guard, nb::object index, AnyArray lower, AnyArray upper, std::size_t count, nb::dict seconds)
+      : guard_owner_(std::move(guard)),
+        index_owner_(std::move(index)),
+        guard_(nb::cast<Guard&>(guard_owner_)),
+        tree_(nb::cast<const BlockIndex&>(index_owner_).tree),
+        lower_(std::move(lower)),
+        upper_(std::move(upper)),
+        boxes_(any_boxes(lower_, upper_)),
+        count_(count),
+        seconds_(std::move(seconds)),
+        changes_(guard_.changes()) {}
+
+  nb::object boxes(nb::handle boxes, nb::handle workers, nb::handle layer, nb::handle mask) {
+    const Numbers given(boxes);
+    const std::size_t dimension = tree_.dimension();
+    if (!is_plain(workers, layer, mask) ||
+        !(given.has_rows_of<2>({2, dimension}) || given.has_rows_of<1>({2 * dimension})))
+      return nb::none();
+    double corners[8 * kMostQueries];
+    given.read(corners);
+    for (std::size_t query = 0; query < given.rows(); ++query)
+      for (std::size_t k = 0; k < dimension; ++k) {
+        const double* box = corners + query * 2 * dimension;
+        if (!(box[k] <= box[dimension + k])) return nb::none();
+      }
+    return rows_of(given.rows(), [&](const TreeQueries& queries, std::size_t query, std::vector<std::int32_t>& rows) {
+      BoxWalk walk;
+      queries.by_box(query, corners + query * 2 * dimension, walk, rows);
+    });
+  }
+
+  nb::object points(nb::handle points, nb::handle workers, nb::handle layer, nb::handle mask) {
+    double place[4 * kMostQueries];
+    const Numbers given(points);
+    const std::size_t dimension = tree_.dimension();
+    if (!is_plain(workers, layer, mask) || !read_points(given, place)) return nb::none();
+    return rows_of(given.rows(), [&](const TreeQueries& queries, std::size_t query, std::vector<std::int32_t>& rows) {
+      double box[8];
+      for (double* corner : {box, box + dimension}) std::copy_n(place + query * dimension, dimension, corner);
+      BoxWalk walk;
+      queries.by_box(query, box, walk, rows);
+    });
+  }
+
+  nb::object balls(nb::handle centers, nb::handle radius, nb::handle workers, nb::handle layer, nb::handle mask) {
+    double place[4 * kMostQueries];
+    const Numbers given(centers);
+    const std::size_t dimension = tree_.dimension();
+    const std::optional<double> reach = number(radius);
+    if (!is_plain(workers, layer, mask) || !reach || !(*reach >= 0 && *reach < kNever) || !read_points(given, place))
+      return nb::none();
+    return rows_of(given.rows(), [&](const TreeQueries& queries, std::size_t query, std::vector<std::int32_t>& rows) {
+      BallWalk walk;
+      queries.by_ball(query, place + query * dimension, *reach, walk, rows);
+    });
+  }
+
+  nb::object nearest(nb::handle points, nb::handle k, nb::handle max_distance, nb::handle workers, nb::handle layer,
+                     nb::handle mask) {
+    double place[4 * kMostQueries];
+    const Numbers given(points);
+    const std::size_t dimension = tree_.dimension(), wanted = columns(k);
+    const std::optional<double> farthest = number(max_distance);
+    if (wanted == 0 || !is_plain(workers, layer, mask) || !farthest || !(*farthest >= 0) || !read_points(given, place))
+      return nb::none();
+    const std::size_t queries = given.rows();
+    std::int32_t rows[kMostQueries * kMostNearest];
+    double distances[kMostQueries * kMostNearest];
+    std::fill_n(rows, queries * wanted, -1);
+    std::fill_n(distances, queries * wanted, kNever);
+    const auto ask = [&](const TreeQueries& tree) {
+      TreeQueries::NearestScratch scratch;
+      for (std::size_t query = 0; query < queries; ++query) {
+        std::size_t at = query * wanted;
+        tree.nearest(query, place + query * dimension, wanted, *farthest, scratch,
+                     [&](std::int32_t row, double distance) {
+                       rows[at] = row;
+                       distances[at++] = distance;
+                     });
+      }
+    };
+    if (!answer(ask)) return nb::none();
+    nb::object first = small_array(rows, queries, wanted, NumPy::get().int32);
+    return nb::make_tuple(first, small_array(distances, queries, wanted, NumPy::get().float64));
+  }
+
+  nb::object first_hits(nb::handle origins, nb::handle directions, nb::handle max_distance, nb::handle workers,
+                        nb::handle layer, nb::handle mask) {
+    double place[4 * kMostQueries], along[4 * kMostQueries];
+    const Numbers from(origins), onward(directions);
+    const std::optional<double> farthest = number(max_distance);
+    if (!is_plain(workers, layer, mask) || !farthest || !(*farthest >= 0) || !read_points(from, place) ||
+        !read_points(onward, along) || from.rows() != onward.rows())
+      return nb::none();
+    const std::size_t queries = from.rows(), dimension = tree_.dimension();
+    std::int32_t rows[kMostQueries];
+    double distances[kMostQueries];
+    std::fill_n(rows, queries, -1);
+    std::fill_n(distances, queries, kNever);
+    const auto ask = [&](const TreeQueries& tree) {
+      SweepWalk walk;
+      for (std::size_t query = 0; query < queries; ++query) {
+        Sweep sweep;
+        for (double* corner : {sweep.box, sweep.box + dimension})
+          std::copy_n(place + query * dimension, dimension, corner);
+        std::copy_n(along + query * dimension, dimension, sweep.motion);
+        tree.first_touched(query, sweep, *farthest, walk, [&](std::int32_t row, double distance) {
+          rows[query] = row;
+          distances[query] = distance;
+        });
+      }
+    };
+    if (!answer(ask)) return nb::none();
+    nb::object first = small_array(rows, queries, 0, NumPy::get().int32);
+    return nb::make_tuple(first, small_array(distances, queries, 0, NumPy::get().float64));
+  }
+
+ private:
+  static bool is_plain(nb::handle workers, nb::handle layer, nb::handle mask) {
+    return layer.is_none() && mask.is_none() && whole(workers) == 1;
+  }
+  // 0 where it is no int, or a negative or large one.
+  static std::size_t whole(nb::handle value) {
+    int overflow = 0;
+    const long number = PyLong_CheckExact(value.ptr()) ? PyLong_AsLongAndOverflow(value.ptr(), &overflow) : 0;
+    return number < 0 ? 0 : static_cast<std::size_t>(number);
+  }
+  static std::optional<double> number(nb::handle value) {
+    if (!PyFloat_CheckExact(value.ptr())) return std::nullopt;
+    return PyFloat_AS_DOUBLE(value.ptr());
+  }
+  // Finite points, (q, d).
+  bool read_points(const Numbers& given, double* place) const {
+    const std::size_t dimension = tree_.dimension();
+    if (!given.has_rows_of<1>({dimension})) return false;
+    given.read(place);
+    return std::all_of(place, place + given.rows() * dimension, [](double x) { return std::isfinite(x); });
+  }
+  // Of the result for the k nearest; 0 where that is no int, or a large one.
+  std::size_t columns(nb::handle k) const {
+    const std::size_t wanted = whole(k);
+    return wanted == 0 || wanted > kMostNearest ? 0 : std::clamp<std::size_t>(count_, 1, wanted);
+  }
+
+  // Runs ask(queries) as a query of the index. False if the index is no longer what it was.
+  template <class Ask>
+  bool answer(const Ask& ask) {
+    const auto began = std::chrono::steady_clock::now();
+    struct Reading {
+      Guard& guard;
+      explicit Reading(Guard& of) : guard(of) { guard.start_reading(); }
+      ~Reading() { guard.stop_reading(); }
+    };
+    {
+      const Reading reading(guard_);
+      if (guard_.changes() != changes_) return false;
+      const ReleasedGil release;
+      ask(TreeQueries(tree_, boxes_, QueryFilter(), chosen_kernels()));
+    }
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
+    const nb::object seconds = nb::steal(PyFloat_FromDouble(taken.count()));
+    if (!seconds.is_valid() || PyDict_SetItem(seconds_.ptr(), NumPy::get().query, seconds.ptr()) != 0)
+      throw nb::python_error();
+    return true;
+  }
+
+  // find(queries, query, rows) appends the rows of a query.
+  template <class Find>
+  nb::object rows_of(std::size_t queries, const Find& find) {
+    std::vector<std::int32_t> rows;
+    std::int64_t offsets[kMostQueries + 1] = {};
+    const auto ask = [&](const TreeQueries& tree) {
+      for (std::size_t query = 0; query < queries; ++query) {
+        find(tree, query, rows);
+        offsets[query + 1] = static_cast<std::int64_t>(rows.size());
+      }
+    };
+    if (!answer(ask)) return nb::none();
+    constexpr std::size_t kSmall = 1024;
+    nb::object found = rows.size() > kSmall ? as_array(std::move(rows), 1)
+                                            : small_array(rows.data(), rows.size(), 0, NumPy::get().int32);
+    return nb::make_tuple(found, small_array(offsets, queries + 1, 0, NumPy::get().int64));
+  }
+
+  nb::object guard_owner_, index_owner_;
+  Guard& guard_;
+  const BlockTree& tree_;
+  AnyArray lower_, upper_;
+  AnyBoxes boxes_;
+  std::size_t count_;
+  nb::dict seconds_;
+  std::uint64_t changes_;
+};
+
+}  // namespace
+
+void bind_few_queries(nb::module_& module) {
+  const auto workers = nb::arg("workers"), layer = nb::arg("layer"), mask = nb::arg("mask");
+  nb::class_<FewQueries>(module, "FewQueries",
+                         "A few queries of an index in their plainest form; None where the general way must answer.")
+      .def(nb::init<nb::object, nb::object, AnyArray, AnyArray, std::size_t, nb::dict>(), nb::arg("guard"),
+           nb::arg("index"), nb::arg("lower"), nb::arg("upper"), nb::arg("count"), nb::arg("seconds"))
+      .def("boxes", &FewQueries::boxes, nb::arg("boxes").none(), workers.none(), layer.none(), mask.none())
+      .def("points", &FewQueries::points, nb::arg("points").none(), workers.none(), layer.none(), mask.none())
+      .def("balls", &FewQueries::balls, nb::arg("centers").none(), nb::arg("radius").none(), workers.none(),
+           layer.none(), mask.none())
+      .def("nearest", &FewQueries::nearest, nb::arg("points").none(), nb::arg("k").none(),
+           nb::arg("max_distance").none(), workers.none(), layer.none(), mask.none())
+      .def("first_hits", &FewQueries::first_hits, nb::arg("origins").none(), nb::arg("directions").none(),
+           nb::arg("max_distance").none(), workers.none(), layer.none(), mask.none());
+}
+
+}  // namespace broadphase::python
