@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.world import narrow_phase
 
 UNIT = [[0.0, 0.0], [16.0, 16.0]]
 
@@ -209,3 +210,68 @@ def test_fast_things_events_of_large_steps_hold_those_of_small_ones(border, dime
             break  # what is fast is taken out a step later
         np.testing.assert_allclose(large.positions, small.positions, atol=1e-9)
     assert met > (0 if border in ("none", "remove") else 5)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("boundary", ["none", "wrap", "bounce", "remove"])
+def test_impacts_do_not_depend_on_which_rows_are_left_out(boundary, dimension, monkeypatch):
+    chosen = narrow_phase._near_ways
+    shares = []
+
+    def every(columns, _placement, trace, alive, _workers):
+        return np.flatnonzero(alive | trace.is_ccd).astype(np.int32)
+
+    def near(*given):
+        rows, count = chosen(*given), int(given[3].sum())
+        shares.append(len(rows) / count)
+        return rows
+
+    met = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        n, edge, bounds = 150, (60.0, 20.0)[dimension - 2], None
+        if boundary != "none":
+            bounds = [[0.0] * dimension, [edge] * dimension]
+        given = {
+            "velocities": rng.normal(size=(n, dimension)) * 10.0 ** rng.uniform(-1, 2.3, (n, 1)),
+            "ccd": rng.random(n) < 0.08,
+            "update_interval": np.where(rng.random(n) < 0.1, 3, 1),
+            "boundary": None if bounds is None else rng.choice([boundary] * 8 + ["none", "bounce"], n).tolist(),
+        }
+        places, sizes, events = rng.random((n, dimension)) * edge, rng.uniform(0.2, 1.5, n), []
+        for choice in (every, near):
+            monkeypatch.setattr(narrow_phase, "_near_ways", choice)
+            world = bp.World(dimension, bounds=bounds, boundary=boundary)
+            rows = world.add_many((bp.Circle if dimension == 2 else bp.Sphere)(sizes), places, **given)
+            again, events_of = np.random.default_rng(seed), []
+            for _ in range(6):
+                frame = world.step(0.25)
+                found = frame.impacts
+                events_of.append([found.pairs.tolist(), found.times.tolist(), found.normals.tolist()])
+                events_of.append([frame.touching.tolist(), frame.enter.tolist(), frame.exit.tolist()])
+                met += len(found.pairs)
+                some = again.choice(rows[world.alive[rows]], 3)
+                world.move(np.unique(some), again.random((len(np.unique(some)), dimension)) * edge)
+            events.append(events_of)
+        assert events[0] == events[1], seed
+    assert met > 60
+    assert np.min(shares) < 0.9
+
+
+def test_impacts_of_one_body_are_looked_for_near_its_way():
+    world, looked_at = bp.World(3), []
+    rng = np.random.default_rng(1)
+    places = rng.uniform(0, 100, (4_000, 3))
+    velocities = np.zeros((4_000, 3))
+    places[0], velocities[0] = (0, 0, 0), (100, 100, 100)
+    velocities[1] = (1e9, 0, 0)
+    world.add_many(bp.Sphere(0.5), places, velocities=velocities, ccd=np.arange(4_000) == 0)
+    near_ways = narrow_phase._near_ways
+    narrow_phase._near_ways = lambda *given: looked_at.append(near_ways(*given)) or looked_at[-1]
+    try:
+        frame = world.step(1.0)
+    finally:
+        narrow_phase._near_ways = near_ways
+    gaps = np.linalg.norm(np.cross(places, np.ones(3)), axis=1) / np.sqrt(3)
+    assert set(frame.impacts.pairs[:, 1].tolist()) >= set(np.flatnonzero(gaps[2:] < 0.99) + 2)
+    assert len(looked_at[0]) < 200

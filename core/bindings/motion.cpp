@@ -14,6 +14,7 @@
 #include "query/collect.hpp"
 #include "world/boundary.hpp"
 #include "world/seams.hpp"
+#include "world/ways.hpp"
 
 namespace broadphase::python {
 
@@ -188,6 +189,31 @@ nb::object seam_pairs(Boxes boxes, Table<double> bounds, Flags counts, std::opti
   return nb::make_tuple(found.wide_row, pairs, as_corners(std::move(found.offsets), dimension));
 }
 
+nb::object near_ways(Table<double> before, Table<double> after, Table<double> now, Boxes boxes, Flags counts,
+                     Flags is_followed, std::optional<Flags> turned, std::optional<Table<double>> bounds,
+                     bool is_periodic, unsigned workers) {
+  const std::size_t rows = counts.shape(0), dimension = before.shape(1);
+  const auto fits = [&](const Table<double>& table) { return table.shape(0) >= rows && table.shape(1) == dimension; };
+  require(fits(before) && fits(after) && fits(now) && boxes.shape(0) >= rows && boxes.shape(1) == 2 &&
+          boxes.shape(2) == dimension && is_followed.shape(0) >= rows && (!turned || turned->shape(0) >= rows) &&
+          (bounds || (!turned && !is_periodic)) &&
+          (!bounds || (bounds->shape(0) == 2 && bounds->shape(1) == dimension)));
+  return as_array(in_plane_or_space(dimension,
+                                    [&](auto d) {
+                                      const Journeys<d()> journeys{before.data(),
+                                                                   after.data(),
+                                                                   now.data(),
+                                                                   boxes.data(),
+                                                                   counts.data(),
+                                                                   is_followed.data(),
+                                                                   turned ? turned->data() : nullptr,
+                                                                   bounds ? bounds->data() : nullptr,
+                                                                   is_periodic};
+                                      return rows_near_ways<d()>(journeys, rows, workers);
+                                    }),
+                  1);
+}
+
 }  // namespace
 
 void bind_motion(nb::module_& module) {
@@ -205,6 +231,10 @@ void bind_motion(nb::module_& module) {
              "Reflect rows into the bounds in place, and their velocities; which of the rows have changed.");
   module.def("wrap", &wrap_rows, positions, nb::arg("bounds"), nb::arg("moves"),
              "Move rows into the half-open bounds in place, by multiples of their size; which are others now.");
+  module.def("near_ways", &near_ways, nb::arg("before"), nb::arg("after"), nb::arg("now"), nb::arg("boxes"),
+             nb::arg("counts"), nb::arg("is_followed"), nb::arg("turned").none(), nb::arg("bounds").none(),
+             nb::arg("is_periodic"), nb::arg("workers"),
+             "The followed rows, and those that may meet one of them on its way.");
   module.def("seam_pairs", &seam_pairs, nb::arg("boxes"), nb::arg("bounds"), nb::arg("counts"),
              nb::arg("changed").none(), nb::arg("filter").none(), nb::arg("any_width"), nb::arg("workers"),
              "Pairs of which one overlaps another image of the other; the first row that is too wide, or -1.");

@@ -49,9 +49,22 @@ nb::object next(Column last_first, Column last_second, Vector<std::uint32_t> las
   return nb::make_tuple(touching, starts, began, ended, as_array(std::move(step.began_at), 1));
 }
 
+// Which of a few pairs are among many.
+nb::object among(Column first, Column second, Column of_first, Column of_second) {
+  const std::size_t count = first.shape(0);
+  std::vector<std::uint8_t> found(count);
+  {
+    const ReleasedGil release;
+    mark_among(columns(first, second), columns(of_first, of_second), found);
+  }
+  return as_array(std::move(found), 1);
+}
+
 }  // namespace
 
 void bind_touching(nb::module_& module) {
+  module.def("among", &among, nb::arg("first"), nb::arg("second"), nb::arg("of_first"), nb::arg("of_second"),
+             "Whether each of a few pairs is among many others, in any order.");
   module.def("next_touching", &next, nb::arg("last_first"), nb::arg("last_second"), nb::arg("last_starts"),
              nb::arg("found_first"), nb::arg("found_second"), nb::arg("again_first"), nb::arg("again_second"),
              nb::arg("changed").none(), nb::arg("renewed").none(), nb::arg("rows"), nb::arg("workers"));

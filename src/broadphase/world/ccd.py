@@ -62,21 +62,24 @@ class Trace:
         Positions after it, as if there were no boundary.
     bounced, wrapped : ndarray, shape (k,), int32
         Rows that were reflected; rows that came in at the other side.
+    numbers : ndarray, shape (slots,), int32, or None
+        Rows of the world that these are, ascending; None: the same.
     """
 
-    __slots__ = ("after", "before", "bounced", "is_ccd", "wrapped")
+    __slots__ = ("after", "before", "bounced", "is_ccd", "numbers", "wrapped")
 
-    def __init__(self, is_ccd: NDArray[np.bool_], before: Floats, after: Floats) -> None:
-        self.is_ccd, self.before, self.after = is_ccd, before, after
+    def __init__(self, is_ccd: NDArray[np.bool_], before: Floats, after: Floats, numbers: Rows | None = None) -> None:
+        self.is_ccd, self.before, self.after, self.numbers = is_ccd, before, after, numbers
         self.bounced = self.wrapped = np.empty(0, np.int32)
 
-    def not_among(self, pairs: Rows, others: Rows) -> Rows:
-        """Give the pairs of followed rows that are not among others."""
-        if not len(pairs):
-            return NO_PAIRS
-        others = others[self.is_ccd[others].any(axis=1)]
-        kept: Rows = pairs[~np.isin(keys_of(pairs), keys_of(others))]
-        return kept
+    def of(self, rows: Rows) -> Trace:
+        """Give the same of some rows, ascending, under new numbers."""
+        some = Trace(self.is_ccd[rows], self.before[rows], self.after[rows], rows)
+        some.bounced, some.wrapped = (
+            np.flatnonzero(np.isin(rows, these, assume_unique=True)).astype(np.int32)
+            for these in (self.bounced, self.wrapped)
+        )
+        return some
 
 
 class Ways(NamedTuple):
@@ -246,8 +249,9 @@ def ways_of(
         often = bends_of(before[rows], motions[rows], origin, period) > MOST_BENDS
         if (often & trace.is_ccd[rows]).any():
             row = rows[np.argmax(often & trace.is_ccd[rows])]
+            number = row if trace.numbers is None else trace.numbers[row]
             raise ValueError(
-                f"row {row} has ccd=True and crosses the world more than {MOST_BENDS} times in one step: "
+                f"row {number} has ccd=True and crosses the world more than {MOST_BENDS} times in one step: "
                 f"from {before[row].tolist()} by {motions[row].tolist()}"
             )
         motions[rows[often]] = 0.0
@@ -268,13 +272,13 @@ class Parts:
     A row that has parts of a way is only there with these. All the others moved straight to where they are.
     """
 
-    def __init__(self, shapes: Shapes, places: Floats, motions: Floats, alive: NDArray[np.bool_], ways: Ways) -> None:
-        self.places, self.motions, self.ways = places, motions, ways
+    def __init__(self, boxes: Floats, places: Floats, motions: Floats, alive: NDArray[np.bool_], ways: Ways) -> None:
+        self.row_boxes, self.places, self.motions, self.ways = boxes, places, motions, ways
         self.count = len(places)
         self.is_plain = alive.copy()
         self.is_plain[ways.rows] = False
         self.is_bent = bool((ways.since > 0.0).any())
-        self.boxes: Floats = np.concatenate([self._of_rows(shapes.boxes), self._of_ways(shapes.boxes)])
+        self.boxes: Floats = np.concatenate([self._of_rows(boxes), self._of_ways(boxes)])
 
     def _of_rows(self, boxes: Floats) -> Floats:
         """Give the box around the motion of each row: of its own, so one that is far off makes no other larger."""
@@ -332,6 +336,7 @@ def meetings(
     ways: Ways,
     bounds: Floats | None = None,
     allows: Callable[[Rows, Rows], NDArray[np.bool_]] | None = None,
+    numbers: Rows | None = None,
 ) -> Impacts:
     """Find what touched a followed body during a step, and when it first did.
 
@@ -353,20 +358,22 @@ def meetings(
     bounds : ndarray, shape (2, d), float64, optional
         Of a periodic world.
     allows : callable, optional
-        ``allows(first, second)`` says which pairs of rows count, shape (m,).
+        ``allows(first, second)`` says which pairs of rows of `shapes` count, shape (m,).
+    numbers : ndarray, shape (n,), int32, optional
+        Rows of `shapes` that all other arrays are about, ascending. Default: 0, 1, 2...
 
     Returns
     -------
     Impacts
-        Each pair once, first < second, in lexicographic order; times are shares of the step.
+        Each pair of rows of `shapes` once, first < second, in lexicographic order; times are shares of the step.
 
     Notes
     -----
     Nothing is missed at any speed: boxes around the ways, rounded outwards, find candidates; each is then narrowed to
     the time in which the boxes overlap, so that the exact test is on numbers of the size of the shapes.
     """
-    parts = Parts(shapes, places, motions, alive, ways)
-    pieces = _pieces_of(parts, shapes, bounds)
+    parts = Parts(shapes.boxes if numbers is None else shapes.boxes[numbers], places, motions, alive, ways)
+    pieces = _pieces_of(parts, bounds)
     followed = np.flatnonzero(is_ccd[ways.rows])
     if parts.is_bent:
         followed = followed[np.argsort(ways.since[followed], kind="stable")]
@@ -381,13 +388,13 @@ def meetings(
             pairs = np.sort(np.stack([parts.rows_of(first), parts.rows_of(second)], axis=1), axis=1)
             fresh = ~np.isin(keys_of(pairs), keys_of(before))
             first, second, offsets = first[fresh], second[fresh], offsets[fresh]
-        found = _meetings_of(parts, shapes, first, second, offsets, allows)
+        found = _meetings_of(parts, shapes, first, second, offsets, allows, numbers)
         known = _earliest(
             np.concatenate([known.pairs, found.pairs]),
             np.concatenate([known.times, found.times]),
             np.concatenate([known.normals, found.normals]),
         )
-    return known
+    return known if numbers is None else known._replace(pairs=numbers[known.pairs])
 
 
 def _meetings_of(
@@ -397,6 +404,7 @@ def _meetings_of(
     second: Numbers,
     offsets: Floats,
     allows: Callable[[Rows, Rows], NDArray[np.bool_]] | None,
+    numbers: Rows | None,
 ) -> Impacts:
     """Find when parts meet, in any order; a pair of rows may be there several times."""
     nothing = no_impacts(offsets.shape[1])
@@ -409,7 +417,7 @@ def _meetings_of(
     offsets[swap] *= -1
     kept = rows != others
     if allows is not None:
-        kept &= allows(rows, others)
+        kept &= allows(*(which if numbers is None else numbers[which] for which in (rows, others)))
     starts, ends = parts.times_of(first), parts.times_of(second)
     since, until = np.maximum(starts[0], ends[0]), np.minimum(starts[1], ends[1])
     kept &= since <= until
@@ -420,14 +428,15 @@ def _meetings_of(
     other_shift, other_motion = parts.between(second, others, since, until)
     motion -= other_motion
     offsets += other_shift - shift
-    begin, end = _times_of_boxes(shapes.boxes[rows], shapes.boxes[others], motion, offsets)
+    begin, end = _times_of_boxes(parts.row_boxes[rows], parts.row_boxes[others], motion, offsets)
     kept = begin <= end
     if not kept.any():
         return nothing
     rows, others, motion, offsets = rows[kept], others[kept], motion[kept], offsets[kept]
     since, until, begin, end = since[kept], until[kept], begin[kept], end[kept]
     offsets -= motion * begin[:, np.newaxis]
-    times, normals = impacts(shapes, shapes, rows, others, motion * (end - begin)[:, np.newaxis], offsets)
+    one, other = (which if numbers is None else numbers[which] for which in (rows, others))
+    times, normals = impacts(shapes, shapes, one, other, motion * (end - begin)[:, np.newaxis], offsets)
     kept = np.isfinite(times)
     times = since + (until - since) * (begin + (end - begin) * times)
     pairs = np.stack([rows[kept], others[kept]], axis=1)
@@ -451,10 +460,10 @@ class _Pieces(NamedTuple):
     worlds: Numbers | None  # how many worlds away from its part each is; None where there are no images
 
 
-def _pieces_of(parts: Parts, shapes: Shapes, bounds: Floats | None) -> _Pieces:
+def _pieces_of(parts: Parts, bounds: Floats | None) -> _Pieces:
     of, boxes, times = np.arange(len(parts.boxes)), parts.boxes, None
     if parts.is_bent:
-        of, boxes, times = _cut_up(parts, shapes)
+        of, boxes, times = _cut_up(parts)
     if bounds is None:
         return _Pieces(of, boxes, times, None)
     there = np.concatenate([parts.is_plain, np.ones(len(parts.ways.rows), np.bool_)])
@@ -469,10 +478,10 @@ def _pieces_of(parts: Parts, shapes: Shapes, bounds: Floats | None) -> _Pieces:
     )
 
 
-def _cut_up(parts: Parts, shapes: Shapes) -> tuple[Numbers, Floats, Floats]:
+def _cut_up(parts: Parts) -> tuple[Numbers, Floats, Floats]:
     """Cut up parts that go askew; give the part, the box and the times of each piece, those of rows first."""
     ways, n = parts.ways, parts.count
-    motion, sizes = ways.motion, shapes.boxes[ways.rows, 1] - shapes.boxes[ways.rows, 0]
+    motion, sizes = ways.motion, parts.row_boxes[ways.rows, 1] - parts.row_boxes[ways.rows, 0]
     across = np.sort(np.abs(motion), axis=1)[:, -2]
     with np.errstate(divide="ignore", invalid="ignore"):
         wanted = np.nan_to_num(across / (_LENGTH_OF_PIECES * sizes.max(axis=1)), nan=1.0)

@@ -11,7 +11,7 @@ from broadphase import _native
 from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.world.boundary import seam_pairs
 from broadphase.world.ccd import meetings, no_impacts, ways_of
-from broadphase.world.touching import NO_PAIRS, keys_of
+from broadphase.world.touching import NO_PAIRS, are_among, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,6 +120,7 @@ def impacts_on_the_way(
     looked_at: Flags,
     renewed: Flags,
     touching: Pairs,
+    workers: int,
 ) -> Impacts:
     """Find what touched a followed body since the last step, and did not touch it then.
 
@@ -135,6 +136,8 @@ def impacts_on_the_way(
         Rows that this step looks at; rows that were removed since the last step.
     touching : ndarray, shape (m, 2), int32
         Pairs that touched after the last step.
+    workers : int
+        Threads.
 
     Raises
     ------
@@ -144,35 +147,60 @@ def impacts_on_the_way(
     slots = columns.slots
     if trace is None:
         return no_impacts(columns.dim)
+    rows = _near_ways(columns, placement, trace, alive, workers)
+    trace, now = trace.of(rows), placement.positions[rows]
     # A row that is not looked at is where it was seen last; one that is seldom looked at only appears where it is seen.
-    is_looked_at = looked_at.view(np.bool_)
+    is_looked_at = looked_at[rows].view(np.bool_)
     if columns.update_intervals is not None:
-        is_looked_at = is_looked_at & (trace.is_ccd | (columns.update_intervals[:slots] == 1))
+        is_looked_at = is_looked_at & (trace.is_ccd | (columns.update_intervals[rows] == 1))
     motions = trace.after - trace.before
-    if not is_looked_at.all():
-        motions[~is_looked_at] = 0.0
-    now = placement.positions[:slots]
+    motions[~is_looked_at] = 0.0
 
-    def relative_boxes(rows: NDArray[np.int32]) -> NDArray[np.float64]:
-        boxes: Any = placement.store.relative_boxes(rows, placement.rotations)
+    def relative_boxes(some: NDArray[np.int32]) -> NDArray[np.float64]:
+        boxes: Any = placement.store.relative_boxes(rows[some], placement.rotations)
         found: NDArray[np.float64] = boxes
         return found
 
-    is_periodic = columns.period_bounds is not None
-    ways = ways_of(trace, motions, now, alive, columns.bounds, is_periodic, relative_boxes)
+    is_periodic, is_there = columns.period_bounds is not None, alive[rows]
+    ways = ways_of(trace, motions, now, is_there, columns.bounds, is_periodic, relative_boxes)
     found = meetings(
-        columns.shapes_of(placement),
+        columns.shapes_of(placement, slots),
         now,
         motions,
-        alive,
+        is_there,
         trace.is_ccd,
         ways,
         columns.period_bounds,
         allowed_pairs(columns),
+        rows,
     )
     if not len(found.pairs):
         return found
-    last = touching[trace.is_ccd[touching].any(axis=1)]
     fresh = (found.times > 0.0) | renewed[found.pairs].any(axis=1)
-    fresh |= ~np.isin(keys_of(found.pairs), keys_of(last))
+    fresh |= ~are_among(found.pairs, touching)
     return type(found)(found.pairs[fresh], found.times[fresh], found.normals[fresh])
+
+
+def _near_ways(
+    columns: Columns, placement: Placement, trace: Trace, alive: NDArray[np.bool_], workers: int
+) -> NDArray[np.int32]:
+    """Give the followed rows and those that may meet them on their ways: a few more than do."""
+    slots, is_periodic, turned = columns.slots, columns.period_bounds is not None, None
+    if len(trace.bounced) or (len(trace.wrapped) and not is_periodic):
+        turned = np.zeros(slots, np.uint8)
+        turned[trace.wrapped] = 0 if is_periodic else 2
+        turned[trace.bounced] = 1
+    found: Any = _native.near_ways(
+        trace.before,
+        trace.after,
+        placement.positions,
+        placement.boxes,
+        alive.view(np.uint8),
+        trace.is_ccd.view(np.uint8),
+        turned,
+        columns.bounds,
+        is_periodic,
+        workers,
+    )
+    rows: NDArray[np.int32] = found
+    return rows

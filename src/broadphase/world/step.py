@@ -24,7 +24,7 @@ from broadphase.world.narrow_phase import (
     pairs_across_seams,
     touching_pairs,
 )
-from broadphase.world.touching import NO_PAIRS, keys_of, pairs_of
+from broadphase.world.touching import NO_PAIRS, are_among, keys_of, pairs_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,8 +112,8 @@ def step(
             found = np.concatenate([found, across])
     passed, impacts = NO_PAIRS, no_impacts(columns.dim)
     if motion.trace is not None:
-        impacts = impacts_on_the_way(columns, spare, motion.trace, alive, looked_at, renewed, memory.touching)
-        passed = motion.trace.not_among(impacts.pairs, found)
+        impacts = impacts_on_the_way(columns, spare, motion.trace, alive, looked_at, renewed, memory.touching, workers)
+        passed = impacts.pairs[~are_among(impacts.pairs, found)] if len(impacts.pairs) else NO_PAIRS
         if len(passed):
             found = np.concatenate([found, passed])
     advance = memory.advance(
@@ -336,7 +336,7 @@ def _removed(columns: Columns, changed: Flags, trace: Trace | None) -> Rows:
         looked_at |= leaves & trace.is_ccd.view(np.uint8)
     rows = outside(corners, columns.bounds, looked_at)
     if trace is not None and len(rows):
-        back = trace.is_ccd[rows, np.newaxis] * (trace.before - trace.after)[rows]
+        back = trace.is_ccd[rows, np.newaxis] * (trace.before[rows] - trace.after[rows])
         ways = corners[rows]
         ways[:, 0] += np.minimum(back, 0.0)
         ways[:, 1] += np.maximum(back, 0.0)

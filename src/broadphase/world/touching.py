@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Pairs: TypeAlias = NDArray[np.int32]
     Flags: TypeAlias = NDArray[np.uint8]
 
-__all__ = ["NO_PAIRS", "Advance", "TouchMemory", "keys_of", "pairs_of"]
+__all__ = ["NO_PAIRS", "Advance", "TouchMemory", "are_among", "keys_of", "pairs_of"]
 
 NO_PAIRS = np.empty((2, 0), np.int32).T
 NO_PAIRS.flags.writeable = False
@@ -107,6 +107,13 @@ class TouchMemory:
         else:
             touching.flags.writeable = False  # frames show it to the user
         return Advance(touching, starts, enter, left, enter_at)
+
+
+def are_among(pairs: Pairs, others: Pairs) -> NDArray[np.bool_]:
+    """Say which of a few pairs are among many others."""
+    found: Any = _native.among(pairs[:, 0], pairs[:, 1], others[:, 0], others[:, 1])
+    flags: NDArray[np.bool_] = found.view(np.bool_)
+    return flags
 
 
 def keys_of(pairs: Pairs) -> NDArray[np.int64]:

@@ -1,0 +1,171 @@
+// Which bodies can meet a followed one on its way: a filter, so that all else is computed for few of them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "world/rows_where.hpp"
+
+namespace broadphase {
+
+// How rows moved during a step, D numbers a row.
+template <std::size_t D>
+struct Journeys {
+  static constexpr std::uint8_t kReflected = 1, kWrapped = 2;
+
+  const double *before, *after, *now;  // `after`: as if there were no boundary
+  const double* boxes;                 // (n, 2, D), where the rows are now
+  const std::uint8_t *counts, *is_followed;
+  const std::uint8_t* turned;  // may be null: kReflected; kWrapped, where the world is not periodic
+  const double* bounds;        // lower and upper corner, may be null
+  bool is_periodic;
+
+  // A box around the way of a row, rounded outwards; in a periodic world, around one image of it.
+  void around(std::size_t row, std::array<double, D>& lower, std::array<double, D>& upper) const {
+    constexpr double kMost = 0x1p900, kSlack = 0x1p-46;
+    const std::uint8_t turn = turned != nullptr ? turned[row] : 0;
+    for (std::size_t k = 0; k < D; ++k) {
+      const double from = before[row * D + k], to = after[row * D + k], here = now[row * D + k];
+      double low = std::min(from, to), high = std::max(from, to);
+      if (!is_periodic || turn == kReflected) low = std::min(low, here), high = std::max(high, here);
+      if (turn == kReflected) {
+        const double way = std::min(high - low, kMost);
+        low -= way;
+        high += way;
+      }
+      if (turn == kWrapped) low = std::min(low, bounds[k]), high = std::max(high, bounds[D + k]);
+      const double *box = boxes + row * 2 * D, slack = kSlack * (std::abs(low) + std::abs(high) + std::abs(here) +
+                                                                 std::max(std::abs(box[k]), std::abs(box[D + k])));
+      lower[k] = std::clamp(low + (box[k] - here) - slack, -kMost, kMost);
+      upper[k] = std::clamp(high + (box[D + k] - here) + slack, -kMost, kMost);
+    }
+  }
+};
+
+// A grid of bits: which cells the ways of followed bodies go through. The first axis is a word of 64 cells.
+template <std::size_t D>
+class WayMap {
+ public:
+  explicit WayMap(const Journeys<D>& journeys, std::size_t rows) : is_periodic_(journeys.is_periodic) {
+    from_.fill(std::numeric_limits<double>::infinity());
+    to_.fill(-std::numeric_limits<double>::infinity());
+    std::array<double, D> lower, upper;
+    std::vector<std::size_t> followed;
+    for (std::size_t row = 0; row < rows; ++row)
+      if (journeys.is_followed[row] != 0) followed.push_back(row);
+    for (const std::size_t row : followed) {
+      journeys.around(row, lower, upper);
+      for (std::size_t k = 0; k < D; ++k) from_[k] = std::min(from_[k], lower[k]), to_[k] = std::max(to_[k], upper[k]);
+    }
+    for (std::size_t k = 0; k < D; ++k) {
+      if (is_periodic_) from_[k] = journeys.bounds[k], to_[k] = journeys.bounds[D + k];
+      const double by = static_cast<double>(kCells[k]) / (to_[k] - from_[k]);
+      cells_a_unit_[k] = by <= std::numeric_limits<double>::max() ? by : 0.0;
+    }
+    words_.assign(kCells[1] * (D == 3 ? kCells[2] : 1), 0);
+    for (const std::size_t row : followed) mark(journeys, row);
+  }
+
+  // Whether a box may meet a way.
+  bool meets(const std::array<double, D>& lower, const std::array<double, D>& upper) const {
+    std::array<Range, D> ranges;
+    for (std::size_t k = 0; k < D; ++k) {
+      if (!is_periodic_ && (lower[k] > to_[k] || upper[k] < from_[k])) return false;
+      ranges[k] = range(k, lower[k], upper[k], 0);
+    }
+    bool any = false;
+    for_each_word(ranges, [&](std::size_t word, std::uint64_t bits) { any |= (words_[word] & bits) != 0; });
+    return any;
+  }
+
+ private:
+  static constexpr std::array<std::size_t, 3> kCells = {64, D == 3 ? std::size_t{64} : 1024, 64};
+
+  struct Range {
+    std::size_t first, count;  // cells; past the last one, the first follows
+  };
+
+  // The cells of numbers from `low` to `high`, and so many more at both ends; all of them in case of doubt.
+  Range range(std::size_t axis, double low, double high, std::int64_t more) const {
+    constexpr double kMost = 0x1p40;
+    const auto cells = static_cast<std::int64_t>(kCells[axis]);
+    const double begin = (low - from_[axis]) * cells_a_unit_[axis], end = (high - from_[axis]) * cells_a_unit_[axis];
+    if (!(begin >= -kMost && end <= kMost && begin <= end)) return {0, kCells[axis]};
+    std::int64_t first = floor_of(begin) - more, last = floor_of(end) + more;
+    if (!is_periodic_) {
+      first = std::clamp<std::int64_t>(first, 0, cells - 1);
+      last = std::clamp<std::int64_t>(last, 0, cells - 1);
+    }
+    if (last - first >= cells) return {0, kCells[axis]};
+    // Their numbers are powers of two.
+    return {static_cast<std::size_t>(first & (cells - 1)), static_cast<std::size_t>(last - first + 1)};
+  }
+  // As std::floor, which is a call of the library on some processors.
+  static std::int64_t floor_of(double x) {
+    const auto whole = static_cast<std::int64_t>(x);
+    return whole - (x < static_cast<double>(whole) ? 1 : 0);
+  }
+
+  template <class Use>
+  static void for_each_word(const std::array<Range, D>& ranges, Use&& use) {
+    const Range& x = ranges[0];
+    const std::uint64_t ones = x.count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << x.count) - 1;
+    const std::uint64_t bits = x.first == 0 ? ones : ones << x.first | ones >> (64 - x.first);
+    for (std::size_t i = 0; i < ranges[1].count; ++i) {
+      const std::size_t y = (ranges[1].first + i) & (kCells[1] - 1);
+      if constexpr (D == 2)
+        use(y, bits);
+      else
+        for (std::size_t j = 0; j < ranges[2].count; ++j)
+          use(y * kCells[2] + ((ranges[2].first + j) & (kCells[2] - 1)), bits);
+    }
+  }
+
+  // Marks a way piece by piece, where it is straight.
+  void mark(const Journeys<D>& journeys, std::size_t row) {
+    constexpr double kMostPieces = 256;
+    std::array<double, D> lower, upper, move{};
+    journeys.around(row, lower, upper);
+    const bool is_straight = journeys.turned == nullptr || journeys.turned[row] == 0;
+    double pieces = 1;
+    for (std::size_t k = 0; is_straight && k < D; ++k) {
+      move[k] = journeys.after[row * D + k] - journeys.before[row * D + k];
+      pieces = std::max(pieces, std::min(kMostPieces, std::ceil(std::abs(move[k]) * cells_a_unit_[k])));
+    }
+    // Rounding: at both ends one more cell.
+    for (double piece = 0; piece < pieces; ++piece) {
+      std::array<Range, D> ranges;
+      for (std::size_t k = 0; k < D; ++k) {
+        const double length = std::abs(move[k]), begin = length * (piece / pieces),
+                     end = length * (1 - (piece + 1) / pieces);
+        const bool up = move[k] >= 0;
+        ranges[k] = range(k, lower[k] + (up ? begin : end), upper[k] - (up ? end : begin), 1);
+      }
+      for_each_word(ranges, [&](std::size_t word, std::uint64_t bits) { words_[word] |= bits; });
+    }
+  }
+
+  bool is_periodic_;
+  std::array<double, D> from_, to_, cells_a_unit_;
+  std::vector<std::uint64_t> words_;
+};
+
+// The followed rows, and all others that may meet one of them on its way; ascending.
+template <std::size_t D>
+std::vector<std::int32_t> rows_near_ways(const Journeys<D>& journeys, std::size_t rows, unsigned workers) {
+  const WayMap<D> map(journeys, rows);
+  return rows_where(rows, workers, [&](std::size_t row) {
+    if (journeys.is_followed[row] != 0) return true;
+    if (journeys.counts[row] == 0) return false;
+    std::array<double, D> lower, upper;
+    journeys.around(row, lower, upper);
+    return map.meets(lower, upper);
+  });
+}
+
+}  // namespace broadphase
