@@ -159,6 +159,29 @@ class MeshSide {
   std::array<Vec<3>, 3> axes_{};
 };
 
+// The elements of one side: a walk comes back to the same triangles again and again, and the last ones are kept placed.
+class PlacedElements {
+ public:
+  explicit PlacedElements(const MeshSide& side) : side_(side) { faces_.fill(-1); }
+
+  // Valid until the next call.
+  const std::array<double, 9>& corners(std::int32_t face) {
+    const std::size_t slot = static_cast<std::size_t>(face) % kKept;
+    if (faces_[slot] != face) {
+      faces_[slot] = face;
+      side_.element(face, corners_[slot]);
+    }
+    return corners_[slot];
+  }
+
+ private:
+  static constexpr std::size_t kKept = 64;
+
+  const MeshSide& side_;
+  std::array<std::int32_t, kKept> faces_;
+  std::array<std::array<double, 9>, kKept> corners_;
+};
+
 // The pose of one tree's frame relative to the other's, to compare their boxes.
 class RelativePose {
  public:
@@ -187,6 +210,29 @@ class RelativePose {
     }
     const double most = first > second ? first : second;
     return most > 0 ? std::sqrt(most) : -std::numeric_limits<double>::infinity();
+  }
+
+  // A unit vector in the world as boxes are compared along it: heights of centres, and by how much boxes reach.
+  struct Axis {
+    Vec<3> first, second, first_reach, second_reach;
+    double shift;
+  };
+  Axis axis_along(const MeshSide& a, const MeshSide& b, const Vec<3>& way) const {
+    Axis axis;
+    axis.shift = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      axis.first[i] = dot(a.axis(i), way);
+      axis.second[i] = dot(b.axis(i), way);
+      axis.first_reach[i] = std::abs(axis.first[i]);
+      axis.second_reach[i] = std::abs(axis.second[i]);
+      axis.shift += shift_[i] * axis.first[i];
+    }
+    return axis;
+  }
+  // The gap along an axis, another lower bound: above 0 if it separates them.
+  double apart(const MeshNode& a, const MeshNode& b, const Axis& axis) const {
+    const double between = axis.shift + dot(axis.second, b.centre) - dot(axis.first, a.centre);
+    return std::abs(between) - dot(axis.first_reach, a.half) - dot(axis.second_reach, b.half) - 2 * spare_;
   }
 
   // The fraction of `motion` (in the frame of the first, which moves) before which they cannot touch.
@@ -342,6 +388,61 @@ inline bool overlaps(const MeshSide& a, const MeshSide& b) {
   return found;
 }
 
+// Whether some axis proves that the signed distance of two triangles is above a limit: the gap along any is at most
+// that. `way`: a unit vector that is tried first, and is set to one that has proven it.
+inline bool are_beyond(const std::array<double, 9>& a, const std::array<double, 9>& b, double limit, Vec<3>& way) {
+  using namespace solid;
+  const auto gap_along = [&](const Vec3& axis) {
+    const auto height = [&](const std::array<double, 9>& t, std::size_t k) {
+      return t[k] * axis[0] + t[k + 1] * axis[1] + t[k + 2] * axis[2];
+    };
+    const double p = height(a, 0), q = height(a, 3), r = height(a, 6);
+    const double x = height(b, 0), y = height(b, 3), z = height(b, 6);
+    const double top = p > q ? (p > r ? p : r) : (q > r ? q : r), low = p < q ? (p < r ? p : r) : (q < r ? q : r);
+    const double high = x > y ? (x > z ? x : z) : (y > z ? y : z), bottom = x < y ? (x < z ? x : z) : (y < z ? y : z);
+    const double onwards = bottom - top, back = low - high;
+    return onwards > back ? onwards : back;
+  };
+  if (gap_along(way) > limit) return true;
+  const auto beyond = [&](const Vec3& axis) {
+    const double length = std::sqrt(squared(axis));
+    if (!(length > 0 && gap_along(axis) > limit * length)) return false;
+    way = axis * (1 / length);
+    return true;
+  };
+  const auto at = [](const std::array<double, 9>& t, std::size_t k) { return Vec3{t[k], t[k + 1], t[k + 2]}; };
+  const std::array<Vec3, 3> p{at(a, 0), at(a, 3), at(a, 6)}, q{at(b, 0), at(b, 3), at(b, 6)};
+  if (limit <= 0) return beyond(cross(p[1] - p[0], p[2] - p[0])) || beyond(cross(q[1] - q[0], q[2] - q[0]));
+  // A few steps of GJK.
+  constexpr int kMostSteps = 8;
+  const auto farthest = [](const std::array<Vec3, 3>& t, const Vec3& to) -> std::size_t {
+    const double x = dot(t[0], to), y = dot(t[1], to), z = dot(t[2], to);
+    return x > y ? (x > z ? 0 : 2) : (y > z ? 1 : 2);
+  };
+  polytopes::Simplex simplex;
+  Vec3 to = (q[0] + q[1] + q[2]) - (p[0] + p[1] + p[2]);
+  for (int step = 0; step < kMostSteps; ++step) {
+    const std::size_t i = farthest(p, to), j = farthest(q, -to);
+    const Vec3 between = q[j] - p[i];
+    const double length = std::sqrt(squared(to));
+    if (dot(between, to) > limit * length && length > 0) {
+      way = to * (1 / length);
+      return true;
+    }
+    for (std::size_t k = 0; k < simplex.count; ++k)
+      if (simplex.corners[k].first == i && simplex.corners[k].second == j) return false;
+    simplex.corners[simplex.count++] = {between, i, j, 1.0};
+    switch (simplex.count) {
+      case 1: to = between; break;
+      case 2: to = polytopes::nearest_of_segment(simplex); break;
+      case 3: to = polytopes::nearest_of_triangle(simplex); break;
+      default: to = polytopes::nearest_of_tetrahedron(simplex); break;
+    }
+    if (simplex.count == 4) return false;
+  }
+  return false;
+}
+
 // The elements that are nearest to each other or deepest in each other; of several, the first visited.
 struct NearestElements {
   double distance = detail::kNone;
@@ -351,21 +452,45 @@ struct NearestElements {
 
 inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b) {
   const RelativePose view(a, b);
+  const bool are_meshes = a.is_mesh() && b.is_mesh();
+  PlacedElements placed_a(a), placed_b(b);
   NearestElements best;
-  walk_meshes(
-      a, b, detail::kNone, [&](const MeshNode& x, const MeshNode& y) { return view.apart(x, y); },
-      [&](std::int32_t face_a, std::int32_t face_b) {
-        std::array<double, 9> corners_a, corners_b;
-        const Element x = a.element(face_a, corners_a), y = b.element(face_b, corners_b);
-        Vec<3> normal;
-        double distance = signed_distance(x, y, &normal);
-        // Triangles that intersect have distance 0, whatever rounding says.
-        if (distance > 0 && best.distance > 0 && a.is_mesh() && b.is_mesh() && distance < view.rounding() &&
-            triangles_meet(detail::corners_of(corners_a), detail::corners_of(corners_b)))
-          distance = 0;
-        if (distance < best.distance) best = {distance, normal, face_a, face_b};
-        return best.distance;
-      });
+  // What separated two elements last is tried first on boxes and elements.
+  Vec<3> way{1, 0, 0};
+  RelativePose::Axis axis = view.axis_along(a, b, way);
+  const auto bound = [&](const MeshNode& x, const MeshNode& y) {
+    const double along = view.apart(x, y, axis);
+    return along > 0 && along > best.distance ? along : view.apart(x, y);
+  };
+  walk_meshes(a, b, detail::kNone, bound, [&](std::int32_t face_a, std::int32_t face_b) {
+    if (are_meshes) {
+      const std::array<double, 9>&corners_a = placed_a.corners(face_a), &corners_b = placed_b.corners(face_b);
+      if (best.distance < detail::kNone) {
+        // Around the nearest corner or edge are several triangles, equally near but for rounding.
+        const bool is_clear = best.distance > view.rounding();
+        const double limit = best.distance + (is_clear ? -0x1p-8 : 1.0) * view.rounding();
+        if (are_beyond(corners_a, corners_b, limit, way)) return best.distance;
+      }
+      const ShapeView<3> x{ShapeKind::kTriangle, corners_a}, y{ShapeKind::kTriangle, corners_b};
+      Vec<3> normal;
+      double distance = signed_distance(x, y, &normal);
+      // Triangles that intersect have distance 0, whatever rounding says.
+      if (distance > 0 && best.distance > 0 && distance < view.rounding() &&
+          triangles_meet(detail::corners_of(corners_a), detail::corners_of(corners_b)))
+        distance = 0;
+      if (distance < best.distance) {
+        best = {distance, normal, face_a, face_b};
+        way = normal;
+        axis = view.axis_along(a, b, way);
+      }
+    } else {
+      std::array<double, 9> corners_a, corners_b;
+      Vec<3> normal;
+      const double distance = signed_distance(a.element(face_a, corners_a), b.element(face_b, corners_b), &normal);
+      if (distance < best.distance) best = {distance, normal, face_a, face_b};
+    }
+    return best.distance;
+  });
   return best;
 }
 

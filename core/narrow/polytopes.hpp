@@ -160,6 +160,7 @@ class Polytope {
         normals_.push_back(normals[t]);
         limits_.push_back(limit);
       }
+    join_parallel_edges();
     std::sort(joined.begin(), joined.end());
     begins_.assign(x_.size() + 1, 0);
     for (const auto& [from, to] : joined) {
@@ -167,6 +168,21 @@ class Polytope {
       neighbours_.push_back(to);
     }
     for (std::size_t k = 0; k < x_.size(); ++k) begins_[k + 1] += begins_[k];
+  }
+
+  // A box or a prism has few directions of edges: to try these all is quicker than to look at pairs of edges.
+  void join_parallel_edges() {
+    constexpr std::size_t kMostDirections = 8;
+    std::vector<PolytopeEdge> directions;
+    for (const PolytopeEdge& edge : edges_) {
+      const bool is_known = std::any_of(directions.begin(), directions.end(), [&](const PolytopeEdge& other) {
+        return solid::is_zero(solid::cross(edge.along, other.along));
+      });
+      if (is_known) continue;
+      if (directions.size() == kMostDirections) return;
+      directions.push_back({edge.along, {}, {}});
+    }
+    if (3 * directions.size() <= edges_.size()) edges_ = std::move(directions);
   }
 
   int exponent_ = 0;
@@ -363,6 +379,20 @@ class Core {
       highest = height > highest ? height : highest;
     }
     return best;
+  }
+
+  // Calls visit(corner) for those at most `depth` below the highest along a direction.
+  template <class Visit>
+  void for_each_highest(const Vec3& way, double depth, const Visit& visit) const {
+    const double limit = extent(way).upper - depth, at = polytope_ == nullptr ? 0.0 : dot(origin_, way);
+    const Vec3 own{dot(axes_[0], way), dot(axes_[1], way), dot(axes_[2], way)};
+    for (std::size_t k = 0; k < count_; ++k) {
+      const double height =
+          polytope_ == nullptr
+              ? dot(own_[k], way)
+              : at + (polytope_->x()[k] * own[0] + polytope_->y()[k] * own[1] + polytope_->z()[k] * own[2]);
+      if (height >= limit) visit(corner(k));
+    }
   }
 
   // Calls visit(normal of a face, of any length).
@@ -775,7 +805,7 @@ inline WayOut way_out(const Cores& cores, const Search& found) {
   // Nanoseconds, roughly: of separating axes; EPA takes a few thousand.
   const std::size_t corners = cores.first.corner_count() + cores.second.corner_count();
   const std::size_t cost = (cores.first.normal_count() + cores.second.normal_count()) * corners * 3 / 2 +
-                           cores.first.edge_count() * cores.second.edge_count() * 6;
+                           cores.first.edge_count() * cores.second.edge_count() * 20;
   if (cost > 4000 && found.relation == Relation::kInside) {
     WayOut out;
     Expansion expansion;
@@ -905,14 +935,9 @@ inline Place between(const Place& p, const Place& q, double share) {
 inline constexpr double kFlat = 1e-4;
 
 // The outline of the corners that are the highest along `way`, counterclockwise: one place, two, or more.
-inline Outline outline_of(const Core& core, const Vec3& way, const Across& across, const Vec3& middle) {
+inline Outline outline_of(const Core& core, const Vec3& way, const Across& across) {
   Outline places;
-  double top = -kInfinity;
-  for (std::size_t k = 0; k < core.corner_count(); ++k) top = std::max(top, dot(core.corner(k) - middle, way));
-  for (std::size_t k = 0; k < core.corner_count(); ++k) {
-    const Vec3 at = core.corner(k) - middle;
-    if (dot(at, way) >= top - kFlat) places.push_back(across.place(at));
-  }
+  core.for_each_highest(way, kFlat, [&](const Vec3& at) { places.push_back(across.place(at)); });
   std::sort(places.begin(), places.end());
   places.erase(std::unique(places.begin(), places.end()), places.end());
   if (places.size() < 3) return places;
@@ -974,25 +999,6 @@ inline Place crossing_of(const Outline& first, const Outline& second) {
   return between(first[0], first[1], solid::clamped(share, 0, 1));
 }
 
-// A point midway between the surfaces, where they first touch if the second comes against the normal.
-inline Vec3 meeting_point(const Cores& cores, const Vec3& normal) {
-  const double top = cores.first.extent(normal).upper + cores.first.radius;
-  const double bottom = cores.second.extent(normal).lower - cores.second.radius;
-  const Across across(normal);
-  const Outline first = outline_of(cores.first, normal, across, {}),
-                second = outline_of(cores.second, -normal, across, {});
-  Outline common = common_of(first, second);
-  if (common.empty() && first.size() == 2 && second.size() == 2) common = {crossing_of(first, second)};
-  if (common.empty()) common = second.size() < first.size() ? second : first;
-  Place sum{};
-  for (const Place& place : common) {
-    sum[0] += place[0];
-    sum[1] += place[1];
-  }
-  const double share = 1 / static_cast<double>(common.size());
-  return across.point({sum[0] * share, sum[1] * share}) + normal * ((top + bottom) / 2);
-}
-
 // At most four places: the nearest to the origin, the farthest from it, and the extreme one on either side.
 inline void keep_four(Outline& places) {
   const auto square = [](const Place& place) { return place[0] * place[0] + place[1] * place[1]; };
@@ -1018,20 +1024,40 @@ inline void keep_four(Outline& places) {
   places = four;
 }
 
+// Where they first touch if the second comes against the normal: the middle of what the outlines share, or of one.
+inline Place meeting_place(const Outline& first, const Outline& second, const Outline& common) {
+  if (common.empty() && first.size() == 2 && second.size() == 2) return crossing_of(first, second);
+  const Outline& places = !common.empty() ? common : second.size() < first.size() ? second : first;
+  Place sum{};
+  for (const Place& place : places) {
+    sum[0] += place[0];
+    sum[1] += place[1];
+  }
+  const double share = 1 / static_cast<double>(places.size());
+  return {sum[0] * share, sum[1] * share};
+}
+
 // Corners of what the faces that look at each other have in common, midway between the surfaces, the nearest to the
 // deepest point first; that point itself, if it is not even a line.
 inline void put_points(const Cores& cores, const CoreGap& gap, Contact<3>& contact) {
   const Vec3& normal = gap.normal;
-  const Vec3 middle =
-      gap.is_apart ? (gap.on_first + normal * cores.first.radius + gap.on_second - normal * cores.second.radius) * 0.5
-                   : meeting_point(cores, normal);
   const Across across(normal);
-  Outline common =
-      common_of(outline_of(cores.first, normal, across, middle), outline_of(cores.second, -normal, across, middle));
+  const Outline first = outline_of(cores.first, normal, across), second = outline_of(cores.second, -normal, across);
+  Outline common = common_of(first, second);
+  Vec3 middle;
+  if (gap.is_apart) {
+    middle = (gap.on_first + normal * cores.first.radius + gap.on_second - normal * cores.second.radius) * 0.5;
+  } else {
+    const double top = cores.first.extent(normal).upper + cores.first.radius;
+    const double bottom = cores.second.extent(normal).lower - cores.second.radius;
+    middle = across.point(meeting_place(first, second, common)) + normal * ((top + bottom) / 2);
+  }
   if (common.size() < 2) {
     contact.points[contact.count++] = middle;
     return;
   }
+  const Place centre = across.place(middle);
+  for (Place& place : common) place = {place[0] - centre[0], place[1] - centre[1]};
   keep_four(common);
   for (const Place& place : common) contact.points[contact.count++] = across.point(place) + middle;
 }

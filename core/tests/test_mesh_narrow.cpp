@@ -47,7 +47,7 @@ struct BruteForce {
       for (std::size_t j = 0; j < faces_b; ++j) {
         std::array<double, 9> corners_a, corners_b;
         const Element x = a.element(static_cast<std::int32_t>(i), corners_a),
-                           y = b.element(static_cast<std::int32_t>(j), corners_b);
+                      y = b.element(static_cast<std::int32_t>(j), corners_b);
         const bool meet = a.is_mesh() && b.is_mesh()
                               ? triangles_meet(detail::corners_of(corners_a), detail::corners_of(corners_b))
                               : overlaps(x, y);

@@ -1,0 +1,95 @@
+"""Rows of meshes and convex hulls: distances and overlaps of many distinct meshes, and hulls pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import broadphase as bp
+from benchmarks.measuring import Timing, load, median_times
+from benchmarks.rows import Row, ratio
+
+
+def rows(pace: float) -> Iterator[Row]:
+    """Yield the rows of meshes, then those of hulls."""
+    yield from _mesh_rows(pace)
+    yield from _hull_rows(pace)
+
+
+def _mesh_rows(pace: float) -> Iterator[Row]:
+    rng = np.random.default_rng(0)
+    for cuts in (2, 3):
+        surfaces = [_rough_sphere(rng, cuts) for _ in range(200)]
+        places, turns = rng.uniform(0, 12, (200, 3)), rng.normal(size=(200, 4))
+        shapes = bp.Shapes([bp.Mesh(*surface) for surface in surfaces], places, turns)
+        pairs = bp.pairs(shapes.boxes, margin=0.6, sort=True)[:747]
+        what = f"distances, {len(pairs)} pairs of 200 distinct meshes of {len(surfaces[0][1])} faces"
+        calls: dict[str, Callable[[], Any]] = {"ours": partial(bp.distance, shapes, pairs=pairs)}
+        fcl = load("fcl", "python-fcl")
+        objects = [_fcl_mesh(fcl, *one) for one in zip(surfaces, places, turns, strict=True)]
+        calls["fcl"] = partial(_fcl_distances, fcl, objects, pairs.tolist())
+        found = median_times(calls, budget=4 * pace)
+        yield ratio(f"{what}, of python-fcl's time", found["ours"], found["fcl"], 1.0)
+    shapes = bp.Shapes(
+        [bp.Mesh(*_rough_sphere(rng, 2)) for _ in range(500)], rng.uniform(0, 20, (500, 3)), rng.normal(size=(500, 4))
+    )
+    found = median_times({"again": partial(bp.overlaps, shapes)}, budget=2 * pace)
+    yield _in("overlaps of 500 distinct meshes of 128 faces, after the first call", found["again"], 1.0, "ms", 5.0)
+
+
+def _hull_rows(pace: float) -> Iterator[Row]:
+    rng = np.random.default_rng(1)
+    cube = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+    for points in (cube, _on_sphere(rng, 20), _on_sphere(rng, 60), _on_sphere(rng, 1000)):
+        shapes = bp.Shapes(bp.ConvexHull(points), rng.uniform(0, 8, (150, 3)), rng.normal(size=(150, 4)))
+        pairs = bp.pairs(shapes.boxes, sort=True)
+        meeting = bp.overlaps(shapes, pairs=pairs)
+        calls = {
+            "overlaps": partial(bp.overlaps, shapes, pairs=pairs),
+            "distance": partial(bp.distance, shapes, pairs=pairs),
+            "contacts": partial(bp.contacts, shapes, pairs=meeting),
+        }
+        found = median_times(calls, budget=2 * pace)
+        for name, count in (("overlaps", len(pairs)), ("distance", len(pairs)), ("contacts", len(meeting))):
+            target = 5.0 if len(points) <= 20 else None
+            what = f"{name}, one pair of hulls of {len(points)} corners"
+            yield _in(what, found[name], 1000 / count, "us", target)
+
+
+def _in(what: str, timing: Timing, scale: float, unit: str, target: float | None) -> Row:
+    return Row(what, timing.milliseconds * scale, unit, target, milliseconds=timing.milliseconds)
+
+
+def _on_sphere(rng: np.random.Generator, count: int) -> Any:
+    points = rng.normal(size=(count, 3))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def _rough_sphere(rng: np.random.Generator, cuts: int) -> tuple[Any, Any]:
+    """An octahedron, each face cut into four as often as told, its vertices moved in and out."""
+    points = np.array([(1, 0, 0), (0, 1, 0), (-1, 0, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)], np.float64)
+    faces = np.array([(0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4), (1, 0, 5), (2, 1, 5), (3, 2, 5), (0, 3, 5)])
+    for _ in range(cuts):
+        edges = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]], axis=2).reshape(-1, 2)
+        unique, numbers = np.unique(edges, axis=0, return_inverse=True)
+        a, b, c = faces.T
+        p, q, r = len(points) + numbers.reshape(-1, 3).T
+        points = np.concatenate([points, points[unique].mean(axis=1)])
+        faces = np.concatenate([np.stack(corners, axis=1) for corners in ((a, p, r), (p, b, q), (r, q, c), (p, q, r))])
+    points *= rng.uniform(0.6, 1.4, (len(points), 1)) / np.linalg.norm(points, axis=1, keepdims=True)
+    return points, faces
+
+
+def _fcl_mesh(fcl: Any, surface: tuple[Any, Any], place: Any, turn: Any) -> Any:
+    model = fcl.BVHModel()
+    model.beginModel(len(surface[0]), len(surface[1]))
+    model.addSubModel(*surface)
+    model.endModel()
+    return fcl.CollisionObject(model, fcl.Transform(turn / np.linalg.norm(turn), place))
+
+
+def _fcl_distances(fcl: Any, objects: list[Any], pairs: list[list[int]]) -> list[float]:
+    return [fcl.distance(objects[i], objects[j], fcl.DistanceRequest(), fcl.DistanceResult()) for i, j in pairs]
