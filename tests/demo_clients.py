@@ -65,7 +65,9 @@ def step_of(page):
 
 
 def assert_runs(page):
-    """The demo steps, and sends to whoever behaves."""
+    """The demo steps, unless somebody has paused it, and sends to whoever behaves."""
+    page.controls.pause.value = False
+    until(lambda: not page.simulation.paused)
     number = step_of(page)
     until(lambda: number + 2 < step_of(page) or step_of(page) < number)  # less after a change of the scene
     with client(page) as connection:
@@ -102,7 +104,10 @@ def hostile_frames(page, rng):
         element._impl.uuid for element in [*elements, controls.mesh, controls.colour, controls.query, controls.cull]
     ]
     right = [CAMERA, CLICK, CLICK | {"event_type": "rect-select", "screen_pos": [[0, 0], [1, 1]]}, DRAG]
+    uuids.append(controls.settings._impl.uuid)
     right += [{"type": "GuiUpdateMessage", "uuid": one, "updates": {"value": "x"}} for one in uuids]
+    keys = (controls.pause_key, controls.pause_camera_key, controls.switch_key)
+    right += [{"type": "CommandTriggerMessage", "uuid": key._impl.uuid} for key in keys]
     right += [
         {"type": name} | {"uuid": uuids[0], "name": "/probe"} for name in dir(_messages) if name.endswith("Message")
     ]

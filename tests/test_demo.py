@@ -1,5 +1,6 @@
 """The demo without its page: scenes, figures, queries."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import broadphase as bp
 from broadphase.demo.drawing import Bodies
 from broadphase.demo.examination import cells_of, examine
-from broadphase.demo.panel import as_html
+from broadphase.demo.panel import as_html, comparison
 from broadphase.demo.scenes import SCENES, scene_named
 from broadphase.demo.simulation import METHODS, Simulation
 
@@ -110,6 +111,61 @@ def test_method_switched_while_paused_reports_its_tests_at_once():
     simulation.paused = True
     simulation.method = "linear_tree"
     assert 1000 < simulation.figures().tests < 499_500
+
+
+def test_settings_of_a_method_reach_the_world_and_the_figures():
+    tight = bp.Octree.options(leaf_capacity=1, looseness=1)
+    simulation, usual = Simulation("rectangles", method=tight), Simulation("rectangles", method="octree")
+    simulation.tick()
+    usual.tick()
+    assert simulation.stage.world.method == tight
+    figures = simulation.figures()
+    assert (figures.method, figures.used, figures.tuning) == ("octree", "octree", "")
+    assert figures.parts > 2 * usual.figures().parts
+    simulation.start("rectangles", count=300)
+    assert simulation.stage.world.method == tight
+    for method in ("auto", bp.Index.options(workers=2)):
+        simulation.method = method
+        simulation.tick()
+        assert simulation.figures().method == "auto"
+    with pytest.raises(ValueError, match="3 dimensions"):
+        simulation.method = bp.Octree.options(world=[[0] * 3, [1] * 3])
+    assert simulation.tick() is not None
+
+
+def test_self_tuning_depth_is_seen():
+    simulation = Simulation("spheres", method=bp.LinearTree.options(tuning="origin", tune_every=5))
+    seen = []
+    for _ in range(11):
+        simulation.tick()
+        simulation.examination(fresh=True)
+        seen.append((simulation.figures().depth, simulation.figures().tuning))
+    assert [int(text.split()[0]) for _, text in seen] == [depth for depth, _ in seen]
+    assert [text.split("next in ")[1] for _, text in seen] == [f"{left})" for left in (5, 4, 3, 2, 1) * 2 + (5,)]
+    assert len({depth for depth, _ in seen}) > 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_page_compares_the_method_with_brute_force_and_says_which_is_quicker(method):
+    simulation = Simulation("spheres", method=method)
+    simulation.tick()
+    figures = simulation.figures()
+    assert figures.rival == ("grid" if figures.used == "brute_force" else "brute_force")
+    assert figures.own_ms > 0 < figures.rival_ms
+    quicker = figures.used if figures.own_ms < figures.rival_ms else figures.rival
+    assert f"Here {quicker} is " in comparison(figures)
+    assert comparison(replace(figures, rival="")) == ""
+    assert Simulation("boxes_10k", method=method, count=6000).figures().rival == ""
+
+
+def test_update_takes_at_least_both_phases_and_exact_tests_are_those_of_the_step():
+    simulation = Simulation("spheres", method="brute_force")
+    for _ in range(5):
+        frame = simulation.tick()
+        figures = simulation.figures()
+    assert figures.update_ms > figures.broad_ms + figures.narrow_ms > 0
+    assert figures.exact_tests == frame.stats["tests"] > 0
+    assert figures.tests == figures.brute_force_tests == figures.count * (figures.count - 1) // 2
 
 
 def test_tick_while_paused_moves_nothing():

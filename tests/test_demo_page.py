@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import broadphase as bp
 from broadphase import MissingExtraError, cli
 from broadphase.demo import start_demo
 from broadphase.demo.meshes import Triangles, ball
@@ -129,6 +130,81 @@ def test_click_and_rectangle_show_what_they_found(page):
     until(lambda: answer(page) == f"{len(simulation.rows):,} bodies are in the rectangle.")
     event.screen_max = (0.0, 0.0)
     page.request("select", lambda: page._pointing.select(event))
+
+
+def press(page, key):
+    """What the page sends when a key is pressed."""
+    page._server.gui._command_handle_from_uuid[key._impl.uuid]._impl.trigger_cb[0](None)
+
+
+def test_keys_pause_bodies_and_camera_and_switch_to_brute_force_and_back(page):
+    controls, simulation = page.controls, page.simulation
+    press(page, controls.pause_key)
+    until(lambda: simulation.paused and controls.pause.value)
+    press(page, controls.pause_key)
+    until(lambda: not simulation.paused and not controls.pause.value)
+    press(page, controls.pause_camera_key)
+    until(lambda: controls.pause_camera.value)
+    press(page, controls.pause_camera_key)
+    until(lambda: not controls.pause_camera.value)
+    controls.method.value = "octree"
+    until(lambda: simulation.method == "octree")
+    controls.settings.value = "leaf_capacity=3"
+    until(lambda: simulation.method == bp.Octree.options(leaf_capacity=3))
+    press(page, controls.switch_key)
+    until(lambda: simulation.method == "brute_force")
+    press(page, controls.switch_key)
+    until(lambda: simulation.method == bp.Octree.options(leaf_capacity=3))
+    controls.method.value = "auto"
+    until(lambda: simulation.method == "auto" and not controls.settings.value)
+
+
+def test_settings_typed_on_the_page_are_used_or_refused(page):
+    controls, simulation = page.controls, page.simulation
+    controls.method.value = "linear_tree"
+    until(lambda: simulation.method == "linear_tree")
+    controls.settings.value = " tuning=origin  tune_every=9 bounds=[0, 0, 9, 9] "
+    wanted = bp.LinearTree.options(tuning="origin", tune_every=9, bounds=[0, 0, 9, 9])
+    until(lambda: simulation.method == wanted)
+    until(lambda: 'id="bp-tuning"' in page._figures.content)
+    for text, said in (
+        ("depth=40", "depth must be"),
+        ("deep=4", "unknown setting"),
+        ("depth", "name=value"),
+        ("bounds=[0, 0, 0, 9, 9, 9]", "two corners of 2"),
+        ("storage=flat depth=12", "tables of at most"),
+        ("name=bvh workers=9", "does not offer"),
+    ):
+        controls.settings.value = text
+        until(lambda said=said: said in answer(page))
+        assert simulation.method == wanted
+    controls.settings.value = ""
+    until(lambda: simulation.method == "linear_tree")
+    controls.method.value = "auto"
+    until(lambda: simulation.method == "auto")
+
+
+def test_click_pauses_and_one_beside_all_bodies_goes_on(page):
+    simulation, pointing = page.simulation, page._pointing
+    miss = SimpleNamespace(ray_origin=[0, 0, 9], ray_direction=[0, 0, 1])
+    page.request("click", lambda: pointing.click(miss))
+    until(lambda: simulation.paused)
+    eye = simulation.stage.positions(simulation.rows)[0] + np.array([0, 0, 9])
+    page.request("click", lambda: pointing.click(SimpleNamespace(ray_origin=eye, ray_direction=[0, 0, -1])))
+    until(lambda: answer(page).startswith("The ray hit rectangles"))
+    assert simulation.paused
+    page.request("click", lambda: pointing.click(miss))
+    until(lambda: not simulation.paused)
+
+
+def test_what_was_said_about_a_scene_goes_with_it(page):
+    page.request("hit", lambda: page.controls.say("The ray hit rectangles 7."))
+    until(lambda: "rectangles 7" in answer(page))
+    page.controls.scene.value = "300 spheres in a cube"
+    until(lambda: page.simulation.scene.name == "spheres")
+    until(lambda: answer(page).startswith("Click a body"))
+    page.controls.scene.value = "1000 rectangles"
+    until(lambda: page.simulation.scene.name == "rectangles")
 
 
 def test_scenes_chosen_in_turn_are_shown(page):

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from watching import APART, QUERIED, SELECTED, TOUCHING, Watched, is_near, share_near
+from watching import APART, QUERIED, SELECTED, TOUCHING, WAIT, Watched, is_near, share_near
 
 pytest.importorskip("viser", reason="the demo needs viser")
 
@@ -116,8 +116,8 @@ def test_click_names_the_body_under_it_and_its_name_does_not_cover_it(demo, tab,
     shown = well_within(is_near(tab.still_pixels(), TOUCHING))
     left, top = tab.place()
     for y, x in np.random.default_rng(5).choice(np.argwhere(shown), 4).tolist():
-        tab.page.mouse.click(left + shown.shape[1] / 2, top + 60)
-        tab.wait_for("bp-answer", "hit nothing")
+        demo.request("forget", lambda: demo.controls.say("-"))
+        tab.wait_for("bp-answer", "^-$")
         tab.page.mouse.click(left + x, top + y)
         said = tab.wait_for("bp-answer", "The ray hit rectangles")
         named = re.search(r"rectangles (\d+) at \(([-\d.]+), ([-\d.]+)\)", said)
@@ -133,6 +133,47 @@ def test_click_names_the_body_under_it_and_its_name_does_not_cover_it(demo, tab,
         lit = is_near(tab.still_pixels(), SELECTED)  # its name is drawn some time after that
         assert lit[around].any(), (x, y, said)
     keep(tab.page)
+
+
+def test_keys_and_clicks_pause_bodies_and_camera_and_switch_to_brute_force(demo, tab, keep):
+    demo.controls.scene.value = "300 spheres in a cube"
+    tab.wait_for("bp-title", "300 spheres")
+    tab.wait_for("bp-quicker", r"brute_force [\d.]+ ms.* quicker")
+    expect = pytest.importorskip("playwright.sync_api").expect
+    (left, top), (height, width) = tab.place(), tab.pixels().shape[:2]
+    beside = left + width / 2, top + height - 25
+    tab.page.keyboard.press("Space")
+    tab.wait_for("bp-fps", "^paused$")
+    tab.page.keyboard.press("Space")
+    tab.wait_for("bp-fps", r"^\d+$")
+    tab.page.mouse.click(*beside)
+    tab.wait_for("bp-fps", "^paused$")
+    tab.page.mouse.click(*beside)
+    tab.wait_for("bp-fps", r"^\d+$")
+    for do in (lambda: tab.page.keyboard.press("c"), lambda: tab.page.mouse.click(*beside, button="right")):
+        for paused in (True, False):
+            do()
+            expect(tab.page.get_by_label("Pause camera", exact=True)).to_be_checked(checked=paused, timeout=WAIT)
+            assert demo.controls.pause_camera.value == paused
+    method = tab.text("bp-method")
+    tab.page.keyboard.press("Enter")
+    tab.wait_for("bp-method", "^brute_force$")
+    tab.wait_for("bp-quicker", r"brute_force [\d.]+ ms, grid [\d.]+ ms.* quicker")
+    assert tab.numbers("bp-tests") == [300 * 299 // 2]
+    assert tab.numbers("bp-update")[0] > 0
+    keep(tab.page)
+    tab.page.keyboard.press("Enter")
+    tab.wait_for("bp-method", f"^{method}$")
+    assert tab.errors == []
+
+
+def test_settings_typed_are_used_and_the_tuned_depth_is_shown(demo, tab, keep):
+    tab.choose("Method", "linear_tree")
+    tab.wait_for("bp-method", "^linear_tree$")
+    tab.page.locator("input.mantine-TextInput-input:visible").first.fill("tuning=origin tune_every=20")
+    tab.wait_for("bp-tuning", r"^\d+ \(\d+% leaves, next in \d+\)$")
+    keep(tab.page)
+    assert dict(demo.simulation.method.settings) == {"tuning": "origin", "tune_every": 20}
 
 
 def test_dragged_rectangle_selects_what_is_in_it(demo, tab, keep):

@@ -111,6 +111,12 @@ class GuiUpdateMessage(_Message):
     updates: dict[Literal["value"], bool | Whole | Number | Name]
 
 
+class CommandTriggerMessage(_Message):
+    """A key that a command has was pressed."""
+
+    uuid: Name
+
+
 class FileTransferStartUpload(_Message):
     """A file is about to be sent."""
 

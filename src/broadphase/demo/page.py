@@ -177,7 +177,8 @@ class DemoPage:
             element.on_update(lambda _: self.request(name, do))
 
         connect(controls.scene, "scene", lambda: self._begin(controls.scenes[controls.scene.value]))
-        connect(controls.method, "method", lambda: setattr(simulation, "method", controls.method.value))
+        connect(controls.method, "method", self._choose)
+        connect(controls.settings, "settings", self._set)
         connect(controls.count, "count", self._rebuild)
         connect(controls.size, "size", self._rebuild)
         connect(controls.speed, "speed", lambda: setattr(simulation, "speed", controls.speed.value))
@@ -186,6 +187,12 @@ class DemoPage:
             connect(element, "show", self._redraw)
         for element in (controls.query, controls.query_size):
             connect(element, "query", self._pointing.set_query)
+        for key, name, do in (
+            (controls.pause_key, "pause key", lambda: _toggle(controls.pause)),
+            (controls.pause_camera_key, "camera key", lambda: _toggle(controls.pause_camera)),
+            (controls.switch_key, "switch key", controls.switch),
+        ):
+            key.on_trigger(lambda _, name=name, do=do: self.request(name, do))
         controls.mesh.on_upload(lambda event: self._load(event.target.value))
 
     def _set_stage(self) -> None:
@@ -197,6 +204,16 @@ class DemoPage:
         self._pointing.set_stage(self._overlays)
         self._cameras.set_stage(simulation.scene, simulation.stage)
         self._dirty = True
+
+    def _choose(self) -> None:
+        self.controls.recall_settings()
+        self._set()
+
+    def _set(self) -> None:
+        wanted = self.controls.chosen_method()
+        if wanted != self.simulation.method:
+            self.simulation.method = wanted
+        self.controls.remember_settings()
 
     def _begin(self, scene: DemoScene) -> None:
         if scene.name != self.simulation.scene.name:
@@ -373,6 +390,10 @@ class DemoPage:
     def _refuse(self, text: str) -> None:
         """Say on the page why a file is not shown."""
         self.request("refused", lambda: self.controls.say(escape(text)))
+
+
+def _toggle(box: Any) -> None:
+    box.value = not box.value
 
 
 def _serve(host: str, port: int, say: Callable[[str], None]) -> tuple[Any, Any]:

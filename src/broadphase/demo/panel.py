@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import broadphase as bp
 from broadphase.demo.colours import QUERIED, TOUCHING, css
 from broadphase.demo.scenes import SCENES
 from broadphase.demo.simulation import METHODS
@@ -20,6 +23,24 @@ __all__ = ["BY_CELL", "BY_STATE", "NO_QUERY", "QUERY_BALL", "QUERY_BOX", "Chart"
 
 BY_STATE, BY_CELL = "state", "cell"
 NO_QUERY, QUERY_BOX, QUERY_BALL = "none", "box", "ball"
+BRUTE_FORCE = "brute_force"
+_DEPTHS = ("depth", "most_depth", "first_depth")  # settings of the linear tree
+_DEEPEST_TABLE = 7  # levels of a table of all cells: 8 MB in space
+# A click of the right button is the key C. viser does not report such clicks, and runs no scripts in HTML; but an image
+# that cannot be loaded says so.
+_RIGHT_CLICK = """<img src="data:," alt="" hidden onerror="
+if (!window.bpRightClick) {
+  window.bpRightClick = true;
+  let at = null;
+  window.addEventListener('pointerdown', e => {
+    at = e.button === 2 && e.target.tagName === 'CANVAS' ? [e.clientX, e.clientY] : null;
+  }, true);
+  window.addEventListener('pointerup', e => {
+    if (at && e.button === 2 && Math.hypot(e.clientX - at[0], e.clientY - at[1]) < 4)
+      document.documentElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'c', code: 'KeyC', bubbles: true}));
+    at = null;
+  }, true);
+}">"""
 _PEAK = 2.0  # the chart ends at so many times the 95th percentile
 
 
@@ -39,20 +60,33 @@ class Controls:
 
     def __init__(self, gui: Any, simulation: Simulation) -> None:
         self._gui = gui
+        self._before = METHODS[0]
         here = simulation.scene
         self.scenes = {scene.title: scene for scene in (*SCENES, here)}
         self.scene = gui.add_dropdown("Scene", tuple(self.scenes), initial_value=here.title)
         self.method = gui.add_dropdown(
             "Method",
             METHODS,
-            initial_value=simulation.method,
+            initial_value=METHODS[0],
             hint="How the broad phase finds pairs. All methods find the same pairs; compare their cost.",
         )
+        self.settings = gui.add_text(
+            "Settings",
+            "",
+            hint="Of the method, such as leaf_capacity=1 looseness=1 for octree, tuning=origin for linear_tree, or"
+            " axis=[1, 1] for sweep_and_prune. They change what it costs, never what it finds.",
+        )
+        self._texts: dict[str, str] = {}
+        self.show_method(simulation.method)
         self.count = gui.add_slider("Count", 1, 2, 1, 1)
         self.size = gui.add_slider("Size", 0.1, 4.0, 0.1, simulation.size, hint="A factor on the size of all bodies.")
         self.speed = gui.add_slider("Speed", 0.0, 4.0, 0.1, simulation.speed)
-        self.pause = gui.add_checkbox("Pause bodies", simulation.paused)
-        self.pause_camera = gui.add_checkbox("Pause camera", False)
+        self.pause = gui.add_checkbox("Pause bodies", simulation.paused, hint="Space, or a click in the picture.")
+        self.pause_camera = gui.add_checkbox("Pause camera", False, hint="C, or a right click in the picture.")
+        self.pause_key = gui.add_command("Pause bodies, or go on", hotkey="space")
+        self.pause_camera_key = gui.add_command("Pause camera, or go on", hotkey="C")
+        self.switch_key = gui.add_command("Switch between the method and brute force", hotkey="enter")
+        gui.add_html(_RIGHT_CLICK)
         with gui.add_folder("Show"):
             self.cells = gui.add_checkbox("Cells", False, hint="The cells or nodes of the method.")
             self.contacts = gui.add_checkbox("Contacts", False, hint="Contact points and normals.")
@@ -80,7 +114,8 @@ class Controls:
                 hint="Drag it by its arrows: bodies that meet it turn blue.",
             )
             self.query_size = gui.add_slider("Query size", 0.2, 8.0, 0.1, 2.5)
-            self.answer = gui.add_html(_note("Click a body to cast a ray. Drag with Shift to select bodies."))
+            self.answer = gui.add_html("")
+            self.welcome()
         self.mesh = gui.add_upload_button("Load a mesh", hint=".stl, .obj, .ply or .glb")
 
     def set_scene(self, simulation: Simulation) -> None:
@@ -94,6 +129,60 @@ class Controls:
         self.count.min, self.count.max, self.count.step = min(step, count), most, step
         self.count.value = count
 
+    def show_method(self, method: str | bp.IndexOptions) -> None:
+        """Show a method and its settings."""
+        if isinstance(method, bp.IndexOptions):
+            settings = method.describe()
+            settings.pop("name")
+            words = (f"{key}={one if isinstance(one, str) else json.dumps(one)}" for key, one in settings.items())
+            self._texts[method.method] = self.settings.value = " ".join(words)
+            method = method.method
+        self.method.value = method
+
+    def chosen_method(self) -> str | bp.IndexOptions:
+        """Return the method that is chosen, with its settings.
+
+        Raises
+        ------
+        ValueError
+            It has no such settings, or the demo does not offer them.
+        """
+        name = self.method.value
+        texts = [text for text in re.split(r"\s+(?=\w+=)", self.settings.value.strip()) if text]
+        if not texts:
+            return str(name)
+        try:
+            options = bp.IndexOptions.of(name).with_texts(texts)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        settings = dict(options.settings)
+        if "workers" in settings or options.method != name:
+            raise ValueError("the demo does not offer this setting")
+        if settings.get("storage") == "flat":
+            deepest = max((one for key, one in settings.items() if key in _DEPTHS and isinstance(one, int)), default=0)
+            if deepest > _DEEPEST_TABLE:
+                raise ValueError(f"the demo keeps tables of at most {_DEEPEST_TABLE} levels")
+        return options
+
+    def remember_settings(self) -> None:
+        """Keep the settings of the method that is chosen."""
+        self._texts[self.method.value] = self.settings.value
+
+    def recall_settings(self) -> None:
+        """Show the settings that the method that is chosen had last."""
+        self.settings.value = self._texts.get(self.method.value, "")
+
+    def switch(self) -> None:
+        """Choose brute force, or what was chosen before it."""
+        if self.method.value == BRUTE_FORCE:
+            self.method.value = self._before
+        else:
+            self._before, self.method.value = self.method.value, BRUTE_FORCE
+
+    def welcome(self) -> None:
+        """Show what a click does."""
+        self.say("Click a body to cast a ray. Drag with Shift to select bodies.")
+
     def repair(self) -> None:
         """Put values that the page does not offer back into their limits: clients can send any value."""
         for slider in (self.count, self.size, self.speed, self.query_size):
@@ -102,6 +191,8 @@ class Controls:
         for choice in (self.scene, self.method, self.colour, self.query):
             if choice.value not in choice.options:
                 choice.value = choice.options[0]
+        if not isinstance(self.settings.value, str):
+            self.settings.value = ""
 
     def say(self, html: str) -> None:
         """Show a message below the query controls."""
@@ -143,6 +234,16 @@ class Chart:
         self._plot.data = (seconds, *(np.minimum(phase, top) for phase in phases))
 
 
+def comparison(figures: Figures) -> str:
+    """Say which of two methods is quicker with these bodies."""
+    if not figures.rival:
+        return ""
+    quicker, slower = sorted([(figures.own_ms, figures.used), (figures.rival_ms, figures.rival)])
+    times = f"{figures.used} {figures.own_ms:.3f} ms, {figures.rival} {figures.rival_ms:.3f} ms"
+    factor = slower[0] / max(quicker[0], 1e-9)
+    return f"To move all boxes and find all pairs: {times}. Here {quicker[1]} is {factor:.1f}× quicker."
+
+
 def headline(figures: Figures) -> tuple[str, str]:
     """Say in a few words and in one sentence how many tests the method saved."""
     whole = figures.brute_force_tests
@@ -162,14 +263,18 @@ def as_html(title: str, text: str, figures: Figures, paused: bool) -> str:
         ("bodies", "count", f"{figures.count:,}"),
         ("broad phase", "broad", f"{figures.broad_ms:.2f} ms"),
         ("narrow phase", "narrow", f"{figures.narrow_ms:.2f} ms"),
+        ("whole update", "update", f"{figures.update_ms:.2f} ms"),
         ("box tests", "tests", f"{figures.tests:,}"),
-        ("box tests by brute force", "brute", f"{figures.brute_force_tests:,}"),
+        ("by brute force", "brute", f"{figures.brute_force_tests:,}"),
         ("candidate pairs", "pairs", f"{figures.pairs:,}"),
+        ("exact tests", "exact", f"{figures.exact_tests:,}"),
         ("touching pairs", "hits", f'<span class="hit">{figures.hits:,}</span>'),
         ("enter / exit events", "events", f"{figures.enters:,} / {figures.exits:,}"),
         (_depth(figures), "depth", f"{figures.parts:,}"),
         ("frames per second", "fps", "paused" if paused else f"{figures.fps:.0f}"),
     ]
+    if figures.tuning:
+        rows.append(("tuned depth", "tuning", figures.tuning))
     if figures.drawn or figures.culled:
         rows.append(("drawn / culled", "drawn", f"{figures.drawn:,} / {figures.culled:,}"))
         rows.append(("full / medium / low detail", "details", " / ".join(f"{one:,}" for one in figures.details)))
@@ -184,6 +289,7 @@ def as_html(title: str, text: str, figures: Figures, paused: bool) -> str:
         f'<p class="big" id="bp-factor">{factor}</p><p id="bp-headline">{line}</p>'
         f'<table><tr><td>method</td><td id="bp-method">{escape(chosen)}</td></tr></table>'
         f'<p class="why" id="bp-why">{escape(_why(figures))}</p>'
+        f'<p class="why" id="bp-quicker">{escape(comparison(figures))}</p>'
         f"<table>{cells}</table></div>"
     )
 

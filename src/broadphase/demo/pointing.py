@@ -54,16 +54,19 @@ class Pointing:
         scene.on_rect_select(modifier="shift")(lambda event: request("select", lambda: self.select(event)))
 
     def set_stage(self, overlays: Overlays) -> None:
-        """Start with another scene, with nothing selected."""
+        """Start with another scene, with nothing selected and nothing said."""
         self._overlays = overlays
+        self._controls.welcome()
         self._selected, self._label = _NONE, ""
         self._remove_probe()
         self.set_query()
 
     def click(self, event: Any) -> None:
-        """Cast a ray, and show what it hits."""
+        """Cast a ray, and show what it hits. Pause the bodies; go on if they are paused and the ray hits nothing."""
         simulation = self._simulation
         picked = simulation.raycast(event.ray_origin, event.ray_direction)
+        if picked is None or not simulation.paused:
+            self._controls.pause.value = not simulation.paused
         if picked is None:
             self._select(_NONE, "")
             self._controls.say("The ray hit nothing.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import broadphase as bp
-from broadphase.demo.examination import Examination, cells_of, examine
+from broadphase.demo.examination import Examination, cells_of, examine, seconds_of_search
 from broadphase.demo.scenes import DemoScene, scene_named
 from broadphase.errors import unknown_name
 
@@ -31,6 +31,7 @@ METHODS = ("auto", *(method.name for method in bp.METHODS))
 
 _HISTORY = 10.0  # seconds
 _SHARE_OF_EXAMINING = 0.1  # of the time that may go into examining the method
+_MOST_COMPARED = 5000  # bodies: with more, timing brute force takes too long, and its result is clear
 
 
 class Picked(NamedTuple):
@@ -75,10 +76,12 @@ class Figures:
         See `Examination`.
     broad_ms, narrow_ms : float
         Medians of the last second, in milliseconds.
-    step_ms : float
-        The last step, in milliseconds.
+    update_ms : float
+        The whole update: rules of the scene, hooks, and the step with both phases. Median of the last second.
     tests : int
         Box tests.
+    exact_tests : int
+        Tests of shapes in the last step.
     brute_force_tests : int
         Box tests that brute force takes.
     pairs : int
@@ -95,6 +98,13 @@ class Figures:
         Number of bodies drawn in full, medium and low detail.
     cells_idle, cells_freed : int
         Empty cells that an octree keeps, and those that it has freed so far; 0 and 0 for other methods.
+    tuning : str
+        How the method tunes its depth; empty if it does not.
+    rival : str
+        Another method that was timed with the same bodies: brute force, or a grid where brute force is used; empty if
+        there are too many bodies.
+    own_ms, rival_ms : float
+        Milliseconds of the method and the rival, for moving all boxes of an index and finding all pairs.
     """
 
     method: str
@@ -107,8 +117,9 @@ class Figures:
     parts_name: str
     broad_ms: float
     narrow_ms: float
-    step_ms: float
+    update_ms: float
     tests: int
+    exact_tests: int
     brute_force_tests: int
     pairs: int
     hits: int
@@ -120,6 +131,10 @@ class Figures:
     details: tuple[int, ...]
     cells_idle: int
     cells_freed: int
+    tuning: str
+    rival: str
+    own_ms: float
+    rival_ms: float
 
 
 class Simulation:
@@ -176,7 +191,7 @@ class Simulation:
         self.paused = False
         self.speed = speed
         self._method = _known(method)
-        self._moments: deque[tuple[float, float, float]] = deque()
+        self._moments: deque[tuple[float, float, float, float]] = deque()
         chosen = scene_named(scene) if isinstance(scene, str) else scene
         self._set(chosen, chosen.count if count is None else count, size, mesh)
 
@@ -219,6 +234,7 @@ class Simulation:
         self._examined_at = self._examining = 0.0
         self._rows = stage.world.rows
         self._moments.clear()
+        self._rival = ("", 0.0, 0.0)
 
     @property
     def method(self) -> str | bp.IndexOptions:
@@ -231,6 +247,7 @@ class Simulation:
         self.stage.world.method = _known(method)
         self._method = method
         self._examination = None
+        self._moments.clear()
 
     @property
     def rows(self) -> Rows:
@@ -247,14 +264,17 @@ class Simulation:
         """
         if self.paused:
             return None
+        began = perf_counter()
         frame = self.stage.step(self.speed)
+        update = perf_counter() - began
         self.frame = frame
         rows = self.stage.world.rows
         if not np.array_equal(rows, self._rows):
             self._rows = rows
         now = self._clock()
         stats = frame.stats
-        self._moments.append((now, 1e3 * stats["seconds_of_broad_phase"], 1e3 * stats["seconds_of_narrow_phase"]))
+        broad, narrow = stats["seconds_of_broad_phase"], stats["seconds_of_narrow_phase"]
+        self._moments.append((now, 1e3 * broad, 1e3 * narrow, 1e3 * update))
         while self._moments[0][0] < now - _HISTORY:
             self._moments.popleft()
         return frame
@@ -283,9 +303,18 @@ class Simulation:
         lacks_cells = outline and not had_cells and (last is None or last.method != "brute_force")
         if last is None or fresh or lacks_cells or (due and not self.paused):
             last = self._examination = examine(self.stage.world, self.frame, outline=outline or had_cells)
+            self._time_rival(last.method)
             self._examined_at = self._clock()
             self._examining = self._examined_at - now
         return last
+
+    def _time_rival(self, used: str) -> None:
+        world, self._rival = self.stage.world, ("", 0.0, 0.0)
+        if 0 < len(world) <= _MOST_COMPARED:
+            rival = "grid" if used == "brute_force" else "brute_force"
+            own = world.method if isinstance(world.method, bp.IndexOptions) else bp.IndexOptions.of(used)
+            seconds = [seconds_of_search(world, options) for options in (own, bp.IndexOptions.of(rival))]
+            self._rival = (rival, 1e3 * seconds[0], 1e3 * seconds[1])
 
     def figures(self) -> Figures:
         """Return the figures that the page shows."""
@@ -296,6 +325,7 @@ class Simulation:
         recent = [moment for moment in moments if moment[0] > moments[-1][0] - 1.0] if moments else []
         span = recent[-1][0] - recent[0][0] if len(recent) > 1 else seconds
         whole = count * (count - 1) // 2
+        broad, narrow, update = np.median(recent, axis=0)[1:].tolist() if recent else (0.0, 0.0, 0.0)
         return Figures(
             method=str(self.stage.world.stats()["method"]),
             used=looked.method,
@@ -305,10 +335,11 @@ class Simulation:
             depth=looked.depth,
             parts=looked.parts,
             parts_name=looked.parts_name,
-            broad_ms=float(np.median([moment[1] for moment in recent])) if recent else 0.0,
-            narrow_ms=float(np.median([moment[2] for moment in recent])) if recent else 0.0,
-            step_ms=1e3 * self.stage.seconds,
+            broad_ms=broad,
+            narrow_ms=narrow,
+            update_ms=update,
             tests=looked.tests,
+            exact_tests=int(stats.get("tests", 0)),
             brute_force_tests=whole,
             pairs=int(stats.get("candidates", 0)),
             hits=0 if frame is None else len(frame.touching),
@@ -320,6 +351,10 @@ class Simulation:
             details=() if self.seen is None else tuple(len(self.seen.of_level(level)) for level in range(3)),
             cells_idle=looked.cells_idle,
             cells_freed=looked.cells_freed,
+            tuning=looked.tuning,
+            rival=self._rival[0],
+            own_ms=self._rival[1],
+            rival_ms=self._rival[2],
         )
 
     def history(self, points: int = 200) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:

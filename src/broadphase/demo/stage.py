@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,8 +52,6 @@ class Stage:
         The point in the middle of the picture.
     scale : float
         Units of the picture per unit of the world.
-    seconds : float
-        Duration of the last step.
     renewals : int
         How often rows were reused by other bodies.
     """
@@ -69,7 +66,6 @@ class Stage:
         self.middle: Floats = corners.mean(axis=0)
         self.extent: Floats = corners[1] - corners[0]
         self.scale = VIEW_SIZE / float(self.extent.max())
-        self.seconds = 0.0
         self.renewals = 0
         self._known = np.empty(0, np.int64)
         self._forms = np.empty(0, np.uint8)
@@ -85,15 +81,10 @@ class Stage:
     def step(self, speed: float) -> bp.Frame:
         """Step the world by `speed` times the usual time."""
         if self._run is None:
-            began = perf_counter()
-            frame = self.world.step(self.dt * speed)
-            self.seconds = perf_counter() - began
-            return frame
+            return self.world.step(self.dt * speed)
         if self._run.scene.dt != self.dt * speed:
             self._run.scene = self._run.scene.changed(dt=self.dt * speed)
-        frame = self._run.step()
-        self.seconds = self._run.seconds
-        return frame
+        return self._run.step()
 
     def describe(self, rows: Rows, form: int, sizes: Any) -> None:
         """Set the form and the sizes of rows, which saves looking at each shape."""
