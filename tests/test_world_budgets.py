@@ -1,12 +1,10 @@
 """Steps that may not do all at once: what waits, what goes first, and that nobody starves."""
 
-from itertools import count
-
 import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.world import budget, step
+from broadphase.world import budget
 from index_cases import generator
 from oracles.worlds import EventBook
 from world_histories import METHODS, History, small_thresholds
@@ -33,14 +31,15 @@ def keys(pairs):
 def record_tests(world, monkeypatch):
     """Note the pairs that each step tests, in their order."""
     tested = []
-    test = step.touching_pairs
+    test = budget.touching_in_time
 
-    def touching_pairs(columns, placement, pairs, *more):
-        if columns.view is world.shapes:
-            tested.extend(map(tuple, pairs.tolist()))
-        return test(columns, placement, pairs, *more)
+    def touching_in_time(placement, pairs, order, *more):
+        found = test(placement, pairs, order, *more)
+        if placement is world._columns.spare:
+            tested.extend(map(tuple, pairs[order[: found[0]]].tolist()))
+        return found
 
-    monkeypatch.setattr(step, "touching_pairs", touching_pairs)
+    monkeypatch.setattr(budget, "touching_in_time", touching_in_time)
     return tested
 
 
@@ -196,8 +195,9 @@ def test_nobody_starves(ranked, monkeypatch):
     world.add_many(bp.Circle(5), rng.uniform(-1, 1, (40, 2)), layer=layers)
     tested = record_tests(world, monkeypatch)
     last = dict.fromkeys([(i, j) for i in range(40) for j in range(i + 1, 40)], 0)
-    most = -(-len(last) // 20)
-    for number in range(1, 4 * most):
+    # By turns; or, of those that have waited for 16 steps, an eighth of 20 in each step, first the 190 of low priority.
+    most = -(-len(last) // 20) if not ranked else 17 + 190 * 8 // 20 + 40
+    for number in range(1, 160):
         tested.clear()
         shake(world, rng, 0.01)
         world.step(budget=bp.Budget(tests=20))
@@ -214,7 +214,7 @@ def test_a_stream_of_urgent_pairs_does_not_starve_the_others(monkeypatch):
     world.add_many(bp.Circle(1), np.linspace(0, 0.5, 20)[:, None] * [1, 0], layer="low", body_type="kinematic")
     tested = record_tests(world, monkeypatch)
     seen, arrived = set(), None
-    for _ in range(60):
+    for _ in range(130):
         if arrived is not None:
             world.remove(arrived)
         arrived = world.add_many(bp.Circle(1), [[0, 0.5]] * 10, layer="high")
@@ -240,23 +240,171 @@ def test_high_priorities_go_first(monkeypatch):
     assert len({priority for priority, _, _ in order}) > 1
 
 
-def test_seconds_end_a_step_between_two_portions(monkeypatch):
-    monkeypatch.setattr(budget, "_PORTION", 16)
-    ticks = count()
-    monkeypatch.setattr(budget, "perf_counter", lambda: 1e9 + next(ticks))  # always late
+def test_seconds_put_off_slow_tests_and_no_quick_ones():
+    rng = generator("seconds")
+    world = bp.World(dim=2)
+    shapes = [bp.Circle(0.5) if row % 2 else bp.Capsule((-0.3, 0), (0.3, 0), 0.2) for row in range(120)]
+    world.add_many(shapes, rng.uniform(-2, 2, (120, 2)))
+    free = bp.World.from_bytes(world.to_bytes())
+    whole = keys(free.step().touching)
+    frame = world.step(budget=1e-9)
+    quick = {pair for pair in whole if pair[0] % 2 and pair[1] % 2}
+    assert 0 < len(quick) < len(whole)
+    assert quick <= keys(frame.touching) <= whole
+    assert 500 < len(frame.deferred) < frame.stats["candidates"] - frame.stats["tests"] + 1
+    assert not (frame.deferred % 2).all(axis=1).any()
+    assert 0 < frame.stats["seconds_uncut"] <= frame.stats["seconds"]
+    # Without any more time, a few have their turn in each step, and at last all.
+    count = len(frame.deferred)
+    for _ in range(1000):
+        frame = world.step(budget=1e-9)
+        assert len(frame.deferred) < count or not count
+        count = len(frame.deferred)
+        if not count:
+            break
+    assert keys(frame.touching) == whole
+    assert len(world.step(budget=bp.Budget(seconds=np.inf)).deferred) == 0
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_bullet_among_smoke_is_reported_in_the_step_in_which_it_touches(slow):
+    # 300 particles that meet all the time, more tests than the budget has, and pairs of them that have waited for long.
+    world = bp.World(dim=2)
+    world.layer("smoke", priority=-1)
+    world.layer("bullet", priority=100)
+    rng = generator("bullet")
+    smoke = world.add_many(
+        bp.Capsule((-0.1, 0), (0.1, 0), 0.4) if slow else bp.Circle(0.5), rng.uniform(-3, 3, (300, 2)), layer="smoke"
+    )
+    target = world.add(bp.Circle(0.5), position=(20, 0))
+    bullet = world.add(bp.Circle(0.1), position=(0, 90), layer="bullet")
+    for number in range(60):
+        world.positions[smoke] += rng.uniform(-0.02, 0.02, (300, 2))
+        touches = number % 7 == 3
+        world.move([bullet.row], [[20, 0.1] if touches else [0, 90 + number]])
+        frame = world.step(budget=bp.Budget(tests=40))
+        assert len(frame.deferred) > 1000
+        expected = [[target.row, bullet.row]] if touches else []
+        assert frame.enter[(frame.enter == bullet.row).any(axis=1)].tolist() == expected, number
+
+
+def test_pairs_of_one_priority_have_their_turn_oldest_first(monkeypatch):
+    rng = generator("oldest")
+    world = bp.World(dim=2)
+    for name, priority in (("low", -5), ("high", 7)):
+        world.layer(name, priority=priority)
+    names = [str(rng.choice(["low", "default", "high"])) for _ in range(30)]
+    world.add_many(bp.Circle(2), rng.uniform(-1, 1, (30, 2)), layer=names)
+    rank, since, tested = {"low": -5, "default": 0, "high": 7}, {}, record_tests(world, monkeypatch)
+    for number in range(1, 14):  # before one has waited too long
+        shake(world, rng, 0.01)
+        tested.clear()
+        frame = world.step(budget=bp.Budget(tests=60))
+        order = [(-max(rank[names[i]], rank[names[j]]), since.get((i, j), number), i, j) for i, j in tested]
+        assert order == sorted(order)
+        waiting = keys(frame.deferred)
+        since = {pair: since.get(pair, number) for pair in waiting}
+        last = order[-1]
+        assert all((-max(rank[names[i]], rank[names[j]]), since[i, j], i, j) > last for i, j in waiting)
+    assert len({key[1] for key in order}) > 1
+
+
+def test_ages_that_no_table_has_room_for_are_sorted_all_the_same(monkeypatch):
     world, _ = crowd()
-    frame = world.step(budget=0.0015)
-    assert frame.stats["tests"] == 16  # one portion has its turn all the same
-    assert len(frame.deferred) == frame.stats["candidates"] - 16
-    clock = iter([0.0, 0.0, 0.0, 1e12])
-    monkeypatch.setattr(budget, "perf_counter", lambda: next(clock))
-    assert world.step(budget=bp.Budget(seconds=0.005, tests=1000)).stats["tests"] == 64
-    monkeypatch.setattr(budget, "perf_counter", lambda: 0.0)
-    monkeypatch.setattr("broadphase.world.step.perf_counter", lambda: 0.0)
-    assert world.step(budget=bp.Budget(seconds=0.005, tests=50)).stats["tests"] == 50
+    waiting = world.step(budget=bp.Budget(tests=1)).deferred
+    kept = world._memory.waiting
+    rng = generator("ages")
+    world._memory.waiting = kept._replace(since=rng.integers(1, 10**6, len(waiting)))
+    world._number = 10**6 + 10
+    since = dict(zip(map(tuple, waiting.tolist()), world._memory.waiting.since.tolist(), strict=True))
+    tested = record_tests(world, monkeypatch)
+    frame = world.step(budget=bp.Budget(tests=40))
+    ages = [since[pair] for pair in tested]
+    assert len(ages) == 40
+    assert ages[:35] == sorted(since.values())[:35]
+    assert sorted(ages) == sorted(since.values())[:40]
+    assert len(frame.deferred) == len(waiting) - 40
+    world.validate()
 
 
-@pytest.mark.parametrize("limit", [0, -1, np.nan, bp.Budget(tests=0), bp.Budget(tests=-3), bp.Budget(0.0)])
+def test_dropped_pairs_are_reported_and_are_tested_when_they_change():
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(1), [[0, 0], [1, 0], [10, 0], [11, 0], [20, 0], [21, 0]])
+    limit = bp.Budget(tests=1, on_limit="drop")
+    frame = world.step(budget=limit)
+    assert (frame.enter.tolist(), frame.dropped.tolist(), len(frame.deferred)) == ([[0, 1]], [[2, 3], [4, 5]], 0)
+    world.validate()
+    frame = world.step(budget=limit)  # nothing has changed
+    assert (len(frame.enter), len(frame.dropped), frame.stats["tests"]) == (0, 0, 0)
+    world.validate()
+    world.move([4], [[20.1, 0]])
+    frame = world.step(budget=limit)
+    assert (frame.enter.tolist(), len(frame.dropped)) == ([[4, 5]], 0)
+    again = bp.World.from_bytes(world.to_bytes())
+    assert again.to_bytes() == world.to_bytes()
+    world.move([2, 0], [[10.1, 0], [0.1, 0]])
+    frame = world.step(budget=limit)  # the pair that was dropped before goes first
+    assert (frame.enter.tolist(), frame.stay.tolist()) == ([[2, 3]], [[0, 1], [4, 5]])
+    assert frame.dropped.tolist() == [[0, 1]]
+    assert again.step().enter.tolist() == [[2, 3]]  # without a budget all is tested that is not known
+    world.remove([0])
+    assert world.step(budget=limit).exit.tolist() == [[0, 1]]
+    world.validate()
+
+
+@pytest.mark.parametrize("on_limit", ["defer", "drop"])
+def test_a_world_with_pairs_that_wait_goes_on_from_a_snapshot_as_it_would_have(on_limit):
+    world, rng = crowd()
+    world.layer("low", priority=-1)
+    world.set_filters(np.arange(0, 40, 2), layer="low")
+    for _ in range(20):
+        shake(world, rng, 0.05)
+        world.step(budget=bp.Budget(tests=20, on_limit=on_limit))
+    again = bp.World.from_bytes(world.to_bytes())
+    for _ in range(20):
+        moves = rng.uniform(-0.05, 0.05, (40, 2))
+        frames = []
+        for each in (world, again):
+            each.positions[:] += moves
+            frames.append(each.step(budget=bp.Budget(tests=20, on_limit=on_limit)))
+        assert all(
+            getattr(frames[0], name).tobytes() == getattr(frames[1], name).tobytes()
+            for name in (*EVENTS, "deferred", "dropped")
+        )
+    assert world.to_bytes() == again.to_bytes()
+
+
+def test_hulls_have_their_turn_by_priority_and_the_last_of_them_wait():
+    world = bp.World(dim=3)
+    world.layer("high", priority=3)
+    hull = bp.ConvexHull([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    layers = ["high" if row < 4 else "default" for row in range(12)]
+    world.add_many(hull, np.arange(12)[:, None] * [0.02, 0, 0], layer=layers)
+    left = 66
+    while left:
+        frame = world.step(budget=1e-9)
+        assert frame.stats["tests"] == left - len(frame.deferred) > 0
+        left = len(frame.deferred)
+        assert (frame.enter < 4).any(axis=1).all() or not (frame.deferred < 4).any()
+    assert len(frame.touching) == 66
+    world.validate()
+
+
+@pytest.mark.parametrize("priority", [np.nan, np.inf, -np.inf, 1.5, 2**63])
+def test_priorities_that_are_no_whole_numbers_are_refused(priority):
+    world = bp.World(dim=2)
+    with pytest.raises((TypeError, ValueError, OverflowError)):
+        world.layer("smoke", priority=priority)
+    world.layer("smoke", priority=-(2**63))
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        0, -1, np.nan, bp.Budget(tests=0), bp.Budget(tests=-3), bp.Budget(0.0), bp.Budget(on_limit="wait"),
+        bp.Budget(on_limit=None),
+    ],
+)  # fmt: skip
 def test_budgets_of_nothing_are_refused(limit):
     world, _ = crowd()
     with pytest.raises(ValueError, match="budget"):

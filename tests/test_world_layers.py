@@ -92,8 +92,9 @@ def test_layers_priority_is_that_of_the_most_urgent_layer():
     layers.add("player", priority=5)
     layers.add("dust", priority=-3)
     layers.add("player")
-    bits = np.array([1, 2, 4, 6, 5, 1 << 40, 0], np.uint64)
-    assert layers.priorities_of(bits).tolist() == [0, 5, -3, 5, 0, 0, 0]
+    ranks = layers.ranks()
+    assert ranks[:5].tolist() == [1, 2, 0, 1, 255]
+    assert ranks[64:].tolist() == [1, 3]
 
 
 def test_layers_state_makes_the_same_layers():

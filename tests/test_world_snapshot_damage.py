@@ -74,14 +74,15 @@ def test_world_of_these_tests_has_every_array_and_loads():
     for _ in range(3):
         world.step(0.1)
     expected = {
-        "again", "alive", "body_types", "boundaries", "bounds", "ccd", "changed", "displaced", "generation",
+        "alive", "body_types", "boundaries", "bounds", "ccd", "changed", "displaced", "generation",
         "generation_then", "groups",
         "hull_points_0", "ignored", "layer", "mask", "mesh_faces_1", "mesh_vertices_1", "positions", "renewed",
         "rotations", "seen_positions", "seen_rotations", "sensors", "asleep", "shape_kinds", "shape_numbers",
-        "shape_sizes", "angular_velocities", "time", "touching", "update_intervals", "velocities",
+        "shape_sizes", "angular_velocities", "time", "touching", "update_intervals", "velocities", "waiting",
+        "waiting_dropped", "waiting_since",
     }  # fmt: skip
     assert set(ARRAYS) == expected
-    assert len(ARRAYS["again"])
+    assert len(ARRAYS["waiting"])
     assert len(ARRAYS["touching"])
 
 
@@ -101,7 +102,7 @@ def test_missing_longer_shorter_and_other_arrays_are_refused(name):
     for wrong in (array.astype(other), array[np.newaxis]):
         with pytest.raises(ValueError, match=r"snapshot|bounds"):
             load(**{name: wrong})
-    free = {"again", "displaced", "hull_points_0", "ignored", "mesh_faces_1", "mesh_vertices_1", "touching"}
+    free = {"displaced", "hull_points_0", "ignored", "mesh_faces_1", "mesh_vertices_1", "touching"}
     if array.ndim and name not in free:
         for wrong in (array[:-1], np.concatenate([array, array[:1]])):
             with pytest.raises(ValueError, match=r"snapshot|bounds"):
@@ -163,8 +164,11 @@ LIES = {
     "touching below": changed("touching", 0, [-1, 2]),
     "touching twice": {"touching": np.repeat(ARRAYS["touching"], 2, axis=0)},
     "touching in no order": {"touching": np.concatenate([ARRAYS["touching"], [[0, 1]]]).astype(np.int32)[::-1]},
-    "waiting beyond": changed("again", 0, [0, 99]),
-    "waiting twice": {"again": np.repeat(ARRAYS["again"], 2, axis=0)},
+    "waiting beyond": changed("waiting", 0, [0, 99]),
+    "waiting twice": {name: np.repeat(ARRAYS[name], 2, axis=0) for name in ARRAYS if name.startswith("waiting")},
+    "waiting since tomorrow": changed("waiting_since", 0, 99),
+    "waiting since for ever": changed("waiting_since", 0, 0),
+    "dropped twice": changed("waiting_dropped", 0, 2),
     "ignored beyond": changed("ignored", 0, [0, 99]),
     "ignored of an unused row": changed("ignored", 0, [0, 6]),
     "displaced beyond": {"displaced": np.array([99], np.int32)},

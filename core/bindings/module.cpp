@@ -43,6 +43,9 @@ void set_simd_level(const std::string& name) {
 
 const Kernels& chosen_kernels() { return *chosen.load(); }
 
+// After the shapes, whose class it uses.
+void bind_turns(nb::module_& module);
+
 }  // namespace broadphase::python
 
 NB_MODULE(_core, m) {
@@ -83,6 +86,7 @@ NB_MODULE(_core, m) {
   bind_shapes(m);
   bind_meshes(m);
   bind_touching(m);
+  bind_turns(m);
   bind_commit(m);
   bind_motion(m);
 }

@@ -1,26 +1,39 @@
-"""How much a step may do, and what waits for the next step when that is used up."""
+"""How much a step may do: whose turn it is to be tested, and what waits for the next step."""
 
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.arguments import as_real, as_whole
-from broadphase.world.touching import keys_of
+from broadphase.errors import unknown_name
+from broadphase.world.narrow_phase import overlapping_pairs, touching_in_time, touching_pairs
+from broadphase.world.touching import NO_PAIRS, Waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    Pairs = NDArray[np.int32]
+    from broadphase.world.broad_phase import Candidates
+    from broadphase.world.columns import Columns
+    from broadphase.world.touching import TouchMemory
 
-__all__ = ["Budget", "in_turn", "spend"]
+    Pairs: TypeAlias = NDArray[np.int32]
+    Flags: TypeAlias = NDArray[np.uint8]
+    OnLimit: TypeAlias = Literal["defer", "drop"]
 
-# Pairs between two looks at the clock: some 20 to 200 us of work.
-_PORTION = 2048
+__all__ = ["Budget", "Spent", "spend"]
+
+# A pair that has waited for so many steps is starving, and an eighth of each step goes to those: so the last one is
+# tested some steps later, whatever comes before it, and pairs of high priority have seven eighths.
+_PATIENCE = 16
+_SHARE = 8
+# Where tests should take less than this share of the time that is left, priorities do not matter, and tests are made
+# for half of the time in the order in which pairs were found.
+_AMPLE = 0.25
+_ON_LIMIT = ("defer", "drop")
 
 
 class Budget(NamedTuple):
@@ -29,10 +42,23 @@ class Budget(NamedTuple):
     Attributes
     ----------
     seconds : float
-        From the beginning of the step. At least one portion of 2048 pairs is tested all the same, so that every pair
-        is tested at some time.
+        From the beginning of the step to its end. Only tests can be cut short, and only those that take longer than
+        putting them off: two balls or parallel boxes are always tested. A few are made in any case, so that every pair
+        is tested at some time; `Frame.stats` says how much was uncut. Default: no limit.
     tests : int, optional
         Pairs of shapes. Default: None, no limit.
+    on_limit : {"defer", "drop"}
+        What becomes of pairs without a turn. Until they are tested they count as what they were.
+
+        - "defer": they wait, and have their turn in a later step (`Frame.deferred`);
+        - "drop": they are tested when one of the two bodies has changed, or by a step without a budget
+          (`Frame.dropped`).
+
+    Notes
+    -----
+    Pairs are tested strictly by priority (`World.layer`), and within a priority those first that have waited longest.
+    So that nothing starves: pairs that have waited for more than 16 steps share an eighth of the tests, or of the time
+    for them, whatever their priority, and all others have the rest.
 
     Examples
     --------
@@ -49,6 +75,7 @@ class Budget(NamedTuple):
 
     seconds: float = np.inf
     tests: int | None = None
+    on_limit: OnLimit = "defer"
 
     @classmethod
     def of(cls, budget: Budget | float | None) -> Budget | None:
@@ -59,46 +86,222 @@ class Budget(NamedTuple):
         seconds, tests = as_real(given.seconds, "budget: seconds"), given.tests
         if not seconds > 0:
             raise ValueError(f"a budget must have more than {seconds} seconds")
-        return cls(seconds, None if tests is None else as_whole(tests, "budget: tests", 1))
+        if given.on_limit not in _ON_LIMIT:
+            raise ValueError(f"budget: {unknown_name('on_limit', given.on_limit, _ON_LIMIT)}")
+        return cls(seconds, None if tests is None else as_whole(tests, "budget: tests", 1), given.on_limit)
 
 
-def in_turn(candidates: Pairs, priorities: NDArray[np.int64] | None) -> Pairs:
-    """Put pairs in the order in which they are tested: high priorities first, then by rows.
+class Spent(NamedTuple):
+    """What the tests of a step found.
 
-    Not in the order in which they were found: which pairs a budget defers does not depend on the method.
+    Attributes
+    ----------
+    touching : ndarray, shape (m, 2), int32
+        Pairs that touch, and those that had no turn and touched before; in any order.
+    waiting : Waiting
+        All pairs that have not been tested since they may have changed.
+    left : ndarray, shape (k, 2), int32
+        Those that this step left, in lexicographic order.
+    tests : int
+        How many pairs had their turn.
+    seconds : float
+        What tests took that a budget can cut short.
+    """
+
+    touching: Pairs
+    waiting: Waiting
+    left: Pairs
+    tests: int
+    seconds: float
+
+
+def spend(
+    columns: Columns,
+    memory: TouchMemory,
+    candidates: Candidates | None,
+    changed: Flags,
+    renewed: Flags,
+    budget: Budget,
+    number: int,
+    began: float,
+    workers: int,
+) -> Spent:
+    """Test pairs in their turn until the budget is used up.
 
     Parameters
     ----------
-    candidates : ndarray, shape (m, 2), int32
-        Each once.
-    priorities : ndarray, shape (slots,), int64, or None
-        Of each row; a pair has the higher one. None: all are equal.
+    columns : Columns
+        Of which `spare` has the shapes where they are to be.
+    memory : TouchMemory
+    candidates : Candidates or None
+        None where nothing has changed.
+    changed, renewed : ndarray, shape (slots or more,), uint8
+        Rows all whose pairs are candidates; rows that were removed since the last step.
+    budget : Budget
+    number : int
+        Of the step.
+    began : float
+        When it began, by `perf_counter`.
+    workers : int
+        Threads.
     """
-    keys = keys_of(candidates)
-    if priorities is None:
-        return candidates[np.argsort(keys)]
-    of_pairs = np.maximum(priorities[candidates[:, 0]], priorities[candidates[:, 1]])
-    return candidates[np.lexsort((keys, ~of_pairs))]
+    pairs, is_tight = (NO_PAIRS, True) if candidates is None else (candidates.pairs, candidates.is_tight)
+    quick, slots, waiting, layers = NO_PAIRS, columns.slots, memory.waiting, columns.layers
+    weights: Any = _native.test_weights(columns.spare.store, columns.rows.alive[:slots].view(np.uint8))
+    is_cut = budget.tests is not None and budget.tests < len(pairs) + len(waiting.pairs)
+    if not is_cut:
+        parted: Any = _native.parted_pairs(pairs[:, 0], pairs[:, 1], weights) if weights.any() else (pairs, NO_PAIRS)
+        quick, pairs = parted
+    found = [touching_pairs(columns, columns.spare, quick, workers, is_tight)] if len(quick) else []
+    tests, seconds = len(quick), 0.0
+    until = began + budget.seconds - memory.seconds_to_come(len(pairs) + len(waiting.pairs))
+    # In the order in which they were found tests are quicker, because neighbours are tested together.
+    is_sorted = is_cut or len(waiting.pairs) > 0
+    is_plain = is_tight and not is_sorted
+    now = perf_counter()
+    if is_plain and layers.has_priorities and memory.seconds_a_test * len(pairs) < _AMPLE * (until - now):
+        queue = _Queue.of(columns, weights, workers, pairs, number)
+        queue.test_in_turn(budget, now + (until - now) / 2, number)
+        found, tests, seconds = [*found, *queue.found], tests + queue.tests, queue.seconds
+        pairs = queue.rest()
+    if not len(pairs) and not len(waiting.pairs):
+        memory.tests_ended = perf_counter()
+        return Spent(_joined(found), Waiting.none(), NO_PAIRS, tests, seconds)
+    if is_plain and not layers.has_priorities:
+        queue = _Queue.of(columns, weights, workers, pairs, number)
+    else:
+        turns: Any = _native.turns(
+            columns.dim, pairs[:, 0], pairs[:, 1], is_tight, *waiting.columns(), columns.spare.boxes, changed, renewed,
+            slots, layers.ranks() if layers.has_priorities else None, columns.rows.bits[0], number, is_sorted,
+        )  # fmt: skip
+        queue = _Queue(columns, weights, workers, *turns)
+    queue.test_in_turn(budget, until, number)
+    memory.tests_ended = perf_counter()
+    if queue.tests:
+        memory.seconds_a_test = queue.seconds / queue.tests
+    touched, waiting, left = queue.left(memory.touching, renewed, is_sorted, is_dropped=budget.on_limit == "drop")
+    return Spent(_joined([*found, *queue.found, touched]), waiting, left, tests + queue.tests, seconds + queue.seconds)
 
 
-def spend(budget: Budget, began: float, queue: Pairs, test: Callable[[Pairs], Pairs]) -> tuple[list[Pairs], Pairs]:
-    """Test pairs in the order of the queue until the budget is used up.
+class _Queue:
+    """The pairs of a step, and the order of their turns.
 
-    Returns
-    -------
-    found : list of ndarray
-        What `test` returned.
-    rest : ndarray, shape (k, 2), int32
-        The end of the queue, which was not tested.
+    Attributes
+    ----------
+    found : list of ndarray, shape (m, 2), int32
+        Pairs that touch.
+    tests : int
+        How many pairs had their turn.
+    seconds : float
+        What that took.
     """
-    most = len(queue) if budget.tests is None else min(budget.tests, len(queue))
-    until = began + budget.seconds
-    found: list[Pairs] = []
-    done = 0
-    while done < most:
-        portion = queue[done : min(done + _PORTION, most)]
-        found.append(test(portion))
-        done += len(portion)
-        if perf_counter() >= until:
-            break
-    return found, queue[done:]
+
+    def __init__(
+        self,
+        columns: Columns,
+        weights: Flags,
+        workers: int,
+        pairs: Pairs,
+        since: NDArray[np.int64],
+        is_idle: Flags,
+        order: NDArray[np.int32],
+        ends: NDArray[np.uint64],
+        oldest: int,
+    ) -> None:
+        self._columns, self._weights, self._workers = columns, weights, workers
+        self._pairs, self._since, self._is_idle = pairs, since, is_idle
+        self._order, self._ends, self._oldest = order, ends.tolist(), oldest
+        self._is_tested = np.zeros(len(pairs), np.uint8)
+        self.found: list[Pairs] = []
+        self.tests, self.seconds = 0, 0.0
+
+    @classmethod
+    def of(cls, columns: Columns, weights: Flags, workers: int, pairs: Pairs, number: int) -> _Queue:
+        """Make a queue of pairs that have just been found, in their order."""
+        count = len(pairs)
+        order = np.arange(count, dtype=np.int32)
+        since, is_idle = np.full(count, number, np.int64), np.zeros(count, np.uint8)
+        return cls(columns, weights, workers, pairs, since, is_idle, order, np.array([count], np.uint64), number)
+
+    def rest(self) -> Pairs:
+        """Give the pairs that had no turn."""
+        if self.tests == len(self._pairs):
+            return NO_PAIRS
+        return np.take(self._pairs.T, np.flatnonzero(self._is_tested == 0), axis=1).T
+
+    def test_in_turn(self, budget: Budget, until: float, number: int) -> None:
+        """Test pairs until the budget is used up; a few in any case."""
+        order, patient = self._order, number - _PATIENCE
+        most = len(order) if budget.tests is None else min(budget.tests, len(order))
+        if self._oldest >= patient:
+            self._test(order, self._ends, most, until)
+            return
+        # For those that have waited too long a share of the tests, which eight steps make whole, and of the time.
+        share = most * (number + 1) // _SHARE - most * number // _SHARE if most < len(order) else 0
+        now = perf_counter()
+        done = self._test(order, self._ends, most - share, now + (until - now) * (1 - 1 / _SHARE))
+        order = order[done:][self._is_tested[order[done:]] == 0]
+        since = self._since[order]
+        starving = np.flatnonzero(since < patient)
+        starving = starving[np.argsort(since[starving], kind="stable")]
+        self._test(order[starving], [len(starving)], most - self.tests, until)
+        if self.tests < most and perf_counter() < until:
+            order = self._order[self._is_tested[self._order] == 0]
+            self._test(order, [len(order)], most - self.tests, until)
+
+    def left(self, last: Pairs, renewed: Flags, is_sorted: bool, *, is_dropped: bool) -> tuple[Pairs, Waiting, Pairs]:
+        """Give what had no turn: the pairs that touched before, all that waits, and what this step leaves of it."""
+        if self.tests == len(self._pairs):
+            return NO_PAIRS, Waiting.none(), NO_PAIRS
+        left: Any = _native.left_pairs(
+            self._pairs[:, 0], self._pairs[:, 1], self._since, self._is_idle, self._is_tested, last[:, 0], last[:, 1],
+            renewed, self._columns.slots, is_sorted,
+        )  # fmt: skip
+        pairs, since, idle, touched = left
+        fresh = np.take(pairs.T, np.flatnonzero(idle == 0), axis=1).T if idle.any() else pairs
+        return touched, Waiting(pairs, since, np.ones(len(pairs), np.uint8) if is_dropped else idle), fresh
+
+    def _test(self, order: NDArray[np.int32], ends: list[int], most: int, until: float) -> int:
+        """Test pairs in an order until a time; give how far it came, less those that are left by `_test_unknown`."""
+        columns, began, done = self._columns, perf_counter(), 0
+        without_turn = 0
+        # Hulls and meshes are tested behind the others: one priority at a time, so that it is not behind lower ones.
+        for end in ends if columns.geometries else [len(order)]:
+            portion = order[done : min(end, most)]
+            if not len(portion):
+                continue
+            seconds = until - perf_counter()
+            tested, touching, unknown = touching_in_time(
+                columns.spare, self._pairs, portion, self._weights, seconds, self._workers
+            )
+            self.found.append(touching)
+            self._is_tested[portion[:tested]] = 1
+            done += tested
+            if len(unknown):
+                late = self._test_unknown(unknown, until)
+                self._is_tested[late] = 0
+                without_turn += len(late)
+            if tested < len(portion) or perf_counter() >= until:
+                break
+        self.tests += done - without_turn
+        self.seconds += perf_counter() - began
+        return 0 if without_turn else done
+
+    def _test_unknown(self, places: NDArray[np.int32], until: float) -> NDArray[np.int32]:
+        """Test pairs with a hull or a mesh; give those without a turn."""
+        done, count = 0, 1
+        while done < len(places):
+            before, some = perf_counter(), places[done : done + count]
+            pairs = np.take(self._pairs.T, some, axis=1).T
+            self.found.append(overlapping_pairs(self._columns, self._columns.spare, pairs))
+            done, now = done + len(some), perf_counter()
+            if now >= until:
+                break
+            # Half of what fits, if they go on as they did: they differ.
+            count = max(1, int(min(4 * count, 0.5 * (until - now) / max(now - before, 1e-9) * count)))
+        return places[done:]
+
+
+def _joined(parts: list[Pairs]) -> Pairs:
+    parts = [part for part in parts if len(part)]
+    return np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else NO_PAIRS

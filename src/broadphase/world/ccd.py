@@ -445,7 +445,7 @@ def _meetings_of(
 
 def _earliest(pairs: Rows, times: Floats, normals: Floats) -> Impacts:
     """Keep the first of several impacts of a pair; in lexicographic order."""
-    order = np.lexsort([times, pairs[:, 1], pairs[:, 0]])
+    order = np.lexsort((times, pairs[:, 1], pairs[:, 0]))
     pairs = pairs[order]
     earliest = np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))[: len(pairs)]
     return Impacts(pairs[earliest], times[order][earliest], normals[order][earliest])

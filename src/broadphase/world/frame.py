@@ -33,6 +33,7 @@ class Found(NamedTuple):
     enter_at: NDArray[np.int64]
     exit_handles: NDArray[np.int64]
     deferred: Pairs
+    dropped: Pairs
     impacts: Impacts
     removed_handles: NDArray[np.int64]
     stats: dict[str, Any]
@@ -59,13 +60,16 @@ class Frame:
     touching : ndarray, shape (m, 2), int32
         Pairs that touch: `enter` and `stay`.
     deferred : ndarray, shape (m, 2), int32
-        Pairs that were left for the next step because the budget was used up. They count as what they were.
+        Pairs that were left for a later step because the budget was used up. They count as what they were.
+    dropped : ndarray, shape (m, 2), int32
+        Pairs that were not tested because the budget was used up, and do not wait: see `Budget.on_limit`.
     impacts : Impacts
         Where bodies that are marked as ccd met others on their way.
     removed_handles : ndarray, shape (k,), int64
         Handles of the rows that the boundary removed.
     stats : dict
-        About the step: method, reason, changed rows, candidates, tests, and seconds of its parts.
+        About the step: method, reason, changed rows, candidates, tests, seconds of its parts, ``seconds`` of all of it
+        until events are delivered, and ``seconds_uncut``, what of these no budget can cut short.
 
     Examples
     --------
@@ -88,6 +92,7 @@ class Frame:
         "_contacts",
         "_enter_at",
         "deferred",
+        "dropped",
         "enter",
         "exit",
         "exit_handles",
@@ -102,7 +107,7 @@ class Frame:
     def __init__(self, found: Found, columns: Columns) -> None:
         (
             self.number, self.time, self.touching, self.enter, self.exit, self._enter_at, self.exit_handles,
-            self.deferred, self.impacts, self.removed_handles, stats,
+            self.deferred, self.dropped, self.impacts, self.removed_handles, stats,
         ) = found  # fmt: skip
         self.stats: Mapping[str, Any] = stats
         self._columns = columns

@@ -171,26 +171,25 @@ class Layers:
         """Give the bits of `count` queries, as `bits_of_rows`, but None is all bits."""
         return self._array("all" if value is None else value, count, what)
 
-    def priorities_of(self, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Give the priority of rows: that of the layer with the highest, 0 for those in no layer with a name.
+    def ranks(self) -> NDArray[np.uint8]:
+        """Give the ranks of priorities, 0 the lowest.
+
+        Of each of 64 bits, 255 for one without a name; of rows in no layer with a name; and how many ranks there are.
 
         Examples
         --------
         >>> layers = Layers()
-        >>> layers.add("player", priority=9)
-        2
-        >>> layers.priorities_of(np.array([1, 2, 3, 64], np.uint64))
-        array([0, 9, 9, 0])
+        >>> layers.add("player", priority=9), layers.add("smoke", priority=-2)
+        (2, 4)
+        >>> ranks = layers.ranks()
+        >>> ranks[:4], ranks[64:]
+        (array([  1,   2,   0, 255], dtype=uint8), array([1, 3], dtype=uint8))
         """
-        if not self.has_priorities:
-            return np.zeros(len(bits), np.int64)
-        lowest = np.iinfo(np.int64).min
-        result = np.full(len(bits), lowest, np.int64)
-        for number, priority in enumerate(self._priorities):
-            inside = (bits & np.uint64(1 << number)) != 0
-            np.maximum(result, priority, out=result, where=inside)
-        result[result == lowest] = 0
-        return result
+        priorities = sorted({0, *self._priorities})
+        ranks = np.full(66, 255, np.uint8)
+        ranks[: len(self._priorities)] = [priorities.index(priority) for priority in self._priorities]
+        ranks[64:] = priorities.index(0), len(priorities)
+        return ranks
 
     def describe(self, bits: int) -> str | frozenset[str] | int:
         """Say what bits stand for: "all", a name, a set of names, or the integer itself where a bit has no name.

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     Flags: TypeAlias = NDArray[np.uint8]
     Allows: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.bool_]]
 
-__all__ = ["allowed_pairs", "boxes_meet", "impacts_on_the_way", "pairs_across_seams", "touching_pairs"]
+__all__ = [
+    "allowed_pairs", "boxes_meet", "impacts_on_the_way", "overlapping_pairs", "pairs_across_seams", "touching_in_time",
+    "touching_pairs",
+]  # fmt: skip
 
 
 def touching_pairs(columns: Columns, placement: Placement, pairs: Pairs, workers: int, is_tight: bool = True) -> Pairs:
@@ -35,10 +38,49 @@ def touching_pairs(columns: Columns, placement: Placement, pairs: Pairs, workers
     answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes, workers)
     touching, unknown = answers
     if len(unknown):  # hulls and meshes
-        shapes = columns.shapes_of(placement)
-        more = unknown[overlap_mask(shapes, shapes, unknown[:, 0], unknown[:, 1], boxes_overlap=True)]
-        touching = np.concatenate([touching, more])
+        touching = np.concatenate([touching, overlapping_pairs(columns, placement, unknown)])
     found: Pairs = touching
+    return found
+
+
+def touching_in_time(
+    placement: Placement, pairs: Pairs, order: NDArray[np.int32], weights: Flags, seconds: float, workers: int
+) -> tuple[int, Pairs, NDArray[np.int32]]:
+    """Test pairs whose boxes overlap until a time is up, but at least a few.
+
+    Parameters
+    ----------
+    placement : Placement
+    pairs : ndarray, shape (m, 2), int32
+    order : ndarray, shape (k,), int32
+        Which are to be tested, in this order.
+    weights : ndarray, shape (slots,), uint8
+        How long tests with each row take, roughly.
+    seconds : float
+        May be negative.
+    workers : int
+        Threads.
+
+    Returns
+    -------
+    tested : int
+        How many of the order had their turn.
+    touching : ndarray, shape (l, 2), int32
+        Of these, the pairs whose shapes touch.
+    unknown : ndarray, shape (h,), int32
+        Of these, the pairs with a hull or a mesh, which are yet to be tested: their places.
+    """
+    found: Any = _native.shape_touching_in_time(
+        placement.store, pairs[:, 0], pairs[:, 1], order, weights, seconds, workers
+    )
+    tested, touching, unknown = found
+    return tested, touching, unknown
+
+
+def overlapping_pairs(columns: Columns, placement: Placement, pairs: Pairs) -> Pairs:
+    """Give the pairs whose shapes touch, of any shapes whose boxes do."""
+    shapes = columns.shapes_of(placement)
+    found: Pairs = pairs[overlap_mask(shapes, shapes, pairs[:, 0], pairs[:, 1], boxes_overlap=True)]
     return found
 
 

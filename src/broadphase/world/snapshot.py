@@ -15,6 +15,7 @@ from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_places
 from broadphase.world.columns import RARE, no_rotations
 from broadphase.world.layers import ALL_BITS, Layers
+from broadphase.world.touching import Waiting
 from broadphase.world.values import BODY_TYPES, BOUNDARIES, is_rotation
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def describe(
         arrays["generation_then"] = columns.rows.generation[:slots].copy()
         rows = np.unique(memory.touching)
         arrays["generation_then"][rows] = memory.generations[rows]
-    arrays["touching"], arrays["again"] = memory.touching, memory.again
+    arrays["touching"], waiting = memory.touching, memory.waiting
+    arrays["waiting"], arrays["waiting_since"], arrays["waiting_dropped"] = waiting
     if columns.ignored is not None:
         arrays["ignored"] = columns.ignored
     displaced = columns.displaced_rows()
@@ -189,7 +191,7 @@ def restore(
         _require(bool((flags <= 1).all()), f"{name} has flags other than 0 and 1")
         getattr(columns, name)[:slots] = flags
     _require(not columns.changed[:slots][~alive].any(), "changed names a row that is not in use")
-    _restore_memory(columns, memory, stored, about["removals"])
+    _restore_memory(columns, memory, stored, about["removals"], about["number"])
     stored.finish()
     return about["number"], time
 
@@ -253,15 +255,20 @@ def _restore_columns(stored: _Stored, columns: Columns, alive: NDArray[np.bool_]
             _require(bool(is_rotation(seen.rotations).all()), "seen_rotations has a zero quaternion")
 
 
-def _restore_memory(columns: Columns, memory: TouchMemory, stored: _Stored, removals: bool) -> None:
+def _restore_memory(columns: Columns, memory: TouchMemory, stored: _Stored, removals: bool, number: int) -> None:
     slots, alive = columns.slots, columns.rows.alive[: columns.slots]
     renewed = columns.renewed[:slots].view(np.bool_)
     there = alive | renewed
     _require(removals or not renewed.any(), "renewed has rows, and removals is false")
-    memory.touching = _checked_pairs(stored.take("touching", np.int32, (None, 2)), "touching", there, in_order=True)
+    memory.touching = _checked_pairs(stored.take("touching", np.int32, (None, 2)), "touching", there)
     memory.touching.flags.writeable = False
     memory.starts = np.searchsorted(memory.touching[:, 0], np.arange(slots + 1)).astype(np.uint32)
-    memory.again = _checked_pairs(stored.take("again", np.int32, (None, 2)), "again", there, in_order=False)
+    waiting = _checked_pairs(stored.take("waiting", np.int32, (None, 2)), "waiting", there)
+    since = stored.take("waiting_since", np.int64, (len(waiting),))
+    dropped = stored.take("waiting_dropped", np.uint8, (len(waiting),))
+    _require(bool(((since >= 1) & (since <= number)).all()), "waiting_since has a step that has not been")
+    _require(bool((dropped <= 1).all()), "waiting_dropped has flags other than 0 and 1")
+    memory.waiting = Waiting(waiting, since, dropped)
     if removals:
         then = stored.take("generation_then", np.int64, (slots,))
         _require(
@@ -271,7 +278,7 @@ def _restore_memory(columns: Columns, memory: TouchMemory, stored: _Stored, remo
         memory.generations = then
     ignored = stored.maybe("ignored", np.int32, (None, 2))
     if ignored is not None:
-        columns.ignored = _checked_pairs(ignored, "ignored", alive, in_order=True)
+        columns.ignored = _checked_pairs(ignored, "ignored", alive)
     displaced = stored.maybe("displaced", np.int32, (None,))
     if displaced is not None and len(displaced):
         _require(bool((np.diff(displaced) > 0).all()), "displaced is not in order")
@@ -392,17 +399,14 @@ class _Stored:
         _require(not self._arrays, f"there are arrays {', '.join(map(repr, self._arrays))}")
 
 
-def _checked_pairs(
-    pairs: NDArray[np.int32], name: str, there: NDArray[np.bool_], *, in_order: bool
-) -> NDArray[np.int32]:
+def _checked_pairs(pairs: NDArray[np.int32], name: str, there: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Check pairs of rows, first < second, each once, of rows that are there; give them as two columns."""
     if len(pairs):
         _require(pairs.min() >= 0 and pairs.max() < len(there), f"{name} has a row that does not exist")
         _require(bool((pairs[:, 0] < pairs[:, 1]).all()), f"{name} has a pair whose first row is not the lesser")
         _require(bool(there[pairs].all()), f"{name} has a row that is not in use")
         keys = (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1]
-        steps = np.diff(keys if in_order else np.sort(keys))
-        _require(bool((steps > 0).all()), f"{name} is not in order, or has a pair twice")
+        _require(bool((np.diff(keys) > 0).all()), f"{name} is not in order, or has a pair twice")
     columns: NDArray[np.int32] = np.ascontiguousarray(pairs.T).T
     return columns
 

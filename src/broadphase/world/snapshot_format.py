@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["VERSION", "as_json", "pack", "read_snapshot", "unpack", "write_snapshot"]
 
 MAGIC = b"\x93bpWorld"
-VERSION = 2
+VERSION = 3
 
 _FIXED = struct.Struct("<8sIIQ32s")
 _DIGEST = slice(24, 56)

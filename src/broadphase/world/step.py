@@ -13,18 +13,17 @@ import numpy as np
 
 from broadphase.change import Change
 from broadphase.world.boundary import bounce, outside, wrap
-from broadphase.world.budget import in_turn, spend
+from broadphase.world.budget import Spent, spend
 from broadphase.world.ccd import Trace, no_impacts
 from broadphase.world.frame import Found
 from broadphase.world.motion import integrate, refuse_motion
 from broadphase.world.narrow_phase import (
-    allowed_pairs,
     boxes_meet,
     impacts_on_the_way,
     pairs_across_seams,
     touching_pairs,
 )
-from broadphase.world.touching import NO_PAIRS, are_among, keys_of, pairs_of
+from broadphase.world.touching import NO_PAIRS, Waiting, are_among, keys_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,11 +102,16 @@ def step(
     searched = perf_counter()
 
     spare = columns.spare
-    found, deferred, tests = _tested(columns, memory, candidates, changed, renewed, budget, began, workers)
+    if budget is None:
+        spent = _all_tested(columns, memory, candidates, changed, renewed, workers)
+    else:
+        spent = spend(columns, memory, candidates, changed, renewed, budget, number, began, workers)
+    found, waiting, left = spent.touching, spent.waiting, spent.left
+    is_dropped = budget is not None and budget.on_limit == "drop"
     if count and columns.period_bounds is not None:
-        across = pairs_across_seams(columns, spare, alive.view(np.uint8), changed, memory.again, workers)
+        across = pairs_across_seams(columns, spare, alive.view(np.uint8), changed, memory.waiting.pairs, workers)
         if len(across):
-            if len(deferred):
+            if len(waiting.pairs):
                 across = across[~np.isin(keys_of(across), keys_of(found))]
             found = np.concatenate([found, across])
     passed, impacts = NO_PAIRS, no_impacts(columns.dim)
@@ -124,9 +128,8 @@ def step(
         workers,
     )
     exit_handles = memory.handles_then(advance.exit, rows.generation)
-    if len(deferred):  # what was met on the way may have been left for the next step as well
-        passed = passed[~np.isin(keys_of(passed), keys_of(deferred))]
-    again = np.concatenate([deferred, passed]) if len(deferred) or len(passed) else NO_PAIRS
+    if len(passed):  # what was met on the way may have been left for the next step as well
+        waiting = waiting.with_others(passed[~np.isin(keys_of(passed), keys_of(waiting.pairs))], number)
     done = perf_counter()
     stats = {
         "method": broad.method,
@@ -134,11 +137,12 @@ def step(
         "bodies": living,
         "changed": count,
         "candidates": 0 if candidates is None else len(candidates.pairs),
-        "tests": tests,
+        "tests": spent.tests,
         "brute_force_tests": living * (living - 1) // 2,
         "seconds_of_motion": moved - began,
         "seconds_of_broad_phase": searched - moved,
         "seconds_of_narrow_phase": done - searched,
+        "seconds_uncut": -spent.seconds,
     }
     outcome = Found(
         number,
@@ -148,7 +152,8 @@ def step(
         advance.exit,
         advance.enter_at,
         exit_handles,
-        pairs_of(np.sort(keys_of(deferred))) if len(deferred) else NO_PAIRS,
+        NO_PAIRS if is_dropped else left,
+        left if is_dropped else NO_PAIRS,
         impacts,
         rows.handles(removed) if len(removed) else _NO_HANDLES,
         stats,
@@ -169,7 +174,7 @@ def step(
     columns.swap_placements(change, number)
     if not motion.is_of_few and not len(removed):
         columns.note_steadiness(change, motion.steadiness)
-    change.assign(memory, touching=advance.touching, starts=advance.starts, again=again, generations=None)
+    change.assign(memory, touching=advance.touching, starts=advance.starts, waiting=waiting, generations=None)
     if candidates is not None:
         if candidates.is_synchronized:
             change.clear(broad.behind)
@@ -365,51 +370,28 @@ def _candidates(
     return found if pairs is found.pairs else found._replace(pairs=pairs)
 
 
-def _tested(
+def _all_tested(
     columns: Columns,
     memory: TouchMemory,
     candidates: Candidates | None,
     changed: Flags,
     renewed: Flags,
-    budget: Budget | None,
-    began: float,
     workers: int,
-) -> tuple[Pairs, Pairs, int]:
-    """Give the pairs that touch, those that are left for the next step, and the number of tests."""
+) -> Spent:
+    """Test all candidates, and all pairs that wait."""
     pairs = NO_PAIRS if candidates is None else candidates.pairs
-    spare, waiting = columns.spare, _waiting(columns, memory, renewed)
-    if budget is None:
-        if len(waiting):
-            # Those of which a row has changed are among the candidates.
-            has_changed = changed.view(np.bool_)
-            waiting = waiting[~(has_changed[waiting[:, 0]] | has_changed[waiting[:, 1]])]
-            pairs = np.concatenate([pairs, waiting])
-        if not len(pairs):
-            return NO_PAIRS, NO_PAIRS, 0
-        is_tight = candidates is None or candidates.is_tight
-        return touching_pairs(columns, spare, pairs, workers, is_tight), NO_PAIRS, len(pairs)
-    # The boxes of the index may be larger: without this, what is tested within the budget would depend on them.
-    pairs = pairs[boxes_meet(spare.boxes, pairs)]
+    waiting = memory.waiting.pairs
     if len(waiting):
-        pairs = pairs[~np.isin(keys_of(pairs), keys_of(waiting))]
-    layers = columns.layers
-    bits = columns.rows.bits[0]
-    priorities = layers.priorities_of(np.ones(columns.slots, np.uint64) if bits is None else bits)
-    queue = np.concatenate([waiting, in_turn(pairs, priorities if layers.has_priorities else None)])
-    found, rest = spend(budget, began, queue, lambda portion: touching_pairs(columns, spare, portion, workers))
-    # What is not tested counts as what it was.
-    was = rest[memory.remembered(rest) & ~_any_flag(renewed, rest)]
-    return np.concatenate([*found, was]), rest, len(queue) - len(rest)
-
-
-def _waiting(columns: Columns, memory: TouchMemory, renewed: Flags) -> Pairs:
-    """Give the pairs that were left to be tested in this step, and may still touch."""
-    waiting = memory.again
-    if not len(waiting):
-        return waiting
-    waiting = waiting[~_any_flag(renewed, waiting)]
-    waiting = waiting[boxes_meet(columns.spare.boxes, waiting)]
-    return waiting[allowed_pairs(columns)(*np.ascontiguousarray(waiting.T))]
+        # Those of which a row has changed are among the candidates.
+        waiting = waiting[~(_any_flag(changed, waiting) | _any_flag(renewed, waiting))]
+        waiting = waiting[boxes_meet(columns.spare.boxes, waiting)]
+        pairs = np.concatenate([pairs, waiting])
+    began = perf_counter()
+    found = NO_PAIRS
+    if len(pairs):
+        is_tight = candidates is None or candidates.is_tight
+        found = touching_pairs(columns, columns.spare, pairs, workers, is_tight)
+    return Spent(found, Waiting.none(), NO_PAIRS, len(pairs), perf_counter() - began)
 
 
 def _with_rows(some: Rows | None, more: Rows) -> Rows | None:

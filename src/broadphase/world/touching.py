@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     Pairs: TypeAlias = NDArray[np.int32]
     Flags: TypeAlias = NDArray[np.uint8]
 
-__all__ = ["NO_PAIRS", "Advance", "TouchMemory", "are_among", "keys_of", "pairs_of"]
+__all__ = ["NO_PAIRS", "Advance", "TouchMemory", "Waiting", "are_among", "keys_of", "pairs_of"]
 
 NO_PAIRS = np.empty((2, 0), np.int32).T
 NO_PAIRS.flags.writeable = False
+# How much longer a step takes after its tests for each pair that has to be tested, until a step has shown it.
+_SECONDS_A_PAIR = 4e-8
 
 
 class Advance(NamedTuple):
@@ -44,6 +46,46 @@ class Advance(NamedTuple):
     enter_at: NDArray[np.int64]
 
 
+class Waiting(NamedTuple):
+    """Pairs that have not been tested since they may have changed.
+
+    Attributes
+    ----------
+    pairs : ndarray, shape (k, 2), int32
+        In lexicographic order.
+    since : ndarray, shape (k,), int64
+        The step that first left each.
+    dropped : ndarray, shape (k,), uint8
+        Whether it is tested only when one of its rows changes, or by a step without a budget.
+    """
+
+    pairs: Pairs
+    since: NDArray[np.int64]
+    dropped: Flags
+
+    @classmethod
+    def none(cls) -> Waiting:
+        """Give no pairs."""
+        return cls(NO_PAIRS, np.empty(0, np.int64), np.empty(0, np.uint8))
+
+    def with_others(self, pairs: Pairs, number: int) -> Waiting:
+        """Give these and others that are not among them, and that step `number` leaves."""
+        if not len(pairs):
+            return self
+        count = len(pairs)
+        every = np.concatenate([self.pairs, pairs])
+        order = np.argsort(keys_of(every))
+        return Waiting(
+            np.take(every.T, order, axis=1).T,
+            np.concatenate([self.since, np.full(count, number, np.int64)])[order],
+            np.concatenate([self.dropped, np.zeros(count, np.uint8)])[order],
+        )
+
+    def columns(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], Flags]:
+        """Give first rows, second rows, and the others, as the core takes them."""
+        return self.pairs[:, 0], self.pairs[:, 1], self.since, self.dropped
+
+
 class TouchMemory:
     """The pairs that touched at the last step.
 
@@ -53,17 +95,33 @@ class TouchMemory:
         Those pairs, in lexicographic order.
     starts : ndarray, shape (rows + 1,), uint32
         Where the pairs of each first row begin; rows beyond have none.
-    again : ndarray, shape (k, 2), int32
-        Pairs to be tested at the next step whether or not their rows change, in the order in which they are tested.
+    waiting : Waiting
+        Pairs to be tested at the next step whether or not their rows change.
     generations : ndarray, shape (slots,), int64, or None
         Those of the rows at the last step. None: as they are, because nothing was removed since.
+    tests_ended : float
+        When the last step with a budget ended its tests, by `perf_counter`.
+    seconds_a_test : float
+        What a test took there, of those that can be put off.
     """
 
     def __init__(self) -> None:
         self.touching: Pairs = NO_PAIRS
         self.starts = np.zeros(1, np.uint32)
-        self.again: Pairs = NO_PAIRS
+        self.waiting = Waiting.none()
         self.generations: NDArray[np.int64] | None = None
+        self.tests_ended, self.seconds_a_test = 0.0, np.inf
+        # Of the last step with a budget: pairs that could be put off, and seconds after its tests.
+        self._known_pairs, self._pairs, self._known_seconds = 0, 0, 0.0
+
+    def seconds_to_come(self, pairs: int) -> float:
+        """Estimate how long a step with so many pairs takes after its tests, by what the last one took."""
+        self._pairs = pairs
+        return self._known_seconds + _SECONDS_A_PAIR * max(0, pairs - self._known_pairs)
+
+    def note_end(self, now: float) -> None:
+        """Note when a step with a budget ended."""
+        self._known_pairs, self._known_seconds = self._pairs, now - self.tests_ended
 
     def note_removal(self, change: Change, generations: NDArray[np.int64]) -> None:
         """Remember the generations of rows, some of which are about to be removed."""
@@ -75,10 +133,6 @@ class TouchMemory:
         then = generations if self.generations is None else self.generations
         handles: NDArray[np.int64] = (then[pairs] << 32) | pairs
         return handles
-
-    def remembered(self, pairs: Pairs) -> NDArray[np.bool_]:
-        """Say which of some pairs touched at the last step."""
-        return np.isin(keys_of(pairs), keys_of(self.touching))
 
     def advance(self, found: Pairs, changed: Flags | None, renewed: Flags | None, slots: int, workers: int) -> Advance:
         """Compare the pairs that touch, of all that had to be tested, with those that touched before.
@@ -94,9 +148,7 @@ class TouchMemory:
         workers : int
             Threads.
         """
-        last, again = self.touching, self.again
-        if len(again):
-            again = pairs_of(np.sort(keys_of(again)))
+        last, again = self.touching, self.waiting.pairs
         step: Any = _native.next_touching(
             last[:, 0], last[:, 1], self.starts, found[:, 0], found[:, 1], again[:, 0], again[:, 1], changed, renewed,
             slots, workers,

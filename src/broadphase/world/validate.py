@@ -108,8 +108,8 @@ def _index_faults(columns: Columns, broad: BroadPhase) -> Iterator[str]:
 
 def _memory_faults(columns: Columns, memory: TouchMemory) -> Iterator[str]:
     slots = columns.slots
-    for name, known in (("touching", memory.touching), ("again", memory.again)):
-        if not _is_ordered(known if name == "touching" else known[np.argsort(keys_of(known))], slots):
+    for name, known in (("touching", memory.touching), ("waiting", memory.waiting.pairs)):
+        if not _is_ordered(known, slots):
             yield f"the pairs of memory.{name} are out of order, or of rows that do not exist"
     if memory.generations is None and columns.renewed[:slots].any():
         yield "rows were removed, and the handles they had are not remembered"
@@ -131,7 +131,7 @@ def _memory_faults(columns: Columns, memory: TouchMemory) -> Iterator[str]:
 
 def _is_settled(columns: Columns, memory: TouchMemory, some: Pairs) -> NDArray[np.bool_]:
     changed = columns.changed.view(np.bool_)
-    waits = np.isin(keys_of(some), keys_of(memory.again))
+    waits = np.isin(keys_of(some), keys_of(memory.waiting.pairs))
     settled: NDArray[np.bool_] = ~(changed[some[:, 0]] | changed[some[:, 1]] | waits)
     return settled
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import weakref
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -895,6 +896,7 @@ update_interval
         columns, broad = self._columns, self._scene.broad
         with self._guard.changing:
             columns.take_up_writes()
+            began = perf_counter()
             found, change = step(columns, broad, self._memory, self._number + 1, self._time, dt, limit)
             frame = Frame(found, columns)
             change.assign(self, _number=found.number, _time=found.time, _found=found)
@@ -906,6 +908,11 @@ update_interval
             columns.refresh_replaced()
             if columns.geometries:
                 columns.geometries.drop_unused()
+            now = perf_counter()
+            found.stats["seconds"] = now - began
+            found.stats["seconds_uncut"] += now - began
+            if limit is not None:
+                self._memory.note_end(now)
         self._bus.dispatch(frame)
         return frame
 
