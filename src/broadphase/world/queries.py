@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_reals
 from broadphase.boxes import as_numbers
+from broadphase.index.bvh import BVH
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
 from broadphase.index.queries import rays, turns_of, vectors
@@ -82,6 +84,62 @@ class Scene:
         if not len(boxes):
             return np.zeros((2, self.columns.dim))
         return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+
+    def parts(self) -> list[_Part]:
+        """Give the bodies of a periodic world: those near it, and the others moved to it by whole periods.
+
+        So a query needs the images that its own size asks for, however far one body is away.
+        """
+        index, columns = self.index(), self.columns
+        slots, bounds = columns.slots, cast("Floats", columns.period_bounds)
+        boxes = columns.seen.boxes[:slots]
+        # Most are within the world.
+        out = cast("Rows", _native.sticking_out(boxes, bounds, columns.rows.alive[:slots].view(np.uint8)))
+        corners, period = boxes[out], bounds[1] - bounds[0]
+        is_far = ((corners[:, 0] < bounds[0] - period) | (corners[:, 1] > bounds[1] + period)).any(axis=1)
+        near = corners[~is_far]
+        around = np.stack([near[:, 0].min(axis=0, initial=np.inf), near[:, 1].max(axis=0, initial=-np.inf)])
+        around = np.stack([np.minimum(around[0], bounds[0]), np.maximum(around[1], bounds[1])])
+        parts = [_Part(columns, index, columns.view, None, around, bounds)]
+        if is_far.any():
+            parts.append(_moved_here(columns, out[is_far], bounds))
+        return parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some bodies of a periodic world: rows of `shapes` are those of the world, or places in `rows`."""
+
+    columns: Columns
+    index: BoxIndex
+    shapes: Shapes
+    rows: Rows | None
+    around: Floats  # shape (2, d)
+    bounds: Floats  # of the world
+
+    def rows_of(self, places: Rows) -> Rows:
+        """Give the rows of some bodies; -1 for -1."""
+        if self.rows is None:
+            return places
+        found: Rows = np.where(places < 0, np.int32(-1), self.rows[places])
+        return found
+
+
+def _moved_here(columns: Columns, rows: Rows, bounds: Floats) -> _Part:
+    """Put bodies where they are in a periodic world itself."""
+    seen, count = columns.seen, len(rows)
+    boxes, everybody = np.empty((count, 2, columns.dim)), np.arange(count, dtype=np.int32)
+    positions = seen.positions[rows]
+    _native.wrap(positions, bounds, np.ones(count, np.uint8))
+    rotations = None if seen.rotations is None else seen.rotations[rows]
+    store: Any = _native.ShapeStore(columns.dim)
+    store.set(everybody, *cast("Any", seen.store.records(rows)))
+    turned = None if rotations is None else rotations.copy()
+    store.place(everybody, positions, rotations, positions.copy(), turned, boxes)
+    alive = np.ones(count, np.bool_)
+    shapes = Shapes._around(store, columns.geometries, columns.dim, boxes, positions, rotations, alive)
+    around = np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+    return _Part(columns, BVH(boxes), shapes, rows, around, bounds)
 
 
 class Visible(NamedTuple):
@@ -173,7 +231,7 @@ def find_boxes(
     if (bounds := scene.columns.period_bounds) is None:
         corners = _cut(scene, corners)
     else:
-        corners = _box_within_a_period(corners, bounds, scene.around())
+        corners = _box_within_a_period(corners, bounds)
     return _overlapping(scene, shapes_of_boxes(corners), workers, layer, mask)
 
 
@@ -354,30 +412,40 @@ def cell_of(scene: Scene, rows: list[int]) -> tuple[int, int] | None:
 
 def _nearest_images(scene: Scene, at: Floats, k: int, limit: Floats, bits: Bits, workers: int) -> Nearest:
     if (bounds := scene.columns.period_bounds) is None:
-        return _nearest(scene, at, k, limit, bits, workers)
+        return _nearest(scene, _whole(scene), at, k, limit, bits, workers)
     # The nearest image of a body is within half a period along each axis.
-    half = (bounds[1] - bounds[0]) / 2
-    origin, shifts = images_of(at - half, at + half, scene.around(), bounds)
-    bits = None if bits is None else (bits[0][origin], bits[1][origin])
-    found = _nearest(scene, at[origin] + shifts, k, limit[origin], bits, workers)
-    some = found.rows.ravel() >= 0
-    rows, near = found.rows.ravel()[some], found.distances.ravel()[some]
-    queries = np.repeat(origin.astype(np.int32), k)[some]
+    half, found = (bounds[1] - bounds[0]) / 2, []
+    for part in scene.parts():
+        origin, shifts = images_of(at - half, at + half, part.around, bounds)
+        own = None if bits is None else (bits[0][origin], bits[1][origin])
+        nearest = _nearest(scene, part, at[origin] + shifts, k, limit[origin], own, workers)
+        some = nearest.rows.ravel() >= 0
+        queries = np.repeat(origin.astype(np.int32), k)[some]
+        found.append((part.rows_of(nearest.rows.ravel()[some]), queries, nearest.distances.ravel()[some]))
+    rows, queries, near = (np.concatenate(column) for column in zip(*found, strict=True))
     return _k_nearest(rows, queries, near, k, limit, has_doubles=True)
 
 
-def _nearest(scene: Scene, at: Floats, k: int, limit: Floats, bits: Bits, workers: int) -> Nearest:
-    index, count, most = scene.index(), len(at), max(1, scene.columns.rows.living)
+def _whole(scene: Scene) -> _Part:
+    """Give all bodies of a world that is not periodic."""
+    columns, nowhere = scene.columns, np.zeros((2, scene.columns.dim))
+    return _Part(columns, scene.index(), columns.view, None, nowhere, nowhere)
+
+
+def _nearest(scene: Scene, part: _Part, at: Floats, k: int, limit: Floats, bits: Bits, workers: int) -> Nearest:
+    index, count = part.index, len(at)
+    most = max(1, scene.columns.rows.living if part.rows is None else len(part.rows))
     taken = min(k, most)
     while True:
         boxes = index.nearest(at, taken, limit, workers=workers).rows
-        places = np.flatnonzero(_are_allowed(scene, boxes.ravel(), np.arange(boxes.size) // taken, bits))
+        rows = part.rows_of(boxes.ravel())
+        places = np.flatnonzero(_are_allowed(scene, rows, np.arange(boxes.size) // taken, bits))
         queries = (places // taken).astype(np.int32)
         is_all = boxes[:, -1] < 0
         if taken >= most or (is_all | (np.bincount(queries, minlength=count) >= k)).all():
             break
         taken = min(taken * 4, most)  # the layers of the query are rare here
-    rows, balls, shapes = boxes.ravel()[places], _balls(scene, at, np.zeros(count)), scene.columns.view
+    rows, balls, shapes = boxes.ravel()[places], _balls(scene, at, np.zeros(count)), part.shapes
     near = np.maximum(distances(shapes, balls, rows, queries), 0.0)
     if taken >= most or is_all.all():
         return _k_nearest(rows, queries, near, k, limit)
@@ -388,7 +456,9 @@ def _nearest(scene: Scene, at: Floats, k: int, limit: Floats, bits: Bits, worker
     first = np.sort(first, axis=1)[:, :k]
     some = np.flatnonzero(~is_all)
     within = index.query_ball(at[some], np.minimum(first[some, -1], limit[some]) * _ROOM, workers=workers)
-    more, asking = _allowed(scene, within.rows, some[within.query_rows].astype(np.int32), bits)
+    more, asking = within.rows, some[within.query_rows].astype(np.int32)
+    allowed = _are_allowed(scene, part.rows_of(more), asking, bits)
+    more, asking = more[allowed], asking[allowed]
     rest = is_all[queries]
     rows_found, asking = np.concatenate([rows[rest], more]), np.concatenate([queries[rest], asking])
     near_found = np.concatenate([near[rest], np.maximum(distances(shapes, balls, more, asking[rest.sum() :]), 0.0)])
@@ -432,8 +502,8 @@ def _in_a_period(scene: Scene, positions: NDArray[Any]) -> NDArray[Any]:
     return np.where(is_far, bounds[0] + np.where(moved < 0, moved + period, moved), positions)
 
 
-def _box_within_a_period(corners: Floats, bounds: Floats, around: Floats) -> Floats:
-    """Move boxes by whole periods to within one of a periodic world, and make those around all that are as wide.
+def _box_within_a_period(corners: Floats, bounds: Floats) -> Floats:
+    """Move boxes by whole periods to within one of a periodic world, and cut those that are wider than one to one.
 
     A box that is infinitely far away stays there.
     """
@@ -444,9 +514,8 @@ def _box_within_a_period(corners: Floats, bounds: Floats, around: Floats) -> Flo
         moved = np.fmod(corners[:, 0], period) - np.fmod(bounds[0], period)
         lower = bounds[0] + np.where(moved < 0, moved + period, moved)
     is_wide, is_near = widths >= period, ~is_far | np.isnan(widths)
-    least, most = np.minimum(around[0], bounds[0]), np.maximum(around[1], bounds[1])
-    upper = np.where(is_wide, most, np.where(is_near, corners[:, 1], lower + widths))
-    lower = np.where(is_wide, least, np.where(is_near, corners[:, 0], lower))
+    upper = np.where(is_wide, bounds[1], np.where(is_near, corners[:, 1], lower + widths))
+    lower = np.where(is_wide, bounds[0], np.where(is_near, corners[:, 0], lower))
     return np.stack([lower, upper], axis=1)
 
 
@@ -476,18 +545,20 @@ def _overlapping(
         rows, queries = _allowed(scene, found.rows, found.query_rows, bits)
         hit = overlap_mask(scene.columns.view, placed, rows, queries)
         return _answers_of(rows[hit], queries[hit], count)
-    index = scene.index()
-    origin, shifts = images_of(boxes[:, 0], boxes[:, 1], scene.around(), bounds)
-    found = index.query(boxes[origin] + shifts[:, np.newaxis], workers=workers)
-    bits_of_queries = bits
-    bits = None if bits is None else (bits[0][origin], bits[1][origin])
-    rows, images = _allowed(scene, found.rows, found.query_rows, bits)
-    queries = origin[images].astype(np.int32)
-    hit = overlap_mask(scene.columns.view, placed, rows, queries, shifts[images])
-    rows, queries = rows[hit], queries[hit]
+    hits = []
+    for part in scene.parts():
+        origin, shifts = images_of(boxes[:, 0], boxes[:, 1], part.around, bounds)
+        found = part.index.query(boxes[origin] + shifts[:, np.newaxis], workers=workers)
+        places, images = found.rows, found.query_rows
+        queries = origin[images].astype(np.int32)
+        allowed = _are_allowed(scene, part.rows_of(places), queries, bits)
+        places, queries, images = places[allowed], queries[allowed], images[allowed]
+        hit = overlap_mask(part.shapes, placed, places, queries, shifts[images])
+        hits.append((part.rows_of(places[hit]), queries[hit]))
+    rows, queries = (np.concatenate(column) for column in zip(*hits, strict=True))
     if is_everywhere is not None and is_everywhere.any():
         all_rows, some = scene.columns.rows.numbers, np.flatnonzero(is_everywhere).astype(np.int32)
-        more = _allowed(scene, np.tile(all_rows, len(some)), np.repeat(some, len(all_rows)), bits_of_queries)
+        more = _allowed(scene, np.tile(all_rows, len(some)), np.repeat(some, len(all_rows)), bits)
         rows, queries = np.concatenate([rows, more[0]]), np.concatenate([queries, more[1]])
     # A large body may be met by several images of a query.
     keys = np.unique(queries.astype(np.int64) << 32 | rows)
