@@ -93,7 +93,7 @@ def test_layers_priority_is_that_of_the_most_urgent_layer():
     layers.add("dust", priority=-3)
     layers.add("player")
     ranks = layers.ranks()
-    assert ranks[:5].tolist() == [1, 2, 0, 1, 255]
+    assert ranks[:4].tolist() == [1, 2, 0, 255]
     assert ranks[64:].tolist() == [1, 3]
 
 
