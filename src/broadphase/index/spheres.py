@@ -272,35 +272,38 @@ def _ball_meets_region(center: Floats, radius: Floats, planes: Floats) -> Flags:
     units, distances = planes[length > 0, :-1] / length[length > 0, None], planes[length > 0, -1] / length[length > 0]
     size = np.abs(center).max(axis=1, initial=0.0) + radius + np.abs(distances).max(initial=0.0)
     slack = 2.0**-40 * size
-    heights = center @ units.T + distances
-    meets: Flags = (heights >= -slack[:, np.newaxis]).all(axis=1)
-    rest = np.flatnonzero(~meets & (heights >= -(radius + slack)[:, np.newaxis]).all(axis=1))
+    heights = units @ center.T + distances[:, np.newaxis]
+    lowest = heights.min(axis=0, initial=np.inf)
+    meets: Flags = lowest >= -slack
+    rest = np.flatnonzero(~meets & (lowest >= -(radius + slack)))
     # The nearest point of the region is the projection of the center on one of its faces, edges or corners. Every
     # projection that is in the region is a point of it, so the nearest of them is the right one.
-    for face in _faces(units, distances) if len(rest) else ():
-        normals = units[list(face)]
-        inverse = np.linalg.pinv(normals)
-        step = -heights[np.ix_(rest, np.array(face))] @ inverse.T
-        error = slack[rest] * max(1.0, float(np.linalg.norm(inverse, 2)))
-        is_near = np.linalg.norm(step, axis=1) <= radius[rest] + error
-        is_inside = ((center[rest] + step) @ units.T + distances >= -error[:, np.newaxis]).all(axis=1)
-        found = is_near & is_inside
-        meets[rest[found]] = True
-        rest = rest[~found]
+    for faces in _faces(units, distances) if len(rest) else ():
+        inverses = np.linalg.pinv(units[faces])
+        stretches = np.linalg.norm(inverses, 2, axis=(1, 2))
+        for face, inverse, stretch in zip(faces, inverses, stretches, strict=True):
+            step = -inverse @ heights[np.ix_(face, rest)]
+            error = slack[rest] * max(1.0, float(stretch))
+            is_near = np.sqrt((step * step).sum(axis=0)) <= radius[rest] + error
+            found = is_near & ((heights[:, rest] + units @ step).min(axis=0) >= -error)
+            meets[rest[found]] = True
+            rest = rest[~found]
     return meets
 
 
-def _faces(units: Floats, distances: Floats) -> list[tuple[int, ...]]:
-    """Find the faces, edges and corners of a region: sets of planes that meet in it."""
-    rank = np.linalg.matrix_rank(units, tol=_SINGULAR)
+def _faces(units: Floats, distances: Floats) -> list[NDArray[np.intp]]:
+    """Find the faces, then the edges, then the corners of a region: the planes of each, as rows of an array."""
+    rank = int(np.linalg.matrix_rank(units, tol=_SINGULAR))
     meeting = np.array(list(combinations(range(len(units)), rank)), np.intp).reshape(-1, rank)
     strength = np.linalg.svd(units[meeting], compute_uv=False)[:, -1]
     meeting, strength = meeting[strength > _SINGULAR], strength[strength > _SINGULAR]
     points = -(np.linalg.pinv(units[meeting]) @ distances[meeting][:, :, None])[:, :, 0]
     errors = 2.0**-40 * (np.abs(points).sum(axis=1) + np.abs(distances).max()) / strength
-    corners = meeting[(points @ units.T + distances >= -errors[:, None]).all(axis=1)].tolist()
-    faces = {face for corner in corners for count in range(1, rank + 1) for face in combinations(corner, count)}
-    return sorted(faces, key=lambda face: (len(face), face))
+    corners = meeting[(points @ units.T + distances >= -errors[:, None]).all(axis=1)]
+    return [
+        np.unique(np.concatenate([corners[:, list(some)] for some in combinations(range(rank), count)]), axis=0)
+        for count in range(1, rank + 1)
+    ]
 
 
 def _exponent(*parts: Floats) -> NDArray[np.intc]:
