@@ -68,7 +68,35 @@ class WayMap {
       cells_a_unit_[k] = by <= std::numeric_limits<double>::max() ? by : 0.0;
     }
     words_.assign(kCells[1] * (D == 3 ? kCells[2] : 1), 0);
-    for (const std::size_t row : followed) mark(journeys, row);
+    around_words_ = words_;
+    // Rounding: at both ends one more cell.
+    for (const std::size_t row : followed) {
+      mark(journeys, row, 1, words_);
+      mark(journeys, row, 1 + kReach, around_words_);
+    }
+  }
+
+  // Whether a row surely meets no way: one look at the cell of the lower corner of its box, where its box and its
+  // motion are together no longer than `kReach` cells. Most rows.
+  bool is_apart(const Journeys<D>& journeys, std::size_t row) const {
+    constexpr double kMost = 0x1p40, kLongest = kReach - 0.01;
+    if (journeys.turned != nullptr && journeys.turned[row] != 0) return false;
+    const double* box = journeys.boxes + row * 2 * D;
+    std::array<std::size_t, D> cell;
+    bool is_small = true;
+    for (std::size_t k = 0; k < D; ++k) {
+      const double way = std::abs(journeys.after[row * D + k] - journeys.before[row * D + k]);
+      const double place = (box[k] - from_[k]) * cells_a_unit_[k];
+      is_small &= (box[D + k] - box[k] + 2 * way) * cells_a_unit_[k] <= kLongest;
+      is_small &= (place > -kMost) & (place < kMost);
+      if (!is_small) return false;
+      const auto cells = static_cast<std::int64_t>(kCells[k]);
+      const std::int64_t number = floor_of(place);
+      cell[k] = static_cast<std::size_t>(is_periodic_ ? number & (cells - 1)
+                                                      : std::clamp<std::int64_t>(number, 0, cells - 1));
+    }
+    const std::size_t word = D == 2 ? cell[1] : cell[1] * kCells[2] + cell[D - 1];
+    return (around_words_[word] >> cell[0] & 1) == 0;
   }
 
   // Whether a box may meet a way.
@@ -84,6 +112,7 @@ class WayMap {
   }
 
  private:
+  static constexpr int kReach = 2;
   static constexpr std::array<std::size_t, 3> kCells = {64, D == 3 ? std::size_t{64} : 1024, 64};
 
   struct Range {
@@ -126,8 +155,8 @@ class WayMap {
     }
   }
 
-  // Marks a way piece by piece, where it is straight.
-  void mark(const Journeys<D>& journeys, std::size_t row) {
+  // Marks a way piece by piece, where it is straight, and so many cells around it.
+  void mark(const Journeys<D>& journeys, std::size_t row, std::int64_t more, std::vector<std::uint64_t>& words) const {
     constexpr double kMostPieces = 256;
     std::array<double, D> lower, upper, move{};
     journeys.around(row, lower, upper);
@@ -137,22 +166,21 @@ class WayMap {
       move[k] = journeys.after[row * D + k] - journeys.before[row * D + k];
       pieces = std::max(pieces, std::min(kMostPieces, std::ceil(std::abs(move[k]) * cells_a_unit_[k])));
     }
-    // Rounding: at both ends one more cell.
     for (double piece = 0; piece < pieces; ++piece) {
       std::array<Range, D> ranges;
       for (std::size_t k = 0; k < D; ++k) {
         const double length = std::abs(move[k]), begin = length * (piece / pieces),
                      end = length * (1 - (piece + 1) / pieces);
         const bool up = move[k] >= 0;
-        ranges[k] = range(k, lower[k] + (up ? begin : end), upper[k] - (up ? end : begin), 1);
+        ranges[k] = range(k, lower[k] + (up ? begin : end), upper[k] - (up ? end : begin), more);
       }
-      for_each_word(ranges, [&](std::size_t word, std::uint64_t bits) { words_[word] |= bits; });
+      for_each_word(ranges, [&](std::size_t word, std::uint64_t bits) { words[word] |= bits; });
     }
   }
 
   bool is_periodic_;
   std::array<double, D> from_, to_, cells_a_unit_;
-  std::vector<std::uint64_t> words_;
+  std::vector<std::uint64_t> words_, around_words_;  // the cells of ways; those and others `kReach` cells around
 };
 
 // The followed rows, and all others that may meet one of them on its way; ascending.
@@ -161,7 +189,7 @@ std::vector<std::int32_t> rows_near_ways(const Journeys<D>& journeys, std::size_
   const WayMap<D> map(journeys, rows);
   return rows_where(rows, workers, [&](std::size_t row) {
     if (journeys.is_followed[row] != 0) return true;
-    if (journeys.counts[row] == 0) return false;
+    if (journeys.counts[row] == 0 || map.is_apart(journeys, row)) return false;
     std::array<double, D> lower, upper;
     journeys.around(row, lower, upper);
     return map.meets(lower, upper);
