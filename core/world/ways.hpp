@@ -61,7 +61,10 @@ class WayMap {
     for (const std::size_t row : followed) {
       journeys.around(row, lower, upper);
       for (std::size_t k = 0; k < D; ++k) from_[k] = std::min(from_[k], lower[k]), to_[k] = std::max(to_[k], upper[k]);
+      boxes_.push_back({lower, upper});
+      widest_ = std::max(widest_, upper[0] - lower[0]);
     }
+    std::sort(boxes_.begin(), boxes_.end(), [](const Box& a, const Box& b) { return a.lower[0] < b.lower[0]; });
     for (std::size_t k = 0; k < D; ++k) {
       if (is_periodic_) from_[k] = journeys.bounds[k], to_[k] = journeys.bounds[D + k];
       const double by = static_cast<double>(kCells[k]) / (to_[k] - from_[k]);
@@ -108,12 +111,28 @@ class WayMap {
     }
     bool any = false;
     for_each_word(ranges, [&](std::size_t word, std::uint64_t bits) { any |= (words_[word] & bits) != 0; });
-    return any;
+    return any && (is_periodic_ || meets_box(lower, upper));
   }
 
  private:
   static constexpr int kReach = 2;
   static constexpr std::array<std::size_t, 3> kCells = {64, D == 3 ? std::size_t{64} : 1024, 64};
+
+  struct Box {
+    std::array<double, D> lower, upper;
+  };
+
+  // Whether a box meets that around one of the ways, which are in the order of their lower first numbers.
+  bool meets_box(const std::array<double, D>& lower, const std::array<double, D>& upper) const {
+    auto at = std::lower_bound(boxes_.begin(), boxes_.end(), lower[0] - widest_ * (1 + 0x1p-50),
+                               [](const Box& box, double x) { return box.lower[0] < x; });
+    for (; at != boxes_.end() && at->lower[0] <= upper[0]; ++at) {
+      bool is_apart = false;
+      for (std::size_t k = 0; k < D; ++k) is_apart |= (at->lower[k] > upper[k]) | (at->upper[k] < lower[k]);
+      if (!is_apart) return true;
+    }
+    return false;
+  }
 
   struct Range {
     std::size_t first, count;  // cells; past the last one, the first follows
@@ -179,6 +198,8 @@ class WayMap {
   }
 
   bool is_periodic_;
+  std::vector<Box> boxes_;  // around ways
+  double widest_ = 0;
   std::array<double, D> from_, to_, cells_a_unit_;
   std::vector<std::uint64_t> words_, around_words_;  // the cells of ways; those and others `kReach` cells around
 };
