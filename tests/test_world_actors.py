@@ -381,3 +381,18 @@ def test_actors_of_many_rows_are_found_after_a_bulk_removal():
         world.step()
     gc.collect()
     assert not any(reference() for reference in references)
+
+
+def test_render_sums_what_actors_return():
+    class Model(bp.Actor):
+        def render(self, context):
+            return self.data
+
+    world = bp.World(dim=2)
+    for row, count in enumerate((12, None, 0, np.int32(500))):
+        world.add(bp.Point(), position=(row, 0), data=count, actor=Model)
+    assert world.render() == 12 + 0 + 500 + 1
+    assert world.render(rows=[0, 1]) == 13
+    world.add(bp.Point(), position=(9, 9), data="many", actor=Model)
+    with pytest.raises(TypeError, match=r"what Model\.render returned"):
+        world.render()

@@ -262,12 +262,12 @@ struct TestedPairs {
 };
 
 // Tests pairs, whose boxes overlap, in an order until the time is up; at least a few. The clock is looked at after
-// tests of some microseconds.
+// tests of some tens of microseconds.
 template <std::size_t D>
 TestedPairs touching_in_time(const ShapeStore& shapes, const PairColumns& pairs, const std::int32_t* order,
                              std::size_t count, const std::uint8_t* weights, double seconds, unsigned workers) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::size_t kQuick = 1, kSlow = 16, kLook = 1024;
+  constexpr std::size_t kQuick = 1, kSlow = 16, kLook = 8192;
   const Clock::time_point began = Clock::now();
   TestedPairs found;
   found.touching.stride = std::max<std::size_t>(count, 1);

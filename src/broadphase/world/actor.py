@@ -276,14 +276,20 @@ class Actor:
             What was touched until the step before. One of the two may have been removed.
         """
 
-    def render(self, context: Any) -> None:
+    def render(self, context: Any) -> int | None:
         """Draw it; to be overridden. `World.render` calls this.
 
         Parameters
         ----------
         context : object
             What was given to `World.render`.
+
+        Returns
+        -------
+        int or None
+            How much was drawn, such as a number of triangles: `World.render` gives the sum. None counts as 1.
         """
+        return None
 
     def _view(self, name: str) -> Any:
         value = getattr(self.world, name)[self.row]

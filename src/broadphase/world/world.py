@@ -1143,7 +1143,8 @@ update_interval
         Returns
         -------
         int
-            How many were called, in the order of rows. If one raises, the others are not called.
+            The sum of what they returned, such as numbers of triangles; one that returned None counts as 1. They are
+            called in the order of rows. If one raises, the others are not called.
 
         Examples
         --------
@@ -1165,8 +1166,8 @@ update_interval
         drawn = 0
         for actor in drawing:
             if actor.alive:  # one that was drawn before may have removed it
-                actor.render(context)
-                drawn += 1
+                count = actor.render(context)
+                drawn += 1 if count is None else as_whole(count, f"what {type(actor).__name__}.render returned", 0)
         return drawn
 
     # Queries --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,145 @@
+"""Worlds off the road: bodies far away or far too fast, budgets, queries from far off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import broadphase as bp
+from benchmarks.measuring import median_times
+from benchmarks.rows import Row, ratio
+
+DT = 1 / 60
+
+
+def stepping(world: bp.World, dt: float = DT, budget: Any = None) -> Callable[[], Any]:
+    """Return a call that steps a world."""
+    return lambda: world.step(dt, budget=budget)
+
+
+def shuttling(world: bp.World, moving: Any) -> Callable[[], Any]:
+    """Return a call that steps a world in which some bodies go to and fro."""
+
+    def call() -> Any:
+        world.velocities[moving] *= -1
+        return world.step(DT)
+
+    return call
+
+
+def with_one_far(distance: float | None) -> Callable[[], Any]:
+    """10,000 spheres, of which 149 move; one more that is still."""
+    rng = np.random.default_rng(1)
+    world = bp.World(dim=3)
+    rows = world.add_many(bp.Sphere(0.5), rng.uniform(0, 50, (10_000, 3)))
+    if distance is not None:
+        world.add(bp.Sphere(0.5), position=(distance, 0, 0), body_type="static")
+    world.velocities[rows[:149]] = rng.normal(0, 1, (149, 3))
+    call = shuttling(world, rows[:149])
+    for _ in range(5):
+        call()
+    return call
+
+
+def crowd(shape: Any, with_priorities: bool, n: int = 20_000) -> bp.World:
+    """Bodies each of which meets a few others, all moving."""
+    rng = np.random.default_rng(2)
+    world = bp.World(dim=3)
+    layers = None
+    if with_priorities:
+        world.layer("smoke", priority=-1)
+        world.layer("bullet", priority=100)
+        layers = [("smoke", "bullet", "default")[row % 3] for row in range(n)]
+    positions, velocities = rng.uniform(0, n ** (1 / 3), (n, 3)), rng.normal(0, 1, (n, 3))
+    world.add_many(shape, positions, velocities=velocities, layer=layers)
+    world.step(DT)
+    return world
+
+
+def runaway_calls() -> dict[str, Callable[[], Any]]:
+    """200 fast bodies among 2,000, with and without one that is as fast as 100 worlds a step, and not followed."""
+    calls = {}
+    for name in ("without", "with"):
+        rng = np.random.default_rng(3)
+        world = bp.World(dim=3)
+        world.add_many(bp.Sphere(0.5), rng.uniform(0, 100, (2000, 3)), velocities=rng.normal(0, 1, (2000, 3)))
+        fast = rng.uniform(0, 100, (200, 3))
+        world.add_many(bp.Sphere(0.2), fast, velocities=rng.normal(0, 100, (200, 3)), ccd=True)
+        if name == "with":
+            world.add(bp.Sphere(0.5), position=(50, 50, 50), velocity=(6e5, 1e5, 3e4))
+        calls[name] = shuttling(world, world.rows.copy())
+    return calls
+
+
+def crossing_call(boundary: Any, times: float) -> Callable[[], Any]:
+    """1,000 bodies, and one that crosses the world so many times in a step."""
+    rng = np.random.default_rng(4)
+    world = bp.World(dim=3, bounds=[[0] * 3, [100] * 3], boundary=boundary)
+    world.add_many(bp.Sphere(0.5), rng.uniform(1, 99, (1000, 3)), velocities=rng.normal(0, 1, (1000, 3)))
+    velocity = np.array([0.5, 0.35, 0.15]) * 100 / DT * times
+    world.add(bp.Sphere(0.5), position=(50, 50, 50), velocity=velocity, ccd=True)
+    return stepping(world)
+
+
+def periodic_world(with_far: bool) -> bp.World:
+    """1,000 bodies in a periodic world of 10 by 10; perhaps one more that is 10,000 worlds away."""
+    world = bp.World(dim=2, bounds=[[0, 0], [10, 10]], boundary="wrap")
+    world.add_many(bp.Circle(0.1), np.random.default_rng(5).uniform(0, 10, (1000, 2)))
+    if with_far:
+        world.add(bp.Circle(0.1), position=(1e5, 1e5), body_type="kinematic")
+    world.step()
+    return world
+
+
+def rows(pace: float) -> Iterator[Row]:
+    """Measure, and yield the lines of the report."""
+    calls = {"near": with_one_far(None), "1e9": with_one_far(1e9), "1e10": with_one_far(1e10)}
+    timings = median_times(calls, budget=5 * pace)
+    for far in ("1e9", "1e10"):
+        what = f"world of 10,000 spheres, 149 moving, one still at {far}"
+        yield ratio(what, timings[far], timings["near"], 1.5)
+
+    capsule = bp.Capsule((-0.3, 0, 0), (0.3, 0, 0), 0.3)
+    for shape, name in ((bp.Sphere(0.5), "spheres"), (capsule, "capsules")):
+        for with_priorities in (False, True):
+            free, ample = (crowd(shape, with_priorities) for _ in range(2))
+            timings = median_times({"free": stepping(free), "ample": stepping(ample, budget=1.0)}, budget=5 * pace)
+            what = f"ample budget, 20,000 {name}{', priorities' if with_priorities else ''}"
+            yield ratio(what, timings["ample"], timings["free"], 1.15, note="to no budget")
+            yield within_budget(ample, 0.5e-3 * timings["free"].milliseconds, what.removeprefix("ample "), pace)
+
+    timings = median_times(runaway_calls(), budget=3 * pace)
+    yield ratio("200 ccd bodies, and one that runs away", timings["with"], timings["without"], 1.5)
+    for boundary in ("wrap", "bounce"):
+        calls = {str(times): crossing_call(boundary, times) for times in (1, 9000)}
+        timings = median_times(calls, budget=3 * pace)
+        what = f"ccd body that crosses 9,000 worlds a step, {boundary}"
+        yield ratio(what, timings["9000"], timings["1"], 0.02, 1 / 9000, "for each crossing, to one")
+
+    near, with_far = periodic_world(False), periodic_world(True)
+    calls = {
+        "near": lambda: near.query([[1, 1, 2, 2]]),
+        "wide": lambda: near.query([[0, 1, 2e4, 2]]),
+        "away": lambda: near.query_ball([[1e5, 1e5]], 1.0),
+        "body away": lambda: with_far.query([[1, 1, 2, 2]]),
+    }
+    timings = median_times(calls, budget=2 * pace)
+    yield ratio("periodic world: a box 2,000 periods wide", timings["wide"], timings["near"], 3)
+    yield ratio("periodic world: a ball 10,000 periods away", timings["away"], timings["near"], 3)
+    yield ratio("periodic world: a body 10,000 periods away", timings["body away"], timings["near"], 3)
+
+
+def within_budget(world: bp.World, seconds: float, what: str, pace: float) -> Row:
+    """Make a row of the time of a step beyond a budget that does not suffice, or beyond what is uncut, if that is more.
+
+    0.1 ms of it do not count.
+    """
+    beyond = []
+    for number in range(max(8, int(40 * pace))):
+        stats = world.step(DT, budget=seconds).stats
+        allowed = max(seconds, stats["seconds_uncut"])
+        if number >= 4:
+            beyond.append(max(0.0, stats["seconds"] - 1e-4) / allowed)
+    return Row(f"half the {what}", float(np.median(beyond)), "×", 1.1, note="to the budget, or to what is uncut")
