@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.world import queries
 from index_cases import generator
 from oracles.exact import whole
 
@@ -27,6 +28,10 @@ def periodic_world(rng, number):
         position = lower + rng.integers(0, ((upper - lower) * 4).astype(int)) / 4
         world.add(bp.AABB(size), position=position, layer=str(rng.choice(["even", "odd"])))
     world.remove(rng.choice(12, 3, replace=False))
+    for away in (1, -30, 10**6):  # not subject to the boundary: whole periods away
+        size = rng.integers(0, 9, len(lower)) / 4
+        position = lower + rng.integers(0, ((upper - lower) * 4).astype(int)) / 4 + away * (upper - lower)
+        world.add(bp.AABB(size), position=position, layer="even", body_type="kinematic")
     world.refresh()
     return world
 
@@ -136,3 +141,24 @@ def test_query_obb_through_too_many_images_is_refused_by_row():
         ValueError, match=r"row 1 of the queries reaches across .* periods of the world; at most 1,000,000"
     ):
         world.query_obb([[0, 0], [0, 0]], [[1, 1], [1e9, 0.5]], [0.0, 0.3])
+
+
+def test_a_body_far_away_does_not_add_images_to_queries(monkeypatch):
+    world = bp.World(dim=2, boundary="wrap", bounds=[[0, 0], [10, 10]])
+    world.add_many(bp.Circle(0.1), generator("far body").uniform(0, 10, (200, 2)))
+    world.refresh()
+    counts, inner = [], queries.images_of
+
+    def images_of(lower, upper, *more):
+        found = inner(lower, upper, *more)
+        counts.append(len(found[0]))
+        return found
+
+    monkeypatch.setattr(queries, "images_of", images_of)
+    near = world.query_ball([[1e7 + 3, 3]], 0.5).rows.tolist()
+    alone, counts[:] = counts[:], []
+    far = world.add(bp.Circle(0.1), position=(1e7 + 3, -1e7 + 3.0), body_type="kinematic")
+    world.refresh()
+    assert world.query_ball([[3, 3]], 0.5).rows.tolist() == [*near, far.row]
+    assert world.nearest([[3, 3]]).rows.tolist() == [[far.row]]
+    assert sum(counts) <= 4 * sum(alone) + 8
