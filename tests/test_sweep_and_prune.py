@@ -38,6 +38,16 @@ def test_query_of_other_boxes_equals_cross_pairs():
     assert_same_pairs(found, bp.pairs(boxes, other, method="brute_force"))
 
 
+@pytest.mark.parametrize("length", [1e-3, 1.0, 7.0])
+def test_void_borders_along_a_direction_are_lengths_whatever_its_length(length):
+    boxes = [[0, 0, 1, 1], [2, 2, 3, 3]]
+    borders = bp.SweepAndPrune(boxes, axis=(length, length)).void_borders
+    np.testing.assert_allclose(borders, [[np.sqrt(2), np.sqrt(8)]], rtol=1e-14)
+    steep = bp.SweepAndPrune(np.array(boxes, np.float32), axis=(0.6 * length, 0.8 * length)).void_borders
+    assert steep.dtype == np.float32
+    np.testing.assert_allclose(steep, [[1.4, 2.8]], rtol=1e-6)
+
+
 def test_void_borders_are_where_no_box_is():
     boxes = np.array([[0, 0, 1, 1], [0.5, 0, 2, 1], [5, 0, 6, 1], [6, 0, 7, 1], [9, 0, 9, 1]], dtype=float)
     assert bp.SweepAndPrune(boxes, axis=0).void_borders.tolist() == [[2, 5], [7, 9]]

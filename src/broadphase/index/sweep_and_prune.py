@@ -119,13 +119,15 @@ class SweepAndPrune(BoxIndex):
 
     @property
     def void_borders(self) -> NDArray[Any]:
-        """Gaps along the direction that no box covers, shape (k, 2), ascending.
+        """Gaps along `direction` that no box covers, shape (k, 2), ascending; in the unit of the boxes.
 
         Each is between boxes, from the end of one to the beginning of the next. A search stops there.
         """
         with self._guard.reading:
-            borders: NDArray[Any] = self._arranged().void_borders(*self._store.views)
-        return borders.reshape(-1, 2)
+            core = self._arranged()
+            borders: NDArray[Any] = core.void_borders(*self._store.views).reshape(-1, 2)
+            weight = core.direction()[1]
+        return borders / np.linalg.norm(weight).item()
 
     def query_rows(self, rows: ArrayLike, *, workers: int = 1) -> QueryResult:
         """Find the boxes that overlap each of some boxes of the index.
