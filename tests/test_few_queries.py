@@ -1,6 +1,7 @@
 """A few queries in their plainest form, which one call of the core answers: they give what many at once give."""
 
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -167,3 +168,34 @@ def test_few_queries_tell_their_time_and_keep_no_boxes_of_the_past():
     assert 0 < index.stats()["seconds_of_query"] < 10
     index.insert(box)
     assert index._few is None
+
+
+@pytest.mark.parametrize("kind", INDEXES)
+def test_small_queries_take_no_memory_in_proportion_to_the_index(kind):
+    count = 100_000
+    lower = np.random.default_rng(7).random((count, 2))
+    index = kind(np.stack([lower, lower + 1e-4], axis=1))
+    box, point = index.boxes_of([0]), lower[:1].copy()
+    asked = [
+        lambda: index.query(box),
+        lambda: index.query(box, mask=1),
+        lambda: index.query(box, layer=[3], workers=2),
+        lambda: index.query_points(point),
+        lambda: index.query_ball(point, 1e-3, mask=5),
+        lambda: index.query_obb(point, 1e-3, 0.3),
+        lambda: index.nearest(point, 3, mask=2),
+        lambda: index.raycast(point, [[1e-9, 1.0]], mask=2),
+        lambda: index.raycast_any(point, [[1e-9, 1.0]], 1e-3),
+        lambda: index.frustum(np.diag([100.0, 100.0, 1.0])),
+        lambda: index.shapecast(box, [[0.0, 1e-3]]),
+    ]
+    for query in asked:
+        query()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for query in asked:
+            query()
+        assert tracemalloc.get_traced_memory()[1] - before < count
+    finally:
+        tracemalloc.stop()

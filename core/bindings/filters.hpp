@@ -60,16 +60,19 @@ class PairFilter {
   Filter filter_;
 };
 
-// Layers and masks of the rows and of the queries.
+// Layers and masks of the rows and of the queries; a single one of the rows is that of all.
 class LayerFilter {
  public:
   using Words = Vector<std::uint64_t>;
   LayerFilter(Words row_layer, Words row_mask, Words query_layer, Words query_mask)
       : arrays_{row_layer, row_mask, query_layer, query_mask},
-        filter_{row_layer.data(), row_mask.data(), query_layer.data(), query_mask.data()} {}
+        filter_{row_layer.data(),  row_mask.data(), query_layer.data(),
+                query_mask.data(), step(row_layer), step(row_mask)} {}
   const QueryFilter& get() const { return filter_; }
 
  private:
+  static std::size_t step(const Words& of_rows) { return of_rows.shape(0) == 1 ? 0 : 1; }
+
   Words arrays_[4];
   QueryFilter filter_;
 };

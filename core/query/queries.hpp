@@ -23,10 +23,11 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 struct QueryFilter {
   const std::uint64_t *row_layer = nullptr, *row_mask = nullptr;
   const std::uint64_t *query_layer = nullptr, *query_mask = nullptr;
+  std::size_t row_layer_step = 1, row_mask_step = 1;  // from row to row; 0 where one entry is for all
 
   bool allows(std::size_t row, std::size_t query) const {
-    return row_layer == nullptr ||
-           ((row_layer[row] & query_mask[query]) != 0 && (query_layer[query] & row_mask[row]) != 0);
+    return row_layer == nullptr || ((row_layer[row * row_layer_step] & query_mask[query]) != 0 &&
+                                    (query_layer[query] & row_mask[row * row_mask_step]) != 0);
   }
 };
 

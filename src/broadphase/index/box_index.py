@@ -735,10 +735,10 @@ class BoxIndex:
         own_layer, own_mask = self._store.bits
         if layer is None and mask is None and own_layer is None and own_mask is None:
             return None
-        every = np.broadcast_to(np.uint64(_ALL_BITS), (self._store.slots,))
+        every = np.array([_ALL_BITS], np.uint64)  # for all rows
         return _native.QueryFilter(
-            np.ascontiguousarray(every if own_layer is None else own_layer),
-            np.ascontiguousarray(every if own_mask is None else own_mask),
+            every if own_layer is None else own_layer,
+            every if own_mask is None else own_mask,
             as_attribute("layer", _ALL_BITS if layer is None else layer, count, np.uint64),
             as_attribute("mask", _ALL_BITS if mask is None else mask, count, np.uint64),
         )
