@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -114,6 +115,8 @@ class Geometries:
 
     def drop_unused(self) -> None:
         """Drop the geometries without references."""
+        if not self._geometries:
+            return
         for number in self._geometries.keys() - self.references.keys():
             # In this order: whatever comes between, every key that is left names a geometry.
             for key in self._keys.get(number, ()):
@@ -220,15 +223,27 @@ def records_of(shapes: ShapesLike, count: int, dim: int, geometries: Geometries)
             numbers=array([0., 0., 2., 0., 0., 1., 0.]))
     """
     given = as_shapes(shapes)
-    dimension_of(given, dim)
     if isinstance(given, Shape):
+        if given.dim != dim:
+            dimension_of(given, dim)
         _require_count(len(given), count)
         rows = _rows_of(given, dim, geometries)
+        if count == 1:
+            return Records(*_of_one(given.kind, rows.shape[1]), rows[0])
         if len(rows) != count:
             rows = np.repeat(rows, count, axis=0)
         kinds = np.full(count, given.kind, np.uint8)
         return Records(kinds, np.full(count, rows.shape[1], np.int32), rows.reshape(-1))
+    dimension_of(given, dim)
     return _records_of_many(given, count, dim, geometries)
+
+
+@lru_cache(maxsize=64)
+def _of_one(kind: ShapeKind, size: int) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """Return kinds and sizes of a single record. Read-only."""
+    kinds, sizes = np.array([kind], np.uint8), np.array([size], np.int32)
+    kinds.flags.writeable = sizes.flags.writeable = False
+    return kinds, sizes
 
 
 def _records_of_many(shapes: list[Shape], count: int, dim: int, geometries: Geometries) -> Records:

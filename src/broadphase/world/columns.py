@@ -40,6 +40,7 @@ RARE: dict[str, tuple[type[np.generic], int]] = {
     "update_intervals": (np.int32, 1),
     "asleep": (np.bool_, 0),
 }
+_DEFAULTS = {name: dtype(default).item() for name, (dtype, default) in RARE.items()}
 # What users may write to. Their views stay valid when the arrays grow: see `Columns.take_up_writes`.
 _WRITABLE = ("positions", "velocities", "rotations", "angular_velocities")
 # Up to this share of the rows, those that can have moved are looked at one by one.
@@ -352,6 +353,11 @@ class Columns:
             self.angular_velocities = np.zeros(count if self.dim == 2 else (count, 3))
         return self.angular_velocities
 
+    def is_rare(self, name: str, value: Any) -> bool:
+        """Whether a column that few worlds need must be written for new rows of this value; not for a plain default."""
+        default = _DEFAULTS[name]
+        return getattr(self, name) is not None or type(value) is not type(default) or value != default
+
     def _rare(self, name: str) -> tuple[type[np.generic], int]:
         return (np.uint8, BOUNDARIES.index(self.boundary)) if name == "boundaries" else RARE[name]
 
@@ -413,19 +419,21 @@ class Columns:
             self.with_rotations()
         if angular_velocities is not None:
             self.with_angular_velocities()
-        self.stale[rows] = 1
         self.seen.store.set(rows, *records)
         self.spare.store.set(rows, *records)
-        self.body_types[rows] = body_types
-        self.positions[rows] = positions
-        self.velocities[rows] = 0.0 if velocities is None else velocities
+        # Rows ascend: where none is missing between the first and the last, a slice is written sooner.
+        first, end = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
+        at = slice(first, end) if end - first == len(rows) else rows
         seen = self.seen
-        seen.positions[rows] = positions
+        self.stale[at] = 1
+        self.body_types[at] = body_types
+        self.positions[at] = seen.positions[at] = positions
+        self.velocities[at] = 0.0 if velocities is None else velocities
         if self.rotations is not None and seen.rotations is not None:
             turned = no_rotations(1, self.dim)[0] if rotations is None else rotations
-            self.rotations[rows] = seen.rotations[rows] = turned
+            self.rotations[at] = seen.rotations[at] = turned
         if self.angular_velocities is not None:
-            self.angular_velocities[rows] = 0.0 if angular_velocities is None else angular_velocities
+            self.angular_velocities[at] = 0.0 if angular_velocities is None else angular_velocities
         seen.place(rows, seen.positions, seen.rotations)
 
     def insert(self, change: Change, rows: NDArray[np.int32], records: Records) -> None:
@@ -433,7 +441,8 @@ class Columns:
         self.rows.insert_rows(change, rows)
         change.flag(self.changed, True, rows)
         self.forget_flags(change)
-        self.show(change, self.seen, max(self.slots, int(rows[-1]) + 1 if len(rows) else 0))
+        if self._view is not None:
+            self.show(change, self.seen, max(self.slots, int(rows[-1]) + 1 if len(rows) else 0))
         self.count_geometries(change, used=records)
 
     def remove(self, change: Change, rows: NDArray[np.int32]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -42,6 +43,7 @@ BOUNDARIES: tuple[Boundary, ...] = get_args(Boundary)
 DYNAMIC, STATIC = BODY_TYPES.index("dynamic"), BODY_TYPES.index("static")
 
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
+_FEW = 16  # numbers are checked sooner one by one
 
 
 def as_table(
@@ -51,16 +53,19 @@ def as_table(
     array = as_array(values, name)
     if array.dtype.kind not in "fiu" and array.size:
         raise TypeError(f"{name} must be numbers, not {array.dtype}")
-    array = array.astype(np.float64, copy=False)
+    if array.dtype != np.float64:
+        array = array.astype(np.float64)
     if array.size == 0 and not count and array.ndim <= 1:
         array = array.reshape(0, *item)
     if count is not None and array.shape == item:
-        array = np.broadcast_to(array, (count, *item))
+        array = array[np.newaxis] if count == 1 else np.broadcast_to(array, (count, *item))
     if array.ndim != 1 + len(item) or array.shape[1:] != item:
         wanted = ", ".join(("n", *map(str, item)))
         raise ValueError(f"{name} must have shape ({wanted}), not {array.shape}")
     if count is not None and len(array) != count:
         raise ValueError(f"{name} has {len(array)} rows for {count} bodies")
+    if array.size <= _FEW and sum(map(abs, array.ravel().tolist())) <= largest:
+        return array
     near = (np.abs(array) <= largest).all(axis=tuple(range(1, array.ndim)))
     if not near.all():
         row = int(np.argmin(near))
@@ -131,7 +136,8 @@ def as_whole_numbers(
 def numbers_of_names(values: Any, name: str, count: int, known: Sequence[str]) -> NDArray[np.uint8]:
     """Check names, or their places among the known ones; give the places, shape (count,)."""
     if isinstance(values, str) and values in known:
-        return np.full(count, known.index(values), np.uint8)
+        place = known.index(values)
+        return _one_place(place) if count == 1 else np.full(count, place, np.uint8)
     names = as_array([values] if isinstance(values, str) else values, name)
     if names.dtype.kind == "U":
         listed = names.ravel().tolist()
@@ -141,6 +147,13 @@ def numbers_of_names(values: Any, name: str, count: int, known: Sequence[str]) -
         names = np.array([known.index(one) for one in listed])
     one_for_all = names.shape == (1,) and isinstance(values, str)
     return as_whole_numbers(names[0] if one_for_all else names, name, count, np.uint8, most=len(known) - 1)
+
+
+@cache
+def _one_place(place: int) -> NDArray[np.uint8]:
+    places = np.array([place], np.uint8)
+    places.flags.writeable = False
+    return places
 
 
 def as_pairs(pairs: Any) -> NDArray[Any]:

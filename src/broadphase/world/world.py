@@ -607,8 +607,9 @@ update_interval
         True
         """
         with self._guard.changing:
+            places = as_places(positions, "positions", self.dim)
             return self._insert(
-                shapes, positions, velocities, rotations, angular_velocities, body_type, boundary, layer, mask, group,
+                shapes, places, velocities, rotations, angular_velocities, body_type, boundary, layer, mask, group,
                 sensor, ccd, update_interval,
             )  # fmt: skip
 
@@ -1658,7 +1659,7 @@ update_interval
     def _insert(
         self,
         shapes: Any,
-        positions: Any,
+        places: NDArray[np.float64],
         velocities: Any,
         rotations: Any,
         angular_velocities: Any,
@@ -1673,29 +1674,34 @@ update_interval
         actor: Actor | None = None,
         data: Any = None,
     ) -> NDArray[np.int32]:
-        """Add rows; everything is checked before anything is changed. `actor` is that of a single row."""
+        """Add rows at checked places, (n, d); everything else is checked before anything is changed.
+
+        `actor` is that of a single row.
+        """
         columns, d = self._columns, self.dim
-        places = as_places(positions, "positions", d)
         count = len(places)
         turns = None if rotations is None else as_rotations(rotations, "rotations", d, count)
         speeds = None if velocities is None else as_table(velocities, "velocities", (d,), count)
         spins = _angular(angular_velocities, d, count)
         types = numbers_of_names(body_type, "body_type", count, BODY_TYPES)
         limits = self._boundaries(boundary, types, count)
-        rare = {
-            "groups": as_whole_numbers(group, "group", count, np.int64),
-            "sensors": as_flags(sensor, "sensor", count),
-            "ccd": as_flags(ccd, "ccd", count),
-            "update_intervals": as_whole_numbers(update_interval, "update_interval", count, np.int32, least=1),
-            "asleep": np.zeros(count, np.bool_),
-        }
+        rare: dict[str, NDArray[Any]] = {}
+        if columns.is_rare("groups", group):
+            rare["groups"] = as_whole_numbers(group, "group", count, np.int64)
+        if columns.is_rare("sensors", sensor):
+            rare["sensors"] = as_flags(sensor, "sensor", count)
+        if columns.is_rare("ccd", ccd):
+            rare["ccd"] = as_flags(ccd, "ccd", count)
+        if columns.is_rare("update_intervals", update_interval):
+            rare["update_intervals"] = as_whole_numbers(update_interval, "update_interval", count, np.int32, least=1)
+        if columns.is_rare("asleep", False):
+            rare["asleep"] = np.zeros(count, np.bool_)
         named = columns.layers if layer is None else columns.layers.with_names(layer)
-        bits = [
-            None if value is None and kept is None else named.bits_of_rows(value, count, name)
-            for name, value, kept in zip(("layer", "mask"), (layer, mask), columns.rows.bits, strict=True)
-        ]
-        if bits[1] is not None and bits[0] is None:
-            bits[0] = named.bits_of_rows(None, count, "layer")
+        layers = masks = None
+        if mask is not None or columns.rows.mask is not None:
+            masks = named.bits_of_rows(mask, count, "mask")
+        if layer is not None or masks is not None or columns.rows.layer is not None:
+            layers = named.bits_of_rows(layer, count, "layer")
         try:
             records = records_of(shapes, count, d, columns.geometries)
             columns.take_up_writes()
@@ -1703,12 +1709,13 @@ update_interval
             columns.fill(rows, records, types, places, speeds, turns, spins)
             change = Change()
             columns.insert(change, rows, records)
-            columns.set_bits(change, rows, *bits)
+            columns.set_bits(change, rows, layers, masks)
             for name, values in rare.items():
                 columns.set_rare(change, name, rows, values)
             if limits is not None:
                 columns.set_boundaries(change, rows, limits)
-            change.assign(columns, layers=named)
+            if named is not columns.layers:
+                change.assign(columns, layers=named)
             self._scene.broad.note_insertion(change, rows)
             if actor is not None:
                 self._actors.attach(change, actor, int(rows[0]), data)
