@@ -218,6 +218,16 @@ def test_covered_leaves_visits_only_cells_that_the_box_covers():
     assert tree.stats()["tests"] == in_same_cells + within_cells
 
 
+def test_covered_leaves_outside_the_bounds_makes_no_more_tests_than_ancestors():
+    boxes = scene("uniform_2d", 4000, 12)
+    tests = {}
+    for traversal in TRAVERSALS:
+        tree = bp.LinearTree(boxes, bounds=(-9, -9, -8, -8), depth=8, traversal=traversal)
+        assert_same_pairs(tree.pairs(), oracle.pairs(boxes))
+        tests[traversal] = tree.stats()["tests"]
+    assert tests["covered_leaves"] <= tests["ancestors"] < 4000 * 3999 / 2 / 20
+
+
 # Depth ---------------------------------------------------------------------------------------------------------------
 
 

@@ -72,7 +72,7 @@ class LinearTreeIndex : public BlockIndex {
   void with_pairs(const AnyArray& lower, const AnyArray& upper, const PairSearch& search, Use&& use) const {
     with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
       const LinearSource<T> source = index_.source_of(boxes);
-      if (covered_)
+      if (covered_ && !index_.cells().is_crowded())
         use(CoveredLeaves<T>(index_.order(), index_.cells(), index_.world(), source, search.touching, chosen_kernels(),
                              search.interrupt));
       else

@@ -52,6 +52,17 @@ class LinearCells {
   std::uint64_t number(std::size_t cell) const { return keys_.number(key_[cell]); }
   // Its entries in the order are [begin(cell), begin(cell + 1)).
   std::size_t begin(std::size_t cell) const { return begin_[cell]; }
+  // True if an average box shares its cell with more than this many others, as where all are outside the bounds. To
+  // test each with all of those is then most of the work.
+  bool is_crowded() const {
+    constexpr std::uint64_t kMany = 192;
+    std::uint64_t tests = 0;
+    for (std::size_t cell = 0; cell < count(); ++cell) {
+      const std::uint64_t own = begin(cell + 1) - begin(cell);
+      tests += own * own;
+    }
+    return count() > 0 && tests > kMany * begin_.back();
+  }
   // The smallest occupied cell that contains it, or kNotOccupied.
   std::uint32_t parent(std::size_t cell) const { return parent_[cell]; }
   // The first cell after those within it.
