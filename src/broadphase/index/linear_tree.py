@@ -30,7 +30,8 @@ _MOST_DEPTH = {1: 57, 2: 29, 3: 19, 4: 14}
 _MOST_FLAT_CELLS = 1 << 28
 # As in the system that this tuning comes from.
 _TUNED_MOST = 6
-_TUNING = {"first_depth": 3, "least_depth": 1, "tune_every": 60, "tune_shares": (0.30, 0.57)}
+_SHARES = (0.30, 0.57)
+_TUNING = {"first_depth": 3, "least_depth": 1, "tune_every": 60, "tune_shares": _SHARES}
 
 
 class Cells(NamedTuple):
@@ -126,7 +127,7 @@ class LinearTree(BoxIndex):
         first_depth: int = 3,
         least_depth: int = 1,
         tune_every: int = 60,
-        tune_shares: tuple[float, float] = (0.30, 0.57),
+        tune_shares: tuple[float, float] = _SHARES,
         bounds: ArrayLike | None = None,
     ) -> None:
         self._settings = self._checked(
@@ -359,6 +360,9 @@ def _corners(bounds: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
 
 
 def _shares(values: Any) -> tuple[float, float]:
+    is_usual = values is _SHARES
+    if is_usual:
+        return _SHARES
     shares = as_reals(values, "tune_shares")
     if shares.shape != (2,) or not 0 <= shares[0] < shares[1] <= 1:
         raise ValueError(f"tune_shares must be two numbers from 0 to 1, the smaller one first, not {quoted(values)}")

@@ -80,10 +80,12 @@ class IndexOptions:
             return method
         if not isinstance(method, str | dict):
             raise TypeError(f"a method is a name, a dictionary or options, not {quoted(method)}")
-        settings = {"name": method} if isinstance(method, str) else dict(method)
-        name = settings.pop("name", None)
+        settings = {} if isinstance(method, str) else dict(method)
+        name = method if isinstance(method, str) else settings.pop("name", None)
         if not isinstance(name, str) or name not in INDEX_CLASSES:
             raise ValueError(unknown_name("method", name, INDEX_CLASSES))
+        if not settings:
+            return IndexOptions(INDEX_CLASSES[name])
         return INDEX_CLASSES[name].options(**{key: _with_infinities(value) for key, value in settings.items()})
 
     def describe(self) -> dict[str, Any]:
@@ -132,7 +134,8 @@ class IndexOptions:
         ValueError
             One does not.
         """
-        self.index_class._require_fit(self.index_class._checked(**dict(self.settings)), dim)
+        if self.settings:
+            self.index_class._require_fit(self.index_class._checked(**dict(self.settings)), dim)
 
     def make(self, boxes: Any, **more: Any) -> BoxIndex:
         """Make an index of boxes with these settings.
