@@ -68,7 +68,8 @@ class Bvh {
       pack<CurveOrder<T>>(given, rows, count, places.get(), work);
     places_ = std::move(places);
     rows_ = count;
-    area_a_row_ = area_of_blocks() / static_cast<double>(std::max<std::size_t>(rows_, 1));
+    area_ = area_of_blocks();
+    rows_then_ = rows_;
     changes_ = 0;
   }
 
@@ -138,9 +139,8 @@ class Bvh {
     BvhEdit edit(tree_, places_.get());
     float box[8];
     if (count > rows_ / kManyMoves) {
-      const double area = refit(local);
       changes_ = 0;
-      if (is_worse(area)) rebuild(boxes, work);
+      if (is_worse(refit(local))) rebuild(boxes, work);
       return;
     } else {
       for (std::size_t at = 0; at < count; ++at) {
@@ -315,9 +315,23 @@ class Bvh {
     return rows;
   }
 
-  // Returns the area of the blocks, as area_of_blocks does.
+  // Total half-area of the blocks of all, and of those near where most boxes are. Extents
+  // count up to twice that part of the scene, or far boxes would hide how the others lie.
+  struct Area {
+    double all = 0, near = 0;
+
+    void add(const float* box, std::size_t dimension) {
+      constexpr float kNear = 2;
+      const auto area = static_cast<double>(half_area(box, dimension, 2 * kNear));
+      bool is_near = true;
+      for (std::size_t k = 0; k < dimension; ++k) is_near = is_near && box[k] >= -kNear && box[dimension + k] <= kNear;
+      all += area;
+      near += is_near ? area : 0;
+    }
+  };
+
   template <class T>
-  double refit(LocalBoxes<T>& local) {
+  Area refit(LocalBoxes<T>& local) {
     float box[8];
     const auto read_rows = [&] {
       for_each_block([&](std::int32_t block, std::size_t) {
@@ -332,26 +346,20 @@ class Bvh {
       tree_.frame.exact = false;
       read_rows();
     }
-    return BvhEdit(tree_, places_.get()).refit([this](const float* box) { return area_of(box); });
+    Area area;
+    BvhEdit(tree_, places_.get()).refit([&](const float* around) { area.add(around, tree_.dimension()); });
+    return area;
   }
-
-  // Far and huge boxes count as ones twice as large as the part of the scene where most boxes are: more would hide how
-  // the others lie.
-  double area_of(const float* box) const {
-    constexpr float kMost = 4;
-    return static_cast<double>(half_area(box, tree_.dimension(), kMost));
-  }
-
-  double area_of_blocks() const {
-    double sum = 0;
+  Area area_of_blocks() const {
+    Area area;
     float box[8];
     for_each_block([&](std::int32_t block, std::size_t) {
       for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block), [&](std::size_t lane) {
         tree_.blocks.get_box(block, lane, box);
-        sum += area_of(box);
+        area.add(box, tree_.dimension());
       });
     });
-    return sum;
+    return area;
   }
 
   // After many changes: rebuilds the tree if its quality has degraded.
@@ -361,9 +369,10 @@ class Bvh {
     changes_ = 0;
     if (is_worse(area_of_blocks())) rebuild(boxes, work);
   }
-  bool is_worse(double area) const {
-    const double area_a_row = area / static_cast<double>(std::max<std::size_t>(rows_, 1));
-    return area_a_row > kWorse * area_a_row_ || tree_.blocks.count() > rows_;
+  bool is_worse(const Area& area) const {
+    const double most = kWorse * static_cast<double>(std::max<std::size_t>(rows_, 1)) /
+                        static_cast<double>(std::max<std::size_t>(rows_then_, 1));
+    return area.all > most * area_.all || area.near > most * area_.near || tree_.blocks.count() > rows_;
   }
   template <class T>
   void rebuild(const BoxView<T>& boxes, const Work& work) {
@@ -378,7 +387,8 @@ class Bvh {
   std::size_t rows_ = 0;
   std::size_t changes_ = 0, rebuilds_ = 0;  // changes since the quality was last checked; rebuilds in total
   std::size_t regroupings_ = 0;
-  double area_a_row_ = 0;  // half-areas of all blocks after the last build
+  Area area_;  // after the last build
+  std::size_t rows_then_ = 0;
 };
 
 }  // namespace broadphase

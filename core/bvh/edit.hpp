@@ -64,12 +64,10 @@ class BvhEdit {
     follow(block);
   }
 
-  // Refits all lanes of blocks, bottom-up. Returns the total of what `measure` gives for the new boxes of the lanes.
-  template <class Measure>
-  double refit(const Measure& measure) {
-    double sum = 0;
-    if (tree_.root != kNoBlock) refit(tree_.root, [&](const float* box) { sum += measure(box); });
-    return sum;
+  // Refits all lanes of blocks, bottom-up, and calls use(box) with the new box of each.
+  template <class Use>
+  void refit(const Use& use) {
+    if (tree_.root != kNoBlock) refit(tree_.root, use);
   }
 
  private:

@@ -126,8 +126,8 @@ class OctreeArrangement : public OctreeCells {
     lattice_.place<D>(corners.lower, corners.upper, entry.spot);
     return entry;
   }
-  // The same, after growing the root to contain the row, if that takes a few levels. What is further away stays outside,
-  // like a box with an infinite corner; when that has become many, the tree must be rebuilt.
+  // The same, after growing the root to contain the row, if that takes a few levels. What is further away stays
+  // outside, like a box with an infinite corner; when that has become many, the tree must be rebuilt.
   template <std::size_t D, class T>
   Entry<D> enclosed(const BoxView<T>& boxes, std::int32_t row) {
     Entry<D> entry = entry_of<D>(boxes, row);

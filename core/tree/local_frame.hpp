@@ -66,8 +66,8 @@ struct LocalFrame {
   }
 };
 
-// The frame in which numbers between these corners fall into [-1, 1], and others beyond, as precise for their size; low > high along an axis without any. A frame
-// that is to be exact keeps its origin, so that only the exponent changes.
+// The frame in which numbers between these corners fall into [-1, 1], and others beyond, as precise for their size; low
+// > high along an axis without any. A frame that is to be exact keeps its origin, so that only the exponent changes.
 inline LocalFrame frame_between(const double* low, const double* high, std::size_t dimension, bool exact) {
   LocalFrame frame;
   frame.exact = exact;

@@ -242,7 +242,7 @@ class MedianOrder {
 
   std::size_t count() const { return count_; }
   const RowKey* items() const { return items_.get(); }  // in order; their keys have no meaning
-  const Extent<T>& bulk() const { return bulk_; }  // where most boxes are
+  const Extent<T>& bulk() const { return bulk_; }       // where most boxes are
 
  private:
   // Rows that one task sorts and that one task reads: a few milliseconds.
