@@ -1,0 +1,139 @@
+"""Trees beside the road: far and huge boxes, many scales in one scene, and updates that scatter the boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import broadphase as bp
+from benchmarks.measuring import Timing, median_times
+from benchmarks.rows import Row, ratio
+
+COUNT = 20_000
+QUESTIONS = 1_000
+TREES: dict[str, Callable[..., Any]] = {
+    "BVH": bp.BVH,
+    "LinearTree": bp.LinearTree,
+    "Octree": bp.Octree,
+}
+# Not for octrees: see docs/methods/octree.md.
+MANY_SCALES = ("two clusters 1e9 apart", "16 clusters on a log scale", "distances of 2^-300 to 2^300", "a dense spot")
+
+
+def cubes(centers: np.ndarray, edges: Any = 1.0) -> np.ndarray:
+    """Make `(n, 2, d)` boxes of centres and edges."""
+    halves = np.broadcast_to(np.asarray(edges) / 2, centers.shape)
+    return np.stack([centers - halves, centers + halves], axis=1)
+
+
+def even(n: int, seed: int = 0) -> np.ndarray:
+    """Make unit cubes, with 0.9 pairs to each, whatever their number."""
+    return cubes(np.random.default_rng(seed).random((n, 3)) * n ** (1 / 3) * 1.6)
+
+
+def replaced(rows: Any, boxes: Any) -> np.ndarray:
+    """Return the even scene with other boxes in some rows."""
+    scene = even(COUNT)
+    scene[rows] = boxes
+    return scene
+
+
+def shifted(rows: Any, by: Any) -> np.ndarray:
+    """Return the even scene with some rows moved."""
+    scene = even(COUNT)
+    scene[rows] += by
+    return scene
+
+
+def octaves(exponent: int) -> np.ndarray:
+    """Boxes at log-uniform distances around the origin, in proportion to them."""
+    rng = np.random.default_rng(1)
+    ways = rng.normal(size=(COUNT, 3))
+    far = np.exp2(rng.uniform(-exponent, exponent, COUNT))[:, None]
+    return cubes(ways / np.linalg.norm(ways, axis=1)[:, None] * far, 0.05 * far)
+
+
+def scenes() -> dict[str, np.ndarray]:
+    """Make every scene by name, the even one first."""
+    rng = np.random.default_rng(3)
+    few = rng.choice(COUNT, COUNT * 3 // 100, replace=False)
+    spot = even(COUNT)
+    spot[: COUNT // 3] = even(COUNT // 3, 5) * 1e-9 + 3.3
+    whole = np.array([[[-np.inf] * 3, [np.inf] * 3]])
+    return {
+        "even": even(COUNT),
+        "one at 1e12": shifted(7, 1e12),
+        "one of 1e30": replaced(7, [[-1e30] * 3, [1e30] * 3]),
+        "3 % at ±1e30": shifted(few, rng.choice([-1e30, 1e30], (len(few), 1, 3))),
+        "8 without end": replaced(slice(0, 8), whole),
+        "one at the origin of a map": np.concatenate([cubes(np.zeros((1, 3))), shifted(slice(None), [5e5, 4.5e6, 0])]),
+        "two clusters 1e9 apart": shifted(slice(0, COUNT // 2), 1e9),
+        "16 clusters on a log scale": np.concatenate([even(COUNT // 16, k) + 10.0**k for k in range(16)]),
+        "distances of 2^-300 to 2^300": octaves(300),
+        "a dense spot": spot,
+    }
+
+
+def answers(index: Any, boxes: np.ndarray) -> dict[str, tuple[Callable[[], Any], int]]:
+    """Return the calls to time, and how many boxes, pairs or rows each is about."""
+    rng = np.random.default_rng(9)
+    chosen = boxes[rng.permutation(len(boxes))[:QUESTIONS]]
+    points = np.where(np.isfinite(chosen).all(axis=1), chosen[:, 0] / 2 + chosen[:, 1] / 2, 0.0)
+    ways = rng.normal(size=points.shape)
+    return {
+        "points": (lambda: index.query_points(points), QUESTIONS + len(index.query_points(points).rows)),
+        "4 nearest": (lambda: index.nearest(points, k=4), QUESTIONS),
+        "rays": (lambda: index.raycast(points, ways, max_distance=10.0), QUESTIONS),
+    }
+
+
+def of_scene(make: Callable[..., Any], boxes: np.ndarray, pace: float) -> dict[str, tuple[Timing, int]]:
+    """Time a build with all pairs, and queries."""
+    index = make(boxes)
+    calls = answers(index, boxes)
+    pairs = index.count_pairs()
+    calls["pairs"] = (lambda: make(boxes).count_pairs(), len(boxes) + pairs)
+    times = median_times({name: call for name, (call, _) in calls.items()}, budget=0.5 * pace)
+    return {name: (times[name], size) for name, (_, size) in calls.items()}
+
+
+def rows(pace: float) -> Iterator[Row]:
+    """Measure trees on scenes far from even, each against an even one."""
+    made = scenes()
+    for tree, make in TREES.items():
+        base = of_scene(make, made["even"], pace)
+        for name, boxes in made.items():
+            if name == "even" or (tree == "Octree" and name in MANY_SCALES):
+                continue
+            bound = 4.0 if tree == "BVH" else 10.0
+            for question, (timing, size) in of_scene(make, boxes, pace).items():
+                even_timing, even_size = base[question]
+                yield ratio(f"{tree}, {name}: {question}", timing, even_timing, bound, even_size / size)
+    yield from of_updates(pace)
+
+
+def of_updates(pace: float) -> Iterator[Row]:
+    """Measure what updates leave behind: one box that went far and came back, and half of the boxes scattered."""
+    boxes = even(COUNT)
+    gone = shifted(7, 1e12)
+    for tree, make in TREES.items():
+        fresh, back = make(boxes), make(boxes)
+        for at in (gone, boxes):
+            back.update(at)
+            back.count_pairs()
+        queries, again = answers(fresh, boxes), answers(back, boxes)
+        for question in ("points", "4 nearest"):
+            times = median_times({"fresh": queries[question][0], "back": again[question][0]}, budget=0.5 * pace)
+            yield ratio(f"{tree}, one box far away and back: {question}", times["back"], times["fresh"], 2.0)
+    for count in (20_000, 80_000):
+        boxes = even(count).astype(np.float32)
+        index = bp.BVH(boxes)
+        half = np.random.default_rng(0).permutation(count)[: count // 2]
+        places = cubes(np.random.default_rng(1).random((len(half), 3)) * float(boxes.max()))
+        index.update(places.astype(np.float32), half)
+        boxes[half] = places
+        fresh = bp.BVH(boxes)
+        times = median_times({"fresh": fresh.count_pairs, "scattered": index.count_pairs}, budget=0.5 * pace)
+        yield ratio(f"BVH, half of {count:,} boxes scattered: pairs", times["scattered"], times["fresh"], 2.0)
