@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -275,12 +276,24 @@ inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& 
   std::vector<std::uint64_t> bits;
   if (since.changed != nullptr && since.renewed == nullptr && again.count == 0) {
     bits.resize(rows / 64 + 1);
-    for (std::size_t row = 0; row < rows; ++row) bits[row / 64] |= std::uint64_t{since.changed[row]} << row % 64;
+    for (std::size_t begin = 0; begin < rows; begin += 8) {
+      std::uint64_t some = 0;
+      std::memcpy(&some, since.changed + begin, std::min<std::size_t>(8, rows - begin));
+      if (some == 0) continue;
+      for (std::size_t row = begin; row < std::min(rows, begin + 8); ++row)
+        bits[row / 64] |= std::uint64_t{since.changed[row]} << row % 64;
+    }
   }
-  const auto may_end = [&](std::int32_t i, std::int32_t j) {
+  // Whether a row of so many pairs has changed; without a branch for each.
+  constexpr std::size_t kTogether = 8;
+  const auto may_end = [&](std::size_t k, std::size_t count) {
     if (bits.empty()) return true;
-    const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
-    return ((bits[p / 64] >> p % 64 | bits[q / 64] >> q % 64) & 1) != 0;
+    std::uint64_t any = 0;
+    for (std::size_t end = k + count; k < end; ++k) {
+      const auto i = static_cast<std::size_t>(old.first[k]), j = static_cast<std::size_t>(old.second[k]);
+      any |= bits[i / 64] >> i % 64 | bits[j / 64] >> j % 64;
+    }
+    return (any & 1) != 0;
   };
   std::vector<std::vector<std::size_t>> gone(old.count / pairs_a_task + 1);
   in_tasks(old.count, [&](std::size_t task, std::size_t begin, std::size_t end) {
@@ -293,8 +306,12 @@ inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& 
       return retested < again.count && again.first[retested] == i && again.second[retested] == j;
     };
     for (std::size_t k = begin; k < end; ++k) {
+      if (k + kTogether <= end && !may_end(k, kTogether)) {
+        k += kTogether - 1;
+        continue;
+      }
       const std::int32_t i = old.first[k], j = old.second[k];
-      if (may_end(i, j) && goes_on[k].load(std::memory_order_relaxed) == 0 && (is_renewed(i, j) || was_tested(i, j)))
+      if (goes_on[k].load(std::memory_order_relaxed) == 0 && (is_renewed(i, j) || was_tested(i, j)))
         gone[task].push_back(k);
     }
   });
