@@ -4,6 +4,7 @@ import gc
 import tracemalloc
 import weakref
 
+import numpy as np
 import pytest
 
 import broadphase as bp
@@ -50,3 +51,28 @@ def test_frames_but_the_last_have_no_contacts_to_compute():
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_empty_world_is_as_small_as_before_whatever_shapes_have_come_and_gone(dimension):
     check_cycles(dimension, 5, 25)
+
+
+@pytest.mark.parametrize("moving", [0, 200, 20_000])
+def test_step_makes_no_arrays_of_all_rows(moving):
+    rng = np.random.default_rng(3)
+    count = 20_000
+    world = bp.World(3)
+    velocities = np.zeros((count, 3))
+    velocities[:moving] = rng.uniform(-0.02, 0.02, (moving, 3))
+    world.add_many(bp.Sphere(0.4), rng.random((count, 3)) * count ** (1 / 3), velocities=velocities)
+    for _ in range(8):
+        frame = world.step(1.0)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for _ in range(3):
+            before = tracemalloc.get_traced_memory()[0]
+            tracemalloc.reset_peak()
+            frame = world.step(1.0)
+            made = tracemalloc.get_traced_memory()[1] - before
+            # A flag for each row, and what is about the rows that have moved, where these are few.
+            assert made < 20_000 + 2 * count + (600 * moving if moving < count else 0)
+    finally:
+        tracemalloc.stop()
+    assert len(frame.touching) > count / 2
