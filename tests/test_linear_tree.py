@@ -228,6 +228,19 @@ def test_covered_leaves_outside_the_bounds_makes_no_more_tests_than_ancestors():
     assert tests["covered_leaves"] <= tests["ancestors"] < 4000 * 3999 / 2 / 20
 
 
+def test_boxes_inserted_one_by_one_are_filed_at_the_next_query():
+    boxes = scene("uniform_2d", 300, 13)
+    tree = bp.LinearTree(boxes[:100])
+    for box in boxes[100:]:
+        tree.insert(box[np.newaxis])
+    assert tree._builds == 1
+    assert_same_pairs(tree.pairs(), oracle.pairs(boxes))
+    assert tree._builds == 2
+    tree.update(boxes[:1] + 0.25, [0])
+    tree.query(boxes[:1])
+    assert tree._builds == 2
+
+
 # Depth ---------------------------------------------------------------------------------------------------------------
 
 
