@@ -15,6 +15,8 @@ class BlockReader {
  public:
   BlockReader(const float* memory, std::int32_t block) : block_(memory + static_cast<std::size_t>(block) * kWords) {}
 
+  const float* memory() const { return block_; }
+  Eight eight(std::size_t offset) const { return Eight::load(block_ + offset); }
   Eight lower(std::size_t axis) const { return Eight::load(block_ + axis * kLanes); }
   Eight upper(std::size_t axis) const { return Eight::load(block_ + (D + axis) * kLanes); }
   const std::int32_t* child() const { return words() + kChild; }
@@ -65,6 +67,25 @@ void next_by_box(BoxWalk& walk) {
   walk.found = found;
 }
 
+// Puts the children of the lanes set in `lanes` on a stack, those with the smallest keys on top, and returns how many.
+inline std::size_t push_in_order(Eight keys, const std::int32_t* child, std::uint32_t lanes, float* key,
+                                 std::int32_t* stack) {
+  keep(keys, lanes, key);
+  const std::size_t count = keep(child, lanes, stack);
+  for (std::size_t at = 1; at < count; ++at) {
+    const float own = key[at];
+    const std::int32_t block = stack[at];
+    std::size_t place = at;
+    for (; place > 0 && key[place - 1] < own; --place) {
+      key[place] = key[place - 1];
+      stack[place] = stack[place - 1];
+    }
+    key[place] = own;
+    stack[place] = block;
+  }
+  return count;
+}
+
 // One step of an ordered walk, once the keys of a block's lanes are known: lanes within the limit are pushed, if wanted
 // with the smallest key on top, or are returned.
 template <std::size_t D>
@@ -76,28 +97,18 @@ void sort_out(OrderedWalk& walk, std::int32_t at, const BlockReader<D>& block, E
     walk.key[walk.depth] = own_key;
     walk.stack[walk.depth++] = block.next();
   }
+  float* key = walk.key + walk.depth;
+  std::int32_t* stack = walk.stack + walk.depth;
   if (walk.ordered) {
     keys.store(walk.lane_key);
     walk.block = at;
     walk.lanes = rows;
     walk.found = rows != 0 ? 1 : 0;
+    if (inner != 0) walk.depth += push_in_order(keys, block.child(), inner, key, stack);
   } else {
     walk.found += keep(block.child(), rows, walk.rows + walk.found);
-  }
-  const std::size_t bottom = walk.depth;
-  keep(keys, inner, walk.key + bottom);
-  walk.depth += keep(block.child(), inner, walk.stack + bottom);
-  if (!walk.ordered) return;
-  for (std::size_t at = bottom + 1; at < walk.depth; ++at) {
-    const float key = walk.key[at];
-    const std::int32_t child = walk.stack[at];
-    std::size_t place = at;
-    for (; place > bottom && walk.key[place - 1] < key; --place) {
-      walk.key[place] = walk.key[place - 1];
-      walk.stack[place] = walk.stack[place - 1];
-    }
-    walk.key[place] = key;
-    walk.stack[place] = child;
+    keep(keys, inner, key);
+    walk.depth += keep(block.child(), inner, stack);
   }
 }
 
@@ -135,10 +146,16 @@ void next_by_time(SweepWalk& walk) {
   // Half a dozen roundings of 2^-24 on either side.
   constexpr float kLonger = 1.000001F;
   const Eight limit = Eight::splat(walk.limit);
-  Eight low[D], high[D], inverse[D];
+  // The side of a box that is met first along each axis, by its place in a block, and the side of the moving box that
+  // meets it; then the two that part last.
+  Eight front[D], rear[D], inverse[D];
+  std::size_t near[D], far[D];
   for (std::size_t k = 0; k < D; ++k) {
-    low[k] = Eight::splat(walk.box[k]);
-    high[k] = Eight::splat(walk.box[D + k]);
+    const bool forward = walk.inverse[k] > 0;
+    near[k] = (forward ? k : D + k) * kLanes;
+    far[k] = (forward ? D + k : k) * kLanes;
+    front[k] = Eight::splat(walk.box[forward ? D + k : k]);
+    rear[k] = Eight::splat(walk.box[forward ? k : D + k]);
     inverse[k] = Eight::splat(walk.inverse[k]);
   }
   for (walk.found = 0; wants_more(walk);) {
@@ -147,11 +164,11 @@ void next_by_time(SweepWalk& walk) {
     if (own_key > walk.limit) continue;
     const BlockReader<D> block(walk.memory, at);
     ++walk.visited;
+    // Where infinities make a time NaN, it counts for nothing.
     Eight enter = Eight::splat(0.0F), leave = limit;
     for (std::size_t k = 0; k < D; ++k) {
-      const Eight one = (block.lower(k) - high[k]) * inverse[k], other = (block.upper(k) - low[k]) * inverse[k];
-      enter = larger(smaller(one, other), enter);
-      leave = smaller(larger(one, other), leave);
+      enter = larger((block.eight(near[k]) - front[k]) * inverse[k], enter);
+      leave = smaller((block.eight(far[k]) - rear[k]) * inverse[k], leave);
     }
     sort_out<D>(walk, at, block, enter, at_most(enter, leave * Eight::splat(kLonger)), own_key);
   }
