@@ -7,6 +7,7 @@
 #include "tree/pack_kernel.hpp"
 #include "tree/pairs_kernel.hpp"
 #include "tree/queries_kernel.hpp"
+#include "tree/together_kernel.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
 
@@ -47,6 +48,12 @@ const Kernels kKernels = {
     {curve_keys<double, 1>, curve_keys<double, 2>, curve_keys<double, 3>, curve_keys<double, 4>},
     {pack_leaves<float, 1>, pack_leaves<float, 2>, pack_leaves<float, 3>, pack_leaves<float, 4>},
     {pack_leaves<double, 1>, pack_leaves<double, 2>, pack_leaves<double, 3>, pack_leaves<double, 4>},
+};
+
+extern const TogetherKernels kTogetherKernels;
+const TogetherKernels kTogetherKernels = {
+    {nearest_together<1>, nearest_together<2>, nearest_together<3>, nearest_together<4>},
+    {balls_together<1>, balls_together<2>, balls_together<3>, balls_together<4>},
 };
 
 }  // namespace broadphase::BROADPHASE_LEVEL

@@ -18,21 +18,20 @@ namespace {
 class Queries {
  public:
   Queries(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper, const LayerFilter* filter)
-      : tree_(index.tree),
-        queries_(index.tree, any_boxes(lower, upper), filter != nullptr ? filter->get() : QueryFilter(),
+      : queries_(index.tree, any_boxes(lower, upper), filter != nullptr ? filter->get() : QueryFilter(),
                  chosen_kernels()),
         rows_(lower.shape(0)) {}
 
-  // ask(queries, query, scratch, rows) appends the result of a query; place(query, point) writes its position.
-  template <class Scratch, class Place, class Ask>
-  nb::object ragged(std::size_t count, unsigned workers, const Place& place, const Ask& ask) const {
+  // ask(queries, query, scratch, rows) appends the result of a query; `places` are the boxes that they ask about.
+  template <class Scratch, class T, class Ask>
+  nb::object ragged(const BoxView<T>& places, std::size_t dimension, unsigned workers, const Ask& ask) const {
     Ragged answers;
     {
       const ReleasedGil release;
       Interrupt interrupt(signal_pending);
-      const std::vector<std::uint32_t> order = nearby_order(count, tree_, place, interrupt);
+      const std::vector<std::uint32_t> order = nearby_order(places, dimension, chosen_kernels(), interrupt);
       answers = collect_ragged<Scratch>(
-          count, rows_, workers, interrupt,
+          places.count, rows_, workers, interrupt,
           [&](std::size_t query, Scratch& scratch, std::vector<std::int32_t>& rows) {
             ask(queries_, query, scratch, rows);
           },
@@ -42,21 +41,78 @@ class Queries {
   }
 
   // ask(queries, query, scratch) stores the result of a query itself.
-  template <class Scratch, class Place, class Ask>
-  void each(std::size_t count, unsigned workers, const Place& place, const Ask& ask) const {
+  template <class Scratch, class Ask>
+  void each(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Ask& ask) const {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    const std::vector<std::uint32_t> order = nearby_order(count, tree_, place, interrupt);
-    const std::size_t together = queries_together(rows_), tasks = (count + together - 1) / together;
+    const std::vector<std::uint32_t> order = nearby_order(places, dimension, chosen_kernels(), interrupt);
+    const std::size_t together = queries_together(rows_), tasks = (places.count + together - 1) / together;
     std::vector<Scratch> scratch(std::max(1u, workers));
     for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
-      for (std::size_t k = task * together; k < std::min(count, (task + 1) * together); ++k)
+      for (std::size_t k = task * together; k < std::min(places.count, (task + 1) * together); ++k)
         ask(queries_, order.empty() ? k : order[k], scratch[worker]);
     });
   }
 
+  // The same for groups of points near each other. ask(queries, group, count, scratch, rows, ended) appends the results
+  // of a group, and calls ended(query) after each.
+  template <class Scratch, class Ask>
+  nb::object ragged_groups(const BoxView<double>& places, std::size_t dimension, unsigned workers,
+                           const Ask& ask) const {
+    Ragged answers;
+    {
+      const ReleasedGil release;
+      Interrupt interrupt(signal_pending);
+      const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt));
+      answers.offsets.assign(places.count + 1, 0);
+      const Ragged grouped = collect_ragged<Scratch>(
+          groups.count(), rows_, workers, interrupt,
+          [&](std::size_t group, Scratch& scratch, std::vector<std::int32_t>& rows) {
+            std::size_t before = rows.size();
+            ask(queries_, groups.begin(group), groups.size(group), scratch, rows, [&](std::size_t query) {
+              answers.offsets[query + 1] = static_cast<std::int64_t>(rows.size() - before);
+              before = rows.size();
+            });
+          });
+      for (std::size_t k = 0; k < places.count; ++k) answers.offsets[k + 1] += answers.offsets[k];
+      answers.rows.resize(grouped.rows.size());
+      auto from = grouped.rows.begin();
+      for (const std::uint32_t query : groups.order) {
+        const std::int64_t begin = answers.offsets[query], length = answers.offsets[query + 1] - begin;
+        std::copy_n(from, length, answers.rows.begin() + begin);
+        from += length;
+      }
+    }
+    return as_tuple(std::move(answers));
+  }
+
+  // ask(queries, group, count, scratch) stores the results of a group itself.
+  template <class Scratch, class Ask>
+  void each_group(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Ask& ask) const {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt));
+    const std::size_t together = (queries_together(rows_) + kTogether - 1) / kTogether;
+    std::vector<Scratch> scratch(std::max(1u, workers));
+    for_each_task((groups.count() + together - 1) / together, workers, interrupt,
+                  [&](unsigned worker, std::size_t task) {
+                    for (std::size_t k = task * together; k < std::min(groups.count(), (task + 1) * together); ++k)
+                      ask(queries_, groups.begin(k), groups.size(k), scratch[worker]);
+                  });
+  }
+
+  bool walks_together(std::size_t wanted) const { return queries_.walks_together(wanted); }
+
  private:
-  const BlockTree& tree_;
+  // Queries in the order of a curve, eight a group.
+  struct Groups {
+    explicit Groups(std::vector<std::uint32_t> along) : order(std::move(along)) {}
+    std::size_t count() const { return (order.size() + kTogether - 1) / kTogether; }
+    std::size_t size(std::size_t group) const { return std::min(kTogether, order.size() - group * kTogether); }
+    const std::uint32_t* begin(std::size_t group) const { return order.data() + group * kTogether; }
+    std::vector<std::uint32_t> order;
+  };
+
   TreeQueries queries_;
   std::size_t rows_;
 };
@@ -64,55 +120,80 @@ class Queries {
 nb::object query_boxes(const BlockIndex& index, AnyArray lower, AnyArray upper, AnyArray asked_lower,
                        AnyArray asked_upper, const LayerFilter* filter, unsigned workers, bool loosely) {
   const AnyBoxes asked = any_boxes(asked_lower, asked_upper);
-  const std::size_t dimension = asked.dimension();
-  return Queries(index, lower, upper, filter)
-      .ragged<BoxWalk>(
-          asked.count(), workers,
-          [&](std::size_t query, double* point) {
-            double box[8];
-            asked.read(query, box);
-            for (std::size_t k = 0; k < dimension; ++k) point[k] = box[k] / 2 + box[dimension + k] / 2;
-          },
-          [&](const TreeQueries& queries, std::size_t query, BoxWalk& walk, std::vector<std::int32_t>& rows) {
-            double box[8];
-            asked.read(query, box);
-            queries.by_box(query, box, walk, rows, loosely);
-          });
+  return with_boxes(asked_lower, asked_upper, [&](const auto& places) {
+    return Queries(index, lower, upper, filter)
+        .ragged<BoxWalk>(
+            places, asked.dimension(), workers,
+            [&](const TreeQueries& queries, std::size_t query, BoxWalk& walk, std::vector<std::int32_t>& rows) {
+              double box[8];
+              asked.read(query, box);
+              queries.by_box(query, box, walk, rows, loosely);
+            });
+  });
 }
 
-auto place_at(const double* points, std::size_t dimension) {
-  return [=](std::size_t query, double* point) { std::copy_n(points + query * dimension, dimension, point); };
+// The places of queries around points, or of others that begin at them.
+BoxView<double> places_of(const double* points, std::size_t count, std::size_t dimension) {
+  const auto stride = static_cast<std::ptrdiff_t>(dimension);
+  return {points, points, stride, stride, count};
 }
 
 nb::object query_balls(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> centers,
                        Vector<double> radii, const LayerFilter* filter, unsigned workers) {
   const double *points = centers.data(), *radius = radii.data();
-  const std::size_t dimension = centers.shape(1);
-  return Queries(index, lower, upper, filter)
-      .ragged<BallWalk>(
-          centers.shape(0), workers, place_at(points, dimension),
-          [&](const TreeQueries& queries, std::size_t query, BallWalk& walk, std::vector<std::int32_t>& rows) {
-            queries.by_ball(query, points + query * dimension, radius[query], walk, rows);
-          });
+  const std::size_t count = centers.shape(0), dimension = centers.shape(1);
+  const BoxView<double> places = places_of(points, count, dimension);
+  const Queries all(index, lower, upper, filter);
+  if (count < kManyQueries)
+    return all.ragged<BallWalk>(
+        places, dimension, workers,
+        [&](const TreeQueries& queries, std::size_t query, BallWalk& walk, std::vector<std::int32_t>& rows) {
+          queries.by_ball(query, points + query * dimension, radius[query], walk, rows);
+        });
+  using Scratch = TreeQueries::BallsScratch;
+  return all.ragged_groups<Scratch>(places, dimension, workers,
+                                    [&](const TreeQueries& queries, const std::uint32_t* group, std::size_t number,
+                                        Scratch& scratch, std::vector<std::int32_t>& rows, const auto& ended) {
+                                      queries.by_balls(group, number, points, radius, scratch, rows, ended);
+                                    });
 }
 
 nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> centers, std::size_t wanted,
                    Vector<double> farthest, const LayerFilter* filter, unsigned workers) {
   const double *points = centers.data(), *limit = farthest.data();
   const std::size_t count = centers.shape(0), dimension = centers.shape(1);
+  const BoxView<double> places = places_of(points, count, dimension);
   std::vector<std::int32_t> rows(count * wanted, -1);
   std::vector<double> distances(count * wanted, kNever);
-  using Scratch = TreeQueries::NearestScratch;
-  Queries(index, lower, upper, filter)
-      .each<Scratch>(count, workers, place_at(points, dimension),
-                     [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
-                       std::size_t at = query * wanted;
-                       queries.nearest(query, points + query * dimension, wanted, limit[query], scratch,
-                                       [&](std::int32_t row, double distance) {
-                                         rows[at] = row;
-                                         distances[at++] = distance;
-                                       });
-                     });
+  const Queries all(index, lower, upper, filter);
+  if (count < kManyQueries || !all.walks_together(wanted)) {
+    using Scratch = TreeQueries::NearestScratch;
+    all.each<Scratch>(places, dimension, workers, [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
+      std::size_t at = query * wanted;
+      queries.nearest(query, points + query * dimension, wanted, limit[query], scratch,
+                      [&](std::int32_t row, double distance) {
+                        rows[at] = row;
+                        distances[at++] = distance;
+                      });
+    });
+  } else {
+    using Scratch = TreeQueries::TogetherScratch;
+    with_boxes(lower, upper, [&](const auto& boxes) {
+      all.each_group<Scratch>(
+          places, dimension, workers,
+          [&](const TreeQueries& queries, const std::uint32_t* group, std::size_t number, Scratch& scratch) {
+            for (std::size_t k = 0; k < number; ++k) {
+              read_ahead(rows.data() + group[k] * wanted);
+              read_ahead(distances.data() + group[k] * wanted);
+            }
+            queries.nearest_together(boxes, group, number, points, wanted, limit, scratch,
+                                     [&](std::size_t query, std::size_t rank, std::int32_t row, double distance) {
+                                       rows[query * wanted + rank] = row;
+                                       distances[query * wanted + rank] = distance;
+                                     });
+          });
+    });
+  }
   // Reshaped by the caller: the shape of an empty array is ambiguous.
   nb::object first = as_array(std::move(rows), 1);
   return nb::make_tuple(first, as_array(std::move(distances), 1));
@@ -143,7 +224,8 @@ class Sweeps {
     }
     return result;
   }
-  auto place() const { return place_at(lower_, dimension_); }
+  BoxView<double> places() const { return places_of(lower_, count_, dimension_); }
+  std::size_t dimension() const { return dimension_; }
 
  private:
   const double *lower_, *upper_, *motion_, *limit_;
@@ -158,14 +240,15 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
   std::vector<std::int32_t> rows(sweeps.count(), -1);
   std::vector<double> times(sweeps.count(), kNever);
   Queries(index, lower, upper, filter)
-      .each<SweepWalk>(
-          sweeps.count(), workers, sweeps.place(), [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
-            const Sweep sweep = sweeps.sweep(query);
-            queries.first_touched(query, sweep, sweeps.limit(query), walk, [&](std::int32_t row, double time) {
-              rows[query] = row;
-              times[query] = time;
-            });
-          });
+      .each<SweepWalk>(sweeps.places(), sweeps.dimension(), workers,
+                       [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
+                         const Sweep sweep = sweeps.sweep(query);
+                         queries.first_touched(query, sweep, sweeps.limit(query), walk,
+                                               [&](std::int32_t row, double time) {
+                                                 rows[query] = row;
+                                                 times[query] = time;
+                                               });
+                       });
   nb::object first = as_array(std::move(rows), 1);
   return nb::make_tuple(first, as_array(std::move(times), 1));
 }
@@ -176,7 +259,7 @@ nb::object sweep_any(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
   std::vector<std::uint8_t> touched(sweeps.count(), 0);
   Queries(index, lower, upper, filter)
-      .each<SweepWalk>(sweeps.count(), workers, sweeps.place(),
+      .each<SweepWalk>(sweeps.places(), sweeps.dimension(), workers,
                        [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
                          const Sweep sweep = sweeps.sweep(query);
                          touched[query] = queries.any_touched(query, sweep, sweeps.limit(query), walk) ? 1 : 0;
@@ -191,7 +274,7 @@ nb::object sweep_all(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
   std::vector<std::vector<KeyedRow>> found(sweeps.count());
   using Scratch = TreeQueries::TouchedScratch;
   Queries(index, lower, upper, filter)
-      .each<Scratch>(sweeps.count(), workers, sweeps.place(),
+      .each<Scratch>(sweeps.places(), sweeps.dimension(), workers,
                      [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
                        const Sweep sweep = sweeps.sweep(query);
                        queries.all_touched(
@@ -224,7 +307,7 @@ nb::object query_convex(const BlockIndex& index, AnyArray lower, AnyArray upper,
   const std::size_t count = around_lower.shape(0), dimension = around_lower.shape(1);
   const double *low = around_lower.data(), *high = around_upper.data();
   return Queries(index, lower, upper, filter)
-      .ragged<TreeQueries::RegionScratch>(count, workers, place_at(low, dimension),
+      .ragged<TreeQueries::RegionScratch>(places_of(low, count, dimension), dimension, workers,
                                           [&](const TreeQueries& queries, std::size_t query,
                                               TreeQueries::RegionScratch& scratch, std::vector<std::int32_t>& rows) {
                                             double around[8];

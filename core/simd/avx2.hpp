@@ -94,6 +94,7 @@ struct Eight {
   __m256 v;
   static Eight splat(float x) { return {_mm256_set1_ps(x)}; }
   static Eight load(const float* p) { return {_mm256_load_ps(p)}; }
+  static Eight read(const float* p) { return {_mm256_loadu_ps(p)}; }
   void store(float* p) const { _mm256_storeu_ps(p, v); }
 };
 inline Eight operator+(Eight a, Eight b) { return {_mm256_add_ps(a.v, b.v)}; }
@@ -102,6 +103,7 @@ inline Eight operator*(Eight a, Eight b) { return {_mm256_mul_ps(a.v, b.v)}; }
 inline Eight larger(Eight a, Eight b) { return {_mm256_max_ps(a.v, b.v)}; }
 inline Eight smaller(Eight a, Eight b) { return {_mm256_min_ps(a.v, b.v)}; }
 inline Eight absolute(Eight a) { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0F), a.v)}; }
+inline Eight root(Eight a) { return {_mm256_sqrt_ps(a.v)}; }
 // Bit l: lane l of a is at most lane l of b.
 inline std::uint32_t at_most(Eight a, Eight b) {
   return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a.v, b.v, _CMP_LE_OQ)));

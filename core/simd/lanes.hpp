@@ -19,8 +19,8 @@
 //   negative(parts), not_positive(parts)   32 bits, bit l is number l
 //   apart(p, x)              32 bits: number l of p has no bit in common with x
 // Eight: eight floats, as a block of a tree holds them; comparisons with NaN are false
-//   splat(x), load(p), store(p)            load: p is aligned to 32 bytes
-//   +, -, *, absolute(a)
+//   splat(x), load(p), read(p), store(p)   load: p is aligned to 32 bytes; the others need no alignment
+//   +, -, *, absolute(a), root(a)
 //   larger(a, b), smaller(a, b)            b where either is NaN
 //   at_most(a, b), below(a, b)             8 bits, bit l is lane l
 //   EightTests               several at_most(a, b), all of which a lane must pass; bits()

@@ -1,6 +1,8 @@
 // No vector instructions: one number at a time, and loops that the compiler may vectorize. See lanes.hpp.
 #pragma once
 
+#include <math.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -55,6 +57,7 @@ struct Eight {
   float v[8];
   static Eight splat(float x) { return {{x, x, x, x, x, x, x, x}}; }
   static Eight load(const float* p) { return {{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}}; }
+  static Eight read(const float* p) { return load(p); }
   void store(float* p) const {
     for (std::size_t l = 0; l < 8; ++l) p[l] = v[l];
   }
@@ -83,6 +86,9 @@ inline Eight smaller(const Eight& a, const Eight& b) {
 }
 inline Eight absolute(const Eight& a) {
   return eight_of([&](std::size_t l) { return a.v[l] < 0.0F ? -a.v[l] : a.v[l]; });
+}
+inline Eight root(const Eight& a) {
+  return eight_of([&](std::size_t l) { return sqrtf(a.v[l]); });
 }
 inline std::uint32_t at_most(const Eight& a, const Eight& b) {
   std::uint32_t bits = 0;

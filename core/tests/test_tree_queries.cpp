@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -110,13 +111,16 @@ class Case {
     const AnyTree any(random_, boxes_.view, options_.dimension, rows_);
     const AnyBoxes given(boxes_.view, options_.dimension);
     const TreeQueries queries(any.tree, given, filter_, kernels_);
+    std::vector<Arguments> all;
     for (std::size_t at = 0; at < std::min<std::size_t>(options_.count, 12); ++at) {
       const Arguments arguments = random_arguments();
+      all.push_back(arguments);
       check_boxes(queries, given, at, arguments);
       check_balls(queries, given, at, arguments);
       check_sweeps(queries, given, at, arguments);
       check_regions(queries, given, at);
     }
+    check_together(queries, given, all);
   }
 
  private:
@@ -167,42 +171,89 @@ class Case {
           }));
   }
 
+  double unit() const { return std::ldexp(1.0, -std::ilogb(options_.step)); }  // in which squares are in range
+  double squared(const double* box, const Arguments& arguments) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < options_.dimension; ++k) {
+      const double below = box[k] - arguments.box[k], above = arguments.box[k] - box[options_.dimension + k];
+      const double gap = (below > 0 ? below : above > 0 ? above : 0) * unit();
+      sum += gap * gap;
+    }
+    return sum;
+  }
+  std::vector<std::int32_t> plain_ball(const AnyBoxes& given, std::size_t query, const Arguments& arguments,
+                                       double limit) const {
+    return plain(given, query, [&](const double* box) {
+      return squared(box, arguments) < kNever &&
+             (limit == kNever || Ball(arguments.box, limit, options_.dimension).meets_exactly(box));
+    });
+  }
+  std::vector<KeyedRow> plain_nearest(const AnyBoxes& given, std::size_t query, const Arguments& arguments,
+                                      std::size_t wanted, double limit) const {
+    std::vector<KeyedRow> result;
+    for (const std::int32_t row : plain_ball(given, query, arguments, limit)) {
+      double box[8];
+      given.read(static_cast<std::size_t>(row), box);
+      result.emplace_back(squared(box, arguments), row);
+    }
+    std::sort(result.begin(), result.end());
+    result.resize(std::min(wanted, result.size()));
+    for (KeyedRow& row : result) row.first = std::sqrt(row.first) / unit();
+    return result;
+  }
+
   void check_balls(const TreeQueries& queries, const AnyBoxes& given, std::size_t query, const Arguments& arguments) {
-    const double unit = std::ldexp(1.0, -std::ilogb(options_.step));  // in which squares are in range
-    const auto distance = [&](const double* box) {
-      double sum = 0;
-      for (std::size_t k = 0; k < options_.dimension; ++k) {
-        const double below = box[k] - arguments.box[k], above = arguments.box[k] - box[options_.dimension + k];
-        const double gap = (below > 0 ? below : above > 0 ? above : 0) * unit;
-        sum += gap * gap;
-      }
-      return sum;
-    };
     BallWalk walk;
     std::vector<std::int32_t> found;
     queries.by_ball(query, arguments.box, arguments.radius, walk, found);
-    const auto within = [&](const double* box, double limit) {
-      return distance(box) < kNever &&
-             (limit == kNever || Ball(arguments.box, limit, options_.dimension).meets_exactly(box));
-    };
-    CHECK(found == plain(given, query, [&](const double* box) { return within(box, arguments.radius); }));
-
+    CHECK(found == plain_ball(given, query, arguments, arguments.radius));
     for (const double limit : {arguments.radius, kNever}) {
-      std::vector<KeyedRow> expected;
-      const auto near = [&](const double* box) { return within(box, limit); };
-      for (const std::int32_t row : plain(given, query, near)) {
-        double box[8];
-        given.read(static_cast<std::size_t>(row), box);
-        expected.emplace_back(distance(box), row);
-      }
-      std::sort(expected.begin(), expected.end());
       const std::size_t wanted = random_.chance(0.5) ? 3 : random_.below(40);
-      expected.resize(std::min(wanted, expected.size()));
-      for (KeyedRow& row : expected) row.first = std::sqrt(row.first) / unit;
       std::vector<KeyedRow> nearest;
       queries.nearest(query, arguments.box, wanted, limit, nearest_,
                       [&](std::int32_t row, double far) { nearest.emplace_back(far, row); });
-      CHECK(nearest == expected);
+      CHECK(nearest == plain_nearest(given, query, arguments, wanted, limit));
+    }
+  }
+
+  // Queries around points, eight at a time or fewer, in any order; some points far away.
+  void check_together(const TreeQueries& queries, const AnyBoxes& given, std::vector<Arguments> arguments) {
+    const std::size_t dimension = options_.dimension, count = arguments.size();
+    std::vector<double> points, radii, limits;
+    std::vector<std::uint32_t> order;
+    for (std::size_t at = 0; at < count; ++at) {
+      if (random_.chance(0.1)) arguments[at].box[0] = options_.origin + options_.step * 1e18;
+      points.insert(points.end(), arguments[at].box, arguments[at].box + dimension);
+      radii.push_back(arguments[at].radius);
+      limits.push_back(random_.chance(0.5) ? kNever : arguments[at].radius);
+      order.insert(order.begin() + static_cast<std::ptrdiff_t>(random_.below(at + 1)), static_cast<std::uint32_t>(at));
+    }
+    const std::size_t wanted = 1 + random_.below(NearestTogether::kMostWanted);
+    const auto balls = std::make_unique<TreeQueries::BallsScratch>();
+    const auto many = std::make_unique<TreeQueries::TogetherScratch>();
+    for (std::size_t begin = 0; begin < count;) {
+      const std::size_t number = std::min(count - begin, 1 + random_.below(kTogether));
+      std::vector<std::int32_t> found;
+      std::size_t before = 0, asked = begin;
+      queries.by_balls(
+          order.data() + begin, number, points.data(), radii.data(), *balls, found, [&](std::size_t query) {
+            CHECK(query == order[asked++]);
+            CHECK(std::vector<std::int32_t>(found.begin() + static_cast<std::ptrdiff_t>(before), found.end()) ==
+                  plain_ball(given, query, arguments[query], radii[query]));
+            before = found.size();
+          });
+      CHECK(asked == begin + number);
+      if (queries.walks_together(wanted)) {
+        std::vector<std::vector<KeyedRow>> nearest(count);
+        queries.nearest_together(boxes_.view, order.data() + begin, number, points.data(), wanted, limits.data(), *many,
+                                 [&](std::size_t query, std::size_t rank, std::int32_t row, double far) {
+                                   CHECK(rank == nearest[query].size());
+                                   nearest[query].emplace_back(far, row);
+                                 });
+        for (std::size_t at = begin; at < begin + number; ++at)
+          CHECK(nearest[order[at]] == plain_nearest(given, order[at], arguments[order[at]], wanted, limits[order[at]]));
+      }
+      begin += number;
     }
   }
 

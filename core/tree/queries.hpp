@@ -15,16 +15,26 @@
 #include <utility>
 #include <vector>
 
-#include "base/morton.hpp"
-#include "base/radix_sort.hpp"
+#include "base/with_dimension.hpp"
 #include "boxes/any_boxes.hpp"
 #include "query/queries.hpp"
 #include "query/sort_rows.hpp"
 #include "simd/kernels.hpp"
 #include "tree/blocks.hpp"
+#include "tree/curve_order.hpp"
+#include "tree/together.hpp"
 #include "tree/walks.hpp"
 
 namespace broadphase {
+
+// Asks for memory that will be read or written soon.
+inline void read_ahead(const void* memory) {
+#if defined(__GNUC__)
+  __builtin_prefetch(memory);
+#else
+  (void)memory;
+#endif
+}
 
 // ---- Preparing a walk: the query in the tree's local coordinates, rounded so that no candidate is lost ----
 
@@ -76,6 +86,38 @@ inline void start(BallWalk& walk, const BlockTree& tree, const double* center, f
   walk.key[0] = 0;
   walk.limit = limit;
   walk.ordered = ordered;
+}
+
+// Query number `query` of those walked together; returns what a distance from its point, in the walk's units, to a box
+// may differ by from the true one, besides a relative error of 1e-6. Infinite if the point is too far away for floats.
+inline double place(PointsWalk& walk, const BlockTree& tree, std::size_t query, const double* point) {
+  constexpr double kRounding = 5e-7, kLeast = 1e-18, kFarthest = 1e15;  // smaller gaps have no square in floats
+  double squared = 0;
+  for (std::size_t k = 0; k < tree.dimension(); ++k) {
+    const double at = std::clamp(tree.frame.local(point[k], k), -2 * kFarthest, 2 * kFarthest);
+    walk.center[k][query] = static_cast<float>(at);
+    squared += at * at;
+  }
+  const double size = std::sqrt(squared);
+  return size <= kFarthest ? size * kRounding + kLeast : std::numeric_limits<double>::infinity();
+}
+
+// Queries of a walk from this number on are not in use.
+inline void leave_out(PointsWalk& walk, const BlockTree& tree, std::size_t query) {
+  for (std::size_t k = 0; k < tree.dimension(); ++k) walk.center[k][query] = walk.center[k][0];
+  walk.limit[query] = -1;
+}
+
+// The squared distance in the walk's units up to which a row may be at most `distance` from the point, and that up to
+// which it surely is; negative if none is.
+inline float limit_of_distance(const BlockTree& tree, double distance, double error) {
+  const double local = distance * tree.frame.scale * (1 + 1e-6) + error;
+  return rounded_up(local * local);
+}
+inline float sure_of_distance(const BlockTree& tree, double distance, double error) {
+  constexpr double kFarthest = 1e18;
+  const double local = std::min(distance * tree.frame.scale * (1 - 2e-6), kFarthest) - error;
+  return local > 0 ? static_cast<float>(local * local * (1 - 1e-6)) : -1.0F;
 }
 
 // The greatest motion along an axis. A walk's unit of time is the one in which that axis moves by 1 in local
@@ -249,6 +291,68 @@ class TreeQueries {
     sort_from(found, begin);
   }
 
+  // Appends the rows of each of up to eight balls, as by_ball does, and calls ended(query) after each. Ball k is number
+  // queries[k], with the center at points + D * queries[k] and the radius radii[queries[k]].
+  struct BallsScratch {
+    BallWalk walk;
+    BallsTogether together;
+    std::vector<std::int32_t> more[kTogether];  // rows for which there was no room
+  };
+  template <class Ended>
+  void by_balls(const std::uint32_t* queries, std::size_t count, const double* points, const double* radii,
+                BallsScratch& scratch, std::vector<std::int32_t>& found, const Ended& ended) const {
+    BallsTogether& walk = scratch.together;
+    const auto center_of = [&](std::size_t k) { return points + dimension_ * queries[k]; };
+    std::uint32_t alone = 0;  // too far away to be walked with the others
+    for (std::size_t k = 0; k < kTogether; ++k) {
+      scratch.more[k].clear();
+      walk.found[k] = 0;
+      const double error = k < count ? place(walk, tree_, k, center_of(k)) : 0;
+      if (k < count && error < kNever) {
+        walk.limit[k] = limit_of_distance(tree_, radii[queries[k]], error);
+        walk.sure[k] = sure_of_distance(tree_, radii[queries[k]], error);
+      } else {
+        walk.limit[k] = walk.sure[k] = -1;
+        if (k < count)
+          alone |= 1u << k;
+        else
+          leave_out(walk, tree_, k);
+      }
+    }
+    walk.memory = tree_.blocks.memory();
+    walk.depth = walk.doubts = 0;
+    if (tree_.root != kNoBlock) {
+      walk.stack[0] = tree_.root;
+      walk.asking[0] = (1u << count) - 1u;
+      walk.depth = 1;
+    }
+    while (walk.depth > 0) {
+      together_kernels(kernels_).balls[dimension_ - 1](walk);
+      for (std::size_t at = 0; at < walk.doubts; ++at) {
+        const std::size_t k = walk.doubt_query[at];
+        if (Ball(center_of(k), radii[queries[k]], dimension_).meets(read(walk.doubt_row[at]).box))
+          scratch.more[k].push_back(walk.doubt_row[at]);
+      }
+      walk.doubts = 0;
+      if (walk.depth == 0) break;
+      for (std::size_t k = 0; k < count; ++k) {
+        scratch.more[k].insert(scratch.more[k].end(), walk.rows[k], walk.rows[k] + walk.found[k]);
+        walk.found[k] = 0;
+      }
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t query = queries[k], begin = found.size();
+      if ((alone >> k & 1u) != 0) {
+        by_ball(query, center_of(k), radii[query], scratch.walk, found);
+      } else {
+        add(query, walk.rows[k], walk.found[k], found);
+        add(query, scratch.more[k].data(), scratch.more[k].size(), found);
+        sort_from(found, begin);
+      }
+      ended(query);
+    }
+  }
+
   // The distance to the k-th nearest row of one query bounds that of the next: they differ by at most the distance
   // between the two query points.
   struct NearestScratch {
@@ -257,6 +361,7 @@ class TreeQueries {
     std::vector<RowAt<WideNumber>> wide;
     double point[4];         // of the previous query
     std::size_t wanted = 0;  // by the previous query; 0 if it found fewer, or if there was none
+    double reach = 0;        // the distance of the last row wanted
   };
 
   // Calls report(row, distance) for the `wanted` nearest rows that are at most `farthest` away, nearest first. A
@@ -264,23 +369,80 @@ class TreeQueries {
   template <class Report>
   void nearest(std::size_t query, const double* center, std::size_t wanted, double farthest, NearestScratch& scratch,
                const Report& report) const {
-    float limit = limit_of_distance(tree_, farthest);
-    if (wanted > 0 && scratch.wanted == wanted) {
-      // More than all roundings of these few sums and roots.
-      constexpr double kMore = 1 + 1e-12;
-      double step = 0;
-      for (std::size_t k = 0; k < dimension_; ++k) step += std::fabs(center[k] - scratch.point[k]);
-      limit = std::min(limit, limit_of_distance(tree_, (std::sqrt(scratch.found.back().first) + step) * kMore));
-    }
+    const float limit = limit_of_distance(tree_, std::min(farthest, reach_of(center, wanted, scratch)));
     if (nearest_of(query, center, wanted, farthest, limit, scratch.walk, scratch.found)) {
       for (const KeyedRow& row : scratch.found) report(row.second, std::sqrt(row.first));
-      scratch.wanted = scratch.found.size() == wanted && filter_.row_layer == nullptr ? wanted : 0;
-      std::copy_n(center, dimension_, scratch.point);
+      const std::size_t found = scratch.found.size();
+      note(center, wanted, found, found > 0 ? std::sqrt(scratch.found.back().first) : 0, scratch);
       return;
     }
     nearest_of(query, center, wanted, farthest, limit, scratch.walk, scratch.wide);
     for (const RowAt<WideNumber>& row : scratch.wide) report(row.second, row.first.root().to_double());
     scratch.wanted = 0;
+  }
+
+  // The same for up to eight points near each other, if walks_together(wanted). Point k is number queries[k], at
+  // points + D * queries[k], and its rows are at most farthest[queries[k]] away. Calls report(query, rank, row,
+  // distance); ranks count from 0 on. `boxes` are those of the rows, in their own type.
+  struct TogetherScratch : NearestScratch {
+    NearestTogether together;
+  };
+  bool walks_together(std::size_t wanted) const {
+    return wanted > 0 && wanted <= NearestTogether::kMostWanted && filter_.row_layer == nullptr;
+  }
+  template <class T, class Report>
+  void nearest_together(const BoxView<T>& boxes, const std::uint32_t* queries, std::size_t count, const double* points,
+                        std::size_t wanted, const double* farthest, TogetherScratch& scratch,
+                        const Report& report) const {
+    NearestTogether& walk = scratch.together;
+    const auto center_of = [&](std::size_t k) { return points + dimension_ * queries[k]; };
+    std::uint32_t alone = 0;
+    for (std::size_t k = 0; k < kTogether; ++k) {
+      walk.found[k] = 0;
+      walk.error[k] = 0;
+      if (k >= count) {
+        leave_out(walk, tree_, k);
+        continue;
+      }
+      const double error = place(walk, tree_, k, center_of(k));
+      if (error < kNever) {
+        walk.error[k] = static_cast<float>(error * (1 + 1e-6));
+        walk.limit[k] =
+            limit_of_distance(tree_, std::min(farthest[queries[k]], reach_of(center_of(k), wanted, scratch)), error);
+      } else {
+        walk.limit[k] = -1;
+        alone |= 1u << k;
+      }
+    }
+    walk.memory = tree_.blocks.memory();
+    walk.wanted = wanted;
+    walk.leaves = walk.crowded = 0;
+    walk.depth = 0;
+    if (tree_.root != kNoBlock) {
+      walk.stack[0] = tree_.root;
+      walk.key[0] = 0;
+      walk.depth = 1;
+    }
+    together_kernels(kernels_).nearest[dimension_ - 1](walk);
+    alone |= walk.crowded;
+    with_dimension(dimension_, [&](auto dimension) {
+      constexpr std::size_t D = decltype(dimension)::value;
+      for (std::size_t k = 0; k < count; ++k)
+        for (std::size_t at = 0; at < walk.found[k]; ++at) {
+          const auto row = static_cast<std::size_t>(walk.rows[k][at]);
+          read_ahead(boxes.lower_of(row));
+          read_ahead(boxes.upper_of(row) + D - 1);
+        }
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t query = queries[k];
+        if ((alone >> k & 1u) == 0 &&
+            decide_nearest<D>(walk, k, boxes, query, center_of(k), wanted, farthest[query], scratch, report))
+          continue;
+        std::size_t rank = 0;
+        nearest(query, center_of(k), wanted, farthest[query], scratch,
+                [&](std::int32_t row, double distance) { report(query, rank++, row, distance); });
+      }
+    });
   }
 
   // Calls report(row, value) with the row touched first, if any. The value is its time, for a ray times the length of
@@ -378,6 +540,76 @@ class TreeQueries {
 
   bool allows(std::size_t query, std::int32_t row) const {
     return filter_.allows(static_cast<std::size_t>(row), query);
+  }
+  void add(std::size_t query, const std::int32_t* rows, std::size_t count, std::vector<std::int32_t>& found) const {
+    if (filter_.row_layer == nullptr) {
+      found.insert(found.end(), rows, rows + count);
+      return;
+    }
+    for (std::size_t at = 0; at < count; ++at)
+      if (allows(query, rows[at])) found.push_back(rows[at]);
+  }
+
+  // No row wanted by this query is farther away, by the previous one; infinite where nothing is known.
+  double reach_of(const double* center, std::size_t wanted, const NearestScratch& scratch) const {
+    if (wanted == 0 || scratch.wanted != wanted) return kNever;
+    // More than all roundings of these few sums and roots.
+    constexpr double kMore = 1 + 1e-12;
+    double squared = 0, sum = 0;
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      const double step = std::fabs(center[k] - scratch.point[k]);
+      squared += step * step;
+      sum += step;
+    }
+    return (scratch.reach + (squared > kLeastSafe ? std::sqrt(squared) : sum)) * kMore;
+  }
+  // Remembers for the next query how far the last row of this one is.
+  void note(const double* center, std::size_t wanted, std::size_t found, double reach, NearestScratch& scratch) const {
+    scratch.wanted = found == wanted && filter_.row_layer == nullptr ? wanted : 0;
+    scratch.reach = reach;
+    std::copy_n(center, dimension_, scratch.point);
+  }
+
+  // Decides the candidates of query k, in doubles. False if these may have changed the result.
+  template <std::size_t D, class T, class Report>
+  bool decide_nearest(const NearestTogether& walk, std::size_t k, const BoxView<T>& boxes, std::size_t query,
+                      const double* center, std::size_t wanted, double farthest, NearestScratch& scratch,
+                      const Report& report) const {
+    const double squared = farthest * farthest, surely = squared * (1 - kRounding), hardly = squared * (1 + kRounding);
+    double square[NearestTogether::kRoom];
+    std::int32_t rows[NearestTogether::kRoom];
+    std::size_t found = 0;
+    for (std::size_t at = 0; at < walk.found[k]; ++at) {
+      const auto row = static_cast<std::size_t>(walk.rows[k][at]);
+      const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
+      double box[2 * D];
+      for (std::size_t axis = 0; axis < D; ++axis) {
+        box[axis] = static_cast<double>(lower[axis]);
+        box[D + axis] = static_cast<double>(upper[axis]);
+      }
+      const KeyedRow candidate(squared_distance<double>(center, box, D), walk.rows[k][at]);
+      if (candidate.first < kLeastSafe && !holds_point(box, center, D)) return false;
+      if (candidate.first > kMostSafe) return false;
+      if (candidate.first > hardly) continue;
+      if (candidate.first >= surely && candidate.first > 0 && farthest < kNever &&
+          !Ball(center, farthest, D).meets_exactly(box))
+        continue;
+      std::size_t to = found++;  // nearly always the last: they are in order already
+      for (; to > 0 && candidate < KeyedRow(square[to - 1], rows[to - 1]); --to) {
+        square[to] = square[to - 1];
+        rows[to] = rows[to - 1];
+      }
+      square[to] = candidate.first;
+      rows[to] = candidate.second;
+    }
+    found = std::min(found, wanted);
+    double distance = 0;
+    for (std::size_t rank = 0; rank < found; ++rank) {
+      distance = std::sqrt(square[rank]);
+      report(query, rank, rows[rank], distance);
+    }
+    note(center, wanted, found, distance, scratch);
+    return true;
   }
 
   // ---- Queries in doubles first, and in wide numbers where these overflow or vanish ----
@@ -548,38 +780,19 @@ class TreeQueries {
 
 // ---- Many queries: in an order in which consecutive queries are near each other in space ----
 
-// The order of queries by the Morton number of a point each, 10 bits per axis in 3-d. Empty where sorting does not pay:
-// for few queries, or a tree that fits into the nearest caches. `place(query, point)` writes D doubles.
-template <class Place>
-std::vector<std::uint32_t> nearby_order(std::size_t count, const BlockTree& tree, const Place& place,
+// So many queries are asked in the order of a curve through them, and those around points in groups.
+inline constexpr std::size_t kManyQueries = 512;
+
+// The order of queries by the boxes that they ask about. Empty where sorting does not pay: for few queries.
+template <class T>
+std::vector<std::uint32_t> nearby_order(const BoxView<T>& asked, std::size_t dimension, const Kernels& kernels,
                                         Interrupt& interrupt) {
-  constexpr std::size_t kFew = 512, kSmallTree = std::size_t{1} << 18;
   std::vector<std::uint32_t> order;
-  if (count < kFew || tree.blocks.count() * tree.blocks.layout().words() * sizeof(float) < kSmallTree) return order;
-  constexpr int kBits = 32;
-  const std::size_t dimension = tree.dimension();
-  const auto bits = kBits / static_cast<int>(dimension) < 11 ? kBits / static_cast<int>(dimension) : 11;
-  const double cells = static_cast<double>(1u << bits);
-  struct Item {
-    std::uint32_t key, query;
-  };
-  std::vector<Item> items(count), spare(count);
-  for (std::size_t k = 0; k < count; ++k) {
-    double point[4];
-    place(k, point);
-    std::uint64_t cell[4] = {};
-    for (std::size_t axis = 0; axis < dimension; ++axis) {
-      // The tree's boxes were in [-1, 1] when it was built.
-      const double at = (tree.frame.local(point[axis], axis) + 1) / 2 * cells;
-      cell[axis] = static_cast<std::uint64_t>(at > 0 ? std::min(at, cells - 1) : 0.0);
-    }
-    items[k] = {static_cast<std::uint32_t>(morton_number(cell, dimension)), static_cast<std::uint32_t>(k)};
-  }
-  const auto key = [](const Item& item) { return item.key; };
-  const Item* sorted =
-      radix_sort<11>(items.data(), spare.data(), count, 0, bits * static_cast<int>(dimension), key, 1, interrupt);
-  order.resize(count);
-  for (std::size_t k = 0; k < count; ++k) order[k] = sorted[k].query;
+  if (asked.count < kManyQueries) return order;
+  CurveOrder<T> along;
+  along.sort(GrownBoxes<T>{asked, dimension}, nullptr, asked.count, kernels, 1, interrupt);
+  order.resize(asked.count);
+  for (std::size_t k = 0; k < asked.count; ++k) order[k] = along.row(k);
   return order;
 }
 

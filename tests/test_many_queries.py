@@ -1,0 +1,110 @@
+"""Many queries at once, which are sorted and walked in groups: the answers are those of one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import broadphase as bp
+from oracles import queries as oracle
+
+COUNT = 700  # more than so few that they are asked one by one
+
+
+def scene(kind: str, dim: int, dtype: Any, random: np.random.Generator) -> NDArray[Any]:
+    """Return boxes that a walk may stumble over."""
+    n = 400
+    lower = random.random((n, dim))
+    size = random.random((n, dim)) * 0.05
+    if kind == "points":
+        size[:] = 0
+    if kind == "equal":
+        lower[:], size[:] = 0.25, 0
+    if kind == "twice":
+        lower[n // 2 :], size[:] = lower[: n // 2], 0
+    if kind == "line":
+        lower[:, 1:], size[:] = 0.5, 0
+    if kind == "lattice":
+        lower, size = np.floor(lower * 5), np.zeros_like(size)
+    if kind == "one far":
+        lower[7] = 1e12
+    if kind == "far origin":
+        lower = np.float64(lower * 64).astype(np.float32) + np.float64(2.0**22)
+    if kind == "infinite":
+        lower[::50] = -np.inf
+        size[::50] = np.inf
+        boxes = np.stack([lower, np.where(np.isinf(lower), 0.3, lower + np.where(np.isinf(size), 0, size))], axis=1)
+        boxes[::75] = np.inf
+        return boxes.astype(dtype)
+    return np.stack([lower, lower + size], axis=1).astype(dtype)
+
+
+KINDS = ("boxes", "points", "equal", "twice", "line", "lattice", "one far", "far origin", "infinite")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_nearest_of_any_scene_are_those_of_the_oracle(kind: str, dtype: Any) -> None:
+    random = np.random.default_rng([len(kind), np.dtype(dtype).itemsize])
+    for dim in (1, 2, 3, 4):
+        boxes = scene(kind, dim, dtype, random)
+        points = asked(boxes, random)
+        for wanted in random.choice([1, 2, 4, 5, 8, 11, 16, 17], 2, replace=False):
+            limits = np.where(random.random(COUNT) < 0.5, np.inf, random.random(COUNT) * 0.3)
+            found = bp.Index(boxes).nearest(points, int(wanted), limits)
+            oracle.assert_same_answers(found, oracle.nearest(boxes, points, int(wanted), limits), kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_balls_in_any_scene_are_those_of_the_oracle(kind: str, dtype: Any) -> None:
+    random = np.random.default_rng([len(kind), np.dtype(dtype).itemsize, 1])
+    for dim in (1, 2, 3, 4):
+        boxes = scene(kind, dim, dtype, random)
+        points = asked(boxes, random)
+        radii = np.choose(random.integers(0, 4, COUNT), [0.0, 0.05, 1.0, 100.0])
+        radii[0], radii[1] = 1e13, 2.0**60
+        oracle.assert_same_answers(bp.Index(boxes).query_ball(points, radii), oracle.query_ball(boxes, points, radii))
+
+
+def asked(boxes: NDArray[Any], random: np.random.Generator) -> NDArray[np.float64]:
+    """Return points near the boxes, on their corners, and some far away."""
+    corners = boxes.reshape(-1, boxes.shape[2]).astype(np.float64)
+    corners = corners[np.isfinite(corners).all(axis=1)]
+    points = corners[random.integers(0, len(corners), COUNT)]
+    points[::2] += random.normal(scale=0.05, size=points[::2].shape)
+    points[::97] *= 1e6
+    points[5] = 1e30
+    points[6, 0] = -1e200
+    return points
+
+
+@pytest.mark.parametrize("wanted", [3, 16])
+def test_layers_of_many_queries_are_respected(wanted: int) -> None:
+    random = np.random.default_rng(4)
+    boxes = scene("boxes", 3, np.float64, random)
+    points = asked(boxes, random)
+    layers = np.uint64(1) << random.integers(0, 3, len(boxes), dtype=np.uint64)
+    index = bp.Index(boxes, layer=layers)
+    for mask in (1, 3):
+        chosen = np.flatnonzero(layers & np.uint64(mask))
+        nearest = oracle.nearest(boxes[chosen], points, wanted, np.full(COUNT, np.inf))
+        found = index.nearest(points, wanted, mask=mask)
+        assert np.array_equal(found.rows, chosen[nearest[0]])
+        balls, expected = index.query_ball(points, 0.2, mask=mask), oracle.query_ball(boxes[chosen], points, 0.2)
+        assert np.array_equal(balls.rows, chosen[expected[0]])
+        joined, plain = index.query(boxes, mask=mask), oracle.query(boxes[chosen], boxes)
+        assert np.array_equal(joined.rows, chosen[plain[0]])
+        assert np.array_equal(joined.offsets, plain[1])
+
+
+def test_many_queries_on_two_threads_are_those_on_one() -> None:
+    random = np.random.default_rng(5)
+    boxes = scene("points", 3, np.float64, random)
+    points = asked(boxes, random)
+    index = bp.Index(boxes)
+    oracle.assert_same_answers(index.nearest(points, 4, workers=2), index.nearest(points, 4))
+    oracle.assert_same_answers(index.query_ball(points, 0.1, workers=2), index.query_ball(points, 0.1))
