@@ -5,18 +5,17 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from broadphase import _native
 from broadphase.filters import PairFilter
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.bvh import BVH
-from broadphase.index.one_shot import set_of
+from broadphase.index.joining import join
 from broadphase.index.results import QueryResult
 from broadphase.pairs import count_pairs, pairs
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Index"]
@@ -106,14 +105,12 @@ class Index(BoxIndex):
             return super()._find_boxes(lower, upper, workers, layer, mask)
         began = perf_counter()
         with self._guard.reading:
-            here = set_of(self._store)
-            bits: dict[str, Any] = {}
-            if not (layer is None and here.layer is None and mask is None and here.mask is None):
-                of_rows = here.bits()
-                bits = {"layer": (layer, of_rows[0]), "mask": (mask, of_rows[1])}
-            found = pairs((lower, upper), here.corners, workers=workers, sort=True, **bits)
-            offsets = np.zeros(count + 1, np.int64)
-            np.cumsum(np.bincount(found[:, 0], minlength=count), out=offsets[1:])
-            rows = found[:, 1] if here.rows is None else here.rows[found[:, 1]]
+            own_lower, own_upper, numbers = self._store.living_corners()
+            rows, offsets = join(own_lower, own_upper, lower, upper, workers, method="auto")
+            rows = rows if numbers is None else numbers[rows]
+            query_filter = self._query_filter(count, layer, mask)
+            if query_filter is not None:
+                kept: Any = _native.keep_allowed(rows, offsets, *self._store.views, query_filter, workers)
+                rows, offsets = kept
         self._seconds["query"] = perf_counter() - began
         return QueryResult(rows, offsets)
