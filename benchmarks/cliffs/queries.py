@@ -1,0 +1,125 @@
+"""Many queries at once: against the fastest other library, against `pairs`, and where points or queries lie badly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import broadphase as bp
+from benchmarks.measuring import Timing, load, median_times, one_core
+from benchmarks.queries import box_queries, cloud, ray_queries
+from benchmarks.query_peers import embree
+from benchmarks.rows import Row, ratio
+from broadphase.errors import MissingExtraError
+
+COUNT = 100_000
+PEER = 4.0  # times as fast as the other library, both with the building of the index
+JOIN = 1.2  # `Index.query` of as many boxes as there are, against `pairs`
+WORSE = 4.0  # a query where points or queries lie badly, against one where they are spread evenly
+
+
+def rows(pace: float) -> Iterator[Row]:
+    """Measure neighbours, balls, joins and rays."""
+    yield from point_rows(pace)
+    yield from join_rows(pace)
+    yield from ray_rows(pace)
+    yield from misplaced_rows(pace)
+
+
+def point_rows(pace: float) -> Iterator[Row]:
+    """Build and find the four nearest, and the points in balls of eight, against SciPy."""
+    points, queries = cloud(COUNT, 7), cloud(COUNT, 8)
+    boxes, radius = (points, points), ball_of(8)
+    calls: dict[str, Callable[[], Any]] = {
+        "nearest": lambda: bp.Index(boxes).nearest(queries, 4),
+        "balls": lambda: bp.Index(boxes).query_ball(queries, radius),
+    }
+    try:
+        tree = load("scipy.spatial", "scipy").cKDTree
+    except MissingExtraError:
+        return
+    calls["of SciPy"] = lambda: tree(points).query(queries, 4)
+    calls["query_ball_point"] = lambda: lists_joined(tree(points).query_ball_point(queries, radius))
+    calls["sparse_distance_matrix"] = lambda: tree(queries).sparse_distance_matrix(
+        tree(points), radius, output_type="ndarray"
+    )
+    with one_core():
+        times = median_times(calls, budget=12 * pace)
+    yield faster("build and 4 nearest, to SciPy", times["nearest"], times["of SciPy"])
+    yield faster("build and balls of 8, to query_ball_point", times["balls"], times["query_ball_point"])
+    yield faster("build and balls of 8, to sparse_distance_matrix", times["balls"], times["sparse_distance_matrix"])
+
+
+def join_rows(pace: float) -> Iterator[Row]:
+    """Query an index for as many boxes as it has, against a search for the same pairs."""
+    for scene in ("rects", "uniform", "lognormal"):
+        setting = box_queries(scene)(COUNT)
+        index, (asked,) = bp.Index(setting.boxes), setting.queries
+        calls: dict[str, Callable[[], Any]] = {
+            "query": partial(index.query, asked),
+            "pairs": partial(bp.pairs, setting.boxes, asked),
+        }
+        with one_core():
+            times = median_times(calls, budget=2 * pace)
+        yield ratio(f"Index.query of {scene}, to pairs", times["query"], times["pairs"], JOIN)
+
+
+def ray_rows(pace: float) -> Iterator[Row]:
+    """Cast a million rays, against Embree."""
+    setting = ray_queries(COUNT)
+    calls: dict[str, Callable[[], Any]] = {"ours": lambda: bp.Index(setting.boxes).raycast(*setting.queries)}
+    try:
+        load("embreex.rtcore_scene", "embreex")
+    except MissingExtraError:
+        return
+    calls["Embree"] = partial(embree, setting)
+    with one_core():
+        times = median_times(calls, budget=20 * pace, least=1)
+    yield faster("build and 1,000,000 first hits, to Embree", times["ours"], times["Embree"])
+
+
+def misplaced_rows(pace: float) -> Iterator[Row]:
+    """Ask where points lie on a line, in twos, in clusters of all sizes, or far from the queries."""
+    even, asked = cloud(COUNT, 7), cloud(COUNT, 8)
+    line = even * [1.0, 0.0, 0.0]
+    twice = np.repeat(even[: COUNT // 2], 2, axis=0)
+    decades = even * 10.0 ** -np.floor(6 * cloud(COUNT, 9)[:, :1])
+    scenes = {
+        "even": (even, asked),
+        "on a line": (line, asked * [1.0, 0.0, 0.0]),
+        "each point twice": (twice, asked),
+        "over six decades": (decades, decades[::-1]),
+        "far away by 1,000": (even, asked + 1e3),
+    }
+    indexes = {name: (bp.Index((points, points)), queries) for name, (points, queries) in scenes.items()}
+    calls: dict[str, Callable[[], Any]] = {}
+    for name, (index, queries) in indexes.items():
+        some = queries[:: 10 if "far" in name else 1]
+        index.nearest(some[:1])
+        calls[name] = partial(index.nearest, some, 4)
+    with one_core():
+        times = median_times(calls, budget=5 * pace)
+    for name in scenes:
+        if name != "even":
+            yield ratio(f"4 nearest, {name}", times[name], times["even"], WORSE, 10.0 if "far" in name else 1.0)
+
+
+def ball_of(count: int) -> float:
+    """Return the radius of a ball that holds so many points on average."""
+    return float(np.cbrt(count / (COUNT * 4 / 3 * np.pi)))
+
+
+def lists_joined(lists: NDArray[Any]) -> NDArray[np.int64]:
+    """Return what lists hold as one array."""
+    return np.fromiter(chain.from_iterable(lists), np.int64)
+
+
+def faster(what: str, ours: Timing, theirs: Timing) -> Row:
+    """Make a row of how many times as fast as another library."""
+    value = theirs.milliseconds / ours.milliseconds
+    return Row(what, value, "× as fast", PEER, True, ours.milliseconds, theirs.milliseconds)
