@@ -140,6 +140,20 @@ def test_distance_of_a_hit_is_right_to_a_few_roundings():
     np.testing.assert_allclose(distances, [2, 1e8 - np.sqrt(1.5**2 - 1), 1e8 - np.sqrt(1.5**2 - 1)], rtol=1e-15)
 
 
+def test_ray_that_ends_on_a_sphere_hits_it_however_the_distance_is_rounded():
+    # 0.3 + 0.1 is less than 0.4, in numbers as they are stored; divided and multiplied by 0.05 it is not.
+    tree = bp.Octree.from_spheres([[-0.1]], 0.0)
+    assert tree.raycast([[0.3]], [[-0.05]], 0.4, bounds="sphere").rows.tolist() == [0]
+    assert tree.raycast([[0.3]], [[-0.05]], np.nextafter(0.4, 0) - 1e-16, bounds="sphere").rows.tolist() == [-1]
+
+
+def test_ray_that_hits_farther_than_numbers_reach_is_a_hit():
+    tree = bp.Octree.from_spheres([[1.5e308, 0.0]], 1.0)
+    hits = tree.raycast([[-1.5e308, 0.0]], [[1, 0]], bounds="sphere")
+    assert hits.rows.tolist() == [0]
+    assert hits.distances[0] > 1e308
+
+
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_spheres_decide_views_as_the_distance_to_the_region_does(dimension):
     # The distance of a point and a region, by alternating projections (Dykstra), which know nothing of faces.

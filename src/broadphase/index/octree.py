@@ -448,12 +448,18 @@ class Octree(BoxIndex):
         """
         spheres = self._deciding(bounds)
         with self._guard.reading:
-            found = super().raycast_all(origins, directions, max_distance, workers=workers, layer=layer, mask=mask)
+            given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask}
             if spheres is None:
-                return found
+                return super().raycast_all(origins, directions, max_distance, **given)
+            checked = rays(self.dim, origins, directions, max_distance)
+            # Distances to boxes are rounded: a little farther, so that no sphere at the end of a ray is missed.
+            with np.errstate(over="ignore"):
+                reach = np.nextafter(checked[2] * (1 + 2.0**-40), np.inf)
+            found = super().raycast_all(checked[0], checked[1], reach, **given)
             of = found.query_rows
-            begin, along, limits = (part[of] for part in rays(self.dim, origins, directions, max_distance))
-            entries = spheres.enter(found.rows, begin, along, limits, found.distances)
+            begin, along, limits = (part[of] for part in checked)
+            to_boxes = np.where(found.distances <= limits, found.distances, np.inf)
+            entries = spheres.enter(found.rows, begin, along, limits, to_boxes)
         order = np.lexsort((found.rows, entries, of))
         order = order[np.isfinite(entries[order])]
         counts = np.bincount(of[order], minlength=len(found.offsets) - 1)

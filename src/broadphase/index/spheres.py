@@ -25,6 +25,7 @@ __all__ = ["Spheres", "ball_meets_box", "entry_of_ray"]
 # Above the relative error of the few operations of each test: numbers that are farther apart are in their true order.
 _DOUBT = 2.0**-44
 _LARGE = 1020  # a binary exponent
+_LARGEST = float(np.finfo(np.float64).max)
 _SINGULAR = 1e-12  # planes that meet at a smaller angle are taken for parallel
 
 
@@ -190,7 +191,7 @@ def ball_meets_box(
 def entry_of_ray(origin: Floats, direction: Floats, limit: Floats, center: Floats, radius: Floats) -> Floats:
     """Return the distances at which rays enter closed balls, row by row; infinity for a miss.
 
-    Whether a ray hits is decided exactly, also at its end; the distance is rounded.
+    Whether a ray hits is decided exactly, also at its end; the distance is rounded, and finite.
 
     Parameters
     ----------
@@ -221,7 +222,7 @@ def entry_of_ray(origin: Floats, direction: Floats, limit: Floats, center: Float
         chord = np.maximum(r * r - (miss * miss).sum(axis=1), 0.0)
         distance = np.maximum(nearest * np.sqrt(squared) - np.sqrt(chord), 0.0)
         distance = np.ldexp(distance, exponent)
-    found = np.where(hits, np.minimum(distance, limit), np.inf)
+    found = np.where(hits, np.minimum(np.minimum(distance, limit), _LARGEST), np.inf)
     found[starts_inside] = 0.0
     return found
 
