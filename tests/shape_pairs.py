@@ -84,12 +84,15 @@ class Draws:
                     return bp.ConvexHull(self.rng.normal(size=(8, 3)))
 
     def pair(self, first, second):
-        """Two placed shapes, as the parts that the oracle knows and as shapes."""
+        """Two placed shapes, and the parts of each that the oracle knows."""
         self.known = None
         one = self.shape(first)
-        self.known = np.concatenate([part.points for part in parts(one)])
-        other = one if first == second and self.rng.random() < 0.2 else self.shape(second)
-        return one, other
+        mine = parts(one)
+        self.known = np.concatenate([part.points for part in mine])
+        if first == second and self.rng.random() < 0.2:
+            return one, one, mine, mine
+        other = self.shape(second)
+        return one, other, mine, parts(other)
 
 
 def parts(shape):
@@ -99,16 +102,17 @@ def parts(shape):
     return parts_of(shape, np.zeros(shape.dim or len(shape.offset)))
 
 
-def reach(shape):
-    return max(np.abs(part.points).max() + part.radius for part in parts(shape))
+def reach(parts):
+    return max(np.abs(part.points).max() + part.radius for part in parts)
 
 
 def check_pairs(d, first, second, form, seed, count, judged):
     """Check pairs of two types in both orders; the oracle judges the first `judged`. Returns how many overlap."""
     draws = Draws(seed, d, form)
     pairs = [draws.pair(first, second) for _ in range(count)]
-    a, b = (bp.Shapes(list(column), np.zeros((count, d))) for column in zip(*pairs, strict=True))
-    size = np.array([max(reach(one), reach(other), 1e-3) for one, other in pairs])
+    ones, others = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    a, b = (bp.Shapes(column, np.zeros((count, d))) for column in (ones, others))
+    size = np.array([max(reach(mine), reach(theirs), 1e-3) for *_, mine, theirs in pairs])
     rows = np.arange(count, dtype=np.int32)
     same = np.stack([rows, rows], axis=1)
     where = (d, first, second, form, seed)
@@ -135,14 +139,13 @@ def check_pairs(d, first, second, form, seed, count, judged):
     assert (np.abs(np.linalg.norm(found.normals, axis=1) - 1) < 1e-9).all(), where
     assert (found.counts >= 1).all(), where
     # Of convex shapes the gap along the normal is the distance, whichever normal it is where there are several.
-    for row, (one, other) in enumerate(pairs):
-        mine, others = parts(one), parts(other)
-        if len(mine) == len(others) == 1:
+    for row, (one, other, mine, theirs) in enumerate(pairs):
+        if len(mine) == len(theirs) == 1:
             along = [
-                (others[0].points @ way).min() - (mine[0].points @ way).max() - mine[0].radius - others[0].radius
+                (theirs[0].points @ way).min() - (mine[0].points @ way).max() - mine[0].radius - theirs[0].radius
                 for way in (normals[row], -back_normals[row])
             ]
             assert np.abs(np.array(along) - gaps[row]).max() <= 1e-8 * size[row], (*where, one, other)
         if row < judged and (form != "thin"):
-            assert abs(shape_distance(mine, others) - gaps[row]) <= 1e-8 * size[row], (*where, one, other)
+            assert abs(shape_distance(mine, theirs) - gaps[row]) <= 1e-8 * size[row], (*where, one, other)
     return int(overlapping.sum())

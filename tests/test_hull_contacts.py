@@ -256,3 +256,78 @@ def test_hulls_as_thin_as_they_may_be_are_made_and_found():
                 gaps.append(bp.distance(corners, hulls, pairs=[[row, 0] for row in range(8)]).max())
     assert len(gaps) == 66
     assert max(gaps) < 1e-14
+
+
+def on_sphere(rng, count):
+    points = rng.normal(size=(count, 3))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def difference_limit(first, second):
+    """How far the origin is beyond the planes of the difference of two hulls: minus the depth, if it is inside."""
+    difference = (second[:, np.newaxis] - first).reshape(-1, 3)
+    return scipy_spatial.ConvexHull(difference).equations[:, 3].max()
+
+
+def signed(first, second, place=(0, 0, 0)):
+    """The signed distance of two hulls, the second at a place, and whether they overlap, in either order."""
+    a, b = bp.Shapes(bp.ConvexHull(first), [[0, 0, 0]]), bp.Shapes(bp.ConvexHull(second), [place])
+    gaps = bp.distance(a, b, pairs=[[0, 0]])[0], bp.distance(b, a, pairs=[[0, 0]])[0]
+    assert gaps[0] == gaps[1]
+    assert len(bp.overlaps(a, b)) == len(bp.overlaps(b, a))
+    return gaps[0], len(bp.overlaps(a, b)) == 1
+
+
+@pytest.mark.parametrize("count", [31, 33, 70])
+def test_hulls_of_many_corners_are_as_deep_as_their_minkowski_difference_says(count):
+    rng = np.random.default_rng(count)
+    for _ in range(6):
+        first, second = on_sphere(rng, count), on_sphere(rng, count) + rng.normal(size=3) * 0.6
+        limit = difference_limit(first, second)
+        gap, overlap = signed(first, second)
+        assert overlap == (limit <= 0)
+        assert np.isclose(gap, limit, atol=1e-12) if overlap else gap >= limit - 1e-12
+
+
+@pytest.mark.parametrize("sides", [5, 64, 300])
+def test_prisms_of_many_sides_that_touch_overlap_and_those_an_ulp_apart_are_as_near(sides):
+    angles = np.arange(sides) * (2 * np.pi / sides)
+    ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    prism = np.concatenate([np.column_stack([ring, np.full(sides, z)]) for z in (-1.0, 1.0)])
+    for height in (2.0, 2 - 2.0**-40, 2 + 2.0**-40, 2 + 2.0**-20):
+        gap, overlap = signed(prism, prism, (0.25, 0.125, height))
+        assert overlap == (height <= 2)
+        assert np.isclose(gap, height - 2, rtol=0, atol=1e-15)
+
+
+def test_a_hull_upon_itself_and_one_inside_another_are_as_deep_as_the_shortest_way_out():
+    rng = np.random.default_rng(5)
+    points = on_sphere(rng, 40)
+    for other in (points, points * 0.25, points[rng.permutation(40)] * 1.0):
+        gap, overlap = signed(points, other)
+        assert overlap
+        assert np.isclose(gap, difference_limit(points, other), atol=1e-12)
+    assert signed(CUBE, CUBE) == (-2, True)
+    assert signed(CUBE, CUBE * 0.5) == (-1.5, True)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("apart", [1e-9, 3.0, 1e9])
+def test_boxes_as_hulls_of_any_size_and_at_any_distance(size, apart):
+    steps = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1]]) * (2 * size + apart)
+    gaps = [signed(CUBE * size, CUBE * size, step)[0] for step in steps]
+    exact = 1e-15 * (size + apart)
+    assert np.allclose(gaps, (2 * size + apart - 2 * size) * np.sqrt([1, 2, 3]), rtol=1e-12, atol=4 * exact)
+
+
+def test_hulls_of_thousands_of_corners_are_nearly_balls():
+    rng = np.random.default_rng(6)
+    points = on_sphere(rng, 3000)
+    for apart in (0.01, 1.0, 50.0):
+        gap, overlap = signed(points, points, (0, 2 + apart, 0))
+        assert not overlap
+        assert apart <= gap < apart + 0.01
+    for deep in (0.1, 1.0):
+        gap, overlap = signed(points, points, (0, 2 - deep, 0))
+        assert overlap
+        assert -deep <= gap < 0.01 - deep

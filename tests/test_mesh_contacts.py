@@ -171,3 +171,29 @@ def test_a_world_tells_of_meshes():
     assert found.depths.tolist() == [0]
     assert found.normals.tolist() == [[0, 0, 1]]
     assert ball.position.tolist() == [1, 2, 0.5]
+
+
+def test_meshes_of_one_triangle_and_far_ones_are_as_their_triangles():
+    rng = np.random.default_rng(0)
+    corners = rng.normal(size=(40, 3, 3))
+    meshes = [bp.Mesh(one, [[0, 1, 2]]) for one in corners] + [bp.Mesh(corners[0][[0, 0, 1]], [[0, 1, 2]])]
+    triangles = [bp.Triangle(one) for one in corners] + [bp.Triangle(corners[0][[0, 0, 1]])]
+    places = rng.normal(size=(41, 3)) * 10.0 ** rng.choice([-9, 0, 0, 9], (41, 1))
+    shapes, reference = bp.Shapes(meshes, places), bp.Shapes(triangles, places)
+    pairs = every_pair(shapes, shapes)
+    wanted = bp.distance(reference, pairs=pairs)
+    assert (wanted < 0).sum() > 20 < (wanted > 1e8).sum()
+    assert np.allclose(bp.distance(shapes, pairs=pairs), wanted, rtol=1e-15, atol=1e-12)
+
+
+def test_a_large_mesh_against_small_ones_inside_and_outside_is_as_near_as_its_triangles():
+    rng = np.random.default_rng(1)
+    vertices, faces = rough_sphere(rng, rounds=4)
+    large = bp.Shapes(bp.Mesh(vertices * 20, faces), [[0, 0, 0]])
+    small = bp.Shapes(bp.Mesh(CUBE * 0.1, CUBE_FACES), rng.normal(size=(12, 3)) * 12, quaternions(rng, 12))
+    parts = bp.Shapes(as_compound(vertices * 20, faces), [[0, 0, 0]])
+    pieces = bp.Shapes(as_compound(CUBE * 0.1, CUBE_FACES), small.positions, small.rotations)
+    pairs = every_pair(large, small)
+    wanted = bp.distance(parts, pieces, pairs=pairs)
+    assert (np.linalg.norm(small.positions, axis=1) < 12).any()
+    assert np.allclose(bp.distance(large, small, pairs=pairs), wanted, atol=1e-12)

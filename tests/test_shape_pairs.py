@@ -2,7 +2,7 @@
 
 import pytest
 
-from shape_pairs import FORMS, ORDERED, check_pairs
+from shape_pairs import FORMS, ORDERED, TYPES, check_pairs
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -10,6 +10,7 @@ from shape_pairs import FORMS, ORDERED, check_pairs
 def test_distances_contacts_and_overlaps_of_any_two_types_agree(d, form):
     total = 0
     for dim, first, second in ORDERED:
-        if dim == d:
+        # Each pair is checked in both orders; only in this form the second is drawn by the first.
+        if dim == d and (form == "corners" or TYPES[d].index(first) <= TYPES[d].index(second)):
             total += check_pairs(d, first, second, form, 0, 8, 1)
     assert total > 50

@@ -36,6 +36,7 @@ namespace broadphase {
 // it if it leads away from the two faces beside it: they lie along `first` and `second`. Zero: not known, all may.
 struct PolytopeEdge {
   Vec<3> along, first, second;  // the last two are unit vectors
+  Vec<3> begin;                 // a point of the edge; of no meaning where the faces are not known
 };
 
 class Polytope {
@@ -136,7 +137,7 @@ class Polytope {
         const std::size_t a = face_of(one.triangle), b = face_of(two.triangle);
         face[std::max(a, b)] = std::min(a, b);
       } else {
-        edges_.push_back({at[1] - at[0], solid::unit(at[2] - at[0]), solid::unit(at[3] - at[0])});
+        edges_.push_back({at[1] - at[0], solid::unit(at[2] - at[0]), solid::unit(at[3] - at[0]), at[0]});
       }
     }
     // The normal of the largest triangle is the most accurate.
@@ -180,7 +181,7 @@ class Polytope {
       });
       if (is_known) continue;
       if (directions.size() == kMostDirections) return;
-      directions.push_back({edge.along, {}, {}});
+      directions.push_back({edge.along, {}, {}, {}});
     }
     if (3 * directions.size() <= edges_.size()) edges_ = std::move(directions);
   }
@@ -408,10 +409,11 @@ class Core {
   void put_edges(std::vector<PolytopeEdge>& edges) const {
     edges.clear();
     if (polytope_ == nullptr)
-      for (std::size_t k = 0; k < edge_count_; ++k) edges.push_back({edges_[k], {}, {}});
+      for (std::size_t k = 0; k < edge_count_; ++k) edges.push_back({edges_[k], {}, {}, {}});
     else
       for (const PolytopeEdge& edge : polytope_->edges())
-        edges.push_back({turned(edge.along), turned(edge.first) * unit_, turned(edge.second) * unit_});
+        edges.push_back({turned(edge.along), turned(edge.first) * unit_, turned(edge.second) * unit_,
+                         origin_ + turned(edge.begin)});
   }
 
   // Its surface: triangles, or the only segment or point. Corners beyond the count repeat the last.
@@ -690,7 +692,14 @@ inline WayOut widest_gap(const Cores& cores) {
       // Out of the first and into the second, or the other way round.
       const bool onwards = (a <= slope) & (b <= slope) & (c >= -slope) & (d >= -slope);
       const bool back = (a >= -slope) & (b >= -slope) & (c <= slope) & (d <= slope);
-      if ((onwards | back) && !solid::is_zero(way)) consider(way);
+      if (!(onwards | back) || solid::is_zero(way)) continue;
+      if (!solid::is_zero(edge.first) && !solid::is_zero(other.first)) {
+        // No gap is greater than that of any two points. Of round hulls many edges are as good but for rounding.
+        const double height = dot(way, other.begin - edge.begin);
+        const double most = onwards && back ? std::fabs(height) : onwards ? height : -height;
+        if (most <= (widest.gap + slack) * std::sqrt(squared(way))) continue;
+      }
+      consider(way);
     }
   return widest;
 }

@@ -185,7 +185,8 @@ def _turned(points: Floats, rotation: Any) -> Floats:
     if points.shape[1] == 2:
         turned = (points @ [1, 1j]) * np.exp(1j * rotation)
         return np.stack([turned.real, turned.imag], axis=1)
-    w, *v = np.asarray(rotation) / np.linalg.norm(rotation)
-    across = 2 * np.cross(v, points)
-    result: Floats = points + w * across + np.cross(v, across)
+    w, x, y, z = np.asarray(rotation) / np.linalg.norm(rotation)
+    product = np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]])  # points @ product: the cross products (x, y, z) x points
+    across = 2 * points @ product
+    result: Floats = points + w * across + across @ product
     return result
