@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.world import broad_phase, ccd, columns, motion, narrow_phase, step, touching
+from broadphase.world import broad_phase, budget, ccd, columns, motion, narrow_phase, step, touching
 from busy_worlds import change, make_world, rotations, shapes_of
+from index_cases import generator
+from world_histories import small_thresholds
 
 EVENTS = ("enter", "stay", "exit", "exit_handles", "touching", "deferred", "removed_handles")
-MODULES = (broad_phase, ccd, columns, motion, narrow_phase, step, touching)
+MODULES = (broad_phase, budget, ccd, columns, motion, narrow_phase, step, touching)
 
 
 class StepError(Exception):
@@ -349,3 +351,49 @@ def test_step_looks_at_nothing_where_nothing_moves(monkeypatch):
     world.move([5], world.shapes.positions[[6]])
     assert world.step(0.1).enter.tolist() == [[5, 6]]
     assert looks[2:] == [[31], [5, 31]]
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("method", ["auto", "grid", "octree"])
+def test_open_boxes_touch_only_where_they_overlap(method, dimension, monkeypatch):
+    small_thresholds(monkeypatch)
+    rng = generator("open", method, dimension)
+    size = rng.integers(0, 4, (60, dimension)) * 2.0
+    world = bp.World(dimension, method=method, touching=False)
+    rows = world.add_many([bp.AABB(one) for one in size], rng.integers(0, 9, (60, dimension)) * 1.0)
+    before, only_touch = set(), 0
+    for number in range(12):
+        if number % 3:
+            world.positions[rows[: 60 if number % 2 else 2]] += rng.integers(-1, 2, dimension)
+        else:
+            world.positions[rows] = rng.integers(0, 9, (60, dimension))
+        limit = bp.Budget(tests=10**6) if number % 4 == 1 else None
+        frame = world.step(budget=limit)
+        lower, upper = world.positions - size / 2, world.positions + size / 2
+        expected, closed = (
+            {
+                (i, j)
+                for i in range(60)
+                for j in range(i + 1, 60)
+                if below(0, np.minimum(upper[i], upper[j]) - np.maximum(lower[i], lower[j])).all()
+            }
+            for below in (np.less, np.less_equal)
+        )
+        assert set(map(tuple, frame.touching.tolist())) == expected
+        assert set(map(tuple, frame.enter.tolist())) == expected - before
+        assert set(map(tuple, frame.exit.tolist())) == before - expected
+        before, only_touch = expected, only_touch + len(closed - expected)
+        world.validate()
+        world = bp.World.from_bytes(world.to_bytes())
+    assert only_touch > 50
+
+
+def test_open_boxes_are_refused_where_they_have_no_meaning():
+    with pytest.raises(ValueError, match="periodic"):
+        bp.World(2, touching=False, boundary="wrap", bounds=[[0, 0], [1, 1]])
+    with pytest.raises(TypeError, match="touching"):
+        bp.World(2, touching="no")
+    world = bp.World(2, touching=False)
+    with pytest.raises(ValueError, match="ccd"):
+        world.add(bp.Circle(1), position=(0, 0), ccd=True)
+    assert len(world) == 0

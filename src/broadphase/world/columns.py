@@ -89,6 +89,8 @@ class Columns:
     bounds : ndarray, shape (2, d), or None
     boundary : str
         Of dynamic bodies that were given no other.
+    closed : bool
+        Whether bodies touch whose boxes only touch.
     rows : BoxStore
         Slots, generations, layers and masks. Its corners are `seen.boxes`.
     layers : Layers
@@ -122,8 +124,8 @@ class Columns:
         Hulls and meshes that the shapes refer to by number.
     """
 
-    def __init__(self, dim: int, bounds: Floats | None, boundary: Boundary) -> None:
-        self.dim, self.bounds, self.boundary = dim, bounds, boundary
+    def __init__(self, dim: int, bounds: Floats | None, boundary: Boundary, closed: bool) -> None:
+        self.dim, self.bounds, self.boundary, self.closed = dim, bounds, boundary, closed
         self.rows = BoxStore(np.empty((0, 2, dim)))
         self.layers = Layers()
         self.geometries = Geometries()

@@ -84,11 +84,12 @@ def overlapping_pairs(columns: Columns, placement: Placement, pairs: Pairs) -> P
     return found
 
 
-def boxes_meet(boxes: NDArray[np.float64], pairs: Pairs) -> NDArray[np.bool_]:
-    """Say which pairs of rows have boxes that overlap."""
-    first, second = pairs.T
-    meet: NDArray[np.bool_] = (boxes[first, 0] <= boxes[second, 1]).all(axis=1)
-    meet &= (boxes[second, 0] <= boxes[first, 1]).all(axis=1)
+def boxes_meet(boxes: NDArray[np.float64], pairs: Pairs, closed: bool = True) -> NDArray[np.bool_]:
+    """Say which pairs of rows have boxes that overlap, or whose interiors do."""
+    one, other = boxes[pairs[:, 0]], boxes[pairs[:, 1]]
+    lower, upper = np.maximum(one[:, 0], other[:, 0]), np.minimum(one[:, 1], other[:, 1])
+    below: Any = lower <= upper if closed else lower < upper
+    meet: NDArray[np.bool_] = below.all(axis=1)
     return meet
 
 

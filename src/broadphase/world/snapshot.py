@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["checked_data", "describe", "options_of", "restore"]
 
 _LAST_GENERATION = 2**31 - 1  # as in index/rows.py: above it, a row is never used again
-_KEYS = ("dim", "method", "boundary", "margin", "workers", "number", "slots", "removals", "quiet_steps", "layers")
+_KEYS = (
+    "dim", "method", "boundary", "margin", "workers", "touching",
+    "number", "slots", "removals", "quiet_steps", "layers",
+)  # fmt: skip
 _ALWAYS = ("positions", "velocities", "seen_positions", "body_types")
 
 # Where the lengths are in a record that must not be negative, from the end of the points on: begin and end in multiples
@@ -68,6 +71,7 @@ def describe(
         "boundary": columns.boundary,
         "margin": broad.margin,
         "workers": broad.workers,
+        "touching": columns.closed,
         "number": number,
         "slots": slots,
         "removals": memory.generations is not None,
@@ -123,6 +127,7 @@ def options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
         "boundary": (str,),
         "margin": (int, float, type(None)),
         "workers": (int,),
+        "touching": (bool,),
         "number": (int,),
         "slots": (int,),
         "removals": (bool,),
@@ -136,7 +141,7 @@ def options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
     _require(0 <= about["slots"] <= 2**31 - 64, f"slots cannot be {about['slots']}")
     bounds = _Stored(arrays).maybe("bounds", np.float64, (2, about["dim"]))
     _require(about["workers"] == -1 or 1 <= about["workers"] < 2**31, f"workers cannot be {about['workers']}")
-    options = {key: about[key] for key in ("dim", "method", "boundary", "margin", "workers")}
+    options = {key: about[key] for key in ("dim", "method", "boundary", "margin", "workers", "touching")}
     if isinstance(about["method"], dict):
         try:
             options["method"] = IndexOptions.of(about["method"])
@@ -244,6 +249,7 @@ def _restore_columns(stored: _Stored, columns: Columns, alive: NDArray[np.bool_]
         "boundaries has an unknown one",
     )
     _require(columns.boundaries is None or columns.bounds is not None, "boundaries without bounds")
+    _require(columns.closed or columns.ccd is None or not columns.ccd.any(), "ccd with open boxes")
     intervals = columns.update_intervals
     _require(intervals is None or bool((intervals >= 1).all()), "update_intervals has one less than 1")
     seen = columns.seen

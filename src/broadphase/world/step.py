@@ -107,6 +107,8 @@ def step(
     else:
         spent = spend(columns, memory, candidates, changed, renewed, budget, number, began, workers)
     found, waiting, left = spent.touching, spent.waiting, spent.left
+    if not columns.closed and len(found):
+        found = found[boxes_meet(spare.boxes, found, closed=False)]
     is_dropped = budget is not None and budget.on_limit == "drop"
     if count and columns.period_bounds is not None:
         across = pairs_across_seams(columns, spare, alive.view(np.uint8), changed, memory.waiting.pairs, workers)

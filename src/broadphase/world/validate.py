@@ -141,7 +141,7 @@ def _found_now(columns: Columns) -> Pairs:
     rows = columns.rows.numbers
     static = columns.body_types[: columns.slots] == STATIC
     wanted = replace(columns.filters(), static=static).of_rows([rows], [columns.slots])
-    found = rows[pairs(columns.seen.boxes[rows], sort=True, **wanted.given())]
+    found = rows[pairs(columns.seen.boxes[rows], touching=columns.closed, sort=True, **wanted.given())]
     shapes = columns.view
     first, second = np.ascontiguousarray(found.T)
     touching: Pairs = found[overlap_mask(shapes, shapes, first, second, boxes_overlap=True)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, overlo
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_real, as_reals, as_whole
+from broadphase.arguments import as_flag, as_real, as_reals, as_whole
 from broadphase.change import Change
 from broadphase.index import queries as shared
 from broadphase.shapes import Shapes
@@ -99,6 +99,9 @@ class World:
         not change the index. Default: None, chosen by size. The events never depend on it.
     workers : int
         Threads; -1 for one per core. The events never depend on it.
+    touching : bool
+        Whether bodies touch whose bounding boxes only touch. False: the interiors of the boxes must intersect, as in
+        `broadphase.pairs`; for steps only, not for queries, and not for periodic worlds nor bodies with ``ccd=True``.
 
     Raises
     ------
@@ -143,10 +146,14 @@ class World:
         boundary: Boundary = "none",
         margin: float | None = None,
         workers: int = 1,
+        touching: bool = True,
     ) -> None:
         import numpy.ma  # noqa: F401  # as in `BoxIndex`: before anything is changed
 
-        self._columns = Columns(dim, as_bounds(bounds, boundary, dim), boundary)
+        closed = as_flag(touching, "touching")
+        if not closed and boundary == "wrap":
+            raise ValueError('touching=False is for worlds that are not periodic: not with boundary="wrap"')
+        self._columns = Columns(dim, as_bounds(bounds, boundary, dim), boundary, closed)
         self._memory = TouchMemory()
         self._guard = _native.Guard("world")
         self._scene = Scene(self._columns, BroadPhase(self._columns, method, margin, workers))
@@ -1696,6 +1703,8 @@ update_interval
             rare["update_intervals"] = as_whole_numbers(update_interval, "update_interval", count, np.int32, least=1)
         if columns.is_rare("asleep", False):
             rare["asleep"] = np.zeros(count, np.bool_)
+        if not columns.closed and "ccd" in rare and rare["ccd"].any():
+            raise ValueError("ccd=True needs a world with touching=True")
         named = columns.layers if layer is None else columns.layers.with_names(layer)
         layers = masks = None
         if mask is not None or columns.rows.mask is not None:
