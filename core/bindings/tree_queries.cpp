@@ -68,6 +68,7 @@ class Queries {
       const Ragged grouped = collect_ragged<Scratch>(
           groups.count(), rows_, workers, interrupt,
           [&](std::size_t group, Scratch& scratch, std::vector<std::int32_t>& rows) {
+            groups.read_ahead_of(group + 1, places);
             std::size_t before = rows.size();
             ask(queries_, groups.begin(group), groups.size(group), scratch, rows, [&](std::size_t query) {
               answers.offsets[query + 1] = static_cast<std::int64_t>(rows.size() - before);
@@ -96,8 +97,10 @@ class Queries {
     std::vector<Scratch> scratch(std::max(1u, workers));
     for_each_task((groups.count() + together - 1) / together, workers, interrupt,
                   [&](unsigned worker, std::size_t task) {
-                    for (std::size_t k = task * together; k < std::min(groups.count(), (task + 1) * together); ++k)
+                    for (std::size_t k = task * together; k < std::min(groups.count(), (task + 1) * together); ++k) {
+                      groups.read_ahead_of(k + 1, places);
                       ask(queries_, groups.begin(k), groups.size(k), scratch[worker]);
+                    }
                   });
   }
 
@@ -110,6 +113,10 @@ class Queries {
     std::size_t count() const { return (order.size() + kTogether - 1) / kTogether; }
     std::size_t size(std::size_t group) const { return std::min(kTogether, order.size() - group * kTogether); }
     const std::uint32_t* begin(std::size_t group) const { return order.data() + group * kTogether; }
+    void read_ahead_of(std::size_t group, const BoxView<double>& places) const {
+      for (std::size_t k = group * kTogether; k < std::min((group + 1) * kTogether, order.size()); ++k)
+        read_ahead(places.lower_of(order[k]));
+    }
     std::vector<std::uint32_t> order;
   };
 

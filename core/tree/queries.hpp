@@ -90,10 +90,11 @@ inline void start(BallWalk& walk, const BlockTree& tree, const double* center, f
 
 // Query number `query` of those walked together; returns what a distance from its point, in the walk's units, to a box
 // may differ by from the true one, besides a relative error of 1e-6. Infinite if the point is too far away for floats.
-inline double place(PointsWalk& walk, const BlockTree& tree, std::size_t query, const double* point) {
+template <std::size_t D>
+double place(PointsWalk& walk, const BlockTree& tree, std::size_t query, const double* point) {
   constexpr double kRounding = 5e-7, kLeast = 1e-18, kFarthest = 1e15;  // smaller gaps have no square in floats
   double squared = 0;
-  for (std::size_t k = 0; k < tree.dimension(); ++k) {
+  for (std::size_t k = 0; k < D; ++k) {
     const double at = std::clamp(tree.frame.local(point[k], k), -2 * kFarthest, 2 * kFarthest);
     walk.center[k][query] = static_cast<float>(at);
     squared += at * at;
@@ -304,21 +305,24 @@ class TreeQueries {
     BallsTogether& walk = scratch.together;
     const auto center_of = [&](std::size_t k) { return points + dimension_ * queries[k]; };
     std::uint32_t alone = 0;  // too far away to be walked with the others
-    for (std::size_t k = 0; k < kTogether; ++k) {
-      scratch.more[k].clear();
-      walk.found[k] = 0;
-      const double error = k < count ? place(walk, tree_, k, center_of(k)) : 0;
-      if (k < count && error < kNever) {
-        walk.limit[k] = limit_of_distance(tree_, radii[queries[k]], error);
-        walk.sure[k] = sure_of_distance(tree_, radii[queries[k]], error);
-      } else {
-        walk.limit[k] = walk.sure[k] = -1;
-        if (k < count)
-          alone |= 1u << k;
-        else
-          leave_out(walk, tree_, k);
+    with_dimension(dimension_, [&](auto dimension) {
+      constexpr std::size_t D = decltype(dimension)::value;
+      for (std::size_t k = 0; k < kTogether; ++k) {
+        scratch.more[k].clear();
+        walk.found[k] = 0;
+        const double error = k < count ? place<D>(walk, tree_, k, center_of(k)) : 0;
+        if (k < count && error < kNever) {
+          walk.limit[k] = limit_of_distance(tree_, radii[queries[k]], error);
+          walk.sure[k] = sure_of_distance(tree_, radii[queries[k]], error);
+        } else {
+          walk.limit[k] = walk.sure[k] = -1;
+          if (k < count)
+            alone |= 1u << k;
+          else
+            leave_out(walk, tree_, k);
+        }
       }
-    }
+    });
     walk.memory = tree_.blocks.memory();
     walk.depth = walk.doubts = 0;
     if (tree_.root != kNoBlock) {
@@ -369,7 +373,7 @@ class TreeQueries {
   template <class Report>
   void nearest(std::size_t query, const double* center, std::size_t wanted, double farthest, NearestScratch& scratch,
                const Report& report) const {
-    const float limit = limit_of_distance(tree_, std::min(farthest, reach_of(center, wanted, scratch)));
+    const float limit = limit_of_distance(tree_, std::min(farthest, reach_of(center, dimension_, wanted, scratch)));
     if (nearest_of(query, center, wanted, farthest, limit, scratch.walk, scratch.found)) {
       for (const KeyedRow& row : scratch.found) report(row.second, std::sqrt(row.first));
       const std::size_t found = scratch.found.size();
@@ -394,39 +398,39 @@ class TreeQueries {
   void nearest_together(const BoxView<T>& boxes, const std::uint32_t* queries, std::size_t count, const double* points,
                         std::size_t wanted, const double* farthest, TogetherScratch& scratch,
                         const Report& report) const {
-    NearestTogether& walk = scratch.together;
-    const auto center_of = [&](std::size_t k) { return points + dimension_ * queries[k]; };
-    std::uint32_t alone = 0;
-    for (std::size_t k = 0; k < kTogether; ++k) {
-      walk.found[k] = 0;
-      walk.error[k] = 0;
-      if (k >= count) {
-        leave_out(walk, tree_, k);
-        continue;
-      }
-      const double error = place(walk, tree_, k, center_of(k));
-      if (error < kNever) {
-        walk.error[k] = static_cast<float>(error * (1 + 1e-6));
-        walk.limit[k] =
-            limit_of_distance(tree_, std::min(farthest[queries[k]], reach_of(center_of(k), wanted, scratch)), error);
-      } else {
-        walk.limit[k] = -1;
-        alone |= 1u << k;
-      }
-    }
-    walk.memory = tree_.blocks.memory();
-    walk.wanted = wanted;
-    walk.leaves = walk.crowded = 0;
-    walk.depth = 0;
-    if (tree_.root != kNoBlock) {
-      walk.stack[0] = tree_.root;
-      walk.key[0] = 0;
-      walk.depth = 1;
-    }
-    together_kernels(kernels_).nearest[dimension_ - 1](walk);
-    alone |= walk.crowded;
     with_dimension(dimension_, [&](auto dimension) {
       constexpr std::size_t D = decltype(dimension)::value;
+      NearestTogether& walk = scratch.together;
+      const auto center_of = [&](std::size_t k) { return points + D * queries[k]; };
+      std::uint32_t alone = 0;
+      for (std::size_t k = 0; k < kTogether; ++k) {
+        walk.found[k] = 0;
+        walk.error[k] = 0;
+        if (k >= count) {
+          leave_out(walk, tree_, k);
+          continue;
+        }
+        const double error = place<D>(walk, tree_, k, center_of(k));
+        if (error < kNever) {
+          walk.error[k] = static_cast<float>(error * (1 + 1e-6));
+          walk.limit[k] = limit_of_distance(
+              tree_, std::min(farthest[queries[k]], reach_of(center_of(k), D, wanted, scratch)), error);
+        } else {
+          walk.limit[k] = -1;
+          alone |= 1u << k;
+        }
+      }
+      walk.memory = tree_.blocks.memory();
+      walk.wanted = wanted;
+      walk.leaves = walk.crowded = 0;
+      walk.depth = 0;
+      if (tree_.root != kNoBlock) {
+        walk.stack[0] = tree_.root;
+        walk.key[0] = 0;
+        walk.depth = 1;
+      }
+      together_kernels(kernels_).nearest[dimension_ - 1](walk);
+      alone |= walk.crowded;
       for (std::size_t k = 0; k < count; ++k)
         for (std::size_t at = 0; at < walk.found[k]; ++at) {
           const auto row = static_cast<std::size_t>(walk.rows[k][at]);
@@ -551,12 +555,13 @@ class TreeQueries {
   }
 
   // No row wanted by this query is farther away, by the previous one; infinite where nothing is known.
-  double reach_of(const double* center, std::size_t wanted, const NearestScratch& scratch) const {
+  static double reach_of(const double* center, std::size_t dimension, std::size_t wanted,
+                         const NearestScratch& scratch) {
     if (wanted == 0 || scratch.wanted != wanted) return kNever;
     // More than all roundings of these few sums and roots.
     constexpr double kMore = 1 + 1e-12;
     double squared = 0, sum = 0;
-    for (std::size_t k = 0; k < dimension_; ++k) {
+    for (std::size_t k = 0; k < dimension; ++k) {
       const double step = std::fabs(center[k] - scratch.point[k]);
       squared += step * step;
       sum += step;
