@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 import broadphase as bp
 from oracles import queries as oracle
 
-COUNT = 700  # more than so few that they are asked one by one
+COUNT = 520  # more than so few that they are asked one by one
 
 
 def scene(kind: str, dim: int, dtype: Any, random: np.random.Generator) -> NDArray[Any]:
     """Return boxes that a walk may stumble over."""
-    n = 400
+    n = 400 if kind == "equal" else 150
     lower = random.random((n, dim))
     size = random.random((n, dim)) * 0.05
     if kind == "points":
@@ -37,7 +37,7 @@ def scene(kind: str, dim: int, dtype: Any, random: np.random.Generator) -> NDArr
         lower[::50] = -np.inf
         size[::50] = np.inf
         boxes = np.stack([lower, np.where(np.isinf(lower), 0.3, lower + np.where(np.isinf(size), 0, size))], axis=1)
-        boxes[::75] = np.inf
+        boxes[::60] = np.inf
         return boxes.astype(dtype)
     return np.stack([lower, lower + size], axis=1).astype(dtype)
 
@@ -52,10 +52,10 @@ def test_many_nearest_of_any_scene_are_those_of_the_oracle(kind: str, dtype: Any
     for dim in (1, 2, 3, 4):
         boxes = scene(kind, dim, dtype, random)
         points = asked(boxes, random)
-        for wanted in random.choice([1, 2, 4, 5, 8, 11, 16, 17], 2, replace=False):
-            limits = np.where(random.random(COUNT) < 0.5, np.inf, random.random(COUNT) * 0.3)
-            found = bp.Index(boxes).nearest(points, int(wanted), limits)
-            oracle.assert_same_answers(found, oracle.nearest(boxes, points, int(wanted), limits), kind)
+        wanted = int(random.choice([1, 2, 4, 5, 8, 11, 16, 17]))
+        limits = np.where(random.random(COUNT) < 0.5, np.inf, random.random(COUNT) * 0.3)
+        found = bp.Index(boxes).nearest(points, wanted, limits)
+        oracle.assert_same_answers(found, oracle.nearest(boxes, points, wanted, limits), kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
