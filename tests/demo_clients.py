@@ -66,10 +66,14 @@ def step_of(page):
 
 def assert_runs(page):
     """The demo steps, unless somebody has paused it, and sends to whoever behaves."""
-    page.controls.pause.value = False
-    until(lambda: not page.simulation.paused)
     number = step_of(page)
-    until(lambda: number + 2 < step_of(page) or step_of(page) < number)  # less after a change of the scene
+
+    def steps():
+        if page.controls.pause.value:  # by a click that may still be on its way
+            page.controls.pause.value = False
+        return number + 2 < step_of(page) or step_of(page) < number  # less after a change of the scene
+
+    until(steps)
     with client(page) as connection:
         connection.send(encode(CAMERA))
         assert connection.recv(timeout=PATIENCE)
