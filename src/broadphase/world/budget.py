@@ -150,8 +150,12 @@ def spend(
     weights: Any = _native.test_weights(columns.spare.store, columns.rows.alive[:slots].view(np.uint8))
     is_cut = budget.tests is not None and budget.tests < len(pairs) + len(waiting.pairs)
     if not is_cut:
-        parted: Any = _native.parted_pairs(pairs[:, 0], pairs[:, 1], weights) if weights.any() else (pairs, NO_PAIRS)
-        quick, pairs = parted
+        slow_count = np.count_nonzero(weights)
+        if not slow_count:
+            quick, pairs = pairs, NO_PAIRS
+        elif slow_count < columns.rows.living:
+            parted: Any = _native.parted_pairs(pairs[:, 0], pairs[:, 1], weights)
+            quick, pairs = parted
     found = [touching_pairs(columns, columns.spare, quick, workers, is_tight)] if len(quick) else []
     tests, seconds = len(quick), 0.0
     until = began + budget.seconds - memory.seconds_to_come(len(pairs) + len(waiting.pairs))
