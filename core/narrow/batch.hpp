@@ -147,7 +147,9 @@ template <std::size_t D>
 TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, const PairBoxes& boxes,
                                unsigned workers) {
   constexpr std::size_t kPairsATask = 8192, kTasksWorthThreads = 4;
-  const std::size_t tasks = (pairs.count + kPairsATask - 1) / kPairsATask;
+  const bool is_alone = workers <= 1 || pairs.count < kTasksWorthThreads * kPairsATask;
+  const std::size_t pairs_a_task = is_alone ? std::max<std::size_t>(pairs.count, 1) : kPairsATask,
+                    tasks = (pairs.count + pairs_a_task - 1) / pairs_a_task;
   TouchingPairRows found;
   found.touching.stride = std::max<std::size_t>(pairs.count, 1);
   found.touching.block = allocate_pairs(found.touching.stride);
@@ -155,15 +157,17 @@ TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs
   std::vector<std::size_t> counts(tasks);
   std::vector<std::vector<std::int32_t>> unknown(tasks);
   Interrupt none;
-  for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, none, [&](unsigned, std::size_t task) {
-    const std::size_t begin = task * kPairsATask;
+  for_each_task(tasks, workers, none, [&](unsigned, std::size_t task) {
+    const std::size_t begin = task * pairs_a_task;
     const ShapePairs part{pairs.first + begin, pairs.second + begin, nullptr,
-                          std::min(kPairsATask, pairs.count - begin)};
+                          std::min(pairs_a_task, pairs.count - begin)};
     counts[task] = keep_touching<D>(shapes, part, boxes, first + begin, second + begin, unknown[task]);
   });
   for (std::size_t task = 0; task < tasks; ++task) {
-    std::copy_n(first + task * kPairsATask, counts[task], first + found.touching.size);
-    std::copy_n(second + task * kPairsATask, counts[task], second + found.touching.size);
+    if (task > 0) {
+      std::copy_n(first + task * pairs_a_task, counts[task], first + found.touching.size);
+      std::copy_n(second + task * pairs_a_task, counts[task], second + found.touching.size);
+    }
     found.touching.size += counts[task];
     found.unknown.insert(found.unknown.end(), unknown[task].begin(), unknown[task].end());
   }

@@ -270,11 +270,14 @@ template <std::size_t D>
 std::size_t integrate(const Motion<D>& motion, std::size_t count, unsigned workers, FewRows& shifted,
                       FewRows& rotated) {
   constexpr std::size_t kRowsATask = 8192, kTasksWorthThreads = 4;
+  if (workers <= 1 || count < kTasksWorthThreads * kRowsATask) {
+    return integrate_rows<D>(motion, 0, count, shifted, rotated);
+  }
   const std::size_t tasks = (count + kRowsATask - 1) / kRowsATask;
   std::vector<FewRows> shifted_by_task(tasks, FewRows(count)), rotated_by_task(tasks, FewRows(count));
   std::vector<std::size_t> lost(tasks, count);
   Interrupt none;
-  for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, none, [&](unsigned, std::size_t task) {
+  for_each_task(tasks, workers, none, [&](unsigned, std::size_t task) {
     const std::size_t begin = task * kRowsATask, end = std::min(count, begin + kRowsATask);
     const std::size_t at = integrate_rows<D>(motion, begin, end, shifted_by_task[task], rotated_by_task[task]);
     if (at < end) lost[task] = at;

@@ -68,7 +68,10 @@ class SeamImages {
     const std::vector<std::int32_t> near = rows_where(rows, workers, [&](std::size_t row) {
       const double* box = boxes + row * 2 * D;
       bool is_near = false;
-      for (std::size_t k = 0; k < D; ++k) is_near |= (box[k] <= highest[k]) | (box[D + k] >= lowest[k]);
+      for (std::size_t k = 0; k < D; ++k) {
+        is_near |= box[k] <= highest[k];
+        is_near |= box[D + k] >= lowest[k];
+      }
       return is_near && counts[row] != 0;
     });
     reserve(count() + near.size());

@@ -128,7 +128,10 @@ class WayMap {
                                [](const Box& box, double x) { return box.lower[0] < x; });
     for (; at != boxes_.end() && at->lower[0] <= upper[0]; ++at) {
       bool is_apart = false;
-      for (std::size_t k = 0; k < D; ++k) is_apart |= (at->lower[k] > upper[k]) | (at->upper[k] < lower[k]);
+      for (std::size_t k = 0; k < D; ++k) {
+        is_apart |= at->lower[k] > upper[k];
+        is_apart |= at->upper[k] < lower[k];
+      }
       if (!is_apart) return true;
     }
     return false;
