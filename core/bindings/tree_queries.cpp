@@ -173,7 +173,9 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
   std::vector<std::int32_t> rows(count * wanted, -1);
   std::vector<double> distances(count * wanted, kNever);
   const Queries all(index, lower, upper, filter);
-  if (count < kManyQueries || !all.walks_together(wanted)) {
+  // Eight points that are far apart in their order have hardly a block in common.
+  constexpr std::size_t kRowsForAPoint = 32;
+  if (count < kManyQueries || count < lower.shape(0) / kRowsForAPoint || !all.walks_together(wanted)) {
     using Scratch = TreeQueries::NearestScratch;
     all.each<Scratch>(places, dimension, workers, [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
       std::size_t at = query * wanted;
