@@ -60,6 +60,11 @@ def test_clusters_are_seen():
     assert clustered.clustering > 2 * even.clustering
 
 
+def test_boxes_that_meet_on_every_axis_but_in_no_place_go_to_a_tree():
+    assert bp.explain(scene("frames", 20_000)).method == "bvh"
+    assert bp.explain(scene("identical", 20_000)).method != "bvh"
+
+
 def test_two_sets_are_explained():
     found = bp.explain(scene("rects", 1000, 1), scene("rects", 500, 2))
     assert found.box_count == 1500
@@ -68,7 +73,7 @@ def test_two_sets_are_explained():
 
 def test_cheapest_method_is_the_one_taken():
     for name, kind in SCENES.items():
-        found = bp.explain(scene(name, 300 if kind.quadratic else 5000))
+        found = bp.explain(scene(name, 400 if kind.quadratic else 5000))
         assert found.costs[found.method] <= 1.001 * min(found.costs.values()), (name, found.costs)
 
 
@@ -91,5 +96,5 @@ def test_explaining_modifies_nothing_and_is_the_same_every_time():
 
 def test_every_method_that_auto_weighs_has_a_cost():
     costs = bp.explain(scene("uniform", 2000)).costs
-    assert set(costs) == {"brute_force", "sweep_and_prune", "grid"}
+    assert set(costs) == {"brute_force", "sweep_and_prune", "grid", "bvh"}
     assert set(costs) < set(METHOD_NAMES)

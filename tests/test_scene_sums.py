@@ -43,6 +43,16 @@ SUMS = {
     "outliers": 0x54AF092A,
     "infinite": 0x11FC0C8B,
     "huge_tiny": 0xC3605229,
+    "log_distances": 0x12D13CB6,
+    "nested_decades": 0x47541175,
+    "log_clusters": 0x6AE64E70,
+    "dense_spot": 0x2354126F,
+    "far_clusters": 0x015C9D8C,
+    "far_share": 0x9DBA33FB,
+    "huge_share": 0x00CA15AA,
+    "log_axes": 0x2BBA0A0E,
+    "woven": 0x8AE787A2,
+    "frames": 0x9BE58227,
 }
 
 

@@ -51,10 +51,8 @@ Seen look(const BoxView<T>& boxes, std::size_t dimension, bool closely) {
     for (std::size_t k = 0; k < dimension; ++k) {
       const std::size_t at =
           cell / static_cast<std::size_t>(layout.cell_stride[k]) % static_cast<std::size_t>(layout.cells[k]);
-      const double width = kCellSteps / static_cast<double>(layout.scale[k]);
-      const double low = static_cast<double>(layout.origin[k]) + static_cast<double>(at) * width;
-      seen.lower.push_back(low);
-      seen.upper.push_back(low + width);
+      seen.lower.push_back(level.edge(k, at));
+      seen.upper.push_back(level.edge(k, at + 1));
     }
   });
   return seen;

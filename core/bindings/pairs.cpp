@@ -126,6 +126,8 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
     if (result.pair_count < kPairsWorthALook<T>) result.choice = MethodName::brute_force;
     return result;
   });
+  double low[4], width[4];
+  for (std::size_t d = 0; d < dimension; ++d) low[d] = found.shape.map[d].low, width[d] = found.shape.map[d].width;
   const auto axes = [&](const auto* values) {
     nb::list list;
     for (std::size_t d = 0; d < dimension; ++d) list.append(values[d]);
@@ -135,8 +137,8 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   result["method"] = found.choice;
   result["box_count"] = static_cast<std::uint64_t>(found.box_count);
   result["pair_count"] = found.pair_count;
-  result["low"] = axes(found.shape.low);
-  result["width"] = axes(found.shape.width);
+  result["low"] = axes(low);
+  result["width"] = axes(width);
   result["share"] = axes(found.shape.share);
   result["meeting"] = axes(found.shape.meeting);
   result["blurred"] = axes(found.shape.blurred);
@@ -146,6 +148,7 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   result["brute_force"] = found.costs.brute_force;
   result["sweep_and_prune"] = found.costs.sweep_and_prune;
   result["grid"] = found.costs.grid;
+  result["bvh"] = found.costs.bvh;
   return result;
 }
 

@@ -15,7 +15,7 @@ enum class MethodName { automatic, brute_force, sweep_and_prune, grid, linear_tr
 
 // Milliseconds on one core of the machine that the constants were fitted on; their ratios hold more widely.
 struct MethodCosts {
-  double brute_force, sweep_and_prune, grid;
+  double brute_force, sweep_and_prune, grid, bvh;
 };
 
 struct SceneReport {
@@ -32,8 +32,8 @@ struct SceneReport {
 template <class T>
 inline constexpr double kPairsWorthALook = 50000.0 * sizeof(float) / sizeof(T);
 
-// Nanoseconds for a pair that the grid's whole numbers do not decide.
-inline constexpr double kUndecidedPair = 25;
+// Nanoseconds for a pair that a tree finds.
+inline constexpr double kPairOfTree = 4;
 
 template <class T>
 double all_pairs(const Problem<T>& problem) {
@@ -46,12 +46,12 @@ inline double clustering_of(const Sample& sample, const SceneShape& shape, std::
   constexpr std::size_t kAlong = 4;
   std::array<double, kAlong * kAlong * kAlong * kAlong> count{};
   double all = 0, cells = 1;
-  for (std::size_t d = 0; d < dimension; ++d) cells *= shape.width[d] > 0 ? double{kAlong} : 1.0;
+  for (std::size_t d = 0; d < dimension; ++d) cells *= shape.cut(d) ? double{kAlong} : 1.0;
   for (const Sample::Box& box : sample.boxes) {
     std::size_t cell = 0;
     for (std::size_t d = 0; d < dimension; ++d) {
       const double centre = box.lower[d] / 2 + box.upper[d] / 2;
-      const double place = shape.width[d] > 0 ? (centre - shape.low[d]) / shape.width[d] * kAlong : 0;
+      const double place = shape.map[d].even_place(centre) * kAlong;
       cell = cell * kAlong + static_cast<std::size_t>(place > 0 ? std::min(place, double{kAlong - 1}) : 0);
     }
     ++count[cell];
@@ -60,6 +60,20 @@ inline double clustering_of(const Sample& sample, const SceneShape& shape, std::
   double squares = 0;
   for (const double x : count) squares += x * (x - 1);
   return all > 1 ? squares / (all * (all - 1)) * cells : 1;
+}
+
+// Of all pairs of boxes, the share that overlaps, by a few of them.
+inline double overlapping_share(const Sample& sample, std::size_t dimension) {
+  const EvenSample taken(sample.boxes.size(), 128);
+  std::size_t overlapping = 0, all = 0;
+  for (std::size_t i = 0; i < taken.size(); ++i)
+    for (std::size_t j = i + 1; j < taken.size(); ++j, ++all) {
+      const Sample::Box &a = sample.boxes[taken[i]], &b = sample.boxes[taken[j]];
+      bool meet = true;
+      for (std::size_t d = 0; d < dimension; ++d) meet &= a.lower[d] <= b.upper[d] && b.lower[d] <= a.upper[d];
+      overlapping += meet;
+    }
+  return all > 0 ? static_cast<double>(overlapping) / static_cast<double>(all) : 0;
 }
 
 template <class T>
@@ -79,21 +93,20 @@ SceneReport report_scene(const Problem<T>& problem) {
   report.costs.brute_force = (500 + 20 * n + report.pair_count * pair_cost) / kMillisecond;
   report.costs.sweep_and_prune = (3000 + 100 * n + 2 * report.pair_count * in_run * pair_cost) / kMillisecond;
   report.costs.grid = (4000 + report.plan.cost) / kMillisecond;
-  // Boxes on many scales around one place: cells put them into one heap, in which whole numbers decide nothing. A
-  // large heap where hardly any boxes meet is one dense spot, which a grid of its own resolves; else those have heaps,
-  // too, however deep.
+  // What whole numbers do not tell apart is decided by ranks.
   const double blurred = report.shape.blurred[report.plan.sweep_axis];
-  if (blurred > 2 * in_run) {
-    const double heap = n * std::sqrt(2 * blurred);
-    if (heap < static_cast<double>(kCrowd))
-      report.costs.grid += n * n * (blurred - in_run) * kUndecidedPair / kMillisecond;
-    else if (in_run > 0.02)
-      report.costs.grid += n * n * blurred / kBlockLanes * GridCosts::kBlock / kMillisecond;
-  }
+  if (blurred > 2 * in_run) report.costs.grid += n * std::sqrt(2 * blurred) * GridCosts::kRank / kMillisecond;
+  // Boxes that meet on every axis, but not in one place, are what a tree is for: it takes about so long whatever they
+  // are like, and the others never as long unless they fall.
+  report.costs.bvh = (10000 + 20 * n * std::log2(n + 2)) / kMillisecond;
+  const double least = std::min({report.costs.brute_force, report.costs.sweep_and_prune, report.costs.grid});
+  if (least > report.costs.bvh)
+    report.costs.bvh += report.pair_count * overlapping_share(sample, problem.dimension) * kPairOfTree / kMillisecond;
   report.choice = MethodName::grid;
   if (report.costs.sweep_and_prune < report.costs.grid) report.choice = MethodName::sweep_and_prune;
   if (report.costs.brute_force < std::min(report.costs.grid, report.costs.sweep_and_prune))
     report.choice = MethodName::brute_force;
+  if (report.costs.bvh < least) report.choice = MethodName::bvh;
   return report;
 }
 

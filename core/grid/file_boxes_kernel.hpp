@@ -21,6 +21,25 @@ inline std::int32_t to_steps(T x, T origin, T scale, std::int32_t largest) {
   return whole < largest ? whole : largest;
 }
 
+// The map of an axis cut at quantiles. Beyond the first and the last of them it stops at the border.
+template <class T>
+inline std::int32_t to_steps(T x, const Segments<T>& segments, std::int32_t largest) {
+  std::size_t at = 0;
+  for (std::size_t half = kSegments / 2; half > 0; half /= 2) at += segments.begin[at + half] <= x ? half : 0;
+  const std::int32_t each = (largest + 1) >> kSegmentBits;
+  const T end = static_cast<T>(each);
+  T steps = (x - segments.begin[at]) * segments.inverse_width[at] * end;
+  steps = steps > T{0} ? steps : T{0};
+  const auto whole = static_cast<std::int32_t>(steps < end ? steps : end);
+  return static_cast<std::int32_t>(at) * each + (whole < each ? whole : each - 1);
+}
+
+template <class T>
+inline std::int32_t to_steps(T x, const GridLayout<T>& layout, std::size_t axis) {
+  if (layout.segments[axis] != nullptr) return to_steps(x, *layout.segments[axis], layout.largest[axis]);
+  return to_steps(x, layout.origin[axis], layout.scale[axis], layout.largest[axis]);
+}
+
 template <class T, std::size_t D>
 struct Steps {
   std::int32_t lower[D], upper[D];
@@ -36,8 +55,8 @@ struct Steps {
       const T low = from_lower[d] - boxes.grow, high = from_upper[d] + boxes.grow;
       boxes.valid &= from_lower[d] <= from_upper[d];  // false for NaN
       kept &= boxes.drop_empty ? low < high : low <= high;
-      lower[d] = to_steps(low, layout.origin[d], layout.scale[d], layout.largest[d]);
-      upper[d] = to_steps(high, layout.origin[d], layout.scale[d], layout.largest[d]);
+      lower[d] = to_steps(low, layout, d);
+      upper[d] = to_steps(high, layout, d);
     }
     return kept;
   }
@@ -259,6 +278,8 @@ std::size_t file_with(FileBoxes<T>& boxes) {
     // long as rows follow each other upwards in memory; the last row itself is filed by itself.
     if (boxes.drop_empty || boxes.rows != nullptr || boxes.lower_stride <= 0 || boxes.upper_stride <= 0)
       return file_one_by_one<T, D>(boxes);
+    for (std::size_t d = 0; d < D; ++d)
+      if (boxes.layout->segments[d] != nullptr) return file_one_by_one<T, D>(boxes);
     const FilingMasks<F> masks(*boxes.layout);
     const std::size_t end = boxes.end;
     std::size_t row = boxes.begin;

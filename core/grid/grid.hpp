@@ -4,8 +4,9 @@
 // the pair counts where, along every axis, one of the two began in the cell, which is true of exactly one cell, the one
 // that holds the larger lower corner along each axis (Dittrich and Seeger, ICDE 2000, doi 10.1109/ICDE.2000.839452).
 //
-// Where the boxes of one cell are so many, or so close together on the cell's scale, that a grid of their own pays,
-// they get one.
+// A cell that holds too many boxes gets a grid of their own, to any depth, with a map of its own. Along an axis where
+// the boxes lie on many scales, that map is cut at quantiles. Where whole numbers do not tell the boxes of a cell
+// apart, ranks do.
 #pragma once
 
 #include <algorithm>
@@ -13,61 +14,31 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "grid/cell_room.hpp"
 #include "grid/plan.hpp"
+#include "grid/rank_cell.hpp"
 #include "query/method.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
 
 namespace broadphase {
 
-// Room for one set's share of a cell, reused from cell to cell.
-class CellRoom {
- public:
-  CellArrays arrays{};
-
-  void prepare(std::size_t count, std::size_t dimension, std::size_t buckets) {
-    const std::size_t padded = count + kCellPadding;
-    if (padded > padded_) {
-      padded_ = padded + padded / 2;
-      words_ = std::make_unique_for_overwrite<std::int16_t[]>(padded_ * dimension * 2);
-      doubled_ = std::make_unique_for_overwrite<std::uint32_t[]>(padded_ * (dimension * 2 + 2));
-      before_ = std::make_unique_for_overwrite<std::uint16_t[]>(padded_);
-    }
-    if (buckets + 2 > buckets_) {
-      buckets_ = 2 * buckets + 2;
-      ends_ = std::make_unique_for_overwrite<std::uint32_t[]>(buckets_);
-    }
-    for (std::size_t d = 0; d < dimension; ++d) {
-      arrays.lower[d] = words_.get() + (2 * d) * padded_;
-      arrays.negated_upper[d] = words_.get() + (2 * d + 1) * padded_;
-      arrays.doubled_lower[d] = doubled_.get() + (2 * d) * padded_;
-      arrays.doubled_negated_upper[d] = doubled_.get() + (2 * d + 1) * padded_;
-    }
-    arrays.began_before = before_.get();
-    arrays.doubled_began_before = doubled_.get() + 2 * dimension * padded_;
-    arrays.row = doubled_.get() + (2 * dimension + 1) * padded_;
-    arrays.bucket_end = ends_.get();
-    arrays.count = count;
-  }
-
- private:
-  std::size_t padded_ = 0, buckets_ = 0;
-  std::unique_ptr<std::int16_t[]> words_;
-  std::unique_ptr<std::uint16_t[]> before_;
-  std::unique_ptr<std::uint32_t[]> doubled_, ends_;
-};
-
 // The boxes of one set that a grid is over, where they are not all of it.
 struct Crowd {
   std::vector<std::uint32_t> rows;
-  // Which boxes began before which cell, in this grid's parents: see CellArrays::began_before.
-  std::vector<std::uint16_t> began_before;
+  // Along which axes a box began before the cell, or before one of those around it: see CellArrays::began_before.
+  // One mark for all levels suffices. Where box p is marked by a cell around and q is not, p begins below q, and the
+  // map of a grid within keeps that order: what marks q there marks p as well. So two boxes are both marked by some
+  // level exactly where one and the same level marks both.
+  std::vector<std::uint8_t> began_before;
 };
 
 template <class T>
@@ -80,15 +51,22 @@ class GridLevel {
     build(shape, workers, interrupt);
   }
   // Those of a cell of `parent`.
-  GridLevel(const GridLevel& parent, Crowd (&&crowds)[2], const SceneShape& shape, Interrupt& interrupt)
+  GridLevel(const GridLevel& parent, Crowd (&&crowds)[2], const SceneShape& shape, unsigned workers,
+            Interrupt& interrupt)
       : problem_(parent.problem_),
         kernels_(parent.kernels_),
         crowds_{std::move(crowds[0]), std::move(crowds[1])},
         depth_(parent.depth_ + 1) {
-    build(shape, 1, interrupt);
+    build(shape, workers, interrupt);
   }
+  GridLevel(const GridLevel&) = delete;
+  GridLevel& operator=(const GridLevel&) = delete;
 
   const GridLayout<T>& layout() const { return layout_; }
+  // The number at which a cell begins along an axis.
+  double edge(std::size_t axis, std::size_t cell) const {
+    return maps_[axis].at(static_cast<double>(cell) / layout_.cells[axis]);
+  }
   std::size_t depth() const { return depth_; }
   std::size_t count_in(std::size_t set, std::size_t cell) const { return filed_[set].count[cell]; }
   std::size_t record_count() const { return filed_[0].record_count + filed_[1].record_count; }
@@ -97,9 +75,12 @@ class GridLevel {
   struct Scratch {
     const GridLevel* level = nullptr;
     std::size_t cell = 0;
+    bool ranked = false;         // the numbers are ranks
+    std::size_t sweep_axis = 0;  // that the cell is sorted along
     CellRoom room[2];
     Buckets buckets{};
     PlainArray<std::byte> sorted;
+    RankedCell<T> ranks;
 
     std::size_t bucket(std::int32_t x) const {
       return std::min(static_cast<std::uint32_t>((x - buckets.lowest) >> buckets.shift), buckets.count - 1);
@@ -107,72 +88,93 @@ class GridLevel {
   };
 
   // Sorts a cell's records into the scratch, unless they are there.
-  void prepare(std::size_t cell, Scratch& scratch) const {
-    if (scratch.level == this && scratch.cell == cell) return;
+  void prepare(std::size_t cell, bool ranked, Scratch& scratch) const {
+    if (scratch.level == this && scratch.cell == cell && scratch.ranked == ranked) return;
     scratch.level = nullptr;
-    CellRecords records[2];
-    std::size_t total = 0;
-    std::int32_t low = 32767, high = -32768;
-    for (std::size_t k = 0; k < sets(); ++k) {
-      const std::uint32_t* start = &filed_[k].start[cell];
-      records[k] = {filed_[k].runs.data() + start[0], start[1] - start[0], count_in(k, cell)};
-      kernels_.sweep_range[index()](records[k], layout_.sweep_axis, &low, &high);
-      total += count_in(k, cell);
-    }
-    Buckets& buckets = scratch.buckets;
-    buckets = {low, 0, 0};
-    while ((high - low) >> buckets.shift >= static_cast<std::int32_t>(std::max<std::size_t>(total / 4, 8)))
-      ++buckets.shift;
-    buckets.count = static_cast<std::uint32_t>((high - low) >> buckets.shift) + 1;
-    for (std::size_t k = 0; k < sets(); ++k) {
-      scratch.room[k].prepare(count_in(k, cell), problem_.dimension, buckets.count);
-      scratch.sorted.grow(count_in(k, cell) * record_size());
-      kernels_.sort_cell[index()](records[k], layout_.sweep_axis, buckets, scratch.sorted.get(),
-                                  scratch.room[k].arrays);
-      if (depth_ > 0) name_crowd(crowds_[k], scratch.room[k].arrays);
-    }
+    sort_along(layout_.sweep_axis, cell, scratch);
+    const std::size_t better = better_axis(scratch);
+    if (better != layout_.sweep_axis) sort_along(better, cell, scratch);
+    if (depth_ > 0)
+      for (std::size_t k = 0; k < sets(); ++k) name_crowd(crowds_[k], scratch.room[k].arrays);
+    if (ranked) scratch.sweep_axis = scratch.ranks.rank(problem_, scratch.room, scratch.buckets);
     scratch.level = this;
     scratch.cell = cell;
+    scratch.ranked = ranked;
+  }
+
+  // Of the records that the sweep of a prepared cell tests record i of set k against: where the first is, and the end.
+  // Of the same set those behind it; of the other set those from the record's own bucket on, or from the next one on
+  // for the second set, so that each pair is tested once.
+  std::pair<std::size_t, std::size_t> run_of(const Scratch& scratch, std::size_t k, std::size_t i) const {
+    const std::size_t axis = scratch.sweep_axis;
+    const CellArrays &a = scratch.room[k].arrays, &b = scratch.room[problem_.cross ? 1 - k : 0].arrays;
+    std::size_t first = i + 1;
+    if (problem_.cross) {
+      const std::size_t own = scratch.bucket(a.lower[axis][i]);
+      first = k == 1 ? b.bucket_end[own] : own == 0 ? 0 : b.bucket_end[own - 1];
+    }
+    return {first, std::max<std::size_t>(first, b.bucket_end[scratch.bucket(-a.negated_upper[axis][i])])};
   }
 
   // How many candidates a box of a cell would be tested against, by a few of them.
-  double meeting_in(std::size_t cell) const {
-    constexpr std::size_t kLookedAt = 64;
+  double meeting_in(std::size_t cell, std::size_t axis) const {
     SampledEnds ends;
     std::size_t total = 0;
     for (std::size_t k = 0; k < sets(); ++k) {
       const EvenSample taken(count_in(k, cell), kLookedAt);
       std::size_t next = 0, passed = 0;  // passed: records of the runs before
       total += count_in(k, cell);
-      for (std::uint32_t r = filed_[k].start[cell]; r < filed_[k].start[cell + 1]; ++r) {
-        const RecordRun& run = filed_[k].runs[r];
+      for_each_run(k, cell, [&](const RecordRun& run) {
         for (; next < taken.size() && taken[next] < passed + run.count; ++next) {
-          const auto* record = static_cast<const std::byte*>(run.records) + (taken[next] - passed) * record_size();
-          ends.lower.push_back(problem_.dimension < 4 ? lower_of<3>(record) : lower_of<4>(record));
-          ends.upper.push_back(problem_.dimension < 4 ? upper_of<3>(record) : upper_of<4>(record));
+          ends.lower.push_back(lower_of(run, taken[next] - passed, axis));
+          ends.upper.push_back(upper_of(run, taken[next] - passed, axis));
         }
         passed += run.count;
-      }
+      });
     }
-    std::sort(ends.lower.begin(), ends.lower.end());
-    std::sort(ends.upper.begin(), ends.upper.end());
-    return static_cast<double>(total) * meeting_share(ends, [](double x) { return x; });
+    return static_cast<double>(total) * sorted_meeting_share(ends);
   }
 
-  // Boxes of crowds, to plan by.
-  Sample sample_of(const Crowd (&crowds)[2]) const {
+  // Boxes of the crowds of a cell, to plan by: as much of them as lies in the cell, for nothing else is looked for
+  // there.
+  Sample sample_of(const Crowd (&crowds)[2], std::size_t cell) const {
     Sample sample;
     const std::size_t most = std::clamp<std::size_t>((crowds[0].rows.size() + crowds[1].rows.size()) / 64, 32, 512);
     for (std::size_t k = 0; k < sets(); ++k)
       take_sample(set(k), crowds[k].rows, problem_.dimension, problem_.grow, most, sample);
+    for (std::size_t d = 0; d < problem_.dimension; ++d) {
+      const auto cells = static_cast<std::size_t>(layout_.cells[d]);
+      const std::size_t at = cell / static_cast<std::size_t>(layout_.cell_stride[d]) % cells;
+      // Those at the border go on for ever.
+      const double low = at > 0 ? edge(d, at) : -kInfinity, high = at + 1 < cells ? edge(d, at + 1) : kInfinity;
+      for (Sample::Box& box : sample.boxes) {
+        box.lower[d] = std::clamp(low, box.lower[d], box.upper[d]);
+        box.upper[d] = std::clamp(high, box.lower[d], box.upper[d]);
+      }
+    }
     return sample;
   }
 
   // The boxes of a cell, as a set of their own.
-  Crowd crowd_in(std::size_t k, std::size_t cell, Scratch& scratch) const {
-    prepare(cell, scratch);
-    const CellArrays& arrays = scratch.room[k].arrays;
-    return {{arrays.row, arrays.row + arrays.count}, {arrays.began_before, arrays.began_before + arrays.count}};
+  Crowd crowd_in(std::size_t k, std::size_t cell) const {
+    Crowd crowd;
+    crowd.rows.reserve(count_in(k, cell));
+    crowd.began_before.reserve(count_in(k, cell));
+    for_each_run(k, cell, [&](const RecordRun& run) {
+      for (std::size_t i = 0; i < run.count; ++i) {
+        std::uint32_t row = row_of(run, i);
+        unsigned marks = 0;
+        for (std::size_t d = 0; d < problem_.dimension; ++d)
+          marks |= static_cast<unsigned>(lower_of(run, i, d) == kBeganBefore) << d;
+        if (depth_ > 0) {
+          marks |= crowds_[k].began_before[row];
+          row = crowds_[k].rows[row];
+        }
+        crowd.rows.push_back(row);
+        crowd.began_before.push_back(static_cast<std::uint8_t>(marks));
+      }
+    });
+    return crowd;
   }
 
  private:
@@ -190,23 +192,101 @@ class GridLevel {
   };
 
   std::size_t sets() const { return problem_.cross ? 2 : 1; }
-  template <std::size_t D>
-  double lower_of(const std::byte* record) const {
-    return reinterpret_cast<const Record<D>*>(record)->lower[layout_.sweep_axis];
+  template <class Use>
+  void for_each_run(std::size_t k, std::size_t cell, Use&& use) const {
+    for (std::uint32_t r = filed_[k].start[cell]; r < filed_[k].start[cell + 1]; ++r) use(filed_[k].runs[r]);
   }
-  template <std::size_t D>
-  double upper_of(const std::byte* record) const {
-    return -reinterpret_cast<const Record<D>*>(record)->negated_upper[layout_.sweep_axis];
+  template <class Use>
+  auto with_record(const RecordRun& run, std::size_t i, Use&& use) const {
+    return problem_.dimension < 4 ? use(static_cast<const Record<3>*>(run.records)[i])
+                                  : use(static_cast<const Record<4>*>(run.records)[i]);
+  }
+  std::int32_t lower_of(const RecordRun& run, std::size_t i, std::size_t axis) const {
+    return with_record(run, i, [&](const auto& record) { return std::int32_t{record.lower[axis]}; });
+  }
+  std::int32_t upper_of(const RecordRun& run, std::size_t i, std::size_t axis) const {
+    return with_record(run, i, [&](const auto& record) { return -std::int32_t{record.negated_upper[axis]}; });
+  }
+  std::uint32_t row_of(const RecordRun& run, std::size_t i) const {
+    return with_record(run, i, []<std::size_t D>(const Record<D>& record) {
+      if constexpr (D < 4)
+        return record.row_low | static_cast<std::uint32_t>(record.row_high) << 16;
+      else
+        return record.row;
+    });
   }
   std::size_t record_size() const { return problem_.dimension < 4 ? sizeof(Record<3>) : sizeof(Record<4>); }
   std::size_t index() const { return problem_.dimension - 1; }
   const BoxView<T>& set(std::size_t k) const { return k == 0 ? problem_.first : problem_.second; }
+
+  void sort_along(std::size_t axis, std::size_t cell, Scratch& scratch) const {
+    CellRecords records[2];
+    std::size_t total = 0;
+    std::int32_t low = 32767, high = -32768;
+    for (std::size_t k = 0; k < sets(); ++k) {
+      const std::uint32_t* start = &filed_[k].start[cell];
+      records[k] = {filed_[k].runs.data() + start[0], start[1] - start[0], count_in(k, cell)};
+      kernels_.sweep_range[index()](records[k], axis, &low, &high);
+      total += count_in(k, cell);
+    }
+    Buckets& buckets = scratch.buckets;
+    buckets = {low, 0, 0};
+    while ((high - low) >> buckets.shift >= static_cast<std::int32_t>(std::max<std::size_t>(total / 4, 8)))
+      ++buckets.shift;
+    buckets.count = static_cast<std::uint32_t>((high - low) >> buckets.shift) + 1;
+    for (std::size_t k = 0; k < sets(); ++k) {
+      scratch.room[k].prepare(count_in(k, cell), problem_.dimension, buckets.count);
+      scratch.sorted.grow(count_in(k, cell) * record_size());
+      kernels_.sort_cell[index()](records[k], axis, buckets, scratch.sorted.get(), scratch.room[k].arrays);
+    }
+    scratch.sweep_axis = axis;
+  }
+
+  // The axis to sweep a sorted cell along: another one where runs are long along this one, and much shorter there.
+  std::size_t better_axis(const Scratch& scratch) const {
+    constexpr std::size_t kStep = 16, kLongRun = 4 * kBlockLanes;
+    if (problem_.dimension == 1) return scratch.sweep_axis;
+    std::size_t tests = 0, looked_at = 1;
+    for (std::size_t k = 0; k < sets(); ++k)
+      for (std::size_t i = 0; i < scratch.room[k].arrays.count; i += kStep, ++looked_at) {
+        const auto [first, end] = run_of(scratch, k, i);
+        tests += end - first;
+      }
+    if (tests <= kLongRun * looked_at) return scratch.sweep_axis;
+    double share[4];
+    for (std::size_t d = 0; d < problem_.dimension; ++d) {
+      SampledEnds ends;
+      for (std::size_t k = 0; k < sets(); ++k) {
+        const CellArrays& arrays = scratch.room[k].arrays;
+        const EvenSample taken(arrays.count, kLookedAt);
+        for (std::size_t i = 0; i < taken.size(); ++i) {
+          ends.lower.push_back(arrays.lower[d][taken[i]]);
+          ends.upper.push_back(-arrays.negated_upper[d][taken[i]]);
+        }
+      }
+      share[d] = sorted_meeting_share(ends);
+    }
+    const auto best = static_cast<std::size_t>(std::min_element(share, share + problem_.dimension) - share);
+    return share[best] < 0.6 * share[scratch.sweep_axis] ? best : scratch.sweep_axis;
+  }
+
+  static double sorted_meeting_share(SampledEnds& ends) {
+    std::sort(ends.lower.begin(), ends.lower.end());
+    std::sort(ends.upper.begin(), ends.upper.end());
+    return meeting_share(ends, [](double x) { return x; });
+  }
 
   void build(const SceneShape& shape, unsigned workers, Interrupt& interrupt) {
     double all = 0;
     for (std::size_t k = 0; k < sets(); ++k)
       all += static_cast<double>(depth_ > 0 ? crowds_[k].rows.size() : set(k).count);
     layout_ = plan_grid<T>(shape, all, problem_.dimension);
+    for (std::size_t d = 0; d < problem_.dimension; ++d) {
+      maps_[d] = shape.map[d];
+      if (shape.map[d].quantiles.empty()) continue;
+      segments_[d] = std::make_unique<Segments<T>>(segments_of<T>(shape.map[d]));
+      layout_.segments[d] = segments_[d].get();
+    }
     for (;;) {
       finish_layout(layout_, shape, problem_.dimension);
       bool filed = true;
@@ -305,22 +385,26 @@ class GridLevel {
       return kernels_.file_boxes_f64[index()];
   }
 
-  // Own row numbers and marks to those of the whole problem. Marks of the parents move up, those of this grid stay low.
+  // Own row numbers to those of the whole problem; the marks of the cells around are added.
   void name_crowd(const Crowd& crowd, const CellArrays& arrays) const {
-    const auto axes = static_cast<unsigned>(problem_.dimension);
     for (std::size_t k = 0; k < arrays.count; ++k) {
       const std::uint32_t own = arrays.row[k];
-      const unsigned marks = arrays.began_before[k] | static_cast<unsigned>(crowd.began_before[own]) << axes;
+      const unsigned marks = arrays.began_before[k] | static_cast<unsigned>(crowd.began_before[own]);
       arrays.began_before[k] = static_cast<std::uint16_t>(marks);
-      arrays.doubled_began_before[k] = (marks & 0xffffu) * 0x10001u;
+      arrays.doubled_began_before[k] = marks * 0x10001u;
       arrays.row[k] = crowd.rows[own];
     }
   }
+
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  static constexpr std::size_t kLookedAt = 64;  // of a cell's boxes, to decide what to do with it
 
   Problem<T> problem_;
   const Kernels& kernels_;
   Crowd crowds_[2];
   std::size_t depth_ = 0;  // 0: over all boxes
+  AxisMap maps_[4];
+  std::unique_ptr<Segments<T>> segments_[4];
   GridLayout<T> layout_{};
   Filed filed_[2];
 };
@@ -340,41 +424,35 @@ class Grid {
   Grid(const Problem<T>& problem, const Kernels& kernels, unsigned workers, const SceneShape& shape,
        Interrupt interrupt = Interrupt())
       : problem_(problem), kernels_(kernels) {
-    levels_.push_back(std::make_unique<GridLevel<T>>(problem, kernels, workers, shape, interrupt));
-    std::unique_ptr<Scratch> scratch;
-    add_tasks(0, scratch, interrupt);
+    add_level(std::make_unique<GridLevel<T>>(problem, kernels, workers, shape, interrupt), workers, interrupt, made_);
   }
   Grid(const Problem<T>& problem, const Kernels& kernels, unsigned workers)
       : Grid(problem, kernels, workers, shape_of(sample_of(problem), problem.dimension)) {}
 
-  std::size_t task_count() const { return tasks_.size(); }
+  std::size_t task_count() const { return made_.tasks.size(); }
 
   void run(std::size_t number, Scratch& scratch, PairBuffer& out) const {
-    const Task& task = tasks_[number];
-    const GridLevel<T>& level = *levels_[task.level];
-    level.prepare(task.cell, scratch);
-    const CellArrays &a = scratch.room[0].arrays, &b = scratch.room[problem_.cross ? 1 : 0].arrays;
-    const std::size_t axis = level.layout().sweep_axis;
-    const EvenSplit split{a.count, task.parts};
-    SweepRequest request{
-        &a, &b,     &scratch.buckets, axis, !problem_.cross, false, split.at(task.part), split.at(task.part + 1),
-        0,  kBlocks};
-    sweep(request, false, scratch, out);
-    if (!problem_.cross) return;
-    const EvenSplit other{b.count, task.parts};
-    request = {&b, &a, &scratch.buckets, axis, false, true, other.at(task.part), other.at(task.part + 1), 0, kBlocks};
-    sweep(request, true, scratch, out);
+    const Task& task = made_.tasks[number];
+    task.level->prepare(task.cell, task.ranked, scratch);
+    const PairBuffer::Mark before = out.mark();
+    // Parts of one cell must agree on its numbers, so they are chosen beforehand.
+    std::size_t undecided = task.parts > 1 || task.ranked ? kNone : most_undecided(scratch);
+    if (sweep_part(task, undecided, scratch, out)) return;
+    out.rewind(before);
+    task.level->prepare(task.cell, true, scratch);
+    undecided = kNone;
+    sweep_part(task, undecided, scratch, out);
   }
 
   // The grids: over all boxes first, then those of crowded cells.
-  const GridLevel<T>& level(std::size_t number) const { return *levels_[number]; }
-  std::size_t level_count() const { return levels_.size(); }
+  const GridLevel<T>& level(std::size_t number) const { return *made_.levels[number]; }
+  std::size_t level_count() const { return made_.levels.size(); }
 
   // Calls use(level, cell) for every cell with two boxes or more to compare.
   template <class Use>
   void for_each_cell(Use&& use) const {
-    for (const Task& task : tasks_)
-      if (task.part == 0) use(*levels_[task.level], std::size_t{task.cell});
+    for (const Task& task : made_.tasks)
+      if (task.part == 0) use(*task.level, std::size_t{task.cell});
   }
 
   // How many pairs of boxes a search compares, by going through every cell again.
@@ -390,104 +468,169 @@ class Grid {
 
  private:
   struct Task {
-    std::uint32_t level, cell, part, parts;
+    const GridLevel<T>* level;
+    std::uint32_t cell, part, parts;
+    bool ranked;
+  };
+  struct Made {
+    std::vector<std::unique_ptr<GridLevel<T>>> levels;
+    std::vector<Task> tasks;
   };
   // Where a box is expected to be tested against so many of them or more.
   static constexpr double kRunsWorthALook = 100;
+  static constexpr double kMostUndecided = 40;  // pairs for each box; more are decided sooner by ranks
+  static constexpr std::size_t kNone = ~std::size_t{0};
 
   std::size_t index() const { return problem_.dimension - 1; }
+  std::size_t sets() const { return problem_.cross ? 2 : 1; }
 
-  void add_tasks(std::size_t number, std::unique_ptr<Scratch>& scratch, Interrupt& interrupt) {
-    const GridLevel<T>& level = *levels_[number];
+  std::size_t most_undecided(const Scratch& scratch) const {
+    std::size_t boxes = 0;
+    for (std::size_t k = 0; k < sets(); ++k) boxes += scratch.room[k].arrays.count;
+    return 64 + static_cast<std::size_t>(kMostUndecided) * boxes;
+  }
+
+  // The grid, those of its crowded cells, and the tasks of all: in the order of the cells, whatever `workers`.
+  void add_level(std::unique_ptr<GridLevel<T>> own, unsigned workers, Interrupt& interrupt, Made& to) const {
+    const GridLevel<T>& level = *own;
+    to.levels.push_back(std::move(own));
+    std::vector<std::uint32_t> crowded;
+    for (std::size_t cell = 0; cell < level.layout().cell_count; ++cell)
+      if (level.count_in(0, cell) + (problem_.cross ? level.count_in(1, cell) : 0) > kCrowd && most_in(level, cell) > 0)
+        crowded.push_back(static_cast<std::uint32_t>(cell));
+    // Few crowds are large ones, and each is then built by all workers.
+    const bool each = crowded.size() >= workers;
+    std::vector<Made> made(crowded.size());
+    for_each_task(crowded.size(), each ? workers : 1, interrupt, [&](unsigned worker, std::size_t k) {
+      Interrupt none;
+      split_cell(level, crowded[k], each ? 1 : workers, worker == 0 ? interrupt : none, made[k]);
+    });
+    std::size_t next = 0;
     for (std::size_t cell = 0; cell < level.layout().cell_count; ++cell) {
-      const std::size_t a = level.count_in(0, cell), b = problem_.cross ? level.count_in(1, cell) : a;
-      const std::size_t most = problem_.cross ? a * b : a * (a - (a > 0)) / 2;
-      if (most == 0) continue;
-      if (problem_.cross ? a + b > kCrowd : a > kCrowd) {
-        if (!scratch) scratch = std::make_unique<Scratch>();
-        if (auto crowded = split_cell(level, cell, *scratch, interrupt)) {
-          levels_.push_back(std::move(crowded));
-          add_tasks(levels_.size() - 1, scratch, interrupt);
-          continue;
-        }
-        interrupt.check();
+      const std::size_t most = most_in(level, cell);
+      if (next < crowded.size() && crowded[next] == cell) {
+        Made& inner = made[next++];
+        std::move(inner.levels.begin(), inner.levels.end(), std::back_inserter(to.levels));
+        to.tasks.insert(to.tasks.end(), inner.tasks.begin(), inner.tasks.end());
+      } else if (most > 0) {
+        to.tasks.push_back({&level, static_cast<std::uint32_t>(cell), 0, 1, false});
       }
-      const std::size_t parts = std::min(std::max(a, b), most / kTaskCandidates + 1);
-      for (std::size_t part = 0; part < parts; ++part)
-        tasks_.push_back({static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(cell),
-                          static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(parts)});
     }
   }
 
-  // A grid for the boxes of one cell, or none where it would not pay.
-  std::unique_ptr<GridLevel<T>> split_cell(const GridLevel<T>& level, std::size_t cell, Scratch& scratch,
-                                           Interrupt& interrupt) const {
-    // Every level needs a bit for each axis.
-    if ((level.depth() + 2) * problem_.dimension > 16) return nullptr;
+  // Pairs of boxes in a cell.
+  std::size_t most_in(const GridLevel<T>& level, std::size_t cell) const {
+    const std::size_t a = level.count_in(0, cell);
+    return problem_.cross ? a * level.count_in(1, cell) : a * (a - (a > 0)) / 2;
+  }
+
+  // A grid for the boxes of one cell, or the tasks to sweep it where that would not pay.
+  void split_cell(const GridLevel<T>& level, std::uint32_t cell, unsigned workers, Interrupt& interrupt,
+                  Made& to) const {
     // Most crowds are swept quickly as they are: a sample of their boxes shows it.
-    if (level.meeting_in(cell) < kRunsWorthALook) return nullptr;
-    const double blocks = blocks_in(level, cell, scratch);
-    Crowd crowds[2];
-    double all = 0;
-    for (std::size_t k = 0; k < (problem_.cross ? 2u : 1u); ++k) {
-      crowds[k] = level.crowd_in(k, cell, scratch);
-      all += static_cast<double>(crowds[k].rows.size());
+    double meeting = level.meeting_in(cell, level.layout().sweep_axis);
+    for (std::size_t d = 0; d < problem_.dimension && meeting >= kRunsWorthALook; ++d)
+      meeting = std::min(meeting, level.meeting_in(cell, d));
+    if (meeting >= kRunsWorthALook) {
+      Crowd crowds[2];
+      double all = 0;
+      for (std::size_t k = 0; k < sets(); ++k) {
+        crowds[k] = level.crowd_in(k, cell);
+        all += static_cast<double>(crowds[k].rows.size());
+      }
+      const SceneShape shape = shape_of(level.sample_of(crowds, cell), problem_.dimension);
+      const double as_it_is = all * (GridCosts::kRecord + GridCosts::kBlock * (1 + meeting / kBlockLanes));
+      const double split = plan_cells(shape, all, problem_.dimension).cost + all * GridCosts::kRefile;
+      if (split < 0.7 * as_it_is) {
+        auto made = std::make_unique<GridLevel<T>>(level, std::move(crowds), shape, workers, interrupt);
+        if (is_progress(level, *made, all)) return add_level(std::move(made), workers, interrupt, to);
+      }
     }
-    const SceneShape shape = shape_of(level.sample_of(crowds), problem_.dimension);
-    const double as_it_is = all * GridCosts::kRecord + blocks * GridCosts::kBlock;
-    const double split = plan_cells(shape, all, problem_.dimension).cost + all * GridCosts::kRefile;
-    if (split > 0.7 * as_it_is) return nullptr;
-    auto made = std::make_unique<GridLevel<T>>(level, std::move(crowds), shape, interrupt);
-    // No gain if they all end up together again.
-    for (std::size_t c = 0; c < made->layout().cell_count; ++c)
-      if (static_cast<double>(made->count_in(0, c) + (problem_.cross ? made->count_in(1, c) : 0)) > 0.9 * all &&
-          made->layout().cell_count > 1)
-        return nullptr;
-    return made;
+    const std::size_t a = level.count_in(0, cell), b = problem_.cross ? level.count_in(1, cell) : a;
+    const std::size_t parts = std::min(std::max(a, b), most_in(level, cell) / kTaskCandidates + 1);
+    const bool ranked = parts > 1 && meeting >= kRunsWorthALook && undecided_in(level, cell) > kMostUndecided;
+    for (std::size_t part = 0; part < parts; ++part)
+      to.tasks.push_back({&level, cell, static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(parts), ranked});
   }
 
-  // How many records the sweep of a prepared cell tests record i of set k against: of the other set, those from the
-  // record's own bucket on, or from the next one on for the second set, so that each pair is tested once.
-  std::size_t candidates_of(const Scratch& scratch, std::size_t k, std::size_t axis, std::size_t i) const {
-    const CellArrays &a = scratch.room[k].arrays, &b = scratch.room[problem_.cross ? 1 - k : 0].arrays;
-    std::size_t first = i + 1;
-    if (problem_.cross) {
-      const std::size_t own = scratch.bucket(a.lower[axis][i]);
-      first = k == 1 ? b.bucket_end[own] : own == 0 ? 0 : b.bucket_end[own - 1];
-    }
-    const std::size_t end = b.bucket_end[scratch.bucket(-a.negated_upper[axis][i])];
-    return end > first ? end - first : 0;
+  // No gain if all boxes end up together again, or many times over. A single cell that has been cut out of several
+  // tells its boxes apart better.
+  bool is_progress(const GridLevel<T>& from, const GridLevel<T>& made, double boxes) const {
+    if (made.layout().cell_count == 1) return from.depth() == 0 || from.layout().cell_count > 1;
+    if (static_cast<double>(made.record_count()) > 4 * boxes) return false;
+    for (std::size_t c = 0; c < made.layout().cell_count; ++c)
+      if (static_cast<double>(made.count_in(0, c) + (problem_.cross ? made.count_in(1, c) : 0)) > 0.9 * boxes)
+        return false;
+    return true;
   }
 
-  // How many blocks of candidates the sweep of a cell would test.
-  double blocks_in(const GridLevel<T>& level, std::size_t cell, Scratch& scratch) const {
-    level.prepare(cell, scratch);
-    const std::size_t axis = level.layout().sweep_axis;
-    double blocks = 0;
-    for (std::size_t k = 0; k < (problem_.cross ? 2u : 1u); ++k) {
-      const CellArrays& a = scratch.room[k].arrays;
-      // Every eighth will do.
-      for (std::size_t i = 0; i < a.count; i += 8)
-        blocks += 1 + static_cast<double>(candidates_of(scratch, k, axis, i) / kBlockLanes);
+  // How many pairs for each of its boxes a sweep of a cell leaves undecided, by a few of them.
+  double undecided_in(const GridLevel<T>& level, std::size_t cell) const {
+    constexpr std::size_t kLookedAt = 32;
+    auto scratch = std::make_unique<Scratch>();
+    level.prepare(cell, false, *scratch);
+    std::size_t undecided = 0, looked_at = 0;
+    const CellArrays &a = scratch->room[0].arrays, &b = scratch->room[problem_.cross ? 1 : 0].arrays;
+    const EvenSample taken(a.count, kLookedAt);
+    for (; looked_at < taken.size(); ++looked_at) {
+      SweepRequest request{&a,
+                           &b,
+                           &scratch->buckets,
+                           scratch->sweep_axis,
+                           !problem_.cross,
+                           false,
+                           taken[looked_at],
+                           taken[looked_at] + 1,
+                           0,
+                           kBlocks};
+      while (request.begin < request.end) {
+        const std::size_t used =
+            kernels_.sweep_blocks[index()](request, scratch->blocks, scratch->sure, scratch->possible);
+        for (std::size_t k = 0; k < used; ++k)
+          undecided += static_cast<std::size_t>(std::popcount(scratch->possible[k] & ~scratch->sure[k]));
+      }
     }
-    return 8 * blocks;
+    return static_cast<double>(undecided) / static_cast<double>(std::max<std::size_t>(looked_at, 1));
   }
 
+  // By the numbers that the cell is swept with at first.
   std::uint64_t tests_in(const GridLevel<T>& level, std::size_t cell, Scratch& scratch) const {
-    level.prepare(cell, scratch);
-    const std::size_t axis = level.layout().sweep_axis;
+    level.prepare(cell, false, scratch);
     std::uint64_t tests = 0;
-    for (std::size_t k = 0; k < (problem_.cross ? 2u : 1u); ++k)
-      for (std::size_t i = 0; i < scratch.room[k].arrays.count; ++i) tests += candidates_of(scratch, k, axis, i);
+    for (std::size_t k = 0; k < sets(); ++k)
+      for (std::size_t i = 0; i < scratch.room[k].arrays.count; ++i) {
+        const auto [first, end] = level.run_of(scratch, k, i);
+        tests += end - first;
+      }
     return tests;
   }
 
-  void sweep(SweepRequest& request, bool swapped, Scratch& scratch, PairBuffer& out) const {
+  // Sweeps a prepared cell, or a part of it. False, with some pairs written, once more than `undecided` are left open.
+  bool sweep_part(const Task& task, std::size_t& undecided, Scratch& scratch, PairBuffer& out) const {
+    const CellArrays &a = scratch.room[0].arrays, &b = scratch.room[problem_.cross ? 1 : 0].arrays;
+    const std::size_t axis = scratch.sweep_axis;
+    const EvenSplit split{a.count, task.parts};
+    SweepRequest request{
+        &a, &b,     &scratch.buckets, axis, !problem_.cross, false, split.at(task.part), split.at(task.part + 1),
+        0,  kBlocks};
+    if (!sweep(request, false, undecided, scratch, out)) return false;
+    if (!problem_.cross) return true;
+    const EvenSplit other{b.count, task.parts};
+    request = {&b, &a, &scratch.buckets, axis, false, true, other.at(task.part), other.at(task.part + 1), 0, kBlocks};
+    return sweep(request, true, undecided, scratch, out);
+  }
+
+  bool sweep(SweepRequest& request, bool swapped, std::size_t& undecided, Scratch& scratch, PairBuffer& out) const {
     const std::uint32_t *a = request.a->row, *b = request.b->row;
     while (request.begin < request.end) {
       const std::size_t used = kernels_.sweep_blocks[index()](request, scratch.blocks, scratch.sure, scratch.possible);
       for (std::size_t k = 0; k < used; ++k)
-        if (scratch.sure[k] != scratch.possible[k]) resolve(scratch, k, a, b, swapped);
+        if (scratch.sure[k] != scratch.possible[k]) {
+          const auto open = static_cast<std::size_t>(std::popcount(scratch.possible[k] & ~scratch.sure[k]));
+          if (open > undecided) return false;
+          undecided -= open;
+          resolve(scratch, k, a, b, swapped);
+        }
       if (out.counts_only()) {
         out.add_count(kernels_.count_hits(scratch.sure, used));
         continue;
@@ -498,6 +641,7 @@ class Grid {
                          swapped ? out.first() : out.second());
       out.commit(found);
     }
+    return true;
   }
 
   // Equal numbers in a cell decide nothing: compare the boxes themselves.
@@ -514,8 +658,7 @@ class Grid {
 
   Problem<T> problem_;
   const Kernels& kernels_;
-  std::vector<std::unique_ptr<GridLevel<T>>> levels_;
-  std::vector<Task> tasks_;
+  Made made_;
 };
 
 }  // namespace broadphase

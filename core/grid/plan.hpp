@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "base/even_sample.hpp"
@@ -97,6 +99,28 @@ inline Stretch usual_stretch(const SampledEnds& ends) {
   return {std::max(low, usual_low - 0.05 * usual), std::min(high, usual_high + 0.05 * usual)};
 }
 
+// Where a number lies along an axis, as the grid maps it: 0 at the low end of the stretch, 1 at the high end.
+struct AxisMap {
+  double low = 0, width = 0;
+  std::vector<double> quantiles;  // kSegments + 1 of them; none: even steps
+
+  double even_place(double x) const { return width > 0 ? std::clamp((x - low) / width, 0.0, 1.0) : 0; }
+  double place(double x) const {
+    if (quantiles.empty()) return even_place(x);
+    const auto past = std::upper_bound(quantiles.begin() + 1, quantiles.end() - 1, x);
+    const double begin = past[-1], within = *past > begin ? std::clamp((x - begin) / (*past - begin), 0.0, 1.0) : 0;
+    return (static_cast<double>(past - quantiles.begin() - 1) + within) / kSegments;
+  }
+  // The lowest number at a place.
+  double at(double place) const {
+    if (quantiles.empty()) return low + place * width;
+    const double scaled = std::clamp(place, 0.0, 1.0) * kSegments;
+    const auto segment = std::min(static_cast<std::size_t>(scaled), kSegments - 1);
+    const double share = scaled - static_cast<double>(segment);
+    return (1 - share) * quantiles[segment] + share * quantiles[segment + 1];
+  }
+};
+
 // Of all pairs of sampled boxes, the share that overlaps along the axis, as far as `value` distinguishes numbers:
 // halved, so that it is the part of all others that a box meets behind it.
 template <class Value>
@@ -113,10 +137,57 @@ double meeting_share(const SampledEnds& ends, Value value) {
   return std::max(0.0, (n * (n - 1) / 2 - apart) / (n * (n - 1)));
 }
 
+// Whether the ascending numbers [begin, end) lie on many scales: many are in a small part of the stretch, and many of
+// those again in a small part of it. One dense spot is no reason to count: its cell gets a grid of its own.
+inline bool on_many_scales(const double* begin, const double* end, double width) {
+  constexpr double kPart = 1.0 / 64, kMost = 0.33;
+  for (int zoomed = 0; zoomed < 2; ++zoomed) {
+    const auto all = static_cast<double>(end - begin);
+    if (all < 8 || !(width > 0)) return false;
+    const double part = width * kPart;
+    const double *from = begin, *densest = begin, *densest_end = begin;
+    for (const double* to = begin; to < end; ++to) {
+      while (*to - *from > part) ++from;
+      if (to + 1 - from > densest_end - densest) densest = from, densest_end = to + 1;
+    }
+    if (static_cast<double>(densest_end - densest) < kMost * all) return false;
+    const std::ptrdiff_t few = (densest_end - densest) / 16;  // at either end: of what surrounds the densest part
+    begin = densest + few;
+    end = densest_end - few;
+    width = end[-1] - *begin;
+  }
+  return true;
+}
+
+inline std::vector<double> quantiles_of(const SampledEnds& ends) {
+  std::vector<double> values;
+  for (const auto* part : {&ends.lower, &ends.upper})
+    std::copy_if(part->begin(), part->end(), std::back_inserter(values), [](double x) { return std::isfinite(x); });
+  if (values.empty()) return values;
+  std::sort(values.begin(), values.end());
+  std::vector<double> quantiles(kSegments + 1);
+  for (std::size_t k = 0; k <= kSegments; ++k) quantiles[k] = values[(values.size() - 1) * k / kSegments];
+  return quantiles;
+}
+
+inline AxisMap map_of(const SampledEnds& ends) {
+  const Stretch stretch = usual_stretch(ends);
+  AxisMap map;
+  map.low = stretch.low;
+  const double width = stretch.high - stretch.low;
+  map.width = width > 0 && std::isfinite(width) ? width : 0;
+  const double* begin = std::to_address(std::lower_bound(ends.lower.begin(), ends.lower.end(), stretch.low));
+  const double* end = std::to_address(std::upper_bound(ends.lower.begin(), ends.lower.end(), stretch.high));
+  if (width > 0 && (map.width == 0 || on_many_scales(begin, end, width))) map.quantiles = quantiles_of(ends);
+  return map;
+}
+
 // Costs in nanoseconds, fitted to measurements of the kernels; only their ratios matter.
 struct GridCosts {
   static constexpr double kRecord = 30, kBlock = 12, kCell = 250;
   static constexpr double kRefile = 40;  // a record taken to another grid
+  static constexpr double kSearch = 8;   // two numbers looked up among the quantiles of an axis
+  static constexpr double kRank = 150;   // a box of a cell where ranks take the place of whole numbers
 };
 
 // Fewer boxes in a cell than this are swept as they are, however they lie; more may get a grid of their own.
@@ -124,57 +195,60 @@ inline constexpr std::size_t kCrowd = 3000;
 
 // Where the boxes lie and how large they are, along each axis.
 struct SceneShape {
-  double low[4] = {0, 0, 0, 0}, width[4] = {0, 0, 0, 0};
-  double share[4] = {1, 1, 1, 1};              // of the axis, that a box takes on average
-  double meeting[4] = {1, 1, 1, 1};            // of all others, that a box meets behind it along the axis ...
-  double blurred[4] = {1, 1, 1, 1};            // ... and in the resolution of one row of cells
-  std::vector<std::array<double, 4>> extents;  // of some boxes, as shares
+  AxisMap map[4];
+  double share[4] = {1, 1, 1, 1};    // of the axis, that a box takes on average
+  double meeting[4] = {1, 1, 1, 1};  // of all others, that a box meets behind it along the axis ...
+  double blurred[4] = {1, 1, 1, 1};  // ... and in the resolution of one row of cells
+  struct Range {
+    double from[4] = {0, 0, 0, 0}, to[4] = {0, 0, 0, 0};
+  };
+  std::vector<Range> ranges;  // of some boxes, as places on the mapped axes
+
+  bool cut(std::size_t axis) const { return map[axis].width > 0 || !map[axis].quantiles.empty(); }
 };
 
 inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
-  constexpr std::size_t kMostExtents = 128;
+  constexpr std::size_t kMostRanges = 128;
   SceneShape shape;
   SampledEnds ends;
-  const std::size_t step = sample.boxes.size() / kMostExtents + 1;
-  shape.extents.resize((sample.boxes.size() + step - 1) / step);
+  const std::size_t step = sample.boxes.size() / kMostRanges + 1;
+  shape.ranges.resize((sample.boxes.size() + step - 1) / step);
   if (sample.boxes.empty()) return shape;
   for (std::size_t d = 0; d < dimension; ++d) {
     ends.take(sample, d);
-    const Stretch stretch = usual_stretch(ends);
-    const double low = stretch.low, width = stretch.high - stretch.low;
-    shape.low[d] = low;
-    shape.width[d] = width > 0 && std::isfinite(width) ? width : 0;
+    const AxisMap& map = shape.map[d] = map_of(ends);
     shape.meeting[d] = meeting_share(ends, [](double x) { return x; });
-    const double scale = shape.width[d] > 0 ? kCellSteps / shape.width[d] : 0;
-    shape.blurred[d] = meeting_share(
-        ends, [&](double x) { return std::floor(std::clamp((x - low) * scale, 0.0, double{kCellSteps - 1})); });
+    shape.blurred[d] = meeting_share(ends, [&](double x) { return std::floor(map.place(x) * (kCellSteps - 1)); });
     double sum = 0;
-    for (const Sample::Box& box : sample.boxes) sum += std::min(box.size(d), shape.width[d]);
-    if (shape.width[d] > 0) shape.share[d] = sum / static_cast<double>(sample.boxes.size()) / shape.width[d];
-    for (std::size_t k = 0; k < shape.extents.size(); ++k) {
-      const Sample::Box& box = sample.boxes[k * step];
-      shape.extents[k][d] = shape.width[d] > 0 ? std::min(box.size(d) / shape.width[d], 1.0) : 0;
+    for (const Sample::Box& box : sample.boxes) sum += std::min(box.size(d), map.width);
+    if (map.width > 0) shape.share[d] = sum / static_cast<double>(sample.boxes.size()) / map.width;
+    for (std::size_t k = 0; k < shape.ranges.size() && shape.cut(d); ++k) {
+      shape.ranges[k].from[d] = map.place(sample.boxes[k * step].lower[d]);
+      shape.ranges[k].to[d] = map.place(sample.boxes[k * step].upper[d]);
     }
   }
   return shape;
 }
 
-// What the grid is expected to cost with so many cells along each axis.
-inline double grid_cost(const SceneShape& shape, double box_count, std::size_t dimension, std::size_t sweep_axis,
+// What the grid is expected to cost with so many cells along each axis, if the boxes were spread evenly.
+inline double even_cost(const SceneShape& shape, double box_count, std::size_t dimension, std::size_t sweep_axis,
                         const double* cells) {
   double copies = 0, all = 1;
-  for (const auto& extent : shape.extents) {
+  for (const SceneShape::Range& range : shape.ranges) {
     double product = 1;
-    for (std::size_t d = 0; d < dimension; ++d) product *= 1 + (cells[d] - 1) * extent[d];
+    for (std::size_t d = 0; d < dimension; ++d) product *= 1 + (cells[d] - 1) * (range.to[d] - range.from[d]);
     copies += product;
   }
   for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
-  const double records = box_count * copies / std::max(1.0, static_cast<double>(shape.extents.size()));
+  const double records = box_count * copies / std::max(1.0, static_cast<double>(shape.ranges.size()));
   const double in_cell = records / all;
   const double run = in_cell * std::min(1.0, shape.blurred[sweep_axis] * cells[sweep_axis]) + 1;
   const double blocks = 1 + std::max(0.0, (run - 16) / 32);
   const double cache = in_cell > 3000 ? 1.25 : 1;
-  return records * (GridCosts::kRecord * cache + GridCosts::kBlock * blocks) + GridCosts::kCell * all;
+  double searches = 0;
+  for (std::size_t d = 0; d < dimension; ++d) searches += shape.map[d].quantiles.empty() ? 0 : 1;
+  return searches * box_count * GridCosts::kSearch +
+         records * (GridCosts::kRecord * cache + GridCosts::kBlock * blocks) + GridCosts::kCell * all;
 }
 
 struct GridPlan {
@@ -183,30 +257,87 @@ struct GridPlan {
   double cost;
 };
 
+// The same, by the cells that some of the boxes cover, and the axis that is best in each. Infinite where they cover too
+// many to look at.
+inline double sampled_cost(const SceneShape& shape, double box_count, std::size_t dimension, const double* cells) {
+  constexpr std::size_t kMostCopies = 8;
+  struct Copy {
+    std::uint64_t cell;
+    std::uint32_t box;
+  };
+  std::vector<Copy> copies;
+  for (std::size_t k = 0; k < shape.ranges.size(); ++k) {
+    const SceneShape::Range& range = shape.ranges[k];
+    std::uint64_t first[4] = {0, 0, 0, 0}, last[4] = {0, 0, 0, 0}, at[4];
+    std::size_t covered = 1;
+    for (std::size_t d = 0; d < dimension; ++d) {
+      first[d] = static_cast<std::uint64_t>(std::min(range.from[d] * cells[d], cells[d] - 1));
+      last[d] = static_cast<std::uint64_t>(std::min(range.to[d] * cells[d], cells[d] - 1));
+      covered *= static_cast<std::size_t>(last[d] - first[d] + 1);
+    }
+    if (copies.size() + covered > kMostCopies * shape.ranges.size()) return std::numeric_limits<double>::infinity();
+    for (std::copy(first, first + 4, at);;) {
+      copies.push_back({at[0] | at[1] << 16 | at[2] << 32 | at[3] << 48, static_cast<std::uint32_t>(k)});
+      std::size_t d = 0;
+      for (; d < dimension && at[d] == last[d]; ++d) at[d] = first[d];
+      if (d == dimension) break;
+      ++at[d];
+    }
+  }
+  std::sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) { return a.cell < b.cell; });
+  double tests = 0, all = 1;
+  for (std::size_t begin = 0, end = 0; begin < copies.size(); begin = end) {
+    while (end < copies.size() && copies[end].cell == copies[begin].cell) ++end;
+    std::size_t meeting[4] = {0, 0, 0, 0};
+    for (std::size_t i = begin; i < end; ++i)
+      for (std::size_t j = i + 1; j < end; ++j)
+        for (std::size_t d = 0; d < dimension; ++d) {
+          const SceneShape::Range &a = shape.ranges[copies[i].box], &b = shape.ranges[copies[j].box];
+          meeting[d] += a.from[d] <= b.to[d] && b.from[d] <= a.to[d];
+        }
+    tests += static_cast<double>(*std::min_element(meeting, meeting + dimension));
+  }
+  for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
+  const double scale = box_count / static_cast<double>(shape.ranges.size());
+  const double records = static_cast<double>(copies.size()) * scale;
+  return records * (GridCosts::kRecord + GridCosts::kBlock) + tests * scale * scale / 32 * GridCosts::kBlock +
+         GridCosts::kCell * all;
+}
+
 inline GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_t dimension) {
   GridPlan plan{};
   plan.sweep_axis =
       static_cast<std::size_t>(std::min_element(shape.blurred, shape.blurred + dimension) - shape.blurred);
   double* cells = plan.cells;
-  std::fill(cells, cells + 4, 1.0);
-  plan.cost = grid_cost(shape, box_count, dimension, plan.sweep_axis, cells);
+  plan.cost = even_cost(shape, box_count, dimension, plan.sweep_axis, cells);
   for (bool better = true; better;) {
     better = false;
     std::size_t best_axis = 0;
     double best_cells = 0;
     for (std::size_t d = 0; d < dimension; ++d) {
-      if (shape.width[d] <= 0 || cells[d] >= 1024) continue;
+      if (!shape.cut(d) || cells[d] >= 1024) continue;
       for (const double factor : {1.3, 2.0}) {
         const double before = cells[d];
         cells[d] = std::ceil(before * factor);
-        const double now = grid_cost(shape, box_count, dimension, plan.sweep_axis, cells);
+        const double now = even_cost(shape, box_count, dimension, plan.sweep_axis, cells);
         if (now < plan.cost) plan.cost = now, best_axis = d, best_cells = cells[d], better = true;
         cells[d] = before;
       }
     }
     if (better) cells[best_axis] = best_cells;
   }
-  return plan;
+  // So dear that the boxes cannot lie evenly, and that a closer look at where they do costs little.
+  constexpr double kDear = 6 * (GridCosts::kRecord + GridCosts::kBlock), kWorthALook = 2e6;
+  if (plan.cost < std::max(kDear * box_count, kWorthALook)) return plan;
+  GridPlan best = plan;
+  for (double along = 2; along <= 256; along *= 2) {
+    GridPlan other = plan;
+    for (std::size_t d = 0; d < dimension; ++d) other.cells[d] = shape.cut(d) ? along : 1;
+    other.cost = sampled_cost(shape, box_count, dimension, other.cells);
+    if (std::isinf(other.cost)) break;
+    if (other.cost < best.cost) best = other;
+  }
+  return best;
 }
 
 template <class T>
@@ -218,8 +349,20 @@ GridLayout<T> plan_grid(const SceneShape& shape, double box_count, std::size_t d
   // The stretch may begin below what T holds.
   constexpr auto kMost = static_cast<double>(std::numeric_limits<T>::max());
   for (std::size_t d = 0; d < dimension; ++d)
-    layout.origin[d] = static_cast<T>(std::clamp(shape.low[d], -kMost, kMost));
+    layout.origin[d] = static_cast<T>(std::clamp(shape.map[d].low, -kMost, kMost));
   return layout;
+}
+
+// Quantiles are numbers of T already.
+template <class T>
+Segments<T> segments_of(const AxisMap& map) {
+  Segments<T> segments;
+  for (std::size_t k = 0; k < kSegments; ++k) {
+    segments.begin[k] = static_cast<T>(map.quantiles[k]);
+    segments.inverse_width[k] = static_cast<T>(std::clamp(1 / (map.quantiles[k + 1] - map.quantiles[k]), 0.0,
+                                                          0.001 * static_cast<double>(std::numeric_limits<T>::max())));
+  }
+  return segments;
 }
 
 // Fills in what follows from the cells along each axis.
@@ -232,7 +375,7 @@ void finish_layout(GridLayout<T>& layout, const SceneShape& shape, std::size_t d
     stride *= layout.cells[d];
     if (d >= dimension) continue;
     const double steps = static_cast<double>(layout.cells[d]) * kCellSteps;
-    const double scale = shape.width[d] > 0 ? steps / shape.width[d] : 1.0;
+    const double scale = shape.map[d].width > 0 ? steps / shape.map[d].width : 1.0;
     layout.scale[d] = static_cast<T>(std::min(scale, 0.001 * static_cast<double>(std::numeric_limits<T>::max())));
   }
   layout.cell_count = static_cast<std::size_t>(stride);

@@ -30,6 +30,15 @@ struct Record<4> {
 };
 static_assert(sizeof(Record<3>) == 16 && sizeof(Record<2>) == 16 && sizeof(Record<4>) == 20);
 
+// The map of an axis along which boxes lie on many scales: its stretch is cut at quantiles, and each segment gets as
+// many steps as the next, however short it is.
+inline constexpr int kSegmentBits = 7;
+inline constexpr std::size_t kSegments = std::size_t{1} << kSegmentBits;
+template <class T>
+struct Segments {
+  T begin[kSegments], inverse_width[kSegments];  // ascending; of equal begins, the last segment takes all
+};
+
 // How the scene is cut: cells along each axis, and the map to whole numbers.
 template <class T>
 struct GridLayout {
@@ -39,6 +48,7 @@ struct GridLayout {
   std::int32_t cell_stride[4];  // in the numbering of cells
   std::int32_t largest[4];      // cells * kCellSteps - 1
   T origin[4], scale[4];
+  const Segments<T>* segments[4];  // in place of origin and scale, where not null
   std::size_t cell_count;
 };
 

@@ -57,6 +57,14 @@ class PairBuffer {
     commit(1);
   }
 
+  // Where the buffer is, to come back to: what was committed since is then forgotten.
+  struct Mark {
+    std::size_t size;
+    std::uint64_t count;
+  };
+  Mark mark() const { return {size_, count_}; }
+  void rewind(const Mark& to) { size_ = to.size, count_ = to.count; }
+
   // So many pairs are too many even where the filter has not seen them yet.
   std::uint64_t limit_before_filter() const { return filter_ == nullptr ? limit_ : kNoLimit; }
   std::uint64_t count() const { return count_; }  // of all pairs ever committed

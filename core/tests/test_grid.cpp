@@ -20,7 +20,7 @@ PairList true_pairs(const Problem<T>& problem) {
 // A shape that makes the grid plan a single cell, whatever the boxes.
 SceneShape one_cell(std::size_t dimension) {
   SceneShape shape;
-  for (std::size_t k = 0; k < dimension; ++k) shape.width[k] = 1e7;
+  for (std::size_t k = 0; k < dimension; ++k) shape.map[k].width = 1e7;
   return shape;
 }
 
@@ -71,14 +71,15 @@ void check_crowds(std::size_t dimension) {
   CHECK(grids_for<T>(2 * kCrowd, 2 * kCrowd, dimension, true, 2) > 1);
 }
 
-// Crowds within crowds: each shell of boxes is a thousandth as large as the one around it.
+// Crowds within crowds: each shell of boxes is a thousandth as large as the one around it. Most boxes are in the
+// largest, so that no axis is cut at quantiles.
 template <class T>
 void check_nested_crowds() {
   Random random(11);
   std::vector<T> lower, upper;
   for (int shell = 0; shell < 3; ++shell) {
     const double scale = std::pow(0.001, shell);
-    for (std::size_t at = 0; at < 2 * (kCrowd + 500); ++at) {
+    for (std::size_t at = 0; at < 2 * (kCrowd + 500) * (shell == 0 ? 5 : 1); ++at) {
       lower.push_back(static_cast<T>(random.uniform() * 1000 * scale));
       upper.push_back(lower.back() + static_cast<T>(random.uniform() * scale));
     }
@@ -109,10 +110,10 @@ void check_refills(std::size_t dimension, double size, bool coarser) {
   problem.dimension = dimension;
   SceneShape promised;
   for (std::size_t k = 0; k < dimension; ++k) {
-    promised.width[k] = 1000;
+    promised.map[k].width = 1000;
     promised.blurred[k] = promised.meeting[k] = 0.4;
   }
-  promised.extents.resize(1);
+  promised.ranges.resize(1);
   const GridPlan plan = plan_cells(promised, 2500, dimension);
   current_case() = "boxes of size " + std::to_string(size) + " that were taken for points, " + describe(problem);
   const PairList expected = true_pairs(problem);
@@ -126,6 +127,65 @@ void check_refills(std::size_t dimension, double size, bool coarser) {
       CHECK(grid.level(0).record_count() > 2500 + 2500 / 2);
       CHECK(pairs_of(grid, nullptr, workers) == expected);
     }
+  });
+}
+
+// Boxes on a log scale: axes are cut at quantiles, however many boxes, and all grids together file each box a few
+// times.
+template <class T>
+void check_many_scales(std::size_t dimension, bool touching, bool cross) {
+  Random random(dimension);
+  const std::size_t count = 4 * kCrowd;
+  std::vector<T> lower, upper;
+  for (std::size_t box = 0; box < count; ++box) {
+    const double scale = std::pow(2.0, 60 * random.uniform() - 30);
+    for (std::size_t k = 0; k < dimension; ++k) {
+      lower.push_back(static_cast<T>(scale * (random.uniform() - 0.5)));
+      upper.push_back(lower.back() + static_cast<T>(0.05 * scale * random.uniform()));
+    }
+  }
+  const Boxes<T> boxes(lower, upper, dimension, 0);
+  Problem<T> problem;
+  problem.first = problem.second = boxes.view;
+  problem.second.count = cross ? kCrowd : 0;
+  problem.cross = cross;
+  problem.dimension = dimension;
+  problem.touching = touching;
+  current_case() = "many scales, " + describe(problem);
+  const PairList expected = true_pairs(problem);
+  for_each_level([&](const Kernels& kernels) {
+    const Grid<T> grid(problem, kernels, 1);
+    CHECK(grid.level(0).layout().segments[0] != nullptr);
+    std::size_t records = 0;
+    for (std::size_t k = 0; k < grid.level_count(); ++k) records += grid.level(k).record_count();
+    CHECK(records < 8 * count);
+    CHECK(pairs_of(grid, nullptr, 2) == expected);
+  });
+}
+
+// A heap of boxes that one step of the cell's numbers holds: ranks decide, and no pair is found twice.
+template <class T>
+void check_heaps(std::size_t heap, bool touching, bool cross) {
+  Random random(heap);
+  std::vector<T> lower, upper;
+  for (std::size_t box = 0; box < heap + 50; ++box)
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double scale = box < heap ? 1e-9 : 1;
+      lower.push_back(static_cast<T>(scale * std::floor(40 * random.uniform())));
+      upper.push_back(lower.back() + static_cast<T>(scale * std::floor(4 * random.uniform())));
+    }
+  const Boxes<T> boxes(lower, upper, 3, 0);
+  Problem<T> problem;
+  problem.first = problem.second = boxes.view;
+  problem.cross = cross;
+  problem.touching = touching;
+  current_case() = "a heap of " + std::to_string(heap) + ", " + describe(problem);
+  const PairList expected = true_pairs(problem);
+  for_each_level([&](const Kernels& kernels) {
+    const Grid<T> grid(problem, kernels, 1, one_cell(3));
+    CHECK(pairs_of(grid, nullptr, 1) == expected);
+    CHECK(pairs_of(grid, nullptr, 3) == expected);
+    CHECK(count_of(grid, nullptr, 1) == expected.size());
   });
 }
 
@@ -192,6 +252,11 @@ void check_all() {
   check_crowds<T>(2);
   check_crowds<T>(3);
   check_nested_crowds<T>();
+  for (std::size_t dimension = 1; dimension <= 4; ++dimension)
+    check_many_scales<T>(dimension, dimension % 2 == 0, dimension == 3);
+  for (const std::size_t heap : {200, 2500})
+    for (const bool touching : {false, true})
+      for (const bool cross : {false, true}) check_heaps<T>(heap, touching, cross && heap == 200);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The grid's kernels: every level against definitions written out plainly, record by record and bit by bit.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -28,6 +29,16 @@ std::int16_t saturated_to_16_bits(std::int64_t x) {
 
 template <class T>
 std::int32_t plain_steps(T x, const GridLayout<T>& layout, std::size_t axis) {
+  if (const Segments<T>* segments = layout.segments[axis]) {
+    std::size_t at = kSegments - 1;
+    while (at > 0 && !(segments->begin[at] <= x)) --at;
+    const auto each = (layout.largest[axis] + 1) / static_cast<std::int32_t>(kSegments);
+    const T steps = (x - segments->begin[at]) * segments->inverse_width[at] * static_cast<T>(each);
+    const std::int32_t within = !(steps > 0)                    ? 0
+                                : steps >= static_cast<T>(each) ? each - 1
+                                                                : static_cast<std::int32_t>(steps);
+    return static_cast<std::int32_t>(at) * each + within;
+  }
   const T steps = (x - layout.origin[axis]) * layout.scale[axis];
   if (!(steps > 0)) return 0;
   return steps >= static_cast<T>(layout.largest[axis]) ? layout.largest[axis] : static_cast<std::int32_t>(steps);
@@ -138,7 +149,7 @@ class GrowingPool {
 
 struct FilingCase {
   std::size_t count, layout;
-  bool drop_empty, by_rows, invalid;
+  bool drop_empty, by_rows, invalid, by_quantiles = false;
 };
 
 template <std::size_t D, class T>
@@ -147,11 +158,19 @@ void check_filing(std::uint64_t seed, const FilingCase& given) {
   Random random(seed);
   SceneShape shape;
   GridLayout<T> layout{};
+  Segments<T> segments[4];
   for (std::size_t k = 0; k < 4; ++k) layout.cells[k] = k < D ? static_cast<std::int32_t>(1 + random.below(6)) : 1;
   for (std::size_t k = 0; k < D; ++k) {
-    shape.low[k] = -1;
-    shape.width[k] = random.chance(0.1) ? 0 : 10;
+    shape.map[k].low = -1;
+    shape.map[k].width = random.chance(0.1) ? 0 : 10;
     layout.origin[k] = T(-1);
+    if (!given.by_quantiles) continue;
+    // Some of them equal.
+    for (std::size_t at = 0; at <= kSegments; ++at)
+      shape.map[k].quantiles.push_back(static_cast<T>(std::floor(100 * random.uniform()) / 8 - 2));
+    std::sort(shape.map[k].quantiles.begin(), shape.map[k].quantiles.end());
+    segments[k] = segments_of<T>(shape.map[k]);
+    layout.segments[k] = &segments[k];
   }
   finish_layout(layout, shape, D);
   // Most boxes are in one cell or reach into the next, some over many cells; some begin or end outside of the scene.
@@ -216,7 +235,9 @@ void check_all_filing(std::uint64_t seed) {
       check_filing<D, T>(seed * 1000 + count, {count, layout, false, false, false});
   for (const bool drop_empty : {false, true})
     for (const bool by_rows : {false, true})
-      for (const bool invalid : {false, true}) check_filing<D, T>(seed, {150, seed % 3, drop_empty, by_rows, invalid});
+      for (const bool invalid : {false, true})
+        for (const bool by_quantiles : {false, true})
+          check_filing<D, T>(seed, {150, seed % 3, drop_empty, by_rows, invalid, by_quantiles});
 }
 
 // --- One cell: its records sorted, and each tested against the run behind it.

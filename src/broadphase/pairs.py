@@ -375,8 +375,7 @@ class Explanation:
         Number of cells of the grid along each axis.
     costs : dict of str to float
         Expected time of each method that "auto" considers, in milliseconds on one core of the machine on which the
-        model was fitted. Compare them with each other only. Trees are not considered: for the pairs of one call, one
-        of these methods is always faster.
+        model was fitted. Compare them with each other only.
     """
 
     method: str
@@ -463,7 +462,7 @@ def explain(boxes: Boxes, other: Boxes | None = None, *, workers: int = 1) -> Ex
         meeting=tuple(2 * share for share in found["meeting"]),
         clustering=found["clustering"],
         cells=tuple(int(count) for count in found["cells"]),
-        costs={name: found[name] for name in ("brute_force", "sweep_and_prune", "grid")},
+        costs={name: found[name] for name in ("brute_force", "sweep_and_prune", "grid", "bvh")},
     )
 
 
@@ -477,5 +476,7 @@ def _reason(found: dict[str, Any]) -> str:
             f"sweep_and_prune: few boxes overlap along axis {axis}, and either cutting the other axes gains nothing,"
             " or the sizes in the scene differ too much for a grid."
         )
+    if method == "bvh":
+        return "bvh: boxes overlap on each axis, but seldom on all of them: neither cells nor a sweep keep them apart."
     cells = " x ".join(str(int(count)) for count in found["cells"])
     return f"grid: {cells} cells, swept along axis {found['sweep_axis']}, leave few candidates for each box."

@@ -42,6 +42,7 @@ class MovingScene:
             mean_size = (self._world_upper - self._world_lower) / root(max(len(boxes), 1), boxes.shape[2])
         self._first = boxes.astype(np.float64)
         self._offsets = np.zeros(sizes.shape)
+        self._room = np.where(known, np.maximum((self._world_upper - self._world_lower) - sizes, 0.0), 0.0)
         self._velocities = Draws(seed).between(-speed, speed, sizes.shape) * mean_size
         self._velocities[~known | (sizes >= self._world_upper - self._world_lower)] = 0.0
 
@@ -52,7 +53,8 @@ class MovingScene:
         moves = self._velocities != 0.0
         below = np.where(moves, np.maximum(self._world_lower - lower, 0.0), 0.0)
         above = np.where(moves, np.maximum(upper - self._world_upper, 0.0), 0.0)
-        self._offsets += 2.0 * (below - above)
+        # A box nearly as large as the world goes back to the other side at most.
+        self._offsets += np.minimum(2.0 * below, below + self._room) - np.minimum(2.0 * above, above + self._room)
         self._velocities[(below > 0.0) | (above > 0.0)] *= -1.0
         self.boxes = (self._first + self._offsets[:, None]).astype(self.boxes.dtype)
         return self.boxes

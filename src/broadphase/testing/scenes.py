@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Factory = Callable[[int, int, "DTypeLike"], "NDArray[Any]"]
 
+LOG_OF_2 = 0.6931471805599453
 REFERENCE_COUNT = 100_000  # the box count at which the sizes below hold as written
 
 # Scenes as in applications: even and uneven sizes, clusters, flat worlds, long sticks -----------------------------
@@ -312,6 +313,88 @@ def tiny_steps(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     return np.where(ulps == 0, boxes, np.nextafter(boxes, np.where(ulps < 0, -np.inf, np.inf).astype(dtype)))
 
 
+def centers_on_scales(rng: Draws, n: int, octaves: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Draw centres in random directions, at log-uniform distances of 2**-octaves to 2**octaves, and the distances."""
+    distances = exponential(rng.between(-octaves, octaves, (n, 1)) * LOG_OF_2)
+    return rng.between(-1.0, 1.0, (n, 3)) * distances, distances
+
+
+def log_distances(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Cubes at log-uniform distances from 2**-30 to 2**30, with sizes in proportion to their distance."""
+    centers, distances = centers_on_scales(Draws(seed), n, 30.0)
+    return from_centers(centers, distances * 0.6 * root(30.0 / max(n, 1), 3), dtype)
+
+
+def nested_decades(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Boxes around one place, at distances over five decades, with sizes in proportion to their distance."""
+    centers, distances = centers_on_scales(Draws(seed), n, 8.3)
+    return from_centers(centers + 0.25, distances * 0.6 * root(8.3 / max(n, 1), 3), dtype)
+
+
+def log_clusters(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Forty clusters around one place, each with half the distance and size of the one before."""
+    rng = Draws(seed)
+    scales = np.ldexp(1.0, -rng.integers(0, 40, (n, 1)).astype(np.int32))
+    return from_centers((1.0 + rng.random((n, 3))) * scales, even_half((n + 39) // 40, 3) * scales, dtype)
+
+
+def dense_spot(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes, half of them in one spot of a billionth of the size; float32 rounds those to a few places."""
+    rng = Draws(seed)
+    scales = np.where(rng.permutation(n) < n // 2, 1e-9, 1.0)[:, None]
+    return from_centers(rng.random((n, 3)) * scales, even_half((n + 1) // 2, 3) * scales, dtype)
+
+
+def far_clusters(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Two clusters of equal cubes, 1e9 apart, each around an origin of its own."""
+    rng = Draws(seed)
+    half = even_half((n + 1) // 2, 3)
+    shift = np.where(rng.permutation(n) < n // 2, 1e9, 0.0)[:, None] * np.array([1.0, 0.0, 0.0])
+    return from_centers(rng.random((n, 3)) + shift, half, dtype)
+
+
+def far_share(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes, 3 % of them at distances up to 1e30."""
+    rng = Draws(seed)
+    centers = rng.random((n, 3))
+    rows = rng.permutation(n)[: 3 * n // 100]
+    centers[rows] = rng.between(-1e30, 1e30, (len(rows), 3))
+    return from_centers(centers, even_half(n, 3), dtype)
+
+
+def huge_share(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes, up to 16 of them 1e30 in size."""
+    rng = Draws(seed)
+    halves = np.full((n, 1), even_half(n, 3))
+    halves[rng.permutation(n)[: min(16, n // 4)]] = 1e30
+    return from_centers(rng.random((n, 3)), halves, dtype)
+
+
+def log_axes(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Boxes whose centres are log-uniform on each axis by itself, over 30 octaves and both signs."""
+    rng = Draws(seed)
+    places = exponential(rng.between(-15.0, 15.0, (n, 3)) * LOG_OF_2)
+    places *= rng.integers(0, 2, (n, 3)) * 2.0 - 1.0
+    return from_centers(places, np.abs(places) * np.minimum(0.9, 13.0 * root(1.0 / max(n, 1), 3)), dtype)
+
+
+def woven(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Long sticks along two axes, side by side in thin layers, as threads are woven."""
+    rng = Draws(seed)
+    halves = np.full((n, 3), 0.5 / max(n, 1))
+    halves[np.arange(n), np.arange(n) % 2] = 1.0
+    return from_centers(rng.random((n, 3)), halves, dtype)
+
+
+def frames(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Sides of concentric square frames, each a thin plate that crosses all smaller frames on one axis."""
+    order = Draws(seed).permutation(n)
+    sides, reach = order % 4, (order // 4 + 1.0)[:, None]
+    along = (sides % 2)[:, None] == np.arange(2)
+    centers = np.where(along, 0.0, reach * np.where(sides < 2, -1.0, 1.0)[:, None])
+    return from_centers(centers, np.where(along, reach, 0.25), dtype)
+
+
 # The registry ------------------------------------------------------------------------------------------------------
 
 
@@ -328,7 +411,8 @@ class Scene:
     factory : callable
         ``factory(n, seed, dtype)`` makes the `(n, 2, dim)` boxes; the same arguments give the same boxes.
     quadratic : bool
-        True when the pairs grow as the square of the box count (for `very_far`: in float32). Keep such a scene small.
+        True when the pairs grow as the square of the box count (for `very_far`, `dense_spot` and
+        `far_clusters`: in float32). Keep such a scene small.
     """
 
     name: str
@@ -378,6 +462,16 @@ SCENES: dict[str, Scene] = {
         Scene("outliers", 3, outliers),
         Scene("infinite", 3, infinite),
         Scene("huge_tiny", 3, huge_tiny),
+        Scene("log_distances", 3, log_distances),
+        Scene("nested_decades", 3, nested_decades),
+        Scene("log_clusters", 3, log_clusters),
+        Scene("dense_spot", 3, dense_spot, quadratic=True),
+        Scene("far_clusters", 3, far_clusters, quadratic=True),
+        Scene("far_share", 3, far_share),
+        Scene("huge_share", 3, huge_share),
+        Scene("log_axes", 3, log_axes),
+        Scene("woven", 3, woven),
+        Scene("frames", 2, frames),
     )
 }
 
