@@ -1,0 +1,94 @@
+"""Pairs of scenes off the road: many scales, far and huge boxes, crowds, long boxes; and what threads gain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+import broadphase as bp
+from benchmarks.measuring import argsort_call, median_times
+from benchmarks.rows import Row, in_t
+from benchmarks.tables import grouped
+from broadphase.testing import make_scene
+
+ORDINARY = {("uniform", 10_000): 3.2, ("uniform", 100_000): 2.3, ("uniform", 1_000_000): 2.0, ("sticks", 100_000): 5.0}
+CLUSTERS = 4.5  # T, clusters of mixed density
+
+# Of "auto" and of the grid by name, per box and pair, against the uniform scene; float64, or float32 where it says so.
+UNEVEN = {
+    "log_distances": (4.0, 10.0),
+    "nested_decades": (5.0, 10.0),
+    "log_clusters": (4.0, 10.0),
+    "log_axes": (4.0, 10.0),
+    "dense_spot": (4.0, 10.0),
+    "far_clusters": (4.0, 10.0),
+    "far_share": (3.0, 3.0),
+    "huge_share": (4.0, 10.0),
+    "infinite": (4.0, 10.0),
+    "woven": (4.0, 10.0),
+    "frames": (4.0, None),
+    "huge_tiny": (4.0, None),
+}
+
+
+def rows(pace: float) -> Iterator[Row]:
+    """Yield the rows of ordinary scenes, of uneven ones, and of two threads."""
+    yield from ordinary_rows(pace)
+    yield from uneven_rows(pace)
+    yield from thread_rows(pace)
+
+
+def ordinary_rows(pace: float) -> Iterator[Row]:
+    """Compare scenes of the road with T at the same number of boxes."""
+    for (name, n), target in ORDINARY.items():
+        calls = {"sort": argsort_call(n), "pairs": partial(bp.pairs, make_scene(name, n))}
+        times = median_times(calls, budget=3 * pace)
+        yield in_t(f"pairs of {name} {grouped(n)}", times["pairs"], times["sort"], target)
+    calls = {"sort": argsort_call(100_000), "pairs": partial(bp.pairs, clusters_of_mixed_density(100_000))}
+    times = median_times(calls, budget=3 * pace)
+    yield in_t("pairs of clusters of mixed density 100,000", times["pairs"], times["sort"], CLUSTERS)
+
+
+def clusters_of_mixed_density(n: int) -> np.ndarray:
+    """Make cubes in 50 clusters whose widths differ by a thousand times, with sizes in proportion to the width."""
+    rng = np.random.default_rng(11)
+    chosen, widths = rng.integers(0, 50, n), 0.5 * 10.0 ** rng.uniform(-3, 0, 50)
+    centers = 10.0 * rng.random((50, 3))[chosen] + widths[chosen, None] * rng.normal(size=(n, 3))
+    halves = 0.75 * widths[chosen, None] * (200 / n) ** (1 / 3)
+    return np.stack([centers - halves, centers + halves], axis=1).astype(np.float32)
+
+
+def uneven_rows(pace: float) -> Iterator[Row]:
+    """Compare scenes off the road with the uniform one, per box and pair."""
+    for n in (20_000, 100_000):
+        scenes = {name: make_scene(name, n, dtype=np.float64) for name in ("uniform", *UNEVEN)}
+        works = {name: n + bp.count_pairs(boxes) for name, boxes in scenes.items()}
+        calls = {(name, "auto"): partial(bp.pairs, boxes) for name, boxes in scenes.items()}
+        calls |= {
+            (name, "grid"): partial(bp.pairs, scenes[name], method="grid")
+            for name, (_, target) in UNEVEN.items()
+            if target is not None
+        }
+        times = median_times({" ".join(key): call for key, call in calls.items()}, budget=10 * pace)
+        base = times["uniform auto"].milliseconds / works["uniform"]
+        for name, targets in UNEVEN.items():
+            for method, target in zip(("auto", "grid"), targets, strict=True):
+                if target is None:
+                    continue
+                timing = times[f"{name} {method}"]
+                value = timing.milliseconds / works[name] / base
+                what = f"per box and pair, {method}: {name} {grouped(n)}"
+                note = f"{grouped(works[name] - n)} pairs"
+                yield Row(what, value, "× uniform", target, False, timing.milliseconds, None, note)
+
+
+def thread_rows(pace: float) -> Iterator[Row]:
+    """Compare two threads with one."""
+    n = 10_000_000 if pace >= 1 else 3_000_000
+    boxes = make_scene("uniform", n)
+    calls = {"one": partial(bp.pairs, boxes), "two": partial(bp.pairs, boxes, workers=2)}
+    times = median_times(calls, budget=15 * pace)
+    one, two = times["one"].milliseconds, times["two"].milliseconds
+    yield Row(f"pairs(workers=2), uniform {grouped(n)}", one / two, "×", 1.6, True, two, one)
