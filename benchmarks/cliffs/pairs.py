@@ -62,7 +62,7 @@ def clusters_of_mixed_density(n: int) -> np.ndarray:
 
 def uneven_rows(pace: float) -> Iterator[Row]:
     """Compare scenes off the road with the uniform one, per box and pair."""
-    for n in (20_000, 100_000):
+    for n in (20_000,) if pace < 1 else (20_000, 100_000):
         scenes = {name: make_scene(name, n, dtype=np.float64) for name in ("uniform", *UNEVEN)}
         works = {name: n + bp.count_pairs(boxes) for name, boxes in scenes.items()}
         calls = {(name, "auto"): partial(bp.pairs, boxes) for name, boxes in scenes.items()}
@@ -71,7 +71,7 @@ def uneven_rows(pace: float) -> Iterator[Row]:
             for name, (_, target) in UNEVEN.items()
             if target is not None
         }
-        times = median_times({" ".join(key): call for key, call in calls.items()}, budget=10 * pace)
+        times = median_times({" ".join(key): call for key, call in calls.items()}, budget=25 * pace)
         base = times["uniform auto"].milliseconds / works["uniform"]
         for name, targets in UNEVEN.items():
             for method, target in zip(("auto", "grid"), targets, strict=True):
@@ -86,7 +86,7 @@ def uneven_rows(pace: float) -> Iterator[Row]:
 
 def thread_rows(pace: float) -> Iterator[Row]:
     """Compare two threads with one."""
-    n = 10_000_000 if pace >= 1 else 3_000_000
+    n = 10_000_000 if pace >= 1 else 2_000_000
     boxes = make_scene("uniform", n)
     calls = {"one": partial(bp.pairs, boxes), "two": partial(bp.pairs, boxes, workers=2)}
     times = median_times(calls, budget=15 * pace)
