@@ -24,7 +24,7 @@ struct ShapePairs {
   std::size_t count;
 };
 
-// Calls use(k, a, b) for each pair of supported shapes, unknown(k) for pairs with a hull or a mesh.
+// Calls use(k, a, b) for each pair of supported shapes, unknown(k) for pairs with one that is kept elsewhere.
 template <std::size_t D, class Use, class Unknown>
 void for_each_pair(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, Use&& use, Unknown&& unknown) {
   std::vector<double> moved;

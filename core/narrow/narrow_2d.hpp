@@ -7,8 +7,8 @@
 // Results do not depend on the order of the two shapes: overlaps and distances are equal bit for bit and normals
 // opposite, unless the shapes are equal or are concentric balls, where no direction is better than another.
 //
-// Preconditions: placed records of any type but kHull and kMesh; the parts of a compound are not compounds; numbers
-// are finite, and their squares neither overflow nor underflow.
+// Preconditions: placed records of any type but kHull, kMesh and kCustom; the parts of a compound are not compounds;
+// numbers are finite, and their squares neither overflow nor underflow.
 #pragma once
 
 #include <array>

@@ -31,9 +31,10 @@ enum class ShapeKind : std::uint8_t {
   kCompound,     // its parts in sequence, each as: kind, length of its record, its record
   kHull,         // number, origin[D], axes[D][D], lower[D], upper[D] in its own frame; Python keeps the geometry
   kMesh,         // the same
+  kCustom,       // the same, and then any numbers of its own: a type of the user's, which Python tests
 };
 
-inline constexpr std::size_t kShapeKinds = 11;
+inline constexpr std::size_t kShapeKinds = 12;
 
 // The core knows only the pose and box of these, not their geometry.
 constexpr bool is_kept_elsewhere(ShapeKind kind) { return kind >= ShapeKind::kHull; }
@@ -83,6 +84,8 @@ inline bool is_well_formed(std::uint8_t kind, std::span<const double> record, st
     case ShapeKind::kHull:
     case ShapeKind::kMesh:
       return !is_part && dimension == 3 && size == 1 + (3 + dimension) * corner && record[0] >= 0 && record[0] < 0x1p31;
+    case ShapeKind::kCustom:
+      return !is_part && size >= 1 + (3 + dimension) * corner && record[0] >= 0 && record[0] < 0x1p31;
     case ShapeKind::kCompound: break;
   }
   if (is_part || size == 0) return false;
@@ -247,10 +250,11 @@ ShapeKind place_shape(ShapeKind kind, std::span<const double> local, const Pose<
       break;
     case ShapeKind::kHull:
     case ShapeKind::kMesh:
+    case ShapeKind::kCustom:
       to[0] = from[0];
       pose.place(from + 1, to + 1);
       for (std::size_t axis = 0; axis < D; ++axis) pose.turn(from + 1 + (1 + axis) * D, to + 1 + (1 + axis) * D);
-      std::copy_n(from + 1 + (1 + D) * D, 2 * D, to + 1 + (1 + D) * D);
+      std::copy(from + 1 + (1 + D) * D, from + local.size(), to + 1 + (1 + D) * D);
       break;
   }
   return kind;
@@ -274,7 +278,8 @@ void shift_shape(ShapeKind kind, std::span<double> placed, const double* offset)
     case ShapeKind::kBall:
     case ShapeKind::kOrientedBox: shift(0); return;
     case ShapeKind::kHull:
-    case ShapeKind::kMesh: shift(1); return;
+    case ShapeKind::kMesh:
+    case ShapeKind::kCustom: shift(1); return;
     case ShapeKind::kCompound:
       for (std::size_t at = 0; at < placed.size();) {
         const auto length = static_cast<std::size_t>(placed[at + 1]);
@@ -344,7 +349,8 @@ void add_bounds(const ShapeView<D>& shape, ShapeBounds<D, HasSpare>& bounds) {
       });
       return;
     case ShapeKind::kHull:
-    case ShapeKind::kMesh: {
+    case ShapeKind::kMesh:
+    case ShapeKind::kCustom: {
       const double *origin = p + 1, *axes = origin + D, *low = axes + D * D, *high = low + D;
       Vec<D> centre, half;
       std::copy_n(origin, D, centre.begin());

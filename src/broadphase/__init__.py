@@ -14,7 +14,7 @@ Bodies that move, and events when they touch
     World, Actor, Frame, Event, Contact, Hit, Impact, Budget
 Shapes
     Circle, Rectangle, ConvexPolygon in the plane; Sphere, Box, ConvexHull, Mesh in space;
-    AABB, Point, Segment, Capsule, Triangle, Compound in both
+    AABB, Point, Segment, Capsule, Triangle, Compound in both; CustomShape, CustomRows for types of your own
 Placed shapes, pair by pair
     Shapes, overlaps, contacts, distance, raycast, time_of_impact
 Cameras
@@ -67,6 +67,8 @@ from broadphase.shapes import (
     Compound,
     ConvexHull,
     ConvexPolygon,
+    CustomRows,
+    CustomShape,
     Mesh,
     Point,
     Rectangle,
@@ -104,6 +106,8 @@ __all__ = [
     "Contacts",
     "ConvexHull",
     "ConvexPolygon",
+    "CustomRows",
+    "CustomShape",
     "Event",
     "Explanation",
     "FileFormatError",

@@ -1,4 +1,4 @@
-"""The narrow phase over arrays of pairs of rows: by the core, and by `geometries` for hulls and meshes.
+"""The narrow phase over arrays of pairs of rows: by the core, and by `geometries` for what it leaves.
 
 Rows are int32, (m,), and must exist: nothing is checked here. `offsets`, (m, d) or None, move the second shape of each
 pair, as the images of bodies across a periodic boundary are moved.
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["contacts_of", "distances", "impacts", "overlap_mask", "ray_hits", "separations"]
 
 _PORTION = 1 << 17  # pairs: some 50 ms for the slowest shapes
-_UNKNOWN = 2  # the answer of the core for a pair with a hull or a mesh whose boxes overlap
+_UNKNOWN = (
+    2  # the answer of the core for a pair that it leaves, with a hull, mesh or custom shape, if its boxes overlap
+)
 
 
 def overlap_mask(
@@ -197,5 +199,5 @@ def _of(offsets: Floats | None, some: NDArray[np.intp]) -> Floats | None:
 
 
 def _elsewhere() -> Any:
-    """Import the narrow phase of hulls and meshes on first use: few programs need it."""
+    """Import the narrow phase of what the core leaves on first use: few programs need it."""
     return import_module("broadphase.narrow.geometries")

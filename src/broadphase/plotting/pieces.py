@@ -238,6 +238,11 @@ class PieceCollection:
             faces = np.array([[0, 1, 2]] if d == 3 else np.empty((0, 3)), np.int32)
             for row, corners in zip(rows, numbers.reshape(len(rows), -1, d), strict=True):
                 self._add_own((row,), Form("", corners, faces))
+        elif kind == bp.CustomShape.kind:  # its bounding box
+            axes = numbers[:, 1 + d : 1 + d + d * d].reshape(-1, d, d)
+            lower, upper = numbers[:, 1 + d + d * d :][:, :d], numbers[:, 1 + d + d * d :][:, d : 2 * d]
+            centers = numbers[:, 1 : 1 + d] + np.einsum("mij,mi->mj", axes, (lower + upper) / 2)
+            self._add("box", rows, centers, np.swapaxes(axes, 1, 2) * ((upper - lower) / 2)[:, np.newaxis])
         else:
             self._take_geometries(rows, numbers)
 

@@ -1,6 +1,7 @@
 """Shapes: what actors look like to each other, one or many of a kind at a time."""
 
 from broadphase.shapes.compound import Compound
+from broadphase.shapes.custom import CustomRows, CustomShape
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.placed import Shapes
 from broadphase.shapes.records import Geometries, Records, dimension_of, records_of, shape_from_record
@@ -27,6 +28,8 @@ __all__ = [
     "Compound",
     "ConvexHull",
     "ConvexPolygon",
+    "CustomRows",
+    "CustomShape",
     "Geometries",
     "Geometry",
     "Mesh",

@@ -30,7 +30,7 @@ class Compound(Shape):
     ----------
     parts : iterable of Shape
         At least one, all of one dimension; each for one compound, or with n rows for n compounds. Compounds among them
-        contribute their parts. Hulls and meshes cannot be parts.
+        contribute their parts. Hulls, meshes and custom shapes cannot be parts.
     offset : array_like, shape (d,) or (n, d), optional
         Translation of the whole relative to its actor.
     rotation : array_like, optional

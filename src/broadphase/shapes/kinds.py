@@ -31,6 +31,7 @@ class ShapeKind(IntEnum):
     COMPOUND = 8
     HULL = 9
     MESH = 10
+    CUSTOM = 11
 
 
 class Layout(NamedTuple):

@@ -109,6 +109,11 @@ class Shapes:
         return shapes
 
     @property
+    def _are_boxes(self) -> bool:
+        """Whether they are what `shapes_of_boxes` made: placed, and without local records."""
+        return np.may_share_memory(self._positions, self._boxes)
+
+    @property
     def boxes(self) -> Floats:
         """Bounding box of each, shape (n, 2, d). A read-only view: it shows what `move` changes."""
         return _read_only(self._boxes)

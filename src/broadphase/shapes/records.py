@@ -10,6 +10,7 @@ import numpy as np
 
 from broadphase.errors import quoted
 from broadphase.shapes.compound import Compound
+from broadphase.shapes.custom import CustomShape
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.shape import Shape
 from broadphase.shapes.simple import (
@@ -38,6 +39,8 @@ __all__ = [
 ]  # fmt: skip
 
 ShapesLike: TypeAlias = Shape | Iterable[Shape]
+# What records name by number: a hull or mesh, or the class of shapes of the user's own.
+Kept: TypeAlias = Geometry | type[CustomShape]
 
 
 class Records(NamedTuple):
@@ -59,7 +62,7 @@ class Records(NamedTuple):
 
 
 class Geometries:
-    """Hulls and meshes by the numbers under which records name them, counted by reference where a world says so.
+    """What records name by numbers: hulls and meshes, and classes of users; counted by reference where a world says so.
 
     Those without references are of no consequence, until `drop_unused` drops them.
 
@@ -75,8 +78,8 @@ class Geometries:
     (dict_keys([1]), {1: 1})
     """
 
-    def __init__(self, geometries: Iterable[Geometry] = ()) -> None:
-        self._geometries: dict[int, Geometry] = {}
+    def __init__(self, geometries: Iterable[Kept] = ()) -> None:
+        self._geometries: dict[int, Kept] = {}
         self._keys: dict[int, tuple[Any, ...]] = {}  # those of each number in `_numbers`
         self._numbers: dict[Any, int] = {}
         self.references: dict[int, int] = {}  # how often each geometry is used
@@ -86,21 +89,26 @@ class Geometries:
     def __len__(self) -> int:
         return len(self._geometries)
 
-    def __getitem__(self, number: int) -> Geometry:
+    def __getitem__(self, number: int) -> Kept:
         return self._geometries[number]
 
     def __contains__(self, number: object) -> bool:
         return number in self._geometries
 
-    def items(self) -> Iterator[tuple[int, Geometry]]:
+    def items(self) -> Iterator[tuple[int, Kept]]:
         """Give the numbers that are in use, ascending, and their geometries."""
         return iter(sorted(self._geometries.items()))
 
-    def number_of(self, geometry: Geometry) -> int:
+    @property
+    def has_custom(self) -> bool:
+        """Whether there are classes of users among them."""
+        return any(isinstance(kept, type) for kept in self._geometries.values())
+
+    def number_of(self, geometry: Kept) -> int:
         """Give the number of a geometry, a free one if it is not known. Offset and rotation do not count."""
-        number = self._numbers.get(id(geometry.vertices))  # kept alive here, so that nothing else has this id
+        number = self._numbers.get(_identity_of(geometry))  # kept alive here, so that nothing else has this id
         if number is None:
-            number = self._numbers.get(geometry.content)
+            number = self._numbers.get(_content_of(geometry))
         return self._add(geometry) if number is None else number
 
     def counted(
@@ -124,31 +132,39 @@ class Geometries:
             self._keys.pop(number, None)
             del self._geometries[number]
 
-    def _add(self, geometry: Geometry) -> int:
+    def _add(self, geometry: Kept) -> int:
         number = len(self._geometries)
         if number in self._geometries:
             number = next(free for free in range(number) if free not in self._geometries)
-        keys = id(geometry.vertices), geometry.content
+        keys = _identity_of(geometry), _content_of(geometry)
         self._geometries[number], self._keys[number] = geometry, keys
         self._numbers.update(dict.fromkeys(keys, number))
         return number
 
-    def __getstate__(self) -> list[Geometry]:
+    def __getstate__(self) -> list[Kept]:
         return [geometry for _, geometry in self.items()]
 
-    def __setstate__(self, geometries: list[Geometry]) -> None:
+    def __setstate__(self, geometries: list[Kept]) -> None:
         type(self).__init__(self, geometries)
 
 
+def _identity_of(kept: Kept) -> int:
+    return id(kept) if isinstance(kept, type) else id(kept.vertices)
+
+
+def _content_of(kept: Kept) -> tuple[object, ...]:
+    return (kept,) if isinstance(kept, type) else kept.content
+
+
 def geometry_places(kinds: NDArray[np.uint8], sizes: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Say where records of hulls and meshes have the numbers of their geometries, in `Records.numbers`."""
+    """Say where records of hulls, meshes and types of users have the numbers of these, in `Records.numbers`."""
     begins = np.cumsum(sizes, dtype=np.int64) - sizes
-    places: NDArray[np.int64] = begins[(kinds == ShapeKind.HULL) | (kinds == ShapeKind.MESH)]
+    places: NDArray[np.int64] = begins[kinds >= ShapeKind.HULL]
     return places
 
 
 def geometry_numbers(kinds: NDArray[np.uint8], sizes: NDArray[np.int32], numbers: Floats) -> NDArray[np.int64]:
-    """Give the numbers of the geometries that records name, one for each record of a hull or mesh."""
+    """Give the numbers of the geometries that records name, one for each that names one."""
     return numbers[geometry_places(kinds, sizes)].astype(np.int64)
 
 
@@ -266,10 +282,10 @@ def _require_count(rows: int, count: int) -> None:
 
 def _rows_of(shape: Shape, dim: int, geometries: Geometries) -> Floats:
     rows = shape.records(dim)
-    if not isinstance(shape, Geometry):
+    if not isinstance(shape, Geometry | CustomShape):
         return rows
     rows = rows.copy()
-    rows[:, 0] = geometries.number_of(shape)
+    rows[:, 0] = geometries.number_of(shape if isinstance(shape, Geometry) else type(shape))
     return rows
 
 
@@ -349,7 +365,15 @@ def _compound(numbers: Floats, dim: int, geometries: Geometries) -> Shape:
 
 
 def _geometry(numbers: Floats, dim: int, geometries: Geometries) -> Shape:
-    return geometries[int(numbers[0])].placed(_unless_zero(numbers[1:4]), _rotation(numbers[4:13], dim))
+    geometry: Any = geometries[int(numbers[0])]
+    placed: Shape = geometry.placed(_unless_zero(numbers[1:4]), _rotation(numbers[4:13], dim))
+    return placed
+
+
+def _custom(numbers: Floats, dim: int, geometries: Geometries) -> Shape:
+    custom: Any = geometries[int(numbers[0])]
+    made: Shape = custom._from_records(numbers[np.newaxis])
+    return made
 
 
 def _unless_zero(offset: Floats) -> Floats | None:
@@ -376,4 +400,5 @@ _MAKERS: dict[ShapeKind, Callable[[Floats, int, Geometries], Shape]] = {
     ShapeKind.COMPOUND: _compound,
     ShapeKind.HULL: _geometry,
     ShapeKind.MESH: _geometry,
+    ShapeKind.CUSTOM: _custom,
 }

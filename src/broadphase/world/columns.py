@@ -121,7 +121,7 @@ class Columns:
     contacts_of : int
         Number of the frame whose contacts can be computed: its shapes are still where they were. 0: none.
     geometries : Geometries
-        Hulls and meshes that the shapes refer to by number.
+        Hulls, meshes and types of custom shapes that the shapes refer to by number.
     """
 
     def __init__(self, dim: int, bounds: Floats | None, boundary: Boundary, closed: bool) -> None:

@@ -207,7 +207,7 @@ class Event:
 
     @property
     def contact(self) -> Contact | None:
-        """Where they touch; None for sensors, for pairs that only met on the way of a ccd body, and for exits.
+        """Where they touch; None for sensors, custom shapes, pairs that only met on the way of a ccd body, and exits.
 
         Read it in the handler: contacts that were not read expire with the next step.
         """

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from broadphase.narrow.custom import are_custom
 from broadphase.narrow.row_pairs import contacts_of
 from broadphase.world.boundary import where_touching
 
@@ -130,7 +131,7 @@ class Frame:
 
     @property
     def contacts(self) -> Contacts:
-        """Where the pairs touch, but for those of sensors, and those that only met on the way of a ccd body.
+        """Where the pairs touch, but for those of sensors and custom shapes, and those met on the way of a ccd body.
 
         Computed when first read.
 
@@ -151,5 +152,7 @@ class Frame:
         kept = np.ones(len(pairs), np.bool_)
         if columns.sensors is not None:
             kept &= ~(columns.sensors[pairs[:, 0]] | columns.sensors[pairs[:, 1]])
+        for side in (0, 1):
+            kept &= ~are_custom(shapes, np.ascontiguousarray(pairs[:, side]))
         pairs, offsets = where_touching(shapes, pairs[kept], columns.period_bounds)
         return contacts_of(shapes, shapes, pairs[:, 0], pairs[:, 1], offsets)

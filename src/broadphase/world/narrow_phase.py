@@ -37,7 +37,7 @@ def touching_pairs(columns: Columns, placement: Placement, pairs: Pairs, workers
     boxes = None if is_tight else placement.boxes
     answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes, workers)
     touching, unknown = answers
-    if len(unknown):  # hulls and meshes
+    if len(unknown):  # hulls, meshes and custom shapes
         touching = np.concatenate([touching, overlapping_pairs(columns, placement, unknown)])
     found: Pairs = touching
     return found
@@ -68,7 +68,7 @@ def touching_in_time(
     touching : ndarray, shape (l, 2), int32
         Of these, the pairs whose shapes touch.
     unknown : ndarray, shape (h,), int32
-        Of these, the pairs with a hull or a mesh, which are yet to be tested: their places.
+        Of these, the pairs with a hull, a mesh or a custom shape, which are yet to be tested: their places.
     """
     found: Any = _native.shape_touching_in_time(
         placement.store, pairs[:, 0], pairs[:, 1], order, weights, seconds, workers

@@ -102,6 +102,7 @@ def describe(
         arrays["displaced"] = displaced
     records: Any = columns.seen.store.records(columns.rows.numbers)
     kinds, sizes, numbers = records
+    _refuse_custom(columns, kinds)
     places = geometry_places(kinds, sizes)
     used, first, which = np.unique(numbers[places], return_index=True, return_inverse=True)
     order = np.argsort(first)  # numbered by first use, whatever became of others
@@ -109,7 +110,22 @@ def describe(
     renumbered[order] = np.arange(len(used))
     numbers[places] = renumbered[which]
     arrays["shape_kinds"], arrays["shape_sizes"], arrays["shape_numbers"] = kinds, sizes, numbers
-    return about, arrays | _packed(columns.geometries[int(one)] for one in used[order])
+    return about, arrays | _packed(cast("Geometry", columns.geometries[int(one)]) for one in used[order])
+
+
+def _refuse_custom(columns: Columns, kinds: NDArray[np.uint8]) -> None:
+    """Refuse shapes of which a file cannot hold the test.
+
+    Raises
+    ------
+    TypeError
+        Names the type.
+    """
+    custom = np.flatnonzero(kinds == ShapeKind.CUSTOM)
+    if len(custom):
+        row = int(columns.rows.numbers[custom[0]])
+        name = type(columns.view[row]).__name__
+        raise TypeError(f"a snapshot cannot hold custom shapes, and row {row} is a {name}: remove these bodies first")
 
 
 def options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
@@ -425,7 +441,7 @@ def _checked_records(
     _require(bool((np.abs(numbers) <= 10 * LARGEST).all()), "shape_numbers has one that is not finite, or too large")
     _require(bool((sizes >= 0).all()) and int(sizes.sum(dtype=np.int64)) == len(numbers), "shape_sizes do not add up")
     begins = np.cumsum(sizes, dtype=np.int64) - sizes
-    _require(bool((kinds < len(ShapeKind)).all()), "shape_kinds has an unknown type")
+    _require(bool((kinds < ShapeKind.CUSTOM).all()), "shape_kinds has an unknown type")
     for kind in (*_LENGTHS, ShapeKind.COMPOUND, ShapeKind.HULL, ShapeKind.MESH):
         some = kinds == kind
         for size in np.unique(sizes[some]).tolist():
@@ -471,7 +487,7 @@ def _check_geometries(kind: ShapeKind, records: Floats, geometries: Geometries) 
     _require(records.shape[1] >= 7, f"shape_sizes: a {kind.name.lower()} has too few numbers")
     for number in np.unique(records[:, 0]).tolist():
         _require(number == int(number) and int(number) in geometries, f"shape_numbers names geometry {number:g}")
-        geometry = geometries[int(number)]
+        geometry = cast("Geometry", geometries[int(number)])
         _require(geometry.kind == kind, f"shape_numbers: geometry {number:g} is no {kind.name.lower()}")
         corners = np.concatenate([geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)])
         boxes = records[records[:, 0] == number, -6:]

@@ -1486,7 +1486,7 @@ update_interval
         Raises
         ------
         TypeError
-            The `data` of an actor is not JSON; names the row.
+            The `data` of an actor is not JSON, or its shape is a custom one; names the row.
         OSError
             The file cannot be written.
 
@@ -1525,7 +1525,7 @@ update_interval
         Raises
         ------
         TypeError
-            The `data` of an actor is not JSON; names the row.
+            The `data` of an actor is not JSON, or its shape is a custom one; names the row.
         RuntimeError
             Another thread is changing the world.
 
