@@ -45,7 +45,8 @@ inline void sort_rows(std::int32_t* rows, std::size_t count) {
   spare.grow(count);
   Interrupt none;  // this may not be the calling thread, the only one that can be interrupted
   const auto key = [first](std::int32_t row) { return static_cast<std::uint32_t>(row) - first; };
-  const std::int32_t* sorted = radix_sort<11>(rows, spare.get(), count, 0, std::bit_width(span), key, 1, none);
+  const auto bits = static_cast<int>(std::bit_width(span));
+  const std::int32_t* sorted = radix_sort<11>(rows, spare.get(), count, 0, bits, key, 1, none);
   if (sorted != rows) std::copy(sorted, sorted + count, rows);
 }
 
