@@ -21,6 +21,7 @@
 #include <initializer_list>
 #include <limits>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
