@@ -69,6 +69,21 @@ def clustered(rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
     return np.stack([lower, lower + np.abs(lower) * rng.random((n, dimension))], axis=1)
 
 
+def octaves(rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
+    """Boxes at distances of 2^-300 to 2^300, and a third of them more than floats can tell apart beside the others."""
+    sizes = np.ldexp(1 + rng.random((n, 1)), rng.integers(-300, 300, (n, 1)))
+    lower = rng.uniform(-1, 1, (n, dimension)) * sizes
+    boxes = np.stack([lower, lower + sizes * rng.random((n, dimension))], axis=1)
+    crowd = rng.random(n) < 0.3
+    boxes[crowd] = 0.5 + scattered(rng, int(crowd.sum()), dimension) * 1e-9
+    return boxes
+
+
+def far_clusters(rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
+    """Clusters of boxes, some of which only touch, too far apart for floats in one frame."""
+    return lattice(rng, n, dimension, "float64") + rng.integers(0, 4, (n, 1, 1)) * 2.0**40
+
+
 def shifted(by: float, rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
     return lattice(rng, n, dimension, "float64") + by
 
@@ -99,6 +114,8 @@ SCENES: dict[str, Scene] = {
     "line": line,
     "scattered": scattered,
     "clustered": clustered,
+    "octaves": octaves,
+    "far_clusters": far_clusters,
     "any_bits": any_bits,
     "far": partial(shifted, 1e6),
     "very_far": partial(shifted, 1e15),
@@ -107,7 +124,7 @@ SCENES: dict[str, Scene] = {
     "huge": partial(scaled, 1000),
     "tiny": partial(scaled, -1000),
 }
-FLOAT64_ONLY = ("very_far", "huge", "tiny")  # in float32 they are one point
+FLOAT64_ONLY = ("octaves", "far_clusters", "very_far", "huge", "tiny")  # in float32 they are points or infinite
 
 
 def scene(name: str, rng: np.random.Generator, n: int, dimension: int, dtype: str = "float64") -> np.ndarray:

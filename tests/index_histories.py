@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from index_cases import (
+    FLOAT64_ONLY,
     QUESTIONS,
     Asker,
     ask,
@@ -28,7 +29,7 @@ class History:
     def __init__(self, kind_of_index: type, seed: int, *, kind: str, dimension: int, **options: Any) -> None:
         self.rng = generator("history", seed, kind, dimension)
         self.kind, self.dimension, self.options = kind, dimension, options
-        self.dtype = str(self.rng.choice(["float32", "float64"]))
+        self.dtype = "float64" if kind in FLOAT64_ONLY else str(self.rng.choice(["float32", "float64"]))
         self.label = f"{kind_of_index.__name__} seed={seed} {kind} d={dimension} {self.dtype}"
         self.log: list[str] = []
         first = self.fresh_boxes(int(self.rng.choice([0, 1, 5, 40])))

@@ -16,7 +16,7 @@ each_class = pytest.mark.parametrize("name", CLASSES)
 KINDS = tuple(kind for kind in SCENES if kind not in ("huge", "tiny", "very_far"))
 
 
-@pytest.mark.parametrize("seed", range(9))
+@pytest.mark.parametrize("seed", range(11))
 @each_class
 def test_random_histories_end_in_the_answers_of_a_fresh_build(name, seed):
     history = History(getattr(bp, name), seed, kind=KINDS[seed % len(KINDS)], dimension=1 + seed % 4)

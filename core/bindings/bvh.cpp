@@ -96,7 +96,7 @@ class BvhIndex : public BlockIndex {
       problem.first = boxes;
       problem.dimension = tree.dimension();
       problem.touching = search.touching;
-      const KeepOverlaps<T> keep{problem, search.touching && tree.frame.exact && std::is_same_v<T, float>};
+      const KeepOverlaps<T> keep{problem, search.touching && tree.is_exact()};
       use(TreePairs<KeepOverlaps<T>>(tree, keep, chosen_kernels()));
     });
   }
@@ -131,10 +131,10 @@ class BvhIndex : public BlockIndex {
     std::vector<double> lower, upper;
     std::vector<std::int32_t> level;
     bvh_.for_each_block([&](std::int32_t block, std::size_t depth) {
-      const LocalBounds bounds = bounds_of(tree.blocks, block);
+      const LocalBounds<double> bounds = read_bounds(tree.blocks, block);
       for (std::size_t k = 0; k < dimension; ++k) {
-        lower.push_back(tree.frame.given(static_cast<double>(bounds.box[k]), k));
-        upper.push_back(tree.frame.given(static_cast<double>(bounds.box[dimension + k]), k));
+        lower.push_back(tree.frame.given(bounds.box[k], k));
+        upper.push_back(tree.frame.given(bounds.box[dimension + k], k));
       }
       level.push_back(static_cast<std::int32_t>(depth));
     });

@@ -26,16 +26,17 @@ void for_each_lane(std::int32_t bits, Use&& use) {
     use(static_cast<std::size_t>(std::countr_zero(rest)));
 }
 
-// The union of local boxes: lower corner, then upper corner.
+// The union of boxes as a tree's lanes hold them: lower corner, then upper corner.
+template <class Number>
 struct LocalBounds {
-  float box[8];
+  Number box[8];
   std::size_t dimension;
 
   explicit LocalBounds(std::size_t d) : dimension(d) {
-    std::fill_n(box, d, std::numeric_limits<float>::infinity());
-    std::fill_n(box + d, d, -std::numeric_limits<float>::infinity());
+    std::fill_n(box, d, std::numeric_limits<Number>::infinity());
+    std::fill_n(box + d, d, -std::numeric_limits<Number>::infinity());
   }
-  void add(const float* other) {
+  void add(const Number* other) {
     for (std::size_t k = 0; k < dimension; ++k) {
       box[k] = other[k] < box[k] ? other[k] : box[k];
       box[dimension + k] = other[dimension + k] > box[dimension + k] ? other[dimension + k] : box[dimension + k];
@@ -43,20 +44,37 @@ struct LocalBounds {
   }
 };
 
-inline LocalBounds bounds_of(const Blocks& blocks, std::int32_t block) {
-  LocalBounds bounds(blocks.dimension());
-  float box[8];
+template <class Number>
+LocalBounds<Number> bounds_of(const Blocks& blocks, std::int32_t block) {
+  LocalBounds<Number> bounds(blocks.dimension());
+  Number box[8];
   for_each_lane(blocks.occupied(block), [&](std::size_t lane) {
     blocks.get_box(block, lane, box);
     bounds.add(box);
   });
   return bounds;
 }
+// As doubles, whether the blocks are wide or not.
+inline LocalBounds<double> read_bounds(const Blocks& blocks, std::int32_t block) {
+  LocalBounds<double> bounds(blocks.dimension());
+  double box[8];
+  for_each_lane(blocks.occupied(block), [&](std::size_t lane) {
+    blocks.read_box(block, lane, box);
+    bounds.add(box);
+  });
+  return bounds;
+}
+
+// Extents of boxes count up to this when their areas are compared, so that sums and differences stay finite: a million
+// times the scene, or nearly all that doubles hold.
+template <class Number>
+inline constexpr Number kMostExtent = sizeof(Number) == sizeof(float) ? Number(1e6) : Number(0x1p300);
 
 // Half the surface area of a box, which is proportional to the probability that a random ray hits it; the length in
-// 1-d. Extents count up to `most`, so that sums and differences stay finite.
-inline float half_area(const float* box, std::size_t dimension, float most = 1e6F) {
-  float extent[4] = {};
+// 1-d. Extents count up to `most`.
+template <class Number>
+Number half_area(const Number* box, std::size_t dimension, Number most = kMostExtent<Number>) {
+  Number extent[4] = {};
   for (std::size_t k = 0; k < dimension; ++k) extent[k] = std::min(most, box[dimension + k] - box[k]);
   switch (dimension) {
     case 1: return extent[0];

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -40,8 +41,8 @@ LocalFrame frame_around(const Extent<T>& bulk, std::size_t dimension) {
   return frame;
 }
 
-// Converts rows to local boxes. In a frame that is supposed to be exact, `lossy` becomes true as soon as a number loses
-// bits as a float.
+// Converts rows to boxes as lanes hold them. In a frame that is supposed to be exact, `lossy` becomes true as soon as a
+// number loses bits as a float.
 template <class T>
 class LocalBoxes {
  public:
@@ -63,6 +64,13 @@ class LocalBoxes {
   }
   void get(std::size_t row, float* box) {
     with_dimension(boxes_.dimension, [&](auto dimension) { get<decltype(dimension)::value>(row, box); });
+  }
+  // For a wide tree.
+  void get(std::size_t row, double* box) {
+    for (std::size_t k = 0; k < boxes_.dimension; ++k) {
+      box[k] = static_cast<double>(boxes_.lower(row, k));
+      box[boxes_.dimension + k] = static_cast<double>(boxes_.upper(row, k));
+    }
   }
   bool lossy() const { return lossy_; }
 
@@ -99,7 +107,8 @@ struct PackedLevels {
 namespace detail {
 
 // Enters a finished block into its parent, if there is one.
-inline void hang(Blocks& blocks, const PackedLevels& packed, std::size_t level, std::size_t at, const float* box) {
+template <class Number>
+void hang(Blocks& blocks, const PackedLevels& packed, std::size_t level, std::size_t at, const Number* box) {
   if (level + 1 == packed.levels()) return;
   const auto block = static_cast<std::int32_t>(packed.first[level] + at);
   const auto parent = static_cast<std::int32_t>(packed.first[level + 1] + at / kLanes);
@@ -136,6 +145,26 @@ bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T
   return exact;
 }
 
+// The same in a wide tree.
+template <class T, class Order>
+void pack_wide_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, const Order& order,
+                      std::uint32_t* places, std::size_t begin, std::size_t end) {
+  LocalBoxes<T> local(boxes, tree.frame);
+  double box[8];
+  for (std::size_t at = begin; at < end; ++at) {
+    const auto block = static_cast<std::int32_t>(at);
+    LocalBounds<double> bounds(boxes.dimension);
+    for (std::size_t k = at * kLanes; k < std::min((at + 1) * kLanes, order.count()); ++k) {
+      const std::uint32_t row = order.items()[k].row;
+      local.get(row, box);
+      tree.blocks.set_lane(block, k % kLanes, box, static_cast<std::int32_t>(row), true);
+      bounds.add(box);
+      if (places != nullptr) places[row] = static_cast<std::uint32_t>(k);
+    }
+    hang(tree.blocks, packed, 0, at, bounds.box);
+  }
+}
+
 }  // namespace detail
 
 // Replaces the tree by a packed tree of the rows in this order. The frame stays; it stays exact only if it is exact for
@@ -155,14 +184,19 @@ void pack_rows(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>&
     for (std::size_t k = 0; k < packed.count(); ++k) tree.blocks.add();
     for_each_task((leaves + kPartBlocks - 1) / kPartBlocks, workers, never, [&](unsigned, std::size_t part) {
       const std::size_t begin = part * kPartBlocks, end = std::min(leaves, begin + kPartBlocks);
-      if (!detail::pack_leaves(tree, packed, boxes, order, places, begin, end, kernels)) exact = false;
+      if (tree.is_wide())
+        detail::pack_wide_leaves(tree, packed, boxes, order, places, begin, end);
+      else if (!detail::pack_leaves(tree, packed, boxes, order, places, begin, end, kernels))
+        exact = false;
     });
   } while (tree.frame.exact && !exact);
-  for (std::size_t level = 1; level < packed.levels(); ++level)
-    for (std::size_t at = 0; at < packed.first[level + 1] - packed.first[level]; ++at) {
-      const auto block = static_cast<std::int32_t>(packed.first[level] + at);
-      detail::hang(tree.blocks, packed, level, at, bounds_of(tree.blocks, block).box);
-    }
+  tree.with_numbers([&](auto number) {
+    for (std::size_t level = 1; level < packed.levels(); ++level)
+      for (std::size_t at = 0; at < packed.first[level + 1] - packed.first[level]; ++at) {
+        const auto block = static_cast<std::int32_t>(packed.first[level] + at);
+        detail::hang(tree.blocks, packed, level, at, bounds_of<decltype(number)>(tree.blocks, block).box);
+      }
+  });
   tree.root = static_cast<std::int32_t>(packed.count()) - 1;
 }
 
@@ -175,21 +209,47 @@ class TreePacker {
   void pack(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
             std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
     order_.sort(boxes, rows, count, kernels, workers, interrupt);
+    if (is_blurred(order_.bulk(), boxes, count, [this](std::size_t at) { return order_.items()[at].row; }))
+      return pack_wide(tree, boxes, rows, count, places, kernels, workers, interrupt);
     const PackedLevels packed(count);
-    tree.blocks.reserve(packed.count());
+    make_room(tree, packed, false);
     tree.frame = frame_around(order_.bulk(), boxes.dimension);
     pack_rows(tree, packed, boxes, order_, places, kernels, workers);
   }
-  // The same in the frame that the tree already has.
-  void pack_in_frame(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
-                     const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
+  // Packs a wide tree, in the order of quality: that of a curve is not resolved over so many scales.
+  void pack_wide(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
+                 std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
+    MedianOrder<T, double> order;
+    order.sort(boxes, rows, count, kernels, workers, interrupt);
+    const PackedLevels packed(count);
+    make_room(tree, packed, true);
+    tree.frame = LocalFrame();
+    pack_rows(tree, packed, boxes, order, places, kernels, workers);
+  }
+  // Packs a tree that shares the frame of another one.
+  void pack_like(const BlockTree& other, BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows,
+                 std::size_t count, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
+    if (other.is_wide()) return pack_wide(tree, boxes, rows, count, nullptr, kernels, workers, interrupt);
     order_.sort(boxes, rows, count, kernels, workers, interrupt);
     const PackedLevels packed(count);
-    tree.blocks.reserve(packed.count());
+    make_room(tree, packed, false);
+    tree.frame = other.frame;
     pack_rows(tree, packed, boxes, order_, nullptr, kernels, workers);
   }
+  // That of the last call to pack() or pack_like(), unless the tree is wide.
+  const Order& order() const { return order_; }
 
  private:
+  static void make_room(BlockTree& tree, const PackedLevels& packed, bool wide) {
+    if (tree.is_wide() == wide) {
+      tree.blocks.reserve(packed.count());
+      return;
+    }
+    Blocks blocks(tree.dimension(), wide);
+    blocks.reserve(packed.count());
+    tree.blocks = std::move(blocks);
+  }
+
   Order order_;
 };
 
@@ -221,12 +281,12 @@ class SahPlan {
     nodes.clear();
     if (items.empty()) return;
     if (workers <= 1 || items.size() < kPartItems) {
-      plan(nodes, {0, items.size(), LocalBounds(D)}, 0, &interrupt);
+      plan(nodes, {0, items.size(), LocalBounds<float>(D)}, 0, &interrupt);
       return;
     }
     // The root is split here; what is below each of its lanes is a task.
     nodes.emplace_back();
-    const std::vector<Range> parts = cut({0, items.size(), LocalBounds(D)}, 0);
+    const std::vector<Range> parts = cut({0, items.size(), LocalBounds<float>(D)}, 0);
     std::vector<std::vector<Node>> below(parts.size());
     for_each_task(parts.size(), workers, interrupt,
                   [&](unsigned, std::size_t k) { plan(below[k], parts[k], 1, nullptr); });
@@ -244,7 +304,7 @@ class SahPlan {
  private:
   struct Range {
     std::size_t begin, end;
-    LocalBounds around;
+    LocalBounds<float> around;
     std::size_t count() const { return end - begin; }
   };
   static constexpr std::size_t kPartItems = 20000;
@@ -259,8 +319,8 @@ class SahPlan {
     return sum;
   }
   static float blocks(std::size_t count) { return static_cast<float>((count + kLanes - 1) / kLanes); }
-  LocalBounds around(std::size_t begin, std::size_t end) const {
-    LocalBounds bounds(D);
+  LocalBounds<float> around(std::size_t begin, std::size_t end) const {
+    LocalBounds<float> bounds(D);
     for (std::size_t at = begin; at < end; ++at) bounds.add(items[at].box);
     return bounds;
   }
@@ -323,12 +383,12 @@ class SahPlan {
     for (std::size_t axis = 0; axis < D; ++axis) {
       sort(range, axis);
       sorted_by = axis;
-      LocalBounds bounds(D);
+      LocalBounds<float> bounds(D);
       for (std::size_t at = n; at-- > 1;) {
         bounds.add(items[range.begin + at].box);
         behind[at] = half_area(bounds.box, D);
       }
-      bounds = LocalBounds(D);
+      bounds = LocalBounds<float>(D);
       for (std::size_t at = 1; at < n; ++at) {
         bounds.add(items[range.begin + at - 1].box);
         const float cost = half_area(bounds.box, D) * blocks(at) + behind[at] * blocks(n - at);
@@ -365,7 +425,7 @@ class SahPlan {
     for (std::size_t axis = 0; axis < D; ++axis) {
       const Bins bin{low[axis], static_cast<float>(kBins) / (high[axis] - low[axis])};
       if (!(high[axis] > low[axis]) || !std::isfinite(bin.scale)) continue;
-      std::array<LocalBounds, kBins> bounds = make_bounds();
+      std::array<LocalBounds<float>, kBins> bounds = make_bounds();
       std::array<std::size_t, kBins> count{};
       for (std::size_t at = range.begin; at < range.end; ++at) {
         const std::size_t b = bin(centre(items[at], axis));
@@ -377,14 +437,14 @@ class SahPlan {
         ++count[b];
       }
       std::array<float, kBins> behind{};
-      LocalBounds all(D);
+      LocalBounds<float> all(D);
       std::size_t n = 0;
       for (std::size_t b = kBins; b-- > 1;) {
         all.add(bounds[b].box);
         n += count[b];
         behind[b] = n > 0 ? half_area(all.box, D) * blocks(n) : -1;
       }
-      all = LocalBounds(D);
+      all = LocalBounds<float>(D);
       n = 0;
       for (std::size_t b = 1; b < kBins; ++b) {
         all.add(bounds[b - 1].box);
@@ -404,10 +464,10 @@ class SahPlan {
                                        [&](const Item& item) { return best_bins(centre(item, best_axis)) < best_bin; });
     return static_cast<std::size_t>(middle - items.begin());
   }
-  static std::array<LocalBounds, kBins> make_bounds() {
-    const LocalBounds empty(D);
+  static std::array<LocalBounds<float>, kBins> make_bounds() {
+    const LocalBounds<float> empty(D);
     return [&]<std::size_t... B>(std::index_sequence<B...>) {
-      return std::array<LocalBounds, kBins>{((void)B, empty)...};
+      return std::array<LocalBounds<float>, kBins>{((void)B, empty)...};
     }(std::make_index_sequence<kBins>());
   }
 
@@ -431,12 +491,13 @@ class SahPlan {
 // is unchanged.
 template <class T>
 void build_by_area(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
-                   std::uint32_t* places, unsigned workers, Interrupt& interrupt) {
+                   std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
   with_dimension(boxes.dimension, [&](auto dimension) {
     constexpr std::size_t D = decltype(dimension)::value;
     const auto row_at = [&](std::size_t at) { return rows[at]; };
     const Extent<T> extent = extent_of(boxes, 0, count, row_at);
-    LocalFrame frame = frame_around(bulk_of(boxes, extent, 0, count, row_at), boxes.dimension);
+    const Extent<T> bulk = bulk_of(boxes, extent, 0, count, row_at);
+    LocalFrame frame = frame_around(bulk, boxes.dimension);
     SahPlan<D> plan;
     plan.items.resize(count);
     bool lossy = true;
@@ -450,11 +511,16 @@ void build_by_area(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32
       frame.exact &= !lossy;
     }
     plan.make(workers, interrupt);
-    tree.blocks.reserve(plan.nodes.size());
+    if (is_blurred(bulk, boxes, count, [&](std::size_t at) { return plan.items[at].row; })) {
+      TreePacker<T>().pack_wide(tree, boxes, rows, count, places, kernels, workers, interrupt);
+      return;
+    }
+    Blocks blocks(boxes.dimension);
+    blocks.reserve(plan.nodes.size());
+    tree.blocks = std::move(blocks);
     // From here on nothing throws.
     tree.frame = frame;
     tree.root = plan.nodes.empty() ? kNoBlock : 0;
-    tree.blocks.clear();
     for (std::size_t k = 0; k < plan.nodes.size(); ++k) tree.blocks.add();
     for (std::size_t k = plan.nodes.size(); k-- > 0;) {
       const auto block = static_cast<std::int32_t>(k);
@@ -462,7 +528,7 @@ void build_by_area(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32
       for (std::size_t lane = 0; lane < node.lanes; ++lane) {
         const std::int32_t below = node.lane[lane];
         if (below >= 0) {
-          tree.blocks.set_lane(block, lane, bounds_of(tree.blocks, below).box, below, false);
+          tree.blocks.set_lane(block, lane, bounds_of<float>(tree.blocks, below).box, below, false);
           tree.blocks.parent(below) = static_cast<std::int32_t>(place_of(block, lane));
         } else {
           const auto& item = plan.items[static_cast<std::size_t>(~below)];

@@ -61,14 +61,14 @@ class Bvh {
     std::fill_n(places.get(), boxes.count, kNoPlace);
     const GrownBoxes<T> given{boxes, tree_.dimension()};
     if (quality_ == BvhQuality::sah)
-      build_by_area(tree_, given, rows, count, places.get(), work.workers, work.interrupt);
+      build_by_area(tree_, given, rows, count, places.get(), work.kernels, work.workers, work.interrupt);
     else if (quality_ == BvhQuality::balanced)
       pack<MedianOrder<T>>(given, rows, count, places.get(), work);
     else
       pack<CurveOrder<T>>(given, rows, count, places.get(), work);
     places_ = std::move(places);
     rows_ = count;
-    area_ = area_of_blocks();
+    area_ = tree_.is_wide() ? Area() : area_of_blocks();
     rows_then_ = rows_;
     changes_ = 0;
   }
@@ -99,17 +99,20 @@ class Bvh {
     }
     std::size_t done = 0;
     try {
-      BvhEdit edit(tree_, places_.get());
       const GrownBoxes<T> given{boxes, tree_.dimension()};
       LocalBoxes<T> local(given, tree_.frame);
-      float box[8];
-      for (; done < count; ++done) {
-        edit.make_room();
-        local.get(static_cast<std::size_t>(rows[done]), box);
-        if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[done]), box);
-        edit.insert(rows[done], box);
-        ++rows_;
-      }
+      tree_.with_numbers([&](auto number) {
+        using Number = decltype(number);
+        BvhEdit<Number> edit(tree_, places_.get());
+        Number box[8];
+        for (; done < count; ++done) {
+          edit.make_room();
+          local.get(static_cast<std::size_t>(rows[done]), box);
+          if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[done]), box);
+          edit.insert(rows[done], box);
+          ++rows_;
+        }
+      });
       changes_ += count;
       improve(boxes, work);
     } catch (...) {
@@ -121,11 +124,13 @@ class Bvh {
   // Throws invalid_argument, before anything is removed, if a row is not in the tree or is given twice.
   void remove(const std::int32_t* rows, std::size_t count) {
     require_distinct_rows(rows, count);
-    BvhEdit edit(tree_, places_.get());
-    for (std::size_t at = 0; at < count; ++at) {
-      edit.remove(rows[at]);
-      --rows_;
-    }
+    tree_.with_numbers([&](auto number) {
+      BvhEdit<decltype(number)> edit(tree_, places_.get());
+      for (std::size_t at = 0; at < count; ++at) {
+        edit.remove(rows[at]);
+        --rows_;
+      }
+    });
     changes_ += count;
   }
 
@@ -136,20 +141,23 @@ class Bvh {
     require_rows(rows, count);
     const GrownBoxes<T> given{boxes, tree_.dimension()};
     LocalBoxes<T> local(given, tree_.frame);
-    BvhEdit edit(tree_, places_.get());
-    float box[8];
     if (count > rows_ / kManyMoves) {
       changes_ = 0;
-      if (is_worse(refit(local))) rebuild(boxes, work);
+      // In a wide tree, areas of a few large blocks would hide how the others lie.
+      if (tree_.is_wide() || is_worse(refit(local)) || is_now_blurred(given)) rebuild(boxes, work);
       return;
-    } else {
+    }
+    tree_.with_numbers([&](auto number) {
+      using Number = decltype(number);
+      BvhEdit<Number> edit(tree_, places_.get());
+      Number box[8];
       for (std::size_t at = 0; at < count; ++at) {
         edit.make_room();
         local.get(static_cast<std::size_t>(rows[at]), box);
         if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[at]), box);
         edit.move(rows[at], box);
       }
-    }
+    });
     changes_ += count;
     improve(boxes, work);
   }
@@ -159,17 +167,19 @@ class Bvh {
   std::size_t optimize(Interrupt& interrupt) {
     std::vector<std::int32_t> open;
     if (tree_.root != kNoBlock) open.push_back(tree_.root);
-    BvhRegroup regroup(tree_, places_.get());
     std::size_t gained = 0;
-    while (!open.empty()) {
-      const std::int32_t block = open.back();
-      open.pop_back();
-      open.reserve(open.size() + kLanes);
-      gained += static_cast<std::size_t>(regroup.run(block));
-      for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block),
-                    [&](std::size_t lane) { open.push_back(tree_.blocks.child(block)[lane]); });
-      interrupt.check();
-    }
+    tree_.with_numbers([&](auto number) {
+      BvhRegroup<decltype(number)> regroup(tree_, places_.get());
+      while (!open.empty()) {
+        const std::int32_t block = open.back();
+        open.pop_back();
+        open.reserve(open.size() + kLanes);
+        gained += static_cast<std::size_t>(regroup.run(block));
+        for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block),
+                      [&](std::size_t lane) { open.push_back(tree_.blocks.child(block)[lane]); });
+        interrupt.check();
+      }
+    });
     regroupings_ += gained;
     return gained;
   }
@@ -178,15 +188,15 @@ class Bvh {
   BvhReport report() const {
     BvhReport result;
     if (tree_.root == kNoBlock) return result;
-    const double root = half_area(bounds_of(tree_.blocks, tree_.root).box, tree_.dimension());
+    const double root = half_area(read_bounds(tree_.blocks, tree_.root).box, tree_.dimension());
     double sum = root;
     for_each_block([&](std::int32_t block, std::size_t level) {
       if (result.blocks_by_level.size() <= level) result.blocks_by_level.resize(level + 1);
       ++result.blocks_by_level[level];
       result.lanes += tree_.blocks.lanes_in_use(block);
-      float box[8];
+      double box[8];
       for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block), [&](std::size_t lane) {
-        tree_.blocks.get_box(block, lane, box);
+        tree_.blocks.read_box(block, lane, box);
         sum += half_area(box, tree_.dimension());
       });
     });
@@ -226,9 +236,9 @@ class Bvh {
     check(count == rows_, std::to_string(rows_) + " rows instead of " + std::to_string(count));
     check(blocks.parent(tree_.root) == static_cast<std::int32_t>(kNoPlace), "the root has a parent");
     std::size_t seen_blocks = 0, seen_rows = 0;
-    float box[8];
+    double box[8];
     const std::size_t dimension = tree_.dimension();
-    const auto inside = [&](const float* inner, const float* outer) {
+    const auto inside = [&](const double* inner, const double* outer) {
       bool holds = true;
       for (std::size_t k = 0; k < dimension; ++k)
         holds &= outer[k] <= inner[k] && inner[dimension + k] <= outer[dimension + k];
@@ -243,9 +253,9 @@ class Bvh {
       check(blocks.next(block) == kNoBlock, name + " has a continuation");
       for_each_lane(blocks.occupied(block), [&](std::size_t lane) {
         const std::int32_t what = blocks.child(block)[lane];
-        blocks.get_box(block, lane, box);
+        blocks.read_box(block, lane, box);
         if ((blocks.rows(block) >> lane & 1) == 0) {
-          check(inside(bounds_of(blocks, what).box, box), name + " does not contain block " + std::to_string(what));
+          check(inside(read_bounds(blocks, what).box, box), name + " does not contain block " + std::to_string(what));
           check(static_cast<std::uint32_t>(blocks.parent(what)) == place_of(block, lane),
                 "block " + std::to_string(what) + " has a wrong parent");
           return;
@@ -315,7 +325,7 @@ class Bvh {
     return rows;
   }
 
-  // Total half-area of the blocks of all, and of those near where most boxes are. Extents
+  // Total half-area of the blocks of a tree that is not wide: of all, and of those near where most boxes are. Extents
   // count up to twice that part of the scene, or far boxes would hide how the others lie.
   struct Area {
     double all = 0, near = 0;
@@ -330,6 +340,7 @@ class Bvh {
     }
   };
 
+  // Of a tree that is not wide.
   template <class T>
   Area refit(LocalBoxes<T>& local) {
     float box[8];
@@ -347,7 +358,7 @@ class Bvh {
       read_rows();
     }
     Area area;
-    BvhEdit(tree_, places_.get()).refit([&](const float* around) { area.add(around, tree_.dimension()); });
+    BvhEdit<float>(tree_, places_.get()).refit([&](const float* around) { area.add(around, tree_.dimension()); });
     return area;
   }
   Area area_of_blocks() const {
@@ -367,12 +378,36 @@ class Bvh {
   void improve(const BoxView<T>& boxes, const Work& work) {
     if (changes_ < rows_ / 2 + kLanes) return;
     changes_ = 0;
-    if (is_worse(area_of_blocks())) rebuild(boxes, work);
+    if (tree_.is_wide() || is_worse(area_of_blocks()) || is_now_blurred(GrownBoxes<T>{boxes, tree_.dimension()}))
+      rebuild(boxes, work);
   }
   bool is_worse(const Area& area) const {
     const double most = kWorse * static_cast<double>(std::max<std::size_t>(rows_, 1)) /
                         static_cast<double>(std::max<std::size_t>(rows_then_, 1));
     return area.all > most * area_.all || area.near > most * area_.near || tree_.blocks.count() > rows_;
+  }
+  // Of a tree that is not wide: true if many boxes have moved to where floats cannot tell them apart.
+  template <class T>
+  bool is_now_blurred(const GrownBoxes<T>& boxes) const {
+    if (tree_.frame.exact) return false;
+    Extent<T> middle;
+    for (std::size_t k = 0; k < boxes.dimension; ++k)
+      middle.low[k] = middle.high[k] = static_cast<T>(tree_.frame.origin[k]);
+    BlurSample<T> sample(middle, boxes);
+    const Blocks& blocks = tree_.blocks;
+    const EvenSample places(blocks.limit(), BlurSample<T>::kGroups);
+    for (std::size_t at = 0; at < places.size(); ++at) {
+      const auto block = static_cast<std::int32_t>(places[at]);
+      // Also of released blocks: these are few.
+      std::int32_t rows[kLanes];
+      std::size_t count = 0;
+      for_each_lane(blocks.rows(block) & blocks.occupied(block), [&](std::size_t lane) {
+        const std::int32_t row = blocks.child(block)[lane];
+        if (has(static_cast<std::size_t>(row))) rows[count++] = row;
+      });
+      if (count > 1) sample.look(count, [&](std::size_t k) { return rows[k]; });
+    }
+    return sample.is_blurred(rows_);
   }
   template <class T>
   void rebuild(const BoxView<T>& boxes, const Work& work) {

@@ -62,11 +62,10 @@ class BvhChanges {
     const Problem<T> before = what_was(touching);
     enter_dirty(bvh, now, before);
     small_.blocks = Blocks(dimension_);
-    small_.frame = tree.frame;
     const auto stride = static_cast<std::ptrdiff_t>(2 * dimension_);
     const BoxView<T> around{around_.data(), around_.data() + dimension_, stride, stride, entries_.size()};
-    packer_.pack_in_frame(small_, {around, dimension_}, nullptr, entries_.size(), work.kernels, work.workers,
-                          work.interrupt);
+    packer_.pack_like(tree, small_, {around, dimension_}, nullptr, entries_.size(), work.kernels, work.workers,
+                      work.interrupt);
     const TreePairs<Among> among(small_, Among{*this, now, before}, work.kernels);
     const TreePairs<WithClean> others(small_, tree, false, WithClean{*this, now, before}, work.kernels,
                                       entries_.size() <= kFewEntries);

@@ -22,6 +22,7 @@ namespace broadphase {
 // Rows and blocks keep their depth, except when the root is split or has one lane left. A block is split when a ninth
 // entry is added, into two of at most six, so another split takes three more blocks below: a root of height h is split
 // only after at least 3^h insertions, whatever was removed in between, and kMostLevels is out of reach.
+template <class Number>
 class BvhEdit {
  public:
   BvhEdit(BlockTree& tree, std::uint32_t* places) : tree_(tree), blocks_(tree.blocks), places_(places) {}
@@ -33,7 +34,7 @@ class BvhEdit {
     if (blocks_.limit() + kMostLevels > capacity) blocks_.reserve(capacity + capacity / 2 + 2 * kMostLevels);
   }
 
-  void insert(std::int32_t row, const float* box) {
+  void insert(std::int32_t row, const Number* box) {
     if (tree_.root == kNoBlock) tree_.root = blocks_.add();
     std::int32_t block = tree_.root;
     while ((blocks_.occupied(block) & ~blocks_.rows(block)) != 0) {
@@ -52,7 +53,7 @@ class BvhEdit {
   }
 
   // Sets the box of a row and refits the lanes above. A row that has left the box of its block is removed and inserted.
-  void move(std::int32_t row, const float* box) {
+  void move(std::int32_t row, const Number* box) {
     const std::uint32_t place = places_[row];
     const std::int32_t block = block_of(place);
     if (block != tree_.root && !meets_parent_lane(block, box)) {
@@ -74,11 +75,11 @@ class BvhEdit {
   struct Entry {
     std::int32_t what;
     bool is_row;
-    LocalBounds around;
+    LocalBounds<Number> around;
   };
 
-  LocalBounds bounds(const float* box) const {
-    LocalBounds result(blocks_.dimension());
+  LocalBounds<Number> bounds(const Number* box) const {
+    LocalBounds<Number> result(blocks_.dimension());
     result.add(box);
     return result;
   }
@@ -91,22 +92,22 @@ class BvhEdit {
       blocks_.parent(entry.what) = static_cast<std::int32_t>(place_of(block, lane));
   }
   Entry take(std::int32_t block, std::size_t lane) const {
-    float box[8];
+    Number box[8];
     blocks_.get_box(block, lane, box);
     return {blocks_.child(block)[lane], (blocks_.rows(block) >> lane & 1) != 0, bounds(box)};
   }
 
   // The child block whose half-area grows least; of several, the smallest.
-  std::size_t best_lane(std::int32_t block, const float* box) const {
+  std::size_t best_lane(std::int32_t block, const Number* box) const {
     const std::size_t dimension = blocks_.dimension();
     std::size_t best = 0;
-    float least_growth = 0, least_area = -1;
+    Number least_growth = 0, least_area = -1;
     for_each_lane(blocks_.occupied(block) & ~blocks_.rows(block), [&](std::size_t lane) {
-      LocalBounds around(dimension);
+      LocalBounds<Number> around(dimension);
       blocks_.get_box(block, lane, around.box);
-      const float area = half_area(around.box, dimension);
+      const Number area = half_area(around.box, dimension);
       around.add(box);
-      const float growth = half_area(around.box, dimension) - area;
+      const Number growth = half_area(around.box, dimension) - area;
       if (least_area >= 0 && !(growth < least_growth || (growth == least_growth && area < least_area))) return;
       best = lane;
       least_growth = growth;
@@ -115,13 +116,11 @@ class BvhEdit {
     return best;
   }
 
-  void extend(std::int32_t block, std::size_t lane, const float* box) {
-    for (std::size_t k = 0; k < blocks_.dimension(); ++k) {
-      float& lower = blocks_.lower(block, k)[lane];
-      float& upper = blocks_.upper(block, k)[lane];
-      lower = std::min(lower, box[k]);
-      upper = std::max(upper, box[blocks_.dimension() + k]);
-    }
+  void extend(std::int32_t block, std::size_t lane, const Number* box) {
+    LocalBounds<Number> around(blocks_.dimension());
+    blocks_.get_box(block, lane, around.box);
+    around.add(box);
+    blocks_.set_box(block, lane, around.box);
   }
 
   // Adds an entry to a block, splitting it if it is full. The lanes above already contain the entry.
@@ -135,12 +134,12 @@ class BvhEdit {
       const Entry other = split(block, entry);
       if (block == tree_.root) {
         tree_.root = blocks_.add();
-        put(tree_.root, 0, {block, false, bounds_of(blocks_, block)});
+        put(tree_.root, 0, {block, false, bounds_of<Number>(blocks_, block)});
         put(tree_.root, 1, other);
         return;
       }
       const auto place = static_cast<std::uint32_t>(blocks_.parent(block));
-      put(block_of(place), lane_of(place), {block, false, bounds_of(blocks_, block)});
+      put(block_of(place), lane_of(place), {block, false, bounds_of<Number>(blocks_, block)});
       block = block_of(place);
       entry = other;
     }
@@ -154,26 +153,26 @@ class BvhEdit {
     Entry entries[kCount] = {ninth, ninth, ninth, ninth, ninth, ninth, ninth, ninth, ninth};
     for (std::size_t lane = 0; lane < kLanes; ++lane) entries[lane] = take(block, lane);
     std::size_t order[kCount], best_order[kCount], best_count = kLeast;
-    float least = 0;
+    Number least = 0;
     for (std::size_t k = 0; k < dimension; ++k) {
-      float centre[kCount], behind[kCount];
+      Number centre[kCount], behind[kCount];
       for (std::size_t e = 0; e < kCount; ++e) {
         order[e] = e;
-        const float* box = entries[e].around.box;
-        const float middle = box[k] + box[dimension + k];
-        centre[e] = middle == middle ? middle : 0.0F;  // of an axis that is infinite both ways
+        const Number* box = entries[e].around.box;
+        const Number middle = box[k] + box[dimension + k];
+        centre[e] = middle == middle ? middle : Number(0);  // of an axis that is infinite both ways
       }
       std::stable_sort(order, order + kCount, [&](std::size_t a, std::size_t b) { return centre[a] < centre[b]; });
-      LocalBounds around(dimension);
+      LocalBounds<Number> around(dimension);
       for (std::size_t e = kCount; e-- > kLeast;) {
         around.add(entries[order[e]].around.box);
         behind[e] = half_area(around.box, dimension);
       }
-      around = LocalBounds(dimension);
+      around = LocalBounds<Number>(dimension);
       for (std::size_t e = 0; e <= kCount - kLeast; ++e) {
-        const float cost = e < kLeast ? 0.0F
-                                      : half_area(around.box, dimension) * static_cast<float>(e) +
-                                            behind[e] * static_cast<float>(kCount - e);
+        const Number cost = e < kLeast ? Number(0)
+                                       : half_area(around.box, dimension) * static_cast<Number>(e) +
+                                             behind[e] * static_cast<Number>(kCount - e);
         around.add(entries[order[e]].around.box);
         if (e < kLeast || (!(cost < least) && (k > 0 || e > kLeast))) continue;
         least = cost;
@@ -188,12 +187,12 @@ class BvhEdit {
         put(block, e, entries[best_order[e]]);
       else
         put(other, e - best_count, entries[best_order[e]]);
-    return {other, false, bounds_of(blocks_, other)};
+    return {other, false, bounds_of<Number>(blocks_, other)};
   }
 
-  bool meets_parent_lane(std::int32_t block, const float* box) const {
+  bool meets_parent_lane(std::int32_t block, const Number* box) const {
     const auto place = static_cast<std::uint32_t>(blocks_.parent(block));
-    float lane[8];
+    Number lane[8];
     blocks_.get_box(block_of(place), lane_of(place), lane);
     for (std::size_t k = 0; k < blocks_.dimension(); ++k)
       if (!(lane[k] <= box[blocks_.dimension() + k] && box[k] <= lane[blocks_.dimension() + k])) return false;
@@ -204,9 +203,9 @@ class BvhEdit {
   void follow(std::int32_t block) {
     while (block != tree_.root) {
       const auto place = static_cast<std::uint32_t>(blocks_.parent(block));
-      const LocalBounds around = bounds_of(blocks_, block);
+      const LocalBounds<Number> around = bounds_of<Number>(blocks_, block);
       block = block_of(place);
-      float box[8];
+      Number box[8];
       blocks_.get_box(block, lane_of(place), box);
       if (std::equal(box, box + 2 * blocks_.dimension(), around.box)) return;
       blocks_.set_box(block, lane_of(place), around.box);
@@ -243,19 +242,19 @@ class BvhEdit {
     if (own > kFew) return false;
     const auto place = static_cast<std::uint32_t>(blocks_.parent(block));
     const std::int32_t parent = block_of(place);
-    const LocalBounds around = bounds_of(blocks_, block);
+    const LocalBounds<Number> around = bounds_of<Number>(blocks_, block);
     const std::size_t dimension = blocks_.dimension();
     std::int32_t best = kNoBlock;
     std::size_t best_lane = 0;
-    float least = 0;
+    Number least = 0;
     for_each_lane(blocks_.occupied(parent) & ~blocks_.rows(parent), [&](std::size_t lane) {
       const std::int32_t beside = blocks_.child(parent)[lane];
       if (beside == block || blocks_.lanes_in_use(beside) + own > kLanes) return;
-      LocalBounds together(dimension);
+      LocalBounds<Number> together(dimension);
       blocks_.get_box(parent, lane, together.box);
-      const float before = half_area(together.box, dimension);
+      const Number before = half_area(together.box, dimension);
       together.add(around.box);
-      const float growth = half_area(together.box, dimension) - before;
+      const Number growth = half_area(together.box, dimension) - before;
       if (best != kNoBlock && !(growth < least)) return;
       best = beside;
       best_lane = lane;
@@ -273,13 +272,13 @@ class BvhEdit {
 
   // No deeper than kMostLevels.
   template <class Use>
-  LocalBounds refit(std::int32_t block, const Use& use) {
+  LocalBounds<Number> refit(std::int32_t block, const Use& use) {
     for_each_lane(blocks_.occupied(block) & ~blocks_.rows(block), [&](std::size_t lane) {
-      const LocalBounds around = refit(blocks_.child(block)[lane], use);
+      const LocalBounds<Number> around = refit(blocks_.child(block)[lane], use);
       use(around.box);
       blocks_.set_box(block, lane, around.box);
     });
-    return bounds_of(blocks_, block);
+    return bounds_of<Number>(blocks_, block);
   }
 
   BlockTree& tree_;
@@ -293,6 +292,7 @@ class BvhEdit {
 // 10.1145/2492045.2492055: treelets are taken apart and rebuilt with less total surface area.
 
 // Redistributes the grandchildren of a block among its children. Every row keeps its depth.
+template <class Number>
 class BvhRegroup {
  public:
   BvhRegroup(BlockTree& tree, std::uint32_t* places) : blocks_(tree.blocks), places_(places) {}
@@ -304,7 +304,7 @@ class BvhRegroup {
     for_each_lane(blocks_.occupied(block) & ~blocks_.rows(block), [&](std::size_t lane) {
       lanes_[children_++] = lane;
       const std::int32_t child = blocks_.child(block)[lane];
-      float box[8];
+      Number box[8];
       blocks_.get_box(block, lane, box);
       before += half_area(box, blocks_.dimension());
       for_each_lane(blocks_.occupied(child), [&](std::size_t below) {
@@ -334,7 +334,7 @@ class BvhRegroup {
 
  private:
   struct Entry {
-    float box[8];
+    Number box[8];
     std::int32_t what;
     bool is_row;
   };
@@ -345,8 +345,8 @@ class BvhRegroup {
   static constexpr double kWorthIt = 0.98;
   static std::size_t needed(std::size_t entries) { return (entries + kLanes - 1) / kLanes; }
 
-  LocalBounds around(const Group& group) const {
-    LocalBounds bounds(blocks_.dimension());
+  LocalBounds<Number> around(const Group& group) const {
+    LocalBounds<Number> bounds(blocks_.dimension());
     for (std::size_t at = group.begin; at < group.end; ++at) bounds.add(entries_[at].box);
     return bounds;
   }
@@ -360,8 +360,8 @@ class BvhRegroup {
   void sort(std::size_t begin, std::size_t end, std::size_t axis) {
     const std::size_t other = blocks_.dimension() + axis;
     const auto key = [=](const Entry& e) {
-      const float sum = e.box[axis] + e.box[other];
-      return sum == sum ? sum : 0.0F;  // of an axis that is infinite both ways
+      const Number sum = e.box[axis] + e.box[other];
+      return sum == sum ? sum : Number(0);  // of an axis that is infinite both ways
     };
     std::stable_sort(entries_.begin() + static_cast<std::ptrdiff_t>(begin),
                      entries_.begin() + static_cast<std::ptrdiff_t>(end),
@@ -375,22 +375,22 @@ class BvhRegroup {
       group_[groups_++] = {begin, end};
       return;
     }
-    float least = 0;
+    Number least = 0;
     std::size_t best = 0, best_axis = 0;
     for (std::size_t axis = 0; axis < dimension; ++axis) {
       sort(begin, end, axis);
-      std::array<float, kLanes * kLanes> behind;
-      LocalBounds bounds(dimension);
+      std::array<Number, kLanes * kLanes> behind;
+      LocalBounds<Number> bounds(dimension);
       for (std::size_t at = n; at-- > 1;) {
         bounds.add(entries_[begin + at].box);
         behind[at] = half_area(bounds.box, dimension);
       }
-      bounds = LocalBounds(dimension);
+      bounds = LocalBounds<Number>(dimension);
       for (std::size_t at = 1; at < n; ++at) {
         bounds.add(entries_[begin + at - 1].box);
         if (needed(at) + needed(n - at) > blocks) continue;
-        const float cost =
-            half_area(bounds.box, dimension) * static_cast<float>(at) + behind[at] * static_cast<float>(n - at);
+        const Number cost =
+            half_area(bounds.box, dimension) * static_cast<Number>(at) + behind[at] * static_cast<Number>(n - at);
         if (best > 0 && !(cost < least)) continue;
         least = cost;
         best = at;

@@ -42,9 +42,14 @@ class BvhPairs {
     const BoxView<T>& large = turned ? problem_.second : problem_.first;
     packer.pack(large_, boxes(large), nullptr, large.count, nullptr, kernels, workers, interrupt);
     if (problem_.cross) {
+      const Extent<T> bulk = packer.order().bulk();
       const BoxView<T>& small = turned ? problem_.first : problem_.second;
-      small_.frame = large_.frame;
-      packer.pack_in_frame(small_, boxes(small), nullptr, small.count, kernels, workers, interrupt);
+      packer.pack_like(large_, small_, boxes(small), nullptr, small.count, kernels, workers, interrupt);
+      if (!small_.is_wide() &&
+          is_blurred(bulk, boxes(small), small.count, [&](std::size_t at) { return packer.order().items()[at].row; })) {
+        packer.pack_wide(large_, boxes(large), nullptr, large.count, nullptr, kernels, workers, interrupt);
+        packer.pack_wide(small_, boxes(small), nullptr, small.count, nullptr, kernels, workers, interrupt);
+      }
     }
     const bool exact = large_.frame.exact && (!problem_.cross || small_.frame.exact);
     const KeepOverlaps<T> keep{problem_, exact && problem_.touching};

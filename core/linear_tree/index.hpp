@@ -21,7 +21,7 @@ namespace broadphase {
 
 // Makes a lane for every node, with the exact union of the boxes in it. Nodes with more than eight children continue in
 // another block.
-template <class T>
+template <class T, class Number>
 class LinearBlocks {
  public:
   LinearBlocks(const LinearOrder& order, const LinearNodes& nodes, const BoxView<T>& boxes, BlockTree& tree)
@@ -33,20 +33,20 @@ class LinearBlocks {
     tree_.blocks.clear();
     if (nodes_.count() == 0) return;
     tree_.blocks.reserve(order_.size() / 4 + nodes_.count() + 8);
-    float around[8];
+    Number around[8];
     tree_.root = add(0, around);
   }
 
  private:
-  static void widen(float* around, const float* box, std::size_t dimension) {
+  static void widen(Number* around, const Number* box, std::size_t dimension) {
     for (std::size_t k = 0; k < dimension; ++k) {
       around[k] = std::min(around[k], box[k]);
       around[dimension + k] = std::max(around[dimension + k], box[dimension + k]);
     }
   }
-  void start(float* around) const {
-    std::fill_n(around, dimension_, std::numeric_limits<float>::infinity());
-    std::fill_n(around + dimension_, dimension_, -std::numeric_limits<float>::infinity());
+  void start(Number* around) const {
+    std::fill_n(around, dimension_, std::numeric_limits<Number>::infinity());
+    std::fill_n(around + dimension_, dimension_, -std::numeric_limits<Number>::infinity());
   }
 
   // Fills lanes one after another, continuing in a new block where one is full.
@@ -54,7 +54,7 @@ class LinearBlocks {
     std::int32_t first, last;
     std::size_t lane = 0;
   };
-  void put(Lanes& lanes, const float* box, std::int32_t what, bool is_row) {
+  void put(Lanes& lanes, const Number* box, std::int32_t what, bool is_row) {
     if (lanes.lane == kLanes) {
       const std::int32_t next = tree_.blocks.add();
       tree_.blocks.next(lanes.last) = next;
@@ -64,13 +64,13 @@ class LinearBlocks {
   }
 
   // Recursion: as deep as the nodes; see LinearNodes.
-  std::int32_t add(std::size_t node, float* around) {
+  std::int32_t add(std::size_t node, Number* around) {
     const LinearNode& from = nodes_[node];
     start(around);
     if (nodes_.is_leaf(node) && from.end - from.begin <= kLanes) return add_rows(from.begin, from.end, around);
     const std::int32_t block = tree_.blocks.add();
     Lanes lanes{block, block};
-    float box[8];
+    Number box[8];
     if (nodes_.is_leaf(node)) {
       for (std::size_t begin = from.begin; begin < from.end; begin += kLanes) {
         start(box);
@@ -87,10 +87,10 @@ class LinearBlocks {
     }
     return block;
   }
-  std::int32_t add_rows(std::size_t begin, std::size_t end, float* around) {
+  std::int32_t add_rows(std::size_t begin, std::size_t end, Number* around) {
     const std::int32_t block = tree_.blocks.add();
     for (std::size_t entry = begin; entry < end; ++entry) {
-      float box[8];
+      Number box[8];
       local_box(tree_.frame, boxes_, order_.item[entry], dimension_, box);
       tree_.blocks.set_lane(block, entry - begin, box, static_cast<std::int32_t>(order_.item[entry]), true);
       widen(around, box, dimension_);
@@ -192,9 +192,7 @@ class LinearIndex {
     }
     if (!options_.fixed) depth_ = std::min(measured_depth(source, items, world_, interrupt), options_.most_depth);
     order_ = make_order(source, items, world_, depth_, interrupt);
-    tree_.frame = frame_of(boxes, tree_.dimension(), rows, count);
-    tree_.lossy = false;
-    arrange(boxes, interrupt);
+    arrange(boxes, true, interrupt);
     filed_.assign(boxes.count, false);
     for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
   }
@@ -214,13 +212,13 @@ class LinearIndex {
 
   template <class T>
   void refile(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
-    for (std::size_t at = 0; at < count && !tree_.lossy; ++at)
+    for (std::size_t at = 0; at < count && !tree_.lossy && !tree_.is_wide(); ++at)
       tree_.lossy = !keeps_box(tree_.frame, boxes, static_cast<std::size_t>(rows[at]), tree_.dimension());
     const std::vector<std::uint32_t> items(rows, rows + count);
     drop(items);
     LinearOrder changed = make_order(source_of(boxes), items, world_, order_.keys.depth, interrupt);
     merge(changed);
-    arrange(boxes, interrupt);
+    arrange(boxes, tree_.is_wide(), interrupt);
   }
 
   void require(const std::int32_t* rows, std::size_t count, std::size_t row_limit, bool present) {
@@ -262,12 +260,34 @@ class LinearIndex {
     }
   }
 
+  // `anew`: with a frame for these boxes; otherwise the present one stays unless it has become too coarse.
   template <class T>
-  void arrange(const BoxView<T>& boxes, Interrupt& interrupt) {
+  void arrange(const BoxView<T>& boxes, bool anew, Interrupt& interrupt) {
     order_crowds(source_of(boxes), order_, kLeafBoxes, interrupt);
+    if (anew || is_blurred(boxes)) {
+      const std::vector<std::int32_t> rows(order_.item.begin(), order_.item.end());
+      tree_.frame = frame_of(boxes, tree_.dimension(), rows.data(), rows.size());
+      tree_.lossy = false;
+      const bool wide = is_blurred(boxes);
+      if (wide) tree_.frame = LocalFrame();
+      if (wide != tree_.is_wide()) {
+        tree_.root = kNoBlock;
+        tree_.blocks = Blocks(tree_.dimension(), wide);
+      }
+    }
     nodes_ = LinearNodes(order_);
     cells_ = LinearCells(order_, options_.flat);
-    LinearBlocks<T>(order_, nodes_, boxes, tree_).make();
+    tree_.with_numbers([&](auto number) { LinearBlocks<T, decltype(number)>(order_, nodes_, boxes, tree_).make(); });
+  }
+
+  // True if many boxes are nearer to each other than floats in the frame can tell.
+  template <class T>
+  bool is_blurred(const BoxView<T>& boxes) const {
+    Extent<T> middle;
+    for (std::size_t k = 0; k < tree_.dimension(); ++k)
+      middle.low[k] = middle.high[k] = static_cast<T>(tree_.frame.origin[k]);
+    return !tree_.frame.exact && broadphase::is_blurred(middle, GrownBoxes<T>{boxes, tree_.dimension()}, order_.size(),
+                                                        [this](std::size_t at) { return order_.item[at]; });
   }
 
   BlockTree& tree_;
@@ -363,34 +383,39 @@ class LinearValidation {
   std::string blocks() {
     std::vector<std::int32_t> found;
     if (tree_.root != kNoBlock)
-      if (std::string wrong = block(tree_.root, nullptr, 1, found); !wrong.empty()) return wrong;
+      if (std::string wrong =
+              tree_.with_numbers([&](auto number) { return block<decltype(number)>(tree_.root, nullptr, 1, found); });
+          !wrong.empty())
+        return wrong;
     std::sort(found.begin(), found.end());
     std::vector<std::int32_t> expected = expected_;
     std::sort(expected.begin(), expected.end());
     return found == expected ? "" : "the blocks do not hold each row exactly once";
   }
   // Recursion: at most kMostLevels.
-  std::string block(std::int32_t at, const float* around, std::size_t level, std::vector<std::int32_t>& found) const {
+  template <class Number>
+  std::string block(std::int32_t at, const Number* around, std::size_t level, std::vector<std::int32_t>& found) const {
     const std::size_t dimension = tree_.dimension();
     if (level > kMostLevels) return "the blocks are too deep";
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       if ((tree_.blocks.occupied(at) >> lane & 1) == 0) continue;
       const std::string name = "lane " + std::to_string(lane) + " of block " + std::to_string(at);
       const std::int32_t child = tree_.blocks.child(at)[lane];
-      float box[8], own[8];
+      Number box[8], own[8];
       tree_.blocks.get_box(at, lane, box);
       if (around != nullptr && !within(box, around)) return name + " is not contained in the lane above";
       if ((tree_.blocks.rows(at) >> lane & 1) == 0) {
-        if (std::string wrong = block(child, box, level + 1, found); !wrong.empty()) return wrong;
+        if (std::string wrong = block<Number>(child, box, level + 1, found); !wrong.empty()) return wrong;
         continue;
       }
       local_box(tree_.frame, boxes_, static_cast<std::size_t>(child), dimension, own);
       if (!within(own, box)) return name + " does not contain its row";
       found.push_back(child);
     }
-    return tree_.blocks.next(at) == kNoBlock ? "" : block(tree_.blocks.next(at), around, level + 1, found);
+    return tree_.blocks.next(at) == kNoBlock ? "" : block<Number>(tree_.blocks.next(at), around, level + 1, found);
   }
-  bool within(const float* inner, const float* outer) const {
+  template <class Number>
+  bool within(const Number* inner, const Number* outer) const {
     bool inside = true;
     for (std::size_t k = 0; k < tree_.dimension(); ++k)
       inside &= outer[k] <= inner[k] && inner[tree_.dimension() + k] <= outer[tree_.dimension() + k];

@@ -1,14 +1,20 @@
 // Trees of boxes in blocks of eight: the one data structure that all queries walk, whichever method built it.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
+#include "base/even_sample.hpp"
 #include "base/memory.hpp"
 #include "boxes/box_view.hpp"
+#include "boxes/grown_boxes.hpp"
 #include "tree/local_frame.hpp"
 #include "tree/walks.hpp"
 
@@ -17,9 +23,10 @@ namespace broadphase {
 // Blocks, addressed by number. The memory grows, and released blocks are used again.
 class Blocks {
  public:
-  explicit Blocks(std::size_t dimension = 3) : layout_{dimension} {}
+  explicit Blocks(std::size_t dimension = 3, bool wide = false) : layout_{dimension, wide} {}
 
   std::size_t dimension() const { return layout_.dimension; }
+  bool is_wide() const { return layout_.wide; }
   const BlockLayout& layout() const { return layout_; }
   std::size_t count() const { return used_ - free_count_; }  // in use
   std::size_t limit() const { return used_; }                // all numbers are below
@@ -64,6 +71,7 @@ class Blocks {
     ++free_count_;
   }
 
+  // Of blocks that are not wide.
   float* lower(std::int32_t block, std::size_t axis) { return at(block) + layout_.lower(axis); }
   float* upper(std::int32_t block, std::size_t axis) { return at(block) + layout_.upper(axis); }
   const float* lower(std::int32_t block, std::size_t axis) const { return at(block) + layout_.lower(axis); }
@@ -83,25 +91,31 @@ class Blocks {
     return static_cast<std::size_t>(std::popcount(static_cast<std::uint32_t>(occupied(block))));
   }
 
-  // `box`: lower corner, then upper corner.
-  void set_lane(std::int32_t block, std::size_t lane, const float* box, std::int32_t what, bool is_row) {
+  // `box`: lower corner, then upper corner; doubles where the blocks are wide, floats where they are not.
+  template <class Number>
+  void set_lane(std::int32_t block, std::size_t lane, const Number* box, std::int32_t what, bool is_row) {
     set_box(block, lane, box);
     child(block)[lane] = what;
     const auto bit = static_cast<std::int32_t>(1u << lane);
     occupied(block) |= bit;
     rows(block) = is_row ? rows(block) | bit : rows(block) & ~bit;
   }
-  void set_box(std::int32_t block, std::size_t lane, const float* box) {
-    for (std::size_t k = 0; k < dimension(); ++k) {
-      lower(block, k)[lane] = box[k];
-      upper(block, k)[lane] = box[dimension() + k];
-    }
+  template <class Number>
+  void set_box(std::int32_t block, std::size_t lane, const Number* box) {
+    Number* to = numbers<Number>(block) + lane;
+    for (std::size_t k = 0; k < 2 * dimension(); ++k) to[k * kLanes] = box[k];
   }
-  void get_box(std::int32_t block, std::size_t lane, float* box) const {
-    for (std::size_t k = 0; k < dimension(); ++k) {
-      box[k] = lower(block, k)[lane];
-      box[dimension() + k] = upper(block, k)[lane];
-    }
+  template <class Number>
+  void get_box(std::int32_t block, std::size_t lane, Number* box) const {
+    const Number* from = numbers<Number>(block) + lane;
+    for (std::size_t k = 0; k < 2 * dimension(); ++k) box[k] = from[k * kLanes];
+  }
+  // As doubles, whether they are wide or not.
+  void read_box(std::int32_t block, std::size_t lane, double* box) const {
+    if (is_wide()) return get_box(block, lane, box);
+    float narrow[8];
+    get_box(block, lane, narrow);
+    for (std::size_t k = 0; k < 2 * dimension(); ++k) box[k] = static_cast<double>(narrow[k]);
   }
   void clear_lane(std::int32_t block, std::size_t lane) {
     const auto bit = static_cast<std::int32_t>(1u << lane);
@@ -113,6 +127,10 @@ class Blocks {
   static constexpr std::size_t kLine = 16;  // floats on a cache line
 
   float* at(std::int32_t block) const { return first_ + static_cast<std::size_t>(block) * layout_.words(); }
+  template <class Number>
+  Number* numbers(std::int32_t block) const {
+    return reinterpret_cast<Number*>(at(block));
+  }
   std::int32_t* word(std::int32_t block, std::size_t offset) const {
     return reinterpret_cast<std::int32_t*>(at(block) + offset);
   }
@@ -125,6 +143,10 @@ class Blocks {
 };
 
 // What queries read. `root` is kNoBlock in an empty tree.
+//
+// Where many boxes are nearer to each other than floats can tell, whatever the frame, a tree is wide: its blocks hold
+// doubles, which are the given numbers themselves, and its frame changes nothing. Two clusters far apart, and scenes
+// that nest over many scales, are such cases.
 struct BlockTree {
   Blocks blocks;
   std::int32_t root = kNoBlock;
@@ -135,9 +157,23 @@ struct BlockTree {
   // True if every row's lane holds exactly the given numbers, scaled by a power of two.
   bool is_exact() const { return frame.exact && !lossy; }
   std::size_t dimension() const { return blocks.dimension(); }
+  bool is_wide() const { return blocks.is_wide(); }
+
+  // Calls use(number) with a float, or with a double where the tree is wide.
+  template <class Use>
+  decltype(auto) with_numbers(Use&& use) const {
+    return is_wide() ? use(0.0) : use(0.0F);
+  }
 };
 
-// A row's box in local coordinates: lower corner, then upper corner.
+// A row's box as a lane holds it: lower corner, then upper corner.
+template <class T>
+void local_box(const LocalFrame&, const BoxView<T>& boxes, std::size_t row, std::size_t dimension, double* box) {
+  for (std::size_t k = 0; k < dimension; ++k) {
+    box[k] = static_cast<double>(boxes.lower_of(row)[k]);
+    box[dimension + k] = static_cast<double>(boxes.upper_of(row)[k]);
+  }
+}
 template <class T>
 void local_box(const LocalFrame& frame, const BoxView<T>& boxes, std::size_t row, std::size_t dimension, float* box) {
   for (std::size_t k = 0; k < dimension; ++k) {
@@ -154,6 +190,61 @@ bool keeps_box(const LocalFrame& frame, const BoxView<T>& boxes, std::size_t row
     kept = kept && frame.keeps(static_cast<double>(boxes.lower_of(row)[k]), k) &&
            frame.keeps(static_cast<double>(boxes.upper_of(row)[k]), k);
   return kept;
+}
+
+// Whether many boxes are nearer to each other than floats can tell, in a frame with its origin in the middle of the
+// scene: then they are neither told apart nor sorted well, and the tree is to be wide. Groups of neighbours are looked
+// at.
+template <class T>
+class BlurSample {
+ public:
+  static constexpr std::size_t kGroups = 64;  // so many show a share of 2 %
+
+  BlurSample(const Extent<T>& bulk, const GrownBoxes<T>& boxes) : boxes_(boxes) {
+    for (std::size_t k = 0; k < boxes.dimension; ++k)
+      middle_[k] = bulk.low[k] <= bulk.high[k] ? bulk.low[k] / 2 + bulk.high[k] / 2 : T(0);
+  }
+
+  // Rows row_at(0) to row_at(count - 1) are near each other.
+  template <class RowAt>
+  void look(std::size_t count, const RowAt& row_at) {
+    // Eight boxes this close together, for their distance from the origin, grow by as much as they are apart when they
+    // are rounded. Float32 is not rounded, only sorted by keys of 2^-17.
+    constexpr T kClose = std::is_same_v<T, float> ? T(0x1p-20) : T(0x1p-18);
+    T size = 0, reach = 0;
+    for (std::size_t k = 0; k < boxes_.dimension; ++k) {
+      T low = std::numeric_limits<T>::infinity(), high = -low;
+      for (std::size_t at = 0; at < count; ++at) {
+        const auto row = static_cast<std::size_t>(row_at(at));
+        low = std::min(low, boxes_.lower(row, k));
+        high = std::max(high, boxes_.upper(row, k));
+      }
+      size = std::max(size, high - low);
+      reach = std::max({reach, std::fabs(low - middle_[k]), std::fabs(high - middle_[k])});
+    }
+    ++groups_;
+    blurred_ += size > 0 && size < reach * kClose ? 1 : 0;  // nothing tells equal points apart
+  }
+  // Among `count` rows. Pairs among a few cost little more than the rest, even if they are all in one place.
+  bool is_blurred(std::size_t count) const {
+    return static_cast<double>(blurred_) * std::sqrt(static_cast<double>(count)) > 4 * static_cast<double>(groups_);
+  }
+
+ private:
+  const GrownBoxes<T>& boxes_;
+  T middle_[4];
+  std::size_t groups_ = 0, blurred_ = 0;
+};
+
+// The same for rows in an order in which neighbours are near each other.
+template <class T, class RowAt>
+bool is_blurred(const Extent<T>& bulk, const GrownBoxes<T>& boxes, std::size_t count, const RowAt& row_at) {
+  BlurSample<T> sample(bulk, boxes);
+  // An eighth of a few rows: more would take a notable part of the time to sort them.
+  const EvenSample groups(count / kLanes, std::clamp<std::size_t>(count / 64, 4, BlurSample<T>::kGroups));
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    sample.look(kLanes, [&, begin = groups[g] * kLanes](std::size_t at) { return row_at(begin + at); });
+  return sample.is_blurred(count);
 }
 
 }  // namespace broadphase

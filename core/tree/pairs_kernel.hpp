@@ -36,19 +36,20 @@ inline std::uint32_t lanes_with_any(LaneMatrix matrix) {
 // b > a: each unordered pair of a block's lanes once.
 inline constexpr LaneMatrix kAfter = 0x0080c0e0f0f8fcfeu;
 
-template <std::size_t D>
-LaneMatrix meeting_lanes(const float* a, std::uint32_t lanes, const BlockReader<D>& block) {
-  Eight lower[D], upper[D];
+template <std::size_t D, class E>
+LaneMatrix meeting_lanes(const BlockReader<D, E>& other, std::uint32_t lanes, const BlockReader<D, E>& block) {
+  const auto* a = other.numbers();
+  E lower[D], upper[D];
   for (std::size_t k = 0; k < D; ++k) {
     lower[k] = block.lower(k);
     upper[k] = block.upper(k);
   }
   LaneMatrix matrix = 0;
   const auto test = [&](std::uint32_t lane) {
-    EightTests meet;
+    typename BlockReader<D, E>::Tests meet;
     for (std::size_t k = 0; k < D; ++k) {
-      meet.at_most(lower[k], Eight::splat(a[(D + k) * kLanes + lane]));
-      meet.at_most(Eight::splat(a[k * kLanes + lane]), upper[k]);
+      meet.at_most(lower[k], E::splat(a[(D + k) * kLanes + lane]));
+      meet.at_most(E::splat(a[k * kLanes + lane]), upper[k]);
     }
     matrix |= static_cast<LaneMatrix>(meet.bits()) << (8 * lane);
   };
@@ -75,7 +76,7 @@ inline void name_pairs(PairWalk& walk, LaneMatrix hits, const std::int32_t* rows
 }
 
 // True if the room for pairs ran out: call again.
-template <std::size_t D>
+template <std::size_t D, class E>
 bool pair_blocks(PairWalk& walk) {
   std::size_t depth = walk.depth;
   while (depth > 0) {
@@ -87,7 +88,7 @@ bool pair_blocks(PairWalk& walk) {
     const bool self = (entry.flags & BlockPair::kSelf) != 0, turned = (entry.flags & BlockPair::kTurned) != 0;
     const float* memory_a = walk.memory[turned];
     const float* memory_b = walk.memory[!turned];
-    const BlockReader<D> a(memory_a, entry.a), b(memory_b, entry.b);
+    const BlockReader<D, E> a(memory_a, entry.a), b(memory_b, entry.b);
     const auto push = [&](std::int32_t p, std::int32_t q, std::uint32_t lanes, std::uint32_t flags) {
       walk.stack[depth++] = {p, q, static_cast<std::uint16_t>(lanes), static_cast<std::uint16_t>(flags)};
     };
@@ -100,7 +101,7 @@ bool pair_blocks(PairWalk& walk) {
     }
 
     const std::uint32_t lanes = a.occupied() & entry.lanes;
-    LaneMatrix meet = meeting_lanes<D>(memory_a + static_cast<std::size_t>(entry.a) * BlockReader<D>::kWords, lanes, b);
+    LaneMatrix meet = meeting_lanes<D, E>(a, lanes, b);
     if (self) meet &= kAfter;
     walk.tests += bit_count(lanes) * bit_count(b.occupied());
     const LaneMatrix of_rows_a = full_rows_of(a.rows()), of_rows_b = columns_of(b.rows());

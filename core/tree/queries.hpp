@@ -24,6 +24,7 @@
 #include "tree/curve_order.hpp"
 #include "tree/together.hpp"
 #include "tree/walks.hpp"
+#include "tree/wide.hpp"
 
 namespace broadphase {
 
@@ -48,6 +49,10 @@ inline void start(Walk& walk, const BlockTree& tree) {
 inline bool start(BoxWalk& walk, const BlockTree& tree, const double* box) {
   start(static_cast<Walk&>(walk), tree);
   const std::size_t dimension = tree.dimension();
+  if (tree.is_wide()) {
+    std::copy_n(box, 2 * dimension, walk.wide_box);
+    return true;
+  }
   bool exact = tree.is_exact();
   for (std::size_t k = 0; k < dimension; ++k) {
     walk.box[k] = tree.frame.below(box[k], k);
@@ -65,15 +70,25 @@ inline float rounded_up(double value) {
                                                                         : std::numeric_limits<float>::infinity();
 }
 
+// The key in a wide tree, see OrderedWalk, of slightly more than `value`, which is not negative.
+inline float wide_key(double value) {
+  constexpr double kMore = 1 + 1e-14, kMost = 0x1p1016;
+  if (!(value <= kMost)) return std::numeric_limits<float>::infinity();
+  return std::bit_cast<float>(static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(value * kMore) >> 32) + 1);
+}
+
 // The squared distance in the walk's units that corresponds to a distance, or to a squared one.
 inline float limit_of_distance(const BlockTree& tree, double distance) {
+  if (tree.is_wide()) return wide_key(distance * distance);
   const double local = distance * tree.frame.scale;
   return rounded_up(local * local);
 }
 inline float limit_of_square(const BlockTree& tree, double squared) {
+  if (tree.is_wide()) return wide_key(squared);
   return rounded_up(squared * tree.frame.scale * tree.frame.scale);
 }
 inline float limit_of_square(const BlockTree& tree, const WideNumber& squared) {
+  if (tree.is_wide()) return wide_key(squared.to_double());
   return rounded_up(squared.scaled(2 * std::ilogb(tree.frame.scale)));
 }
 inline void start(BallWalk& walk, const BlockTree& tree, const double* center, float limit, bool ordered) {
@@ -82,6 +97,7 @@ inline void start(BallWalk& walk, const BlockTree& tree, const double* center, f
   for (std::size_t k = 0; k < dimension; ++k) {
     walk.center[k] = tree.frame.below(center[k], k);
     walk.center[dimension + k] = tree.frame.above(center[k], k);
+    walk.wide_center[k] = center[k];
   }
   walk.key[0] = 0;
   walk.limit = limit;
@@ -131,10 +147,47 @@ inline double fastest(const Sweep& sweep, std::size_t dimension) {
 
 // A time in the walk's units, for a motion with this fastest axis.
 inline float time_limit(const BlockTree& tree, double fastest, double time) {
+  if (tree.is_wide()) return wide_key(time > 0 ? time * fastest : 0.0);
   return rounded_up(time > 0 ? time * (fastest * tree.frame.scale) : 0.0);
 }
 inline float time_limit(const BlockTree& tree, double fastest, const WideNumber& time) {
+  if (tree.is_wide()) return wide_key((time * WideNumber(fastest)).to_double());
   return rounded_up((time * WideNumber(fastest) * WideNumber(tree.frame.scale)).to_double());
+}
+
+// The same as below in a wide tree: with boxes as large as `reach`, no time is beyond that of the slowest axis.
+inline void start_wide(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, double unit) {
+  constexpr double kStill = 1e-300, kFarthest = std::numeric_limits<double>::max();
+  const std::size_t dimension = tree.dimension();
+  double reach = 1, slowest = 1;
+  const auto add = [&](double x) { reach = std::max(reach, std::min(std::fabs(x), kFarthest)); };
+  for (std::size_t k = 0; k < dimension; ++k) {
+    const double motion = unit > 0 ? std::fabs(sweep.motion[k] / unit) : 0;
+    slowest = std::max(slowest, motion >= kStill ? 1 / motion : 1.0);
+    add(sweep.box[k]);
+    add(sweep.box[dimension + k]);
+  }
+  if (tree.root != kNoBlock)
+    for (auto lanes = static_cast<std::uint32_t>(tree.blocks.occupied(tree.root)); lanes != 0; lanes &= lanes - 1) {
+      double box[8];
+      tree.blocks.get_box(tree.root, static_cast<std::size_t>(std::countr_zero(lanes)), box);
+      for (std::size_t k = 0; k < 2 * dimension; ++k) add(std::isfinite(box[k]) ? box[k] : 0.0);
+    }
+  for (std::size_t k = 0; k < dimension; ++k) {
+    const double motion = unit > 0 ? sweep.motion[k] / unit : 0;
+    const double low = std::clamp(sweep.box[k], -kFarthest, kFarthest);
+    const double high = std::clamp(sweep.box[dimension + k], -kFarthest, kFarthest);
+    walk.wide_box[k] = low;
+    walk.wide_box[dimension + k] = high;
+    if (std::fabs(motion) >= kStill) {
+      walk.wide_inverse[k] = 1 / motion;
+      continue;
+    }
+    walk.wide_inverse[k] = 1 / kStill;
+    const double room = sweep.motion[k] != 0 ? HUGE_VAL : 4 * reach * (slowest * kStill);
+    walk.wide_box[k] = low - std::max(room, std::fabs(low) * 0x1p-51);
+    walk.wide_box[dimension + k] = high + std::max(room, std::fabs(high) * 0x1p-51);
+  }
 }
 
 // `length` is that of the motion, by which times become what `farthest` limits; perhaps out of range (see length_of).
@@ -143,6 +196,16 @@ inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, do
   start(static_cast<Walk&>(walk), tree);
   const std::size_t dimension = tree.dimension();
   const double unit = fastest(sweep, dimension);
+  // A box without motion touches at any time or never: any time is as good as 0. In local coordinates the fastest axis
+  // moves by as much as the whole motion at most.
+  const double share = sweep.ends ? unit : is_safe_length(length) ? unit / length : 1;
+  walk.key[0] = 0;
+  walk.ordered = ordered;
+  if (tree.is_wide()) {
+    start_wide(walk, tree, sweep, unit);
+    walk.limit = wide_key(unit > 0 ? farthest * share : 0);
+    return;
+  }
   double reach = 1;
   for (std::size_t k = 0; k < dimension; ++k) {
     constexpr float kFarthest = std::numeric_limits<float>::max();
@@ -168,12 +231,7 @@ inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, do
       walk.box[dimension + k] = high + std::max(room, std::fabs(high) * 2.5e-7F);
     }
   }
-  // A box without motion touches at any time or never: any time is as good as 0. In local coordinates the fastest axis
-  // moves by as much as the whole motion at most.
-  const double share = sweep.ends ? unit : is_safe_length(length) ? unit / length : 1;
-  walk.key[0] = 0;
   walk.limit = rounded_up(unit > 0 ? farthest * tree.frame.scale * share : 0);
-  walk.ordered = ordered;
 }
 
 // A region's slabs as floats. Owns them: the walk only points to them.
@@ -182,6 +240,11 @@ class LocalRegion {
   void start(ConvexWalk& walk, const BlockTree& tree, const ConvexRegion& region) {
     broadphase::start(static_cast<Walk&>(walk), tree);
     const std::size_t dimension = tree.dimension();
+    if (tree.is_wide()) {
+      walk.sure_found = 0;
+      std::copy_n(region.around, 2 * dimension, walk.wide_box);
+      return;
+    }
     for (std::size_t k = 0; k < dimension; ++k) {
       walk.box[k] = tree.frame.below(region.around[k], k);
       walk.box[dimension + k] = tree.frame.above(region.around[dimension + k], k);
@@ -266,7 +329,7 @@ class TreeQueries {
               bool loosely = false) const {
     const std::size_t begin = found.size();
     const bool exact = start(walk, tree_, box) || loosely;
-    const auto next = kernels_.next_by_box[dimension_ - 1];
+    const auto next = next_of(kernels_.next_by_box, wide_kernels(kernels_).next_by_box);
     for (next(walk); walk.found > 0; next(walk)) {
       if (exact && filter_.row_layer == nullptr) {
         found.insert(found.end(), walk.rows, walk.rows + walk.found);
@@ -285,7 +348,7 @@ class TreeQueries {
     const std::size_t begin = found.size();
     const Ball ball(center, radius, dimension_);
     start(walk, tree_, center, limit_of_distance(tree_, radius), false);
-    const auto next = kernels_.next_by_distance[dimension_ - 1];
+    const auto next = next_of(kernels_.next_by_distance, wide_kernels(kernels_).next_by_distance);
     for (next(walk); walk.found > 0; next(walk))
       for (std::size_t at = 0; at < walk.found; ++at)
         if (allows(query, walk.rows[at]) && ball.meets(read(walk.rows[at]).box)) found.push_back(walk.rows[at]);
@@ -304,6 +367,13 @@ class TreeQueries {
                 BallsScratch& scratch, std::vector<std::int32_t>& found, const Ended& ended) const {
     BallsTogether& walk = scratch.together;
     const auto center_of = [&](std::size_t k) { return points + dimension_ * queries[k]; };
+    if (tree_.is_wide()) {
+      for (std::size_t k = 0; k < count; ++k) {
+        by_ball(queries[k], center_of(k), radii[queries[k]], scratch.walk, found);
+        ended(queries[k]);
+      }
+      return;
+    }
     std::uint32_t alone = 0;  // too far away to be walked with the others
     with_dimension(dimension_, [&](auto dimension) {
       constexpr std::size_t D = decltype(dimension)::value;
@@ -392,7 +462,7 @@ class TreeQueries {
     NearestTogether together;
   };
   bool walks_together(std::size_t wanted) const {
-    return wanted > 0 && wanted <= NearestTogether::kMostWanted && filter_.row_layer == nullptr;
+    return wanted > 0 && wanted <= NearestTogether::kMostWanted && filter_.row_layer == nullptr && !tree_.is_wide();
   }
   template <class T, class Report>
   void nearest_together(const BoxView<T>& boxes, const std::uint32_t* queries, std::size_t count, const double* points,
@@ -490,7 +560,7 @@ class TreeQueries {
     const auto length = length_of<double>(sweep, dimension_);
     const bool is_short = is_safe(sweep, length);
     start(walk, tree_, sweep, length, farthest, true);
-    const auto next = kernels_.next_by_time[dimension_ - 1];
+    const auto next = next_of(kernels_.next_by_time, wide_kernels(kernels_).next_by_time);
     for (next(walk); walk.found > 0; next(walk))
       while (walk.lanes != 0) {
         const std::size_t lane = take_least(walk);
@@ -517,7 +587,7 @@ class TreeQueries {
     const std::size_t begin = found.size();
     ConvexWalk& walk = scratch.walk;
     scratch.local.start(walk, tree_, region);
-    const auto next = kernels_.next_by_region[dimension_ - 1];
+    const auto next = next_of(kernels_.next_by_region, wide_kernels(kernels_).next_by_region);
     for (next(walk); walk.found > 0 || walk.sure_found > 0; next(walk)) {
       for (std::size_t at = 0; at < walk.found; ++at)
         if (allows(query, walk.rows[at]) && meets(region, read(walk.rows[at]).box, dimension_))
@@ -630,7 +700,7 @@ class TreeQueries {
     bool has_far = false;
     start(walk, tree_, center, limit, true);
     found.clear();
-    const auto next = kernels_.next_by_distance[dimension_ - 1];
+    const auto next = next_of(kernels_.next_by_distance, wide_kernels(kernels_).next_by_distance);
     if (wanted > 0)
       for (next(walk); walk.found > 0; next(walk))
         while (walk.lanes != 0) {
@@ -664,7 +734,7 @@ class TreeQueries {
                 RowAt<Number>& best) const {
     const double unit = fastest(sweep, dimension_);
     start(walk, tree_, sweep, rounded(length), farthest, true);
-    const auto next = kernels_.next_by_time[dimension_ - 1];
+    const auto next = next_of(kernels_.next_by_time, wide_kernels(kernels_).next_by_time);
     for (next(walk); walk.found > 0; next(walk)) {
       while (walk.lanes != 0) {
         const std::size_t lane = take_least(walk);
@@ -689,7 +759,7 @@ class TreeQueries {
               std::vector<RowAt<Number>>& found) const {
     found.clear();
     start(walk, tree_, sweep, rounded(length), farthest, false);
-    const auto next = kernels_.next_by_time[dimension_ - 1];
+    const auto next = next_of(kernels_.next_by_time, wide_kernels(kernels_).next_by_time);
     for (next(walk); walk.found > 0; next(walk))
       for (std::size_t at = 0; at < walk.found; ++at) {
         if (!allows(query, walk.rows[at])) continue;
@@ -748,11 +818,22 @@ class TreeQueries {
     return true;
   }
 
+  template <class AWalk>
+  using Step = void (*)(AWalk&);
+  template <class AWalk>
+  Step<AWalk> next_of(const Step<AWalk> (&narrow)[4], const Step<AWalk> (&wide)[4]) const {
+    return (tree_.is_wide() ? wide : narrow)[dimension_ - 1];
+  }
+
   // The box of a lane's row as it was given. If nothing was rounded, it is computed from the block, which is in the
   // cache.
   Box read(std::int32_t block, std::size_t lane) const {
     if (!tree_.is_exact()) return read(tree_.blocks.child(block)[lane]);
     Box result;
+    if (tree_.is_wide()) {
+      tree_.blocks.get_box(block, lane, result.box);
+      return result;
+    }
     const double scale = 1 / tree_.frame.scale;  // a power of two, like its inverse
     for (std::size_t k = 0; k < dimension_; ++k) {
       result.box[k] = static_cast<double>(tree_.blocks.lower(block, k)[lane]) * scale;

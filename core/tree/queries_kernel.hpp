@@ -5,29 +5,34 @@
 #include <cstdint>
 
 #include "simd/lanes.hpp"
+#include "tree/eight_doubles.hpp"
 #include "tree/walks.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
 
-// A block as a walk sees it.
-template <std::size_t D>
+// A block as a walk sees it. E: Eight, or WideEight where the tree is wide.
+template <std::size_t D, class E = Eight>
 class BlockReader {
  public:
+  using Number = typename NumbersOf<E>::Type;
+  using Tests = typename NumbersOf<E>::Tests;
+
   BlockReader(const float* memory, std::int32_t block) : block_(memory + static_cast<std::size_t>(block) * kWords) {}
 
   const float* memory() const { return block_; }
-  Eight eight(std::size_t offset) const { return Eight::load(block_ + offset); }
-  Eight lower(std::size_t axis) const { return Eight::load(block_ + axis * kLanes); }
-  Eight upper(std::size_t axis) const { return Eight::load(block_ + (D + axis) * kLanes); }
+  const Number* numbers() const { return reinterpret_cast<const Number*>(block_); }
+  E eight(std::size_t offset) const { return E::load(numbers() + offset); }
+  E lower(std::size_t axis) const { return eight(axis * kLanes); }
+  E upper(std::size_t axis) const { return eight((D + axis) * kLanes); }
   const std::int32_t* child() const { return words() + kChild; }
   std::uint32_t occupied() const { return static_cast<std::uint32_t>(words()[kOccupied]); }
   std::uint32_t rows() const { return static_cast<std::uint32_t>(words()[kRows]); }
   std::int32_t next() const { return words()[kNext]; }
 
   // Compile-time constants: calls of the layout's functions would be shared between instruction sets.
-  static constexpr std::size_t kWords = BlockLayout{D}.words(), kChild = BlockLayout{D}.child(),
-                               kOccupied = BlockLayout{D}.occupied(), kRows = BlockLayout{D}.rows(),
-                               kNext = BlockLayout{D}.next();
+  static constexpr BlockLayout kLayout{D, sizeof(Number) == 8};
+  static constexpr std::size_t kWords = kLayout.words(), kChild = kLayout.child(), kOccupied = kLayout.occupied(),
+                               kRows = kLayout.rows(), kNext = kLayout.next();
 
  private:
   const std::int32_t* words() const { return reinterpret_cast<const std::int32_t*>(block_); }
@@ -88,9 +93,8 @@ inline std::size_t push_in_order(Eight keys, const std::int32_t* child, std::uin
 
 // One step of an ordered walk, once the keys of a block's lanes are known: lanes within the limit are pushed, if wanted
 // with the smallest key on top, or are returned.
-template <std::size_t D>
-void sort_out(OrderedWalk& walk, std::int32_t at, const BlockReader<D>& block, Eight keys, std::uint32_t hits,
-              float own_key) {
+template <class Block>
+void sort_out(OrderedWalk& walk, std::int32_t at, const Block& block, Eight keys, std::uint32_t hits, float own_key) {
   hits &= block.occupied();
   const std::uint32_t rows = hits & block.rows(), inner = hits ^ rows;
   if (block.next() != kNoBlock) {
@@ -137,7 +141,7 @@ void next_by_distance(BallWalk& walk) {
       const Eight gap = larger(larger(block.lower(k) - high[k], low[k] - block.upper(k)), zero);
       square = k == 0 ? gap * gap : square + gap * gap;
     }
-    sort_out<D>(walk, at, block, square, at_most(square, limit), own_key);
+    sort_out(walk, at, block, square, at_most(square, limit), own_key);
   }
 }
 
@@ -170,7 +174,7 @@ void next_by_time(SweepWalk& walk) {
       enter = larger((block.eight(near[k]) - front[k]) * inverse[k], enter);
       leave = smaller((block.eight(far[k]) - rear[k]) * inverse[k], leave);
     }
-    sort_out<D>(walk, at, block, enter, at_most(enter, leave * Eight::splat(kLonger)), own_key);
+    sort_out(walk, at, block, enter, at_most(enter, leave * Eight::splat(kLonger)), own_key);
   }
 }
 

@@ -15,7 +15,7 @@ inline constexpr std::size_t kLanes = 8;
 inline constexpr std::size_t kMostLevels = 120;
 
 // A block of D dimensions is BlockLayout{D}.words() words of 32 bits, on a cache line of its own:
-//   lower[D][8], upper[D][8]   floats in local coordinates, one lane a box
+//   lower[D][8], upper[D][8]   floats in local coordinates, one lane a box; or doubles as given, where the tree is wide
 //   child[8]                   a row of the input where the lane is a row, else another block
 //   occupied, rows             which lanes are in use (bits 0-7); which of those are rows
 //   next                       a block that goes on with this one's lanes, or kNoBlock
@@ -23,9 +23,10 @@ inline constexpr std::size_t kMostLevels = 120;
 // A lane's box contains all that is below it. Lanes not in use may hold anything.
 struct BlockLayout {
   std::size_t dimension;
-  constexpr std::size_t lower(std::size_t axis) const { return axis * kLanes; }
-  constexpr std::size_t upper(std::size_t axis) const { return (dimension + axis) * kLanes; }
-  constexpr std::size_t child() const { return 2 * dimension * kLanes; }
+  bool wide = false;
+  constexpr std::size_t lower(std::size_t axis) const { return axis * kLanes * (wide ? 2 : 1); }
+  constexpr std::size_t upper(std::size_t axis) const { return lower(dimension + axis); }
+  constexpr std::size_t child() const { return lower(2 * dimension); }
   constexpr std::size_t occupied() const { return child() + kLanes; }
   constexpr std::size_t rows() const { return occupied() + 1; }
   constexpr std::size_t next() const { return occupied() + 2; }
@@ -61,10 +62,14 @@ struct Walk {
 // Rows whose boxes meet a box.
 struct BoxWalk : Walk {
   float box[8] = {};  // D lower, then D upper; closed
+  double wide_box[8];
 };
 
 // Walks in order of a key. `key` is a lower bound of the key of all rows below a block on the stack. Blocks with a key
 // above `limit` are skipped.
+//
+// In a wide tree, a key is the upper half of a double, its bits read as a float: the order is the same, and the range
+// is that of doubles.
 struct OrderedWalk : Walk {
   float limit = 0;
   // If true: blocks with the smallest key first, and rows of one block at a time, so that the caller can lower the
@@ -80,12 +85,14 @@ struct OrderedWalk : Walk {
 // Rows whose boxes are within a distance of a point; keys are squared distances.
 struct BallWalk : OrderedWalk {
   float center[8] = {};  // the point, rounded down along each axis, then rounded up
+  double wide_center[4];
 };
 
 // Rows whose boxes a moving box or a ray may touch; keys are times.
 struct SweepWalk : OrderedWalk {
   float box[8] = {};      // at the start: D lower, then D upper
   float inverse[4] = {};  // of the motion along each axis; finite, not zero
+  double wide_box[8], wide_inverse[4];
 };
 
 // Rows whose boxes may meet a convex region: the intersection of slabs, each between two parallel planes. An entry ~b
@@ -107,6 +114,7 @@ struct ConvexWalk : Walk {
   std::size_t sure_found = 0;
   std::int32_t sure[kMostRows + kLanes];
   std::uint32_t slabs[kStackSize + kLanes];
+  double wide_box[8];  // in a wide tree, only this box is tested
 };
 
 // ---- Pairs: two trees of blocks walked together, or one with itself ----
