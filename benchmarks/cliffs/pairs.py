@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from benchmarks.measuring import argsort_call, median_times
 from benchmarks.rows import Row, in_t
 from benchmarks.tables import grouped
 from broadphase.testing import make_scene
+
+Call = Callable[[], Any]
 
 ORDINARY = {("uniform", 10_000): 3.2, ("uniform", 100_000): 2.3, ("uniform", 1_000_000): 2.0, ("sticks", 100_000): 5.0}
 CLUSTERS = 4.5  # T, clusters of mixed density
@@ -43,7 +46,7 @@ def rows(pace: float) -> Iterator[Row]:
 def ordinary_rows(pace: float) -> Iterator[Row]:
     """Compare scenes of the road with T at the same number of boxes."""
     for (name, n), target in ORDINARY.items():
-        calls = {"sort": argsort_call(n), "pairs": partial(bp.pairs, make_scene(name, n))}
+        calls: dict[str, Call] = {"sort": argsort_call(n), "pairs": partial(bp.pairs, make_scene(name, n))}
         times = median_times(calls, budget=3 * pace)
         yield in_t(f"pairs of {name} {grouped(n)}", times["pairs"], times["sort"], target)
     calls = {"sort": argsort_call(100_000), "pairs": partial(bp.pairs, clusters_of_mixed_density(100_000))}
