@@ -138,8 +138,8 @@ void commit(nb::list arrays, nb::list dictionaries, nb::list items, nb::list sha
   item_writings.write();
 }
 
-// Takes the first entry from a deque, and calls a function: whoever is interrupted finds the entry still there, or the
-// call begun.
+// Takes the first entry from a deque, and calls a function: an interruption leaves the entry there, or finds the call
+// begun.
 nb::object deliver(nb::object queue, nb::object function, nb::object argument) {
   const nb::object entry = queue.attr("popleft")();
   return function(argument);
