@@ -308,7 +308,8 @@ def upload(page, name, content, size=None, part=512 << 10):
         for number in range(-(-len(content) // part)):
             block = content[number * part : (number + 1) * part]
             connection.send(encode({"type": "FileTransferPart", "part_index": number, "content": block} | names))
-        until(lambda: "waiting" not in page.controls.answer.content)
+        # A new scene first brings back the line that is shown while nothing else is said.
+        until(lambda: not any(text in page.controls.answer.content for text in ("waiting", "Click a body")))
     return page.controls.answer.content
 
 
