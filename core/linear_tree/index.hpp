@@ -260,11 +260,11 @@ class LinearIndex {
     }
   }
 
-  // `anew`: with a frame for these boxes; otherwise the present one stays unless it has become too coarse.
+  // `new_frame`: take a frame for these boxes; otherwise the present one stays unless it has become too coarse.
   template <class T>
-  void arrange(const BoxView<T>& boxes, bool anew, Interrupt& interrupt) {
+  void arrange(const BoxView<T>& boxes, bool new_frame, Interrupt& interrupt) {
     order_crowds(source_of(boxes), order_, kLeafBoxes, interrupt);
-    if (anew || is_blurred(boxes)) {
+    if (new_frame || is_blurred(boxes)) {
       const std::vector<std::int32_t> rows(order_.item.begin(), order_.item.end());
       tree_.frame = frame_of(boxes, tree_.dimension(), rows.data(), rows.size());
       tree_.lossy = false;

@@ -300,7 +300,7 @@ class Columns:
         change.assign(self, _steady=steadiness)
 
     def forget_flags(self, change: Change) -> None:
-        """Note that rows come or leave, or begin or cease to move."""
+        """Note that rows come or leave, or begin or stop moving."""
         change.assign(self, _flags={}, _steady=None)
 
     def take_up_writes(self) -> None:
