@@ -12,7 +12,7 @@ boxes = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]]), (10_000, 2, 2)).copy
 before = boxes.copy()
 small = bp.pairs(boxes[:2000], method=METHOD, workers=2, sort=True)
 with open("/proc/self/statm") as file:
-    limit = int(file.read().split()[0]) * resource.getpagesize() + 300_000_000
+    limit = int(file.read().split()[0]) * resource.getpagesize() + 150_000_000
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 for workers in (1, 2):
     for sort in (False, True):

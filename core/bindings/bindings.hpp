@@ -50,8 +50,9 @@ inline AnyBoxes any_boxes(const AnyArray& lower, const AnyArray& upper) {
 // An (m, 2) array that owns the block: two contiguous columns, seen as rows.
 inline nb::object as_array(Pairs&& pairs) {
   std::int32_t* data = pairs.block.get();
-  nb::capsule owner(data, [](void* block) noexcept { std::free(block); });
-  (void)pairs.block.release();
+  auto kept = std::make_unique<PairBlock>(std::move(pairs.block));
+  nb::capsule owner(kept.get(), [](void* block) noexcept { delete static_cast<PairBlock*>(block); });
+  (void)kept.release();
   const std::size_t shape[2] = {pairs.size, 2};
   const std::int64_t strides[2] = {1, static_cast<std::int64_t>(pairs.stride)};
   return nb::cast(nb::ndarray<nb::numpy, std::int32_t>(data, 2, shape, owner, strides));

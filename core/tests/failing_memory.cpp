@@ -1,5 +1,4 @@
-// Replaces operator new in all its forms, and malloc and aligned_alloc where the linker can put functions in between
-// (--wrap).
+// Replaces operator new in all its forms, and malloc and mmap where the linker can put functions in between (--wrap).
 // Not in the file of the test: compilers warn of a mismatch where they see into both operator new and operator delete.
 #include "failing_memory.hpp"
 
@@ -7,8 +6,13 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/memory.hpp"
+
 #if defined(_WIN32)
 #include <malloc.h>
+#endif
+#if defined(BROADPHASE_WRAP_MALLOC)
+#include <sys/mman.h>
 #endif
 
 namespace {
@@ -30,18 +34,25 @@ bool refused(std::size_t size) {
 
 }  // namespace
 
-void broadphase::tests::allow_allocations(long long count) { allowance = count; }
-void broadphase::tests::refuse_blocks_above(std::size_t bytes) { bound = bytes; }
+// Spare blocks would be given without asking the system.
+void broadphase::tests::allow_allocations(long long count) {
+  drop_spare_blocks();
+  allowance = count;
+}
+void broadphase::tests::refuse_blocks_above(std::size_t bytes) {
+  drop_spare_blocks();
+  bound = bytes;
+}
 std::size_t broadphase::tests::largest_block_asked_for() { return largest.exchange(0); }
 
 #if defined(BROADPHASE_WRAP_MALLOC)
 extern "C" void* __real_malloc(std::size_t size);
 extern "C" void* __wrap_malloc(std::size_t size);
 extern "C" void* __wrap_malloc(std::size_t size) { return refused(size) ? nullptr : __real_malloc(size); }
-extern "C" void* __real_aligned_alloc(std::size_t alignment, std::size_t size);
-extern "C" void* __wrap_aligned_alloc(std::size_t alignment, std::size_t size);
-extern "C" void* __wrap_aligned_alloc(std::size_t alignment, std::size_t size) {
-  return refused(size) ? nullptr : __real_aligned_alloc(alignment, size);
+extern "C" void* __real_mmap(void* at, std::size_t size, int protection, int flags, int file, off_t offset);
+extern "C" void* __wrap_mmap(void* at, std::size_t size, int protection, int flags, int file, off_t offset);
+extern "C" void* __wrap_mmap(void* at, std::size_t size, int protection, int flags, int file, off_t offset) {
+  return refused(size) ? MAP_FAILED : __real_mmap(at, size, protection, flags, file, offset);
 }
 #define BROADPHASE_PLAIN_MALLOC __real_malloc
 #else

@@ -1,0 +1,113 @@
+// Large blocks: which of those that wait is given, how many wait, and that all go where the system refuses memory.
+#include "base/memory.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+
+namespace broadphase::tests {
+namespace {
+
+constexpr std::size_t kMega = std::size_t{1} << 20;
+
+struct Block {
+  std::size_t bytes;
+  void* at;
+  explicit Block(std::size_t wanted) : bytes(wanted), at(take_block(bytes)) { CHECK(bytes >= wanted); }
+  void give() const { give_block(at, bytes); }
+};
+
+void check_sizes() {
+  for (const std::size_t wanted :
+       {std::size_t{1}, kLargeBlock, kLargeBlock + 1, 4 * kMega - 1, 4 * kMega, 9 * kMega + 5}) {
+    current_case() = std::to_string(wanted) + " bytes";
+    const Block block(wanted);
+    std::memset(block.at, 7, block.bytes);  // all of it is there
+    if (wanted >= 4 * kMega) CHECK(reinterpret_cast<std::uintptr_t>(block.at) % (2 * kMega) == 0);
+    block.give();
+    CHECK(drop_spare_blocks());
+    CHECK(!drop_spare_blocks());
+  }
+}
+
+void check_which_is_given() {
+  current_case() = "the smallest that suffices, of at most twice the size";
+  const Block one(kMega), three(3 * kMega), eight(8 * kMega);
+  eight.give();
+  three.give();
+  one.give();
+  const Block two(2 * kMega);
+  CHECK(two.at == three.at && two.bytes == three.bytes);
+  const Block half(kMega / 2);
+  CHECK(half.at == one.at);
+  const Block small(3 * kMega);  // the block of eight is too large for it
+  CHECK(small.at != eight.at);
+  const Block large(8 * kMega);
+  CHECK(large.at == eight.at);
+  for (const Block* block : {&two, &half, &small, &large}) block->give();
+  drop_spare_blocks();
+}
+
+void check_how_many_wait() {
+  current_case() = "the longest that waited go first";
+  const Block first(48 * kMega), second(48 * kMega), third(48 * kMega), huge(200 * kMega);
+  std::memset(first.at, 1, 8);
+  for (const Block* block : {&first, &second, &third}) block->give();
+  huge.give();  // is more than may wait
+  const Block again(48 * kMega), once_more(48 * kMega);
+  CHECK(again.at == second.at || again.at == third.at);
+  CHECK(once_more.at == second.at || once_more.at == third.at);
+  again.give();
+  once_more.give();
+  drop_spare_blocks();
+  std::vector<Block> many;
+  for (int k = 0; k < 200; ++k) many.emplace_back(kLargeBlock);
+  for (const Block& block : many) block.give();
+  CHECK(drop_spare_blocks());
+}
+
+void check_threads() {
+  current_case() = "each block belongs to one thread";
+  std::vector<std::thread> threads;
+  for (unsigned char own = 1; own <= 4; ++own)
+    threads.emplace_back([own] {
+      Random random(own);
+      for (int round = 0; round < 300; ++round) {
+        const Block block(kLargeBlock + random.below(kLargeBlock));
+        auto* bytes = static_cast<unsigned char*>(block.at);
+        std::memset(bytes, own, block.bytes);
+        std::this_thread::yield();
+        for (std::size_t k = 0; k < block.bytes; k += 512) CHECK(bytes[k] == own);
+        block.give();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  drop_spare_blocks();
+}
+
+void check_plain_memory() {
+  current_case() = "small and large arrays";
+  for (const std::size_t count : {std::size_t{0}, std::size_t{10}, kLargeBlock}) {
+    PlainMemory<double> from = allocate_plain<double>(count);
+    if (count > 0) from[count - 1] = 3;
+    PlainMemory<double> to = std::move(from);
+    CHECK(from == nullptr && to != nullptr);
+    if (count > 0) CHECK(to[count - 1] == 3);
+    to = allocate_plain<double>(5);
+  }
+}
+
+}  // namespace
+}  // namespace broadphase::tests
+
+int main() {
+  using namespace broadphase::tests;
+  check_sizes();
+  check_which_is_given();
+  check_how_many_wait();
+  check_threads();
+  check_plain_memory();
+}
