@@ -1,4 +1,4 @@
-"""A memory that runs out for the core when told to: malloc and its like, replaced. Linux with a C compiler only."""
+"""A memory that runs out for the core when told to: malloc, mmap and their like, replaced. Linux with a C compiler only."""
 
 import os
 import shutil
@@ -15,6 +15,7 @@ SOURCE = r"""
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define CALLER __builtin_return_address(0)
 static long allowed = -1;
@@ -47,6 +48,11 @@ int posix_memalign(void **p, size_t a, size_t size) {
   if (refused(size, CALLER)) return ENOMEM;
   *p = __libc_memalign(a, size);
   return *p ? 0 : ENOMEM;
+}
+void *mmap(void *at, size_t size, int protection, int flags, int file, off_t offset) {
+  static void *(*next)(void *, size_t, int, int, int, off_t);
+  if (!next) next = (void *(*)(void *, size_t, int, int, int, off_t))dlsym(RTLD_NEXT, "mmap");
+  return refused(size, CALLER) ? MAP_FAILED : next(at, size, protection, flags, file, offset);
 }
 """
 
