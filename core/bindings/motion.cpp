@@ -1,5 +1,5 @@
 // Motion of bodies, and what happens to them at the boundary.
-#include "world/motion.hpp"
+#include "world/advance.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -11,6 +11,7 @@
 #include "bindings.hpp"
 #include "choose/find.hpp"
 #include "filters.hpp"
+#include "placed_shapes.hpp"
 #include "query/collect.hpp"
 #include "world/boundary.hpp"
 #include "world/seams.hpp"
@@ -22,6 +23,7 @@ namespace {
 
 // Rows that are written to.
 using Changed = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Flags = Vector<std::uint8_t>;
 // Lower and upper numbers of each row: (n, 2, d).
 using Boxes = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
@@ -37,40 +39,51 @@ void require(bool fits) {
   if (!fits) throw nb::value_error("the arrays differ in their number of rows or of columns");
 }
 
-// (row that is lost or -1, rows whose positions have changed, rows whose rotations have), None where many have.
-nb::object move_rows(Table<double> positions, Table<double> velocities, std::optional<Table<double>> rotations,
-                     std::optional<Table<double>> angular_velocities, Vector<std::uint8_t> moves, double dt,
-                     Changed to_positions, std::optional<Changed> to_rotations, unsigned workers) {
-  const std::size_t count = positions.shape(0), dimension = positions.shape(1);
-  require(velocities.shape(0) == count && velocities.shape(1) == dimension && moves.shape(0) == count &&
-          to_positions.shape(0) == count && to_positions.shape(1) == dimension);
-  const bool turn = rotations && angular_velocities && to_rotations;
-  const std::size_t turns = dimension == 2 ? 1 : 4;
-  if (turn)
-    require(rotations->shape(0) == count && rotations->shape(1) == turns && to_rotations->shape(0) == count &&
-            to_rotations->shape(1) == turns && angular_velocities->shape(0) == count &&
-            angular_velocities->shape(1) == (dimension == 2 ? 1 : 3));
-  if (to_positions.data() == positions.data() || (turn && to_rotations->data() == rotations->data()))
-    throw nb::value_error("the results need arrays of their own");
-  FewRows shifted(count), rotated(turn ? count : 0);
-  const std::size_t lost = in_plane_or_space(dimension, [&](auto d) {
-    const Motion<d()> motion{positions.data(),
-                             velocities.data(),
-                             turn ? rotations->data() : nullptr,
-                             turn ? angular_velocities->data() : nullptr,
-                             moves.data(),
-                             dt,
-                             to_positions.data(),
-                             turn ? to_rotations->data() : nullptr};
-    return integrate<d()>(motion, count, workers, shifted, rotated);
-  });
-  const auto listed = [](FewRows&& rows) -> nb::object {
-    if (!rows.are_few()) return nb::none();
-    return as_array(std::move(rows).take(), 1);
+using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Moves the rows listed, or all, as if by `advance_all`, and places them in `shapes`, the spare ones: (row that is lost
+// or -1, row without a place or -1, rows that were wrapped, rows whose positions the motion has changed, and whose
+// rotations), the last two None where they are many. Without `to_positions`, the spare placement holds all rows.
+nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers positions, Numbers velocities,
+                   MaybeNumbers rotations, MaybeNumbers angular_velocities, Flags moves, double dt, MaybeNumbers bounds,
+                   std::optional<Flags> wraps, std::optional<Written> unwrapped, std::optional<Written> to_positions,
+                   std::optional<Written> to_rotations, Numbers seen_positions, MaybeNumbers seen_rotations,
+                   Written spare_positions, std::optional<Written> spare_rotations, Written boxes, Flags look,
+                   WrittenFlags stale, WrittenFlags changed, WrittenFlags moved, unsigned workers) {
+  const std::size_t count = look.shape(0), dimension = shapes.dimension, turn = dimension == 2 ? 1 : 4;
+  const auto fits = [count](const auto& array, std::size_t numbers) {
+    return array.ndim() > 0 && array.shape(0) >= count && array.size() == array.shape(0) * numbers;
   };
-  nb::object of_positions = listed(std::move(shifted)), of_rotations = nb::none();
-  if (turn) of_rotations = listed(std::move(rotated));
-  return nb::make_tuple(lost < count ? static_cast<std::int64_t>(lost) : -1, of_positions, of_rotations);
+  const auto may_fit = [&](const auto& array, std::size_t numbers) { return !array || fits(*array, numbers); };
+  require(fits(positions, dimension) && fits(velocities, dimension) && may_fit(rotations, turn) &&
+          may_fit(angular_velocities, dimension == 2 ? 1 : 3) && fits(moves, 1) && may_fit(wraps, 1) &&
+          (!wraps || (bounds && bounds->size() == 2 * dimension)) && may_fit(unwrapped, dimension) &&
+          may_fit(to_positions, dimension) && may_fit(to_rotations, turn) && fits(seen_positions, dimension) &&
+          may_fit(seen_rotations, turn) && fits(spare_positions, dimension) && may_fit(spare_rotations, turn) &&
+          (!rotations || (seen_rotations && spare_rotations)) && fits(boxes, 2 * dimension) && fits(stale, 1) &&
+          fits(changed, 1) && fits(moved, 1));
+  for (std::size_t k = 0; rows && k < rows->shape(0); ++k)
+    if (static_cast<std::size_t>(rows->data()[k]) >= count) throw nb::index_error("a row that does not exist");
+  const auto at = [](const auto& array) { return array ? array->data() : nullptr; };
+  Advanced found = in_plane_or_space(dimension, [&](auto d) {
+    const Advance<d()> step{
+        {positions.data(), velocities.data(), at(rotations), at(angular_velocities), moves.data(), dt},
+        {at(bounds), at(wraps)},
+        {seen_positions.data(), at(seen_rotations), spare_positions.data(), at(spare_rotations), boxes.data(),
+         !to_positions},
+        {look.data(), stale.data(), changed.data(), moved.data()},
+        at(unwrapped),
+        at(to_positions),
+        at(to_rotations)};
+    return rows ? advance_few<d()>(shapes.store, step, count, rows->data(), rows->shape(0))
+                : advance_all<d()>(shapes.store, step, count, workers);
+  });
+  const auto listed = [](FewRows&& few) -> nb::object {
+    return few.are_few() ? as_array(std::move(few).take(), 1) : nb::none();
+  };
+  nb::object wrapped = as_array(std::move(found.wrapped), 1), shifted = listed(std::move(found.shifted));
+  return nb::make_tuple(found.lost < count ? static_cast<std::ptrdiff_t>(found.lost) : -1, found.nowhere, wrapped,
+                        shifted, listed(std::move(found.rotated)));
 }
 
 void require_boxes(const Boxes& boxes, const Table<double>& bounds, std::size_t count) {
@@ -114,8 +127,6 @@ nb::object wrap_rows(Changed positions, Table<double> bounds, Vector<std::uint8_
                         [&](auto d) { return wrap<d()>(positions.data(), bounds.data(), moves.data(), count); }),
       1);
 }
-
-using Flags = Vector<std::uint8_t>;
 
 // Pairs across the seams of a periodic world.
 struct Seams {
@@ -219,10 +230,14 @@ nb::object near_ways(Table<double> before, Table<double> after, Table<double> no
 void bind_motion(nb::module_& module) {
   // A converted copy would be changed instead.
   const auto positions = nb::arg("positions").noconvert(), velocities = nb::arg("velocities").noconvert();
-  module.def("integrate", &move_rows, nb::arg("positions"), nb::arg("velocities"), nb::arg("rotations").none(),
-             nb::arg("angular_velocities").none(), nb::arg("moves"), nb::arg("dt"), nb::arg("to_positions").noconvert(),
-             nb::arg("to_rotations").noconvert().none(), nb::arg("workers"),
-             "Write where rows are after moving and turning; -1, or the first row that cannot be, nothing written.");
+  module.def("advance", &advance, nb::arg("shapes"), nb::arg("rows").none(), nb::arg("positions"),
+             nb::arg("velocities"), nb::arg("rotations").none(), nb::arg("angular_velocities").none(), nb::arg("moves"),
+             nb::arg("dt"), nb::arg("bounds").none(), nb::arg("wraps").none(), nb::arg("unwrapped").noconvert().none(),
+             nb::arg("to_positions").noconvert().none(), nb::arg("to_rotations").noconvert().none(),
+             nb::arg("seen_positions"), nb::arg("seen_rotations").none(), nb::arg("spare_positions").noconvert(),
+             nb::arg("spare_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"),
+             nb::arg("stale").noconvert(), nb::arg("changed").noconvert(), nb::arg("moved").noconvert(),
+             nb::arg("workers"), "Move rows, wrap them at the sides of the world, and place their shapes.");
   module.def("sticking_out", &rows_beyond_bounds<true>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),
              "Rows of boxes that are not wholly within the bounds.");
   module.def("outside", &rows_beyond_bounds<false>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),

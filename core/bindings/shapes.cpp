@@ -9,14 +9,11 @@
 #include "bindings.hpp"
 #include "narrow/batch.hpp"
 #include "placed_shapes.hpp"
-#include "world/few_rows.hpp"
 #include "world/noticing.hpp"
 
 namespace broadphase::python {
 
 namespace {
-
-using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Calls use(std::integral_constant<std::size_t, D>()) without the GIL.
 template <class Use>
@@ -33,60 +30,6 @@ Poses<D> poses_of(const Numbers& positions, const MaybeNumbers& rotations, Writt
                   std::optional<Written>& seen_rotations, Written& boxes) {
   return {positions.data(), rotations ? rotations->data() : nullptr, seen_positions.data(),
           seen_rotations ? seen_rotations->data() : nullptr, boxes.data()};
-}
-
-// Places these shapes, the spare ones, at the next poses of their rows: see `notice_all`. Returns the number of rows
-// that moved, or -1 - row if the pose of a row is not finite or its quaternion is zero.
-std::ptrdiff_t notice(PlacedShapes& shapes, Numbers positions, MaybeNumbers rotations, Numbers seen_positions,
-                      MaybeNumbers seen_rotations, Written to_positions, std::optional<Written> to_rotations,
-                      Written boxes, Vector<std::uint8_t> look, WrittenFlags stale, WrittenFlags changed,
-                      WrittenFlags moved, unsigned workers) {
-  Noticed noticed;
-  in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    const NextPoses<D> poses{poses_of<D>(positions, rotations, to_positions, to_rotations, boxes),
-                             seen_positions.data(), seen_rotations ? seen_rotations->data() : nullptr};
-    const NoticedFlags flags{look.data(), stale.data(), changed.data(), moved.data()};
-    noticed = notice_all<D>(shapes.store, poses, flags, look.shape(0), workers);
-  });
-  return noticed.nowhere >= 0 ? -1 - noticed.nowhere : static_cast<std::ptrdiff_t>(noticed.moved);
-}
-
-// Moves and places the rows listed and no others, see `move_few`: the rows that cannot be moved, or that have no place,
-// or -1; and the rows whose position was wrapped, whose position has changed, and whose rotation has.
-nb::object move_few_rows(PlacedShapes& shapes, Rows rows, Numbers positions, Numbers velocities, MaybeNumbers rotations,
-                         MaybeNumbers angular_velocities, Vector<std::uint8_t> moves, double dt, MaybeNumbers bounds,
-                         std::optional<Vector<std::uint8_t>> wraps, Written next_positions,
-                         std::optional<Written> next_rotations, Numbers seen_positions, MaybeNumbers seen_rotations,
-                         Written to_positions, std::optional<Written> to_rotations, Written boxes,
-                         Vector<std::uint8_t> look, WrittenFlags stale, WrittenFlags changed, WrittenFlags moved) {
-  const std::size_t count = look.shape(0);
-  for (std::size_t k = 0; k < rows.shape(0); ++k)
-    if (static_cast<std::size_t>(rows.data()[k]) >= count) throw nb::index_error("a row that does not exist");
-  const bool turn = rotations && angular_velocities && next_rotations;
-  FewMoved found;
-  FewRows shifted = FewRows::up_to(rows.shape(0)), rotated = shifted;
-  in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    const Motion<D> motion{positions.data(),
-                           velocities.data(),
-                           turn ? rotations->data() : nullptr,
-                           turn ? angular_velocities->data() : nullptr,
-                           moves.data(),
-                           dt,
-                           next_positions.data(),
-                           turn ? next_rotations->data() : nullptr};
-    const double* turned = turn ? next_rotations->data() : rotations ? rotations->data() : nullptr;
-    const NextPoses<D> poses{{next_positions.data(), turned, to_positions.data(),
-                              to_rotations ? to_rotations->data() : nullptr, boxes.data()},
-                             seen_positions.data(),
-                             seen_rotations ? seen_rotations->data() : nullptr};
-    const bool wrap = bounds && wraps;
-    found = move_few<D>(shapes.store, motion, {wrap ? bounds->data() : nullptr, wrap ? wraps->data() : nullptr}, poses,
-                        {look.data(), stale.data(), changed.data(), moved.data()}, count, rows.data(), rows.shape(0),
-                        shifted, rotated);
-  });
-  nb::object wrapped = as_array(std::move(found.wrapped), 1), of_positions = as_array(std::move(shifted).take(), 1);
-  return nb::make_tuple(found.lost < count ? static_cast<std::ptrdiff_t>(found.lost) : -1, found.nowhere, wrapped,
-                        of_positions, as_array(std::move(rotated).take(), 1));
 }
 
 // Places rows that are known to have changed.
@@ -209,16 +152,6 @@ void bind_shapes(nb::module_& module) {
       .def("placed", &PlacedShapes::placed, nb::arg("row"))
       .def("records", &PlacedShapes::records, rows)
       .def("place", &place, rows, positions, rotations, seen_positions, seen_rotations, boxes)
-      .def("notice", &notice, positions, rotations, seen_positions, seen_rotations, nb::arg("to_positions").noconvert(),
-           nb::arg("to_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"),
-           nb::arg("stale").noconvert(), nb::arg("changed").noconvert(), nb::arg("moved").noconvert(),
-           nb::arg("workers"))
-      .def("move_few", &move_few_rows, rows, positions, nb::arg("velocities"), rotations,
-           nb::arg("angular_velocities").none(), nb::arg("moves"), nb::arg("dt"), nb::arg("bounds").none(),
-           nb::arg("wraps").none(), nb::arg("next_positions").noconvert(), nb::arg("next_rotations").noconvert().none(),
-           seen_positions, seen_rotations, nb::arg("to_positions").noconvert(),
-           nb::arg("to_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"),
-           nb::arg("stale").noconvert(), nb::arg("changed").noconvert(), nb::arg("moved").noconvert())
       .def_prop_ro("memory_bytes", [](const PlacedShapes& self) { return self.store.memory_bytes(); });
   module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets, nb::arg("boxes_a") = nb::none(),
              nb::arg("boxes_b") = nb::none());

@@ -16,10 +16,18 @@
 
 namespace broadphase {
 
-// The placed record of a ball, by row, in an array of its own because the narrow phase needs it most; two fit into a
-// cache line. The value after the centre is the radius. Rows of other shapes hold `kNoBall` everywhere, rows of boxes
-// that are placed parallel to the axes `kBoxMark`, so that the sum of two radii tells which case a pair is.
-using StoredBall = std::array<double, 4>;
+// The placed record of a ball, by row, in an array of its own because the narrow phase needs it most; two fill a cache
+// line, and none lies in two. The value after the centre is the radius. Rows of other shapes hold `kNoBall` everywhere,
+// rows of boxes that are placed parallel to the axes `kBoxMark`, so that the sum of two radii tells which case a pair
+// is.
+struct alignas(32) StoredBall {
+  std::array<double, 4> numbers;
+
+  double& operator[](std::size_t k) { return numbers[k]; }
+  double operator[](std::size_t k) const { return numbers[k]; }
+  double* data() { return numbers.data(); }
+  const double* data() const { return numbers.data(); }
+};
 
 // Records are stored in the order in which rows received them. A row whose new shape needs no more room keeps its
 // place. When more than half of the memory is unused, everything is compacted.
@@ -102,7 +110,7 @@ class ShapeStore {
     const std::size_t at = local_.size();
     if (is_parallel) make_turned_room(row, record.size());
     if (is_new) {
-      balls_.resize(row + 1, {kNoBall, kNoBall, kNoBall, kNoBall});
+      balls_.resize(row + 1, StoredBall{{kNoBall, kNoBall, kNoBall, kNoBall}});
       slots_.resize(row + 1);
     }
     Slot& slot = slots_[row];
@@ -142,14 +150,8 @@ class ShapeStore {
   template <std::size_t D>
   void place(std::size_t row, const double* position, const double* rotation, double* lower, double* upper) {
     const Slot& slot = slots_[row];
-    // The most frequent case, written out: the same numbers as in the general case, which would add 0.
     if (slot.is_centred_ball) {
-      double* to = balls_[row].data();
-      for (std::size_t k = 0; k < D; ++k) {
-        to[k] = position[k];
-        lower[k] = ShapeBounds<D>::below(to[k], to[D]);
-        upper[k] = ShapeBounds<D>::above(to[k], to[D]);
-      }
+      place_centred_ball<D>(balls_[row], position, lower, upper);
       return;
     }
     if (slot.is_plain_box && !is_turn<D>(rotation)) {
@@ -173,6 +175,22 @@ class ShapeStore {
     add_bounds<D, true>(placed<D>(row), bounds);
     std::copy_n(bounds.lower.begin(), D, lower);
     std::copy_n(bounds.upper.begin(), D, upper);
+  }
+
+  // Whether consecutive rows all have balls around their positions: the most frequent shape.
+  bool are_centred_balls(std::size_t row, std::size_t count) const {
+    if (row + count > slots_.size()) return false;
+    bool are = true;
+    for (const Slot* slot = slots_.data() + row; slot != slots_.data() + row + count; ++slot)
+      are &= slot->is_centred_ball & (slot->length != 0);
+    return are;
+  }
+  // Places such rows, at D numbers each, and writes their bounding boxes: what `place` does row by row.
+  template <std::size_t D>
+  void place_centred_balls(std::size_t row, std::size_t count, const double* positions, double* boxes) {
+    StoredBall* balls = balls_.data() + row;
+    for (std::size_t k = 0; k < count; ++k)
+      place_centred_ball<D>(balls[k], positions + k * D, boxes + k * 2 * D, boxes + (k * 2 + 1) * D);
   }
 
   // The bounding box of a row's shape at the origin, without the enlargement for rounding.
@@ -206,6 +224,23 @@ class ShapeStore {
   };
   static_assert(sizeof(Slot) == 16);
 
+  // The same numbers as in the general case, which would add 0.
+  template <std::size_t D>
+  static void place_centred_ball(StoredBall& ball, const double* position, double* lower, double* upper) {
+    // All is read before anything is written: the compiler cannot know that these are other numbers.
+    const double radius = ball[D];
+    double centre[D], low[D], high[D];
+    for (std::size_t k = 0; k < D; ++k) {
+      centre[k] = position[k];
+      low[k] = ShapeBounds<D>::below(centre[k], radius);
+      high[k] = ShapeBounds<D>::above(centre[k], radius);
+    }
+    // Not `std::copy_n`, which some compilers make a call of, for three numbers.
+    for (std::size_t k = 0; k < D; ++k) ball[k] = centre[k];
+    for (std::size_t k = 0; k < D; ++k) lower[k] = low[k];
+    for (std::size_t k = 0; k < D; ++k) upper[k] = high[k];
+  }
+
   // The dimension of an oriented box by the length of its record: 8 values in 2-d, 15 in 3-d.
   static std::size_t dimension_of_box(std::size_t length) { return length == 8 ? 2 : 3; }
 
@@ -228,7 +263,7 @@ class ShapeStore {
 
   void set_placed_kind(std::size_t row, ShapeKind kind) {
     slots_[row].placed_kind = kind;
-    balls_[row].fill(kind == ShapeKind::kBox ? kBoxMark : kNoBall);
+    balls_[row].numbers.fill(kind == ShapeKind::kBox ? kBoxMark : kNoBall);
   }
 
   // If there is no memory for the copies, everything stays in place: the shapes are stored, and the next `set` tries

@@ -44,15 +44,16 @@ void check_integrate(Random& random) {
   const double dt = static_cast<double>(random.below(9)) / 4 - 1;
   std::vector<double> positions(count * D), rotations(count * R);
   FewRows shifted(count), rotated(count);
-  const Motion<D> motion{from.data(), velocities.data(), turned_from.data(), spins.data(), moves.data(),
-                         dt,          positions.data(),  rotations.data()};
-  const std::size_t lost = integrate<D>(motion, count, 1 + static_cast<unsigned>(random.below(3)), shifted, rotated);
+  const Motion<D> motion{from.data(), velocities.data(), turned_from.data(), spins.data(), moves.data(), dt};
+  double reach = 0;
+  const std::size_t lost =
+      integrate_rows<D>(motion, 0, count, positions.data(), rotations.data(), reach, shifted, rotated);
 
   const auto same_bits = [](double a, double b) {
     return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
   };
   const auto is_lost = [&](std::size_t row) {
-    if (moves[row] == 0) return false;
+    if (moves[row] == 0 || dt == 0) return false;
     bool lost_here = false, is_turned = false, is_any = false;
     for (std::size_t k = row * D; k < (row + 1) * D; ++k) lost_here |= !std::isfinite(from[k] + velocities[k] * dt);
     for (std::size_t k = row * S; k < (row + 1) * S; ++k) is_turned |= spins[k] * dt != 0;

@@ -12,8 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/parallel.hpp"
-
 namespace broadphase {
 
 inline bool is_finite(double x) { return std::abs(x) <= std::numeric_limits<double>::max(); }
@@ -46,28 +44,26 @@ void for_moving_rows(const std::uint8_t* moves, std::size_t count, Some&& some) 
     if (moves[row] != 0 && !some(row, std::integral_constant<std::size_t, 1>())) return;
 }
 
-// The first row that moves, and that the step would take to where a number is not finite; `count` if there is none.
-// Rows have D numbers each.
+// The sum of the sizes of some numbers. Where it is finite, every one of them is.
+inline double sum_of_sizes(const double* numbers, std::size_t count) {
+  constexpr std::size_t kTogether = 8;
+  double sums[kTogether] = {};  // side by side, for the compiler to take several at a time
+  std::size_t k = 0;
+  for (; k + kTogether <= count; k += kTogether)
+    for (std::size_t j = 0; j < kTogether; ++j) sums[j] += std::abs(numbers[k + j]);
+  double all = 0;
+  for (const double sum : sums) all += sum;
+  for (; k < count; ++k) all += std::abs(numbers[k]);
+  return all;
+}
+
+// The first row that moves, and that the step takes to where a number is not finite; `count` if there is none. Rows
+// have D numbers each.
 template <std::size_t D>
-std::size_t first_lost(const double* places, const double* speeds, const std::uint8_t* moves, std::size_t count,
-                       double dt) {
-  std::size_t lost = count;
-  for_moving_rows(moves, count, [&](std::size_t row, auto rows) {
-    const double *place = places + row * D, *speed = speeds + row * D;
-    // Where this sum is finite, every number of it is, and every sum of less. Side by side, for the compiler to take
-    // several at a time.
-    double reach[rows()] = {};
-    for (std::size_t k = 0; k < D; ++k)
-      for (std::size_t j = 0; j < rows(); ++j)
-        reach[j] += std::abs(place[k * rows() + j]) + std::abs(speed[k * rows() + j] * dt);
-    double all = 0;
-    for (const double x : reach) all += x;
-    if (is_finite(all)) return true;
-    for (std::size_t k = rows() * D; k-- > 0;)
-      if (!is_finite(after_step(place[k], speed[k] * dt))) lost = row + k / D;
-    return lost == count;
-  });
-  return lost;
+std::size_t first_lost(const double* after, const std::uint8_t* moves, std::size_t count) {
+  for (std::size_t k = 0; k < count * D; ++k)
+    if (moves[k / D] != 0 && !is_finite(after[k])) return k / D;
+  return count;
 }
 
 // Writes to `to` where every row is after the step. Rows that do not move are copied.
@@ -203,15 +199,15 @@ class FewRows {
     if (are_few()) rows_.insert(rows_.end(), more.rows_.begin(), more.rows_.end());
   }
 
-  // Adds the rows from `begin` on whose N numbers differ to the bit.
+  // Adds those of `count` rows, of which the first is `begin`, whose N numbers differ to the bit.
   template <std::size_t N>
-  void add_changed(const double* before, const double* after, std::size_t begin, std::size_t end) {
-    for (std::size_t row = begin; row < end && are_few(); row += kRowsTogether) {
-      const std::size_t together = std::min(kRowsTogether, end - row);
-      if (std::memcmp(before + row * N, after + row * N, together * N * sizeof(double)) == 0) continue;
-      for (std::size_t k = row; k < row + together; ++k)
+  void add_changed(const double* before, const double* after, std::size_t begin, std::size_t count) {
+    for (std::size_t at = 0; at < count && are_few(); at += kRowsTogether) {
+      const std::size_t together = std::min(kRowsTogether, count - at);
+      if (std::memcmp(before + at * N, after + at * N, together * N * sizeof(double)) == 0) continue;
+      for (std::size_t k = at; k < at + together; ++k)
         if (std::memcmp(before + k * N, after + k * N, N * sizeof(double)) != 0)
-          rows_.push_back(static_cast<std::int32_t>(k));
+          rows_.push_back(static_cast<std::int32_t>(begin + k));
     }
   }
 
@@ -221,8 +217,8 @@ class FewRows {
 };
 
 // Arrays of everything that moves, D = 2 or 3: positions and velocities of D numbers a row; rotations and angular
-// velocities, which may be null, of one number in the plane, and of a quaternion and three in space. Where all rows are
-// afterwards is written to `to_positions` and `to_rotations`, other arrays than those that are read.
+// velocities, which may be null, of one number in the plane, and of a quaternion and three in space. Without a time,
+// nothing moves.
 template <std::size_t D>
 struct Motion {
   static constexpr std::size_t kRotation = D == 2 ? 1 : 4, kSpin = D == 2 ? 1 : 3;
@@ -230,64 +226,43 @@ struct Motion {
   const double *positions, *velocities, *rotations, *angular_velocities;
   const std::uint8_t* moves;
   double dt;
-  double *to_positions, *to_rotations;
 
   bool turns() const { return rotations != nullptr && angular_velocities != nullptr; }
 };
 
-// Moves the rows from `begin` to `end`. Returns `end`; or the first row that would not be finite, and then what has
-// been written means nothing. The rows are taken in blocks that stay in the cache between the check and the motion.
+// Writes where the rows from `begin` to `end` are after the step, one after the other, to `positions` and, if there are
+// any, `rotations`. Returns `end`; or the first row that would not be finite, and then what has been written means
+// nothing. `reach` is the sum of the sizes of all the positions' numbers.
 template <std::size_t D>
-std::size_t integrate_rows(const Motion<D>& motion, std::size_t begin, std::size_t end, FewRows& shifted,
-                           FewRows& rotated) {
-  constexpr std::size_t kBlock = 512, R = Motion<D>::kRotation, S = Motion<D>::kSpin;
-  const bool turn = motion.turns();
-  for (; begin < end; begin += kBlock) {
-    const std::size_t size = std::min(kBlock, end - begin);
-    const double *place = motion.positions + begin * D, *speed = motion.velocities + begin * D;
-    const double *rotation = turn ? motion.rotations + begin * R : nullptr,
-                 *spin = turn ? motion.angular_velocities + begin * S : nullptr;
-    const std::uint8_t* moves = motion.moves + begin;
-    std::size_t lost = first_lost<D>(place, speed, moves, size, motion.dt);
-    if (turn)
-      lost = std::min(lost, D == 2 ? first_lost<1>(rotation, spin, moves, size, motion.dt)
-                                   : first_lost_turn(rotation, spin, moves, size, motion.dt));
-    if (lost < size) return begin + lost;
-    take_step<D>(place, speed, moves, size, motion.dt, motion.to_positions + begin * D);
-    shifted.add_changed<D>(motion.positions, motion.to_positions, begin, begin + size);
-    if (!turn) continue;
-    if constexpr (D == 2)
-      take_step<1>(rotation, spin, moves, size, motion.dt, motion.to_rotations + begin);
-    else
-      take_turns(rotation, spin, moves, size, motion.dt, motion.to_rotations + begin * 4);
-    rotated.add_changed<R>(motion.rotations, motion.to_rotations, begin, begin + size);
+std::size_t integrate_rows(const Motion<D>& motion, std::size_t begin, std::size_t end, double* positions,
+                           double* rotations, double& reach, FewRows& shifted, FewRows& rotated) {
+  constexpr std::size_t R = Motion<D>::kRotation, S = Motion<D>::kSpin;
+  const std::size_t size = end - begin;
+  const double* place = motion.positions + begin * D;
+  const double* rotation = motion.rotations != nullptr ? motion.rotations + begin * R : nullptr;
+  const double* spin = motion.turns() ? motion.angular_velocities + begin * S : nullptr;
+  const std::uint8_t* moves = motion.moves + begin;
+  const bool stands = motion.dt == 0;
+  std::size_t lost = size;
+  if (stands)
+    std::copy_n(place, size * D, positions);
+  else
+    take_step<D>(place, motion.velocities + begin * D, moves, size, motion.dt, positions);
+  reach = sum_of_sizes(positions, size * D);
+  if (!stands && !is_finite(reach)) lost = first_lost<D>(positions, moves, size);
+  if (!stands && D == 2 && spin != nullptr) {
+    take_step<1>(rotation, spin, moves, size, motion.dt, rotations);
+    if (!is_finite(sum_of_sizes(rotations, size))) lost = std::min(lost, first_lost<1>(rotations, moves, size));
+  } else if (!stands && spin != nullptr) {
+    lost = std::min(lost, first_lost_turn(rotation, spin, moves, size, motion.dt));
+    if (lost == size) take_turns(rotation, spin, moves, size, motion.dt, rotations);
+  } else if (rotation != nullptr) {
+    std::copy_n(rotation, size * R, rotations);
   }
+  if (lost < size) return begin + lost;
+  if (!stands) shifted.add_changed<D>(place, positions, begin, size);
+  if (!stands && spin != nullptr) rotated.add_changed<R>(rotation, rotations, begin, size);
   return end;
-}
-
-// The same for all rows, on threads: returns `count`, or the first row that would not be finite.
-template <std::size_t D>
-std::size_t integrate(const Motion<D>& motion, std::size_t count, unsigned workers, FewRows& shifted,
-                      FewRows& rotated) {
-  constexpr std::size_t kRowsATask = 8192, kTasksWorthThreads = 4;
-  if (workers <= 1 || count < kTasksWorthThreads * kRowsATask) {
-    return integrate_rows<D>(motion, 0, count, shifted, rotated);
-  }
-  const std::size_t tasks = (count + kRowsATask - 1) / kRowsATask;
-  std::vector<FewRows> shifted_by_task(tasks, FewRows(count)), rotated_by_task(tasks, FewRows(count));
-  std::vector<std::size_t> lost(tasks, count);
-  Interrupt none;
-  for_each_task(tasks, workers, none, [&](unsigned, std::size_t task) {
-    const std::size_t begin = task * kRowsATask, end = std::min(count, begin + kRowsATask);
-    const std::size_t at = integrate_rows<D>(motion, begin, end, shifted_by_task[task], rotated_by_task[task]);
-    if (at < end) lost[task] = at;
-  });
-  for (std::size_t task = 0; task < tasks; ++task) {
-    if (lost[task] < count) return lost[task];
-    shifted.append(shifted_by_task[task]);
-    rotated.append(rotated_by_task[task]);
-  }
-  return count;
 }
 
 }  // namespace broadphase

@@ -1,14 +1,14 @@
-// Which rows have moved since they were last looked at: their shapes are placed again, and their boxes.
+// Which rows are elsewhere than they were seen last: their shapes are placed again, and their boxes.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "shapes/shape.hpp"
 #include "shapes/store.hpp"
 
@@ -61,12 +61,6 @@ bool is_somewhere(const Poses<D>& poses, std::size_t row) {
   return are_near(rotation, R) && (D == 2 || has_length(rotation));
 }
 
-// What a look at rows found.
-struct Noticed {
-  std::size_t moved = 0;
-  std::ptrdiff_t nowhere = -1;  // a row that has no place: there the look ended
-};
-
 // Flags by row.
 struct NoticedFlags {
   const std::uint8_t* look;
@@ -76,109 +70,125 @@ struct NoticedFlags {
 // Two placements of the same shapes: the current one, which is only read, and a spare one, which is written, and which
 // is swapped for the current one when all else has succeeded. So a step that fails has changed nothing that is seen.
 template <std::size_t D>
-struct NextPoses {
-  Poses<D> next;                 // where rows are to be; and the spare placement
-  const double* seen_positions;  // of the current placement
-  const double* seen_rotations;
+struct Placements {
+  const double *seen_positions, *seen_rotations;  // of the current placement
+  double *positions, *rotations, *boxes;          // of the spare one
+  // Whether rows that are not looked at are written there, too: it then tells where every row is.
+  bool holds_all;
 };
 
-// Whether nothing has moved in a stretch of rows: that is quickly compared, and all there is to do in most worlds.
+// Where rows are to be, the first of which is `begin`.
 template <std::size_t D>
-bool is_as_seen(const NextPoses<D>& poses, std::size_t row, std::size_t count) {
-  constexpr std::size_t R = kRotationNumbers<D>;
-  return std::memcmp(poses.next.positions + row * D, poses.seen_positions + row * D, count * D * sizeof(double)) == 0 &&
-         (poses.next.rotations == nullptr ||
-          std::memcmp(poses.next.rotations + row * R, poses.seen_rotations + row * R, count * R * sizeof(double)) == 0);
+struct NextPoses {
+  static constexpr std::size_t R = kRotationNumbers<D>;
+  const double *positions, *rotations;  // rotations: null where nothing is rotated
+  std::size_t begin;
+  bool are_near;  // the numbers of all positions are known to be small enough to say where something is
+
+  const double* position(std::size_t row) const { return positions + (row - begin) * D; }
+  const double* rotation(std::size_t row) const {
+    return rotations != nullptr ? rotations + (row - begin) * R : nullptr;
+  }
+  bool are_as_seen(const Placements<D>& to, std::size_t row, std::size_t count) const {
+    return std::memcmp(position(row), to.seen_positions + row * D, count * D * sizeof(double)) == 0 &&
+           (rotations == nullptr ||
+            std::memcmp(rotation(row), to.seen_rotations + row * R, count * R * sizeof(double)) == 0);
+  }
+  void write(const Placements<D>& to, std::size_t row, std::size_t count) const {
+    std::copy_n(position(row), count * D, to.positions + row * D);
+    if (rotations != nullptr) std::copy_n(rotation(row), count * R, to.rotations + row * R);
+  }
+};
+
+inline constexpr std::size_t kRowsAStretch = 16;
+
+// Whether the flags of a stretch of rows are all `flag`, 0 or 1.
+inline bool are_all(std::uint64_t flag, const std::uint8_t* flags) {
+  std::uint64_t halves[2];
+  static_assert(sizeof(halves) == kRowsAStretch);
+  std::memcpy(halves, flags, sizeof(halves));
+  const std::uint64_t wanted = flag * 0x0101010101010101u;
+  return ((halves[0] ^ wanted) | (halves[1] ^ wanted)) == 0;
 }
 
+// Places a stretch of rows all of which have balls around their positions, are looked at and have moved; if so.
 template <std::size_t D>
-bool has_moved(const NextPoses<D>& poses, std::size_t row) {
-  constexpr std::size_t R = kRotationNumbers<D>;
-  bool differs = false;
-  for (std::size_t k = row * D; k < (row + 1) * D; ++k) differs |= poses.next.positions[k] != poses.seen_positions[k];
-  if (poses.next.rotations != nullptr)
-    for (std::size_t k = row * R; k < (row + 1) * R; ++k) differs |= poses.next.rotations[k] != poses.seen_rotations[k];
-  return differs;
+bool place_moved_balls(ShapeStore& shapes, const NextPoses<D>& next, const Placements<D>& to, const NoticedFlags& flags,
+                       std::size_t row) {
+  constexpr std::size_t kCount = kRowsAStretch;
+  if (next.rotations != nullptr || !next.are_near || !are_all(1, flags.look + row) ||
+      !shapes.are_centred_balls(row, kCount))
+    return false;
+  const double *position = next.position(row), *seen = to.seen_positions + row * D;
+  bool all_moved = true;
+  for (std::size_t k = 0; k < kCount; ++k) {
+    std::uint64_t differs = 0;
+    for (std::size_t axis = k * D; axis < (k + 1) * D; ++axis)
+      differs |= std::bit_cast<std::uint64_t>(position[axis]) ^ std::bit_cast<std::uint64_t>(seen[axis]);
+    all_moved &= differs != 0;
+  }
+  if (!all_moved) return false;
+  std::memset(flags.stale + row, 1, kCount);
+  next.write(to, row, kCount);
+  shapes.place_centred_balls<D>(row, kCount, position, to.boxes + row * 2 * D);
+  std::memset(flags.changed + row, 1, kCount);
+  std::memset(flags.moved + row, 1, kCount);
+  return true;
 }
 
-// Brings stretches of the spare placement up to date. Rows whose flag in `look` is set are placed where they are to be,
-// if that is not where they were seen: they are flagged in `changed` and `moved`. The others stay where they were seen:
-// of these, those that `stale` flags lie elsewhere in the spare placement, and are placed again. Afterwards the two
-// placements differ in the rows that are flagged in `moved`, which are stale for the next time. They are flagged as
-// stale before they are written to, too: if the placements are not swapped after all, these rows are placed again.
-//
-// Poses may be written to by other threads meanwhile: each is copied, and the copy is looked at and used.
+// Brings the spare placement up to date in the rows from `begin` to `end`. Rows whose flag in `look` is set are placed
+// where they are to be, if that is not, to the bit, where they were seen: they are flagged in `changed` and `moved`.
+// The others stay where they were seen: of these, those that `stale` flags lie elsewhere in the spare placement, and
+// are placed again. Afterwards the two placements differ in the rows that are flagged in `moved`, which are stale for
+// the next time. They are flagged as stale before they are written to, too: if the placements are not swapped after
+// all, these rows are placed again. Returns a row that has no place, where it ended, or -1.
 template <std::size_t D>
-Noticed notice_moved(ShapeStore& shapes, const NextPoses<D>& poses, const NoticedFlags& flags, std::size_t begin,
-                     std::size_t end) {
-  constexpr std::size_t kStretch = 16, R = kRotationNumbers<D>;
+std::ptrdiff_t place_moved(ShapeStore& shapes, const NextPoses<D>& next, const Placements<D>& to,
+                           const NoticedFlags& flags, std::size_t begin, std::size_t end) {
   const auto& [look, stale, changed, moved] = flags;
-  constexpr std::uint8_t kNone[kStretch] = {};
-  const bool turn = poses.next.rotations != nullptr;
-  const Poses<D> seen{poses.seen_positions, turn ? poses.seen_rotations : nullptr, poses.next.seen_positions,
-                      poses.next.seen_rotations, poses.next.boxes};
-  const Poses<D> copied{poses.next.seen_positions, turn ? poses.next.seen_rotations : nullptr,
-                        poses.next.seen_positions, poses.next.seen_rotations, poses.next.boxes};
-  Noticed noticed;
+  const bool turn = next.rotations != nullptr;
+  const Poses<D> spare{to.positions, turn ? to.rotations : nullptr, to.positions, to.rotations, to.boxes};
+  const Poses<D> seen{to.seen_positions, turn ? to.seen_rotations : nullptr, to.positions, to.rotations, to.boxes};
   std::memset(moved + begin, 0, end - begin);
   for (std::size_t row = begin; row < end; ++row) {
-    if (row % kStretch == 0 && row + kStretch <= end && std::memcmp(stale + row, kNone, kStretch) == 0 &&
-        (std::memcmp(look + row, kNone, kStretch) == 0 || is_as_seen<D>(poses, row, kStretch))) {
-      row += kStretch - 1;
-      continue;
-    }
-    if (look[row] != 0 && has_moved(poses, row)) {
-      stale[row] = 1;
-      std::copy_n(poses.next.positions + row * D, D, poses.next.seen_positions + row * D);
-      if (turn) std::copy_n(poses.next.rotations + row * R, R, poses.next.seen_rotations + row * R);
-      if (!is_somewhere(copied, row)) {
-        noticed.nowhere = static_cast<std::ptrdiff_t>(row);
-        return noticed;
+    if (row % kRowsAStretch == 0 && row + kRowsAStretch <= end) {
+      const bool none_looked_at = are_all(0, look + row);
+      if (are_all(0, stale + row) && (none_looked_at || next.are_as_seen(to, row, kRowsAStretch))) {
+        if (none_looked_at && to.holds_all) next.write(to, row, kRowsAStretch);
+        row += kRowsAStretch - 1;
+        continue;
       }
-      look_at_row(shapes, copied, row);
+      if (place_moved_balls<D>(shapes, next, to, flags, row)) {
+        row += kRowsAStretch - 1;
+        continue;
+      }
+    }
+    if (look[row] != 0 && !next.are_as_seen(to, row, 1)) {
+      stale[row] = 1;
+      next.write(to, row, 1);
+      if (!is_somewhere(spare, row)) return static_cast<std::ptrdiff_t>(row);
+      look_at_row(shapes, spare, row);
       changed[row] = moved[row] = 1;
-      ++noticed.moved;
-    } else if (stale[row] != 0 && shapes.has(row)) {
-      look_at_row(shapes, seen, row);
+    } else {
+      if (stale[row] != 0 && shapes.has(row)) look_at_row(shapes, seen, row);
+      if (look[row] == 0 && to.holds_all) next.write(to, row, 1);
     }
   }
-  return noticed;
+  return -1;
 }
 
 // Places again, where they were seen, the stale rows that have not moved.
 template <std::size_t D>
-void place_stale(ShapeStore& shapes, const NextPoses<D>& poses, const NoticedFlags& flags, std::size_t count) {
+void place_stale(ShapeStore& shapes, const Placements<D>& to, bool turn, const NoticedFlags& flags, std::size_t count) {
   constexpr std::size_t kStretch = 64;
   constexpr std::uint8_t kNone[kStretch] = {};
-  const bool turn = poses.next.rotations != nullptr;
-  const Poses<D> seen{poses.seen_positions, turn ? poses.seen_rotations : nullptr, poses.next.seen_positions,
-                      poses.next.seen_rotations, poses.next.boxes};
+  const Poses<D> seen{to.seen_positions, turn ? to.seen_rotations : nullptr, to.positions, to.rotations, to.boxes};
   for (std::size_t begin = 0; begin < count; begin += kStretch) {
     const std::size_t end = std::min(count, begin + kStretch);
     if (std::memcmp(flags.stale + begin, kNone, end - begin) == 0) continue;
     for (std::size_t row = begin; row < end; ++row)
       if (flags.stale[row] != 0 && flags.moved[row] == 0 && shapes.has(row)) look_at_row<D>(shapes, seen, row);
   }
-}
-
-// The same for all rows, on threads. The row without a place is the first one.
-template <std::size_t D>
-Noticed notice_all(ShapeStore& shapes, const NextPoses<D>& poses, const NoticedFlags& flags, std::size_t count,
-                   unsigned workers) {
-  constexpr std::size_t kRowsATask = 4096, kTasksWorthThreads = 4;
-  const std::size_t tasks = (count + kRowsATask - 1) / kRowsATask;
-  std::vector<Noticed> parts(tasks);
-  Interrupt none;
-  for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, none, [&](unsigned, std::size_t task) {
-    const std::size_t begin = task * kRowsATask;
-    parts[task] = notice_moved<D>(shapes, poses, flags, begin, std::min(count, begin + kRowsATask));
-  });
-  Noticed all;
-  for (const Noticed& part : parts) {
-    all.moved += part.moved;
-    if (all.nowhere < 0) all.nowhere = part.nowhere;
-  }
-  return all;
 }
 
 }  // namespace broadphase

@@ -150,9 +150,8 @@ class Columns:
         self.has_displaced = False
         self.contacts_of = 0
         self.frame: weakref.ref[Frame] | None = None
-        # What a step computes into.
-        self.next_positions: Floats = np.empty((0, dim))
-        self.next_rotations: Floats | None = None
+        # What a step computes into, besides the spare placement.
+        self._next_poses: tuple[Floats, Floats | None] = np.empty((0, dim)), None
         self.next_changed = np.empty(0, np.uint8)
         self.moved = np.empty(0, np.uint8)
         # Flags by row that follow from body types, sleep and removals, by name; emptied when one of these changes.
@@ -260,8 +259,6 @@ class Columns:
                 _alive=alive[:slots],
             )
         change.assign(self.spare, boxes=_longer(self.spare.boxes, np.zeros((more, 2, d))))
-        grown["next_positions"] = np.empty((capacity, d))
-        grown["next_rotations"] = None if self.rotations is None else no_rotations(capacity, d)
         grown["next_changed"], grown["moved"] = np.empty(capacity, np.uint8), np.empty(capacity, np.uint8)
         replaced = [(name, getattr(self, name)) for name in _WRITABLE if name in grown]
         grown["_replaced"] = self._replaced + [(name, weakref.ref(old), old.copy()) for name, old in replaced]
@@ -338,10 +335,10 @@ class Columns:
         """Give the rotations, allocated if need be."""
         if self.rotations is None:
             change = Change()
-            first, second, third, fourth = (no_rotations(len(self.positions), self.dim) for _ in range(4))
+            first, second, third = (no_rotations(len(self.positions), self.dim) for _ in range(3))
             change.assign(self.seen, rotations=first)
             change.assign(self.spare, rotations=second)
-            change.assign(self, next_rotations=third, rotations=fourth)
+            change.assign(self, rotations=third)
             if self._view is not None:
                 change.assign(self._view, _rotations=first[: self.slots])
             change.commit()
@@ -354,6 +351,14 @@ class Columns:
             count = len(self.positions)
             self.angular_velocities = np.zeros(count if self.dim == 2 else (count, 3))
         return self.angular_velocities
+
+    def next_poses(self) -> tuple[Floats, Floats | None]:
+        """Give arrays for the next positions and rotations, where these are not those of the spare placement."""
+        positions, rotations = self._next_poses
+        if len(positions) != len(self.positions) or (rotations is None) != (self.rotations is None):
+            rotations = None if self.rotations is None else np.empty_like(self.rotations)
+            self._next_poses = np.empty_like(self.positions), rotations
+        return self._next_poses
 
     def is_rare(self, name: str, value: Any) -> bool:
         """Whether a column that few worlds need must be written for new rows of this value; not for a plain default."""
@@ -546,24 +551,6 @@ class Columns:
         change.set_shapes(self.spare.store, rows, records)
         change.flag(self.changed, True, rows)
         change.flag(self.stale, True, rows)
-
-    def notice(self, positions: Floats, rotations: Floats | None, look: Flags, changed: Flags, workers: int) -> int:
-        """Bring `spare` up to date: what has moved, of the rows looked at, is placed there and flagged; say how many.
-
-        Raises
-        ------
-        ValueError
-            A row without a finite position or rotation.
-        """
-        seen, spare = self.seen, self.spare
-        noticed = spare.store.notice(
-            positions, rotations, seen.positions, seen.rotations, spare.positions, spare.rotations, spare.boxes, look,
-            self.stale, changed, self.moved, workers,
-        )  # fmt: skip
-        if noticed < 0:
-            row = -1 - noticed
-            self.refuse(row, spare.positions[row], None if spare.rotations is None else spare.rotations[row])
-        return noticed
 
     def settle(self) -> None:
         """Compute the contacts of the last frame, if somebody holds it: shapes are about to be changed.

@@ -1,8 +1,8 @@
-"""What moves by itself: positions by velocities, rotations by angular velocities."""
+"""What moves by itself: positions by velocities, rotations by angular velocities; and where shapes are then."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from broadphase import _native
 
@@ -10,23 +10,46 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from broadphase.world.columns import Columns
+
     Floats = NDArray[np.float64]
+    Flags = NDArray[np.uint8]
+    Rows = NDArray[np.int32]
 
-__all__ = ["integrate", "refuse_motion"]
+__all__ = ["Advanced", "advance"]
 
 
-def integrate(
-    positions: Floats,
-    velocities: Floats,
-    rotations: Floats | None,
-    angular_velocities: Floats | None,
-    moves: NDArray[np.uint8],
+class Advanced(NamedTuple):
+    """Where rows are after a motion.
+
+    Attributes
+    ----------
+    positions : ndarray, shape (capacity, d), float64
+    rotations : ndarray, shape (capacity,) or (capacity, 4), float64, or None
+    wrapped : ndarray, shape (k,), int32
+        Rows that came in at the other side of the world.
+    shifted, rotated : ndarray, shape (k,), int32, or None
+        Rows whose position, or rotation, the motion has changed, ascending; None for more than an eighth of all.
+    """
+
+    positions: Floats
+    rotations: Floats | None
+    wrapped: Rows
+    shifted: Rows | None
+    rotated: Rows | None
+
+
+def advance(
+    columns: Columns,
+    rows: Rows | None,
+    look: Flags,
+    changed: Flags,
     dt: float,
-    to_positions: Floats,
-    to_rotations: Floats | None = None,
+    wraps: Flags | None = None,
+    unwrapped: Floats | None = None,
     workers: int = 1,
-) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
-    """Write where rows are after a time; give the rows that have moved, and those that have rotated, if these are few.
+) -> Advanced:
+    """Move what moves by itself, and place shapes that are elsewhere than they were seen in the spare placement.
 
     ``positions + velocities * dt``. In the plane ``rotations + angular_velocities * dt``, without wrapping. In space a
     rotation is rotated about the axis of its angular velocity, given in the world, by its length times `dt`: exactly,
@@ -35,78 +58,56 @@ def integrate(
 
     Parameters
     ----------
-    positions, velocities : ndarray, shape (n, d), float64, C order
-        Of `velocities`, length per time.
-    rotations : ndarray, shape (n,) radians or (n, 4) quaternions (w, x, y, z), or None
-        None: nothing rotates.
-    angular_velocities : ndarray, shape (n,) or (n, 3), or None
-        Radians per time.
-    moves : ndarray, shape (n,), uint8
-        1, or 0 for rows that stay where they are.
+    columns : Columns
+    rows : ndarray, shape (k,), int32, or None
+        Rows that can be elsewhere than they were seen, ascending; None: all. Of the arrays returned, only these rows
+        mean anything.
+    look : ndarray, shape (slots,), uint8
+        Rows that may be placed.
+    changed : ndarray, shape (slots or more,), uint8
+        Those that are placed are flagged here, and in ``columns.moved``.
     dt : float
         The time; may be negative.
-    to_positions, to_rotations : ndarray
-        Other arrays, where the results of all rows are written. `to_rotations` is written to only where there are
-        rotations and angular velocities.
+    wraps : ndarray, shape (slots,), uint8, optional
+        Rows that come in at the other side of the world.
+    unwrapped : ndarray, shape (slots, d), float64, optional
+        Where positions are written as they are before that.
     workers : int, optional
         Threads.
-
-    Returns
-    -------
-    moved, rotated : ndarray, shape (k,), int32, or None
-        Rows whose position, or rotation, is not the same to the bit, ascending; None for more than an eighth of all,
-        and for rotations where nothing rotates.
 
     Raises
     ------
     ValueError
-        A result is not finite, or a zero quaternion would have to rotate; names such a row. What has been written
-        means nothing.
+        A row whose position or rotation is not finite then; names it. What has been written to the spare placement is
+        marked as stale.
 
     Notes
     -----
-    One pass over all rows, in blocks that stay in the cache: about 1 ns a number. Releases the GIL.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> positions, after = np.zeros((2, 2)), np.empty((2, 2))
-    >>> _ = integrate(positions, np.ones((2, 2)), None, None, np.array([1, 0], np.uint8), 0.5, after)
-    >>> after
-    array([[0.5, 0.5],
-           [0. , 0. ]])
+    One pass over the rows. Releases the GIL.
     """
-    if rotations is None or angular_velocities is None or to_rotations is None:
-        found: Any = _native.integrate(positions, velocities, None, None, moves, dt, to_positions, None, workers)
-    else:
-        count = len(rotations)
-        found = _native.integrate(
-            positions,
-            velocities,
-            rotations.reshape(count, -1),
-            angular_velocities.reshape(count, -1),
-            moves,
-            dt,
-            to_positions,
-            to_rotations.reshape(count, -1),
-            workers,
-        )
-    row, moved, rotated = found
-    if row >= 0:
-        refuse_motion(row, positions, velocities, rotations, angular_velocities, dt)
-    return moved, rotated
+    seen, spare = columns.seen, columns.spare
+    # Rows that are seldom looked at move on, but their shapes do not.
+    to_positions, to_rotations = columns.next_poses() if columns.update_intervals is not None else (None, None)
+    found: Any = _native.advance(
+        spare.store, rows, columns.positions, columns.velocities, columns.rotations, columns.angular_velocities,
+        columns.moves(), dt, columns.bounds, wraps, unwrapped, to_positions, to_rotations, seen.positions,
+        seen.rotations, spare.positions, spare.rotations, spare.boxes, look, columns.stale, changed, columns.moved,
+        workers,
+    )  # fmt: skip
+    lost, nowhere, wrapped, shifted, rotated = found
+    if lost >= 0:
+        _refuse_motion(columns, lost, dt)
+    if nowhere >= 0:
+        columns.refuse(nowhere, spare.positions[nowhere], None if spare.rotations is None else spare.rotations[nowhere])
+    if to_positions is None:
+        to_positions, to_rotations = spare.positions, spare.rotations
+    return Advanced(to_positions, to_rotations, wrapped, shifted, rotated)
 
 
-def refuse_motion(
-    row: int,
-    positions: Floats,
-    velocities: Floats,
-    rotations: Floats | None,
-    angular_velocities: Floats | None,
-    dt: float,
-) -> NoReturn:
+def _refuse_motion(columns: Columns, row: int, dt: float) -> NoReturn:
     """Say that a row cannot move."""
-    values = f"position {positions[row].tolist()}, velocity {velocities[row].tolist()}"
-    if rotations is not None and angular_velocities is not None:
-        values += f", rotation {rotations[row].tolist()}, angular velocity {angular_velocities[row].tolist()}"
+    values = f"position {columns.positions[row].tolist()}, velocity {columns.velocities[row].tolist()}"
+    if columns.rotations is not None and columns.angular_velocities is not None:
+        values += f", rotation {columns.rotations[row].tolist()}"
+        values += f", angular velocity {columns.angular_velocities[row].tolist()}"
     raise ValueError(f"row {row} cannot move for a time of {dt}: {values}; the result is not finite")

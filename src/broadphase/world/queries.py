@@ -20,7 +20,7 @@ from broadphase.narrow.row_pairs import distances, impacts, overlap_mask, ray_hi
 from broadphase.shapes import Box, Circle, Point, Rectangle, Shapes, Sphere
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.placed import shapes_of_boxes
-from broadphase.world.boundary import images_of
+from broadphase.world.boundary import images_of, wrap
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -130,7 +130,7 @@ def _moved_here(columns: Columns, rows: Rows, bounds: Floats) -> _Part:
     seen, count = columns.seen, len(rows)
     boxes, everybody = np.empty((count, 2, columns.dim)), np.arange(count, dtype=np.int32)
     positions = seen.positions[rows]
-    _native.wrap(positions, bounds, np.ones(count, np.uint8))
+    wrap(positions, bounds, np.ones(count, np.uint8))
     rotations = None if seen.rotations is None else seen.rotations[rows]
     store: Any = _native.ShapeStore(columns.dim)
     store.set(everybody, *cast("Any", seen.store.records(rows)))

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from broadphase.change import Change
-from broadphase.world.boundary import bounce, outside, wrap
+from broadphase.world.boundary import bounce, outside
 from broadphase.world.budget import Spent, spend
 from broadphase.world.ccd import Trace, no_impacts
 from broadphase.world.frame import Found
-from broadphase.world.motion import integrate, refuse_motion
+from broadphase.world.motion import advance
 from broadphase.world.narrow_phase import (
     boxes_meet,
     impacts_on_the_way,
@@ -45,7 +45,7 @@ _NO_HANDLES = np.empty(0, np.int64)
 
 
 class _Motion(NamedTuple):
-    """Where rows are after the motion of a step: the columns themselves, or scratch arrays.
+    """Where rows are after the motion of a step, in scratch arrays.
 
     `shifted` and `rotated` are the rows whose position or rotation is not that of the columns, if these are few; None
     where they may be many.
@@ -164,10 +164,9 @@ def step(
     change.clear(columns.changed)
     if memory.generations is not None:
         change.clear(columns.renewed)
-    if motion.positions is not columns.positions:
-        _write_moved(change, columns.positions, motion.positions, motion.shifted)
-    if columns.rotations is not None and motion.rotations is not None and motion.rotations is not columns.rotations:
-        _write_moved(change, columns.rotations, motion.rotations, motion.rotated)
+    _write_moved(change, columns.positions[:slots], motion.positions[:slots], motion.shifted)
+    if columns.rotations is not None and motion.rotations is not None:
+        _write_moved(change, columns.rotations[:slots], motion.rotations[:slots], motion.rotated)
     if len(motion.bounced):
         change.write(columns.velocities, motion.velocities, motion.bounced)
     if len(removed):
@@ -194,7 +193,7 @@ def look(columns: Columns, workers: int) -> Change:
     """
     changed = columns.next_changed
     changed[:] = columns.changed
-    columns.notice(columns.positions, columns.rotations, columns.living(), changed, workers)
+    advance(columns, None, columns.living(), changed, 0.0, workers=workers)
     change = Change()
     change.write(columns.changed, changed)
     columns.swap_placements(change, 0)
@@ -203,25 +202,26 @@ def look(columns: Columns, workers: int) -> Change:
 
 def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, workers: int) -> _Motion:
     """Move what moves by itself, place shapes in the spare placement, and let the boundary act."""
-    slots = columns.slots
     trace = _trace(columns)
     few = columns.steady_rows() if trace is None and columns.update_intervals is None else None
     steadiness = columns.steadiness() if few is None else None
-    shifted: Rows | None
-    rotated: Rows | None
-    if few is not None:
-        positions, rotations, shifted, rotated = _few_placed(columns, few, looked_at, changed, dt)
-    else:
-        positions, rotations, shifted, rotated = _all_placed(columns, trace, looked_at, changed, dt, workers)
-        if trace is not None or columns.update_intervals is not None or shifted is None or rotated is None:
-            steadiness = None
+    slots = columns.slots
+    unwrapped = None if trace is None else np.empty((slots, columns.dim))
+    positions, rotations, wrapped, shifted, rotated = advance(
+        columns, few, looked_at, changed, dt, columns.kept_by("wrap"), unwrapped, workers
+    )
+    if trace is not None or columns.update_intervals is not None or shifted is None or rotated is None:
+        steadiness = None
+    shifted = _with_rows(shifted, wrapped)
+    if trace is not None and unwrapped is not None:
+        trace.after, trace.wrapped = unwrapped, wrapped
+        # A body may come round to where it was.
+        rows = np.flatnonzero(trace.is_ccd & columns.moves().view(np.bool_))
+        changed[rows] |= (trace.after[rows] != trace.before[rows]).any(axis=1)
     bounced, velocities = _NO_ROWS, columns.velocities[:0]
     bounces = columns.kept_by("bounce")
     if bounces is not None and columns.bounds is not None:
         spare = columns.spare
-        if positions is columns.positions:
-            positions = columns.next_positions
-            positions[:slots] = columns.positions[:slots]
 
         def relative_boxes(rows: Rows) -> Floats:
             boxes: Any = spare.store.relative_boxes(rows, rotations)
@@ -229,12 +229,12 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, worker
             return found
 
         flags = bounces & changed[:slots]
+        columns.stale[:slots] |= flags  # until the placements are swapped
         bounced, velocities = bounce(
             positions[:slots], columns.velocities, spare.boxes[:slots], relative_boxes, columns.bounds, flags
         )
         if len(bounced):
             shifted = _with_rows(shifted, bounced)
-            columns.stale[bounced] = 1  # until the placements are swapped
             spare.place(bounced, positions, rotations)
             changed[bounced] = columns.moved[bounced] = 1
             if trace is not None:
@@ -245,70 +245,6 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, worker
     return _Motion(
         positions, rotations, trace, bounced, velocities, removed, shifted, rotated, few is not None, steadiness
     )
-
-
-def _all_placed(
-    columns: Columns, trace: Trace | None, looked_at: Flags, changed: Flags, dt: float, workers: int
-) -> tuple[Floats, Floats | None, Rows | None, Rows | None]:
-    """Move all rows that move, and place those that are elsewhere than they were seen."""
-    slots = columns.slots
-    positions, rotations = columns.positions, columns.rotations
-    shifted: Rows | None = _NO_ROWS
-    rotated: Rows | None = _NO_ROWS
-    if dt != 0.0 and slots:
-        positions = columns.next_positions
-        turns = rotations is not None and columns.angular_velocities is not None
-        if turns:
-            rotations = columns.next_rotations
-        shifted, rotated = integrate(
-            columns.positions[:slots],
-            columns.velocities[:slots],
-            columns.rotations[:slots] if turns and columns.rotations is not None else None,
-            columns.angular_velocities[:slots] if turns and columns.angular_velocities is not None else None,
-            columns.moves(),
-            dt,
-            positions[:slots],
-            rotations[:slots] if turns and rotations is not None else None,
-            workers,
-        )
-        rotated = rotated if turns else _NO_ROWS
-    wraps = columns.kept_by("wrap")
-    if trace is not None:
-        trace.after = positions[:slots].copy()
-        # A body may come round to where it was.
-        rows = np.flatnonzero(trace.is_ccd & columns.moves().view(np.bool_))
-        changed[rows] |= (trace.after[rows] != trace.before[rows]).any(axis=1)
-    if wraps is not None and columns.bounds is not None:
-        if positions is columns.positions:
-            positions = columns.next_positions
-            positions[:slots] = columns.positions[:slots]
-        wrapped = wrap(positions[:slots], columns.bounds, wraps)
-        shifted = _with_rows(shifted, wrapped)
-        if trace is not None:
-            trace.wrapped = wrapped
-    columns.notice(positions, rotations, looked_at, changed, workers)
-    return positions, rotations, shifted, rotated
-
-
-def _few_placed(
-    columns: Columns, few: Rows, looked_at: Flags, changed: Flags, dt: float
-) -> tuple[Floats, Floats | None, Rows, Rows]:
-    """Do the same where only a few rows can be elsewhere: of the arrays returned, only these rows mean anything."""
-    seen, spare = columns.seen, columns.spare
-    wraps, turns = columns.kept_by("wrap"), columns.rotations is not None and columns.angular_velocities is not None
-    found: Any = spare.store.move_few(
-        few, columns.positions, columns.velocities, columns.rotations, columns.angular_velocities, columns.moves(), dt,
-        columns.bounds, wraps, columns.next_positions, columns.next_rotations, seen.positions, seen.rotations,
-        spare.positions, spare.rotations, spare.boxes, looked_at, columns.stale, changed, columns.moved,
-    )  # fmt: skip
-    lost, nowhere, wrapped, shifted, rotated = found
-    if lost >= 0:
-        refuse_motion(lost, columns.positions, columns.velocities, columns.rotations, columns.angular_velocities, dt)
-    if nowhere >= 0:
-        columns.refuse(nowhere, spare.positions[nowhere], None if spare.rotations is None else spare.rotations[nowhere])
-    if len(wrapped):
-        shifted = np.union1d(shifted, wrapped)
-    return columns.next_positions, columns.next_rotations if turns else columns.rotations, shifted, rotated
 
 
 def _trace(columns: Columns) -> Trace | None:

@@ -49,7 +49,7 @@ def _column_faults(columns: Columns) -> Iterator[str]:
     for name, column in arrays.items():
         if isinstance(column, np.ndarray) and name != "bounds" and len(column) != capacity:
             yield f"the array {name} has {len(column)} rows, not {capacity}"
-    turned = [columns.rotations, columns.seen.rotations, columns.spare.rotations, columns.next_rotations]
+    turned = [columns.rotations, columns.seen.rotations, columns.spare.rotations]
     if any(one is None for one in turned) != all(one is None for one in turned):
         yield "some arrays of rotations exist, and others do not"
     if columns.angular_velocities is not None and columns.rotations is None:
