@@ -1,4 +1,4 @@
-"""A memory that runs out for the core when told to: malloc, mmap and their like, replaced. Linux with a C compiler only."""
+"""A memory that runs out for the core when told to: malloc, mmap and their like. Linux with a C compiler only."""
 
 import os
 import shutil
