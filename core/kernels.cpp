@@ -1,20 +1,20 @@
-// All kernels of one level: this file is compiled once per instruction set, with BROADPHASE_LEVEL naming it.
+// The kernels of one level over its lanes: this file is compiled once per instruction set, with BROADPHASE_LEVEL naming
+// it, and BROADPHASE_EIGHT naming the level whose kernels over eight numbers it takes.
 #include "simd/kernels.hpp"
 #include "brute_force/overlap_kernel.hpp"
-#include "grid/file_boxes_kernel.hpp"
 #include "grid/sweep_cell_kernel.hpp"
 #include "simd/lanes.hpp"
-#include "tree/pack_kernel.hpp"
-#include "tree/pairs_kernel.hpp"
-#include "tree/queries_kernel.hpp"
-#include "tree/together_kernel.hpp"
-#include "tree/wide_kernel.hpp"
+
+namespace broadphase::BROADPHASE_EIGHT {
+extern const EightKernels kEightKernels;
+}
 
 namespace broadphase::BROADPHASE_LEVEL {
 
 extern const Kernels kKernels;
 const Kernels kKernels = {
     BROADPHASE_QUOTE(BROADPHASE_LEVEL),
+    &BROADPHASE_EIGHT::kEightKernels,
     {overlap_run<float, 1, true>, overlap_run<float, 2, true>, overlap_run<float, 3, true>,
      overlap_run<float, 4, true>},
     {overlap_run<float, 1, false>, overlap_run<float, 2, false>, overlap_run<float, 3, false>,
@@ -31,41 +31,12 @@ const Kernels kKernels = {
      overlap_runs<double, 4, true>},
     {overlap_runs<double, 1, false>, overlap_runs<double, 2, false>, overlap_runs<double, 3, false>,
      overlap_runs<double, 4, false>},
-    {file_boxes<float, 1>, file_boxes<float, 2>, file_boxes<float, 3>, file_boxes<float, 4>},
-    {file_boxes<double, 1>, file_boxes<double, 2>, file_boxes<double, 3>, file_boxes<double, 4>},
     {sweep_range<1>, sweep_range<2>, sweep_range<3>, sweep_range<4>},
     {sort_cell<1>, sort_cell<2>, sort_cell<3>, sort_cell<4>},
     {sweep_blocks<1>, sweep_blocks<2>, sweep_blocks<3>, sweep_blocks<4>},
     count_hits,
     list_hits,
     name_rows,
-    rank_keys,
-    {next_by_box<1>, next_by_box<2>, next_by_box<3>, next_by_box<4>},
-    {next_by_distance<1>, next_by_distance<2>, next_by_distance<3>, next_by_distance<4>},
-    {next_by_time<1>, next_by_time<2>, next_by_time<3>, next_by_time<4>},
-    {next_by_region<1>, next_by_region<2>, next_by_region<3>, next_by_region<4>},
-    {pair_blocks<1, Eight>, pair_blocks<2, Eight>, pair_blocks<3, Eight>, pair_blocks<4, Eight>},
-    {curve_keys<float, 1>, curve_keys<float, 2>, curve_keys<float, 3>, curve_keys<float, 4>},
-    {curve_keys<double, 1>, curve_keys<double, 2>, curve_keys<double, 3>, curve_keys<double, 4>},
-    {pack_leaves<float, 1>, pack_leaves<float, 2>, pack_leaves<float, 3>, pack_leaves<float, 4>},
-    {pack_leaves<double, 1>, pack_leaves<double, 2>, pack_leaves<double, 3>, pack_leaves<double, 4>},
-};
-
-extern const TogetherKernels kTogetherKernels;
-const TogetherKernels kTogetherKernels = {
-    {nearest_together<1>, nearest_together<2>, nearest_together<3>, nearest_together<4>},
-    {balls_together<1>, balls_together<2>, balls_together<3>, balls_together<4>},
-};
-
-extern const WideKernels kWideKernels;
-const WideKernels kWideKernels = {
-    {wide_next_by_box<1, BoxWalk>, wide_next_by_box<2, BoxWalk>, wide_next_by_box<3, BoxWalk>,
-     wide_next_by_box<4, BoxWalk>},
-    {wide_next_by_distance<1>, wide_next_by_distance<2>, wide_next_by_distance<3>, wide_next_by_distance<4>},
-    {wide_next_by_time<1>, wide_next_by_time<2>, wide_next_by_time<3>, wide_next_by_time<4>},
-    {wide_next_by_box<1, ConvexWalk>, wide_next_by_box<2, ConvexWalk>, wide_next_by_box<3, ConvexWalk>,
-     wide_next_by_box<4, ConvexWalk>},
-    {pair_blocks<1, WideEight>, pair_blocks<2, WideEight>, pair_blocks<3, WideEight>, pair_blocks<4, WideEight>},
 };
 
 }  // namespace broadphase::BROADPHASE_LEVEL

@@ -380,9 +380,9 @@ class GridLevel {
 
   auto file_boxes() const {
     if constexpr (sizeof(T) == 4)
-      return kernels_.file_boxes_f32[index()];
+      return kernels_.eight->file_boxes_f32[index()];
     else
-      return kernels_.file_boxes_f64[index()];
+      return kernels_.eight->file_boxes_f64[index()];
   }
 
   // Own row numbers to those of the whole problem; the marks of the cells around are added.

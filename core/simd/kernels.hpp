@@ -9,12 +9,14 @@ namespace broadphase {
 
 // The arguments of kernels. Each is defined in the folder of the methods that use it.
 struct BallWalk;
+struct BallsTogether;
 struct BoxWalk;
 struct Buckets;
 struct CandidateBlock;
 struct CellArrays;
 struct CellRecords;
 struct ConvexWalk;
+struct NearestTogether;
 struct PairWalk;
 struct SweepRequest;
 struct SweepWalk;
@@ -54,9 +56,42 @@ struct RunHits {
 template <class T>
 using OverlapRuns = std::size_t (*)(const RunsQuery<T>& query, RunHits* hits);
 
-// Kernels of one level. Arrays by dimension: entry D - 1.
+// Arrays by dimension: entry D - 1.
+
+// Walks through trees of blocks: see tree/walks.hpp.
+struct WalkKernels {
+  void (*next_by_box[4])(BoxWalk&);
+  void (*next_by_distance[4])(BallWalk&);
+  void (*next_by_time[4])(SweepWalk&);
+  void (*next_by_region[4])(ConvexWalk&);
+  bool (*pair_blocks[4])(PairWalk&);
+};
+
+// Kernels over eight numbers of 32 bits, `Eight` and `Fours` of simd/lanes.hpp. SSE2 has neither, and takes those of
+// the scalar level.
+struct EightKernels {
+  // Of trees whose blocks hold floats, and of wide ones: see BlockTree.
+  WalkKernels floats, doubles;
+  // Eight queries walked together: see tree/together.hpp.
+  void (*nearest_together[4])(NearestTogether&);
+  void (*balls_together[4])(BallsTogether&);
+
+  // Packing of trees: see boxes/pack_boxes.hpp and tree/pack_kernel.hpp.
+  void (*curve_keys_f32[4])(const CurveKeys<float>&);
+  void (*curve_keys_f64[4])(const CurveKeys<double>&);
+  bool (*pack_leaves_f32[4])(const PackLeaves<float>&);
+  bool (*pack_leaves_f64[4])(const PackLeaves<double>&);
+  void (*rank_keys)(const std::int32_t* key, std::size_t count, std::int32_t* rank);
+
+  // The grid: see grid/record.hpp.
+  std::size_t (*file_boxes_f32[4])(FileBoxes<float>&);
+  std::size_t (*file_boxes_f64[4])(FileBoxes<double>&);
+};
+
+// Kernels of one level.
 struct Kernels {
   const char* level;
+  const EightKernels* eight;
   // Closed boxes, and open ones (strict comparisons; the caller leaves empty boxes out).
   OverlapRun<float> closed_run_f32[4], open_run_f32[4];
   OverlapRun<double> closed_run_f64[4], open_run_f64[4];
@@ -64,8 +99,6 @@ struct Kernels {
   OverlapRuns<double> closed_runs_f64[4], open_runs_f64[4];
 
   // The grid: see grid/record.hpp, and the kernels of these names.
-  std::size_t (*file_boxes_f32[4])(FileBoxes<float>&);
-  std::size_t (*file_boxes_f64[4])(FileBoxes<double>&);
   void (*sweep_range[4])(const CellRecords&, std::size_t axis, std::int32_t* lowest, std::int32_t* highest);
   void (*sort_cell[4])(const CellRecords&, std::size_t axis, const Buckets&, void* room, const CellArrays& to);
   std::size_t (*sweep_blocks[4])(SweepRequest&, CandidateBlock*, std::uint32_t* sure, std::uint32_t* possible);
@@ -73,22 +106,6 @@ struct Kernels {
   std::size_t (*list_hits)(const CandidateBlock*, const std::uint32_t* sure, std::size_t blocks, std::uint64_t* hits);
   void (*name_rows)(const std::uint64_t* hits, std::size_t count, const std::uint32_t* a, const std::uint32_t* b,
                     bool ordered, std::int32_t* first, std::int32_t* second);
-
-  // See tree/pack_kernel.hpp.
-  void (*rank_keys)(const std::int32_t* key, std::size_t count, std::int32_t* rank);
-
-  // Trees of blocks: see tree/walks.hpp.
-  void (*next_by_box[4])(BoxWalk&);
-  void (*next_by_distance[4])(BallWalk&);
-  void (*next_by_time[4])(SweepWalk&);
-  void (*next_by_region[4])(ConvexWalk&);
-  bool (*pair_blocks[4])(PairWalk&);
-
-  // Packing of such trees: see boxes/pack_boxes.hpp.
-  void (*curve_keys_f32[4])(const CurveKeys<float>&);
-  void (*curve_keys_f64[4])(const CurveKeys<double>&);
-  bool (*pack_leaves_f32[4])(const PackLeaves<float>&);
-  bool (*pack_leaves_f64[4])(const PackLeaves<double>&);
 };
 
 // The kernel that tests a box against a run of boxes in all of `dimension` axes.

@@ -1,7 +1,8 @@
 # Fails if the kernels of a level define a weak symbol outside of the namespace of the level: the linker keeps one copy of
 # it for the whole module, and it could be the one that was compiled for a newer processor.
-# Takes NM, OBJECT (the object file of the kernels) and LEVEL.
-execute_process(COMMAND ${NM} -C --defined-only ${OBJECT} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+# Takes NM, OBJECTS (the object files of the kernels, with commas between them) and LEVEL.
+string(REPLACE "," ";" objects "${OBJECTS}")
+execute_process(COMMAND ${NM} -C --defined-only ${objects} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE ";" "," symbols "${symbols}")
 string(REPLACE "\n" ";" symbols "${symbols}")
 set(own 0)
@@ -14,8 +15,8 @@ foreach(symbol ${symbols})
   endif()
 endforeach()
 if(shared)
-  message(FATAL_ERROR "${OBJECT} shares with other levels:\n${shared}")
+  message(FATAL_ERROR "${OBJECTS} shares with other levels:\n${shared}")
 endif()
 if(own LESS 50)
-  message(FATAL_ERROR "${OBJECT} has only ${own} symbols of the level ${LEVEL}: is it the right file?")
+  message(FATAL_ERROR "${OBJECTS} has only ${own} symbols of the level ${LEVEL}: are they the right files?")
 endif()

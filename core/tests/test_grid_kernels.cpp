@@ -101,9 +101,9 @@ PlainRecord plain_record(const Record<D>& record) {
 template <class T>
 auto file_boxes_of(const Kernels& kernels, std::size_t dimension) {
   if constexpr (sizeof(T) == 4)
-    return kernels.file_boxes_f32[dimension - 1];
+    return kernels.eight->file_boxes_f32[dimension - 1];
   else
-    return kernels.file_boxes_f64[dimension - 1];
+    return kernels.eight->file_boxes_f64[dimension - 1];
 }
 
 // A pool that grows whenever a kernel runs out of it, by as little as the kernel needs.
@@ -460,7 +460,7 @@ void check_ranks(std::uint64_t seed) {
       current_case() = std::string(kernels.level) + ", ranks of " + std::to_string(count);
       alignas(64) std::int32_t given[64], ranks[64];
       std::copy(keys.begin(), keys.end(), given);
-      kernels.rank_keys(given, count, ranks);
+      kernels.eight->rank_keys(given, count, ranks);
       for (std::size_t k = 0; k < count; ++k)
         CHECK(ranks[k] == std::count_if(keys.begin(), keys.end(), [&](std::int32_t key) { return key < keys[k]; }));
     });

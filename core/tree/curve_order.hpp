@@ -85,9 +85,9 @@ class CurveOrder {
     request.scale = width > 0 ? most / 4 / width : T(0);
     request.bits = bits(boxes.dimension);
     if constexpr (std::is_same_v<T, float>)
-      kernels.curve_keys_f32[boxes.dimension - 1](request);
+      kernels.eight->curve_keys_f32[boxes.dimension - 1](request);
     else
-      kernels.curve_keys_f64[boxes.dimension - 1](request);
+      kernels.eight->curve_keys_f64[boxes.dimension - 1](request);
   }
 
   // Stable. The result is here or in the same places of the spare items: the return value says where.

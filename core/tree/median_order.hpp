@@ -153,7 +153,7 @@ class MedianSorter {
       keys[i] = (ascending_key(static_cast<float>(at(i))) & ~static_cast<std::int32_t>(kFew - 1)) |
                 static_cast<std::int32_t>(i);
     for (std::size_t i = count; i < padded; ++i) keys[i] = 0x7fffffff - static_cast<std::int32_t>(kFew - i);
-    kernels_.rank_keys(keys, padded, ranks);
+    kernels_.eight->rank_keys(keys, padded, ranks);
   }
 
   // Partitions [begin, end) at the element of rank `middle`. The result is in `to` if this returns true, else in

@@ -24,7 +24,6 @@
 #include "tree/curve_order.hpp"
 #include "tree/together.hpp"
 #include "tree/walks.hpp"
-#include "tree/wide.hpp"
 
 namespace broadphase {
 
@@ -329,7 +328,7 @@ class TreeQueries {
               bool loosely = false) const {
     const std::size_t begin = found.size();
     const bool exact = start(walk, tree_, box) || loosely;
-    const auto next = next_of(kernels_.next_by_box, wide_kernels(kernels_).next_by_box);
+    const auto next = walks().next_by_box[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk)) {
       if (exact && filter_.row_layer == nullptr) {
         found.insert(found.end(), walk.rows, walk.rows + walk.found);
@@ -348,7 +347,7 @@ class TreeQueries {
     const std::size_t begin = found.size();
     const Ball ball(center, radius, dimension_);
     start(walk, tree_, center, limit_of_distance(tree_, radius), false);
-    const auto next = next_of(kernels_.next_by_distance, wide_kernels(kernels_).next_by_distance);
+    const auto next = walks().next_by_distance[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk))
       for (std::size_t at = 0; at < walk.found; ++at)
         if (allows(query, walk.rows[at]) && ball.meets(read(walk.rows[at]).box)) found.push_back(walk.rows[at]);
@@ -401,7 +400,7 @@ class TreeQueries {
       walk.depth = 1;
     }
     while (walk.depth > 0) {
-      together_kernels(kernels_).balls[dimension_ - 1](walk);
+      kernels_.eight->balls_together[dimension_ - 1](walk);
       for (std::size_t at = 0; at < walk.doubts; ++at) {
         const std::size_t k = walk.doubt_query[at];
         if (Ball(center_of(k), radii[queries[k]], dimension_).meets(read(walk.doubt_row[at]).box))
@@ -499,7 +498,7 @@ class TreeQueries {
         walk.key[0] = 0;
         walk.depth = 1;
       }
-      together_kernels(kernels_).nearest[dimension_ - 1](walk);
+      kernels_.eight->nearest_together[dimension_ - 1](walk);
       alone |= walk.crowded;
       for (std::size_t k = 0; k < count; ++k)
         for (std::size_t at = 0; at < walk.found[k]; ++at) {
@@ -560,7 +559,7 @@ class TreeQueries {
     const auto length = length_of<double>(sweep, dimension_);
     const bool is_short = is_safe(sweep, length);
     start(walk, tree_, sweep, length, farthest, true);
-    const auto next = next_of(kernels_.next_by_time, wide_kernels(kernels_).next_by_time);
+    const auto next = walks().next_by_time[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk))
       while (walk.lanes != 0) {
         const std::size_t lane = take_least(walk);
@@ -587,7 +586,7 @@ class TreeQueries {
     const std::size_t begin = found.size();
     ConvexWalk& walk = scratch.walk;
     scratch.local.start(walk, tree_, region);
-    const auto next = next_of(kernels_.next_by_region, wide_kernels(kernels_).next_by_region);
+    const auto next = walks().next_by_region[dimension_ - 1];
     for (next(walk); walk.found > 0 || walk.sure_found > 0; next(walk)) {
       for (std::size_t at = 0; at < walk.found; ++at)
         if (allows(query, walk.rows[at]) && meets(region, read(walk.rows[at]).box, dimension_))
@@ -700,7 +699,7 @@ class TreeQueries {
     bool has_far = false;
     start(walk, tree_, center, limit, true);
     found.clear();
-    const auto next = next_of(kernels_.next_by_distance, wide_kernels(kernels_).next_by_distance);
+    const auto next = walks().next_by_distance[dimension_ - 1];
     if (wanted > 0)
       for (next(walk); walk.found > 0; next(walk))
         while (walk.lanes != 0) {
@@ -734,7 +733,7 @@ class TreeQueries {
                 RowAt<Number>& best) const {
     const double unit = fastest(sweep, dimension_);
     start(walk, tree_, sweep, rounded(length), farthest, true);
-    const auto next = next_of(kernels_.next_by_time, wide_kernels(kernels_).next_by_time);
+    const auto next = walks().next_by_time[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk)) {
       while (walk.lanes != 0) {
         const std::size_t lane = take_least(walk);
@@ -759,7 +758,7 @@ class TreeQueries {
               std::vector<RowAt<Number>>& found) const {
     found.clear();
     start(walk, tree_, sweep, rounded(length), farthest, false);
-    const auto next = next_of(kernels_.next_by_time, wide_kernels(kernels_).next_by_time);
+    const auto next = walks().next_by_time[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk))
       for (std::size_t at = 0; at < walk.found; ++at) {
         if (!allows(query, walk.rows[at])) continue;
@@ -818,12 +817,7 @@ class TreeQueries {
     return true;
   }
 
-  template <class AWalk>
-  using Step = void (*)(AWalk&);
-  template <class AWalk>
-  Step<AWalk> next_of(const Step<AWalk> (&narrow)[4], const Step<AWalk> (&wide)[4]) const {
-    return (tree_.is_wide() ? wide : narrow)[dimension_ - 1];
-  }
+  const WalkKernels& walks() const { return tree_.is_wide() ? kernels_.eight->doubles : kernels_.eight->floats; }
 
   // The box of a lane's row as it was given. If nothing was rounded, it is computed from the block, which is in the
   // cache.

@@ -59,13 +59,4 @@ struct BallsTogether : PointsWalk {
   std::uint32_t doubt_query[kMostDoubts + kTogether * kLanes];
 };
 
-// The kernels of one level; entry D - 1.
-struct TogetherKernels {
-  void (*nearest[4])(NearestTogether&);
-  void (*balls[4])(BallsTogether&);
-};
-
-// Those of the same level as these.
-const TogetherKernels& together_kernels(const Kernels& kernels);
-
 }  // namespace broadphase

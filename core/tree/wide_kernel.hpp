@@ -7,7 +7,6 @@
 #include "tree/eight_doubles.hpp"
 #include "tree/queries_kernel.hpp"
 #include "tree/walks.hpp"
-#include "tree/wide.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
 
