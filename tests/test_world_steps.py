@@ -293,6 +293,22 @@ def changed_at_random(world, rng, held):
         world.angular_velocities[some[0]] += 0.5
 
 
+@pytest.mark.parametrize("boundary", ["none", "wrap"])
+def test_step_with_threads_shared_by_its_parts_is_as_one_without(boundary, monkeypatch):
+    monkeypatch.setattr(step, "_FEWEST_FOR_A_TEAM", 1)
+    frames = []
+    for workers in (1, 3):
+        rng = np.random.default_rng(6)
+        world = bp.World(3, bounds=[[0.0] * 3, [40.0] * 3], boundary=boundary, workers=workers)
+        world.add_many(bp.Sphere(0.5), rng.uniform(0, 40, (30_000, 3)), velocities=rng.normal(0, 0.2, (30_000, 3)))
+        frames.append([world.step(0.1) for _ in range(3)])
+        world.positions[7] = np.nan
+        with pytest.raises(ValueError, match="row 7 cannot move"):
+            world.step(0.1)
+    for one, other in zip(*frames, strict=True):
+        assert all(np.array_equal(getattr(one, name), getattr(other, name)) for name in EVENTS)
+
+
 def rows_looked_at(monkeypatch):
     """Give a list that grows with every step that looks at a few rows: by these rows."""
     looks, advance = [], step.advance

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/team.hpp"
+
 namespace broadphase::detail {
 
 void run_tasks(std::size_t tasks, unsigned workers, Interrupt& interrupt, const Work& work, std::size_t grain) {
@@ -45,6 +47,33 @@ void run_tasks(std::size_t tasks, unsigned workers, Interrupt& interrupt, const 
       fail();
     }
   };
+  // The calling thread alone can be interrupted: it waits for the others, and goes on checking. At first it stays
+  // awake: a pause of any length takes some 50 us.
+  const auto wait_while = [&](auto&& are_running) {
+    constexpr std::chrono::microseconds kAwake(50);
+    const auto begin = std::chrono::steady_clock::now();
+    while (are_running()) {
+      if (std::chrono::steady_clock::now() - begin < kAwake) {
+        std::this_thread::yield();
+        continue;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+      try {
+        interrupt.check();
+      } catch (...) {
+        fail();
+      }
+    }
+  };
+  if (Team* team = Team::at_rest()) {
+    const auto call = [](void* callable, unsigned worker) { (*static_cast<decltype(loop)*>(callable))(worker); };
+    team->start(call, &loop, workers);
+    loop(0);
+    wait_while([&] { return team->running() > 0; });
+    team->rest();
+    if (error) std::rethrow_exception(error);
+    return;
+  }
   std::vector<std::thread> threads;
   try {
     threads.reserve(workers - 1);
@@ -64,15 +93,7 @@ void run_tasks(std::size_t tasks, unsigned workers, Interrupt& interrupt, const 
     // No more threads to be had, or no memory for them: those that started, and this one, do it all.
   }
   loop(0);
-  // The calling thread alone can be interrupted: it waits for the others here, and goes on checking.
-  while (running.load(std::memory_order_acquire) > 0) {
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
-    try {
-      interrupt.check();
-    } catch (...) {
-      fail();
-    }
-  }
+  wait_while([&] { return running.load(std::memory_order_acquire) > 0; });
   for (std::thread& thread : threads) thread.join();
   if (error) std::rethrow_exception(error);
 }

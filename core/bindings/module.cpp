@@ -6,10 +6,12 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/team.hpp"
 #include "query/collect.hpp"
 
 namespace broadphase::python {
@@ -38,6 +40,12 @@ void set_simd_level(const std::string& name) {
   for (const std::string& level : simd_levels()) known += (known.empty() ? "" : ", ") + level;
   throw nb::value_error(("SIMD level '" + name + "' is not one of: " + known).c_str());
 }
+
+// Threads for several calls from one Python thread.
+struct TeamOfCalls {
+  unsigned workers;
+  std::optional<Team> team;
+};
 
 }  // namespace
 
@@ -69,6 +77,15 @@ NB_MODULE(_core, m) {
       // PyErr_CheckSignals has set the exception of the signal's handler.
     }
   });
+
+  nb::class_<TeamOfCalls>(m, "Team", "Threads that calls inside ``with Team(workers):`` share. They end with it.")
+      .def(
+          "__init__", [](TeamOfCalls* self, unsigned workers) { new (self) TeamOfCalls{workers, std::nullopt}; },
+          nb::arg("workers"))
+      .def("__enter__", [](TeamOfCalls& self) { self.team.emplace(self.workers); })
+      .def(
+          "__exit__", [](TeamOfCalls& self, nb::handle, nb::handle, nb::handle) { self.team.reset(); },
+          nb::arg("type").none(), nb::arg("error").none(), nb::arg("traceback").none());
 
   bind_pairs(m);
   bind_guard(m);

@@ -5,11 +5,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/team.hpp"
 #include "check.hpp"
 #include "failing_memory.hpp"
 
@@ -76,18 +80,44 @@ void check_interrupt(unsigned workers) {
   CHECK(done < 100000);
 }
 
+// The threads of a team do what its thread gives them, call after call, and not what they give themselves.
+void check_team_is_reused() {
+  current_case() = "a team";
+  Interrupt never;
+  Team team(3);
+  std::set<std::thread::id> known;
+  std::mutex lock;
+  for (int call = 0; call < 50; ++call) {
+    std::atomic<int> inner{0};
+    for_each_task(64, 3, never, [&](unsigned, std::size_t) {
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+      if (call == 7) for_each_task(3, 2, never, [&](unsigned, std::size_t) { ++inner; });
+      const std::lock_guard<std::mutex> locked(lock);
+      known.insert(std::this_thread::get_id());
+    });
+    CHECK(inner == (call == 7 ? 3 * 64 : 0));
+  }
+  CHECK(known.size() >= 2 && known.size() <= 3);
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
 int main() {
   using namespace broadphase::tests;
-  for (const std::size_t tasks : {0u, 1u, 2u, 3u, 7u, 100u})
-    for (const unsigned workers : {0u, 1u, 2u, 4u, 9u})
-      for (const std::size_t grain : {1u, 2u, 1000u}) {
-        // Memory for all threads, for none, and for some of them: a list of threads, and a block for each.
-        for (const long long allocations : {-1, 0, 1, 2, 3}) check_every_task_once(tasks, workers, grain, allocations);
-      }
-  for (const unsigned workers : {1u, 2u, 4u})
-    for (const std::size_t bad_task : {0u, 1u, 50u, 99u}) check_exception(100, workers, bad_task);
-  for (const unsigned workers : {1u, 2u, 4u}) check_interrupt(workers);
+  for (const unsigned team : {0u, 1u, 2u, 5u}) {
+    std::optional<broadphase::Team> shared;
+    if (team > 0) shared.emplace(team);
+    for (const std::size_t tasks : {0u, 1u, 2u, 3u, 7u, 100u})
+      for (const unsigned workers : {0u, 1u, 2u, 4u, 9u})
+        for (const std::size_t grain : {1u, 2u, 1000u}) {
+          // Memory for all threads, for none, and for some of them: a list of threads, and a block for each.
+          for (const long long allocations : {-1, 0, 1, 2, 3})
+            check_every_task_once(tasks, workers, grain, allocations);
+        }
+    for (const unsigned workers : {1u, 2u, 4u})
+      for (const std::size_t bad_task : {0u, 1u, 50u, 99u}) check_exception(100, workers, bad_task);
+    for (const unsigned workers : {1u, 2u, 4u}) check_interrupt(workers);
+  }
+  check_team_is_reused();
 }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.change import Change
 from broadphase.world.boundary import bounce, outside
 from broadphase.world.budget import Spent, spend
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["look", "step"]
 
+# Rows for which threads are worth starting: once, for all parts of the step.
+_FEWEST_FOR_A_TEAM = 20_000
 _NO_ROWS = np.empty(0, np.int32)
 _NO_HANDLES = np.empty(0, np.int64)
 
@@ -79,6 +82,21 @@ def step(
     ValueError
         A row without a finite position, velocity or rotation, or a shape wider than a periodic world; names the row.
     """
+    if broad.threads > 1 and columns.slots >= _FEWEST_FOR_A_TEAM:
+        with _native.Team(broad.threads):
+            return _computed(columns, broad, memory, number, time, dt, budget)
+    return _computed(columns, broad, memory, number, time, dt, budget)
+
+
+def _computed(
+    columns: Columns,
+    broad: BroadPhase,
+    memory: TouchMemory,
+    number: int,
+    time: float,
+    dt: float,
+    budget: Budget | None,
+) -> tuple[Found, Change]:
     began = perf_counter()
     slots, rows, workers = columns.slots, columns.rows, broad.threads
     changed = columns.next_changed
