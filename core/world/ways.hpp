@@ -64,40 +64,48 @@ class WayMap {
       boxes_.push_back({lower, upper});
       widest_ = std::max(widest_, upper[0] - lower[0]);
     }
-    std::sort(boxes_.begin(), boxes_.end(), [](const Box& a, const Box& b) { return a.lower[0] < b.lower[0]; });
     for (std::size_t k = 0; k < D; ++k) {
       if (is_periodic_) from_[k] = journeys.bounds[k], to_[k] = journeys.bounds[D + k];
       const double by = static_cast<double>(kCells[k]) / (to_[k] - from_[k]);
       cells_a_unit_[k] = by <= std::numeric_limits<double>::max() ? by : 0.0;
+      offset_[k] = std::max(std::abs(from_[k]), std::abs(to_[k])) * cells_a_unit_[k];
     }
+    if (is_periodic_)
+      for (Box& box : boxes_) to_this_world(box);
+    std::sort(boxes_.begin(), boxes_.end(), [](const Box& a, const Box& b) { return a.lower[0] < b.lower[0]; });
     words_.assign(kCells[1] * (D == 3 ? kCells[2] : 1), 0);
     around_words_ = words_;
-    // Rounding: at both ends one more cell.
     for (const std::size_t row : followed) {
-      mark(journeys, row, 1, words_);
-      mark(journeys, row, 1 + kReach, around_words_);
+      mark(journeys, row, 0, words_);
+      mark(journeys, row, kReach, around_words_);
     }
   }
 
-  // Whether a row surely meets no way: one look at the cell of the lower corner of its box, where its box and its
-  // motion are together no longer than `kReach` cells. Most rows.
+  // Whether a row surely meets no way: one look at the cell of the lower corner of its box and its motion, where these
+  // are together no longer than `kReach` cells. Most rows.
   bool is_apart(const Journeys<D>& journeys, std::size_t row) const {
-    constexpr double kMost = 0x1p40, kLongest = kReach - 0.01;
+    constexpr double kLongest = kReach - 0.01;
     if (journeys.turned != nullptr && journeys.turned[row] != 0) return false;
-    const double* box = journeys.boxes + row * 2 * D;
-    std::array<std::size_t, D> cell;
-    bool is_small = true;
+    const double *box = journeys.boxes + row * 2 * D, *before = journeys.before + row * D,
+                 *after = journeys.after + row * D;
+    std::array<std::uint32_t, D> cell;
+    bool is_large = false;  // or far off: all else is without a branch
     for (std::size_t k = 0; k < D; ++k) {
-      const double way = std::abs(journeys.after[row * D + k] - journeys.before[row * D + k]);
-      const double place = (box[k] - from_[k]) * cells_a_unit_[k];
-      is_small &= (box[D + k] - box[k] + 2 * way) * cells_a_unit_[k] <= kLongest;
-      is_small &= (place > -kMost) & (place < kMost);
-      if (!is_small) return false;
-      const auto cells = static_cast<std::int64_t>(kCells[k]);
-      const std::int64_t number = floor_of(place);
-      cell[k] = static_cast<std::size_t>(is_periodic_ ? number & (cells - 1)
-                                                      : std::clamp<std::int64_t>(number, 0, cells - 1));
+      const auto cells = static_cast<double>(kCells[k]);
+      const double way = std::abs(after[k] - before[k]), length = box[D + k] - box[k] + 2 * way;
+      double place = (box[k] - way - from_[k]) * cells_a_unit_[k];
+      is_large |= !(length * cells_a_unit_[k] <= kLongest) | !(offset_[k] <= kFarthest);
+      if (is_periodic_) {
+        is_large |= !(place >= -cells) | !(place < cells);
+        place = is_large ? 0 : place + cells;
+      } else {
+        place = place > 0 ? place : 0;
+        place = place < cells - 1 ? place : cells - 1;
+      }
+      cell[k] =
+          static_cast<std::uint32_t>(static_cast<std::int32_t>(place)) & static_cast<std::uint32_t>(kCells[k] - 1);
     }
+    if (is_large) return false;
     const std::size_t word = D == 2 ? cell[1] : cell[1] * kCells[2] + cell[D - 1];
     return (around_words_[word] >> cell[0] & 1) == 0;
   }
@@ -111,7 +119,7 @@ class WayMap {
     }
     bool any = false;
     for_each_word(ranges, [&](std::size_t word, std::uint64_t bits) { any |= (words_[word] & bits) != 0; });
-    return any && (is_periodic_ || meets_box(lower, upper));
+    return any && (is_periodic_ ? meets_image({lower, upper}) : meets_box(lower, upper));
   }
 
  private:
@@ -137,17 +145,55 @@ class WayMap {
     return false;
   }
 
+  // The same in a periodic world: whether any image of a box does.
+  bool meets_image(Box box) const {
+    const double period = to_[0] - from_[0], reach = widest_ * (1 + 0x1p-50) + kSlack * period;
+    to_this_world(box);
+    if (!(box.upper[0] - box.lower[0] + reach < period && offset_[0] <= kFarthest)) {
+      for (const Box& way : boxes_)
+        if (overlap_somewhere(way, box)) return true;
+      return false;
+    }
+    for (const double world : {-period, 0.0, period}) {
+      auto at = std::lower_bound(boxes_.begin(), boxes_.end(), box.lower[0] + world - reach,
+                                 [](const Box& way, double x) { return way.lower[0] < x; });
+      for (; at != boxes_.end() && at->lower[0] <= box.upper[0] + world + reach; ++at)
+        if (overlap_somewhere(*at, box)) return true;
+    }
+    return false;
+  }
+  // Whether two boxes overlap, moved by any number of worlds along each axis; perhaps also where they nearly do.
+  bool overlap_somewhere(const Box& a, const Box& b) const {
+    bool do_so = true;
+    for (std::size_t k = 0; k < D; ++k) {
+      const double period = to_[k] - from_[k], low = (a.lower[k] - b.upper[k]) / period,
+                   high = (a.upper[k] - b.lower[k]) / period;
+      const double slack = kSlack * (1 + std::abs(low) + std::abs(high)) + offset_[k] * 0x1p-46;
+      do_so &= std::floor(high + slack) >= std::ceil(low - slack);
+    }
+    return do_so;
+  }
+  // Moves a box along the first axis by whole worlds, to where its lower number is within this one.
+  void to_this_world(Box& box) const {
+    const double period = to_[0] - from_[0], way = std::floor((box.lower[0] - from_[0]) / period) * period;
+    box.lower[0] -= way;
+    box.upper[0] -= way;
+  }
+
+  // Of a cell, or of a world: more than rounding takes, up to so many cells from 0.
+  static constexpr double kSlack = 0x1p-20, kFarthest = 0x1p24;
+
   struct Range {
     std::size_t first, count;  // cells; past the last one, the first follows
   };
 
-  // The cells of numbers from `low` to `high`, and so many more at both ends; all of them in case of doubt.
+  // The cells of numbers from `low` to `high`, and as many more before them; all of them in case of doubt.
   Range range(std::size_t axis, double low, double high, std::int64_t more) const {
-    constexpr double kMost = 0x1p40;
     const auto cells = static_cast<std::int64_t>(kCells[axis]);
     const double begin = (low - from_[axis]) * cells_a_unit_[axis], end = (high - from_[axis]) * cells_a_unit_[axis];
-    if (!(begin >= -kMost && end <= kMost && begin <= end)) return {0, kCells[axis]};
-    std::int64_t first = floor_of(begin) - more, last = floor_of(end) + more;
+    if (!(begin >= -kFarthest && end <= kFarthest && begin <= end && offset_[axis] <= kFarthest))
+      return {0, kCells[axis]};
+    std::int64_t first = floor_of(begin - kSlack) - more, last = floor_of(end + kSlack);
     if (!is_periodic_) {
       first = std::clamp<std::int64_t>(first, 0, cells - 1);
       last = std::clamp<std::int64_t>(last, 0, cells - 1);
@@ -182,7 +228,10 @@ class WayMap {
     constexpr double kMostPieces = 256;
     std::array<double, D> lower, upper, move{};
     journeys.around(row, lower, upper);
-    const bool is_straight = journeys.turned == nullptr || journeys.turned[row] == 0;
+    bool is_straight = journeys.turned == nullptr || journeys.turned[row] == 0;
+    for (std::size_t k = 0; k < D; ++k)
+      is_straight &=
+          std::abs(journeys.after[row * D + k] - journeys.before[row * D + k]) * cells_a_unit_[k] < kFarthest;
     double pieces = 1;
     for (std::size_t k = 0; is_straight && k < D; ++k) {
       move[k] = journeys.after[row * D + k] - journeys.before[row * D + k];
@@ -203,7 +252,7 @@ class WayMap {
   bool is_periodic_;
   std::vector<Box> boxes_;  // around ways
   double widest_ = 0;
-  std::array<double, D> from_, to_, cells_a_unit_;
+  std::array<double, D> from_, to_, cells_a_unit_, offset_;  // the last: how many cells from 0
   std::vector<std::uint64_t> words_, around_words_;  // the cells of ways; those and others `kReach` cells around
 };
 
