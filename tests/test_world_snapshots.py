@@ -323,7 +323,7 @@ KEPT = {
 }
 DERIVED = {
     "Columns": {
-        *("spare", "stale", "next_positions", "next_rotations", "next_changed", "moved", "frame", "contacts_of"),
+        *("spare", "stale", "_next_poses", "next_changed", "moved", "frame", "contacts_of"),
         *("_flags", "_replaced", "_view", "_steady", "_writes"),
     },
     "BoxStore": {"corners", "living", "_first_free", "_numbers", "_views"},

@@ -86,6 +86,55 @@ nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers posit
                         shifted, listed(std::move(found.rotated)));
 }
 
+// Rows that are not in use get shapes, which are placed, and all else that bodies begin with. Each value is a row of
+// its array; those that are not given are 0, and rotations those of nothing rotated.
+void fill(PlacedShapes& seen, PlacedShapes& spare, Rows rows, Vector<std::uint8_t> kinds, Rows sizes,
+          Vector<double> numbers, Vector<std::uint8_t> types, Numbers places, MaybeNumbers speeds, MaybeNumbers turns,
+          MaybeNumbers spins, Written positions, Written velocities, std::optional<Written> rotations,
+          std::optional<Written> angular_velocities, Written seen_positions, std::optional<Written> seen_rotations,
+          Written boxes, WrittenFlags body_types, WrittenFlags stale) {
+  const std::size_t count = rows.shape(0), dimension = seen.dimension, turn = dimension == 2 ? 1 : 4,
+                    spin = dimension == 2 ? 1 : 3, capacity = stale.shape(0);
+  const auto is_of = [](const auto& array, std::size_t size) { return array.size() == size; };
+  const auto may_be_of = [](const auto& array, std::size_t size) { return !array || array->size() == size; };
+  require(spare.dimension == dimension && is_of(types, count) && is_of(places, count * dimension) &&
+          may_be_of(speeds, count * dimension) && may_be_of(turns, count * turn) && may_be_of(spins, count * spin) &&
+          is_of(positions, capacity * dimension) && is_of(velocities, capacity * dimension) &&
+          may_be_of(rotations, capacity * turn) && may_be_of(angular_velocities, capacity * spin) &&
+          is_of(seen_positions, capacity * dimension) && may_be_of(seen_rotations, capacity * turn) &&
+          is_of(boxes, capacity * 2 * dimension) && is_of(body_types, capacity) && (!turns || rotations) &&
+          (!spins || angular_velocities) && rotations.has_value() == seen_rotations.has_value());
+  for (std::size_t k = 0; k < count; ++k)
+    if (static_cast<std::size_t>(rows.data()[k]) >= capacity) throw nb::index_error("a row that does not exist");
+  seen.set(rows, kinds, sizes, numbers);
+  spare.set(rows, kinds, sizes, numbers);
+  const auto write = [](double* to, const double* from, std::size_t row, std::size_t k, std::size_t width) {
+    for (std::size_t i = 0; i < width; ++i) to[row * width + i] = from != nullptr ? from[k * width + i] : 0.0;
+  };
+  const auto at = [](const auto& array) { return array ? array->data() : nullptr; };
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto row = static_cast<std::size_t>(rows.data()[k]);
+    stale.data()[row] = 1;
+    body_types.data()[row] = types.data()[k];
+    write(positions.data(), places.data(), row, k, dimension);
+    write(seen_positions.data(), places.data(), row, k, dimension);
+    write(velocities.data(), at(speeds), row, k, dimension);
+    for (double* of : {at(rotations), at(seen_rotations)}) {
+      if (of == nullptr) continue;
+      write(of, at(turns), row, k, turn);
+      if (!turns && dimension == 3) of[row * turn] = 1.0;
+    }
+    if (angular_velocities) write(angular_velocities->data(), at(spins), row, k, spin);
+  }
+  in_plane_or_space(dimension, [&](auto d) {
+    double *to = seen_positions.data(), *turned = at(seen_rotations);
+    for (std::size_t k = 0; k < count; ++k)
+      look_at_row<d()>(seen.store, Poses<d()>{to, turned, to, turned, boxes.data()},
+                       static_cast<std::size_t>(rows.data()[k]));
+    return 0;
+  });
+}
+
 void require_boxes(const Boxes& boxes, const Table<double>& bounds, std::size_t count) {
   require(boxes.shape(0) == count && boxes.shape(1) == 2 && bounds.shape(0) == 2 && bounds.shape(1) == boxes.shape(2));
 }
@@ -238,6 +287,13 @@ void bind_motion(nb::module_& module) {
              nb::arg("spare_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"),
              nb::arg("stale").noconvert(), nb::arg("changed").noconvert(), nb::arg("moved").noconvert(),
              nb::arg("workers"), "Move rows, wrap them at the sides of the world, and place their shapes.");
+  module.def("fill", &fill, nb::arg("seen"), nb::arg("spare"), nb::arg("rows"), nb::arg("kinds"), nb::arg("sizes"),
+             nb::arg("numbers"), nb::arg("types"), nb::arg("places"), nb::arg("speeds").none(), nb::arg("turns").none(),
+             nb::arg("spins").none(), positions, velocities, nb::arg("rotations").noconvert().none(),
+             nb::arg("angular_velocities").noconvert().none(), nb::arg("seen_positions").noconvert(),
+             nb::arg("seen_rotations").noconvert().none(), nb::arg("boxes").noconvert(),
+             nb::arg("body_types").noconvert(), nb::arg("stale").noconvert(),
+             "Write to rows that are not in use what bodies begin with.");
   module.def("sticking_out", &rows_beyond_bounds<true>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),
              "Rows of boxes that are not wholly within the bounds.");
   module.def("outside", &rows_beyond_bounds<false>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),

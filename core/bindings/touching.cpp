@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "filters.hpp"
 #include "world/touching.hpp"
 
 namespace broadphase::python {
@@ -49,13 +50,33 @@ nb::object next(Column last_first, Column last_second, Vector<std::uint32_t> las
   return nb::make_tuple(touching, starts, began, ended, as_array(std::move(step.began_at), 1));
 }
 
+// Pairs from queries around changed rows, (m, 2): see `pairs_around`.
+nb::object around(Column rows, Column found, Vector<std::int64_t> offsets, Vector<std::uint8_t> changed,
+                  const PairFilter* filter) {
+  const std::size_t count = rows.shape(0);
+  if (offsets.shape(0) != count + 1 || static_cast<std::size_t>(offsets.data()[count]) != found.shape(0))
+    throw nb::value_error("the offsets are those of other queries");
+  Pairs pairs;
+  {
+    const ReleasedGil release;
+    const auto find = [&](auto&& allows) {
+      return pairs_around(rows.data(), count, found.data(), offsets.data(), changed.data(), allows);
+    };
+    if (filter == nullptr)
+      pairs = find([](std::size_t, std::size_t) { return true; });
+    else
+      pairs = find([&](std::size_t low, std::size_t high) { return filter->get()->allows(low, high); });
+  }
+  return as_array(std::move(pairs));
+}
+
 // Which of a few pairs are among many.
-nb::object among(Column first, Column second, Column of_first, Column of_second) {
+nb::object among(Column first, Column second, Column of_first, Column of_second, bool is_ordered) {
   const std::size_t count = first.shape(0);
   std::vector<std::uint8_t> found(count);
   {
     const ReleasedGil release;
-    mark_among(columns(first, second), columns(of_first, of_second), found);
+    mark_among(columns(first, second), columns(of_first, of_second), is_ordered, found);
   }
   return as_array(std::move(found), 1);
 }
@@ -64,7 +85,9 @@ nb::object among(Column first, Column second, Column of_first, Column of_second)
 
 void bind_touching(nb::module_& module) {
   module.def("among", &among, nb::arg("first"), nb::arg("second"), nb::arg("of_first"), nb::arg("of_second"),
-             "Whether each of a few pairs is among many others, in any order.");
+             nb::arg("is_ordered"), "Whether each of a few pairs is among many others.");
+  module.def("pairs_around", &around, nb::arg("rows"), nb::arg("found"), nb::arg("offsets"), nb::arg("changed"),
+             nb::arg("filter").none());
   module.def("next_touching", &next, nb::arg("last_first"), nb::arg("last_second"), nb::arg("last_starts"),
              nb::arg("found_first"), nb::arg("found_second"), nb::arg("again_first"), nb::arg("again_second"),
              nb::arg("changed").none(), nb::arg("renewed").none(), nb::arg("rows"), nb::arg("workers"));

@@ -197,27 +197,54 @@ inline void merge(const TouchingPairs& last, const std::vector<std::size_t>& end
 
 }  // namespace detail
 
-// Flags those of a few pairs that are among many others, in any order. Time O(many) at some 1 ns a pair.
-inline void mark_among(const PairColumns& few, const PairColumns& many, std::vector<std::uint8_t>& found) {
+// Pairs from queries around some rows, each of which found rows `found[offsets[k]]` to `found[offsets[k + 1]]`: each
+// pair once, though a pair of two of these rows was found from both. `of` flags them.
+template <class Allows>
+Pairs pairs_around(const std::int32_t* rows, std::size_t count, const std::int32_t* found, const std::int64_t* offsets,
+                   const std::uint8_t* of, Allows&& allows) {
+  const auto most = static_cast<std::size_t>(count > 0 ? offsets[count] : 0) + 1;
+  Pairs pairs;
+  pairs.block = allocate_pairs(most);
+  pairs.stride = most;
+  std::int32_t *first = pairs.block.get(), *second = first + most;
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::int32_t row = rows[k];
+    for (std::int64_t at = offsets[k]; at < offsets[k + 1]; ++at) {
+      const std::int32_t other = found[at], low = std::min(row, other), high = std::max(row, other);
+      first[pairs.size] = low;
+      second[pairs.size] = high;
+      const bool is_other = (of[other] == 0) | (row < other);
+      pairs.size += is_other && allows(static_cast<std::size_t>(low), static_cast<std::size_t>(high)) ? 1 : 0;
+    }
+  }
+  return pairs;
+}
+
+// Flags those of a few pairs that are among many others. Where these are in lexicographic order, in time
+// O(few log many); otherwise O(many), at less than 1 ns a pair.
+inline void mark_among(const PairColumns& few, const PairColumns& many, bool is_ordered,
+                       std::vector<std::uint8_t>& found) {
+  if (is_ordered) {
+    for (std::size_t k = 0; k < few.count; ++k) {
+      const std::size_t at = detail::first_not_before(many, few.first[k], few.second[k]);
+      found[k] = at < many.count && many.first[at] == few.first[k] && many.second[at] == few.second[k] ? 1 : 0;
+    }
+    return;
+  }
   std::vector<std::pair<std::uint64_t, std::size_t>> keys(few.count);
   const auto key_of = [](std::int32_t i, std::int32_t j) {
     return std::uint64_t{static_cast<std::uint32_t>(i)} << 32 | static_cast<std::uint32_t>(j);
   };
-  // Bits by a hash of the pair, which leave out nearly all others.
-  constexpr std::size_t kBits = std::size_t{1} << 16;
-  std::vector<std::uint64_t> marks(kBits / 64);
-  const auto mark_of = [&](std::int32_t i, std::int32_t j) {
-    return (static_cast<std::uint32_t>(i) * 0x9E3779B1u + static_cast<std::uint32_t>(j) * 0x85EBCA77u) >> 16;
-  };
+  // Which first rows there are, modulo some number: that leaves out nearly all others.
+  constexpr std::size_t kMarks = std::size_t{1} << 15;
+  std::vector<std::uint8_t> marks(kMarks);
   for (std::size_t k = 0; k < few.count; ++k) {
     keys[k] = {key_of(few.first[k], few.second[k]), k};
-    const std::uint32_t bit = mark_of(few.first[k], few.second[k]);
-    marks[bit / 64] |= std::uint64_t{1} << bit % 64;
+    marks[static_cast<std::size_t>(few.first[k]) % kMarks] = 1;
   }
   std::sort(keys.begin(), keys.end());
   for (std::size_t k = 0; k < many.count; ++k) {
-    const std::uint32_t bit = mark_of(many.first[k], many.second[k]);
-    if ((marks[bit / 64] >> bit % 64 & 1) == 0) continue;
+    if (marks[static_cast<std::size_t>(many.first[k]) % kMarks] == 0) continue;
     const std::uint64_t key = key_of(many.first[k], many.second[k]);
     for (auto at = std::lower_bound(keys.begin(), keys.end(), std::pair(key, std::size_t{0}));
          at != keys.end() && at->first == key; ++at)
@@ -234,7 +261,7 @@ inline void mark_among(const PairColumns& few, const PairColumns& many, std::vec
 // sorting what began.
 inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& found, const PairColumns& again,
                                   const RowChanges& since, std::size_t rows, unsigned workers, Interrupt& interrupt,
-                                  std::size_t pairs_a_task = 16384) {
+                                  std::size_t pairs_a_task = 4096) {
   constexpr std::size_t kAhead = 24;
   const PairColumns& old = last.pairs;
   TouchingStep step;
@@ -255,8 +282,11 @@ inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& 
   in_tasks(found.count, [&](std::size_t task, std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
 #if defined(__GNUC__)
-      if (k + kAhead < end && static_cast<std::size_t>(found.first[k + kAhead]) < last.rows)
-        __builtin_prefetch(last.pairs.second + last.starts[found.first[k + kAhead]]);
+      if (k + 2 * kAhead < end) {
+        __builtin_prefetch(last.starts + found.first[k + 2 * kAhead]);
+        if (static_cast<std::size_t>(found.first[k + kAhead]) < last.rows)
+          __builtin_prefetch(last.pairs.second + last.starts[found.first[k + kAhead]]);
+      }
 #endif
       const std::int32_t i = found.first[k], j = found.second[k];
       const std::size_t at = detail::find_pair(last, i, j);
@@ -272,28 +302,23 @@ inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& 
     detail::make_unique(step.began);
   }
 
-  // Where few rows have changed, bits tell which: 8 times less to read at random.
-  std::vector<std::uint64_t> bits;
-  if (since.changed != nullptr && since.renewed == nullptr && again.count == 0) {
-    bits.resize(rows / 64 + 1);
-    for (std::size_t begin = 0; begin < rows; begin += 8) {
-      std::uint64_t some = 0;
-      std::memcpy(&some, since.changed + begin, std::min<std::size_t>(8, rows - begin));
-      if (some == 0) continue;
-      for (std::size_t row = begin; row < std::min(rows, begin + 8); ++row)
-        bits[row / 64] |= std::uint64_t{since.changed[row]} << row % 64;
-    }
-  }
-  // Whether a row of so many pairs has changed; without a branch for each.
+  // Whether one of so many pairs may have a changed row. Without a branch for each: the second rows are looked up, and
+  // as the first ones ascend, all rows between them are looked at.
   constexpr std::size_t kTogether = 8;
-  const auto may_end = [&](std::size_t k, std::size_t count) {
-    if (bits.empty()) return true;
-    std::uint64_t any = 0;
-    for (std::size_t end = k + count; k < end; ++k) {
-      const auto i = static_cast<std::size_t>(old.first[k]), j = static_cast<std::size_t>(old.second[k]);
-      any |= bits[i / 64] >> i % 64 | bits[j / 64] >> j % 64;
+  const bool is_known = since.changed != nullptr && since.renewed == nullptr && again.count == 0;
+  const auto may_end = [&](std::size_t k) {
+    if (!is_known) return true;
+    std::uint8_t any = 0;
+    for (std::size_t at = k; at < k + kTogether; ++at) any |= since.changed[old.second[at]];
+    auto row = static_cast<std::size_t>(old.first[k]);
+    const auto last_row = static_cast<std::size_t>(old.first[k + kTogether - 1]);
+    std::uint64_t some = 0, more;
+    for (; row <= last_row && row + sizeof(more) <= rows; row += sizeof(more)) {
+      std::memcpy(&more, since.changed + row, sizeof(more));
+      some |= more;
     }
-    return (any & 1) != 0;
+    for (; row <= last_row; ++row) any |= since.changed[row];
+    return any != 0 || some != 0;
   };
   std::vector<std::vector<std::size_t>> gone(old.count / pairs_a_task + 1);
   in_tasks(old.count, [&](std::size_t task, std::size_t begin, std::size_t end) {
@@ -306,7 +331,7 @@ inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& 
       return retested < again.count && again.first[retested] == i && again.second[retested] == j;
     };
     for (std::size_t k = begin; k < end; ++k) {
-      if (k + kTogether <= end && !may_end(k, kTogether)) {
+      if (k + kTogether <= end && !may_end(k)) {
         k += kTogether - 1;
         continue;
       }

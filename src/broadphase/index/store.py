@@ -231,6 +231,8 @@ class BoxStore:
     def next_rows(self, count: int) -> Rows:
         """Return the slots that so many boxes would get: those that are free, the lowest first, then new ones."""
         _require_room(self.living + count)
+        if count == 1 and self.living == self.slots:
+            return np.array([self.slots], np.int32)
         found: Any = _native.next_rows(
             self.alive, self.generation, self.slots, self._first_free, _LAST_GENERATION, count
         )

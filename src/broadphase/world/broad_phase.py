@@ -204,16 +204,9 @@ class BroadPhase:
         rows = np.flatnonzero(changed[:slots].view(np.bool_)).astype(np.int32)
         corners = boxes[rows]
         near = self._synchronized(boxes)._near_boxes(corners[:, 0], corners[:, 1], self.workers)
-        partners, around = near.rows, np.repeat(rows, np.diff(near.offsets))
-        # A pair of two changed rows is found from both.
-        kept = (changed[partners] == 0) | (around < partners)
-        around, partners = around[kept], partners[kept]
-        found: NDArray[np.int32] = np.stack([np.minimum(around, partners), np.maximum(around, partners)])
-        pair_filter = wanted.native(slots)
-        if pair_filter is not None:
-            allowed: Any = pair_filter.allows(found[0], found[1])
-            found = found[:, allowed.view(np.bool_)]
-        return found.T
+        pairs: Any = _native.pairs_around(rows, near.rows, near.offsets, changed, wanted.native(slots))
+        found: NDArray[np.int32] = pairs
+        return found
 
     def _synchronized(self, boxes: NDArray[np.float64]) -> BoxIndex:
         """Give the index with boxes that hold these; the marks stay, as these boxes may come to nothing."""

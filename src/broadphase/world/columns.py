@@ -426,22 +426,15 @@ class Columns:
             self.with_rotations()
         if angular_velocities is not None:
             self.with_angular_velocities()
-        self.seen.store.set(rows, *records)
-        self.spare.store.set(rows, *records)
-        # Rows ascend: where none is missing between the first and the last, a slice is written sooner.
-        first, end = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
-        at = slice(first, end) if end - first == len(rows) else rows
         seen = self.seen
-        self.stale[at] = 1
-        self.body_types[at] = body_types
-        self.positions[at] = seen.positions[at] = positions
-        self.velocities[at] = 0.0 if velocities is None else velocities
-        if self.rotations is not None and seen.rotations is not None:
-            turned = no_rotations(1, self.dim)[0] if rotations is None else rotations
-            self.rotations[at] = seen.rotations[at] = turned
-        if self.angular_velocities is not None:
-            self.angular_velocities[at] = 0.0 if angular_velocities is None else angular_velocities
-        seen.place(rows, seen.positions, seen.rotations)
+        _native.fill(
+            seen.store, self.spare.store, rows, *records, body_types, np.ascontiguousarray(positions),
+            None if velocities is None else np.ascontiguousarray(velocities),
+            None if rotations is None else np.ascontiguousarray(rotations),
+            None if angular_velocities is None else np.ascontiguousarray(angular_velocities), self.positions,
+            self.velocities, self.rotations, self.angular_velocities, seen.positions, seen.rotations, seen.boxes,
+            self.body_types, self.stale,
+        )  # fmt: skip
 
     def insert(self, change: Change, rows: NDArray[np.int32], records: Records) -> None:
         """Take into use the rows that `fill` has filled."""

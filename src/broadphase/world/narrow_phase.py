@@ -220,7 +220,7 @@ def impacts_on_the_way(
     if not len(found.pairs):
         return found
     fresh = (found.times > 0.0) | renewed[found.pairs].any(axis=1)
-    fresh |= ~are_among(found.pairs, touching)
+    fresh |= ~are_among(found.pairs, touching, is_ordered=True)
     return type(found)(found.pairs[fresh], found.times[fresh], found.normals[fresh])
 
 

@@ -161,9 +161,9 @@ class TouchMemory:
         return Advance(touching, starts, enter, left, enter_at)
 
 
-def are_among(pairs: Pairs, others: Pairs) -> NDArray[np.bool_]:
-    """Say which of a few pairs are among many others."""
-    found: Any = _native.among(pairs[:, 0], pairs[:, 1], others[:, 0], others[:, 1])
+def are_among(pairs: Pairs, others: Pairs, is_ordered: bool = False) -> NDArray[np.bool_]:
+    """Say which of a few pairs are among many others, which may be in lexicographic order."""
+    found: Any = _native.among(pairs[:, 0], pairs[:, 1], others[:, 0], others[:, 1], is_ordered)
     flags: NDArray[np.bool_] = found.view(np.bool_)
     return flags
 

@@ -50,6 +50,11 @@ def as_table(
     values: Any, name: str, item: tuple[int, ...], count: int | None = None, largest: float = _LARGEST_FLOAT
 ) -> NDArray[np.float64]:
     """Check finite numbers of shape (count, *item): one item for all rows, if `count` is known, or one for each."""
+    if (
+        count == 1 and type(values) is np.ndarray and values.dtype == np.float64 and values.shape == item
+        and len(item) == 1 and item[0] <= _FEW and sum(map(abs, values.tolist())) <= largest
+    ):  # fmt: skip
+        return values[np.newaxis]  # one body, as many are added one by one
     array = as_array(values, name)
     if array.dtype.kind not in "fiu" and array.size:
         raise TypeError(f"{name} must be numbers, not {array.dtype}")
