@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase import _native
 from broadphase.world import narrow_phase
 
 UNIT = [[0.0, 0.0], [16.0, 16.0]]
@@ -275,3 +276,42 @@ def test_impacts_of_one_body_are_looked_for_near_its_way():
     gaps = np.linalg.norm(np.cross(places, np.ones(3)), axis=1) / np.sqrt(3)
     assert set(frame.impacts.pairs[:, 1].tolist()) >= set(np.flatnonzero(gaps[2:] < 0.99) + 2)
     assert len(looked_at[0]) < 200
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("is_periodic", [False, True])
+@pytest.mark.parametrize("origin", [0.0, -1e6, 1e9])
+def test_rows_near_ways_are_those_whose_own_way_may_meet_one(dimension, is_periodic, origin):
+    rng = np.random.default_rng([dimension, is_periodic, int(abs(origin))])
+    edge, most = 20.0, 0
+    for n in (1, 15, 16, 17, 700):
+        before = origin + rng.uniform(0, edge, (n, dimension))
+        after = before + rng.normal(0, 0.1, (n, dimension)) * np.where(rng.random(n) < 0.05, 40.0, 1.0)[:, None]
+        half = np.where(rng.random(n) < 0.03, 3.0, 0.1)[:, None] * rng.random((n, dimension))
+        now = origin + (after - origin) % edge if is_periodic else after
+        boxes = np.stack([now - half, now + half], axis=1)
+        followed, alive = rng.random(n) < 0.03, (rng.random(n) < 0.9).astype(np.uint8)
+        alive[followed] = 1
+        bounds = origin + np.array([[0.0] * dimension, [edge] * dimension]) if is_periodic else None
+        rows = _native.near_ways(
+            before, after, now, boxes, alive, followed.view(np.uint8), None, bounds, is_periodic, 2
+        )
+        lower, upper = np.minimum(before, after) - half, np.maximum(before, after) + half
+        bodies = before[followed], after[followed] - before[followed], half[followed]
+
+        def meeting(begin, end, bodies=bodies, lower=lower, upper=upper):
+            """Flag rows whose box and motion overlap those of followed ones, on a part of the ways of these."""
+            places, ways, sizes = bodies
+            ends = np.stack([places + ways * begin, places + ways * end])
+            low = (lower[:, None] - (ends.max(axis=0) + sizes)) / edge
+            high = (upper[:, None] - (ends.min(axis=0) - sizes)) / edge
+            meet = np.floor(high) >= np.ceil(low) if is_periodic else (low <= 0) & (high >= 0)
+            return meet.all(axis=2).any(axis=1)
+
+        on_the_way = np.any([meeting(share, share) for share in np.linspace(0, 1, 65)], axis=0)
+        expected = np.flatnonzero((on_the_way & (alive > 0)) | followed)
+        assert np.array_equal(rows, np.unique(rows))
+        assert set(expected) <= set(rows.tolist())
+        assert len(rows) <= np.count_nonzero((meeting(0.0, 1.0) & (alive > 0)) | followed) + 0.02 * n
+        most = max(most, len(expected))
+    assert 20 < most < 500

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "world/rows_where.hpp"
+#include "base/parallel.hpp"
 
 namespace broadphase {
 
@@ -51,6 +51,8 @@ struct Journeys {
 template <std::size_t D>
 class WayMap {
  public:
+  static constexpr std::size_t kRowsTogether = 16;
+
   explicit WayMap(const Journeys<D>& journeys, std::size_t rows) : is_periodic_(journeys.is_periodic) {
     from_.fill(std::numeric_limits<double>::infinity());
     to_.fill(-std::numeric_limits<double>::infinity());
@@ -70,6 +72,11 @@ class WayMap {
       cells_a_unit_[k] = by <= std::numeric_limits<double>::max() ? by : 0.0;
       offset_[k] = std::max(std::abs(from_[k]), std::abs(to_[k])) * cells_a_unit_[k];
     }
+    for (std::size_t i = 0; i < kRowsTogether * D; ++i) {
+      from_each_[i] = from_[i % D];
+      cells_each_[i] = offset_[i % D] <= kFarthest ? cells_a_unit_[i % D] : std::numeric_limits<double>::infinity();
+      most_each_[i] = static_cast<double>(kCells[i % D]) - kSlack;
+    }
     if (is_periodic_)
       for (Box& box : boxes_) to_this_world(box);
     std::sort(boxes_.begin(), boxes_.end(), [](const Box& a, const Box& b) { return a.lower[0] < b.lower[0]; });
@@ -81,33 +88,43 @@ class WayMap {
     }
   }
 
-  // Whether a row surely meets no way: one look at the cell of the lower corner of its box and its motion, where these
-  // are together no longer than `kReach` cells. Most rows.
-  bool is_apart(const Journeys<D>& journeys, std::size_t row) const {
+  // Which of N rows from `begin` on may meet a way, as bits: one look at the cell of the lower corner of each row's box
+  // and motion, where these are together no longer than `kReach` cells. Few rows. All rows and axes are calculated side
+  // by side, without a branch.
+  template <std::size_t N>
+  std::uint32_t near_ones(const Journeys<D>& journeys, std::size_t begin) const {
     constexpr double kLongest = kReach - 0.01;
-    if (journeys.turned != nullptr && journeys.turned[row] != 0) return false;
-    const double *box = journeys.boxes + row * 2 * D, *before = journeys.before + row * D,
-                 *after = journeys.after + row * D;
-    std::array<std::uint32_t, D> cell;
-    bool is_large = false;  // or far off: all else is without a branch
-    for (std::size_t k = 0; k < D; ++k) {
-      const auto cells = static_cast<double>(kCells[k]);
-      const double way = std::abs(after[k] - before[k]), length = box[D + k] - box[k] + 2 * way;
-      double place = (box[k] - way - from_[k]) * cells_a_unit_[k];
-      is_large |= !(length * cells_a_unit_[k] <= kLongest) | !(offset_[k] <= kFarthest);
-      if (is_periodic_) {
-        is_large |= !(place >= -cells) | !(place < cells);
-        place = is_large ? 0 : place + cells;
-      } else {
-        place = place > 0 ? place : 0;
-        place = place < cells - 1 ? place : cells - 1;
+    const double *boxes = journeys.boxes + begin * 2 * D, *before = journeys.before + begin * D,
+                 *after = journeys.after + begin * D;
+    double low[N * D], length[N * D];
+    for (std::size_t row = 0; row < N; ++row)
+      for (std::size_t k = 0; k < D; ++k) {
+        low[row * D + k] = boxes[row * 2 * D + k];
+        length[row * D + k] = boxes[(row * 2 + 1) * D + k] - boxes[row * 2 * D + k];
       }
-      cell[k] =
-          static_cast<std::uint32_t>(static_cast<std::int32_t>(place)) & static_cast<std::uint32_t>(kCells[k] - 1);
+    std::int32_t cell[N * D];
+    for (std::size_t i = 0; i < N * D; ++i) {
+      const double way = std::abs(after[i] - before[i]), place = (low[i] - way - from_each_[i]) * cells_each_[i];
+      const double most = most_each_[i], least = is_periodic_ ? -most : 0.0;
+      double inside = place > least ? place : least;
+      inside = inside < most ? inside : most;
+      length[i] = (length[i] + 2 * way) * cells_each_[i];
+      if (is_periodic_) length[i] += std::abs(place - inside) * kLongest * 0x1p20;  // beyond: as if it were long
+      cell[i] = static_cast<std::int32_t>(is_periodic_ ? inside + (most + kSlack) : inside);
     }
-    if (is_large) return false;
-    const std::size_t word = D == 2 ? cell[1] : cell[1] * kCells[2] + cell[D - 1];
-    return (around_words_[word] >> cell[0] & 1) == 0;
+    std::uint32_t near = 0;
+    for (std::size_t row = 0; row < N; ++row) {
+      bool is_large = false;
+      std::size_t at[D];
+      for (std::size_t k = 0; k < D; ++k) {
+        is_large |= !(length[row * D + k] <= kLongest);
+        at[k] = static_cast<std::size_t>(cell[row * D + k]) & (kCells[k] - 1);
+      }
+      const std::size_t word = D == 2 ? at[1] : at[1] * kCells[2] + at[D - 1];
+      const std::uint64_t is_near = (around_words_[word] >> at[0] & 1) | static_cast<std::uint64_t>(is_large);
+      near |= static_cast<std::uint32_t>(is_near) << row;
+    }
+    return near;
   }
 
   // Whether a box may meet a way.
@@ -253,6 +270,8 @@ class WayMap {
   std::vector<Box> boxes_;  // around ways
   double widest_ = 0;
   std::array<double, D> from_, to_, cells_a_unit_, offset_;  // the last: how many cells from 0
+  // For each axis of several rows: that of `from_`, of `cells_a_unit_`, and nearly the number of cells.
+  std::array<double, kRowsTogether * D> from_each_, cells_each_, most_each_;
   std::vector<std::uint64_t> words_, around_words_;  // the cells of ways; those and others `kReach` cells around
 };
 
@@ -260,13 +279,32 @@ class WayMap {
 template <std::size_t D>
 std::vector<std::int32_t> rows_near_ways(const Journeys<D>& journeys, std::size_t rows, unsigned workers) {
   const WayMap<D> map(journeys, rows);
-  return rows_where(rows, workers, [&](std::size_t row) {
-    if (journeys.is_followed[row] != 0) return true;
-    if (journeys.counts[row] == 0 || map.is_apart(journeys, row)) return false;
+  const auto is_near = [&](std::size_t row) {
+    if (journeys.counts[row] == 0) return false;
     std::array<double, D> lower, upper;
     journeys.around(row, lower, upper);
     return map.meets(lower, upper);
+  };
+  constexpr std::size_t kTogether = WayMap<D>::kRowsTogether, kRowsATask = 1024 * kTogether, kTasksWorthThreads = 3;
+  const std::size_t tasks = (rows + kRowsATask - 1) / kRowsATask;
+  std::vector<std::vector<std::int32_t>> found(tasks);
+  Interrupt none;
+  for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, none, [&](unsigned, std::size_t task) {
+    const std::size_t end = std::min(rows, (task + 1) * kRowsATask);
+    std::size_t row = task * kRowsATask;
+    const auto add = [&](std::size_t count, std::uint32_t near) {
+      for (std::size_t k = 0; k < count; ++k)
+        if (journeys.is_followed[row + k] != 0 ||
+            (((near >> k & 1) != 0 || (journeys.turned != nullptr && journeys.turned[row + k] != 0)) &&
+             is_near(row + k)))
+          found[task].push_back(static_cast<std::int32_t>(row + k));
+    };
+    for (; row + kTogether <= end; row += kTogether) add(kTogether, map.template near_ones<kTogether>(journeys, row));
+    for (; row < end; ++row) add(1, map.template near_ones<1>(journeys, row));
   });
+  std::vector<std::int32_t> all;
+  for (const std::vector<std::int32_t>& some : found) all.insert(all.end(), some.begin(), some.end());
+  return all;
 }
 
 }  // namespace broadphase
