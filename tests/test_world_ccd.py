@@ -290,7 +290,7 @@ def test_rows_near_ways_are_those_whose_own_way_may_meet_one(dimension, is_perio
         half = np.where(rng.random(n) < 0.03, 3.0, 0.1)[:, None] * rng.random((n, dimension))
         now = origin + (after - origin) % edge if is_periodic else after
         boxes = np.stack([now - half, now + half], axis=1)
-        followed, alive = rng.random(n) < 0.03, (rng.random(n) < 0.9).astype(np.uint8)
+        followed, alive = rng.random(n) < 0.06, (rng.random(n) < 0.9).astype(np.uint8)
         alive[followed] = 1
         bounds = origin + np.array([[0.0] * dimension, [edge] * dimension]) if is_periodic else None
         rows = _native.near_ways(
