@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,11 +24,56 @@ namespace broadphase {
 
 // ---- A tree of boxes over the triangles, in the mesh's own frame: built once, queried in any pose ----
 
+// In units of the tree, from its middle; the halves are rounded up.
 struct MeshNode {
-  Vec<3> centre, half;
-  std::uint32_t
-      first;  // of a leaf: its first face in the order of faces; else its first child, which the second follows
+  std::array<float, 3> centre, half;
+  std::uint32_t first;  // of a leaf: its first face; else its first child, which the second follows
   std::uint32_t count;  // of faces; 0: not a leaf
+};
+static_assert(sizeof(MeshNode) == 32);
+
+// For exponents from -1000 to 1000.
+inline double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+}
+
+// How the boxes of a tree are written: x = middle + 2^exponent * number. Numbers are at most 1, or 2^25 for the largest
+// meshes, whose 2^exponent would have no inverse.
+struct MeshUnits {
+  Vec<3> middle{};
+  int exponent = 0;
+  double size = 0;  // of all coordinates, roughly: the scale of rounding errors
+
+  MeshUnits() = default;
+  MeshUnits(const Vec<3>& lower, const Vec<3>& upper) {
+    double half = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      middle[k] = lower[k] / 2 + upper[k] / 2;
+      half = std::max(half, upper[k] / 2 - lower[k] / 2);
+      size += std::abs(middle[k]) + (upper[k] / 2 - lower[k] / 2);
+    }
+    if (half > 0) std::frexp(half, &exponent);
+    exponent = std::clamp(exponent, -kMost, kMost);
+    inverse_ = power_of_two(-exponent);
+  }
+
+  // The smallest box around the given one. The rounding error of the differences is added back where boxes are
+  // compared (RelativePose).
+  void write(const Vec<3>& lower, const Vec<3>& upper, MeshNode& node) const {
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double low = (lower[k] - middle[k]) * inverse_, high = (upper[k] - middle[k]) * inverse_;
+      node.centre[k] = static_cast<float>(low / 2 + high / 2);
+      const double centre = static_cast<double>(node.centre[k]), half = std::max(high - centre, centre - low);
+      node.half[k] = static_cast<float>(half);
+      if (static_cast<double>(node.half[k]) < half)
+        node.half[k] = std::nextafter(node.half[k], std::numeric_limits<float>::infinity());
+    }
+  }
+
+  static constexpr int kMost = 1000;
+
+ private:
+  double inverse_ = 1;
 };
 
 class MeshTree {
@@ -37,22 +84,29 @@ class MeshTree {
   // Vertices: three numbers each; faces: three vertex rows each, at least one face. Preconditions: rows in range,
   // finite vertices.
   MeshTree(std::span<const double> vertices, std::span<const std::int32_t> faces)
-      : vertices_(vertices.begin(), vertices.end()), faces_(faces.begin(), faces.end()), order_(faces.size() / 3) {
-    for (std::size_t k = 0; k < order_.size(); ++k) order_[k] = static_cast<std::int32_t>(k);
-    nodes_.reserve(order_.size());
-    nodes_.push_back({{}, {}, 0, static_cast<std::uint32_t>(order_.size())});
+      : vertices_(vertices.begin(), vertices.end()), faces_(faces.begin(), faces.end()) {
+    std::vector<std::int32_t> order(faces.size() / 3);
+    std::iota(order.begin(), order.end(), 0);
+    Vec<3> lower, upper;
+    lower.fill(std::numeric_limits<double>::infinity());
+    upper.fill(-std::numeric_limits<double>::infinity());
+    for (const std::int32_t face : order) add_face(face, lower, upper);
+    units_ = MeshUnits(lower, upper);
+    nodes_.reserve(order.size());
+    nodes_.push_back({{}, {}, 0, static_cast<std::uint32_t>(order.size())});
     // Children come after their parent, so one pass over the growing array splits all.
-    for (std::size_t at = 0; at < nodes_.size(); ++at) split(at);
+    for (std::size_t at = 0; at < nodes_.size(); ++at) split(at, order);
+    sort_by(order);
   }
 
   const MeshNode* nodes() const { return nodes_.data(); }
-  const std::int32_t* order() const { return order_.data(); }
-  std::size_t face_count() const { return order_.size(); }
+  const MeshUnits& units() const { return units_; }
+  std::size_t face_count() const { return faces_.size() / 3; }
   const double* corner(std::int32_t face, std::size_t which) const {
     return vertices_.data() + 3 * std::ptrdiff_t{faces_[3 * static_cast<std::size_t>(face) + which]};
   }
   std::size_t memory_bytes() const {
-    return vertices_.capacity() * sizeof(double) + (faces_.capacity() + order_.capacity()) * sizeof(std::int32_t) +
+    return vertices_.capacity() * sizeof(double) + faces_.capacity() * sizeof(std::int32_t) +
            nodes_.capacity() * sizeof(MeshNode);
   }
 
@@ -63,31 +117,34 @@ class MeshTree {
     return corner(face, 0)[axis] / 3 + corner(face, 1)[axis] / 3 + corner(face, 2)[axis] / 3;
   }
 
+  void add_face(std::int32_t face, Vec<3>& lower, Vec<3>& upper) const {
+    for (std::size_t k = 0; k < 3; ++k)
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        lower[axis] = std::min(lower[axis], corner(face, k)[axis]);
+        upper[axis] = std::max(upper[axis], corner(face, k)[axis]);
+      }
+  }
+
   // Computes the box of a node, and splits its faces between two children if they are many.
-  void split(std::size_t at) {
+  void split(std::size_t at, std::vector<std::int32_t>& order) {
     const std::uint32_t first = nodes_[at].first, count = nodes_[at].count;
-    const std::span<std::int32_t> faces(order_.data() + first, count);
+    const std::span<std::int32_t> faces(order.data() + first, count);
     Vec<3> lower, upper, least, most;
     for (std::size_t axis = 0; axis < 3; ++axis) {
       lower[axis] = upper[axis] = corner(faces[0], 0)[axis];
       least[axis] = most[axis] = middle(faces[0], axis);
     }
-    for (const std::int32_t face : faces)
+    for (const std::int32_t face : faces) {
+      add_face(face, lower, upper);
       for (std::size_t axis = 0; axis < 3; ++axis) {
-        for (std::size_t k = 0; k < 3; ++k) {
-          lower[axis] = std::min(lower[axis], corner(face, k)[axis]);
-          upper[axis] = std::max(upper[axis], corner(face, k)[axis]);
-        }
         least[axis] = std::min(least[axis], middle(face, axis));
         most[axis] = std::max(most[axis], middle(face, axis));
       }
-    std::size_t longest = 0;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      // The rounding error here is added back where boxes are compared (RelativePose).
-      nodes_[at].centre[axis] = lower[axis] / 2 + upper[axis] / 2;
-      nodes_[at].half[axis] = upper[axis] / 2 - lower[axis] / 2;
-      if (most[axis] - least[axis] > most[longest] - least[longest]) longest = axis;
     }
+    units_.write(lower, upper, nodes_[at]);
+    std::size_t longest = 0;
+    for (std::size_t axis = 1; axis < 3; ++axis)
+      if (most[axis] - least[axis] > most[longest] - least[longest]) longest = axis;
     if (count <= kLeaf) return;
     const std::uint32_t left = count / 2;
     std::nth_element(faces.begin(), faces.begin() + left, faces.end(), [&](std::int32_t a, std::int32_t b) {
@@ -100,8 +157,29 @@ class MeshTree {
     nodes_.push_back({{}, {}, first + left, count - left});
   }
 
+  // Puts the faces in the order of the leaves, and vertices in that of the faces: a leaf reads from one place.
+  void sort_by(const std::vector<std::int32_t>& order) {
+    const std::vector<std::int32_t> faces = std::move(faces_);
+    const std::vector<double> vertices = std::move(vertices_);
+    std::vector<std::int32_t> places(vertices.size() / 3, -1);
+    faces_.resize(faces.size());
+    vertices_.clear();
+    vertices_.reserve(vertices.size());
+    for (std::size_t k = 0; k < faces.size(); ++k) {
+      const std::int32_t from = faces[3 * static_cast<std::size_t>(order[k / 3]) + k % 3];
+      std::int32_t& place = places[static_cast<std::size_t>(from)];
+      if (place < 0) {
+        place = static_cast<std::int32_t>(vertices_.size() / 3);
+        const double* const vertex = vertices.data() + 3 * std::ptrdiff_t{from};
+        vertices_.insert(vertices_.end(), vertex, vertex + 3);
+      }
+      faces_[k] = place;
+    }
+  }
+
+  MeshUnits units_;
   std::vector<double> vertices_;
-  std::vector<std::int32_t> faces_, order_;
+  std::vector<std::int32_t> faces_;
   std::vector<MeshNode> nodes_;
 };
 
@@ -121,11 +199,9 @@ class MeshSide {
   explicit MeshSide(const ShapeView<3>& shape, const Polytope* polytope = nullptr) : alone_{shape, polytope} {
     ShapeBounds<3> bounds;
     add_bounds<3>(shape, bounds);
-    for (std::size_t k = 0; k < 3; ++k) {
-      axes_[k][k] = 1;
-      node_.centre[k] = bounds.lower[k] / 2 + bounds.upper[k] / 2;
-      node_.half[k] = bounds.upper[k] / 2 - bounds.lower[k] / 2;
-    }
+    for (std::size_t k = 0; k < 3; ++k) axes_[k][k] = 1;
+    units_ = MeshUnits(bounds.lower, bounds.upper);
+    units_.write(bounds.lower, bounds.upper, node_);
     node_.count = 1;
   }
   void move(const double* offset) {
@@ -134,7 +210,7 @@ class MeshSide {
 
   bool is_mesh() const { return tree_ != nullptr; }
   const MeshNode* nodes() const { return tree_ != nullptr ? tree_->nodes() : &node_; }
-  std::int32_t face(std::uint32_t place) const { return tree_ != nullptr ? tree_->order()[place] : 0; }
+  const MeshUnits& units() const { return tree_ != nullptr ? tree_->units() : units_; }
   const Vec<3>& axis(std::size_t i) const { return axes_[i]; }
   // The origin of the mesh's frame.
   double origin(std::size_t k) const { return origin_[k] + offset_[k]; }
@@ -154,6 +230,7 @@ class MeshSide {
  private:
   const MeshTree* tree_ = nullptr;
   Element alone_{};
+  MeshUnits units_{};
   MeshNode node_{};
   Vec<3> origin_{}, offset_{};
   std::array<Vec<3>, 3> axes_{};
@@ -182,70 +259,102 @@ class PlacedElements {
   std::array<std::array<double, 9>, kKept> corners_;
 };
 
-// The pose of one tree's frame relative to the other's, to compare their boxes.
+// The pose of one tree's frame relative to the other's, to compare their boxes. Positions of boxes within their trees
+// are floats, and the distance of the trees is in doubles, so that it may be as large as it wants. All in one unit, a
+// power of two that keeps the numbers of both trees below 1, but for the largest meshes.
 class RelativePose {
  public:
   RelativePose(const MeshSide& a, const MeshSide& b) {
-    double size = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      for (std::size_t j = 0; j < 3; ++j) turn_[i][j] = dot(a.axis(i), b.axis(j));
-      Vec<3> between;
-      for (std::size_t k = 0; k < 3; ++k) between[k] = b.origin(k) - a.origin(k);
-      shift_[i] = dot(a.axis(i), between);
-      for (const MeshSide* side : {&a, &b})
-        size += std::abs(side->origin(i)) + std::abs(side->nodes()->centre[i]) + side->nodes()->half[i];
+    const MeshUnits &units_a = a.units(), &units_b = b.units();
+    Vec<3> shift, between;
+    for (std::size_t k = 0; k < 3; ++k) {
+      between[k] = b.origin(k) - a.origin(k);
+      rounding_ += std::abs(a.origin(k)) + std::abs(b.origin(k));
     }
     // Hundreds of rounding errors; a few dozen occur.
-    spare_ = 1e-13 * size;
+    rounding_ = 1e-13 * (rounding_ + units_a.size + units_b.size);
+    double largest = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      shift[i] = dot(a.axis(i), between) - units_a.middle[i];
+      for (std::size_t j = 0; j < 3; ++j) {
+        turn_[i][j] = dot(a.axis(i), b.axis(j));
+        shift[i] += turn_[i][j] * units_b.middle[j];
+      }
+      largest = std::max(largest, std::abs(shift[i]));
+    }
+    // Of trees that are very far apart, the unit leaves the numbers of the distance room to be squared.
+    constexpr int kFarthest = 300;
+    int exponent = std::max(units_a.exponent, units_b.exponent);
+    if (largest > power_of_two(std::min(exponent + kFarthest, kMost))) {
+      std::frexp(largest, &exponent);
+      exponent = std::min(exponent - kFarthest, kMost);
+    }
+    unit_ = power_of_two(exponent);
+    inverse_ = power_of_two(-exponent);
+    const double size_a = power_of_two(std::max(units_a.exponent - exponent, -kMost)),
+                 size_b = power_of_two(std::max(units_b.exponent - exponent, -kMost));
+    for (std::size_t i = 0; i < 3; ++i) {
+      shift_[i] = shift[i] * inverse_;
+      own_first_[i][i] = static_cast<float>(size_a);
+      own_second_[i][i] = static_cast<float>(size_b);
+      for (std::size_t j = 0; j < 3; ++j) {
+        to_first_[j][i] = static_cast<float>(turn_[i][j] * size_b);
+        to_second_[i][j] = static_cast<float>(turn_[i][j]);
+        reach_of_second_[j][i] = std::abs(to_first_[j][i]);
+        reach_of_first_[i][j] = std::abs(static_cast<float>(turn_[i][j] * size_a));
+      }
+    }
+    for (std::size_t j = 0; j < 3; ++j) shift_[3 + j] = dot({turn_[0][j], turn_[1][j], turn_[2][j]}, shift_);
+    // A hundred rounding errors of floats.
+    spare_ = rounding_ * inverse_ + 0x1p-17 * (size_a + size_b);
   }
 
-  // A lower bound of the distance of two boxes; -infinity if they may overlap.
+  // A lower bound of the signed distance of what two boxes hold.
   double apart(const MeshNode& a, const MeshNode& b) const {
     const Axes gaps = axes_between(a, b);
-    double first = 0, second = 0;
+    double first = 0, second = 0, deepest = -kNever;
     for (std::size_t k = 0; k < 3; ++k) {
       const double x = std::abs(gaps.at[k]) - gaps.reach[k], y = std::abs(gaps.at[3 + k]) - gaps.reach[3 + k];
-      if (x > 0) first += x * x;
-      if (y > 0) second += y * y;
+      const double larger = x > y ? x : y;
+      deepest = larger > deepest ? larger : deepest;
+      first += x > 0 ? x * x : 0;
+      second += y > 0 ? y * y : 0;
     }
-    const double most = first > second ? first : second;
-    return most > 0 ? std::sqrt(most) : -std::numeric_limits<double>::infinity();
+    if (deepest <= 0) return deepest * unit_;
+    return std::sqrt(first > second ? first : second) * unit_;
   }
 
   // A unit vector in the world as boxes are compared along it: heights of centres, and by how much boxes reach.
   struct Axis {
-    Vec<3> first, second, first_reach, second_reach;
+    std::array<float, 3> first, second, first_reach, second_reach;
     double shift;
   };
   Axis axis_along(const MeshSide& a, const MeshSide& b, const Vec<3>& way) const {
     Axis axis;
     axis.shift = 0;
     for (std::size_t i = 0; i < 3; ++i) {
-      axis.first[i] = dot(a.axis(i), way);
-      axis.second[i] = dot(b.axis(i), way);
+      const double along = dot(a.axis(i), way);
+      axis.first[i] = static_cast<float>(along) * own_first_[0][0];
+      axis.second[i] = static_cast<float>(dot(b.axis(i), way)) * own_second_[0][0];
       axis.first_reach[i] = std::abs(axis.first[i]);
       axis.second_reach[i] = std::abs(axis.second[i]);
-      axis.shift += shift_[i] * axis.first[i];
+      axis.shift += shift_[i] * along;
     }
     return axis;
   }
   // The gap along an axis, another lower bound: above 0 if it separates them.
   double apart(const MeshNode& a, const MeshNode& b, const Axis& axis) const {
-    const double between = axis.shift + dot(axis.second, b.centre) - dot(axis.first, a.centre);
-    return std::abs(between) - dot(axis.first_reach, a.half) - dot(axis.second_reach, b.half) - 2 * spare_;
+    const float between = dot(axis.second, b.centre) - dot(axis.first, a.centre);
+    const float reach = dot(axis.first_reach, a.half) + dot(axis.second_reach, b.half);
+    return (std::abs(axis.shift + static_cast<double>(between)) - static_cast<double>(reach) - 2 * spare_) * unit_;
   }
 
-  // The fraction of `motion` (in the frame of the first, which moves) before which they cannot touch.
-  double meets(const MeshNode& a, const MeshNode& b, const Vec<3>& motion) const {
+  // The fraction of a motion of the first before which they cannot touch. The motion is one of `along_axes`.
+  double meets(const MeshNode& a, const MeshNode& b, const std::array<double, 6>& motion) const {
     const Axes gaps = axes_between(a, b);
     double begin = 0, end = 1;
     for (std::size_t k = 0; k < 6; ++k) {
-      double speed = 0;
-      if (k < 3)
-        speed = motion[k];
-      else
-        for (std::size_t i = 0; i < 3; ++i) speed += turn_[i][k - 3] * motion[i];
-      const double low = gaps.at[k] - gaps.reach[k], high = gaps.at[k] + gaps.reach[k];
+      const double speed = motion[k], low = gaps.at[k] - gaps.reach[k], high = gaps.at[k] + gaps.reach[k];
       // Inside while low <= speed * t <= high.
       if (speed == 0) {
         if (low > 0 || high < 0) return kNever;
@@ -259,13 +368,15 @@ class RelativePose {
     return begin <= end + kRounding ? begin - kRounding : kNever;
   }
 
-  Vec<3> in_first_frame(const MeshSide& a, const double* direction) const {
-    const Vec<3> world{direction[0], direction[1], direction[2]};
-    return {dot(a.axis(0), world), dot(a.axis(1), world), dot(a.axis(2), world)};
-  }
-  // Accounts for the rounding of a rotated motion over its whole length.
-  void allow_for(const Vec<3>& motion) {
-    for (const double part : motion) spare_ += 1e-13 * std::abs(part);
+  // A motion of the first in the world, along the axes of both, and accounts for its rounding over its whole length.
+  std::array<double, 6> along_axes(const MeshSide& a, const Vec<3>& motion) {
+    std::array<double, 6> along{};
+    for (std::size_t i = 0; i < 3; ++i) {
+      along[i] = dot(a.axis(i), motion) * inverse_;
+      for (std::size_t j = 0; j < 3; ++j) along[3 + j] += turn_[i][j] * along[i];
+    }
+    for (const double part : motion) spare_ += 1e-13 * std::abs(part) * inverse_;
+    return along;
   }
 
   // An upper bound of the distance of any two points of the boxes.
@@ -273,45 +384,63 @@ class RelativePose {
     const Axes gaps = axes_between(a, b);
     double sum = 0;
     for (std::size_t k = 0; k < 3; ++k) sum += std::abs(gaps.at[k]) + gaps.reach[k];
-    return sum;
+    return sum * unit_;
   }
   // An upper bound of the rounding error of a distance.
-  double rounding() const { return spare_; }
+  double rounding() const { return rounding_; }
 
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
  private:
+  static constexpr int kMost = MeshUnits::kMost;
+
   // Along the three axes of each: the distance of the centres, and the sum of the extents.
   struct Axes {
     std::array<double, 6> at, reach;
   };
+  // The fourth number is not used: with it, the compiler makes one vector of four.
+  using Four = std::array<float, 4>;
 
   static double dot(const Vec<3>& a, const Vec<3>& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+  static double dot(const Vec<3>& a, const std::array<double, 6>& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+  static float dot(const std::array<float, 3>& a, const std::array<float, 3>& b) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  }
+
+  // Three vectors of four, and one lane of their sum.
+  using Columns = std::array<Four, 3>;
+  static float sum(const Columns& columns, const std::array<float, 3>& numbers, std::size_t lane) {
+    return columns[0][lane] * numbers[0] + columns[1][lane] * numbers[1] + columns[2][lane] * numbers[2];
+  }
 
   Axes axes_between(const MeshNode& a, const MeshNode& b) const {
-    Axes found;
-    for (std::size_t i = 0; i < 3; ++i) {
-      found.at[i] = shift_[i] - a.centre[i];
-      found.reach[i] = a.half[i] + spare_;
-      for (std::size_t j = 0; j < 3; ++j) {
-        found.at[i] += turn_[i][j] * b.centre[j];
-        found.reach[i] += std::abs(turn_[i][j]) * b.half[j];
-      }
+    Four at, reach, turned, turned_reach;
+    for (std::size_t i = 0; i < 4; ++i) {
+      at[i] = sum(to_first_, b.centre, i) - sum(own_first_, a.centre, i);
+      reach[i] = sum(reach_of_second_, b.half, i) + sum(own_first_, a.half, i);
     }
-    for (std::size_t j = 0; j < 3; ++j) {
-      found.at[3 + j] = 0;
-      found.reach[3 + j] = b.half[j] + spare_;
-      for (std::size_t i = 0; i < 3; ++i) {
-        found.at[3 + j] += turn_[i][j] * found.at[i];
-        found.reach[3 + j] += std::abs(turn_[i][j]) * a.half[i];
-      }
+    const std::array<float, 3> between{at[0], at[1], at[2]};
+    for (std::size_t i = 0; i < 4; ++i) {
+      turned[i] = sum(to_second_, between, i);
+      turned_reach[i] = sum(reach_of_first_, a.half, i) + sum(own_second_, b.half, i);
+    }
+    Axes found;
+    for (std::size_t k = 0; k < 3; ++k) {
+      found.at[k] = shift_[k] + static_cast<double>(at[k]);
+      found.at[3 + k] = shift_[3 + k] + static_cast<double>(turned[k]);
+      found.reach[k] = spare_ + static_cast<double>(reach[k]);
+      found.reach[3 + k] = spare_ + static_cast<double>(turned_reach[k]);
     }
     return found;
   }
 
   std::array<Vec<3>, 3> turn_;  // [i][j]: axis i of the first times axis j of the second
-  Vec<3> shift_;                // from the first origin to the second, along the axes of the first
-  double spare_;
+  // Of a box of the second, column by column, its centre and half along the axes of the first; and the other way.
+  Columns to_first_{}, to_second_{}, reach_of_second_{}, reach_of_first_{};
+  Columns own_first_{}, own_second_{};  // the same for boxes along their own axes: the sizes of the trees' units
+  std::array<double, 6> shift_;         // from the first middle to the second, along the axes of both
+  double unit_, inverse_;
+  double spare_, rounding_ = 0;  // rounding errors of boxes, in units, and of distances
 };
 
 // Calls visit(face of a, face of b) for pairs of elements whose boxes have a bound(node, node) within the limit,
@@ -326,6 +455,12 @@ void walk_meshes(const MeshSide& a, const MeshSide& b, double limit, const Bound
   std::array<Entry, 2 * MeshTree::kMostLevels + 8> stack;
   std::size_t size = 0;
   const MeshNode *const nodes_a = a.nodes(), *const nodes_b = b.nodes();
+  // The larger box is divided.
+  const int larger = std::max(a.units().exponent, b.units().exponent);
+  const auto size_of = [&](const MeshSide& side) {
+    return static_cast<float>(power_of_two(std::max(side.units().exponent - larger, -MeshUnits::kMost)));
+  };
+  const float unit_a = size_of(a), unit_b = size_of(b);
   stack[size++] = {0, 0, bound(nodes_a[0], nodes_b[0])};
   while (size > 0) {
     const Entry entry = stack[--size];
@@ -334,12 +469,13 @@ void walk_meshes(const MeshSide& a, const MeshSide& b, double limit, const Bound
     if (x.count > 0 && y.count > 0) {
       for (std::uint32_t i = 0; i < x.count; ++i)
         for (std::uint32_t j = 0; j < y.count; ++j) {
-          limit = visit(a.face(x.first + i), b.face(y.first + j));
+          limit = visit(static_cast<std::int32_t>(x.first + i), static_cast<std::int32_t>(y.first + j));
           if (limit != limit) return;
         }
       continue;
     }
-    const double size_x = x.half[0] + x.half[1] + x.half[2], size_y = y.half[0] + y.half[1] + y.half[2];
+    const float size_x = (x.half[0] + x.half[1] + x.half[2]) * unit_a,
+                size_y = (y.half[0] + y.half[1] + y.half[2]) * unit_b;
     const bool down_a = y.count > 0 || (x.count == 0 && size_x >= size_y);
     Entry near = entry, far = entry;
     if (down_a) {
@@ -352,6 +488,10 @@ void walk_meshes(const MeshSide& a, const MeshSide& b, double limit, const Bound
     near.bound = bound(nodes_a[near.a], nodes_b[near.b]);
     far.bound = bound(nodes_a[far.a], nodes_b[far.b]);
     if (far.bound < near.bound) std::swap(near, far);
+#if defined(__GNUC__)
+    __builtin_prefetch(nodes_a + nodes_a[near.a].first);
+    __builtin_prefetch(nodes_b + nodes_b[near.b].first);
+#endif
     assert(size + 2 <= stack.size());
     stack[size++] = far;
     stack[size++] = near;
@@ -504,8 +644,7 @@ inline Contact<3> contact(const MeshSide& a, const MeshSide& b) {
 // As for other shapes: the first time in [0, 1] at which the first, moved, touches the second.
 inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Vec<3>* normal) {
   RelativePose view(a, b);
-  view.allow_for(motion);
-  const Vec<3> own_motion = view.in_first_frame(a, motion.data());
+  const std::array<double, 6> own_motion = view.along_axes(a, motion);
   double first = detail::kNone;
   walk_meshes(
       a, b, 1.0, [&](const MeshNode& x, const MeshNode& y) { return view.meets(x, y, own_motion); },
@@ -534,10 +673,10 @@ inline double ray_hit(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& 
   double scale = speed > 0 ? 2 * reach / speed : 0;
   if (!(scale < 0x1p1000)) scale = 0x1p1000;
   const Vec<3> motion{direction[0] * scale, direction[1] * scale, direction[2] * scale};
-  view.allow_for(motion);
+  const std::array<double, 6> own_motion = view.along_axes(point, motion);
   double first = detail::kNone;
   walk_meshes(
-      point, mesh, 1.0, [&](const MeshNode& x, const MeshNode& y) { return view.meets(x, y, motion); },
+      point, mesh, 1.0, [&](const MeshNode& x, const MeshNode& y) { return view.meets(x, y, own_motion); },
       [&](std::int32_t, std::int32_t face) {
         std::array<double, 9> corners;
         Vec<3> way;
