@@ -209,6 +209,8 @@ class MeshSide {
   }
 
   bool is_mesh() const { return tree_ != nullptr; }
+  // The shape, if it is no mesh.
+  const Element& alone() const { return alone_; }
   const MeshNode* nodes() const { return tree_ != nullptr ? tree_->nodes() : &node_; }
   const MeshUnits& units() const { return tree_ != nullptr ? tree_->units() : units_; }
   const Vec<3>& axis(std::size_t i) const { return axes_[i]; }
@@ -513,6 +515,7 @@ inline TriangleCorners corners_of(const std::array<double, 9>& numbers) {
 
 // Whether they overlap; for two meshes, exact for the triangles as placed.
 inline bool overlaps(const MeshSide& a, const MeshSide& b) {
+  if (!a.is_mesh() && !b.is_mesh()) return overlaps(a.alone(), b.alone());
   const RelativePose view(a, b);
   bool found = false;
   walk_meshes(
@@ -591,10 +594,14 @@ struct NearestElements {
 };
 
 inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b) {
+  NearestElements best;
+  if (!a.is_mesh() && !b.is_mesh()) {
+    best.distance = signed_distance(a.alone(), b.alone(), &best.normal);
+    return best;
+  }
   const RelativePose view(a, b);
   const bool are_meshes = a.is_mesh() && b.is_mesh();
   PlacedElements placed_a(a), placed_b(b);
-  NearestElements best;
   // What separated two elements last is tried first on boxes and elements.
   Vec<3> way{1, 0, 0};
   RelativePose::Axis axis = view.axis_along(a, b, way);
@@ -636,6 +643,7 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b) {
 
 // The contact of the two nearest elements. Precondition: they overlap.
 inline Contact<3> contact(const MeshSide& a, const MeshSide& b) {
+  if (!a.is_mesh() && !b.is_mesh()) return contact(a.alone(), b.alone());
   const NearestElements nearest = nearest_elements(a, b);
   std::array<double, 9> corners_a, corners_b;
   return contact(a.element(nearest.first, corners_a), b.element(nearest.second, corners_b));
@@ -643,6 +651,7 @@ inline Contact<3> contact(const MeshSide& a, const MeshSide& b) {
 
 // As for other shapes: the first time in [0, 1] at which the first, moved, touches the second.
 inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Vec<3>* normal) {
+  if (!a.is_mesh() && !b.is_mesh()) return impact_time(a.alone(), motion, b.alone(), normal);
   RelativePose view(a, b);
   const std::array<double, 6> own_motion = view.along_axes(a, motion);
   double first = detail::kNone;
@@ -663,7 +672,7 @@ inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSid
 
 // As for other shapes: where a ray first hits the mesh. The ray is cut where it leaves the mesh's box.
 inline double ray_hit(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& direction, Vec<3>* normal) {
-  if (std::array<double, 9> unused; !mesh.is_mesh()) return ray_hit(mesh.element(0, unused), origin, direction, normal);
+  if (!mesh.is_mesh()) return ray_hit(mesh.alone(), origin, direction, normal);
   const MeshSide point(ShapeView<3>{ShapeKind::kPoint, origin});
   RelativePose view(point, mesh);
   // Far enough to reach everything.
