@@ -158,17 +158,22 @@ class BroadPhase:
         moved, changed : ndarray, shape (capacity,), uint8
             Rows that have other boxes than those the world sees; rows whose pairs are searched for.
         static : ndarray of bool, shape (slots,), or None
-            Rows of which no two make a pair.
+            Static rows, of which no two make a pair; needed only where all rows have changed.
         count : int
             How many rows have changed.
         """
         columns = self._columns
         living, wanted = columns.rows.living, columns.filters()
+
+        def still() -> NDArray[np.bool_] | None:
+            """Flag rows of which no two make a pair."""
+            return static if count == living else changed[: columns.slots] == 0
+
         if self._index is not None:
             behind, slots = self._room(), columns.slots
             behind[:slots] |= moved[:slots]
         if self.method != "auto":
-            index, options = self._synchronized(boxes), replace(wanted, static=static).given()
+            index, options = self._synchronized(boxes), replace(wanted, static=still()).given()
             found: NDArray[np.int32] = index.pairs(workers=self.workers, **options)
             return Candidates(found, False, "the method was given", self.quiet_steps, True)
         quiet_steps = self.quiet_steps
@@ -178,7 +183,8 @@ class BroadPhase:
             quiet_steps += 1
         if quiet_steps < _STEPS_BEFORE_A_TREE:
             reason = f"{count} of {living} changed: search for all pairs"
-            return Candidates(self._all_pairs(boxes, replace(wanted, static=static)), True, reason, quiet_steps, False)
+            pairs = self._all_pairs(boxes, replace(wanted, static=still()))
+            return Candidates(pairs, True, reason, quiet_steps, False)
         reason = f"{count} of {living} changed: queries of a tree around these"
         return Candidates(self._around_changed(boxes, changed, wanted), False, reason, quiet_steps, True)
 
@@ -223,8 +229,8 @@ class BroadPhase:
             self._pending, self._pending_count = None, 0
             self._index = index
             return index
-        marked = self._room()[:slots].view(np.bool_) & columns.rows.alive[:slots]
-        rows = np.flatnonzero(marked).astype(np.int32)
+        rows = np.flatnonzero(self._room()[:slots].view(np.bool_)).astype(np.int32)
+        rows = rows[columns.rows.alive[rows]]
         if len(rows):
             kept, wanted = self._index.boxes_of(rows), boxes[rows]
             left = ((wanted[:, 0] < kept[:, 0]) | (wanted[:, 1] > kept[:, 1])).any(axis=1)

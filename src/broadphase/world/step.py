@@ -315,8 +315,7 @@ def _candidates(
     flags = changed[:slots]
     has_changed_all = count == columns.rows.living
     all_static = static.view(np.bool_) if len(static) else None
-    unmoved = all_static if has_changed_all else flags == 0
-    found = broad.candidates(columns.spare.boxes, columns.moved, changed, unmoved, count)
+    found = broad.candidates(columns.spare.boxes, columns.moved, changed, all_static, count)
     pairs = found.pairs
     if not has_changed_all and len(static) and (static & flags).any():
         pairs = pairs[(static[pairs[:, 0]] & static[pairs[:, 1]]) == 0]
