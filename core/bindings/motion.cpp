@@ -126,12 +126,17 @@ void fill(PlacedShapes& seen, PlacedShapes& spare, Rows rows, Vector<std::uint8_
     }
     if (angular_velocities) write(angular_velocities->data(), at(spins), row, k, spin);
   }
-  in_plane_or_space(dimension, [&](auto d) {
+  const auto place = [&](auto d) {
     double *to = seen_positions.data(), *turned = at(seen_rotations);
     for (std::size_t k = 0; k < count; ++k)
       look_at_row<d()>(seen.store, Poses<d()>{to, turned, to, turned, boxes.data()},
                        static_cast<std::size_t>(rows.data()[k]));
-    return 0;
+  };
+  without_gil(count, [&] {
+    if (dimension == 2)
+      place(std::integral_constant<std::size_t, 2>());
+    else
+      place(std::integral_constant<std::size_t, 3>());
   });
 }
 

@@ -167,7 +167,8 @@ class BroadPhase:
 
         def still() -> NDArray[np.bool_] | None:
             """Flag rows of which no two make a pair."""
-            return static if count == living else changed[: columns.slots] == 0
+            flags: NDArray[np.bool_] | None = static if count == living else changed[: columns.slots] == 0
+            return flags
 
         if self._index is not None:
             behind, slots = self._room(), columns.slots

@@ -360,6 +360,13 @@ class Columns:
             self._next_poses = np.empty_like(self.positions), rotations
         return self._next_poses
 
+    def has_rare(self) -> bool:
+        """Say whether any of the columns that few worlds need exists."""
+        return not (
+            self.groups is None and self.sensors is None and self.ccd is None and self.update_intervals is None
+            and self.asleep is None
+        )  # fmt: skip
+
     def is_rare(self, name: str, value: Any) -> bool:
         """Whether a column that few worlds need must be written for new rows of this value; not for a plain default."""
         default = _DEFAULTS[name]
@@ -428,12 +435,9 @@ class Columns:
             self.with_angular_velocities()
         seen = self.seen
         _native.fill(
-            seen.store, self.spare.store, rows, *records, body_types, np.ascontiguousarray(positions),
-            None if velocities is None else np.ascontiguousarray(velocities),
-            None if rotations is None else np.ascontiguousarray(rotations),
-            None if angular_velocities is None else np.ascontiguousarray(angular_velocities), self.positions,
-            self.velocities, self.rotations, self.angular_velocities, seen.positions, seen.rotations, seen.boxes,
-            self.body_types, self.stale,
+            seen.store, self.spare.store, rows, *records, body_types, positions, velocities, rotations,
+            angular_velocities, self.positions, self.velocities, self.rotations, self.angular_velocities,
+            seen.positions, seen.rotations, seen.boxes, self.body_types, self.stale,
         )  # fmt: skip
 
     def insert(self, change: Change, rows: NDArray[np.int32], records: Records) -> None:

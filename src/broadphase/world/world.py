@@ -1693,16 +1693,9 @@ update_interval
         types = numbers_of_names(body_type, "body_type", count, BODY_TYPES)
         limits = self._boundaries(boundary, types, count)
         rare: dict[str, NDArray[Any]] = {}
-        if columns.is_rare("groups", group):
-            rare["groups"] = as_whole_numbers(group, "group", count, np.int64)
-        if columns.is_rare("sensors", sensor):
-            rare["sensors"] = as_flags(sensor, "sensor", count)
-        if columns.is_rare("ccd", ccd):
-            rare["ccd"] = as_flags(ccd, "ccd", count)
-        if columns.is_rare("update_intervals", update_interval):
-            rare["update_intervals"] = as_whole_numbers(update_interval, "update_interval", count, np.int32, least=1)
-        if columns.is_rare("asleep", False):
-            rare["asleep"] = np.zeros(count, np.bool_)
+        is_plain = sensor is False and ccd is False and type(group) is type(update_interval) is int
+        if not is_plain or group != 0 or update_interval != 1 or columns.has_rare():
+            self._check_rare(rare, count, group, sensor, ccd, update_interval)
         if not columns.closed and "ccd" in rare and rare["ccd"].any():
             raise ValueError("ccd=True needs a world with touching=True")
         named = columns.layers if layer is None else columns.layers.with_names(layer)
@@ -1732,6 +1725,22 @@ update_interval
         finally:
             columns.geometries.drop_unused()
         return rows
+
+    def _check_rare(
+        self, rare: dict[str, NDArray[Any]], count: int, group: Any, sensor: Any, ccd: Any, update_interval: Any
+    ) -> None:
+        """Put the values of new rows in columns that few worlds need where these must be written."""
+        columns = self._columns
+        if columns.is_rare("groups", group):
+            rare["groups"] = as_whole_numbers(group, "group", count, np.int64)
+        if columns.is_rare("sensors", sensor):
+            rare["sensors"] = as_flags(sensor, "sensor", count)
+        if columns.is_rare("ccd", ccd):
+            rare["ccd"] = as_flags(ccd, "ccd", count)
+        if columns.is_rare("update_intervals", update_interval):
+            rare["update_intervals"] = as_whole_numbers(update_interval, "update_interval", count, np.int32, least=1)
+        if columns.is_rare("asleep", False):
+            rare["asleep"] = np.zeros(count, np.bool_)
 
     def _boundaries(self, given: Any, types: NDArray[np.uint8], count: int) -> NDArray[np.uint8] | None:
         """Give the boundaries of new rows; None where those of the world hold for all rows."""
