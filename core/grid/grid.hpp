@@ -273,7 +273,7 @@ class GridLevel {
   static double sorted_meeting_share(SampledEnds& ends) {
     std::sort(ends.lower.begin(), ends.lower.end());
     std::sort(ends.upper.begin(), ends.upper.end());
-    return meeting_share(ends, [](double x) { return x; });
+    return meeting_share(ends);
   }
 
   void build(const SceneShape& shape, unsigned workers, Interrupt& interrupt) {

@@ -121,20 +121,21 @@ struct AxisMap {
   }
 };
 
-// Of all pairs of sampled boxes, the share that overlaps along the axis, as far as `value` distinguishes numbers:
-// halved, so that it is the part of all others that a box meets behind it.
-template <class Value>
-double meeting_share(const SampledEnds& ends, Value value) {
+// Of all pairs of sampled boxes, the share that overlaps along the axis: halved, so that it is the part of all others
+// that a box meets behind it.
+inline double meeting_share(const SampledEnds& ends) {
   const std::size_t count = ends.lower.size();
   if (count < 2) return 0;
-  std::size_t ended = 0;
-  double apart = 0;
-  for (const double lower : ends.lower) {
-    while (ended < count && value(ends.upper[ended]) < value(lower)) ++ended;
-    apart += static_cast<double>(ended);
+  // Both in order, as a merge, and without a branch on which comes next: nothing is known of that.
+  std::uint64_t apart = 0;
+  for (std::size_t begun = 0, ended = 0; begun < count;) {
+    const bool ends_next = ended < count && ends.upper[ended] < ends.lower[begun];
+    apart += ends_next ? 0 : ended;
+    ended += ends_next;
+    begun += !ends_next;
   }
   const auto n = static_cast<double>(count);
-  return std::max(0.0, (n * (n - 1) / 2 - apart) / (n * (n - 1)));
+  return std::max(0.0, (n * (n - 1) / 2 - static_cast<double>(apart)) / (n * (n - 1)));
 }
 
 // Whether the ascending numbers [begin, end) lie on many scales: many are in a small part of the stretch, and many of
@@ -217,8 +218,13 @@ inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
   for (std::size_t d = 0; d < dimension; ++d) {
     ends.take(sample, d);
     const AxisMap& map = shape.map[d] = map_of(ends);
-    shape.meeting[d] = meeting_share(ends, [](double x) { return x; });
-    shape.blurred[d] = meeting_share(ends, [&](double x) { return std::floor(map.place(x) * (kCellSteps - 1)); });
+    shape.meeting[d] = meeting_share(ends);
+    for (auto* numbers : {&ends.lower, &ends.upper})
+      for (double& x : *numbers) {
+        const double steps = map.place(x) * (kCellSteps - 1);
+        x = steps > 0 ? static_cast<std::int32_t>(steps) : 0;  // NaN: infinity in an infinite stretch
+      }
+    shape.blurred[d] = meeting_share(ends);
     double sum = 0;
     for (const Sample::Box& box : sample.boxes) sum += std::min(box.size(d), map.width);
     if (map.width > 0) shape.share[d] = sum / static_cast<double>(sample.boxes.size()) / map.width;
