@@ -249,6 +249,7 @@ std::size_t file_twos(FileBoxes<T>& boxes, const FilingMasks<F>& masks, std::siz
   auto* records = static_cast<Record<3>*>(pool.records);
   std::uint32_t* slots = pool.slots;
   const std::uint32_t chunk_mask = (1u << pool.chunk_bits) - 1;
+  constexpr std::size_t kRecordsALine = 64 / sizeof(Record<3>);
   Waiting<F> waiting;
   while (pool.capacity - pool.used >= pool.at_a_time) {
     prepare_twos<T, D, F>(boxes, masks, faults, row, waiting);
@@ -261,6 +262,7 @@ std::size_t file_twos(FileBoxes<T>& boxes, const FilingMasks<F>& masks, std::siz
       // Record `place` of box `which` is half `which` of register `place`.
       F::Half::load(made + 8 * (from >> 3) + 2 * (from & 3) + (from >> 2 & 1)).store(records + slot);
       slots[place] = slot + 1;
+      prefetch(records + slot + kRecordsALine);
     }
     row += std::size_t{2} * waiting.twos;
     if (waiting.twos < Waiting<F>::kTwos) break;

@@ -334,9 +334,10 @@ class GridLevel {
   void reserve(Pool& pool, std::size_t records, std::size_t rows) {
     ChunkPool& view = pool.view;
     if (view.capacity == 0) {
-      // Small enough that the last chunk of each cell, half empty, does not count; large enough to be read in a run.
+      // Small enough that the last chunk of each cell, half empty, does not count, and that what is written to now lies
+      // close together; large enough to be read in a run.
       const std::size_t usual = rows / layout_.cell_count / 8;
-      view.chunk_bits = static_cast<int>(std::bit_width(std::clamp<std::size_t>(usual, 16, 256)) - 1);
+      view.chunk_bits = static_cast<int>(std::bit_width(std::clamp<std::size_t>(usual, 16, 32)) - 1);
       pool.slots.assign(layout_.cell_count, 0);
       pool.first_chunk.assign(layout_.cell_count, kNoChunk);
       view.used = 1;

@@ -49,4 +49,14 @@
 
 namespace broadphase::BROADPHASE_LEVEL {
 using namespace BROADPHASE_JOIN(with_, BROADPHASE_LEVEL);
+
+// Asks for a line of memory that will be read or written soon.
+inline void prefetch(const void* memory) {
+#if defined(__GNUC__)
+  __builtin_prefetch(memory);
+#else
+  (void)memory;
+#endif
 }
+
+}  // namespace broadphase::BROADPHASE_LEVEL
