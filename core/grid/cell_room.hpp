@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
+#include "base/memory.hpp"
 #include "grid/record.hpp"
 
 namespace broadphase {
@@ -17,33 +17,32 @@ class CellRoom {
   void prepare(std::size_t count, std::size_t dimension, std::size_t buckets) {
     const std::size_t padded = count + kCellPadding;
     if (padded > padded_) {
-      padded_ = padded + padded / 2;
-      words_ = std::make_unique_for_overwrite<std::int16_t[]>(padded_ * dimension * 2);
-      doubled_ = std::make_unique_for_overwrite<std::uint32_t[]>(padded_ * (dimension * 2 + 2));
-      before_ = std::make_unique_for_overwrite<std::uint16_t[]>(padded_);
+      padded_ = (padded + padded / 2 + kAligned - 1) / kAligned * kAligned;
+      room_.grow(padded_ * (2 * dimension + 3) + kAligned);
     }
     if (buckets + 2 > buckets_) {
       buckets_ = 2 * buckets + 2;
-      ends_ = std::make_unique_for_overwrite<std::uint32_t[]>(buckets_);
+      ends_.grow(buckets_);
     }
+    const std::size_t beyond = reinterpret_cast<std::uintptr_t>(room_.get()) / sizeof(std::int16_t) % kAligned;
+    std::int16_t* words = room_.get() + (kAligned - beyond) % kAligned;
     for (std::size_t d = 0; d < dimension; ++d) {
-      arrays.lower[d] = words_.get() + (2 * d) * padded_;
-      arrays.negated_upper[d] = words_.get() + (2 * d + 1) * padded_;
-      arrays.doubled_lower[d] = doubled_.get() + (2 * d) * padded_;
-      arrays.doubled_negated_upper[d] = doubled_.get() + (2 * d + 1) * padded_;
+      arrays.lower[d] = words + (2 * d) * padded_;
+      arrays.negated_upper[d] = words + (2 * d + 1) * padded_;
     }
-    arrays.began_before = before_.get();
-    arrays.doubled_began_before = doubled_.get() + 2 * dimension * padded_;
-    arrays.row = doubled_.get() + (2 * dimension + 1) * padded_;
+    words += 2 * dimension * padded_;
+    arrays.row = reinterpret_cast<std::uint32_t*>(words);
+    arrays.began_before = reinterpret_cast<std::uint16_t*>(words + 2 * padded_);
     arrays.bucket_end = ends_.get();
     arrays.count = count;
   }
 
  private:
+  static constexpr std::size_t kAligned = 32;  // words: 64 bytes, a register or a line of cache
+
   std::size_t padded_ = 0, buckets_ = 0;
-  std::unique_ptr<std::int16_t[]> words_;
-  std::unique_ptr<std::uint16_t[]> before_;
-  std::unique_ptr<std::uint32_t[]> doubled_, ends_;
+  PlainArray<std::int16_t> room_;
+  PlainArray<std::uint32_t> ends_;
 };
 
 }  // namespace broadphase

@@ -392,7 +392,6 @@ class GridLevel {
       const std::uint32_t own = arrays.row[k];
       const unsigned marks = arrays.began_before[k] | static_cast<unsigned>(crowd.began_before[own]);
       arrays.began_before[k] = static_cast<std::uint16_t>(marks);
-      arrays.doubled_began_before[k] = marks * 0x10001u;
       arrays.row[k] = crowd.rows[own];
     }
   }
@@ -417,7 +416,6 @@ class Grid {
 
   struct Scratch : GridLevel<T>::Scratch {
     CandidateBlock blocks[kBlocks];
-    std::uint32_t sure[kBlocks], possible[kBlocks];
     std::unique_ptr<std::uint64_t[]> hits = std::make_unique_for_overwrite<std::uint64_t[]>(kBlocks * kBlockLanes + 4);
   };
 
@@ -567,31 +565,28 @@ class Grid {
 
   // How many pairs for each of its boxes a sweep of a cell leaves undecided, by a few of them.
   double undecided_in(const GridLevel<T>& level, std::size_t cell) const {
-    constexpr std::size_t kLookedAt = 32;
+    constexpr std::size_t kLookedAt = 4;
     auto scratch = std::make_unique<Scratch>();
     level.prepare(cell, false, *scratch);
     std::size_t undecided = 0, looked_at = 0;
     const CellArrays &a = scratch->room[0].arrays, &b = scratch->room[problem_.cross ? 1 : 0].arrays;
-    const EvenSample taken(a.count, kLookedAt);
-    for (; looked_at < taken.size(); ++looked_at) {
-      SweepRequest request{&a,
-                           &b,
-                           &scratch->buckets,
-                           scratch->sweep_axis,
-                           !problem_.cross,
-                           false,
-                           taken[looked_at],
-                           taken[looked_at] + 1,
-                           0,
-                           kBlocks};
-      while (request.begin < request.end) {
-        const std::size_t used =
-            kernels_.sweep_blocks[index()](request, scratch->blocks, scratch->sure, scratch->possible);
-        for (std::size_t k = 0; k < used; ++k)
-          undecided += static_cast<std::size_t>(std::popcount(scratch->possible[k] & ~scratch->sure[k]));
-      }
+    const EvenSample taken((a.count + kBlockLanes - 1) / kBlockLanes, kLookedAt);
+    for (std::size_t k = 0; k < taken.size(); ++k) {
+      const std::size_t begin = taken[k] * kBlockLanes, end = std::min(a.count, begin + kBlockLanes);
+      SweepRequest request{&a, &b, &scratch->buckets, scratch->sweep_axis, false, begin, end, kBlocks};
+      looked_at += end - begin;
+      while (request.begin < request.end)
+        for (std::size_t used = sweep_blocks(request, *scratch); used > 0; --used)
+          undecided += undecided_of(scratch->blocks[used - 1]);
     }
     return static_cast<double>(undecided) / static_cast<double>(std::max<std::size_t>(looked_at, 1));
+  }
+
+  std::size_t sweep_blocks(SweepRequest& request, Scratch& scratch) const {
+    return (problem_.cross ? kernels_.sweep_across : kernels_.sweep_behind)[index()](request, scratch.blocks);
+  }
+  static std::size_t undecided_of(const CandidateBlock& block) {
+    return static_cast<std::size_t>(std::popcount(block.possible & ~block.sure));
   }
 
   // By the numbers that the cell is swept with at first.
@@ -610,33 +605,34 @@ class Grid {
   bool sweep_part(const Task& task, std::size_t& undecided, Scratch& scratch, PairBuffer& out) const {
     const CellArrays &a = scratch.room[0].arrays, &b = scratch.room[problem_.cross ? 1 : 0].arrays;
     const std::size_t axis = scratch.sweep_axis;
-    const EvenSplit split{a.count, task.parts};
+    const auto part_of = [&](std::size_t count, std::size_t part) {
+      return std::min(count, EvenSplit{(count + kBlockLanes - 1) / kBlockLanes, task.parts}.at(part) * kBlockLanes);
+    };
     SweepRequest request{
-        &a, &b,     &scratch.buckets, axis, !problem_.cross, false, split.at(task.part), split.at(task.part + 1),
-        0,  kBlocks};
+        &a, &b, &scratch.buckets, axis, false, part_of(a.count, task.part), part_of(a.count, task.part + 1), kBlocks};
     if (!sweep(request, false, undecided, scratch, out)) return false;
     if (!problem_.cross) return true;
-    const EvenSplit other{b.count, task.parts};
-    request = {&b, &a, &scratch.buckets, axis, false, true, other.at(task.part), other.at(task.part + 1), 0, kBlocks};
+    request = {&b,     &a, &scratch.buckets, axis, true, part_of(b.count, task.part), part_of(b.count, task.part + 1),
+               kBlocks};
     return sweep(request, true, undecided, scratch, out);
   }
 
   bool sweep(SweepRequest& request, bool swapped, std::size_t& undecided, Scratch& scratch, PairBuffer& out) const {
     const std::uint32_t *a = request.a->row, *b = request.b->row;
     while (request.begin < request.end) {
-      const std::size_t used = kernels_.sweep_blocks[index()](request, scratch.blocks, scratch.sure, scratch.possible);
+      const std::size_t used = sweep_blocks(request, scratch);
       for (std::size_t k = 0; k < used; ++k)
-        if (scratch.sure[k] != scratch.possible[k]) {
-          const auto open = static_cast<std::size_t>(std::popcount(scratch.possible[k] & ~scratch.sure[k]));
+        if (scratch.blocks[k].sure != scratch.blocks[k].possible) {
+          const std::size_t open = undecided_of(scratch.blocks[k]);
           if (open > undecided) return false;
           undecided -= open;
-          resolve(scratch, k, a, b, swapped);
+          resolve(scratch.blocks[k], a, b, swapped);
         }
       if (out.counts_only()) {
-        out.add_count(kernels_.count_hits(scratch.sure, used));
+        out.add_count(kernels_.count_hits(scratch.blocks, used));
         continue;
       }
-      const std::size_t found = kernels_.list_hits(scratch.blocks, scratch.sure, used, scratch.hits.get());
+      const std::size_t found = kernels_.list_hits(scratch.blocks, used, scratch.hits.get());
       out.room(found);
       kernels_.name_rows(scratch.hits.get(), found, a, b, !problem_.cross, swapped ? out.second() : out.first(),
                          swapped ? out.first() : out.second());
@@ -646,14 +642,14 @@ class Grid {
   }
 
   // Equal numbers in a cell decide nothing: compare the boxes themselves.
-  void resolve(Scratch& scratch, std::size_t k, const std::uint32_t* a, const std::uint32_t* b, bool swapped) const {
-    const CandidateBlock block = scratch.blocks[k];
-    const auto i = static_cast<std::int32_t>(a[block.record]);
-    for (std::uint32_t bits = scratch.possible[k] & ~scratch.sure[k]; bits != 0; bits &= bits - 1) {
+  void resolve(CandidateBlock& block, const std::uint32_t* a, const std::uint32_t* b, bool swapped) const {
+    const std::uint32_t record = block.record & ~kDiagonal, step = block.record >> 31;
+    for (std::uint32_t bits = block.possible & ~block.sure; bits != 0; bits &= bits - 1) {
       const auto lane = static_cast<std::uint32_t>(std::countr_zero(bits));
-      const auto j = static_cast<std::int32_t>(b[block.first_candidate + lane]);
+      const auto i = static_cast<std::int32_t>(a[record + lane * step]);
+      const auto j = static_cast<std::int32_t>(b[block.candidate + lane]);
       const bool hit = swapped ? overlaps(problem_, j, i) : overlaps(problem_, i, j);
-      scratch.sure[k] |= static_cast<std::uint32_t>(hit) << lane;
+      block.sure |= static_cast<std::uint32_t>(hit) << lane;
     }
   }
 

@@ -54,16 +54,19 @@ class RankedCell {
       const std::size_t k = box < own ? 0 : 1, at = written[k]++;
       const CellArrays& to = room[k].arrays;
       for (std::size_t d = 0; d < problem.dimension; ++d)
-        write_numbers(to, d, at, numbers_[d][2 * box], static_cast<std::int16_t>(-numbers_[d][2 * box + 1]));
-      write_name(to, at, boxes_[box].row, boxes_[box].began_before);
+        to.lower[d][at] = numbers_[d][2 * box],
+        to.negated_upper[d][at] = static_cast<std::int16_t>(-numbers_[d][2 * box + 1]);
+      to.row[at] = boxes_[box].row;
+      to.began_before[at] = boxes_[box].began_before;
       ++to.bucket_end[(number_of(box) - buckets.lowest) >> buckets.shift];
     }
     for (std::size_t k = 0; k < sets; ++k) {
       const CellArrays& to = room[k].arrays;
       for (std::size_t b = 1; b <= buckets.count; ++b) to.bucket_end[b] += to.bucket_end[b - 1];
       for (std::size_t at = to.count; at < to.count + kCellPadding; ++at) {
-        for (std::size_t d = 0; d < problem.dimension; ++d) write_numbers(to, d, at, 32767, 32767);
-        write_name(to, at, 0, 0);
+        for (std::size_t d = 0; d < problem.dimension; ++d) to.lower[d][at] = to.negated_upper[d][at] = 32767;
+        to.row[at] = 0;
+        to.began_before[at] = 0;
       }
     }
     return best_axis;
@@ -101,19 +104,6 @@ class RankedCell {
         meetings += order_.size();
     }
     return meetings;
-  }
-
-  static void write_numbers(const CellArrays& to, std::size_t axis, std::size_t at, std::int16_t lower,
-                            std::int16_t negated_upper) {
-    to.lower[axis][at] = lower;
-    to.negated_upper[axis][at] = negated_upper;
-    to.doubled_lower[axis][at] = static_cast<std::uint16_t>(lower) * 0x10001u;
-    to.doubled_negated_upper[axis][at] = static_cast<std::uint16_t>(negated_upper) * 0x10001u;
-  }
-  static void write_name(const CellArrays& to, std::size_t at, std::uint32_t row, std::uint16_t began_before) {
-    to.row[at] = row;
-    to.began_before[at] = began_before;
-    to.doubled_began_before[at] = began_before * 0x10001u;
   }
 
   RowSorter<T> sorter_;

@@ -95,15 +95,11 @@ struct CellRecords {
   std::size_t run_count, count;
 };
 
-// One set's share of one cell, sorted along the sweep axis, as structure of arrays. Each number stands there a second
-// time, doubled to 32 bits: many processors spread 32 bits over a register at the price of a load, but not 16.
+// One set's share of one cell, sorted along the sweep axis, as structure of arrays.
 struct CellArrays {
   std::int16_t* lower[4];
   std::int16_t* negated_upper[4];
   std::uint16_t* began_before;  // bit d: the box began before the cell along axis d
-  std::uint32_t* doubled_lower[4];
-  std::uint32_t* doubled_negated_upper[4];
-  std::uint32_t* doubled_began_before;
   std::uint32_t* row;
   std::uint32_t* bucket_end;
   std::size_t count;
@@ -116,26 +112,31 @@ struct Buckets {
   std::uint32_t count;
 };
 
-// The candidates of one record, 32 at a time: bit k of `sure` and `possible` is position `first_candidate + k`.
+// 32 tests. Bit k is of `record` and `candidate + k` or, with kDiagonal in `record`, of `record + k` and
+// `candidate + k`. Sure: they overlap; possible: equal numbers leave it open.
 struct CandidateBlock {
-  std::uint32_t record, first_candidate;
+  std::uint32_t record, candidate, sure, possible;
 };
+inline constexpr std::size_t kBlockLanes = 32;
+inline constexpr std::uint32_t kDiagonal = std::uint32_t{1} << 31;
 
-// Records [begin, end) of `a` are to be tested each against its run in `b`.
+// Records [begin, end) of `a` are to be tested each against its run in `b`: of the same set, against those behind it.
+// Then a and b are one, and `begin` and `end` multiples of 32, or the end of all.
 struct SweepRequest {
   const CellArrays* a;
   const CellArrays* b;
   const Buckets* buckets;
   std::size_t sweep_axis;
-  bool behind;           // a and b are the same: against those behind it; otherwise from the record's own bucket on
-  bool skip_own_bucket;  // ... or from the next one on
+  bool skip_own_bucket;  // of another set: from the bucket behind the record's own on
   std::size_t begin, end;
-  std::uint32_t begin_candidate;  // of the first record: where the last call stopped; 0: at its beginning
-  std::size_t capacity;           // in blocks
+  std::size_t capacity;  // in blocks; two or more
+  // Where the last call stopped: the candidate to go on with, 0 at a new record, and of 32 records those that are still
+  // to be tested, one by one, from the candidate of the first on.
+  std::uint32_t begin_candidate = 0, left = 0, left_candidate = 0;
 };
 
-inline constexpr std::size_t kBlockLanes = 32;
-// Readable entries beyond the last one of a CellArrays, holding values that overlap nothing.
-inline constexpr std::size_t kCellPadding = 64;
+// Readable entries beyond the last one of a CellArrays, holding values that overlap nothing: 32 records are tested at
+// a time, against others up to two behind the last.
+inline constexpr std::size_t kCellPadding = 2 * kBlockLanes + 1;
 
 }  // namespace broadphase

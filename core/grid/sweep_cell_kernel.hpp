@@ -22,13 +22,20 @@ void least_and_most(const Record* records, std::size_t count, std::size_t axis, 
   high = words[1][axis] > high ? words[1][axis] : high;
 }
 
-// Lowest and highest number along the sweep axis, if beyond what is there.
+// Lowest and highest number along the sweep axis, if beyond what is there. This is the first to read the records, which
+// lie in many places.
 template <std::size_t D>
 void sweep_range(const CellRecords& from, std::size_t axis, std::int32_t* lowest, std::int32_t* highest) {
+  constexpr std::size_t kRunsAhead = 3;
   std::int32_t low = *lowest, high = *highest;
   for (std::size_t r = 0; r < from.run_count; ++r) {
     const auto* records = static_cast<const Record<D>*>(from.runs[r].records);
     const std::size_t count = from.runs[r].count;
+    if (r + kRunsAhead < from.run_count) {
+      const RecordRun& soon = from.runs[r + kRunsAhead];
+      for (std::size_t at = 0; at < soon.count * sizeof(Record<D>); at += 64)
+        prefetch(static_cast<const std::byte*>(soon.records) + at);
+    }
     if constexpr (EightWords::kInRegister && D < 4) {
       least_and_most<EightWords>(records, count, axis, low, high);
       continue;
@@ -58,8 +65,6 @@ std::uint32_t row_of(const Record<D>& record) {
     return record.row;
 }
 
-inline std::uint32_t doubled(std::int16_t x) { return static_cast<std::uint16_t>(x) * 0x10001u; }
-
 // Records to structure of arrays, from `begin` on.
 template <std::size_t D>
 void spread_records(const Record<D>* records, std::size_t begin, const CellArrays& to) {
@@ -68,12 +73,9 @@ void spread_records(const Record<D>* records, std::size_t begin, const CellArray
     for (std::size_t d = 0; d < D; ++d) {
       to.lower[d][k] = records[k].lower[d];
       to.negated_upper[d][k] = records[k].negated_upper[d];
-      to.doubled_lower[d][k] = doubled(records[k].lower[d]);
-      to.doubled_negated_upper[d][k] = doubled(records[k].negated_upper[d]);
       before |= static_cast<unsigned>(records[k].lower[d] == kBeganBefore) << d;
     }
     to.began_before[k] = static_cast<std::uint16_t>(before);
-    to.doubled_began_before[k] = before * 0x10001u;
     to.row[k] = row_of(records[k]);
   }
 }
@@ -92,13 +94,10 @@ std::size_t spread_eights(const Record<D>* records, const CellArrays& to) {
       for (std::size_t d = 0; d < D; ++d) {
         words[d].store(to.lower[d] + k);
         words[4 + d].store(to.negated_upper[d] + k);
-        Eights::store_pairs(to.doubled_lower[d] + k, words[d], words[d]);
-        Eights::store_pairs(to.doubled_negated_upper[d] + k, words[4 + d], words[4 + d]);
         const Eights bit = Eights::splat(static_cast<std::int16_t>(1 << d));
         began_before = began_before | (Eights::equal(words[d], before) & bit);
       }
       began_before.store(to.began_before + k);
-      Eights::store_pairs(to.doubled_began_before + k, began_before, began_before);
       Eights::store_pairs(to.row + k, words[3], words[7]);
     }
   }
@@ -133,84 +132,198 @@ void sort_cell(const CellRecords& from, std::size_t axis, const Buckets& buckets
   }
 }
 
-// Fills blocks until all records of the request are done or `capacity` blocks are used; returns how many. The request
-// then says where to go on.
-template <std::size_t D>
-std::size_t sweep_blocks(SweepRequest& request, CandidateBlock* blocks, std::uint32_t* sure, std::uint32_t* possible) {
-  const CellArrays &a = *request.a, &b = *request.b;
-  const Buckets& buckets = *request.buckets;
-  std::size_t used = 0, i = request.begin;
-  std::uint32_t from = request.begin_candidate;
-  for (; i < request.end; ++i) {
-    Words::Vector lower[D], upper[D];
-    for (std::size_t d = 0; d < D; ++d) {
-      lower[d] = Words::splat(a.doubled_lower[d][i]);
-      upper[d] = Words::splat(a.doubled_negated_upper[d][i]);
+// One record in every lane, or 32 records side by side.
+template <std::size_t D, std::size_t Parts>
+struct SweptRecords {
+  static_assert(Parts == 1 || Parts == Words::kParts);
+  Words::Vector lower[D][Parts], upper[D][Parts], before[Parts];
+
+  // Tests them against the candidates from j on, lane by lane; false if no pair may overlap. `begins`: the sums along
+  // the first axis, negative where the candidate begins before the end of the record.
+  bool test(const std::int16_t* const (&lower_j)[D], const std::int16_t* const (&upper_j)[D],
+            const std::uint16_t* before_j, std::size_t j, Words::Vector (&begins)[Words::kParts],
+            CandidateBlock& to) const {
+    Words::Vector worst[Words::kParts];
+    for (std::size_t part = 0; part < Words::kParts; ++part) {
+      const std::size_t own = Parts == 1 ? 0 : part, at = j + part * Words::kWidth;
+      Words::Vector most = begins[part] = Words::add(upper[0][own], Words::load(lower_j[0] + at));
+      most = Words::larger(most, Words::add(lower[0][own], Words::load(upper_j[0] + at)));
+      for (std::size_t d = 1; d < D; ++d) {
+        most = Words::larger(most, Words::add(lower[d][own], Words::load(upper_j[d] + at)));
+        most = Words::larger(most, Words::add(upper[d][own], Words::load(lower_j[d] + at)));
+      }
+      worst[part] = most;
     }
-    const Words::Vector before = Words::splat(a.doubled_began_before[i]);
-    const std::uint32_t end = b.bucket_end[bucket_of(-a.negated_upper[request.sweep_axis][i], buckets)];
-    if (from == 0) {
-      if (request.behind) {
-        from = static_cast<std::uint32_t>(i) + 1;
-      } else {
-        const std::uint32_t own = bucket_of(a.lower[request.sweep_axis][i], buckets);
-        from = request.skip_own_bucket ? b.bucket_end[own] : (own == 0 ? 0 : b.bucket_end[own - 1]);
-      }
-    }
-    do {
-      if (used == request.capacity) {
-        request.begin = i;
-        request.begin_candidate = from;
-        return used;
-      }
-      Words::Vector worst[Words::kParts];
-      for (std::size_t part = 0; part < Words::kParts; ++part) {
-        const std::size_t j = from + part * Words::kWidth;
-        Words::Vector most = Words::add(lower[0], Words::load(b.negated_upper[0] + j));
-        most = Words::larger(most, Words::add(upper[0], Words::load(b.lower[0] + j)));
-        for (std::size_t d = 1; d < D; ++d) {
-          most = Words::larger(most, Words::add(lower[d], Words::load(b.negated_upper[d] + j)));
-          most = Words::larger(most, Words::add(upper[d], Words::load(b.lower[d] + j)));
-        }
-        worst[part] = most;
-      }
-      blocks[used] = {static_cast<std::uint32_t>(i), from};
-      // Where both began before the cell, along any axis, another cell has the pair.
-      const std::uint32_t apart = Words::apart(b.began_before + from, before);
-      sure[used] = Words::negative(worst) & apart;
-      possible[used] = Words::not_positive(worst) & apart;
-      ++used;
-      from += static_cast<std::uint32_t>(kBlockLanes);
-    } while (from < end);
-    from = 0;
+    // Where both began before the cell, along any axis, another cell has the pair.
+    return Words::decide(worst, before_j + j, before, Parts == 1 ? 0 : 1, to.sure, to.possible);
   }
-  request.begin = i;
-  request.begin_candidate = 0;
-  return used;
+};
+
+// A set's share of a cell, the sweep axis first.
+template <std::size_t D>
+struct SweptSet {
+  const std::int16_t *lower[D], *upper[D];
+  const std::uint16_t* before;
+
+  SweptSet(const CellArrays& from, std::size_t sweep_axis) : before(from.began_before) {
+    for (std::size_t d = 0; d < D; ++d) {
+      const std::size_t axis = d + sweep_axis < D ? d + sweep_axis : d + sweep_axis - D;
+      lower[d] = from.lower[axis];
+      upper[d] = from.negated_upper[axis];
+    }
+  }
+  SweptRecords<D, 1> spread(std::size_t i) const {
+    SweptRecords<D, 1> one;
+    for (std::size_t d = 0; d < D; ++d) {
+      one.lower[d][0] = Words::splat(lower[d][i]);
+      one.upper[d][0] = Words::splat(upper[d][i]);
+    }
+    one.before[0] = Words::splat(static_cast<std::int16_t>(before[i]));
+    return one;
+  }
+  SweptRecords<D, Words::kParts> side_by_side(std::size_t i) const {
+    SweptRecords<D, Words::kParts> all;
+    for (std::size_t part = 0; part < Words::kParts; ++part) {
+      const std::size_t at = i + part * Words::kWidth;
+      for (std::size_t d = 0; d < D; ++d) {
+        all.lower[d][part] = Words::load(lower[d] + at);
+        all.upper[d][part] = Words::load(upper[d] + at);
+      }
+      all.before[part] = Words::load(reinterpret_cast<const std::int16_t*>(before) + at);
+    }
+    return all;
+  }
+};
+
+// Tests record i against [from, end), and against the first 32 in any case. False: for want of
+// room it has stopped at `from`.
+template <std::size_t D>
+bool sweep_run(const SweptSet<D>& a, const SweptSet<D>& b, std::size_t i, std::uint32_t& from, std::uint32_t end,
+               CandidateBlock*& to, const CandidateBlock* full) {
+  const SweptRecords<D, 1> own = a.spread(i);
+  Words::Vector begins[Words::kParts];
+  do {
+    if (to == full) return false;
+    to->record = static_cast<std::uint32_t>(i);
+    to->candidate = from;
+    to += own.test(b.lower, b.upper, b.before, from, begins, *to);  // most are empty: no branch
+    from += static_cast<std::uint32_t>(kBlockLanes);
+  } while (from < end);
+  return true;
 }
 
-inline std::uint64_t count_hits(const std::uint32_t* sure, std::size_t blocks) {
+// Where a few boxes of 32 have long runs, they are tested one by one. Whether that pays is asked once, when so few have
+// been left for so many steps. A test of a record by itself takes as long as some of 32 side by side.
+inline constexpr std::uint32_t kFewLeft = 8, kStepsWithFew = 4, kAlone = 2;
+
+// Of the 32 records from i on, those of `bits` have candidates from j on, those of the first. Whether they are sooner
+// tested one by one than side by side.
+inline bool better_alone(const SweepRequest& request, std::size_t i, std::size_t j, std::uint32_t bits) {
+  const CellArrays& a = *request.a;
+  std::size_t longest = 0, blocks = 0;
+  for (; bits != 0; bits &= bits - 1) {
+    const std::size_t lane = lowest_bit(bits), from = j + lane;
+    const std::size_t end = a.bucket_end[bucket_of(-a.negated_upper[request.sweep_axis][i + lane], *request.buckets)];
+    if (end <= from) continue;
+    longest = end - from > longest ? end - from : longest;
+    blocks += (end - from) / kBlockLanes + 1;
+  }
+  return blocks * kAlone < longest;
+}
+
+// The pairs of one set: fills blocks, but for those without a possible pair, until all records of the request are done
+// or there is no room for two more; returns how many. The request then says where to go on.
+template <std::size_t D>
+std::size_t sweep_behind(SweepRequest& request, CandidateBlock* blocks) {
+  const CellArrays& a = *request.a;
+  const SweptSet<D> set(a, request.sweep_axis);
+  const std::size_t count = a.count, axis = request.sweep_axis;
+  // A candidate that begins so much above the end of a record is in a bucket behind its run.
+  const Words::Vector bucket_width = Words::splat(static_cast<std::int16_t>(-(1 << request.buckets->shift)));
+  CandidateBlock *to = blocks, *const full = blocks + request.capacity;
+  for (; request.begin < request.end; request.begin += kBlockLanes) {
+    const std::size_t i = request.begin;
+    if (request.left == 0) {
+      const SweptRecords<D, Words::kParts> own = set.side_by_side(i);
+      std::size_t j = request.begin_candidate == 0 ? i + 1 : request.begin_candidate;
+      request.begin_candidate = 0;
+      for (std::uint32_t steps_with_few = 0; j < count;) {
+        if (full - to < 2) {
+          request.begin_candidate = static_cast<std::uint32_t>(j);
+          return static_cast<std::size_t>(to - blocks);
+        }
+        Words::Vector begins[Words::kParts];
+        for (int twice = 0; twice < 2; ++twice, ++j) {
+          to->record = static_cast<std::uint32_t>(i) | kDiagonal;
+          to->candidate = static_cast<std::uint32_t>(j);
+          to += own.test(set.lower, set.upper, set.before, j, begins, *to);
+        }
+        for (Words::Vector& part : begins) part = Words::add(part, bucket_width);
+        const std::uint32_t left = Words::negative(begins);
+        if (left == 0) break;
+        steps_with_few += bit_count(left) <= kFewLeft;
+        if (steps_with_few == kStepsWithFew && better_alone(request, i, j, left)) {
+          request.left = left;
+          request.left_candidate = static_cast<std::uint32_t>(j);
+          break;
+        }
+      }
+    }
+    for (; request.left != 0; request.left &= request.left - 1) {
+      const std::uint32_t lane = lowest_bit(request.left), own_from = request.left_candidate + lane;
+      const std::uint32_t end = a.bucket_end[bucket_of(-a.negated_upper[axis][i + lane], *request.buckets)];
+      std::uint32_t& from = request.begin_candidate;
+      if (from == 0) from = own_from;
+      if (from < end && !sweep_run(set, set, i + lane, from, end, to, full))
+        return static_cast<std::size_t>(to - blocks);
+      from = 0;
+    }
+  }
+  return static_cast<std::size_t>(to - blocks);
+}
+
+// The pairs of two sets: the same.
+template <std::size_t D>
+std::size_t sweep_across(SweepRequest& request, CandidateBlock* blocks) {
+  const CellArrays &a = *request.a, &b = *request.b;
+  const SweptSet<D> own(a, request.sweep_axis), other(b, request.sweep_axis);
+  CandidateBlock *to = blocks, *const full = blocks + request.capacity;
+  for (; request.begin < request.end; ++request.begin) {
+    const std::size_t i = request.begin;
+    std::uint32_t& from = request.begin_candidate;
+    if (from == 0) {
+      const std::uint32_t bucket = bucket_of(a.lower[request.sweep_axis][i], *request.buckets);
+      from = request.skip_own_bucket ? b.bucket_end[bucket] : (bucket == 0 ? 0 : b.bucket_end[bucket - 1]);
+    }
+    const std::uint32_t end = b.bucket_end[bucket_of(-a.negated_upper[request.sweep_axis][i], *request.buckets)];
+    if (!sweep_run(own, other, i, from, end, to, full)) break;
+    from = 0;
+  }
+  return static_cast<std::size_t>(to - blocks);
+}
+
+inline std::uint64_t count_hits(const CandidateBlock* blocks, std::size_t count) {
   std::uint64_t sum = 0;
-  for (std::size_t k = 0; k < blocks; ++k) sum += bit_count(sure[k]);
+  for (std::size_t k = 0; k < count; ++k) sum += bit_count(blocks[k].sure);
   return sum;
 }
 
-// Writes record << 32 | candidate for every set bit, ascending; returns how many. Room for four more is a precondition:
-// most blocks hold few hits, and four writes without asking cost less than one wrong guess of a branch.
-inline std::size_t list_hits(const CandidateBlock* blocks, const std::uint32_t* sure, std::size_t count,
-                             std::uint64_t* hits) {
+// Writes record << 32 | candidate for every sure pair, block by block; returns how many. Room for four more is a
+// precondition: most blocks hold few hits, and four writes without asking cost less than one wrong guess of a branch.
+inline std::size_t list_hits(const CandidateBlock* blocks, std::size_t count, std::uint64_t* hits) {
   std::size_t found = 0;
   for (std::size_t k = 0; k < count; ++k) {
-    std::uint32_t bits = sure[k];
-    const std::uint64_t base = static_cast<std::uint64_t>(blocks[k].record) << 32 | blocks[k].first_candidate;
-    const std::uint32_t here = bit_count(bits);
+    std::uint32_t bits = blocks[k].sure;
+    const std::uint32_t record = blocks[k].record & ~kDiagonal, here = bit_count(bits);
+    const std::uint64_t base = static_cast<std::uint64_t>(record) << 32 | blocks[k].candidate;
+    const std::uint64_t step = static_cast<std::uint64_t>(blocks[k].record & kDiagonal) << 1 | 1;
     std::uint64_t* to = hits + found;
     for (int unrolled = 0; unrolled < 4; ++unrolled) {
-      to[unrolled] = base + lowest_bit(bits);
+      to[unrolled] = base + lowest_bit(bits) * step;
       bits &= bits - 1;
     }
     if (here > 4) {
-      for (to += 4; bits != 0; bits &= bits - 1) *to++ = base + lowest_bit(bits);
+      for (to += 4; bits != 0; bits &= bits - 1) *to++ = base + lowest_bit(bits) * step;
     }
     found += here;
   }

@@ -69,7 +69,7 @@ struct Lanes<double> {
 struct Words {
   using Vector = __m256i;
   static constexpr std::size_t kWidth = 16, kParts = 2;
-  static Vector splat(std::uint32_t x) { return _mm256_set1_epi32(static_cast<int>(x)); }
+  static Vector splat(std::int16_t x) { return _mm256_set1_epi16(x); }
   static Vector load(const std::int16_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
   static Vector add(Vector a, Vector b) { return _mm256_adds_epi16(a, b); }
   static Vector larger(Vector a, Vector b) { return _mm256_max_epi16(a, b); }
@@ -78,15 +78,15 @@ struct Words {
     return static_cast<std::uint32_t>(_mm256_movemask_epi8(bytes));
   }
   static std::uint32_t negative(const Vector* a) { return signs(a[0], a[1]); }
-  static std::uint32_t not_positive(const Vector* a) {
-    const Vector zero = _mm256_setzero_si256();
-    return ~signs(_mm256_cmpgt_epi16(a[0], zero), _mm256_cmpgt_epi16(a[1], zero));
-  }
-  static std::uint32_t apart(const std::uint16_t* p, Vector x) {
+  static bool decide(const Vector* a, const std::uint16_t* p, const Vector* x, std::size_t step, std::uint32_t& sure,
+                     std::uint32_t& possible) {
     const Vector zero = _mm256_setzero_si256();
     const auto* q = reinterpret_cast<const __m256i*>(p);
-    return signs(_mm256_cmpeq_epi16(_mm256_and_si256(_mm256_loadu_si256(q), x), zero),
-                 _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_loadu_si256(q + 1), x), zero));
+    const std::uint32_t counted = signs(_mm256_cmpeq_epi16(_mm256_and_si256(_mm256_loadu_si256(q), x[0]), zero),
+                                        _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_loadu_si256(q + 1), x[step]), zero));
+    sure = negative(a) & counted;
+    possible = ~signs(_mm256_cmpgt_epi16(a[0], zero), _mm256_cmpgt_epi16(a[1], zero)) & counted;
+    return possible != 0;
   }
 };
 

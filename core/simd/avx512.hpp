@@ -67,15 +67,21 @@ struct Lanes<double> {
 struct Words {
   using Vector = __m512i;
   static constexpr std::size_t kWidth = 32, kParts = 1;
-  static Vector splat(std::uint32_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
+  static Vector splat(std::int16_t x) { return _mm512_set1_epi16(x); }
   static Vector load(const std::int16_t* p) { return _mm512_loadu_si512(p); }
   static Vector add(Vector a, Vector b) { return _mm512_adds_epi16(a, b); }
   static Vector larger(Vector a, Vector b) { return _mm512_max_epi16(a, b); }
   static std::uint32_t negative(const Vector* a) { return _mm512_movepi16_mask(a[0]); }
-  static std::uint32_t apart(const std::uint16_t* p, Vector x) {
-    return _mm512_testn_epi16_mask(_mm512_loadu_si512(p), x);
+  static bool decide(const Vector* a, const std::uint16_t* p, const Vector* x, std::size_t, std::uint32_t& sure,
+                     std::uint32_t& possible) {
+    const Vector zero = _mm512_setzero_si512();
+    const __mmask32 counted = _mm512_testn_epi16_mask(_mm512_loadu_si512(p), x[0]);
+    // Stored from the mask registers: moving them to general ones first takes the port that the sums need.
+    _store_mask32(reinterpret_cast<__mmask32*>(&sure), _mm512_mask_cmplt_epi16_mask(counted, a[0], zero));
+    const __mmask32 closed = _mm512_mask_cmple_epi16_mask(counted, a[0], zero);
+    _store_mask32(reinterpret_cast<__mmask32*>(&possible), closed);
+    return _kortestz_mask32_u8(closed, closed) == 0;
   }
-  static std::uint32_t not_positive(const Vector* a) { return _mm512_cmple_epi16_mask(a[0], _mm512_setzero_si512()); }
 };
 
 inline __m256i kept(__m256i values, std::uint32_t bits) {

@@ -101,9 +101,10 @@ struct Kernels {
   // The grid: see grid/record.hpp, and the kernels of these names.
   void (*sweep_range[4])(const CellRecords&, std::size_t axis, std::int32_t* lowest, std::int32_t* highest);
   void (*sort_cell[4])(const CellRecords&, std::size_t axis, const Buckets&, void* room, const CellArrays& to);
-  std::size_t (*sweep_blocks[4])(SweepRequest&, CandidateBlock*, std::uint32_t* sure, std::uint32_t* possible);
-  std::uint64_t (*count_hits)(const std::uint32_t* sure, std::size_t blocks);
-  std::size_t (*list_hits)(const CandidateBlock*, const std::uint32_t* sure, std::size_t blocks, std::uint64_t* hits);
+  std::size_t (*sweep_behind[4])(SweepRequest&, CandidateBlock*);
+  std::size_t (*sweep_across[4])(SweepRequest&, CandidateBlock*);
+  std::uint64_t (*count_hits)(const CandidateBlock*, std::size_t blocks);
+  std::size_t (*list_hits)(const CandidateBlock*, std::size_t blocks, std::uint64_t* hits);
   void (*name_rows)(const std::uint64_t* hits, std::size_t count, const std::uint32_t* a, const std::uint32_t* b,
                     bool ordered, std::int32_t* first, std::int32_t* second);
 };

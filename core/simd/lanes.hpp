@@ -12,12 +12,14 @@
 //   bits(mask)               bit l is lane l
 //   emit(bits, j, out)       writes j + l for every set bit l, ascending, and returns how many; may write kWidth values
 // Words: sums of 16-bit numbers, 32 at a time, as kParts vectors of kWidth
-//   splat(x)                 of a number that stands there twice, as 32 bits
+//   splat(x)
 //   load(p)                  p needs no alignment
 //   add(a, b)                saturating
 //   larger(a, b)
-//   negative(parts), not_positive(parts)   32 bits, bit l is number l
-//   apart(p, x)              32 bits: number l of p has no bit in common with x
+//   negative(parts)          32 bits, bit l is number l
+//   decide(parts, p, x, step, sure, possible)   32 bits each: number l is negative, and is not positive, and has no bit
+//                            in common in p and in x; `step` is 0 where one x is for all parts, and otherwise 1;
+//                            returns whether any is possible
 // Eight: eight floats, as a block of a tree holds them; comparisons with NaN are false
 //   splat(x), load(p), read(p), store(p)   load: p is aligned to 32 bytes; the others need no alignment
 //   +, -, *, absolute(a), root(a)

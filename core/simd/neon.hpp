@@ -75,7 +75,7 @@ struct Lanes<double> {
 struct Words {
   using Vector = int16x8_t;
   static constexpr std::size_t kWidth = 8, kParts = 4;
-  static Vector splat(std::uint32_t x) { return vreinterpretq_s16_u32(vdupq_n_u32(x)); }
+  static Vector splat(std::int16_t x) { return vdupq_n_s16(x); }
   static Vector load(const std::int16_t* p) { return vld1q_s16(p); }
   static Vector add(Vector a, Vector b) { return vqaddq_s16(a, b); }
   static Vector larger(Vector a, Vector b) { return vmaxq_s16(a, b); }
@@ -88,16 +88,15 @@ struct Words {
     for (std::size_t part = 0; part < kParts; ++part) all |= bits(vcltzq_s16(a[part])) << (8 * part);
     return all;
   }
-  static std::uint32_t not_positive(const Vector* a) {
-    std::uint32_t all = 0;
-    for (std::size_t part = 0; part < kParts; ++part) all |= bits(vclezq_s16(a[part])) << (8 * part);
-    return all;
-  }
-  static std::uint32_t apart(const std::uint16_t* p, Vector x) {
-    std::uint32_t common = 0;
-    for (std::size_t part = 0; part < kParts; ++part)
-      common |= bits(vtstq_u16(vld1q_u16(p + part * kWidth), vreinterpretq_u16_s16(x))) << (8 * part);
-    return ~common;
+  static bool decide(const Vector* a, const std::uint16_t* p, const Vector* x, std::size_t step, std::uint32_t& sure,
+                     std::uint32_t& possible) {
+    sure = possible = 0;
+    for (std::size_t part = 0; part < kParts; ++part) {
+      const uint16x8_t common = vtstq_u16(vld1q_u16(p + part * kWidth), vreinterpretq_u16_s16(x[part * step]));
+      sure |= bits(vbicq_u16(vcltzq_s16(a[part]), common)) << (8 * part);
+      possible |= bits(vbicq_u16(vclezq_s16(a[part]), common)) << (8 * part);
+    }
+    return possible != 0;
   }
 };
 

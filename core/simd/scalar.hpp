@@ -32,7 +32,7 @@ struct Lanes {
 struct Words {
   using Vector = std::int32_t;
   static constexpr std::size_t kWidth = 1, kParts = 32;
-  static Vector splat(std::uint32_t x) { return static_cast<std::int16_t>(x & 0xffffu); }
+  static Vector splat(std::int16_t x) { return x; }
   static Vector load(const std::int16_t* p) { return *p; }
   static Vector add(Vector a, Vector b) { return a + b; }
   static Vector larger(Vector a, Vector b) { return a > b ? a : b; }
@@ -41,15 +41,15 @@ struct Words {
     for (std::size_t part = 0; part < kParts; ++part) all |= static_cast<std::uint32_t>(a[part] < 0) << part;
     return all;
   }
-  static std::uint32_t not_positive(const Vector* a) {
-    std::uint32_t all = 0;
-    for (std::size_t part = 0; part < kParts; ++part) all |= static_cast<std::uint32_t>(a[part] <= 0) << part;
-    return all;
-  }
-  static std::uint32_t apart(const std::uint16_t* p, Vector x) {
-    std::uint32_t all = 0;
-    for (std::size_t part = 0; part < kParts; ++part) all |= static_cast<std::uint32_t>((p[part] & x) == 0) << part;
-    return all;
+  static bool decide(const Vector* a, const std::uint16_t* p, const Vector* x, std::size_t step, std::uint32_t& sure,
+                     std::uint32_t& possible) {
+    sure = possible = 0;
+    for (std::size_t part = 0; part < kParts; ++part) {
+      const bool apart = (p[part] & x[part * step]) == 0;
+      sure |= static_cast<std::uint32_t>(apart && a[part] < 0) << part;
+      possible |= static_cast<std::uint32_t>(apart && a[part] <= 0) << part;
+    }
+    return possible != 0;
   }
 };
 

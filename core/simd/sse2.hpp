@@ -71,7 +71,7 @@ struct Lanes<double> {
 struct Words {
   using Vector = __m128i;
   static constexpr std::size_t kWidth = 8, kParts = 4;
-  static Vector splat(std::uint32_t x) { return _mm_set1_epi32(static_cast<int>(x)); }
+  static Vector splat(std::int16_t x) { return _mm_set1_epi16(x); }
   static Vector load(const std::int16_t* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
   static Vector add(Vector a, Vector b) { return _mm_adds_epi16(a, b); }
   static Vector larger(Vector a, Vector b) { return _mm_max_epi16(a, b); }
@@ -79,17 +79,19 @@ struct Words {
     return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(a, b)));
   }
   static std::uint32_t negative(const Vector* a) { return signs(a[0], a[1]) | signs(a[2], a[3]) << 16; }
-  static std::uint32_t not_positive(const Vector* a) {
+  static bool decide(const Vector* a, const std::uint16_t* p, const Vector* x, std::size_t step, std::uint32_t& sure,
+                     std::uint32_t& possible) {
     const Vector zero = _mm_setzero_si128();
-    return ~(signs(_mm_cmpgt_epi16(a[0], zero), _mm_cmpgt_epi16(a[1], zero)) |
-             signs(_mm_cmpgt_epi16(a[2], zero), _mm_cmpgt_epi16(a[3], zero)) << 16);
-  }
-  static std::uint32_t apart(const std::uint16_t* p, Vector x) {
     const auto* q = reinterpret_cast<const __m128i*>(p);
-    Vector none[kParts];
-    for (std::size_t part = 0; part < kParts; ++part)
-      none[part] = _mm_cmpeq_epi16(_mm_and_si128(_mm_loadu_si128(q + part), x), _mm_setzero_si128());
-    return negative(none);
+    Vector apart[kParts], above[kParts];
+    for (std::size_t part = 0; part < kParts; ++part) {
+      apart[part] = _mm_cmpeq_epi16(_mm_and_si128(_mm_loadu_si128(q + part), x[part * step]), zero);
+      above[part] = _mm_cmpgt_epi16(a[part], zero);
+    }
+    const std::uint32_t counted = negative(apart);
+    sure = negative(a) & counted;
+    possible = ~negative(above) & counted;
+    return possible != 0;
   }
 };
 

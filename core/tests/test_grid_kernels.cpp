@@ -276,25 +276,15 @@ std::vector<RecordRun> cut_at_random(Random& random, const std::vector<Record<D>
   return runs;
 }
 
-struct Swept {
-  std::vector<CandidateBlock> blocks;
-  std::vector<std::uint32_t> sure, possible;
-};
-
 template <std::size_t D>
-Swept swept(const Kernels& kernels, SweepRequest request) {
-  Swept all;
-  std::vector<CandidateBlock> blocks(request.capacity);
-  std::vector<std::uint32_t> sure(request.capacity), possible(request.capacity);
+std::vector<CandidateBlock> swept(const Kernels& kernels, SweepRequest request) {
+  std::vector<CandidateBlock> all, blocks(request.capacity);
+  const auto sweep = request.a == request.b ? kernels.sweep_behind[D - 1] : kernels.sweep_across[D - 1];
   while (request.begin < request.end) {
-    const std::size_t used = kernels.sweep_blocks[D - 1](request, blocks.data(), sure.data(), possible.data());
+    const std::size_t used = sweep(request, blocks.data());
     CHECK(used <= request.capacity);
-    CHECK(used == request.capacity || request.begin == request.end);
-    for (std::size_t k = 0; k < used; ++k) {
-      all.blocks.push_back(blocks[k]);
-      all.sure.push_back(sure[k]);
-      all.possible.push_back(possible[k]);
-    }
+    CHECK(used + 2 > request.capacity || request.begin >= request.end);
+    all.insert(all.end(), blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(used));
   }
   return all;
 }
@@ -303,34 +293,37 @@ Swept swept(const Kernels& kernels, SweepRequest request) {
 template <std::size_t D>
 void check_sweep(const Kernels& kernels, const SweepRequest& request) {
   const CellArrays &a = *request.a, &b = *request.b;
-  const Swept found = swept<D>(kernels, request);
-  std::vector<std::uint8_t> tested(a.count * std::max<std::size_t>(b.count, 1), 0);
-  for (std::size_t k = 0; k < found.blocks.size(); ++k) {
-    const std::size_t i = found.blocks[k].record;
+  std::vector<std::uint8_t> found(a.count * std::max<std::size_t>(b.count, 1), 0);
+  for (const CandidateBlock& block : swept<D>(kernels, request))
     for (std::size_t lane = 0; lane < kBlockLanes; ++lane) {
-      const std::size_t j = found.blocks[k].first_candidate + lane;
-      CHECK(j < b.count + kCellPadding);
+      const std::size_t i = (block.record & ~kDiagonal) + ((block.record & kDiagonal) != 0 ? lane : 0);
+      const std::size_t j = block.candidate + lane;
+      CHECK(i < a.count + kCellPadding && j < b.count + kCellPadding);
       int worst = -100000;
       for (std::size_t d = 0; d < D; ++d) {
         worst = std::max(worst, a.lower[d][i] + b.negated_upper[d][j]);
         worst = std::max(worst, a.negated_upper[d][i] + b.lower[d][j]);
       }
       const bool elsewhere = (a.began_before[i] & b.began_before[j]) != 0;
-      CHECK((found.sure[k] >> lane & 1u) == (worst < 0 && !elsewhere));
-      CHECK((found.possible[k] >> lane & 1u) == (worst <= 0 && !elsewhere));
-      if (j < b.count) ++tested[i * b.count + j];
+      CHECK((block.sure >> lane & 1u) == (worst < 0 && !elsewhere));
+      CHECK((block.possible >> lane & 1u) == (worst <= 0 && !elsewhere));
+      if ((block.possible >> lane & 1u) == 0) continue;
+      CHECK(i >= request.begin && i < request.end && j < b.count);
+      ++found[i * b.count + j];
     }
-  }
-  // Nothing that may overlap is left out, and nothing is looked at twice.
-  const std::size_t axis = request.sweep_axis;
+  // Nothing that may overlap is left out, and nothing is found twice.
+  const std::int16_t *begin_a = a.lower[request.sweep_axis], *begin_b = b.lower[request.sweep_axis];
+  const auto bucket = [&](std::int16_t x) { return (x - request.buckets->lowest) >> request.buckets->shift; };
   for (std::size_t i = request.begin; i < request.end; ++i)
     for (std::size_t j = 0; j < b.count; ++j) {
-      CHECK(tested[i * b.count + j] <= 1);
-      const bool after = request.behind            ? j > i
-                         : request.skip_own_bucket ? b.lower[axis][j] > a.lower[axis][i] + (1 << request.buckets->shift)
-                                                   : b.lower[axis][j] >= a.lower[axis][i];
-      const bool meets = after && b.lower[axis][j] <= -a.negated_upper[axis][i];
-      CHECK(!meets || tested[i * b.count + j] == 1);
+      bool expected = (a.began_before[i] & b.began_before[j]) == 0;
+      for (std::size_t d = 0; d < D; ++d)
+        expected &= a.lower[d][i] + b.negated_upper[d][j] <= 0 && a.negated_upper[d][i] + b.lower[d][j] <= 0;
+      if (request.a == request.b)
+        expected &= j > i;
+      else
+        expected &= bucket(begin_b[j]) >= bucket(begin_a[i]) + (request.skip_own_bucket ? 1 : 0);
+      CHECK(found[i * b.count + j] == (expected ? 1 : 0));
     }
 }
 
@@ -369,16 +362,12 @@ void check_cell(std::uint64_t seed, std::size_t count, std::size_t other_count) 
       for (std::size_t k = 0; k < expected.size(); ++k) {
         const PlainRecord record = plain_record<D>(expected[k]);
         unsigned before = 0;
-        const auto twice = [](std::int16_t x) { return static_cast<std::uint16_t>(x) * 0x10001u; };
         for (std::size_t d = 0; d < D; ++d) {
           CHECK(arrays.lower[d][k] == record.lower[d]);
           CHECK(arrays.negated_upper[d][k] == record.negated_upper[d]);
-          CHECK(arrays.doubled_lower[d][k] == twice(record.lower[d]));
-          CHECK(arrays.doubled_negated_upper[d][k] == twice(record.negated_upper[d]));
           before |= static_cast<unsigned>(record.lower[d] == kBeganBefore) << d;
         }
         CHECK(arrays.began_before[k] == before);
-        CHECK(arrays.doubled_began_before[k] == before * 0x10001u);
         CHECK(arrays.row[k] == record.row);
       }
       for (std::size_t k = expected.size(); k < expected.size() + kCellPadding; ++k)
@@ -392,11 +381,12 @@ void check_cell(std::uint64_t seed, std::size_t count, std::size_t other_count) 
     CHECK(lowest == low && highest == high);
     const CellArrays &a = room[0].arrays, &b = room[1].arrays;
     // Blocks for a part of a record's run only, for one record, and for all of them at once.
-    for (const std::size_t capacity : {1u, 3u, 128u}) {
-      check_sweep<D>(kernels, {&a, &a, &buckets, axis, true, false, 0, a.count, 0, capacity});
-      check_sweep<D>(kernels, {&a, &a, &buckets, axis, true, false, a.count / 3, a.count / 2, 0, capacity});
-      check_sweep<D>(kernels, {&a, &b, &buckets, axis, false, false, 0, a.count, 0, capacity});
-      check_sweep<D>(kernels, {&b, &a, &buckets, axis, false, true, 0, b.count, 0, capacity});
+    const auto part = [&](std::size_t share) { return a.count * share / 5 / kBlockLanes * kBlockLanes; };
+    for (const std::size_t capacity : {2u, 3u, 128u}) {
+      check_sweep<D>(kernels, {&a, &a, &buckets, axis, false, 0, a.count, capacity});
+      check_sweep<D>(kernels, {&a, &a, &buckets, axis, false, part(1), part(3), capacity});
+      check_sweep<D>(kernels, {&a, &b, &buckets, axis, false, 0, a.count, capacity});
+      check_sweep<D>(kernels, {&b, &a, &buckets, axis, true, 0, b.count, capacity});
     }
   });
 }
@@ -407,7 +397,6 @@ void check_hits(std::uint64_t seed) {
   Random random(seed);
   const std::size_t count = random.below(200), rows = 5000;
   std::vector<CandidateBlock> blocks(count);
-  std::vector<std::uint32_t> sure(count);
   std::vector<std::uint32_t> a(rows), b(rows);
   for (std::size_t k = 0; k < rows; ++k) {
     a[k] = static_cast<std::uint32_t>(random.below(1u << 31));
@@ -415,24 +404,28 @@ void check_hits(std::uint64_t seed) {
   }
   std::vector<std::uint64_t> expected;
   for (std::size_t k = 0; k < count; ++k) {
-    blocks[k] = {static_cast<std::uint32_t>(random.below(rows)), static_cast<std::uint32_t>(random.below(rows - 32))};
+    const bool diagonal = random.chance(0.5);
+    const auto record = static_cast<std::uint32_t>(random.below(rows - 32));
+    const auto candidate = static_cast<std::uint32_t>(random.below(rows - 32));
     // None, few, just four, one more, and all.
     const std::size_t kind = random.below(6);
-    sure[k] = kind == 0   ? 0
-              : kind == 1 ? static_cast<std::uint32_t>(random.bits() & random.bits() & random.bits())
-              : kind == 2 ? 0x80010003u
-              : kind == 3 ? 0x80010013u
-              : kind == 4 ? ~0u
-                          : static_cast<std::uint32_t>(random.bits());
+    const std::uint32_t sure = kind == 0   ? 0
+                               : kind == 1 ? static_cast<std::uint32_t>(random.bits() & random.bits() & random.bits())
+                               : kind == 2 ? 0x80010003u
+                               : kind == 3 ? 0x80010013u
+                               : kind == 4 ? ~0u
+                                           : static_cast<std::uint32_t>(random.bits());
+    blocks[k] = {record | (diagonal ? kDiagonal : 0), candidate, sure,
+                 sure | static_cast<std::uint32_t>(random.bits())};
     for (std::uint32_t lane = 0; lane < 32; ++lane)
-      if ((sure[k] >> lane & 1u) != 0)
-        expected.push_back(static_cast<std::uint64_t>(blocks[k].record) << 32 | (blocks[k].first_candidate + lane));
+      if ((sure >> lane & 1u) != 0)
+        expected.push_back(static_cast<std::uint64_t>(record + (diagonal ? lane : 0)) << 32 | (candidate + lane));
   }
   for_each_level([&](const Kernels& kernels) {
     current_case() = std::string(kernels.level) + ", hits, seed " + std::to_string(seed);
-    CHECK(kernels.count_hits(sure.data(), count) == expected.size());
+    CHECK(kernels.count_hits(blocks.data(), count) == expected.size());
     std::vector<std::uint64_t> hits(expected.size() + 4);
-    CHECK(kernels.list_hits(blocks.data(), sure.data(), count, hits.data()) == expected.size());
+    CHECK(kernels.list_hits(blocks.data(), count, hits.data()) == expected.size());
     CHECK(std::equal(expected.begin(), expected.end(), hits.begin()));
     for (const bool ordered : {true, false}) {
       std::vector<std::int32_t> first(expected.size() + 1, -7), second(expected.size() + 1, -7);
@@ -472,7 +465,7 @@ void check_dimension(std::uint64_t seed) {
   check_all_filing<D, float>(seed);
   check_all_filing<D, double>(seed);
   // Eight records are spread out at a time, 32 tested.
-  for (const std::size_t count : {0u, 1u, 2u, 7u, 8u, 9u, 16u, 31u, 32u, 33u, 34u, 65u, 150u})
+  for (const std::size_t count : {0u, 1u, 2u, 7u, 8u, 9u, 16u, 31u, 32u, 33u, 34u, 65u, 150u, 500u})
     check_cell<D>(seed + count, count, seed % 2 == 0 ? 40 : count + 1);
 }
 
