@@ -1,6 +1,7 @@
 """The memory of a world whose bodies come and go does not grow."""
 
 import gc
+import sys
 import tracemalloc
 import weakref
 
@@ -75,4 +76,26 @@ def test_step_makes_no_arrays_of_all_rows(moving):
             assert made < 10_000 + (250 * moving if moving < count else 2 * count)
     finally:
         tracemalloc.stop()
+    assert len(frame.touching) > count / 2
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pages are counted as Linux does")
+@pytest.mark.parametrize("boundary", ["none", "wrap"])
+def test_steps_that_go_on_take_no_new_memory_from_the_system(boundary):
+    rng = np.random.default_rng(4)
+    count = 20_000
+    edge = count ** (1 / 3)
+    world = bp.World(3, bounds=[[0.0] * 3, [edge] * 3], boundary=boundary)
+    followed = np.arange(count) < 50
+    speeds = rng.uniform(-0.02, 0.02, (count, 3))
+    world.add_many(bp.Sphere(0.4), rng.random((count, 3)) * edge, velocities=speeds, ccd=followed)
+    for _ in range(12):
+        world.step(1.0)
+    resource = pytest.importorskip("resource")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(10):
+        frame = world.step(1.0)
+    pages = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    # A step reads and writes some 10 MB, which are 2,500 pages.
+    assert pages < 10 * 60
     assert len(frame.touching) > count / 2
