@@ -106,8 +106,8 @@ nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_
     problem.second = boxes;
     problem.dimension = lower.shape(1);
     problem.cross = true;
-    const Pairs pairs = find_pairs(name, problem, kNoLimit, {chosen_kernels(), workers, interrupt});
-    answers = by_query(pairs, problem.first.count, workers, interrupt);
+    Pairs pairs = find_pairs(name, problem, kNoLimit, {chosen_kernels(), workers, interrupt});
+    answers = by_query(std::move(pairs), problem.first.count, boxes.count, workers, interrupt);
   });
   return as_tuple(std::move(answers));
 }

@@ -10,9 +10,9 @@
 
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "base/radix_sort.hpp"
 #include "query/collect.hpp"
 #include "query/method.hpp"
-#include "query/sort_rows.hpp"
 
 namespace broadphase {
 
@@ -71,29 +71,88 @@ Ragged collect_ragged(std::size_t count, std::size_t most_candidates, unsigned w
   return result;
 }
 
-// Answer k holds the second numbers of the pairs whose first number is k, ascending. O(pairs), and memory of the
-// answers besides the pairs.
-inline Ragged by_query(const Pairs& pairs, std::size_t queries, unsigned workers, Interrupt& interrupt) {
+namespace detail {
+
+// Calls use(k) for all k below `count`, from four places in turn: what is near each other often counts or goes to the
+// same place in memory, and would wait for the one before.
+template <class Use>
+void from_four_places(std::size_t count, Interrupt& interrupt, const Use& use) {
+  const std::size_t quarter = count / 4;
+  in_stretches(quarter, interrupt, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      use(k);
+      use(k + quarter);
+      use(k + 2 * quarter);
+      use(k + 3 * quarter);
+    }
+  });
+  for (std::size_t k = 4 * quarter; k < count; ++k) use(k);
+}
+
+// Pairs by their first numbers, in stretches of 2^bits, of which the pairs stay in a near cache; and in each stretch
+// sorted by radix, the second numbers first. A key is the first number's place in its stretch and the second number.
+template <class Key>
+Ragged by_query(Pairs pairs, std::size_t queries, int bits, int row_bits, unsigned workers, Interrupt& interrupt) {
+  constexpr int kDigit = 9;
   const std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
+  const std::size_t stretches = (queries >> bits) + 1, size = std::size_t{1} << bits;
+  const Key low = static_cast<Key>(size - 1), row_mask = (Key{1} << row_bits) - 1;
+
+  std::vector<std::size_t> next(stretches + 1, 0);
+  const auto stretch_of = [&](std::size_t k) { return static_cast<std::size_t>(first[k]) >> bits; };
+  from_four_places(pairs.size, interrupt, [&](std::size_t k) { ++next[stretch_of(k) + 1]; });
+  for (std::size_t s = 0; s < stretches; ++s) next[s + 1] += next[s];
+  const std::vector<std::size_t> start = next;
+  PlainArray<Key> keys;
+  keys.grow(pairs.size);
+  from_four_places(pairs.size, interrupt, [&](std::size_t k) {
+    keys[next[stretch_of(k)]++] =
+        (static_cast<Key>(first[k]) & low) << row_bits | static_cast<Key>(static_cast<std::uint32_t>(second[k]));
+  });
+  pairs.block.reset();
+
   Ragged result;
-  result.offsets.assign(queries + 1, 0);
+  result.offsets.resize(queries + 1);
   result.rows.resize(pairs.size);
-  in_stretches(pairs.size, interrupt, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) ++result.offsets[static_cast<std::size_t>(first[k]) + 1];
-  });
-  for (std::size_t k = 0; k < queries; ++k) result.offsets[k + 1] += result.offsets[k];
-  std::vector<std::int64_t> next(result.offsets.begin(), result.offsets.end() - 1);
-  in_stretches(pairs.size, interrupt, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k)
-      result.rows[static_cast<std::size_t>(next[static_cast<std::size_t>(first[k])]++)] = second[k];
-  });
-  constexpr std::size_t kTogether = 1024;
-  for_each_task((queries + kTogether - 1) / kTogether, workers, interrupt, [&](unsigned, std::size_t task) {
-    for (std::size_t k = task * kTogether; k < std::min(queries, (task + 1) * kTogether); ++k)
-      sort_rows(result.rows.data() + result.offsets[k],
-                static_cast<std::size_t>(result.offsets[k + 1] - result.offsets[k]));
+  struct Scratch {
+    PlainArray<Key> spare;
+    std::vector<std::uint32_t> count;
+  };
+  std::vector<Scratch> scratch(std::max(1u, workers));
+  for_each_task(stretches, workers, interrupt, [&](unsigned worker, std::size_t s) {
+    auto& [spare, count] = scratch[worker];
+    const std::size_t number = start[s + 1] - start[s], from = s << bits;
+    spare.grow(number);
+    Interrupt none;  // this may not be the calling thread, the only one that can be interrupted
+    const Key* sorted = radix_sort<kDigit>(
+        keys.get() + start[s], spare.get(), number, 0, row_bits, [](Key key) { return key; }, 1, none);
+    count.assign(size + 1, 0);
+    std::uint32_t* next_of = count.data();
+    for (std::size_t k = 0; k < number; ++k) ++next_of[static_cast<std::size_t>(sorted[k] >> row_bits) + 1];
+    for (std::size_t q = 0; q < size; ++q) {
+      next_of[q + 1] += next_of[q];
+      if (from + q <= queries) result.offsets[from + q] = static_cast<std::int64_t>(start[s] + next_of[q]);
+    }
+    std::int32_t* to = result.rows.data() + start[s];
+    for (std::size_t k = 0; k < number; ++k)
+      to[next_of[static_cast<std::size_t>(sorted[k] >> row_bits)]++] = static_cast<std::int32_t>(sorted[k] & row_mask);
   });
   return result;
+}
+
+}  // namespace detail
+
+// Answer k holds the second numbers, below `rows`, of the pairs whose first number is k, ascending. O(pairs), and
+// memory of the pairs once more besides the answers.
+inline Ragged by_query(Pairs pairs, std::size_t queries, std::size_t rows, unsigned workers, Interrupt& interrupt) {
+  constexpr int kStretch = 10, kMostBits = 16;
+  constexpr std::size_t kMostStretches = 512;
+  const auto row_bits = static_cast<int>(std::bit_width(rows > 1 ? rows - 1 : 1));
+  int bits = kStretch;
+  while (bits < kMostBits && queries >> bits > kMostStretches) ++bits;
+  return row_bits + bits <= 32
+             ? detail::by_query<std::uint32_t>(std::move(pairs), queries, bits, row_bits, workers, interrupt)
+             : detail::by_query<std::uint64_t>(std::move(pairs), queries, bits, row_bits, workers, interrupt);
 }
 
 }  // namespace broadphase

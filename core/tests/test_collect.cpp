@@ -1,12 +1,14 @@
 // Pairs put together: guesses of how many there will be must not cost the answer.
 #include "query/collect.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
 
 #include "check.hpp"
 #include "failing_memory.hpp"
+#include "query/ragged.hpp"
 
 namespace broadphase::tests {
 namespace {
@@ -138,6 +140,34 @@ void check_growths_near_the_end() {
   CHECK(growths < 60);
 }
 
+// Pairs grouped by query are those of each query, ascending: with keys of either width, many stretches of queries, and
+// all pairs in one of them.
+void check_by_query(Random& random, std::size_t queries, std::size_t rows, std::size_t count, unsigned workers) {
+  current_case() = std::to_string(count) + " pairs of " + std::to_string(queries) + " queries and " +
+                   std::to_string(rows) + " rows, workers " + std::to_string(workers);
+  const bool in_one = random.chance(0.2);
+  std::vector<std::vector<std::int32_t>> expected(queries);
+  Pairs pairs;
+  pairs.size = queries > 0 ? count : 0;
+  pairs.stride = pairs.size + random.below(3);
+  pairs.block = allocate_pairs(pairs.stride);
+  for (std::size_t k = 0; k < pairs.size; ++k) {
+    const std::size_t query = in_one ? queries - 1 : random.below(queries);
+    const auto row = static_cast<std::int32_t>(random.below(rows));
+    pairs.block[k] = static_cast<std::int32_t>(query);
+    pairs.block[pairs.stride + k] = row;
+    expected[query].push_back(row);
+  }
+  Interrupt never;
+  const Ragged found = by_query(std::move(pairs), queries, rows, workers, never);
+  CHECK(found.offsets.size() == queries + 1 && found.offsets[0] == 0);
+  for (std::size_t query = 0; query < queries; ++query) {
+    std::sort(expected[query].begin(), expected[query].end());
+    const auto begin = found.rows.begin() + found.offsets[query], end = found.rows.begin() + found.offsets[query + 1];
+    CHECK(std::equal(begin, end, expected[query].begin(), expected[query].end()));
+  }
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
@@ -148,4 +178,9 @@ int main() {
   check_answer_too_large();
   check_guess_after_waiting();
   check_growths_near_the_end();
+  Random random(1);
+  for (const std::size_t queries : {0, 1, 1023, 1024, 1025, 700000})
+    for (const std::size_t rows : {1, 2, 1 << 16, 1 << 22, (1 << 22) + 1, 0x7fffffff})
+      for (const std::size_t count : {0, 1, 3, 5000})
+        for (const unsigned workers : {1u, 2u}) check_by_query(random, queries, rows, count, workers);
 }
