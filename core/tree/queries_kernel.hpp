@@ -92,9 +92,10 @@ inline std::size_t push_in_order(Eight keys, const std::int32_t* child, std::uin
 }
 
 // One step of an ordered walk, once the keys of a block's lanes are known: lanes within the limit are pushed, if wanted
-// with the smallest key on top, or are returned.
-template <class Block>
-void sort_out(OrderedWalk& walk, std::int32_t at, const Block& block, Eight keys, std::uint32_t hits, float own_key) {
+// with the smallest key on top, or are returned. `static`, and for one kind of walk: compilers inline what has one
+// caller, and the registers of the loop around it stay where they are.
+template <class AWalk, class Block>
+static void sort_out(AWalk& walk, std::int32_t at, const Block& block, Eight keys, std::uint32_t hits, float own_key) {
   hits &= block.occupied();
   const std::uint32_t rows = hits & block.rows(), inner = hits ^ rows;
   if (block.next() != kNoBlock) {
