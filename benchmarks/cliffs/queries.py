@@ -21,6 +21,7 @@ COUNT = 100_000
 PEER = 4.0  # times as fast as the other library, both with the building of the index
 JOIN = 1.2  # `Index.query` of as many boxes as there are, against `pairs`
 WORSE = 4.0  # a query where points or queries lie badly, against one where they are spread evenly
+ALIKE = 10.0  # the same where neither floats nor distances tell most of the points apart
 
 
 def rows(pace: float) -> Iterator[Row]:
@@ -84,29 +85,32 @@ def ray_rows(pace: float) -> Iterator[Row]:
 
 
 def misplaced_rows(pace: float) -> Iterator[Row]:
-    """Ask where points lie on a line, in twos, in clusters of all sizes, or far from the queries."""
+    """Ask where points lie on a line, in twos, in clusters of all sizes, all in one place, or far from the queries."""
     even, asked = cloud(COUNT, 7), cloud(COUNT, 8)
     line = even * [1.0, 0.0, 0.0]
     twice = np.repeat(even[: COUNT // 2], 2, axis=0)
     decades = even * 10.0 ** -np.floor(6 * cloud(COUNT, 9)[:, :1])
+    one_in_ten, all_alike = slice(None, None, 10), np.full_like(even, 0.1)
     scenes = {
-        "even": (even, asked),
-        "on a line": (line, asked * [1.0, 0.0, 0.0]),
-        "each point twice": (twice, asked),
-        "over six decades": (decades, decades[::-1]),
-        "far away by 1,000": (even, asked + 1e3),
+        "even": (even, asked, WORSE),
+        "on a line": (line, asked * [1.0, 0.0, 0.0], WORSE),
+        "each point twice": (twice, asked, WORSE),
+        "over six decades": (decades, decades[::-1], WORSE),
+        "far away by 1,000": (even, asked[one_in_ten] + 1e3, WORSE),
+        "far away by 1,000,000": (even, asked[one_in_ten] + 1e6, ALIKE),
+        "far away by 1,000,000 along an axis": (even, asked[one_in_ten] + [1e6, 0.0, 0.0], ALIKE),
+        "all points equal": (all_alike, asked[one_in_ten], ALIKE),
     }
-    indexes = {name: (bp.Index((points, points)), queries) for name, (points, queries) in scenes.items()}
     calls: dict[str, Callable[[], Any]] = {}
-    for name, (index, queries) in indexes.items():
-        some = queries[:: 10 if "far" in name else 1]
-        index.nearest(some[:1])
-        calls[name] = partial(index.nearest, some, 4)
+    for name, (points, queries, _) in scenes.items():
+        index = bp.Index((points, points))
+        index.nearest(queries[:1])
+        calls[name] = partial(index.nearest, queries, 4)
     with one_core():
         times = median_times(calls, budget=5 * pace)
-    for name in scenes:
+    for name, (_, queries, bound) in scenes.items():
         if name != "even":
-            yield ratio(f"4 nearest, {name}", times[name], times["even"], WORSE, 10.0 if "far" in name else 1.0)
+            yield ratio(f"4 nearest, {name}", times[name], times["even"], bound, COUNT / len(queries))
 
 
 def ball_of(count: int) -> float:

@@ -40,17 +40,22 @@ class Queries {
     return as_tuple(std::move(answers));
   }
 
-  // ask(queries, query, scratch) stores the result of a query itself.
-  template <class Scratch, class Ask>
-  void each(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Ask& ask) const {
+  // ask(queries, query, scratch) stores the result of a query itself. read_ahead_of(query) is called a little earlier,
+  // where queries do not follow each other in memory.
+  template <class Scratch, class Ahead, class Ask>
+  void each(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Ahead& read_ahead_of,
+            const Ask& ask) const {
+    constexpr std::size_t kAhead = 8;
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     const std::vector<std::uint32_t> order = nearby_order(places, dimension, chosen_kernels(), interrupt);
     const std::size_t together = queries_together(rows_), tasks = (places.count + together - 1) / together;
     std::vector<Scratch> scratch(std::max(1u, workers));
     for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
-      for (std::size_t k = task * together; k < std::min(places.count, (task + 1) * together); ++k)
+      for (std::size_t k = task * together; k < std::min(places.count, (task + 1) * together); ++k) {
+        if (k + kAhead < order.size()) read_ahead_of(order[k + kAhead]);
         ask(queries_, order.empty() ? k : order[k], scratch[worker]);
+      }
     });
   }
 
@@ -177,14 +182,16 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
   constexpr std::size_t kRowsForAPoint = 32;
   if (count < kManyQueries || count < lower.shape(0) / kRowsForAPoint || !all.walks_together(wanted)) {
     using Scratch = TreeQueries::NearestScratch;
-    all.each<Scratch>(places, dimension, workers, [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
-      std::size_t at = query * wanted;
-      queries.nearest(query, points + query * dimension, wanted, limit[query], scratch,
-                      [&](std::int32_t row, double distance) {
-                        rows[at] = row;
-                        distances[at++] = distance;
-                      });
-    });
+    all.each<Scratch>(
+        places, dimension, workers, [&](std::size_t query) { read_ahead(points + query * dimension); },
+        [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
+          std::size_t at = query * wanted;
+          queries.nearest(query, points + query * dimension, wanted, limit[query], scratch,
+                          [&](std::int32_t row, double distance) {
+                            rows[at] = row;
+                            distances[at++] = distance;
+                          });
+        });
   } else {
     using Scratch = TreeQueries::TogetherScratch;
     with_boxes(lower, upper, [&](const auto& boxes) {
@@ -234,6 +241,9 @@ class Sweeps {
     return result;
   }
   BoxView<double> places() const { return places_of(lower_, count_, dimension_); }
+  void read_ahead_of(std::size_t query) const {
+    for (const double* numbers : {lower_, upper_, motion_}) read_ahead(numbers + query * dimension_);
+  }
   std::size_t dimension() const { return dimension_; }
 
  private:
@@ -246,10 +256,11 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
                        Table<double> from_upper, Table<double> motion, Vector<double> limit, bool is_ray,
                        const LayerFilter* filter, unsigned workers) {
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
+  const auto ahead = [&](std::size_t query) { sweeps.read_ahead_of(query); };
   std::vector<std::int32_t> rows(sweeps.count(), -1);
   std::vector<double> times(sweeps.count(), kNever);
   Queries(index, lower, upper, filter)
-      .each<SweepWalk>(sweeps.places(), sweeps.dimension(), workers,
+      .each<SweepWalk>(sweeps.places(), sweeps.dimension(), workers, ahead,
                        [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
                          const Sweep sweep = sweeps.sweep(query);
                          queries.first_touched(query, sweep, sweeps.limit(query), walk,
@@ -266,9 +277,10 @@ nb::object sweep_any(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
                      Table<double> from_upper, Table<double> motion, Vector<double> limit, bool is_ray,
                      const LayerFilter* filter, unsigned workers) {
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
+  const auto ahead = [&](std::size_t query) { sweeps.read_ahead_of(query); };
   std::vector<std::uint8_t> touched(sweeps.count(), 0);
   Queries(index, lower, upper, filter)
-      .each<SweepWalk>(sweeps.places(), sweeps.dimension(), workers,
+      .each<SweepWalk>(sweeps.places(), sweeps.dimension(), workers, ahead,
                        [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
                          const Sweep sweep = sweeps.sweep(query);
                          touched[query] = queries.any_touched(query, sweep, sweeps.limit(query), walk) ? 1 : 0;
@@ -280,10 +292,11 @@ nb::object sweep_all(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
                      Table<double> from_upper, Table<double> motion, Vector<double> limit, bool is_ray,
                      const LayerFilter* filter, unsigned workers) {
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
+  const auto ahead = [&](std::size_t query) { sweeps.read_ahead_of(query); };
   std::vector<std::vector<KeyedRow>> found(sweeps.count());
   using Scratch = TreeQueries::TouchedScratch;
   Queries(index, lower, upper, filter)
-      .each<Scratch>(sweeps.places(), sweeps.dimension(), workers,
+      .each<Scratch>(sweeps.places(), sweeps.dimension(), workers, ahead,
                      [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
                        const Sweep sweep = sweeps.sweep(query);
                        queries.all_touched(

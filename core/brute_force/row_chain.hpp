@@ -41,6 +41,7 @@ class RowChain {
   void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) {
     if (boxes.count > place_.size()) place_.resize(boxes.count, kNoPlace);
     require(rows, count, boxes.count, false);
+    tree_.exact_bounds.forget();
     rows_.reserve(rows_.size() + count > rows_.capacity() ? rows_.size() + count + rows_.size() / 2 : 0);
     const std::size_t blocks = (rows_.size() + count + kLanes - 1) / kLanes;
     if (blocks > tree_.blocks.limit()) tree_.blocks.reserve(blocks > kLanes ? blocks + blocks / 4 : kLanes);
@@ -55,11 +56,13 @@ class RowChain {
   template <class T>
   void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) {
     require_rows(rows, count, place_.size(), [this](std::size_t row) { return place_[row] != kNoPlace; });
+    tree_.exact_bounds.forget();
     for (std::size_t k = 0; k < count; ++k) set(place_[static_cast<std::size_t>(rows[k])], boxes, rows[k]);
   }
   // The last row takes the place of the removed one.
   void remove(const std::int32_t* rows, std::size_t count) {
     require(rows, count, place_.size(), true);
+    tree_.exact_bounds.forget();
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t place = std::exchange(place_[static_cast<std::size_t>(rows[k])], kNoPlace);
       const std::size_t last = rows_.size() - 1;

@@ -66,6 +66,7 @@ class Bvh {
       pack<MedianOrder<T>>(given, rows, count, places.get(), work);
     else
       pack<CurveOrder<T>>(given, rows, count, places.get(), work);
+    tree_.exact_bounds.forget();
     places_ = std::move(places);
     rows_ = count;
     area_ = tree_.is_wide() ? Area() : area_of_blocks();
@@ -97,6 +98,7 @@ class Bvh {
       ++rebuilds_;
       return;
     }
+    tree_.exact_bounds.forget();
     std::size_t done = 0;
     try {
       const GrownBoxes<T> given{boxes, tree_.dimension()};
@@ -124,6 +126,7 @@ class Bvh {
   // Throws invalid_argument, before anything is removed, if a row is not in the tree or is given twice.
   void remove(const std::int32_t* rows, std::size_t count) {
     require_distinct_rows(rows, count);
+    tree_.exact_bounds.forget();
     tree_.with_numbers([&](auto number) {
       BvhEdit<decltype(number)> edit(tree_, places_.get());
       for (std::size_t at = 0; at < count; ++at) {
@@ -139,6 +142,7 @@ class Bvh {
   template <class T>
   void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
     require_rows(rows, count);
+    tree_.exact_bounds.forget();
     const GrownBoxes<T> given{boxes, tree_.dimension()};
     LocalBoxes<T> local(given, tree_.frame);
     if (count > rows_ / kManyMoves) {
@@ -165,6 +169,7 @@ class Bvh {
   // Visits all blocks from the root down and regroups the grandchildren of each where that reduces surface area.
   // Returns how many blocks improved. Throws bad_alloc or Interrupted, and then the tree is sound.
   std::size_t optimize(Interrupt& interrupt) {
+    tree_.exact_bounds.forget();
     std::vector<std::int32_t> open;
     if (tree_.root != kNoBlock) open.push_back(tree_.root);
     std::size_t gained = 0;

@@ -167,6 +167,7 @@ class LinearIndex {
  private:
   template <class Change>
   void whole_or_empty(const Change& change) {
+    tree_.exact_bounds.forget();
     try {
       change();
     } catch (...) {

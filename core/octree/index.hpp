@@ -384,6 +384,7 @@ class PendingOctree : public OctreeArrangement {
   template <class T>
   void build_all(const BoxView<T>& boxes, Interrupt& interrupt) {
     needs_build_ = true;
+    tree().exact_bounds.forget();
     std::vector<std::int32_t> rows;
     rows.reserve(alive_);
     for (std::size_t row = 0; row < state_.size(); ++row) {
@@ -399,6 +400,7 @@ class PendingOctree : public OctreeArrangement {
   void apply(const BoxView<T>& boxes, Interrupt& interrupt) {
     std::vector<std::int32_t> moved, come;
     needs_build_ = true;  // unless this succeeds
+    tree().exact_bounds.forget();
     make_room(state_.size());
     for (const std::int32_t row : queue_) {
       state(row) &= kAlive;

@@ -15,6 +15,7 @@
 #include "base/memory.hpp"
 #include "boxes/box_view.hpp"
 #include "boxes/grown_boxes.hpp"
+#include "tree/exact_bounds.hpp"
 #include "tree/local_frame.hpp"
 #include "tree/walks.hpp"
 
@@ -153,6 +154,7 @@ struct BlockTree {
   LocalFrame frame;
   // True if a later change brought numbers that this frame rounds although it is exact for those at build time.
   bool lossy = false;
+  ExactBounds exact_bounds{};  // what changes the blocks makes it forget
 
   // True if every row's lane holds exactly the given numbers, scaled by a power of two.
   bool is_exact() const { return frame.exact && !lossy; }

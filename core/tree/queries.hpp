@@ -22,6 +22,7 @@
 #include "simd/kernels.hpp"
 #include "tree/blocks.hpp"
 #include "tree/curve_order.hpp"
+#include "tree/nearest_rows.hpp"
 #include "tree/together.hpp"
 #include "tree/walks.hpp"
 
@@ -311,12 +312,6 @@ class LocalRegion {
 
 // ---- The queries ----
 
-// A row with its squared distance or time; ordered by that, then by row. Number: double, or WideNumber where doubles
-// overflow or vanish.
-template <class Number>
-using RowAt = std::pair<Number, std::int32_t>;
-using KeyedRow = RowAt<double>;
-
 class TreeQueries {
  public:
   TreeQueries(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, const Kernels& kernels)
@@ -439,17 +434,18 @@ class TreeQueries {
 
   // Calls report(row, distance) for the `wanted` nearest rows that are at most `farthest` away, nearest first. A
   // distance beyond the largest double is infinite.
+  // `alike`: floats are known not to tell many rows apart.
   template <class Report>
   void nearest(std::size_t query, const double* center, std::size_t wanted, double farthest, NearestScratch& scratch,
-               const Report& report) const {
+               const Report& report, bool alike = false) const {
     const float limit = limit_of_distance(tree_, std::min(farthest, reach_of(center, dimension_, wanted, scratch)));
-    if (nearest_of(query, center, wanted, farthest, limit, scratch.walk, scratch.found)) {
+    if (nearest_of(query, center, wanted, farthest, limit, alike, scratch.walk, scratch.found)) {
       for (const KeyedRow& row : scratch.found) report(row.second, std::sqrt(row.first));
       const std::size_t found = scratch.found.size();
       note(center, wanted, found, found > 0 ? std::sqrt(scratch.found.back().first) : 0, scratch);
       return;
     }
-    nearest_of(query, center, wanted, farthest, limit, scratch.walk, scratch.wide);
+    nearest_of(query, center, wanted, farthest, limit, alike, scratch.walk, scratch.wide);
     for (const RowAt<WideNumber>& row : scratch.wide) report(row.second, row.first.root().to_double());
     scratch.wanted = 0;
   }
@@ -512,8 +508,10 @@ class TreeQueries {
             decide_nearest<D>(walk, k, boxes, query, center_of(k), wanted, farthest[query], scratch, report))
           continue;
         std::size_t rank = 0;
-        nearest(query, center_of(k), wanted, farthest[query], scratch,
-                [&](std::int32_t row, double distance) { report(query, rank++, row, distance); });
+        nearest(
+            query, center_of(k), wanted, farthest[query], scratch,
+            [&](std::int32_t row, double distance) { report(query, rank++, row, distance); },
+            (walk.crowded >> k & 1u) != 0);
       }
     });
   }
@@ -692,40 +690,27 @@ class TreeQueries {
   // be known if nothing nearer is found.
 
   template <class Number>
-  bool nearest_of(std::size_t query, const double* center, std::size_t wanted, double farthest, float limit,
+  bool nearest_of(std::size_t query, const double* center, std::size_t wanted, double farthest, float limit, bool alike,
                   BallWalk& walk, std::vector<RowAt<Number>>& found) const {
-    const Number squared = Number(farthest) * Number(farthest), surely = squared * Number(1 - kRounding),
-                 hardly = squared * Number(1 + kRounding);
-    bool has_far = false;
+    NearestRows<Number> nearest(center, dimension_, wanted, farthest, found);
+    if (wanted == 0) return true;
     start(walk, tree_, center, limit, true);
-    found.clear();
+    const std::uint64_t most = walk.visited + blocks_before_bounds(wanted, alike);
     const auto next = walks().next_by_distance[dimension_ - 1];
-    if (wanted > 0)
-      for (next(walk); walk.found > 0; next(walk))
-        while (walk.lanes != 0) {
-          const std::size_t lane = take_least(walk);
-          if (walk.lane_key[lane] > walk.limit) break;
-          const std::int32_t row = tree_.blocks.child(walk.block)[lane];
-          if (!allows(query, row)) continue;
-          const Box at = read(walk.block, lane);
-          const RowAt<Number> candidate(squared_distance<Number>(center, at.box, dimension_), row);
-          if constexpr (std::is_same_v<Number, double>) {
-            if (candidate.first < kLeastSafe && !holds_point(at.box, center, dimension_)) return false;
-            if (candidate.first > kMostSafe) {
-              has_far |= farthest * farthest > kMostSafe / 2 && !is_at_infinity(at.box, dimension_);
-              continue;
-            }
-          } else if (candidate.first.is_infinite()) {
-            continue;
-          }
-          if (candidate.first > hardly) continue;
-          if (candidate.first >= surely && candidate.first > Number(0.0) && farthest < kNever &&
-              !Ball(center, farthest, dimension_).meets_exactly(at.box))
-            continue;
-          if (!put_in_order(found, wanted, candidate)) continue;
-          if (found.size() == wanted) walk.limit = std::min(walk.limit, limit_of_square(tree_, found.back().first));
-        }
-    return !has_far || found.size() == wanted;
+    for (next(walk); walk.found > 0 && walk.visited <= most; next(walk))
+      while (walk.lanes != 0) {
+        const std::size_t lane = take_least(walk);
+        if (walk.lane_key[lane] > walk.limit) break;
+        const std::int32_t row = tree_.blocks.child(walk.block)[lane];
+        if (!allows(query, row)) continue;
+        const Taken taken = nearest.add(read(walk.block, lane).box, row);
+        if (taken == Taken::unknown) return false;
+        if (taken == Taken::yes && nearest.is_full())
+          walk.limit = std::min(walk.limit, limit_of_square(tree_, nearest.last()));
+      }
+    if (walk.visited <= most) return nearest.is_complete();
+    NearestRows<Number> again(center, dimension_, wanted, farthest, found);
+    return add_by_bounds(tree_, rows_, filter_, query, again) && again.is_complete();
   }
 
   template <class Number>
@@ -794,29 +779,6 @@ class TreeQueries {
     return is_safe_length(length) || fastest(sweep, dimension_) == 0;
   }
 
-  // Keeps the smallest `wanted` in order. False if the candidate is not among them.
-  template <class Row>
-  static bool put_in_order(std::vector<Row>& found, std::size_t wanted, const Row& candidate) {
-    if (found.size() == wanted) {
-      if (!(candidate < found.back())) return false;
-      found.back() = candidate;
-    } else {
-      found.push_back(candidate);
-    }
-    // Of many, the place is found by bisection; of few, that takes longer than moving them.
-    constexpr std::size_t kFew = 16;
-    auto place = found.end() - 1;
-    if (found.size() > kFew) {
-      const auto to = std::lower_bound(found.begin(), place, candidate);
-      std::move_backward(to, place, found.end());
-      *to = candidate;
-      return true;
-    }
-    for (; place != found.begin() && candidate < *(place - 1); --place) *place = *(place - 1);
-    *place = candidate;
-    return true;
-  }
-
   const WalkKernels& walks() const { return tree_.is_wide() ? kernels_.eight->doubles : kernels_.eight->floats; }
 
   // The box of a lane's row as it was given. If nothing was rounded, it is computed from the block, which is in the
@@ -845,6 +807,16 @@ class TreeQueries {
     }
     walk.lanes &= ~(1u << least);
     return least;
+  }
+
+  // So many blocks a walk visits before it gives way to one by exact bounds: more than an ordinary one does, and where
+  // the bounds are still to be computed, about as many as take that long. All, in a chain of blocks.
+  std::uint64_t blocks_before_bounds(std::size_t wanted, bool alike) const {
+    constexpr std::uint64_t kOrdinary = 48;
+    const Blocks& blocks = tree_.blocks;
+    if (tree_.root == kNoBlock || blocks.rows(tree_.root) == blocks.occupied(tree_.root)) return UINT64_MAX / 2;
+    const std::uint64_t ordinary = alike ? 0 : kOrdinary + wanted;
+    return tree_.exact_bounds.are_known() ? ordinary : ordinary + blocks.count() / 8;
   }
 
   static void sort_from(std::vector<std::int32_t>& rows, std::size_t begin) {

@@ -1,0 +1,55 @@
+#include "tree/nearest_rows.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/wide_number.hpp"
+
+namespace broadphase {
+
+template <class Number>
+bool add_by_bounds(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, std::size_t query,
+                   NearestRows<Number>& nearest) {
+  struct Entry {
+    RowAt<Number> bound;
+    std::int32_t block;
+  };
+  if (tree.root == kNoBlock) return true;
+  const Blocks& blocks = tree.blocks;
+  const ExactBound* bounds = tree.exact_bounds.get(blocks, tree.root, rows);
+  std::vector<Entry> stack;
+  const auto push = [&](std::int32_t block) {
+    const ExactBound& bound = bounds[block];
+    // Every operation of a distance is monotonic, also when it rounds: no row below has a smaller one.
+    const RowAt<Number> least(nearest.squared_distance_to(bound.box), bound.least_row);
+    if (!nearest.is_far(least.first, bound.box) && nearest.may_take_from(least)) stack.push_back({least, block});
+  };
+  push(tree.root);
+  while (!stack.empty()) {
+    const Entry top = stack.back();
+    stack.pop_back();
+    if (!nearest.may_take_from(top.bound)) continue;
+    const auto occupied = static_cast<std::uint32_t>(blocks.occupied(top.block)),
+               is_row = static_cast<std::uint32_t>(blocks.rows(top.block));
+    const std::int32_t* child = blocks.child(top.block);
+    for (std::uint32_t left = occupied & is_row; left != 0; left &= left - 1) {
+      const auto row = static_cast<std::size_t>(child[std::countr_zero(left)]);
+      if (!filter.allows(row, query)) continue;
+      double box[8];
+      rows.read(row, box);
+      if (nearest.add(box, static_cast<std::int32_t>(row)) == Taken::unknown) return false;
+    }
+    const std::size_t first = stack.size();
+    for (std::uint32_t left = occupied & ~is_row; left != 0; left &= left - 1) push(child[std::countr_zero(left)]);
+    if (blocks.next(top.block) != kNoBlock) push(blocks.next(top.block));
+    std::sort(stack.begin() + static_cast<std::ptrdiff_t>(first), stack.end(),
+              [](const Entry& a, const Entry& b) { return b.bound < a.bound; });
+  }
+  return true;
+}
+
+template bool add_by_bounds(const BlockTree&, const AnyBoxes&, const QueryFilter&, std::size_t, NearestRows<double>&);
+template bool add_by_bounds(const BlockTree&, const AnyBoxes&, const QueryFilter&, std::size_t,
+                            NearestRows<WideNumber>&);
+
+}  // namespace broadphase
