@@ -123,6 +123,47 @@ class EightTests {
   __m256 all_;
 };
 
+struct WideEight {
+  __m256d low, high;
+  static WideEight splat(double x) { return {_mm256_set1_pd(x), _mm256_set1_pd(x)}; }
+  static WideEight load(const double* p) { return {_mm256_load_pd(p), _mm256_load_pd(p + 4)}; }
+};
+inline WideEight operator+(WideEight a, WideEight b) {
+  return {_mm256_add_pd(a.low, b.low), _mm256_add_pd(a.high, b.high)};
+}
+inline WideEight operator-(WideEight a, WideEight b) {
+  return {_mm256_sub_pd(a.low, b.low), _mm256_sub_pd(a.high, b.high)};
+}
+inline WideEight operator*(WideEight a, WideEight b) {
+  return {_mm256_mul_pd(a.low, b.low), _mm256_mul_pd(a.high, b.high)};
+}
+inline WideEight larger(WideEight a, WideEight b) {
+  return {_mm256_max_pd(a.low, b.low), _mm256_max_pd(a.high, b.high)};
+}
+inline WideEight smaller(WideEight a, WideEight b) {
+  return {_mm256_min_pd(a.low, b.low), _mm256_min_pd(a.high, b.high)};
+}
+
+class WideTests {
+ public:
+  void at_most(WideEight a, WideEight b) {
+    low_ = _mm256_and_pd(low_, _mm256_cmp_pd(a.low, b.low, _CMP_LE_OQ));
+    high_ = _mm256_and_pd(high_, _mm256_cmp_pd(a.high, b.high, _CMP_LE_OQ));
+  }
+  std::uint32_t bits() const {
+    return static_cast<std::uint32_t>(_mm256_movemask_pd(low_) | _mm256_movemask_pd(high_) << 4);
+  }
+
+ private:
+  __m256d low_ = _mm256_castsi256_pd(_mm256_set1_epi32(-1)), high_ = low_;
+};
+
+inline Eight upper_halves(WideEight numbers, std::int32_t most) {
+  const __m256 mixed = _mm256_shuffle_ps(_mm256_castpd_ps(numbers.low), _mm256_castpd_ps(numbers.high), 0xdd);
+  const __m256i upper = _mm256_permute4x64_epi64(_mm256_castps_si256(mixed), 0xd8);  // shuffling works in halves
+  return {_mm256_castsi256_ps(_mm256_min_epi32(upper, _mm256_set1_epi32(most)))};
+}
+
 // An argument of type Eight does not bring these: AVX-512 has its own.
 namespace by_table {
 

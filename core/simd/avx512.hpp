@@ -84,6 +84,33 @@ struct Words {
   }
 };
 
+struct WideEight {
+  __m512d v;
+  static WideEight splat(double x) { return {_mm512_set1_pd(x)}; }
+  static WideEight load(const double* p) { return {_mm512_load_pd(p)}; }
+};
+inline WideEight operator+(WideEight a, WideEight b) { return {_mm512_add_pd(a.v, b.v)}; }
+inline WideEight operator-(WideEight a, WideEight b) { return {_mm512_sub_pd(a.v, b.v)}; }
+inline WideEight operator*(WideEight a, WideEight b) { return {_mm512_mul_pd(a.v, b.v)}; }
+// Masks with all bits set: without a mask, GCC 12 warns of what its own header leaves uninitialized.
+inline WideEight larger(WideEight a, WideEight b) { return {_mm512_maskz_max_pd(0xff, a.v, b.v)}; }
+inline WideEight smaller(WideEight a, WideEight b) { return {_mm512_maskz_min_pd(0xff, a.v, b.v)}; }
+
+class WideTests {
+ public:
+  void at_most(WideEight a, WideEight b) { all_ = _mm512_mask_cmp_pd_mask(all_, a.v, b.v, _CMP_LE_OQ); }
+  std::uint32_t bits() const { return _cvtmask8_u32(all_); }
+
+ private:
+  __mmask8 all_ = 0xff;
+};
+
+inline Eight upper_halves(WideEight numbers, std::int32_t most) {
+  const __m256i upper =
+      _mm512_maskz_cvtepi64_epi32(0xff, _mm512_maskz_srli_epi64(0xff, _mm512_castpd_si512(numbers.v), 32));
+  return {_mm256_castsi256_ps(_mm256_min_epi32(upper, _mm256_set1_epi32(most)))};
+}
+
 inline __m256i kept(__m256i values, std::uint32_t bits) {
   return _mm256_maskz_compress_epi32(static_cast<__mmask8>(bits), values);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <math.h>
+#include <string.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -115,6 +116,62 @@ class EightTests {
  private:
   std::uint32_t all_[8] = {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};
 };
+
+struct WideEight {
+  double v[8];
+  static WideEight splat(double x) { return {{x, x, x, x, x, x, x, x}}; }
+  static WideEight load(const double* p) { return {{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}}; }
+};
+
+template <class Each>
+WideEight wide_eight_of(Each&& each) {
+  WideEight result;
+  for (std::size_t l = 0; l < 8; ++l) result.v[l] = each(l);
+  return result;
+}
+inline WideEight operator+(const WideEight& a, const WideEight& b) {
+  return wide_eight_of([&](std::size_t l) { return a.v[l] + b.v[l]; });
+}
+inline WideEight operator-(const WideEight& a, const WideEight& b) {
+  return wide_eight_of([&](std::size_t l) { return a.v[l] - b.v[l]; });
+}
+inline WideEight operator*(const WideEight& a, const WideEight& b) {
+  return wide_eight_of([&](std::size_t l) { return a.v[l] * b.v[l]; });
+}
+inline WideEight larger(const WideEight& a, const WideEight& b) {
+  return wide_eight_of([&](std::size_t l) { return a.v[l] > b.v[l] ? a.v[l] : b.v[l]; });
+}
+inline WideEight smaller(const WideEight& a, const WideEight& b) {
+  return wide_eight_of([&](std::size_t l) { return a.v[l] < b.v[l] ? a.v[l] : b.v[l]; });
+}
+
+class WideTests {
+ public:
+  void at_most(const WideEight& a, const WideEight& b) {
+    for (std::size_t l = 0; l < 8; ++l) all_[l] &= a.v[l] <= b.v[l] ? ~std::int64_t{0} : std::int64_t{0};
+  }
+  std::uint32_t bits() const {
+    std::int64_t bits = 0;
+    for (std::size_t l = 0; l < 8; ++l) bits |= all_[l] & static_cast<std::int64_t>(1u << l);
+    return static_cast<std::uint32_t>(bits);
+  }
+
+ private:
+  std::int64_t all_[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
+};
+
+inline Eight upper_halves(const WideEight& numbers, std::int32_t most) {
+  std::int64_t bits[8];
+  std::int32_t upper[8];
+  Eight result;
+  memcpy(bits, numbers.v, sizeof bits);
+  for (std::size_t l = 0; l < 8; ++l) {
+    const std::int64_t half = bits[l] >> 32;
+    upper[l] = static_cast<std::int32_t>(half < most ? half : most);
+  }
+  memcpy(result.v, upper, sizeof upper);
+  return result;
+}
 
 inline std::size_t keep(const std::int32_t* values, std::uint32_t bits, std::int32_t* to) {
   std::size_t count = 0;

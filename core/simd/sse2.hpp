@@ -14,6 +14,9 @@ using with_scalar::EightTests;
 using with_scalar::Fours;
 using with_scalar::keep;
 using with_scalar::lowest_bit;
+using with_scalar::upper_halves;
+using with_scalar::WideEight;
+using with_scalar::WideTests;
 
 template <class T>
 struct Lanes;

@@ -36,53 +36,56 @@ void wide_next_by_box(BoxedWalk& walk) {
 
 template <std::size_t D>
 void wide_next_by_distance(BallWalk& walk) {
+  const WideEight zero = WideEight::splat(0);
+  const Eight limit = Eight::splat(walk.limit);
+  WideEight center[D];
+  for (std::size_t k = 0; k < D; ++k) center[k] = WideEight::splat(walk.wide_center[k]);
   for (walk.found = 0; wants_more(walk);) {
     const std::int32_t at = walk.stack[--walk.depth];
     const float own_key = walk.key[walk.depth];
     if (own_key > walk.limit) continue;
     const BlockReader<D, WideEight> block(walk.memory, at);
     ++walk.visited;
-    WideEight square = WideEight::splat(0);
+    WideEight square = zero;
     for (std::size_t k = 0; k < D; ++k) {
-      const double center = walk.wide_center[k];
-      const double *lower = block.numbers() + k * kLanes, *upper = block.numbers() + (D + k) * kLanes;
-      for (std::size_t l = 0; l < kLanes; ++l) {
-        const double before = lower[l] - center, behind = center - upper[l];
-        double gap = before > behind ? before : behind;
-        gap = gap > 0 ? gap : 0;  // also where infinities make it NaN
-        square.at[l] += gap * gap;
-      }
+      // Where infinities make the gap NaN, it counts as 0.
+      const WideEight gap = larger(larger(block.lower(k) - center[k], center[k] - block.upper(k)), zero);
+      square = k == 0 ? gap * gap : square + gap * gap;
     }
     const Eight keys = keys_of(square);
-    sort_out(walk, at, block, keys, at_most(keys, Eight::splat(walk.limit)), own_key);
+    sort_out(walk, at, block, keys, at_most(keys, limit), own_key);
   }
 }
 
 template <std::size_t D>
 void wide_next_by_time(SweepWalk& walk) {
   // Half a dozen roundings of 2^-53 on either side.
-  constexpr double kLonger = 1 + 1e-14;
-  const double limit = number_of(walk.limit);
+  const WideEight longer = WideEight::splat(1 + 1e-14), limit = WideEight::splat(number_of(walk.limit));
+  // As in next_by_time.
+  WideEight front[D], rear[D], inverse[D];
+  std::size_t near[D], far[D];
+  for (std::size_t k = 0; k < D; ++k) {
+    const bool forward = walk.wide_inverse[k] > 0;
+    near[k] = (forward ? k : D + k) * kLanes;
+    far[k] = (forward ? D + k : k) * kLanes;
+    front[k] = WideEight::splat(walk.wide_box[forward ? D + k : k]);
+    rear[k] = WideEight::splat(walk.wide_box[forward ? k : D + k]);
+    inverse[k] = WideEight::splat(walk.wide_inverse[k]);
+  }
   for (walk.found = 0; wants_more(walk);) {
     const std::int32_t at = walk.stack[--walk.depth];
     const float own_key = walk.key[walk.depth];
     if (own_key > walk.limit) continue;
     const BlockReader<D, WideEight> block(walk.memory, at);
     ++walk.visited;
-    WideEight enter = WideEight::splat(0), leave = WideEight::splat(limit);
+    // Where infinities make a time NaN, it counts for nothing.
+    WideEight enter = WideEight::splat(0), leave = limit;
     for (std::size_t k = 0; k < D; ++k) {
-      const double low = walk.wide_box[k], high = walk.wide_box[D + k], inverse = walk.wide_inverse[k];
-      const double *lower = block.numbers() + k * kLanes, *upper = block.numbers() + (D + k) * kLanes;
-      for (std::size_t l = 0; l < kLanes; ++l) {
-        const double one = (lower[l] - high) * inverse, other = (upper[l] - low) * inverse;
-        const double first = one < other ? one : other, last = one < other ? other : one;
-        enter.at[l] = first > enter.at[l] ? first : enter.at[l];
-        leave.at[l] = last < leave.at[l] ? last : leave.at[l];
-      }
+      enter = larger((block.eight(near[k]) - front[k]) * inverse[k], enter);
+      leave = smaller((block.eight(far[k]) - rear[k]) * inverse[k], leave);
     }
     WideTests within;
-    for (std::size_t l = 0; l < kLanes; ++l) leave.at[l] *= kLonger;
-    within.at_most(enter, leave);
+    within.at_most(enter, leave * longer);
     sort_out(walk, at, block, keys_of(enter), within.bits(), own_key);
   }
 }
