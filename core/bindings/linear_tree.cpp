@@ -43,8 +43,8 @@ class LinearTreeIndex : public BlockIndex {
   LinearTreeIndex(std::size_t dimension, bool flat, bool covered, int depth, std::size_t most_depth, const Corner& low,
                   const Corner& high)
       : covered_(covered),
-        index_(tree,
-               {flat, static_cast<std::size_t>(std::max(depth, 0)), depth >= 0, most_depth, world_of(low, high)}) {
+        index_(tree, {flat, static_cast<std::size_t>(std::max(depth, 0)), depth >= 0, most_depth, world_of(low, high)},
+               chosen_kernels()) {
     tree.blocks = Blocks(dimension);
   }
 

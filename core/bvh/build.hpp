@@ -21,6 +21,7 @@
 #include "tree/blocks.hpp"
 #include "tree/curve_order.hpp"
 #include "tree/median_order.hpp"
+#include "tree/rank_order.hpp"
 
 namespace broadphase {
 
@@ -149,20 +150,29 @@ bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T
 template <class T, class Order>
 void pack_wide_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, const Order& order,
                       std::uint32_t* places, std::size_t begin, std::size_t end) {
-  LocalBoxes<T> local(boxes, tree.frame);
-  double box[8];
-  for (std::size_t at = begin; at < end; ++at) {
-    const auto block = static_cast<std::int32_t>(at);
-    LocalBounds<double> bounds(boxes.dimension);
-    for (std::size_t k = at * kLanes; k < std::min((at + 1) * kLanes, order.count()); ++k) {
-      const std::uint32_t row = order.items()[k].row;
-      local.get(row, box);
-      tree.blocks.set_lane(block, k % kLanes, box, static_cast<std::int32_t>(row), true);
-      bounds.add(box);
-      if (places != nullptr) places[row] = static_cast<std::uint32_t>(k);
+  with_dimension(boxes.dimension, [&](auto dimension) {
+    constexpr std::size_t D = decltype(dimension)::value;
+    for (std::size_t at = begin; at < end; ++at) {
+      const auto block = static_cast<std::int32_t>(at);
+      const std::size_t first = at * kLanes, count = std::min(kLanes, order.count() - first);
+      double around[2 * D];
+      std::fill_n(around, D, HUGE_VAL);
+      std::fill_n(around + D, D, -HUGE_VAL);
+      for (std::size_t lane = 0; lane < count; ++lane) {
+        const std::uint32_t row = order.items()[first + lane].row;
+        double box[2 * D];
+        for (std::size_t k = 0; k < D; ++k) {
+          box[k] = static_cast<double>(boxes.lower(row, k));
+          box[D + k] = static_cast<double>(boxes.upper(row, k));
+          around[k] = box[k] < around[k] ? box[k] : around[k];
+          around[D + k] = box[D + k] > around[D + k] ? box[D + k] : around[D + k];
+        }
+        tree.blocks.set_lane(block, lane, box, static_cast<std::int32_t>(row), true);
+        if (places != nullptr) places[row] = static_cast<std::uint32_t>(first + lane);
+      }
+      hang(tree.blocks, packed, 0, at, around);
     }
-    hang(tree.blocks, packed, 0, at, bounds.box);
-  }
+  });
 }
 
 }  // namespace detail
@@ -201,56 +211,100 @@ void pack_rows(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>&
 }
 
 // Packs trees; keeps its scratch memory for the next one. CurveOrder sorts faster; queries on trees in MedianOrder
-// visit half as many blocks.
+// visit half as many blocks. Where either would fail, rows are packed in RankOrder.
 template <class T, class Order = CurveOrder<T>>
 class TreePacker {
  public:
   // `rows` null: all rows. Throws bad_alloc or Interrupted, and then the tree is unchanged.
   void pack(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
             std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
-    order_.sort(boxes, rows, count, kernels, workers, interrupt);
-    if (is_blurred(order_.bulk(), boxes, count, [this](std::size_t at) { return order_.items()[at].row; }))
-      return pack_wide(tree, boxes, rows, count, places, kernels, workers, interrupt);
-    const PackedLevels packed(count);
-    make_room(tree, packed, false);
-    tree.frame = frame_around(order_.bulk(), boxes.dimension);
-    pack_rows(tree, packed, boxes, order_, places, kernels, workers);
+    const bool crossing = boxes_cross(boxes, rows, count);
+    const Extent<T> extent =
+        extent_of(boxes, 0, crossing ? count : 0, [&](std::size_t at) { return row_at(rows, at); });
+    if (crossing) {
+      bulk_ = bulk_of(boxes, extent, 0, count, [&](std::size_t at) { return row_at(rows, at); });
+    } else {
+      order_.sort(boxes, rows, count, kernels, workers, interrupt);
+      items_ = order_.items();
+      bulk_ = order_.bulk();
+      if (!is_blurred(boxes, count)) {
+        tree_of(tree, boxes, order_, false, frame_around(bulk_, boxes.dimension), places, kernels, workers);
+        return;
+      }
+    }
+    ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
+    items_ = ranks_.items();
+    const bool wide = !crossing || is_blurred(boxes, count);
+    tree_of(tree, boxes, ranks_, wide, wide ? LocalFrame() : frame_around(bulk_, boxes.dimension), places, kernels,
+            workers);
   }
-  // Packs a wide tree, in the order of quality: that of a curve is not resolved over so many scales.
   void pack_wide(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
                  std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
-    MedianOrder<T, double> order;
-    order.sort(boxes, rows, count, kernels, workers, interrupt);
-    const PackedLevels packed(count);
-    make_room(tree, packed, true);
-    tree.frame = LocalFrame();
-    pack_rows(tree, packed, boxes, order, places, kernels, workers);
+    ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
+    items_ = ranks_.items();
+    tree_of(tree, boxes, ranks_, true, LocalFrame(), places, kernels, workers);
   }
   // Packs a tree that shares the frame of another one.
   void pack_like(const BlockTree& other, BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows,
                  std::size_t count, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
     if (other.is_wide()) return pack_wide(tree, boxes, rows, count, nullptr, kernels, workers, interrupt);
-    order_.sort(boxes, rows, count, kernels, workers, interrupt);
-    const PackedLevels packed(count);
-    make_room(tree, packed, false);
-    tree.frame = other.frame;
-    pack_rows(tree, packed, boxes, order_, nullptr, kernels, workers);
-  }
-  // That of the last call to pack() or pack_like(), unless the tree is wide.
-  const Order& order() const { return order_; }
-
- private:
-  static void make_room(BlockTree& tree, const PackedLevels& packed, bool wide) {
-    if (tree.is_wide() == wide) {
-      tree.blocks.reserve(packed.count());
+    if (boxes_cross(boxes, rows, count)) {
+      ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
+      items_ = ranks_.items();
+      tree_of(tree, boxes, ranks_, false, other.frame, nullptr, kernels, workers);
       return;
     }
-    Blocks blocks(tree.dimension(), wide);
-    blocks.reserve(packed.count());
-    tree.blocks = std::move(blocks);
+    order_.sort(boxes, rows, count, kernels, workers, interrupt);
+    items_ = order_.items();
+    tree_of(tree, boxes, order_, false, other.frame, nullptr, kernels, workers);
+  }
+  // Where most boxes of the last call to pack() are.
+  const Extent<T>& bulk() const { return bulk_; }
+  // The rows of the last call in order.
+  const RowKey* items() const { return items_; }
+
+ private:
+  static std::size_t row_at(const std::int32_t* rows, std::size_t at) {
+    return rows != nullptr ? static_cast<std::size_t>(rows[at]) : at;
+  }
+  // Of many rows, a few often show that they are blurred without sorting all: their neighbors are no farther apart than
+  // those among the few.
+  bool sample_is_blurred(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
+                         const Kernels& kernels, Interrupt& interrupt) {
+    constexpr std::size_t kMany = 4096, kSample = BlurSample<T>::kGroups * kLanes;
+    if (count < kMany || std::is_same_v<T, float>) return false;
+    const EvenSample sample(count, kSample);
+    std::int32_t few[kSample];
+    for (std::size_t k = 0; k < kSample; ++k) few[k] = static_cast<std::int32_t>(row_at(rows, sample[k]));
+    order_.sort(boxes, few, kSample, kernels, 1, interrupt);
+    BlurSample<T> blur(order_.bulk(), boxes);
+    for (std::size_t at = 0; at < kSample; at += kLanes)
+      blur.look(kLanes, [&](std::size_t k) { return order_.items()[at + k].row; });
+    return blur.is_blurred(kSample);
+  }
+  bool is_blurred(const GrownBoxes<T>& boxes, std::size_t count) const {
+    return broadphase::is_blurred(bulk_, boxes, count, [this](std::size_t at) { return items_[at].row; });
+  }
+
+  template <class AnyOrder>
+  static void tree_of(BlockTree& tree, const GrownBoxes<T>& boxes, const AnyOrder& order, bool wide,
+                      const LocalFrame& frame, std::uint32_t* places, const Kernels& kernels, unsigned workers) {
+    const PackedLevels packed(order.count());
+    if (tree.is_wide() == wide) {
+      tree.blocks.reserve(packed.count());
+    } else {
+      Blocks blocks(tree.dimension(), wide);
+      blocks.reserve(packed.count());
+      tree.blocks = std::move(blocks);
+    }
+    tree.frame = frame;
+    pack_rows(tree, packed, boxes, order, places, kernels, workers);
   }
 
   Order order_;
+  RankOrder<T> ranks_;
+  Extent<T> bulk_;
+  const RowKey* items_ = nullptr;
 };
 
 // ---- Top-down by the surface-area heuristic: slower to build, faster to query ----

@@ -42,11 +42,11 @@ class BvhPairs {
     const BoxView<T>& large = turned ? problem_.second : problem_.first;
     packer.pack(large_, boxes(large), nullptr, large.count, nullptr, kernels, workers, interrupt);
     if (problem_.cross) {
-      const Extent<T> bulk = packer.order().bulk();
+      const Extent<T> bulk = packer.bulk();
       const BoxView<T>& small = turned ? problem_.first : problem_.second;
       packer.pack_like(large_, small_, boxes(small), nullptr, small.count, kernels, workers, interrupt);
       if (!small_.is_wide() &&
-          is_blurred(bulk, boxes(small), small.count, [&](std::size_t at) { return packer.order().items()[at].row; })) {
+          is_blurred(bulk, boxes(small), small.count, [&](std::size_t at) { return packer.items()[at].row; })) {
         packer.pack_wide(large_, boxes(large), nullptr, large.count, nullptr, kernels, workers, interrupt);
         packer.pack_wide(small_, boxes(small), nullptr, small.count, nullptr, kernels, workers, interrupt);
       }

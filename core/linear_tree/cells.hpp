@@ -139,9 +139,6 @@ class LinearNodes {
   std::size_t bytes() const { return nodes_.capacity() * sizeof(LinearNode); }
 
  private:
-  // A crowd, the boxes of one cell, is split into this many parts, and these again.
-  static constexpr std::size_t kParts = 4;
-
   std::uint32_t open(std::size_t begin, std::size_t own_end, std::size_t end, std::uint32_t parent) {
     const auto node = static_cast<std::uint32_t>(nodes_.size());
     nodes_.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(own_end),
@@ -150,8 +147,8 @@ class LinearNodes {
   }
   void close(std::uint32_t node) { nodes_[node].next = static_cast<std::uint32_t>(nodes_.size()); }
 
-  // Entries of several cells. Recursion: at most one call per level of the tree, and in add_crowd one per factor of
-  // kParts: at most about 75.
+  // Entries of several cells. Recursion: at most one call per level of the tree, and in add_crowd one per factor
+  // of eight: at most about 75.
   void add(std::size_t begin, std::size_t end, std::uint32_t parent) {
     if (end - begin <= kLeafBoxes) {
       open(begin, end, end, parent);
@@ -191,11 +188,12 @@ class LinearNodes {
     if (end - begin > kLeafBoxes) add_crowd_parts(begin, end, node);
     close(node);
   }
+  // Up to eight parts of as many boxes each as a power of eight, as they are sorted, or leaves.
   void add_crowd_parts(std::size_t begin, std::size_t end, std::uint32_t node) {
-    const std::size_t leaves = (end - begin + kLeafBoxes - 1) / kLeafBoxes, parts = std::min(leaves, kParts);
-    for (std::size_t part = 0; part < parts; ++part)
-      add_crowd(begin + leaves * part / parts * (end - begin) / leaves,
-                begin + leaves * (part + 1) / parts * (end - begin) / leaves, node);
+    std::size_t part = kLeafBoxes;
+    if (end - begin > 2 * kLeafBoxes)
+      for (part = 2 * kLeafBoxes; part * 8 < end - begin;) part *= 8;
+    for (; begin < end; begin += part) add_crowd(begin, std::min(end, begin + part), node);
   }
 
   // The first entry in [begin, end) whose key is at least `key`, by galloping search.

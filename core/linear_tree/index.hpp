@@ -118,7 +118,8 @@ struct LinearOptions {
 
 class LinearIndex {
  public:
-  LinearIndex(BlockTree& tree, const LinearOptions& options) : tree_(tree), options_(options), depth_(options.depth) {}
+  LinearIndex(BlockTree& tree, const LinearOptions& options, const Kernels& kernels)
+      : tree_(tree), options_(options), kernels_(kernels), depth_(options.depth) {}
 
   const LinearOrder& order() const { return order_; }
   const LinearNodes& nodes() const { return nodes_; }
@@ -264,7 +265,7 @@ class LinearIndex {
   // `new_frame`: take a frame for these boxes; otherwise the present one stays unless it has become too coarse.
   template <class T>
   void arrange(const BoxView<T>& boxes, bool new_frame, Interrupt& interrupt) {
-    order_crowds(source_of(boxes), order_, kLeafBoxes, interrupt);
+    order_crowds(source_of(boxes), order_, kLeafBoxes, kernels_, interrupt);
     if (new_frame || is_blurred(boxes)) {
       const std::vector<std::int32_t> rows(order_.item.begin(), order_.item.end());
       tree_.frame = frame_of(boxes, tree_.dimension(), rows.data(), rows.size());
@@ -293,6 +294,7 @@ class LinearIndex {
 
   BlockTree& tree_;
   LinearOptions options_;
+  const Kernels& kernels_;
   LinearWorld world_;
   std::size_t depth_;
   LinearOrder order_;

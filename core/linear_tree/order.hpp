@@ -17,6 +17,8 @@
 #include "base/with_dimension.hpp"
 #include "boxes/box_view.hpp"
 #include "boxes/extent.hpp"
+#include "simd/kernels.hpp"
+#include "tree/rank_order.hpp"
 
 namespace broadphase {
 
@@ -155,10 +157,22 @@ LinearWorld world_around(const LinearSource<T>& source, const std::uint32_t* ite
 
 namespace detail {
 
+// Some of the boxes of a source.
+template <class T>
+struct SourceBoxes {
+  const LinearSource<T>& source;
+  std::size_t dimension;
+
+  T lower(std::size_t item, std::size_t k) const { return source.lower(static_cast<std::uint32_t>(item))[k]; }
+  T upper(std::size_t item, std::size_t k) const { return source.upper(static_cast<std::uint32_t>(item))[k]; }
+};
+
 // Boxes of one cell have equal keys, so they are in no order. Where they are many, they are sorted by the Morton order
-// of a region of their own, so that neighbours in memory are neighbours in space.
+// of a region of their own, so that neighbours in memory are neighbours in space; and where that region does not tell
+// them apart either, as on many scales around one point, by ranks.
 template <std::size_t D, class T>
-void order_within_cell(const LinearSource<T>& source, std::uint32_t* items, std::size_t count, Interrupt& interrupt) {
+void order_within_cell(const LinearSource<T>& source, std::uint32_t* items, std::size_t count, const Kernels& kernels,
+                       Interrupt& interrupt) {
   // Boxes across a cell's middle are along planes: this many levels separate almost all of them.
   const std::size_t along = D > 1 ? D - 1 : 1;
   const std::size_t levels = std::min<std::size_t>((std::bit_width(count) + along - 1) / along, 32 / D);
@@ -173,6 +187,14 @@ void order_within_cell(const LinearSource<T>& source, std::uint32_t* items, std:
   }
   sorter.sort(interrupt);
   for (std::size_t at = 0; at < count; ++at) items[at] = sorter.row(at);
+  constexpr std::size_t kMany = 256, kTogether = 16;
+  std::size_t crowded = 0;
+  for (std::size_t at = kTogether; at < count; ++at) crowded += sorter.bits(at) == sorter.bits(at - kTogether) ? 1 : 0;
+  if (count < kMany || crowded < count / 4) return;
+  const std::vector<std::int32_t> rows(items, items + count);
+  RankOrder<T> ranks;
+  ranks.sort(SourceBoxes<T>{source, D}, rows.data(), count, kernels, 1, interrupt);
+  for (std::size_t at = 0; at < count; ++at) items[at] = ranks.items()[at].row;
 }
 
 template <class Key, class KeyOf>
@@ -194,12 +216,14 @@ void sort_by_key(const std::vector<std::uint32_t>& items, LinearOrder& order, Ke
 
 // Sorts the runs of equal keys that are longer than `few`.
 template <class T>
-void order_crowds(const LinearSource<T>& source, LinearOrder& order, std::size_t few, Interrupt& interrupt) {
+void order_crowds(const LinearSource<T>& source, LinearOrder& order, std::size_t few, const Kernels& kernels,
+                  Interrupt& interrupt) {
   with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) {
     for (std::size_t begin = 0; begin < order.size();) {
       std::size_t end = begin + 1;
       while (end < order.size() && order.key[end] == order.key[begin]) ++end;
-      if (end - begin > few) detail::order_within_cell<D>(source, order.item.data() + begin, end - begin, interrupt);
+      if (end - begin > few)
+        detail::order_within_cell<D>(source, order.item.data() + begin, end - begin, kernels, interrupt);
       begin = end;
     }
   });

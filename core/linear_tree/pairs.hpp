@@ -596,7 +596,7 @@ class LinearTree {
 
   LinearTree(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/, Interrupt interrupt = Interrupt())
       : source_(source_of(problem)),
-        order_(file(problem, interrupt)),
+        order_(file(problem, kernels, interrupt)),
         nodes_(order_),
         walk_(order_, nodes_, source_, problem.cross, problem.touching, kernels, interrupt) {}
   LinearTree(const LinearTree&) = delete;
@@ -610,13 +610,13 @@ class LinearTree {
   static LinearSource<T> source_of(const Problem<T>& problem) {
     return {problem.first, problem.second, problem.first.count, problem.dimension, problem.grow};
   }
-  LinearOrder file(const Problem<T>& problem, Interrupt& interrupt) const {
+  LinearOrder file(const Problem<T>& problem, const Kernels& kernels, Interrupt& interrupt) const {
     const std::size_t count = problem.first.count + (problem.cross ? problem.second.count : 0);
     std::vector<std::uint32_t> items(count);
     for (std::size_t item = 0; item < count; ++item) items[item] = static_cast<std::uint32_t>(item);
     const LinearWorld world = world_around(source_, items.data(), count);
     LinearOrder order = make_order(source_, items, world, measured_depth(source_, items, world, interrupt), interrupt);
-    order_crowds(source_, order, kLeafBoxes, interrupt);
+    order_crowds(source_, order, kLeafBoxes, kernels, interrupt);
     return order;
   }
 

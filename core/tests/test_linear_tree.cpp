@@ -66,7 +66,8 @@ void check_history(std::uint64_t seed) {
   wanted.flat = random.chance(0.5);
   wanted.fixed = true;
   wanted.depth = random.below(6);
-  LinearIndex index(tree, wanted);
+  std::size_t levels;
+  LinearIndex index(tree, wanted, *available_kernels(levels)[0]);
   Interrupt never;
   const auto compare = [&](const BoxView<T>& view, const std::vector<std::int32_t>& living) {
     CHECK(LinearValidation<T>(index, tree, view, living.data(), living.size()).fault().empty());
