@@ -10,6 +10,7 @@ import numpy as np
 import broadphase as bp
 from benchmarks.measuring import Timing, median_times
 from benchmarks.rows import Row, ratio
+from broadphase.testing import make_scene
 
 COUNT = 20_000
 QUESTIONS = 1_000
@@ -55,6 +56,15 @@ def octaves(exponent: int) -> np.ndarray:
     return cubes(ways / np.linalg.norm(ways, axis=1)[:, None] * far, 0.05 * far)
 
 
+def long_boxes(n: int, long_axes: int) -> np.ndarray:
+    """Boxes of thickness 0.5 and without end along one or two axes, in turns, 200 a unit of what they cross."""
+    rng = np.random.default_rng(5)
+    boxes = cubes(rng.random((n, 3)) * n / 200, 0.5)
+    endless = (rng.integers(0, 3, n)[:, None] == np.arange(3)) == (long_axes == 1)
+    boxes[:, 0][endless], boxes[:, 1][endless] = -np.inf, np.inf
+    return boxes
+
+
 def scenes() -> dict[str, np.ndarray]:
     """Make every scene by name, the even one first."""
     rng = np.random.default_rng(3)
@@ -62,6 +72,10 @@ def scenes() -> dict[str, np.ndarray]:
     spot = even(COUNT)
     spot[: COUNT // 3] = even(COUNT // 3, 5) * 1e-9 + 3.3
     whole = np.array([[[-np.inf] * 3, [np.inf] * 3]])
+    plates = even(COUNT)
+    plates[: COUNT // 50] = long_boxes(COUNT // 50, 2)
+    cube = even(COUNT) / even(COUNT).max()
+    cube[7] += 1e7
     return {
         "even": even(COUNT),
         "one at 1e12": shifted(7, 1e12),
@@ -73,6 +87,11 @@ def scenes() -> dict[str, np.ndarray]:
         "16 clusters on a log scale": np.concatenate([even(COUNT // 16, k) + 10.0**k for k in range(16)]),
         "distances of 2^-300 to 2^300": octaves(300),
         "a dense spot": spot,
+        "a unit cube and one at 1e7": cube,
+        "woven sticks": make_scene("woven", COUNT, dtype=np.float64),
+        "rods without end along all axes": long_boxes(2_000, 1),
+        "slabs without end along all axes": long_boxes(1_000, 2),
+        "2 % slabs without end": plates,
     }
 
 
@@ -80,7 +99,9 @@ def answers(index: Any, boxes: np.ndarray) -> dict[str, tuple[Callable[[], Any],
     """Return the calls to time, and how many boxes, pairs or rows each is about."""
     rng = np.random.default_rng(9)
     chosen = boxes[rng.permutation(len(boxes))[:QUESTIONS]]
-    points = np.where(np.isfinite(chosen).all(axis=1), chosen[:, 0] / 2 + chosen[:, 1] / 2, 0.0)
+    with np.errstate(invalid="ignore"):
+        middles = chosen[:, 0] / 2 + chosen[:, 1] / 2
+    points = np.where(np.isfinite(middles), middles, 0.0)
     ways = rng.normal(size=points.shape)
     return {
         "points": (lambda: index.query_points(points), QUESTIONS + len(index.query_points(points).rows)),
@@ -105,7 +126,7 @@ def rows(pace: float) -> Iterator[Row]:
     for tree, make in TREES.items():
         base = of_scene(make, made["even"], pace)
         for name, boxes in made.items():
-            if name == "even" or (tree == "Octree" and name in MANY_SCALES):
+            if name == "even":
                 continue
             bound = 4.0 if tree == "BVH" else 10.0
             for question, (timing, size) in of_scene(make, boxes, pace).items():
