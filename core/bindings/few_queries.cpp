@@ -118,7 +118,7 @@ class FewQueries {
       : guard_owner_(std::move(guard)),
         index_owner_(std::move(index)),
         guard_(nb::cast<Guard&>(guard_owner_)),
-        tree_(nb::cast<const BlockIndex&>(index_owner_).tree),
+        tree_(nb::cast<const BlockIndex&>(index_owner_).walked()),
         lower_(std::move(lower)),
         upper_(std::move(upper)),
         boxes_(any_boxes(lower_, upper_)),

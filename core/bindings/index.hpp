@@ -15,6 +15,10 @@ namespace broadphase::python {
 // The base of every index on a tree of blocks. Queries are functions over it (tree_queries.cpp), written once.
 struct BlockIndex {
   BlockTree tree;
+  // Where it has a root, queries walk this tree of the same rows instead: see PendingOctree.
+  BlockTree packed;
+
+  const BlockTree& walked() const { return packed.root != kNoBlock ? packed : tree; }
 };
 
 // The arguments of a search for pairs.

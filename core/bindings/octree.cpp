@@ -30,8 +30,9 @@ class OctreeIndex : public BlockIndex {
 
   OctreeIndex(std::size_t dimension, double minimum, double looseness, std::size_t leaf_capacity,
               std::vector<double> world_lower, std::vector<double> world_upper)
-      : octree_(tree, {minimum, looseness, leaf_capacity, std::move(world_lower), std::move(world_upper)}) {
+      : octree_(tree, packed, {minimum, looseness, leaf_capacity, std::move(world_lower), std::move(world_upper)}) {
     tree.blocks = Blocks(dimension);
+    packed.blocks = Blocks(dimension);
   }
 
   // Changes are only queued; `settle` applies them.
@@ -49,7 +50,7 @@ class OctreeIndex : public BlockIndex {
   void settle(const AnyArray& lower, const AnyArray& upper) {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    with_boxes(lower, upper, [&](const auto& boxes) { octree_.settle(boxes, interrupt); });
+    with_boxes(lower, upper, [&](const auto& boxes) { octree_.settle(boxes, chosen_kernels(), interrupt); });
   }
 
   template <class Use>
@@ -105,7 +106,7 @@ class OctreeIndex : public BlockIndex {
     result["builds"] = octree_.builds();
     result["updates"] = octree_.updates();
     result["pending"] = octree_.pending();
-    result["bytes"] = octree_.bytes();
+    result["bytes"] = memory_bytes();
     return result;
   }
 
@@ -148,7 +149,7 @@ class OctreeIndex : public BlockIndex {
   std::size_t pending() const { return octree_.pending(); }
   bool is_settled() const { return octree_.is_settled(); }
   bool needs_build() const { return octree_.needs_build(); }
-  std::size_t memory_bytes() const { return octree_.bytes(); }
+  std::size_t memory_bytes() const { return octree_.bytes() + packed.blocks.bytes(); }
 
  private:
   double root_edge() const { return octree_.lattice().edge(octree_.lattice().levels()) / tree.frame.scale; }

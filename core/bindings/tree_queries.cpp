@@ -18,7 +18,7 @@ namespace {
 class Queries {
  public:
   Queries(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper, const LayerFilter* filter)
-      : queries_(index.tree, any_boxes(lower, upper), filter != nullptr ? filter->get() : QueryFilter(),
+      : queries_(index.walked(), any_boxes(lower, upper), filter != nullptr ? filter->get() : QueryFilter(),
                  chosen_kernels()),
         rows_(lower.shape(0)) {}
 

@@ -218,7 +218,7 @@ class TreePacker {
   // `rows` null: all rows. Throws bad_alloc or Interrupted, and then the tree is unchanged.
   void pack(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
             std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
-    const bool crossing = boxes_cross(boxes, rows, count);
+    const bool crossing = boxes_cross(boxes, rows, count, kernels);
     const Extent<T> extent =
         extent_of(boxes, 0, crossing ? count : 0, [&](std::size_t at) { return row_at(rows, at); });
     if (crossing) {
@@ -248,7 +248,7 @@ class TreePacker {
   void pack_like(const BlockTree& other, BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows,
                  std::size_t count, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
     if (other.is_wide()) return pack_wide(tree, boxes, rows, count, nullptr, kernels, workers, interrupt);
-    if (boxes_cross(boxes, rows, count)) {
+    if (boxes_cross(boxes, rows, count, kernels)) {
       ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
       items_ = ranks_.items();
       tree_of(tree, boxes, ranks_, false, other.frame, nullptr, kernels, workers);

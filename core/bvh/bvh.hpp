@@ -69,6 +69,7 @@ class Bvh {
     tree_.exact_bounds.forget();
     places_ = std::move(places);
     rows_ = count;
+    crossing_ = boxes_cross(given, rows, count, work.kernels);
     area_ = tree_.is_wide() ? Area() : area_of_blocks();
     rows_then_ = rows_;
     changes_ = 0;
@@ -148,7 +149,9 @@ class Bvh {
     if (count > rows_ / kManyMoves) {
       changes_ = 0;
       // In a wide tree, areas of a few large blocks would hide how the others lie.
-      if (tree_.is_wide() || is_worse(refit(local)) || is_now_blurred(given)) rebuild(boxes, work);
+      if (tree_.is_wide() || is_worse(refit(local)) || is_now_blurred(given) ||
+          crosses_otherwise(given, rows, count, work.kernels))
+        rebuild(boxes, work);
       return;
     }
     tree_.with_numbers([&](auto number) {
@@ -298,7 +301,7 @@ class Bvh {
   static constexpr std::size_t kManyInserts = 4, kManyMoves = 4;
   // The tree is rebuilt when the total half-area of its blocks per row has grown by this factor: queries then take
   // about as much longer, and a build costs less than the changes since the last one did.
-  static constexpr double kWorse = 1.5;
+  static constexpr double kWorse = 1.5, kShrunk = 6;
 
   // No deeper than kMostLevels. Nothing is allocated: a build that has succeeded must not fail here.
   template <class Use>
@@ -383,36 +386,29 @@ class Bvh {
   void improve(const BoxView<T>& boxes, const Work& work) {
     if (changes_ < rows_ / 2 + kLanes) return;
     changes_ = 0;
-    if (tree_.is_wide() || is_worse(area_of_blocks()) || is_now_blurred(GrownBoxes<T>{boxes, tree_.dimension()}))
+    const GrownBoxes<T> given{boxes, tree_.dimension()};
+    if (tree_.is_wide() || is_worse(area_of_blocks()) || is_now_blurred(given) ||
+        crosses_otherwise(given, rows_in_order().data(), rows_, work.kernels))
       rebuild(boxes, work);
   }
   bool is_worse(const Area& area) const {
     const double most = kWorse * static_cast<double>(std::max<std::size_t>(rows_, 1)) /
                         static_cast<double>(std::max<std::size_t>(rows_then_, 1));
-    return area.all > most * area_.all || area.near > most * area_.near || tree_.blocks.count() > rows_;
+    // Where all has shrunk, a tree that is far too large may still be smaller than the one after the build.
+    const bool shrunk = area.all * kShrunk < most * area_.all;
+    return area.all > most * area_.all || area.near > most * area_.near || shrunk || tree_.blocks.count() > rows_;
   }
   // Of a tree that is not wide: true if many boxes have moved to where floats cannot tell them apart.
   template <class T>
   bool is_now_blurred(const GrownBoxes<T>& boxes) const {
-    if (tree_.frame.exact) return false;
-    Extent<T> middle;
-    for (std::size_t k = 0; k < boxes.dimension; ++k)
-      middle.low[k] = middle.high[k] = static_cast<T>(tree_.frame.origin[k]);
-    BlurSample<T> sample(middle, boxes);
-    const Blocks& blocks = tree_.blocks;
-    const EvenSample places(blocks.limit(), BlurSample<T>::kGroups);
-    for (std::size_t at = 0; at < places.size(); ++at) {
-      const auto block = static_cast<std::int32_t>(places[at]);
-      // Also of released blocks: these are few.
-      std::int32_t rows[kLanes];
-      std::size_t count = 0;
-      for_each_lane(blocks.rows(block) & blocks.occupied(block), [&](std::size_t lane) {
-        const std::int32_t row = blocks.child(block)[lane];
-        if (has(static_cast<std::size_t>(row))) rows[count++] = row;
-      });
-      if (count > 1) sample.look(count, [&](std::size_t k) { return rows[k]; });
-    }
-    return sample.is_blurred(rows_);
+    return blocks_are_blurred(tree_, boxes, rows_, [this](std::size_t row) { return has(row); });
+  }
+  // True if boxes cross now and did not at the last build, or the other way round. These rows may be only some of them.
+  template <class T>
+  bool crosses_otherwise(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
+                         const Kernels& kernels) const {
+    return boxes_cross(boxes, rows, count, kernels) != crossing_ &&
+           boxes_cross(boxes, rows_in_order().data(), rows_, kernels) != crossing_;
   }
   template <class T>
   void rebuild(const BoxView<T>& boxes, const Work& work) {
@@ -427,7 +423,8 @@ class Bvh {
   std::size_t rows_ = 0;
   std::size_t changes_ = 0, rebuilds_ = 0;  // changes since the quality was last checked; rebuilds in total
   std::size_t regroupings_ = 0;
-  Area area_;  // after the last build
+  Area area_;              // after the last build
+  bool crossing_ = false;  // see boxes_cross; at the last build
   std::size_t rows_then_ = 0;
 };
 

@@ -97,16 +97,14 @@ SceneReport report_scene(const Problem<T>& problem) {
   const double blurred = report.shape.blurred[report.plan.sweep_axis];
   if (blurred > 2 * in_run) report.costs.grid += n * std::sqrt(2 * blurred) * GridCosts::kRank / kMillisecond;
   // Boxes that meet on every axis, but not in one place, are what a tree is for: it takes about so long whatever they
-  // are like, and the others never as long unless they fall.
-  report.costs.bvh = (10000 + 20 * n * std::log2(n + 2)) / kMillisecond;
+  // are like, longer where scales nest, and the others never as long unless they fall.
+  const bool many_scales =
+      std::any_of(report.shape.map, report.shape.map + 4, [](const AxisMap& map) { return !map.quantiles.empty(); });
+  report.costs.bvh = (10000 + (many_scales ? 32 : 20) * n * std::log2(n + 2)) / kMillisecond;
   const double least = std::min({report.costs.brute_force, report.costs.sweep_and_prune, report.costs.grid});
-  if (least > report.costs.bvh) {
-    // On many scales, the one frame of a tree may tell no two boxes apart.
-    const bool many_scales =
-        std::any_of(report.shape.map, report.shape.map + 4, [](const AxisMap& map) { return !map.quantiles.empty(); });
-    const double share = many_scales ? 1 : overlapping_share(sample, problem.dimension);
-    report.costs.bvh += report.pair_count * share * kPairOfTree / kMillisecond;
-  }
+  if (least > report.costs.bvh)
+    report.costs.bvh +=
+        report.pair_count * overlapping_share(sample, problem.dimension) * kPairOfTree / kMillisecond;
   report.choice = MethodName::grid;
   if (report.costs.sweep_and_prune < report.costs.grid) report.choice = MethodName::sweep_and_prune;
   if (report.costs.brute_force < std::min(report.costs.grid, report.costs.sweep_and_prune))

@@ -14,7 +14,10 @@
 #include "base/parallel.hpp"
 #include "base/row_numbers.hpp"
 #include "base/with_dimension.hpp"
+#include "bvh/build.hpp"
 #include "octree/cells.hpp"
+#include "simd/kernels.hpp"
+#include "tree/median_order.hpp"
 
 namespace broadphase {
 
@@ -308,9 +311,14 @@ class OctreeArrangement : public OctreeCells {
 
 // An octree with deferred changes. Rows that are inserted, moved or removed are queued, each once; `settle` applies
 // their final state: a thousand single inserts cost one build, and a row inserted and removed again costs nothing.
+//
+// Where cells do not tell boxes apart, queries would test each box of a crowd: many boxes that are long, or in one of
+// the smallest cells, or nearer to each other than floats can tell. Then `packed` is a tree of all rows for them to
+// walk, packed anew whenever something has changed; else it is empty.
 class PendingOctree : public OctreeArrangement {
  public:
-  using OctreeArrangement::OctreeArrangement;
+  PendingOctree(BlockTree& tree, BlockTree& packed, const OctreeOptions& options)
+      : OctreeArrangement(tree, options), packed_(packed) {}
 
   // Replaces all rows by these, which are below `row_limit`. Throws bad_alloc or invalid_argument, and then nothing has
   // changed.
@@ -349,16 +357,57 @@ class PendingOctree : public OctreeArrangement {
 
   // Applies all queued changes. If this throws, the next call rebuilds the tree.
   template <class T>
-  void settle(const BoxView<T>& boxes, Interrupt& interrupt) {
+  void settle(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
     if (is_settled()) return;
+    changes_ += queue_.size();
     if (!needs_build_)
       with_dimension(blocks().dimension(), [&]<std::size_t D>(Dimension<D>) { apply<D>(boxes, interrupt); });
-    if (needs_build_) build_all(boxes, interrupt);
+    const bool is_built = needs_build_;
+    if (is_built) build_all(boxes, interrupt);
+    if (is_built || changes_ > alive_ / kManyChanges) {
+      changes_ = 0;
+      is_crowded_ = has_crowds(boxes);
+    }
+    needs_build_ = true;  // unless this succeeds
+    pack(boxes, kernels, interrupt);
+    needs_build_ = false;
     queue_.clear();
   }
 
  private:
   static constexpr std::uint8_t kAlive = 1, kQueued = 2;
+  // When more than this share of the rows (1 / k) has changed, crowds may have come or gone.
+  static constexpr std::size_t kManyChanges = 16;
+
+  template <class T>
+  bool has_crowds(const BoxView<T>& boxes) const {
+    // True if an average row shares its cell with more than this many, which takes longer than all the rest of a query.
+    constexpr std::size_t kMany = 192, kFew = 1024;
+    if (alive_ < kFew) return false;
+    std::size_t shared = 0;
+    for (std::size_t at = 0; at < limit(); ++at) {
+      const OctreeCell& it = cell(static_cast<std::int32_t>(at));
+      const auto rows = static_cast<std::size_t>(it.is_used ? it.rows : 0);
+      shared += rows * rows;
+    }
+    return shared > kMany * alive_ ||
+           blocks_are_blurred(tree(), GrownBoxes<T>{boxes, blocks().dimension()}, alive_,
+                              [this](std::size_t row) { return has(static_cast<std::int32_t>(row)); });
+  }
+  template <class T>
+  void pack(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
+    if (!is_crowded_) {
+      if (packed_.root != kNoBlock) packed_.blocks = Blocks(blocks().dimension());
+      packed_.root = kNoBlock;
+      return;
+    }
+    std::vector<std::int32_t> rows;
+    rows.reserve(alive_);
+    for (std::size_t row = 0; row < state_.size(); ++row)
+      if (is_alive(row)) rows.push_back(static_cast<std::int32_t>(row));
+    TreePacker<T, MedianOrder<T>>().pack(packed_, GrownBoxes<T>{boxes, blocks().dimension()}, rows.data(), rows.size(),
+                                         nullptr, kernels, 1, interrupt);
+  }
 
   std::uint8_t& state(std::int32_t row) { return state_[static_cast<std::size_t>(row)]; }
 
@@ -436,6 +485,9 @@ class PendingOctree : public OctreeArrangement {
   std::vector<std::int32_t> queue_;
   std::size_t alive_ = 0;
   std::uint64_t builds_ = 0, updates_ = 0;
+  BlockTree& packed_;
+  bool is_crowded_ = false;
+  std::size_t changes_ = 0;  // since crowds were last looked for
 };
 
 // ---- Inspection: the cells of an octree, and whether all its invariants hold ----

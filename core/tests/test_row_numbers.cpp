@@ -68,11 +68,13 @@ struct ChainUnderTest : Tree {
 struct LinearUnderTest : Tree {
   static constexpr const char* kName = "linear tree";
   static constexpr bool kIsEmptyAfterFailure = true;
-  LinearIndex index{tree, [] {
+  LinearIndex index{tree,
+                    [] {
                       LinearOptions options;
                       options.most_depth = 10;
                       return options;
-                    }()};
+                    }(),
+                    best_kernels()};
 
   void build(const View& boxes, const Rows& rows) { index.build(boxes, rows.data(), rows.size(), never); }
   void insert(const View& boxes, const Rows& rows) { index.insert(boxes, rows.data(), rows.size(), never); }
@@ -87,7 +89,8 @@ struct LinearUnderTest : Tree {
 struct OctreeUnderTest : Tree {
   static constexpr const char* kName = "octree";
   static constexpr bool kIsEmptyAfterFailure = false;
-  PendingOctree octree{tree, {0, 1, 4, {}, {}}};
+  BlockTree packed{Blocks(kDimension), kNoBlock, {}};
+  PendingOctree octree{tree, packed, {0, 1, 4, {}, {}}};
 
   void build(const View& boxes, const Rows& rows) { octree.replace(boxes.count, rows.data(), rows.size()); }
   void insert(const View& boxes, const Rows& rows) { octree.insert(boxes.count, rows.data(), rows.size()); }
@@ -97,12 +100,12 @@ struct OctreeUnderTest : Tree {
     for (long long allowed = 0; allowed < 20; allowed += 3) {
       allow_allocations(allowed);
       try {
-        octree.settle(boxes, never);
+        octree.settle(boxes, best_kernels(), never);
       } catch (const std::bad_alloc&) {
       }
       allow_allocations(-1);
     }
-    octree.settle(boxes, never);
+    octree.settle(boxes, best_kernels(), never);
     return OctreeCheck<double>(octree, boxes).fault(rows.data(), rows.size());
   }
 };

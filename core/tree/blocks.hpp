@@ -249,4 +249,29 @@ bool is_blurred(const Extent<T>& bulk, const GrownBoxes<T>& boxes, std::size_t c
   return sample.is_blurred(count);
 }
 
+// The same for the rows that share blocks of a tree; has(row) tells which are still in it.
+template <class T, class Has>
+bool blocks_are_blurred(const BlockTree& tree, const GrownBoxes<T>& boxes, std::size_t count, const Has& has) {
+  if (tree.frame.exact) return false;
+  Extent<T> middle;
+  for (std::size_t k = 0; k < boxes.dimension; ++k)
+    middle.low[k] = middle.high[k] = static_cast<T>(tree.frame.origin[k]);
+  BlurSample<T> sample(middle, boxes);
+  const Blocks& blocks = tree.blocks;
+  const EvenSample places(blocks.limit(), BlurSample<T>::kGroups);
+  for (std::size_t at = 0; at < places.size(); ++at) {
+    const auto block = static_cast<std::int32_t>(places[at]);
+    // Also of released blocks: these are few.
+    std::int32_t rows[kLanes];
+    std::size_t in_block = 0;
+    for (auto lanes = static_cast<std::uint32_t>(blocks.rows(block) & blocks.occupied(block)); lanes != 0;
+         lanes &= lanes - 1) {
+      const std::int32_t row = blocks.child(block)[std::countr_zero(lanes)];
+      if (has(static_cast<std::size_t>(row))) rows[in_block++] = row;
+    }
+    if (in_block > 1) sample.look(in_block, [&](std::size_t k) { return rows[k]; });
+  }
+  return sample.is_blurred(count);
+}
+
 }  // namespace broadphase

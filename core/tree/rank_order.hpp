@@ -24,6 +24,7 @@
 #include "base/with_dimension.hpp"
 #include "boxes/grown_boxes.hpp"
 #include "simd/kernels.hpp"
+#include "tree/median_order.hpp"
 #include "tree/places.hpp"
 
 namespace broadphase {
@@ -203,54 +204,88 @@ class AreaSorter {
 // Whether a sample shows that boxes are long and cross each other, so that RankOrder finds far better blocks: by how
 // many blocks a point lies in where each holds boxes as long as the longest of eight, and where each holds boxes alike.
 template <class T>
-bool boxes_cross(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count) {
-  constexpr std::size_t kPlaces = 32, kTogether = 4, kSample = kPlaces * kTogether, kGroups = kSample / 8;
-  constexpr double kMany = 96, kTimesAsMany = 4;
-  if (count < 4 * kSample) return false;
-  // Four rows at each place, because rows may differ by turns; and of each of them, two in a group.
-  const EvenSample places(count - kTogether, kPlaces);
-  std::size_t row[kSample];
-  for (std::size_t p = 0; p < kPlaces; ++p)
-    for (std::size_t j = 0; j < kTogether; ++j) {
-      const std::size_t group = p % 4 * kTogether + (j + p / 4) % kTogether, at = places[p] + j;
-      row[group * 8 + p / 4] = rows != nullptr ? static_cast<std::size_t>(rows[at]) : at;
-    }
-  const double block = std::pow(8 / static_cast<double>(count), 1 / static_cast<double>(boxes.dimension));
-  double alike[kSample], mixed[kGroups];
-  std::fill_n(alike, kSample, 1.0);
-  std::fill_n(mixed, kGroups, 1.0);
-  for (std::size_t k = 0; k < boxes.dimension; ++k) {
-    T lower[kSample], upper[kSample];
-    std::size_t lowers = 0, uppers = 0;
-    for (const std::size_t at : row) {
-      lower[lowers] = boxes.lower(at, k);
-      upper[uppers] = boxes.upper(at, k);
-      lowers += std::isfinite(lower[lowers]) ? 1 : 0;
-      uppers += std::isfinite(upper[uppers]) ? 1 : 0;
-    }
-    if (lowers < 8 || uppers < 8) continue;
-    T *const low = lower + lowers / 8, *const high = upper + (uppers - 1 - uppers / 8);
-    std::nth_element(lower, low, lower + lowers);
-    std::nth_element(upper, high, upper + uppers);
-    const T least = std::min(*low, *high), most = std::max(*low, *high);
-    const auto room = static_cast<double>(most) / 2 - static_cast<double>(least) / 2;
-    if (!(room > 0)) continue;
-    for (std::size_t g = 0; g < kGroups; ++g) {
-      double longest = 0;
-      for (std::size_t at = g * 8; at < g * 8 + 8; ++at) {
-        const T from = std::clamp(boxes.lower(row[at], k), least, most);
-        const T to = std::clamp(boxes.upper(row[at], k), least, most);
-        const double length = (static_cast<double>(to) / 2 - static_cast<double>(from) / 2) / room;
-        alike[at] *= 1 + length / block;
-        longest = std::max(longest, length);
-      }
-      mixed[g] *= 1 + longest / block;
-    }
+class CrossingSample {
+ public:
+  CrossingSample(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels)
+      : boxes_(boxes), block_(std::pow(8 / static_cast<double>(count), 1 / static_cast<double>(boxes.dimension))) {
+    if (count < 2 * kMany) return;
+    // Boxes from anywhere first, which costs little; those that are near each other may be alike, as in frames.
+    std::int32_t taken[kMany];
+    take(rows, count, kFew, taken);
+    if (!crosses(taken, kFew)) return;
+    take(rows, count, kMany, taken);
+    MedianOrder<T> near;
+    Interrupt never;
+    near.sort(boxes, taken, kMany, kernels, 1, never);
+    for (std::size_t at = 0; at < kMany; ++at) taken[at] = static_cast<std::int32_t>(near.items()[at].row);
+    found_ = crosses(taken, kMany);
   }
-  double in_mixed = 0, in_alike = 0;
-  for (const double blocks : mixed) in_mixed += blocks / kGroups;
-  for (const double blocks : alike) in_alike += blocks / kSample;
-  return in_mixed > kMany && in_mixed > kTimesAsMany * in_alike;
+  bool found() const { return found_; }
+
+ private:
+  static constexpr std::size_t kFew = 128, kMany = 512, kGroup = 8;
+
+  // Several rows at each place, because rows may differ by turns; groups of eight are from eight places.
+  void take(const std::int32_t* rows, std::size_t count, std::size_t size, std::int32_t* taken) const {
+    constexpr std::size_t kTogether = 4;
+    const EvenSample places(count - kTogether, size / kTogether);
+    const std::size_t groups = places.size() / kGroup;
+    for (std::size_t p = 0; p < places.size(); ++p)
+      for (std::size_t j = 0; j < kTogether; ++j) {
+        const std::size_t group = p % groups * kTogether + (j + p / groups) % kTogether, at = places[p] + j;
+        taken[group * kGroup + p / groups] = rows != nullptr ? rows[at] : static_cast<std::int32_t>(at);
+      }
+  }
+
+  bool crosses(const std::int32_t* rows, std::size_t size) const {
+    constexpr double kManyBlocks = 96, kTimesAsMany = 4;
+    double alike[kMany], mixed[kMany / kGroup];
+    std::fill_n(alike, size, 1.0);
+    std::fill_n(mixed, size / kGroup, 1.0);
+    for (std::size_t k = 0; k < boxes_.dimension; ++k) {
+      T lower[kMany], upper[kMany];
+      std::size_t lowers = 0, uppers = 0;
+      for (std::size_t at = 0; at < size; ++at) {
+        lower[lowers] = boxes_.lower(static_cast<std::size_t>(rows[at]), k);
+        upper[uppers] = boxes_.upper(static_cast<std::size_t>(rows[at]), k);
+        lowers += std::isfinite(lower[lowers]) ? 1 : 0;
+        uppers += std::isfinite(upper[uppers]) ? 1 : 0;
+      }
+      if (lowers < 8 || uppers < 8) continue;
+      T *const low = lower + lowers / 8, *const high = upper + (uppers - 1 - uppers / 8);
+      std::nth_element(lower, low, lower + lowers);
+      std::nth_element(upper, high, upper + uppers);
+      const T least = std::min(*low, *high), most = std::max(*low, *high);
+      const auto room = static_cast<double>(most) / 2 - static_cast<double>(least) / 2;
+      if (!(room > 0)) continue;
+      for (std::size_t first = 0; first < size; first += kGroup) {
+        double longest = 0;
+        for (std::size_t at = first; at < first + kGroup; ++at) {
+          const auto row = static_cast<std::size_t>(rows[at]);
+          const T from = std::clamp(boxes_.lower(row, k), least, most),
+                  to = std::clamp(boxes_.upper(row, k), least, most);
+          const double length = (static_cast<double>(to) / 2 - static_cast<double>(from) / 2) / room;
+          alike[at] *= 1 + length / block_;
+          longest = std::max(longest, length);
+        }
+        mixed[first / kGroup] *= 1 + longest / block_;
+      }
+    }
+    double in_mixed = 0, in_alike = 0;
+    for (std::size_t at = 0; at < size; ++at) {
+      in_mixed += mixed[at / kGroup];
+      in_alike += alike[at];
+    }
+    return in_mixed > kManyBlocks * static_cast<double>(size) && in_mixed > kTimesAsMany * in_alike;
+  }
+
+  const GrownBoxes<T>& boxes_;
+  double block_;  // the length of a block of eight boxes, if it were a cube, in lengths of the scene
+  bool found_ = false;
+};
+template <class T>
+bool boxes_cross(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels) {
+  return CrossingSample<T>(boxes, rows, count, kernels).found();
 }
 
 template <class T>
