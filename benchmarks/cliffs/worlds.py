@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -93,8 +94,29 @@ def periodic_world(with_far: bool) -> bp.World:
     return world
 
 
+def adding(there: int, count: int) -> float:
+    """Add bodies one by one to a world that has some, and has just grown; give the milliseconds that one takes."""
+    places = np.random.default_rng(6).uniform(0, 50, (there + count, 3))
+    world, shape = bp.World(dim=3), bp.Sphere(0.5)
+    world.add_many(shape, places[:there])
+    world.add(shape, position=places[0])
+    began = perf_counter()
+    for place in places[there:]:
+        world.add(shape, position=place)
+    return (perf_counter() - began) / count * 1e3
+
+
+def adding_rows(pace: float) -> Iterator[Row]:
+    """Measure `World.add`."""
+    turns = max(3, int(9 * pace))
+    few, many = (float(np.median([adding(there, 10_000) for _ in range(turns)])) for there in (0, 300_000))
+    yield Row("10,000 calls of `World.add`, each", few * 1e3, "µs", 15.0, False, few)
+    yield Row("the same where 300,000 bodies are there already", many / few, "×", 1.3, False, many, few)
+
+
 def rows(pace: float) -> Iterator[Row]:
     """Measure, and yield the lines of the report."""
+    yield from adding_rows(pace)
     calls = {"near": with_one_far(None), "1e9": with_one_far(1e9), "1e10": with_one_far(1e10)}
     timings = median_times(calls, budget=5 * pace)
     for far in ("1e9", "1e10"):

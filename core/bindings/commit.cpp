@@ -1,9 +1,12 @@
 // Changes that happen whole or not at all: everything is checked, and then written by one call, which no signal
 // divides.
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -138,6 +141,41 @@ void commit(nb::list arrays, nb::list dictionaries, nb::list items, nb::list sha
   item_writings.write();
 }
 
+// Takes a row into use behind all others, with its actor, as `commit` would: all of it, or nothing. `rows` and
+// `columns` have the attributes of what keeps them; those of an actor are in slots. Its reference goes into `seen`, and
+// the actor into `held`, if given.
+void insert_body(nb::dict rows, nb::dict columns, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu> alive,
+                 nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> changed, std::size_t row,
+                 nb::object actor, nb::object world, nb::object handle, nb::object data, nb::dict seen,
+                 nb::object reference, std::optional<nb::dict> held) {
+  if (alive.itemsize() != 1 || row >= alive.shape(0) || row >= changed.shape(0))
+    throw nb::value_error("a row that does not exist");
+  const nb::object end = nb::int_(row + 1), living = nb::int_(nb::cast<std::size_t>(rows["living"]) + 1),
+                   none = nb::none(), flags = nb::dict();
+  struct Entry {
+    PyObject* to;
+    nb::object key, value;
+  };
+  const Entry entries[] = {{rows.ptr(), nb::str("slots"), end},       {rows.ptr(), nb::str("living"), living},
+                           {rows.ptr(), nb::str("_first_free"), end}, {rows.ptr(), nb::str("_numbers"), none},
+                           {rows.ptr(), nb::str("_views"), none},     {columns.ptr(), nb::str("_flags"), flags},
+                           {columns.ptr(), nb::str("_steady"), none}};
+  for (const Entry& entry : entries)
+    if (PyDict_Contains(entry.to, entry.key.ptr()) != 1) throw nb::key_error("a key that does not exist");
+  const nb::object names[] = {nb::str("_world"), nb::str("_handle"), nb::str("_data")};
+  const nb::object values[] = {world, handle, data};
+  if (PyDict_SetItem(seen.ptr(), handle.ptr(), reference.ptr()) < 0) throw nb::python_error();
+  if (held && PyDict_SetItem(held->ptr(), handle.ptr(), actor.ptr()) < 0) {
+    nb::python_error error;
+    if (PyDict_DelItem(seen.ptr(), handle.ptr()) < 0) PyErr_Clear();
+    throw error;
+  }
+  static_cast<std::uint8_t*>(alive.data())[row] = 1;
+  changed.data()[row] = 1;
+  for (const Entry& entry : entries) PyDict_SetItem(entry.to, entry.key.ptr(), entry.value.ptr());
+  for (std::size_t k = 0; k < 3; ++k) PyObject_GenericSetAttr(actor.ptr(), names[k].ptr(), values[k].ptr());
+}
+
 // Takes the first entry from a deque, and calls a function: an interruption leaves the entry there, or finds the call
 // begun.
 nb::object deliver(nb::object queue, nb::object function, nb::object argument) {
@@ -154,6 +192,10 @@ void bind_commit(nb::module_& module) {
       "Write (to, from) or (to, from, rows), where `from` is an array, a flag, None for zeros, or lower and upper "
       "corners, without rows those of the first ones; then update (to, from) dictionaries, items and shapes: all of "
       "it, or nothing.");
+  module.def("insert_body", &insert_body, nb::arg("rows"), nb::arg("columns"), nb::arg("alive").noconvert(),
+             nb::arg("changed").noconvert(), nb::arg("row"), nb::arg("actor"), nb::arg("world"), nb::arg("handle"),
+             nb::arg("data").none(), nb::arg("seen"), nb::arg("reference"), nb::arg("held").none(),
+             "Take a row into use behind all others, with its actor: all of it, or nothing.");
   module.def("deliver", &deliver, nb::arg("queue"), nb::arg("function"), nb::arg("argument"),
              "Take the first entry from a deque and call a function, with no signal in between.");
 }

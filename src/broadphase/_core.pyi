@@ -430,6 +430,11 @@ def commit(arrays: list, dictionaries: list, items: list = [], shapes: list = []
     Write (to, from) or (to, from, rows), where `from` is an array, a flag, None for zeros, or lower and upper corners, without rows those of the first ones; then update (to, from) dictionaries, items and shapes: all of it, or nothing.
     """
 
+def insert_body(rows: dict, columns: dict, alive: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], row: int, actor: object, world: object, handle: object, data: object | None, seen: dict, reference: object, held: dict | None) -> None:
+    """
+    Take a row into use behind all others, with its actor: all of it, or nothing.
+    """
+
 def deliver(queue: object, function: object, argument: object) -> object:
     """
     Take the first entry from a deque and call a function, with no signal in between.

@@ -7,6 +7,7 @@ from weakref import KeyedRef
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.change import Change
 from broadphase.errors import UnknownRowError, quoted
 from broadphase.world.values import BODY_TYPES, BOUNDARIES
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.shapes import Shape
+    from broadphase.world.columns import Columns
     from broadphase.world.values import BodyType, Boundary
     from broadphase.world.world import World
 
@@ -347,6 +349,20 @@ class Actors:
             change.update(self._counts, {hook: count + bool(hooks & hook) for hook, count in self._counts.items()})
         if data is not None or type(actor) is not Actor:
             change.set_item(self._held, handle, actor)
+
+    def append(self, actor: Actor, columns: Columns, data: Any) -> bool:
+        """Give a prepared actor the row behind all others, and take that into use; not if it has hooks."""
+        kind = type(actor)
+        if kind._hooks:
+            return False
+        rows = columns.rows
+        row = rows.slots
+        handle, data = self._handle(row), actor._data if data is None else data
+        _native.insert_body(
+            vars(rows), vars(columns), rows.alive, columns.changed, row, actor, self._world, handle, data, self._seen,
+            KeyedRef(actor, self._overlook, handle), self._held if data is not None or kind is not Actor else None,
+        )  # fmt: skip
+        return True
 
     def hold(self, change: Change, actor: Actor, data: Any) -> None:
         """Keep an actor of this data that could not be made again; drop one that has nothing to keep any more."""

@@ -1709,6 +1709,12 @@ update_interval
             columns.take_up_writes()
             rows = columns.free_rows(count)
             columns.fill(rows, records, types, places, speeds, turns, spins)
+            broad = self._scene.broad
+            if (
+                actor is not None and named is columns.layers and layers is None and limits is None and not rare
+                and broad.index is None and columns.can_append(rows) and self._actors.append(actor, columns, data)
+            ):  # fmt: skip
+                return rows
             change = Change()
             columns.insert(change, rows, records)
             columns.set_bits(change, rows, layers, masks)
@@ -1718,7 +1724,7 @@ update_interval
                 columns.set_boundaries(change, rows, limits)
             if named is not columns.layers:
                 change.assign(columns, layers=named)
-            self._scene.broad.note_insertion(change, rows)
+            broad.note_insertion(change, rows)
             if actor is not None:
                 self._actors.attach(change, actor, int(rows[0]), data)
             change.commit()
