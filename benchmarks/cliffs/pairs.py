@@ -32,6 +32,7 @@ UNEVEN = {
     "infinite": (4.0, 10.0),
     "woven": (4.0, 10.0),
     "frames": (4.0, None),
+    "spread_1d": (4.0, 10.0),
     "huge_tiny": (4.0, None),
 }
 

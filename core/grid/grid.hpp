@@ -475,8 +475,9 @@ class Grid {
     std::vector<std::unique_ptr<GridLevel<T>>> levels;
     std::vector<Task> tasks;
   };
-  // Where a box is expected to be tested against so many of them or more.
-  static constexpr double kRunsWorthALook = 100;
+  // Where a box is expected to be tested against so many of them or more. Where a tenth of the boxes lie so close that
+  // whole numbers do not tell them apart, a few boxes show little of it, and a wrong guess takes ten times as long.
+  static constexpr double kRunsWorthALook = 100, kRunsWorthRanks = 25;
   static constexpr double kMostUndecided = 40;  // pairs for each box; more are decided sooner by ranks
   static constexpr std::size_t kNone = ~std::size_t{0};
 
@@ -547,7 +548,7 @@ class Grid {
     }
     const std::size_t a = level.count_in(0, cell), b = problem_.cross ? level.count_in(1, cell) : a;
     const std::size_t parts = std::min(std::max(a, b), most_in(level, cell) / kTaskCandidates + 1);
-    const bool ranked = parts > 1 && meeting >= kRunsWorthALook && undecided_in(level, cell) > kMostUndecided;
+    const bool ranked = parts > 1 && meeting >= kRunsWorthRanks && undecided_in(level, cell) > kMostUndecided;
     for (std::size_t part = 0; part < parts; ++part)
       to.tasks.push_back({&level, cell, static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(parts), ranked});
   }
@@ -565,7 +566,7 @@ class Grid {
 
   // How many pairs for each of its boxes a sweep of a cell leaves undecided, by a few of them.
   double undecided_in(const GridLevel<T>& level, std::size_t cell) const {
-    constexpr std::size_t kLookedAt = 4;
+    constexpr std::size_t kLookedAt = 32;
     auto scratch = std::make_unique<Scratch>();
     level.prepare(cell, false, *scratch);
     std::size_t undecided = 0, looked_at = 0;

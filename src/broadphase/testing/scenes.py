@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Factory = Callable[[int, int, "DTypeLike"], "NDArray[Any]"]
 
 LOG_OF_2 = 0.6931471805599453
+LOG_OF_10 = 2.302585092994046
 REFERENCE_COUNT = 100_000  # the box count at which the sizes below hold as written
 
 # Scenes as in applications: even and uneven sizes, clusters, flat worlds, long sticks -----------------------------
@@ -395,6 +396,14 @@ def frames(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     return from_centers(centers, np.where(along, reach, 0.25), dtype)
 
 
+def spread_1d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Intervals in ten clusters of equal width, at log-uniform distances over four decades."""
+    rng = Draws(seed)
+    places = exponential(rng.between(0.0, 4.0 * LOG_OF_10, (10, 1)))
+    chosen = rng.integers(0, 10, n)
+    return from_centers(places[chosen] + rng.random((n, 1)), even_half((n + 9) // 10, 1), dtype)
+
+
 # The registry ------------------------------------------------------------------------------------------------------
 
 
@@ -411,8 +420,8 @@ class Scene:
     factory : callable
         ``factory(n, seed, dtype)`` makes the `(n, 2, dim)` boxes; the same arguments give the same boxes.
     quadratic : bool
-        True when the pairs grow as the square of the box count (for `very_far`, `dense_spot` and
-        `far_clusters`: in float32). Keep such a scene small.
+        True when the pairs grow as the square of the box count (for `very_far`, `dense_spot`,
+        `far_clusters` and `spread_1d`: in float32). Keep such a scene small.
     """
 
     name: str
@@ -472,6 +481,7 @@ SCENES: dict[str, Scene] = {
         Scene("log_axes", 3, log_axes),
         Scene("woven", 3, woven),
         Scene("frames", 2, frames),
+        Scene("spread_1d", 1, spread_1d, quadratic=True),
     )
 }
 
