@@ -1,7 +1,8 @@
 """The scripts of `make bench`: their rows, not their measurements."""
 
+import numpy as np
 import pytest
-from benchmarks import auto_regret, readme_table, targets
+from benchmarks import auto_regret, climb, readme_table, targets
 from benchmarks.pairs import Comparison, Outcome
 
 
@@ -39,3 +40,20 @@ def test_readme_table_marks_missing_times():
     assert "| **broadphase** | **2.00 ms** | **2.00 ms** | **2.00 ms** | **2.00 ms** |" in text
     assert "| Shapely STRtree | 8.00 ms (4.0×) | about 18 s | – | – |" in text
     assert "NumPy 2); shapely 2.2. –: not supported" in text
+
+
+def test_climb_makes_the_same_valid_scene_again():
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        recipe = climb.random_recipe(rng)
+        boxes = recipe.changed(rng).boxes(50, 1)
+        assert boxes.shape[:2] == (50, 2)
+        assert (boxes[:, 0] <= boxes[:, 1]).all()
+        np.testing.assert_array_equal(recipe.boxes(50, 1), recipe.boxes(50, 1))
+
+
+def test_climb_keeps_the_dearest_of_each_ascent(monkeypatch):
+    monkeypatch.setattr(climb, "cost_of", lambda recipe, n, method: recipe.place_spread)
+    tops = climb.climb(10, 0.2, 3, "auto")
+    assert max(tops.values()) > 7.0
+    assert all(cost == recipe.place_spread for recipe, cost in tops.items())
