@@ -174,15 +174,19 @@ void nearest_together_of(NearestTogether& walk) {
   }
   list_candidates<D>(walk, limit);
   limit.store(walk.limit);
-  for (std::size_t q = 0; q < kTogether; ++q) order_candidates(walk, q);
 }
 
 template <std::size_t D>
 void nearest_together(NearestTogether& walk) {
-  if (walk.wanted <= 1) return nearest_together_of<D, 1>(walk);
-  if (walk.wanted <= 4) return nearest_together_of<D, 4>(walk);
-  if (walk.wanted <= 8) return nearest_together_of<D, 8>(walk);
-  nearest_together_of<D, NearestTogether::kMostWanted>(walk);
+  if (walk.wanted <= 1)
+    nearest_together_of<D, 1>(walk);
+  else if (walk.wanted <= 4)
+    nearest_together_of<D, 4>(walk);
+  else if (walk.wanted <= 8)
+    nearest_together_of<D, 8>(walk);
+  else
+    nearest_together_of<D, NearestTogether::kMostWanted>(walk);
+  for (std::size_t q = 0; q < kTogether; ++q) order_candidates(walk, q);
 }
 
 template <std::size_t D>
