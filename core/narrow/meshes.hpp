@@ -197,12 +197,7 @@ class MeshSide {
   }
   // `polytope`: of a hull.
   explicit MeshSide(const ShapeView<3>& shape, const Polytope* polytope = nullptr) : alone_{shape, polytope} {
-    ShapeBounds<3> bounds;
-    add_bounds<3>(shape, bounds);
     for (std::size_t k = 0; k < 3; ++k) axes_[k][k] = 1;
-    units_ = MeshUnits(bounds.lower, bounds.upper);
-    units_.write(bounds.lower, bounds.upper, node_);
-    node_.count = 1;
   }
   void move(const double* offset) {
     for (std::size_t k = 0; k < 3; ++k) offset_[k] = offset[k];
@@ -211,8 +206,8 @@ class MeshSide {
   bool is_mesh() const { return tree_ != nullptr; }
   // The shape, if it is no mesh.
   const Element& alone() const { return alone_; }
-  const MeshNode* nodes() const { return tree_ != nullptr ? tree_->nodes() : &node_; }
-  const MeshUnits& units() const { return tree_ != nullptr ? tree_->units() : units_; }
+  const MeshNode* nodes() const { return tree_ != nullptr ? tree_->nodes() : &box().node; }
+  const MeshUnits& units() const { return tree_ != nullptr ? tree_->units() : box().units; }
   const Vec<3>& axis(std::size_t i) const { return axes_[i]; }
   // The origin of the mesh's frame.
   double origin(std::size_t k) const { return origin_[k] + offset_[k]; }
@@ -230,10 +225,25 @@ class MeshSide {
   }
 
  private:
+  // The tree of one box, made when it is first asked for: pairs without a mesh need none.
+  struct Box {
+    MeshUnits units;
+    MeshNode node{};
+  };
+  const Box& box() const {
+    if (box_.node.count == 0) {
+      ShapeBounds<3> bounds;
+      add_bounds<3>(alone_.shape, bounds);
+      box_.units = MeshUnits(bounds.lower, bounds.upper);
+      box_.units.write(bounds.lower, bounds.upper, box_.node);
+      box_.node.count = 1;
+    }
+    return box_;
+  }
+
   const MeshTree* tree_ = nullptr;
   Element alone_{};
-  MeshUnits units_{};
-  MeshNode node_{};
+  mutable Box box_{};
   Vec<3> origin_{}, offset_{};
   std::array<Vec<3>, 3> axes_{};
 };
