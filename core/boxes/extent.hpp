@@ -34,29 +34,18 @@ struct BoxCorners {
   const T* upper;
 };
 
-// Of `count` boxes, each larger by `grow` on every side; corners(k) gives BoxCorners of box k. Precondition: no NaN,
-// and lower <= upper.
-template <std::size_t D, class T, class Corners>
-Extent<T> finite_extent(std::size_t count, T grow, const Corners& corners) {
+namespace detail {
+
+// The same where corners are infinite: a box that is infinite on one side counts with its other corner. Rare, and twice
+// the comparisons, so it is compiled once, whatever `of` is.
+template <class T>
+Extent<T> extent_of_finite(std::size_t dimension, std::size_t count, T grow, const void* of,
+                           BoxCorners<T> (*corners)(const void* of, std::size_t at)) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   Extent<T> extent;
   for (std::size_t at = 0; at < count; ++at) {
-    const BoxCorners<T> box = corners(at);
-    for (std::size_t k = 0; k < D; ++k) {
-      const T lower = box.lower[k] - grow, upper = box.upper[k] + grow;
-      extent.low[k] = lower < extent.low[k] ? lower : extent.low[k];
-      extent.high[k] = upper > extent.high[k] ? upper : extent.high[k];
-    }
-  }
-  bool finite = true;
-  for (std::size_t k = 0; k < D; ++k) finite &= std::isfinite(extent.low[k]) && std::isfinite(extent.high[k]);
-  if (finite || count == 0) return extent;
-  // Infinite corners are rare, and leaving them out takes twice the comparisons: a box that is infinite on one side
-  // counts with its other corner.
-  extent = Extent<T>();
-  for (std::size_t at = 0; at < count; ++at) {
-    const BoxCorners<T> box = corners(at);
-    for (std::size_t k = 0; k < D; ++k)
+    const BoxCorners<T> box = corners(of, at);
+    for (std::size_t k = 0; k < dimension; ++k)
       for (const T x : {box.lower[k] - grow, box.upper[k] + grow}) {
         extent.low[k] = x < extent.low[k] && x > -kInfinity ? x : extent.low[k];
         extent.high[k] = x > extent.high[k] && x < kInfinity ? x : extent.high[k];
@@ -65,24 +54,26 @@ Extent<T> finite_extent(std::size_t count, T grow, const Corners& corners) {
   return extent;
 }
 
-// The part of the extent that holds most boxes, by a sample: what lies beyond is more than twice as far from the middle
-// three quarters as these are wide. A few boxes far away, or far larger than the others, then do not set the scale.
-template <class T, class Corners>
-Extent<T> bulk_of(const Extent<T>& extent, std::size_t dimension, std::size_t count, const Corners& corners) {
-  constexpr std::size_t kSample = 64, kLeast = 8;
-  const EvenSample sample(count, kSample);
-  T lower[kSample], upper[kSample];
+// The corners of some of the boxes, axis by axis.
+template <class T>
+struct CornerSample {
+  static constexpr std::size_t kMost = 64;
+  T lower[4][kMost], upper[4][kMost];
+  std::size_t size = 0;
+};
+
+template <class T>
+Extent<T> bulk_of_sample(const Extent<T>& extent, std::size_t dimension, CornerSample<T>& sample) {
+  constexpr std::size_t kLeast = 8;
   Extent<T> bulk = extent;
   bool wide = false;
   for (std::size_t k = 0; k < dimension; ++k) {
-    std::size_t lowers = 0, uppers = 0;
-    for (std::size_t at = 0; at < sample.size(); ++at) {
-      const BoxCorners<T> box = corners(sample[at]);
-      lower[lowers] = box.lower[k];
-      upper[uppers] = box.upper[k];
-      lowers += std::isfinite(lower[lowers]) ? 1 : 0;
-      uppers += std::isfinite(upper[uppers]) ? 1 : 0;
-    }
+    T *const lower = sample.lower[k], *const upper = sample.upper[k];
+    const auto finite = [&](T* from) {
+      return static_cast<std::size_t>(std::remove_if(from, from + sample.size, [](T x) { return !std::isfinite(x); }) -
+                                      from);
+    };
+    const std::size_t lowers = finite(lower), uppers = finite(upper);
     if (lowers < kLeast || uppers < kLeast) {
       wide = wide || extent.low[k] < extent.high[k];
       continue;
@@ -97,6 +88,44 @@ Extent<T> bulk_of(const Extent<T>& extent, std::size_t dimension, std::size_t co
     wide = wide || least < most;
   }
   return wide ? bulk : extent;
+}
+
+}  // namespace detail
+
+// Of `count` boxes, each larger by `grow` on every side; corners(k) gives BoxCorners of box k. Precondition: no NaN,
+// and lower <= upper.
+template <std::size_t D, class T, class Corners>
+Extent<T> finite_extent(std::size_t count, T grow, const Corners& corners) {
+  Extent<T> extent;
+  for (std::size_t at = 0; at < count; ++at) {
+    const BoxCorners<T> box = corners(at);
+    for (std::size_t k = 0; k < D; ++k) {
+      const T lower = box.lower[k] - grow, upper = box.upper[k] + grow;
+      extent.low[k] = lower < extent.low[k] ? lower : extent.low[k];
+      extent.high[k] = upper > extent.high[k] ? upper : extent.high[k];
+    }
+  }
+  bool finite = true;
+  for (std::size_t k = 0; k < D; ++k) finite &= std::isfinite(extent.low[k]) && std::isfinite(extent.high[k]);
+  if (finite || count == 0) return extent;
+  return detail::extent_of_finite<T>(
+      D, count, grow, &corners, [](const void* of, std::size_t at) { return (*static_cast<const Corners*>(of))(at); });
+}
+
+// The part of the extent that holds most boxes, by a sample: what lies beyond is more than twice as far from the middle
+// three quarters as these are wide. A few boxes far away, or far larger than the others, then do not set the scale.
+template <class T, class Corners>
+Extent<T> bulk_of(const Extent<T>& extent, std::size_t dimension, std::size_t count, const Corners& corners) {
+  const EvenSample places(count, detail::CornerSample<T>::kMost);
+  detail::CornerSample<T> sample;
+  for (; sample.size < places.size(); ++sample.size) {
+    const BoxCorners<T> box = corners(places[sample.size]);
+    for (std::size_t k = 0; k < dimension; ++k) {
+      sample.lower[k][sample.size] = box.lower[k];
+      sample.upper[k][sample.size] = box.upper[k];
+    }
+  }
+  return detail::bulk_of_sample(extent, dimension, sample);
 }
 
 }  // namespace broadphase
