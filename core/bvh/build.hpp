@@ -187,6 +187,7 @@ void pack_rows(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>&
   const std::size_t leaves = packed.levels() > 0 ? packed.first[1] : 0;
   Interrupt never;
   std::atomic<bool> exact{true};
+  tree.exact_bounds.forget();
   do {
     tree.frame.exact &= exact;
     exact = true;
