@@ -5,6 +5,9 @@
 #include "grid/sweep_cell_kernel.hpp"
 #include "simd/lanes.hpp"
 
+namespace broadphase::BROADPHASE_TREES {
+extern const TreeKernels kTreeKernels;
+}
 namespace broadphase::BROADPHASE_EIGHT {
 extern const EightKernels kEightKernels;
 }
@@ -14,6 +17,7 @@ namespace broadphase::BROADPHASE_LEVEL {
 extern const Kernels kKernels;
 const Kernels kKernels = {
     BROADPHASE_QUOTE(BROADPHASE_LEVEL),
+    &BROADPHASE_TREES::kTreeKernels,
     &BROADPHASE_EIGHT::kEightKernels,
     {overlap_run<float, 1, true>, overlap_run<float, 2, true>, overlap_run<float, 3, true>,
      overlap_run<float, 4, true>},

@@ -67,11 +67,14 @@ struct WalkKernels {
   bool (*pair_blocks[4])(PairWalk&);
 };
 
-// Kernels over eight numbers of 32 bits, `Eight` and `Fours` of simd/lanes.hpp. SSE2 has neither, and takes those of
-// the scalar level.
-struct EightKernels {
-  // Of trees whose blocks hold floats, and of wide ones: see BlockTree.
+// Through those whose blocks hold floats, and through wide ones: see BlockTree.
+struct TreeKernels {
   WalkKernels floats, doubles;
+};
+
+// Kernels over eight numbers of 32 bits, `Eight` and `Fours` of simd/lanes.hpp, which wider registers do not make
+// faster.
+struct EightKernels {
   // Eight queries walked together: see tree/together.hpp.
   void (*nearest_together[4])(NearestTogether&);
   void (*balls_together[4])(BallsTogether&);
@@ -91,6 +94,8 @@ struct EightKernels {
 // Kernels of one level.
 struct Kernels {
   const char* level;
+  // Of this level or of another one: SSE2 has no eight numbers, and takes those of the scalar level.
+  const TreeKernels* trees;
   const EightKernels* eight;
   // Closed boxes, and open ones (strict comparisons; the caller leaves empty boxes out).
   OverlapRun<float> closed_run_f32[4], open_run_f32[4];

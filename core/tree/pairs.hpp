@@ -111,7 +111,7 @@ class TreePairs {
         keep_(keep),
         one_(one),
         turned_(turned),
-        step_((first.is_wide() ? kernels.eight->doubles : kernels.eight->floats).pair_blocks[first.dimension() - 1]) {
+        step_((first.is_wide() ? kernels.trees->doubles : kernels.trees->floats).pair_blocks[first.dimension() - 1]) {
     stack_size_ = (2 * kMostLevels + 1) * kPairsAStep;
     const bool any = first.root != kNoBlock && second.root != kNoBlock;
     if (any && one_task) {

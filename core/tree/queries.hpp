@@ -779,7 +779,7 @@ class TreeQueries {
     return is_safe_length(length) || fastest(sweep, dimension_) == 0;
   }
 
-  const WalkKernels& walks() const { return tree_.is_wide() ? kernels_.eight->doubles : kernels_.eight->floats; }
+  const WalkKernels& walks() const { return tree_.is_wide() ? kernels_.trees->doubles : kernels_.trees->floats; }
 
   // The box of a lane's row as it was given. If nothing was rounded, it is computed from the block, which is in the
   // cache.
