@@ -103,8 +103,7 @@ SceneReport report_scene(const Problem<T>& problem) {
   report.costs.bvh = (10000 + (many_scales ? 32 : 20) * n * std::log2(n + 2)) / kMillisecond;
   const double least = std::min({report.costs.brute_force, report.costs.sweep_and_prune, report.costs.grid});
   if (least > report.costs.bvh)
-    report.costs.bvh +=
-        report.pair_count * overlapping_share(sample, problem.dimension) * kPairOfTree / kMillisecond;
+    report.costs.bvh += report.pair_count * overlapping_share(sample, problem.dimension) * kPairOfTree / kMillisecond;
   report.choice = MethodName::grid;
   if (report.costs.sweep_and_prune < report.costs.grid) report.choice = MethodName::sweep_and_prune;
   if (report.costs.brute_force < std::min(report.costs.grid, report.costs.sweep_and_prune))
