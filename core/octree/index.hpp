@@ -314,7 +314,7 @@ class OctreeArrangement : public OctreeCells {
 //
 // Where cells do not tell boxes apart, queries would test each box of a crowd: many boxes that are long, or in one of
 // the smallest cells, or nearer to each other than floats can tell. Then `packed` is a tree of all rows for them to
-// walk, packed anew whenever something has changed; else it is empty.
+// walk, packed again whenever something has changed; else it is empty.
 class PendingOctree : public OctreeArrangement {
  public:
   PendingOctree(BlockTree& tree, BlockTree& packed, const OctreeOptions& options)

@@ -6,6 +6,7 @@ core writes all at once. A step that fails, or that Ctrl-C interrupts, has chang
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.int32]
     Flags: TypeAlias = NDArray[np.uint8]
 
-__all__ = ["look", "step"]
+__all__ = ["look", "shared_threads", "step"]
 
 # Rows for which threads are worth starting: once, for all parts of the step.
 _FEWEST_FOR_A_TEAM = 20_000
@@ -66,6 +67,13 @@ class _Motion(NamedTuple):
     steadiness: Steadiness | None
 
 
+def shared_threads(columns: Columns, broad: BroadPhase) -> AbstractContextManager[None]:
+    """Give the threads that all parts of a step share, to be entered around it; none where the rows are too few."""
+    if broad.threads > 1 and columns.slots >= _FEWEST_FOR_A_TEAM:
+        return _native.Team(broad.threads)
+    return nullcontext()
+
+
 def step(
     columns: Columns,
     broad: BroadPhase,
@@ -82,21 +90,6 @@ def step(
     ValueError
         A row without a finite position, velocity or rotation, or a shape wider than a periodic world; names the row.
     """
-    if broad.threads > 1 and columns.slots >= _FEWEST_FOR_A_TEAM:
-        with _native.Team(broad.threads):
-            return _computed(columns, broad, memory, number, time, dt, budget)
-    return _computed(columns, broad, memory, number, time, dt, budget)
-
-
-def _computed(
-    columns: Columns,
-    broad: BroadPhase,
-    memory: TouchMemory,
-    number: int,
-    time: float,
-    dt: float,
-    budget: Budget | None,
-) -> tuple[Found, Change]:
     began = perf_counter()
     slots, rows, workers = columns.slots, columns.rows, broad.threads
     changed = columns.next_changed
