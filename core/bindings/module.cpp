@@ -105,5 +105,6 @@ NB_MODULE(_core, m) {
   bind_touching(m);
   bind_turns(m);
   bind_commit(m);
+  bind_suppression(m);
   bind_motion(m);
 }

@@ -8,6 +8,8 @@ array([[0, 1]], dtype=int32)
 
 Pairs of boxes
     pairs, count_pairs, iter_pairs, explain, triangle_pairs
+Detections
+    nms (non-maximum suppression), iou
 Boxes that are kept, and queried
     Index; one method each: BVH, Octree, LinearTree, Grid, SweepAndPrune, BruteForce
 Bodies that move, and events when they touch
@@ -78,6 +80,7 @@ from broadphase.shapes import (
     Sphere,
     Triangle,
 )
+from broadphase.suppression import iou, nms
 from broadphase.world.actor import Actor
 from broadphase.world.budget import Budget
 from broadphase.world.events import Contact, Event, Impact, StepInfo
@@ -154,9 +157,11 @@ __all__ = [
     "distance",
     "explain",
     "io",
+    "iou",
     "iter_pairs",
     "look_at",
     "morton",
+    "nms",
     "orthographic",
     "overlaps",
     "pairs",

@@ -1,0 +1,264 @@
+"""Non-maximum suppression: of boxes that overlap too much, keep the one with the best score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.arguments import as_array, as_real
+from broadphase.boxes.checking import as_integers, first_bad_row, require_boxes, require_finite
+from broadphase.boxes.forms import Boxes, as_boxes
+from broadphase.errors import TooManyPairsError, unknown_name
+from broadphase.pairs import iter_pairs, pairs
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["RatioName", "iou", "nms"]
+
+#: What ``metric=`` takes.
+RatioName: TypeAlias = Literal["iou", "ios"]
+
+_RATIOS = {"iou": _native.RatioTo.union, "ios": _native.RatioTo.smaller}
+_MOST_AXES = 3
+_PORTION = 1 << 20  # pairs, of those that are looked at and forgotten
+_EXACT_KEYS = 1 << 22  # a float32 holds these and their halves
+
+
+def nms(
+    boxes: Boxes,
+    scores: ArrayLike,
+    threshold: float,
+    *,
+    metric: RatioName = "iou",
+    batch: ArrayLike | None = None,
+    workers: int = 1,
+) -> NDArray[np.int32]:
+    """Keep the best of boxes that overlap: greedy non-maximum suppression.
+
+    Boxes are taken by descending score, equal ones by ascending row. Each is kept unless it overlaps a box that was
+    kept before it by more than `threshold`.
+
+    Parameters
+    ----------
+    boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
+        Lower and upper corners, finite, any one length unit, d = 1 to 3.
+    scores : array_like of real numbers, shape (n,)
+        How good each box is. Infinite scores are allowed.
+    threshold : float
+        From 0 to 1. A box with exactly this ratio is kept.
+    metric : {"iou", "ios"}
+        The ratio of two boxes: the volume that they share (area in 2D, length in 1D) over that of their union, or over
+        that of the smaller one, which finds parts of an object inside the whole. A box of zero volume overlaps none.
+    batch : array_like of int, shape (n,), optional
+        Only boxes with the same number suppress each other: images of a batch, or classes of objects.
+    workers : int
+        Threads to use; -1 for one per core. Does not change the result.
+
+    Returns
+    -------
+    rows : ndarray, shape (m,), int32
+        The rows that were kept, by descending score.
+
+    Raises
+    ------
+    ValueError
+        Wrong shape, more than 3 axes, a threshold or metric that is not allowed, or NaN among the scores, with its row;
+        InvalidBoxError for a box with NaN, an infinite corner or lower > upper, with its row.
+    TypeError
+        Boxes or scores that are not real numbers, `batch` that is not integers.
+
+    See Also
+    --------
+    iou : The ratios of single pairs.
+    pairs : All pairs that overlap.
+
+    Notes
+    -----
+    Ratios are float64, whatever the dtype of the boxes: products of the sides axis by axis. O(n log n) time for boxes
+    that overlap few others; a crowd on one spot takes time in proportion to n times the boxes kept. O(n) memory in any
+    case. The rule is that of A. Neubeck and L. Van Gool, Efficient Non-Maximum Suppression, ICPR 2006.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> boxes = [[0, 0, 10, 10], [1, 1, 11, 11], [20, 20, 30, 30]]
+    >>> bp.nms(boxes, [0.8, 0.9, 0.7], threshold=0.5)
+    array([1, 2], dtype=int32)
+    """
+    corners = as_boxes(boxes)
+    count, _, dimension = corners.shape
+    if dimension > _MOST_AXES:
+        raise ValueError(f"boxes to suppress have 1 to {_MOST_AXES} dimensions, not {dimension}")
+    _require_volumes(corners, "boxes")
+    limit = as_real(threshold, "threshold")
+    if not 0 <= limit <= 1:
+        raise ValueError(f"threshold must be from 0 to 1, not {limit}")
+    if not isinstance(metric, str) or metric not in _RATIOS:
+        raise ValueError(unknown_name("metric", metric, _RATIOS))
+    keys = None if batch is None else _as_keys(batch, count)
+    order = _best_first(_as_scores(scores, count))
+    searched = corners if keys is None else _apart(corners, keys)
+    volumes, kept = _flat(corners), np.ones(count, np.uint8)  # kept: by rank, which is the place in `order`
+    ranks = np.empty(count, np.int64)
+    ranks[order] = np.arange(count)
+
+    def above(found: NDArray[np.int32], rows: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Of pairs of places in `rows` and `others`, the ranks of those above the threshold."""
+        first, second = np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1])
+        few: Any = _native.pairs_above(_of(volumes, rows), _of(volumes, others), first, second, limit, _RATIOS[metric])
+        return np.stack([ranks[rows[few[:, 0]]], ranks[others[few[:, 1]]]], axis=1)
+
+    # All at once where few overlap. In a crowd, the best are taken first, so that their pairs fit into memory; the
+    # others are then compared with those of them that are kept, often very few.
+    most_pairs = _PORTION + 16 * count
+    start, portion = 0, count
+    while start < count:
+        best = order[start:][kept[start:] != 0]
+        best, rest = np.sort(best[:portion]), best[portion:]  # neighbors are often near one another by row, too
+        try:
+            among = pairs(_of(searched, best), touching=False, workers=workers, max_pairs=most_pairs)
+        except TooManyPairsError:
+            portion = max(len(best) // 4, 1)
+            continue
+        rivals = above(among, best, best)
+        _native.suppress(np.sort(rivals.min(axis=1) << 32 | rivals.max(axis=1)), kept)
+        best = best[kept[ranks[best]] != 0]
+        if len(rest):
+            for part in iter_pairs(searched[best], searched[rest], touching=False, chunk=_PORTION, workers=workers):
+                kept[above(part, best, rest)[:, 1]] = 0
+        start, portion = int(ranks[rest[0]]) if len(rest) else count, 4 * portion
+    survivors: NDArray[np.int32] = order[kept != 0]
+    return survivors
+
+
+def iou(boxes: Boxes, other: Boxes | None = None, pairs: ArrayLike | None = None) -> NDArray[np.float64]:
+    """Return the intersection over union of pairs of boxes.
+
+    Parameters
+    ----------
+    boxes, other : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
+        Lower and upper corners, finite, any one length unit, d = 1 to 4.
+    pairs : array_like of int, shape (m, 2), optional
+        Rows of `boxes` and of `other`; without `other`, both of `boxes`. Default: each box of `boxes` with the box of
+        `other` in the same row.
+
+    Returns
+    -------
+    ratios : ndarray, shape (m,), float64
+        From 0 to 1: the volume that the boxes of a pair share (area in 2D, length in 1D) over that of their union. 0
+        for boxes that only touch, and for boxes of zero volume.
+
+    Raises
+    ------
+    ValueError
+        Wrong shape, different numbers of axes or rows, or a pair with a row that is not there; InvalidBoxError for a
+        box with NaN, an infinite corner or lower > upper, with its row.
+    TypeError
+        Boxes that are not real numbers, pairs that are not integers; or neither `other` nor `pairs`.
+
+    Notes
+    -----
+    O(n + m) time. float64, whatever the dtype of the boxes: products of the sides axis by axis, without overflow.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> boxes = [[0, 0, 2, 2], [1, 0, 3, 2], [1, 1, 3, 3]]
+    >>> bp.iou(boxes, pairs=bp.pairs(boxes, sort=True)).round(3)
+    array([0.333, 0.143, 0.333])
+    """
+    first = as_boxes(boxes)
+    second = first if other is None else as_boxes(other, name="other", empty_dim=first.shape[2])
+    if second.shape[2] != first.shape[2]:
+        raise ValueError(f"boxes have {first.shape[2]} dimensions and other has {second.shape[2]}")
+    _require_volumes(first, "boxes")
+    if other is not None:
+        _require_volumes(second, "other")
+    if pairs is not None:
+        rows = _as_row_pairs(pairs, len(first), len(second))
+    elif other is None:
+        raise TypeError("iou needs other= or pairs=")
+    elif len(first) != len(second):
+        raise ValueError(f"boxes has {len(first)} rows and other has {len(second)}: name the pairs by pairs=")
+    else:
+        rows = np.repeat(np.arange(len(first), dtype=np.int32)[:, np.newaxis], 2, axis=1)
+    left, right = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
+    ratios: Any = _native.overlap_ratios(_flat(first), _flat(second), left, right, _RATIOS["iou"])
+    answer: NDArray[np.float64] = ratios
+    return answer
+
+
+def _require_volumes(corners: NDArray[Any], name: str) -> None:
+    require_finite(corners.reshape(len(corners), 2 * corners.shape[2]), name)
+    require_boxes(corners, name)
+
+
+def _flat(corners: NDArray[Any]) -> NDArray[np.float64]:
+    count, _, dimension = corners.shape
+    flat: NDArray[np.float64] = np.ascontiguousarray(corners, np.float64).reshape(count, 2 * dimension)
+    return flat
+
+
+def _as_scores(values: ArrayLike, count: int) -> NDArray[Any]:
+    scores = as_array(values, "scores")
+    if scores.size and scores.dtype.kind not in "biuf":
+        raise TypeError(f"scores must be real numbers, not {scores.dtype}")
+    if scores.shape != (count,):
+        raise ValueError(f"scores must have shape ({count},), one for each box, not {scores.shape}")
+    if scores.dtype.kind == "f":
+        bad = first_bad_row(np.isnan(scores))
+        if bad is not None:
+            raise ValueError(f"scores: row {bad} is NaN")
+    return scores
+
+
+def _best_first(scores: NDArray[Any]) -> NDArray[np.int32]:
+    # The complement of an integer falls as the integer rises, without overflow.
+    falling = -scores if scores.dtype.kind == "f" else ~scores
+    order = np.argsort(falling)  # several times as quick as a stable sort, but equal scores come in any order
+    placed = falling[order]
+    same = placed[1:] == placed[:-1]
+    if same.any():
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        groups = np.cumsum(np.append(True, ~same))[tied]
+        order[tied] = order[tied][np.lexsort((order[tied], groups))]
+    return order.astype(np.int32)
+
+
+def _of(values: NDArray[Any], rows: NDArray[np.int32]) -> NDArray[Any]:
+    """Return the values of different rows, ascending: all of them without a copy."""
+    return values if len(rows) == len(values) else values[rows]
+
+
+def _as_keys(values: ArrayLike, count: int) -> NDArray[np.intp]:
+    keys = as_integers(values, "batch")
+    if keys.shape != (count,):
+        raise ValueError(f"batch must have shape ({count},), one number for each box, not {keys.shape}")
+    return np.unique(keys, return_inverse=True)[1]
+
+
+def _apart(corners: NDArray[Any], keys: NDArray[np.intp]) -> NDArray[Any]:
+    """Return the boxes with one more axis, on which those of different keys do not overlap."""
+    dtype = corners.dtype if not len(keys) or keys.max() < _EXACT_KEYS else np.dtype(np.float64)
+    count, _, dimension = corners.shape
+    apart = np.empty((count, 2, dimension + 1), dtype)
+    apart[:, :, :dimension] = corners
+    apart[:, 0, dimension] = keys
+    apart[:, 1, dimension] = keys + 0.5
+    return apart
+
+
+def _as_row_pairs(values: ArrayLike, count: int, others: int) -> NDArray[np.int32]:
+    rows = as_integers(values, "pairs")
+    if rows.shape == (0,):
+        rows = rows.reshape(0, 2)
+    if rows.ndim != 2 or rows.shape[1] != 2:
+        raise ValueError(f"pairs must have shape (m, 2), not {rows.shape}")
+    for side, most in enumerate((count, others)):
+        bad = first_bad_row((rows[:, side] < 0) | (rows[:, side] >= most))
+        if bad is not None:
+            raise ValueError(f"pairs: row {bad} names box {rows[bad, side]}, but there are {most} boxes, from 0")
+    return rows.astype(np.int32)
