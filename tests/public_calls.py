@@ -117,6 +117,10 @@ def functions():
         "mesh": (CUBE, mesh["faces"]), "other": (CUBE, mesh["faces"]), "touching": True, "workers": 1,
     }  # fmt: skip
     yield "triangle_pairs", bp.triangle_pairs, {"mesh": (CUBE, mesh["faces"]), "ignore_shared": True}
+    yield "nms", bp.nms, {
+        "boxes": BOXES, "scores": [1, 2, 3], "threshold": 0.5, "metric": "iou", "batch": [1, 1, 2], "workers": 1,
+    }  # fmt: skip
+    yield "iou", bp.iou, {"boxes": BOXES, "other": BOXES, "pairs": [[0, 1]]}
     yield "overlaps", bp.overlaps, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
     yield "distance", bp.distance, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
     yield "contacts", bp.contacts, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}

@@ -133,7 +133,7 @@ def test_iou_random_lattices_as_fractions(dimension, dtype):
     [
         (([[0, 0, 1, 1]], [1, 2], 0.5), {}, r"scores must have shape \(1,\)"),
         (([[0, 0, 1, 1]] * 2, [1, np.nan], 0.5), {}, "scores: row 1 is NaN"),
-        (([[0, 0, 1, 1]], ["a"], 0.5), {}, "scores must be real numbers"),
+        (([[0, 0, 1, 1]], ["a"], 0.5), {}, "scores must be numbers"),
         (([[0, 0, 1, 1]], [1], 1.5), {}, "threshold must be from 0 to 1, not 1.5"),
         (([[0, 0, 1, 1]], [1], np.nan), {}, "threshold must be"),
         (([[0, 0, 1, 1]], [1], 0.5), {"metric": "giou"}, "metric"),

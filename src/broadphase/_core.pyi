@@ -440,6 +440,17 @@ def deliver(queue: object, function: object, argument: object) -> object:
     Take the first entry from a deque and call a function, with no signal in between.
     """
 
+class RatioTo(enum.Enum):
+    union = 0
+
+    smaller = 1
+
+def overlap_ratios(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], measure: RatioTo) -> object: ...
+
+def pairs_above(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: float, measure: RatioTo) -> object: ...
+
+def suppress(pairs: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
 def advance(shapes: ShapeStore, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], velocities: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, angular_velocities: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], dt: float, bounds: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, wraps: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, unwrapped: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, to_positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, to_rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, seen_positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], seen_rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, spare_positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], spare_rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], look: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], stale: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], moved: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], workers: int) -> object:
     """
     Move rows, wrap them at the sides of the world, and place their shapes.

@@ -205,7 +205,7 @@ def _flat(corners: NDArray[Any]) -> NDArray[np.float64]:
 def _as_scores(values: ArrayLike, count: int) -> NDArray[Any]:
     scores = as_array(values, "scores")
     if scores.size and scores.dtype.kind not in "biuf":
-        raise TypeError(f"scores must be real numbers, not {scores.dtype}")
+        raise TypeError(f"scores must be numbers, not {scores.dtype}")
     if scores.shape != (count,):
         raise ValueError(f"scores must have shape ({count},), one for each box, not {scores.shape}")
     if scores.dtype.kind == "f":
