@@ -1,19 +1,35 @@
 // Pairs by any method: all at once, their number, in portions, or by query.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "batches/batched_pairs.hpp"
 #include "bindings.hpp"
 #include "choose/find.hpp"
 #include "filters.hpp"
 #include "query/collect.hpp"
 #include "query/ragged.hpp"
+
+namespace broadphase {
+
+template <class T>
+PreparedMethod prepare_method(MethodName name, const Problem<T>& problem, const Preparation& with) {
+  return with_method(name, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
+    return calls.prepare(problem, prepared);
+  });
+}
+template PreparedMethod prepare_method(MethodName, const Problem<float>&, const Preparation&);
+template PreparedMethod prepare_method(MethodName, const Problem<double>&, const Preparation&);
+
+}  // namespace broadphase
 
 namespace broadphase::python {
 
@@ -27,6 +43,32 @@ nb::object allowed_pairs(const PairFilter& filter, Vector<std::int32_t> first, V
   return as_array(std::move(allowed), 1);
 }
 
+// Which boxes of one set, or of two, are compared at all. Nothing is left of the keys but the order of the rows, so
+// they serve any number of searches among as many boxes.
+class BatchedRows {
+ public:
+  // How many boxes, and the key of each, or none: then so many in a row are a batch.
+  using Set = std::tuple<std::size_t, std::optional<Vector<std::int64_t>>, std::size_t>;
+
+  BatchedRows(const Set& first, const std::optional<Set>& second) {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    const RowKeys own = keys_of(first), other = second ? keys_of(*second) : RowKeys{};
+    batches_ = batches_of(own, second ? &other : nullptr, interrupt);
+  }
+  // Null where all boxes are compared.
+  const Batches* get() const { return batches_.is_whole ? nullptr : &batches_; }
+  std::size_t key_count() const { return batches_.key_count; }
+
+ private:
+  static RowKeys keys_of(const Set& set) {
+    const auto& [count, keys, each] = set;
+    return {count, keys ? keys->data() : nullptr, each};
+  }
+
+  Batches batches_;
+};
+
 // The arguments of a search for pairs.
 struct PairQuery {
   AnyArray lower, upper;
@@ -34,6 +76,7 @@ struct PairQuery {
   bool touching;
   double margin;
   const PairFilter* filter;
+  const BatchedRows* batches;
   unsigned workers;
 
   bool is_float32() const { return lower.dtype() == nb::dtype<float>(); }
@@ -48,6 +91,7 @@ struct PairQuery {
     result.touching = touching;
     result.grow = static_cast<T>(margin / 2);
     result.filter = filter != nullptr ? filter->get() : nullptr;
+    result.batches = batches != nullptr ? batches->get() : nullptr;
     return result;
   }
 
@@ -66,8 +110,8 @@ Pairs find_pairs(MethodName name, const Problem<T>& problem, std::uint64_t limit
 
 nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
                  std::optional<AnyArray> other_upper, bool touching, double margin, const PairFilter* filter,
-                 unsigned workers, bool sort, std::uint64_t limit) {
-  const PairQuery query{lower, upper, other_lower, other_upper, touching, margin, filter, workers};
+                 const BatchedRows* batches, unsigned workers, bool sort, std::uint64_t limit) {
+  const PairQuery query{lower, upper, other_lower, other_upper, touching, margin, filter, batches, workers};
   Pairs result;
   {
     const ReleasedGil release;
@@ -84,8 +128,8 @@ nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<
 
 std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
                     std::optional<AnyArray> other_upper, bool touching, double margin, const PairFilter* filter,
-                    unsigned workers) {
-  const PairQuery query{lower, upper, other_lower, other_upper, touching, margin, filter, workers};
+                    const BatchedRows* batches, unsigned workers) {
+  const PairQuery query{lower, upper, other_lower, other_upper, touching, margin, filter, batches, workers};
   const ReleasedGil release;
   Interrupt interrupt(signal_pending);
   return query.with_problem([&](const auto& problem) {
@@ -112,19 +156,36 @@ nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_
   return as_tuple(std::move(answers));
 }
 
-// What "auto" measures and expects.
+// What "auto" measures and expects: of boxes in batches, of the batch with the most candidates.
 nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
-                std::optional<AnyArray> other_upper) {
-  const PairQuery query{lower, upper, other_lower, other_upper, true, 0.0, nullptr, 1};
+                std::optional<AnyArray> other_upper, const BatchedRows* batches) {
+  const PairQuery query{lower, upper, other_lower, other_upper, true, 0.0, nullptr, batches, 1};
   const std::size_t dimension = lower.shape(1);
+  std::size_t largest = 0, searched = 0;  // boxes of the largest batch, and batches that are not compared pair by pair
   const SceneReport found = query.with_problem([&](const auto& problem) {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     check(problem, interrupt);
-    SceneReport result = report_scene(problem);
     using T = std::remove_cvref_t<decltype(problem.grow)>;
-    if (result.pair_count < kPairsWorthALook<T>) result.choice = MethodName::brute_force;
-    return result;
+    const auto report_on = [](const Problem<T>& of) {
+      SceneReport result = report_scene(of);
+      if (result.pair_count < kPairsWorthALook<T>) result.choice = MethodName::brute_force;
+      return result;
+    };
+    largest = problem.first.count + problem.second.count;
+    searched = !is_small<T>(all_pairs(problem));
+    if (problem.batches == nullptr) return report_on(problem);
+    Batch most{};
+    searched = 0;
+    for (const Batch& batch : problem.batches->with_pairs) {
+      const double here = batch.all_pairs(problem.cross);
+      searched += !is_small<T>(here);
+      if (here > most.all_pairs(problem.cross)) most = batch;
+    }
+    largest = most.count(0) + most.count(1);
+    PlainArray<T> copies[2];
+    RowNames names[2];
+    return report_on(problem_of(problem, most, copies, names));
   });
   double low[4], width[4];
   for (std::size_t d = 0; d < dimension; ++d) low[d] = found.shape.map[d].low, width[d] = found.shape.map[d].width;
@@ -135,7 +196,8 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   };
   nb::dict result;
   result["method"] = found.choice;
-  result["box_count"] = static_cast<std::uint64_t>(found.box_count);
+  result["largest_batch"] = largest;
+  result["searched_batches"] = searched;
   result["pair_count"] = found.pair_count;
   result["low"] = axes(low);
   result["width"] = axes(width);
@@ -156,8 +218,10 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
 class PairStream {
  public:
   PairStream(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
-             std::optional<AnyArray> other_upper, bool touching, double margin, nb::object filter, unsigned workers)
+             std::optional<AnyArray> other_upper, bool touching, double margin, nb::object filter, nb::object batches,
+             unsigned workers)
       : filter_(std::move(filter)),
+        batches_(std::move(batches)),
         query_{lower,
                upper,
                other_lower,
@@ -165,12 +229,12 @@ class PairStream {
                touching,
                margin,
                filter_.is_none() ? nullptr : nb::cast<const PairFilter*>(filter_),
+               batches_.is_none() ? nullptr : nb::cast<const BatchedRows*>(batches_),
                workers} {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     search_ = query_.with_problem([&](const auto& problem) {
-      return with_method(name, problem, {chosen_kernels(), workers, interrupt},
-                         [&](const auto& calls, const Preparation& with) { return calls.start(problem, with); });
+      return PortionedSearch(prepare_method(name, problem, {chosen_kernels(), workers, interrupt}));
     });
   }
 
@@ -186,7 +250,7 @@ class PairStream {
   }
 
  private:
-  nb::object filter_;
+  nb::object filter_, batches_;
   PairQuery query_;
   PortionedSearch search_;
 };
@@ -210,21 +274,25 @@ void bind_pairs(nb::module_& module) {
            nb::arg("layer"), nb::arg("mask"), nb::arg("group"), nb::arg("static"), nb::arg("shared"),
            nb::arg("ignored").none())
       .def("allows", &allowed_pairs, nb::arg("first"), nb::arg("second"), "Whether each pair passes the filter.");
+  nb::class_<BatchedRows>(module, "BatchedRows")
+      .def(nb::init<const BatchedRows::Set&, const std::optional<BatchedRows::Set>&>(), nb::arg("first"),
+           nb::arg("second").none())
+      .def_prop_ro("key_count", &BatchedRows::key_count);
   nb::class_<PairStream>(module, "PairStream")
       .def(nb::init<MethodName, AnyArray, AnyArray, std::optional<AnyArray>, std::optional<AnyArray>, bool, double,
-                    nb::object, unsigned>(),
+                    nb::object, nb::object, unsigned>(),
            nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
            nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
-           nb::arg("workers"))
+           nb::arg("batches").none(), nb::arg("workers"))
       .def("next", &PairStream::next, nb::arg("wanted"));
   module.def("pairs", &pairs, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
              nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
-             nb::arg("workers"), nb::arg("sort"), nb::arg("limit"));
+             nb::arg("batches").none(), nb::arg("workers"), nb::arg("sort"), nb::arg("limit"));
   module.def("report", &report, nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
-             nb::arg("other_upper").none());
+             nb::arg("other_upper").none(), nb::arg("batches").none());
   module.def("count", &count, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
              nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
-             nb::arg("workers"));
+             nb::arg("batches").none(), nb::arg("workers"));
   module.def("join", &join, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("asked_lower"),
              nb::arg("asked_upper"), nb::arg("workers"));
 }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "boxes/check.hpp"
 #include "choose/choose.hpp"
@@ -24,26 +23,16 @@ template <class T>
 class BvhPairs;
 template <class T>
 class Octree;
+template <class T>
+class BatchedPairs;
 
 // What a method is prepared with.
 struct Preparation {
   const Kernels& kernels;
   unsigned workers;
   Interrupt& interrupt;
-  const SceneShape* shape = nullptr;  // of the problem's boxes, for the grid
-};
-
-// The pairs of a prepared method, some at a time.
-struct PortionedSearch {
-  std::shared_ptr<const void> method;
-  Pairs (*call)(const void* method, const Filter* filter, std::size_t wanted, std::size_t& task,
-                Interrupt& interrupt) = nullptr;
-  std::size_t task = 0;
-
-  // `wanted` more pairs or more, or the last ones; then none.
-  Pairs next(const Filter* filter, std::size_t wanted, Interrupt& interrupt) {
-    return call(method.get(), filter, wanted, task, interrupt);
-  }
+  const SceneShape* shape = nullptr;        // of the problem's boxes, for the grid
+  MethodName name = MethodName::automatic;  // for each batch, for boxes in batches
 };
 
 // What can be done with a method, without its type: each prepares the method for the problem first.
@@ -51,7 +40,7 @@ template <class T>
 struct MethodCalls {
   Pairs (*collect)(const Problem<T>& problem, std::uint64_t limit, const Preparation& with);
   std::uint64_t (*count)(const Problem<T>& problem, const Preparation& with);
-  PortionedSearch (*start)(const Problem<T>& problem, const Preparation& with);
+  PreparedMethod (*prepare)(const Problem<T>& problem, const Preparation& with);
 };
 
 // Those of a method. A method takes seconds to compile, so each is compiled once: in a file that includes
@@ -69,6 +58,11 @@ void check(const Problem<T>& problem, Interrupt& interrupt) {
 // to that itself, in a pass that it makes anyway.
 template <class T, class Use>
 auto with_method(MethodName name, const Problem<T>& problem, Preparation with, Use&& use) {
+  if (problem.batches != nullptr) {
+    check(problem, with.interrupt);
+    with.name = name;
+    return use(calls_of<BatchedPairs, T>(), with);
+  }
   if (name == MethodName::automatic && all_pairs(problem) < kPairsWorthALook<T>) name = MethodName::brute_force;
   if (name == MethodName::automatic || name == MethodName::grid) {
     const SceneReport report = report_scene(problem);
@@ -85,5 +79,9 @@ auto with_method(MethodName name, const Problem<T>& problem, Preparation with, U
   if (name == MethodName::octree) return use(calls_of<Octree, T>(), with);
   return use(calls_of<BruteForce, T>(), with);
 }
+
+// The method of this name, prepared to be kept; compiled once, in bindings/pairs.cpp.
+template <class T>
+PreparedMethod prepare_method(MethodName name, const Problem<T>& problem, const Preparation& with);
 
 }  // namespace broadphase

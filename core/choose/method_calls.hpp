@@ -20,6 +20,8 @@ const MethodCalls<T>& calls_of() {
       if constexpr (std::is_constructible_v<Made, const Problem<T>&, const Kernels&, unsigned, const SceneShape&,
                                             Interrupt&>)
         return Made(problem, with.kernels, with.workers, *with.shape, with.interrupt);
+      else if constexpr (std::is_constructible_v<Made, const Problem<T>&, const Preparation&>)
+        return Made(problem, with);
       else
         return Made(problem, with.kernels, with.workers, with.interrupt);
     }
@@ -29,15 +31,11 @@ const MethodCalls<T>& calls_of() {
     static std::uint64_t count(const Problem<T>& problem, const Preparation& with) {
       return count_pairs(make(problem, with), problem.filter, with.workers, with.interrupt);
     }
-    static Pairs some(const void* method, const Filter* filter, std::size_t wanted, std::size_t& task,
-                      Interrupt& interrupt) {
-      return collect_some(*static_cast<const Made*>(method), filter, wanted, task, interrupt);
-    }
-    static PortionedSearch start(const Problem<T>& problem, const Preparation& with) {
-      return {std::shared_ptr<const Made>(new Made(make(problem, with))), some};
+    static PreparedMethod prepare(const Problem<T>& problem, const Preparation& with) {
+      return prepared(std::shared_ptr<const Made>(new Made(make(problem, with))));
     }
   };
-  static constexpr MethodCalls<T> kCalls{Calls::collect, Calls::count, Calls::start};
+  static constexpr MethodCalls<T> kCalls{Calls::collect, Calls::count, Calls::prepare};
   return kCalls;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -71,12 +73,42 @@ Pairs collect_pairs(const M& method, const Filter* filter, unsigned workers, std
   return detail::collect_on_threads(detail::tasks_of(method, scratch.data()), filter, workers, limit, interrupt);
 }
 
-// The pairs of tasks from `task` on, which moves on: `wanted` or more of them, or the last ones.
+// A method that is kept, without its type.
+struct PreparedMethod {
+  std::shared_ptr<const void> method;
+  std::size_t task_count = 0;
+  void (*call)(const void* method, std::size_t task, void* scratch, PairBuffer& out) = nullptr;
+  std::shared_ptr<void> (*make_scratch)() = nullptr;  // of one thread
+
+  void run(std::size_t task, void* scratch, PairBuffer& out) const { call(method.get(), task, scratch, out); }
+};
+
 template <Method M>
-Pairs collect_some(const M& method, const Filter* filter, std::size_t wanted, std::size_t& task, Interrupt& interrupt) {
-  typename M::Scratch scratch;
-  return detail::collect_some(detail::tasks_of(method, &scratch), filter, wanted, task, interrupt);
+PreparedMethod prepared(std::shared_ptr<const M> method) {
+  using Scratch = typename M::Scratch;
+  const std::size_t tasks = method->task_count();
+  const auto call = detail::tasks_of(*method, static_cast<Scratch*>(nullptr)).call;
+  return {std::move(method), tasks, call, [] { return std::shared_ptr<void>(std::make_shared<Scratch>()); }};
 }
+
+// The pairs of a prepared method, some at a time.
+class PortionedSearch {
+ public:
+  PortionedSearch() = default;
+  explicit PortionedSearch(PreparedMethod method) : method_(std::move(method)), scratch_(method_.make_scratch()) {}
+
+  // `wanted` more pairs or more, or the last ones; then none.
+  Pairs next(const Filter* filter, std::size_t wanted, Interrupt& interrupt) {
+    auto* scratch = static_cast<std::byte*>(scratch_.get());
+    const detail::Tasks tasks{method_.method.get(), method_.task_count, method_.call, scratch, 0};
+    return detail::collect_some(tasks, filter, wanted, task_, interrupt);
+  }
+
+ private:
+  PreparedMethod method_;
+  std::shared_ptr<void> scratch_;
+  std::size_t task_ = 0;
+};
 
 // Their number, on this thread.
 template <Method M>

@@ -27,6 +27,20 @@ struct TooManyPairs : std::runtime_error {
 
 inline constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
+// The rows that a method's numbers stand for, where it is given a part of the boxes: those of a list, or those behind
+// an offset.
+struct RowNames {
+  const std::int32_t* rows = nullptr;
+  std::int32_t offset = 0;
+
+  void name(std::int32_t* numbers, std::size_t count) const {
+    if (rows != nullptr)
+      for (std::size_t k = 0; k < count; ++k) numbers[k] = rows[numbers[k]];
+    else
+      for (std::size_t k = 0; k < count; ++k) numbers[k] += offset;
+  }
+};
+
 // Use: room(k), write up to k pairs at first() and second(), commit(how many).
 class PairBuffer {
  public:
@@ -46,6 +60,10 @@ class PairBuffer {
   std::int32_t* first() { return block_.get() + size_; }
   std::int32_t* second() { return block_.get() + capacity_ + size_; }
   void commit(std::size_t k) {
+    if (names_ != nullptr) {
+      names_[0].name(first(), k);
+      names_[1].name(second(), k);
+    }
     if (filter_ != nullptr) k = filter_->compact(first(), second(), k);
     count_ += k;
     if (!counting_) size_ += k;
@@ -56,6 +74,10 @@ class PairBuffer {
     *second() = j;
     commit(1);
   }
+
+  // What is committed from now on are numbers with these names, of the first set and of the second; null: rows. The
+  // filter sees rows.
+  void use_names(const RowNames* names) { names_ = names; }
 
   // Where the buffer is, to come back to: what was committed since is then forgotten.
   struct Mark {
@@ -114,6 +136,7 @@ class PairBuffer {
   }
 
   const Filter* filter_;
+  const RowNames* names_ = nullptr;
   bool counting_;
   std::uint64_t limit_;
   PairBlock block_;

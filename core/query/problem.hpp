@@ -10,6 +10,7 @@
 namespace broadphase {
 
 class Filter;
+struct Batches;
 
 // A box has NaN in a corner, or a lower corner above its upper one. Thrown while a method is prepared; the row is found
 // by the caller.
@@ -22,12 +23,13 @@ struct InvalidBoxes : std::exception {
 template <class T>
 struct Problem {
   BoxView<T> first;
-  BoxView<T> second;               // read only if `cross`
-  std::size_t dimension = 3;       // 1 to 4
-  bool cross = false;              // pairs of a box of `first` with one of `second`
-  bool touching = true;            // closed boxes; otherwise the interiors must meet
-  T grow = 0;                      // taken from each lower corner, added to each upper one, rounded once
-  const Filter* filter = nullptr;  // none: every overlap counts
+  BoxView<T> second;                 // read only if `cross`
+  std::size_t dimension = 3;         // 1 to 4
+  bool cross = false;                // pairs of a box of `first` with one of `second`
+  bool touching = true;              // closed boxes; otherwise the interiors must meet
+  T grow = 0;                        // taken from each lower corner, added to each upper one, rounded once
+  const Filter* filter = nullptr;    // none: every overlap counts
+  const Batches* batches = nullptr;  // none: all boxes are compared
 };
 
 // The exact test, on the numbers as they were given. Every method agrees with it.

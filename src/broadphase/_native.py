@@ -1,6 +1,7 @@
 """The door to the compiled core: the only file that imports it."""
 
 from broadphase._core import (
+    BatchedRows,
     BlockIndex,
     BruteForceIndex,
     Bvh,
@@ -84,6 +85,7 @@ from broadphase._core import (
 )
 
 __all__ = [
+    "BatchedRows",
     "BlockIndex",
     "BruteForceIndex",
     "Bvh",

@@ -11,7 +11,8 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_flag, as_real, as_whole
-from broadphase.boxes.forms import Boxes, as_corners, find_invalid
+from broadphase.batches import batched_rows
+from broadphase.boxes.forms import Boxes, as_corners, as_rows, find_invalid
 from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
 from broadphase.filters import NO_FILTER, PairFilter, filter_of, without_invalid
 from broadphase.workers import worker_count
@@ -44,6 +45,7 @@ def pairs(
     static: Any = None,
     ignore_pairs: Any = None,
     ignore_shared: Any = None,
+    batch: Any = None,
     max_pairs: int | None = None,
     invalid: Literal["raise", "skip"] = "raise",
 ) -> NDArray[np.int32]:
@@ -80,6 +82,9 @@ def pairs(
         Pairs to ignore, as rows; with `other`, row of `boxes` and row of `other`.
     ignore_shared : array_like of int, shape (n, k) or (n,), optional
         Numbers of the parts of each box, such as the vertices of a triangle: pairs with a common part are ignored.
+    batch : array_like of int, shape (n,), or int, optional
+        A key for each box, any int64: boxes of different keys are never compared. With `other`, a tuple (for `boxes`,
+        for `other`). Arrays of shape (E, n, 2, d) are E batches of n, where box i of batch e is row ``e * n + i``.
     max_pairs : int, optional
         Raise TooManyPairsError as soon as there are more. Until then, each worker holds at most about
         ``16 * max_pairs`` bytes of pairs.
@@ -113,16 +118,25 @@ def pairs(
     Notes
     -----
     Exact: no pair is missed and none is extra. O(n + m) time for boxes of similar sizes; less than 64 bytes a box
-    besides the result. Releases the GIL; Ctrl-C works. Threads are started for the call and end with it.
+    besides the result. Releases the GIL; Ctrl-C works. Threads are started for the call and end with it. With `batch`,
+    each batch is searched by itself: small ones are compared pair by pair, larger ones by `method`, which "auto"
+    chooses for each of them. O(n) more time where the keys do not ascend.
 
     Examples
     --------
     >>> import broadphase as bp
     >>> bp.pairs([[[0, 0], [2, 2]], [[1, 1], [3, 3]], [[9, 9], [9, 9]]])
     array([[0, 1]], dtype=int32)
+
+    Two scenes in the same place:
+
+    >>> bp.pairs([[0, 0, 2, 2], [1, 1, 3, 3], [0, 0, 2, 2], [1, 1, 3, 3]], batch=[7, 8, 8, 8])
+    array([[1, 2],
+           [1, 3],
+           [2, 3]], dtype=int32)
     """
     pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
-    search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter)
+    search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter, batch)
     try:
         found: Any = _native.pairs(*search.arguments, as_flag(sort, "sort"), pair_limit(max_pairs))
     except _native.InvalidBoxes:
@@ -146,13 +160,16 @@ def count_pairs(
     static: Any = None,
     ignore_pairs: Any = None,
     ignore_shared: Any = None,
+    batch: Any = None,
     invalid: Literal["raise", "skip"] = "raise",
 ) -> int:
     """Count the pairs of overlapping boxes, in memory that does not depend on their number.
 
     Parameters
     ----------
-    boxes, other, method, workers, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared, invalid
+    boxes, other, method, workers, touching, margin, invalid
+        As in `pairs`.
+    layer, mask, group, static, ignore_pairs, ignore_shared, batch
         As in `pairs`.
 
     Returns
@@ -172,7 +189,7 @@ def count_pairs(
     499500
     """
     pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
-    search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter)
+    search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter, batch)
     try:
         return _native.count(*search.arguments)
     except _native.InvalidBoxes:
@@ -194,6 +211,7 @@ def iter_pairs(
     static: Any = None,
     ignore_pairs: Any = None,
     ignore_shared: Any = None,
+    batch: Any = None,
     invalid: Literal["raise", "skip"] = "raise",
 ) -> Iterator[NDArray[np.int32]]:
     """Find the pairs of overlapping boxes a chunk at a time, for more pairs than fit into memory.
@@ -202,7 +220,7 @@ def iter_pairs(
 
     Parameters
     ----------
-    boxes, other, method, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared, invalid
+    boxes, other, method, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared, batch, invalid
         As in `pairs`.
     chunk : int
         Number of pairs in each chunk; the last may have fewer.
@@ -227,7 +245,7 @@ def iter_pairs(
     """
     chunk = as_whole(chunk, "chunk", 1)
     pair_filter = copy.deepcopy(filter_of(layer, mask, group, static, ignore_pairs, ignore_shared))
-    search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter).with_own_arrays()
+    search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter, batch).with_own_arrays()
     try:
         stream = _native.PairStream(*search.arguments)
     except _native.InvalidBoxes:
@@ -252,7 +270,7 @@ def _chunks(stream: _native.PairStream, search: _Search, chunk: int) -> Iterator
 class _Search(NamedTuple):
     """The arguments of the core, and the rows of the caller by those of the core."""
 
-    arguments: tuple[Any, Any, Any, Any, Any, bool, float, Any, int]
+    arguments: tuple[Any, Any, Any, Any, Any, bool, float, Any, Any, int]
     kept_rows: tuple[NDArray[np.int64] | None, NDArray[np.int64] | None] = (None, None)
 
     @property
@@ -294,11 +312,14 @@ def prepare(
     margin: float,
     invalid: str,
     pair_filter: PairFilter = NO_FILTER,
+    batch: Any = None,
 ) -> _Search:
     """Check the options of `pairs`, and convert them to the arguments of the core."""
+    boxes, size = as_rows(boxes, "boxes")
     lower, upper = as_corners(boxes)
-    other_lower = other_upper = None
+    other_lower = other_upper = other_size = None
     if other is not None:
+        other, other_size = as_rows(other, "other")
         other_lower, other_upper = as_corners(other, name="other", empty_dim=lower.shape[1])
         if other_lower.shape[1] != lower.shape[1]:
             if len(lower):
@@ -319,6 +340,7 @@ def prepare(
                 f"margin must not be negative, and half of it must be a finite {lower.dtype}, not {margin}"
             )
     touching = as_flag(touching, "touching")
+    counts = (len(lower),) if other_lower is None else (len(lower), len(other_lower))
     first_rows = second_rows = None
     if not isinstance(invalid, str) or invalid != "raise":
         if not isinstance(invalid, str) or invalid != "skip":
@@ -330,12 +352,13 @@ def prepare(
             second_rows = first_rows
     if len(lower) > _MOST_BOXES or (other_lower is not None and len(other_lower) > _MOST_BOXES):
         raise ValueError(f"at most {_MOST_BOXES} boxes a set: row numbers are int32")
-    native_filter = None
+    native_filter = batches = None
     if pair_filter is not NO_FILTER:
-        counts = (len(lower),) if other_lower is None else (len(lower), len(other_lower))
-        native_filter = pair_filter.native(*counts)
+        native_filter = pair_filter.native(len(lower), *(() if other_lower is None else (len(other_lower),)))
+    if batch is not None or size is not None or other_size is not None:
+        batches = batched_rows(batch, counts, (size, other_size), (first_rows, second_rows))
     return _Search(
-        (_METHODS[method], lower, upper, other_lower, other_upper, touching, margin, native_filter, workers),
+        (_METHODS[method], lower, upper, other_lower, other_upper, touching, margin, native_filter, batches, workers),
         (first_rows, second_rows),
     )
 
@@ -376,6 +399,11 @@ class Explanation:
     costs : dict of str to float
         Expected time of each method that "auto" considers, in milliseconds on one core of the machine on which the
         model was fitted. Compare them with each other only.
+    batch_count : int
+        Number of batches; 1 where all boxes are compared. With more, `method` and the figures, but for `box_count`,
+        are those of the batch with the most pairs of boxes.
+    largest_batch : int
+        Number of its boxes.
     """
 
     method: str
@@ -390,10 +418,13 @@ class Explanation:
     clustering: float
     cells: tuple[int, ...]
     costs: dict[str, float]
+    batch_count: int
+    largest_batch: int
 
     def __str__(self) -> str:
         lines = [
             f"{self.box_count:,} boxes in {self.dim} dimensions, {self.dtype}",
+            *([f"  batches            {self.batch_count:,}; of the largest:"] if self.batch_count > 1 else []),
             f"  nearly all within  {_row(self.low)}  to  {_row(self.high)}",
             f"  mean size          {_row(self.extents)}",
             f"  pairs that meet    {'  '.join(f'{100 * share:.3g} %' for share in self.meeting)}  along each axis",
@@ -411,7 +442,7 @@ def _row(values: tuple[float, ...]) -> str:
     return "  ".join(f"{value:.6g}" for value in values)
 
 
-def explain(boxes: Boxes, other: Boxes | None = None, *, workers: int = 1) -> Explanation:
+def explain(boxes: Boxes, other: Boxes | None = None, *, workers: int = 1, batch: Any = None) -> Explanation:
     """Explain which method "auto" chooses for these boxes, why, and what each method would cost.
 
     Parameters
@@ -420,6 +451,8 @@ def explain(boxes: Boxes, other: Boxes | None = None, *, workers: int = 1) -> Ex
         As in `pairs`.
     workers : int
         As in `pairs`. Does not change the choice.
+    batch : array_like of int, optional
+        As in `pairs`. The batch with the most pairs of boxes is explained.
 
     Returns
     -------
@@ -443,17 +476,19 @@ def explain(boxes: Boxes, other: Boxes | None = None, *, workers: int = 1) -> Ex
     >>> bp.explain((corners, corners + 0.01)).method
     'grid'
     """
-    search = prepare(boxes, other, "auto", workers, True, 0.0, "raise")
+    search = prepare(boxes, other, "auto", workers, True, 0.0, "raise", batch=batch)
+    lower, upper, other_lower, other_upper = search.corners
+    batches = search.arguments[-2]
     try:
-        found: dict[str, Any] = _native.report(*search.corners)
+        found: dict[str, Any] = _native.report(lower, upper, other_lower, other_upper, batches)
     except _native.InvalidBoxes:
         raise search.invalid_box() from None
-    lower = search.corners[0]
     width = found["width"]
+    batch_count = 1 if batches is None else max(batches.key_count, 1)
     return Explanation(
         method=found["method"].name,
-        reason=_reason(found),
-        box_count=found["box_count"],
+        reason=_reason(found, batch_count),
+        box_count=len(lower) + (0 if other_lower is None else len(other_lower)),
         dim=lower.shape[1],
         dtype=str(lower.dtype),
         low=tuple(found["low"]),
@@ -463,11 +498,19 @@ def explain(boxes: Boxes, other: Boxes | None = None, *, workers: int = 1) -> Ex
         clustering=found["clustering"],
         cells=tuple(int(count) for count in found["cells"]),
         costs={name: found[name] for name in ("brute_force", "sweep_and_prune", "grid", "bvh")},
+        batch_count=batch_count,
+        largest_batch=found["largest_batch"],
     )
 
 
-def _reason(found: dict[str, Any]) -> str:
+def _reason(found: dict[str, Any], batch_count: int) -> str:
     method = found["method"].name
+    if batch_count > 1:
+        searched = found["searched_batches"]
+        return (
+            f"{batch_count:,} batches: {searched:,} by a method that is chosen for each, the others pair by pair. "
+            f"The largest, of {found['largest_batch']:,} boxes: {_reason(found, 1)}"
+        )
     if method == "brute_force":
         return f"brute_force: testing all {found['pair_count']:,.0f} pairs costs less than preparing another method."
     if method == "sweep_and_prune":

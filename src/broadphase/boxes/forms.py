@@ -18,7 +18,7 @@ from broadphase.arguments import as_whole
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Boxes", "as_boxes", "as_corners", "as_numbers", "describe_invalid", "find_invalid"]
+__all__ = ["Boxes", "as_boxes", "as_corners", "as_numbers", "as_rows", "describe_invalid", "find_invalid"]
 
 _Real: TypeAlias = np.bool_ | np.integer[Any] | np.floating[Any]
 
@@ -105,6 +105,43 @@ def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> tupl
         both = _as_three_axes(boxes, name, empty_dim)
         lower, upper = both[:, 0], both[:, 1]
     return _lay_out(lower), _lay_out(upper)
+
+
+def as_rows(boxes: Any, name: str) -> tuple[Any, int | None]:
+    """Let the boxes of scenes of one size, shape (E, n, 2, d) or a tuple of two (E, n, d), follow each other.
+
+    Returns boxes in a form that `as_corners` takes, row ``e * n + i`` that of box i of scene e, and n; anything else as
+    it is, and None.
+
+    Examples
+    --------
+    >>> boxes, size = as_rows(np.zeros((8, 5, 2, 3)), "boxes")
+    >>> boxes.shape, size
+    ((40, 2, 3), 5)
+    """
+    if type(boxes) is np.ndarray and boxes.ndim != 4:
+        return boxes, None
+    if isinstance(boxes, tuple) and len(boxes) == 2 and _depth(boxes[0]) == 3:
+        lower, upper = (_as_array(corner, name) for corner in boxes)
+        if lower.shape == upper.shape and lower.ndim == 3 and 0 < lower.shape[2] <= MAX_DIMENSION:
+            shape = (lower.shape[0] * lower.shape[1], lower.shape[2])
+            return (lower.reshape(shape), upper.reshape(shape)), lower.shape[1]
+    elif _depth(boxes) == 4:
+        both = _as_array(boxes, name)
+        if both.ndim == 4 and both.shape[2] == 2 and 0 < both.shape[3] <= MAX_DIMENSION:
+            return both.reshape(both.shape[0] * both.shape[1], *both.shape[2:]), both.shape[1]
+    return boxes, None
+
+
+def _depth(values: Any) -> int:
+    """Count axes, of sequences by what comes first."""
+    depth = 0
+    while isinstance(values, list | tuple):
+        depth += 1
+        if not values:
+            break
+        values = values[0]
+    return depth + getattr(values, "ndim", 0)
 
 
 def as_boxes(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> NDArray[Any]:

@@ -101,15 +101,17 @@ class _Columns:
     def remove(self, rows: NDArray[np.int32]) -> None:
         """Do nothing."""
 
-    def pairs(self, lower: NDArray[Any], upper: NDArray[Any], touching: bool, *rest: Any) -> Any:
+    def pairs(self, lower: NDArray[Any], upper: NDArray[Any], touching: bool, pair_filter: Any, *rest: Any) -> Any:
         """Search, where all slots are in use."""
-        found: Any = _native.pairs(_native.Method.grid, lower, upper, None, None, touching, 0.0, *rest)
+        given = (lower, upper, None, None, touching, 0.0, pair_filter, None)
+        found: Any = _native.pairs(_native.Method.grid, *given, *rest)
         self.pairs_found = len(found)
         return found
 
-    def count(self, lower: NDArray[Any], upper: NDArray[Any], touching: bool, *rest: Any) -> int:
+    def count(self, lower: NDArray[Any], upper: NDArray[Any], touching: bool, pair_filter: Any, workers: int) -> int:
         """Count, where all slots are in use."""
-        return _native.count(_native.Method.grid, lower, upper, None, None, touching, 0.0, *rest)
+        given = (lower, upper, None, None, touching, 0.0, pair_filter, None)
+        return _native.count(_native.Method.grid, *given, workers)
 
     def stats(self) -> dict[str, Any]:
         """Build the grid, and count the tests of a search for pairs."""

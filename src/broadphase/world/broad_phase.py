@@ -199,7 +199,7 @@ class BroadPhase:
             lower, upper, wanted = lower[rows], upper[rows], wanted.of_rows([rows], [slots])
         pair_filter = wanted.native(len(lower))
         pairs: Any = _native.pairs(
-            _native.Method.auto, lower, upper, None, None, True, 0.0, pair_filter, self.threads, False, _NO_LIMIT
+            _native.Method.auto, lower, upper, None, None, True, 0.0, pair_filter, None, self.threads, False, _NO_LIMIT
         )
         found: NDArray[np.int32] = pairs if rows is None else rows[pairs]
         return found
