@@ -392,3 +392,39 @@ def test_pickle_keeps_boxes_and_options():
 def test_option_out_of_its_range_is_refused(option, value):
     with pytest.raises(ValueError, match=option):
         bp.Octree(PICTURE, **{option: value})
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_crowds_that_meet_each_other_have_the_pairs_of_the_oracle(dimension):
+    rng = np.random.default_rng(dimension)
+    # Long boxes across the middle, more than one chunk of them, among short ones in cells below.
+    middles = rng.uniform(-4, 4, (2300, dimension))
+    half = np.where(np.arange(2300)[:, np.newaxis] < 1300, [[*[0.0625] * (dimension - 1), 6.0]], 0.0625)
+    boxes = np.stack([middles - half, middles + half], axis=1)
+    boxes = boxes[rng.permutation(len(boxes))]
+    tree = bp.Octree(boxes, looseness=1)
+    assert max(tree.stats()["rows_by_level"]) > 1300
+    expected = oracle.pairs(boxes)
+    assert_same_pairs(tree.pairs(), expected)
+    static = rng.random(len(boxes)) < 0.5
+    assert_same_pairs(tree.pairs(static=static), oracle.pairs(boxes, static=static))
+    tree.validate()
+
+
+def test_crowds_are_packed_for_queries_and_not_for_pairs():
+    boxes = make_scene("uniform", 1500, dtype="float64")
+    boxes[::3] = boxes[::3] * 2.0**-30 + 3
+    tree = bp.Octree(boxes)
+    points = boxes[::7].mean(axis=1)
+    for shift in (0.0, 2.0**-28):
+        boxes[3:900] += shift
+        tree.update(boxes)
+        assert_same_pairs(tree.pairs(), oracle.pairs(boxes))
+        core = tree._arrangement
+        assert core.needs_packing
+        found = tree.query_points(points)
+        assert not core.needs_packing
+        touching = ((boxes[:, 0] <= points[:, None]) & (points[:, None] <= boxes[:, 1])).all(axis=2)
+        assert [rows.tolist() for rows in found] == [np.flatnonzero(row).tolist() for row in touching]
+        assert tree.count_pairs() == len(oracle.pairs(boxes))
+        assert not core.needs_packing

@@ -50,7 +50,12 @@ class OctreeIndex : public BlockIndex {
   void settle(const AnyArray& lower, const AnyArray& upper) {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    with_boxes(lower, upper, [&](const auto& boxes) { octree_.settle(boxes, chosen_kernels(), interrupt); });
+    with_boxes(lower, upper, [&](const auto& boxes) { octree_.settle(boxes, interrupt); });
+  }
+  void pack(const AnyArray& lower, const AnyArray& upper) {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    with_boxes(lower, upper, [&](const auto& boxes) { octree_.pack(boxes, chosen_kernels(), interrupt); });
   }
 
   template <class Use>
@@ -148,6 +153,7 @@ class OctreeIndex : public BlockIndex {
 
   std::size_t pending() const { return octree_.pending(); }
   bool is_settled() const { return octree_.is_settled(); }
+  bool needs_packing() const { return octree_.needs_packing(); }
   bool needs_build() const { return octree_.needs_build(); }
   std::size_t memory_bytes() const { return octree_.bytes() + packed.blocks.bytes(); }
 
@@ -182,6 +188,7 @@ void bind_octree(nb::module_& module) {
       .def("update", &OctreeIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
       .def("remove", &OctreeIndex::remove, nb::arg("rows"))
       .def("settle", &OctreeIndex::settle, nb::arg("lower"), nb::arg("upper"))
+      .def("pack", &OctreeIndex::pack, nb::arg("lower"), nb::arg("upper"))
       .def("stats", &OctreeIndex::stats)
       .def("world", &OctreeIndex::world)
       .def("outline", &OctreeIndex::outline)
@@ -190,6 +197,7 @@ void bind_octree(nb::module_& module) {
       .def_prop_ro("pending", &OctreeIndex::pending)
       .def_prop_ro("is_settled", &OctreeIndex::is_settled)
       .def_prop_ro("needs_build", &OctreeIndex::needs_build)
+      .def_prop_ro("needs_packing", &OctreeIndex::needs_packing)
       .def_prop_ro("memory_bytes", &OctreeIndex::memory_bytes);
 }
 

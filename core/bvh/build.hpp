@@ -220,6 +220,10 @@ class TreePacker {
   void pack(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
             std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
     const bool crossing = boxes_cross(boxes, rows, count, kernels);
+    if (!crossing && sample_is_blurred(boxes, rows, count, kernels, interrupt)) {
+      bulk_ = order_.bulk();  // of the sample
+      return pack_wide(tree, boxes, rows, count, places, kernels, workers, interrupt);
+    }
     const Extent<T> extent =
         extent_of(boxes, 0, crossing ? count : 0, [&](std::size_t at) { return row_at(rows, at); });
     if (crossing) {
@@ -272,16 +276,17 @@ class TreePacker {
   // those among the few.
   bool sample_is_blurred(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
                          const Kernels& kernels, Interrupt& interrupt) {
-    constexpr std::size_t kMany = 4096, kSample = BlurSample<T>::kGroups * kLanes;
+    constexpr std::size_t kMany = 4096, kMost = BlurSample<T>::kGroups * kLanes;
     if (count < kMany || std::is_same_v<T, float>) return false;
-    const EvenSample sample(count, kSample);
-    std::int32_t few[kSample];
-    for (std::size_t k = 0; k < kSample; ++k) few[k] = static_cast<std::int32_t>(row_at(rows, sample[k]));
-    order_.sort(boxes, few, kSample, kernels, 1, interrupt);
+    // More than one in 64 would take a notable part of the time to sort them all.
+    const EvenSample sample(count, std::min(kMost, count / 64 / kLanes * kLanes));
+    std::int32_t few[kMost];
+    for (std::size_t k = 0; k < sample.size(); ++k) few[k] = static_cast<std::int32_t>(row_at(rows, sample[k]));
+    order_.sort(boxes, few, sample.size(), kernels, 1, interrupt);
     BlurSample<T> blur(order_.bulk(), boxes);
-    for (std::size_t at = 0; at < kSample; at += kLanes)
+    for (std::size_t at = 0; at < sample.size(); at += kLanes)
       blur.look(kLanes, [&](std::size_t k) { return order_.items()[at + k].row; });
-    return blur.is_blurred(kSample);
+    return blur.is_blurred(sample.size());
   }
   bool is_blurred(const GrownBoxes<T>& boxes, std::size_t count) const {
     return broadphase::is_blurred(bulk_, boxes, count, [this](std::size_t at) { return items_[at].row; });

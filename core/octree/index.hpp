@@ -313,8 +313,8 @@ class OctreeArrangement : public OctreeCells {
 // their final state: a thousand single inserts cost one build, and a row inserted and removed again costs nothing.
 //
 // Where cells do not tell boxes apart, queries would test each box of a crowd: many boxes that are long, or in one of
-// the smallest cells, or nearer to each other than floats can tell. Then `packed` is a tree of all rows for them to
-// walk, packed again whenever something has changed; else it is empty.
+// the smallest cells, or nearer to each other than floats can tell. Then `packed` becomes a tree of all rows for them
+// to walk, packed before the first query after a change: a search for pairs does without. Else it is empty.
 class PendingOctree : public OctreeArrangement {
  public:
   PendingOctree(BlockTree& tree, BlockTree& packed, const OctreeOptions& options)
@@ -357,7 +357,7 @@ class PendingOctree : public OctreeArrangement {
 
   // Applies all queued changes. If this throws, the next call rebuilds the tree.
   template <class T>
-  void settle(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
+  void settle(const BoxView<T>& boxes, Interrupt& interrupt) {
     if (is_settled()) return;
     changes_ += queue_.size();
     if (!needs_build_)
@@ -368,10 +368,22 @@ class PendingOctree : public OctreeArrangement {
       changes_ = 0;
       is_crowded_ = has_crowds(boxes);
     }
-    needs_build_ = true;  // unless this succeeds
-    pack(boxes, kernels, interrupt);
-    needs_build_ = false;
+    packed_.root = kNoBlock;
+    if (!is_crowded_) packed_.blocks = Blocks(blocks().dimension());
     queue_.clear();
+  }
+
+  // True if the settled tree is to be packed before it is queried.
+  bool needs_packing() const { return is_crowded_ && packed_.root == kNoBlock; }
+  // Throws bad_alloc or Interrupted, and then nothing has changed.
+  template <class T>
+  void pack(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
+    std::vector<std::int32_t> rows;
+    rows.reserve(alive_);
+    for (std::size_t row = 0; row < state_.size(); ++row)
+      if (is_alive(row)) rows.push_back(static_cast<std::int32_t>(row));
+    TreePacker<T, MedianOrder<T>>().pack(packed_, GrownBoxes<T>{boxes, blocks().dimension()}, rows.data(), rows.size(),
+                                         nullptr, kernels, 1, interrupt);
   }
 
  private:
@@ -393,20 +405,6 @@ class PendingOctree : public OctreeArrangement {
     return shared > kMany * alive_ ||
            blocks_are_blurred(tree(), GrownBoxes<T>{boxes, blocks().dimension()}, alive_,
                               [this](std::size_t row) { return has(static_cast<std::int32_t>(row)); });
-  }
-  template <class T>
-  void pack(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
-    if (!is_crowded_) {
-      if (packed_.root != kNoBlock) packed_.blocks = Blocks(blocks().dimension());
-      packed_.root = kNoBlock;
-      return;
-    }
-    std::vector<std::int32_t> rows;
-    rows.reserve(alive_);
-    for (std::size_t row = 0; row < state_.size(); ++row)
-      if (is_alive(row)) rows.push_back(static_cast<std::int32_t>(row));
-    TreePacker<T, MedianOrder<T>>().pack(packed_, GrownBoxes<T>{boxes, blocks().dimension()}, rows.data(), rows.size(),
-                                         nullptr, kernels, 1, interrupt);
   }
 
   std::uint8_t& state(std::int32_t row) { return state_[static_cast<std::size_t>(row)]; }

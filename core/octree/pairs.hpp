@@ -51,6 +51,16 @@ class BoxStack {
     for (std::size_t k = 0; k < 2 * dimension_; ++k) column(k)[size_] = box[k];
     numbers_[size_++] = number;
   }
+  // Pushes the boxes of all eight lanes of a block.
+  void push_block(const Blocks& blocks, std::int32_t block) {
+    room(kLanes);
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      std::memcpy(column(k) + size_, blocks.lower(block, k), kLanes * sizeof(float));
+      std::memcpy(column(dimension_ + k) + size_, blocks.upper(block, k), kLanes * sizeof(float));
+    }
+    std::memcpy(numbers_.get() + size_, blocks.child(block), kLanes * sizeof(std::int32_t));
+    size_ += kLanes;
+  }
   void get(std::size_t at, float* box) const {
     for (std::size_t k = 0; k < 2 * dimension_; ++k) box[k] = columns_[k][at];
   }
@@ -312,10 +322,18 @@ class OctreeWalk {
   }
 
   void push_rows(std::int32_t number, std::int32_t begin, std::int32_t end) {
-    std::int32_t at = 0;
-    for (std::int32_t block = cells_.cell(number).block; block != kNoBlock && at < end; block = blocks_.next(block))
-      for (auto bits = static_cast<std::uint32_t>(blocks_.rows(block)); bits != 0; bits &= bits - 1, ++at)
-        if (at >= begin && at < end) push_lane(block, static_cast<std::size_t>(std::countr_zero(bits)), 3u);
+    std::int32_t at = 0, after = 0;
+    for (std::int32_t block = cells_.cell(number).block; block != kNoBlock && at < end; block = blocks_.next(block)) {
+      auto bits = static_cast<std::uint32_t>(blocks_.rows(block));
+      after += std::popcount(bits);
+      if (after > begin && at >= begin && after <= end && after - at == kWidth && kinds_.is_plain()) {
+        reach_.stack[0].push_block(blocks_, block);
+      } else if (after > begin) {
+        for (; bits != 0; bits &= bits - 1, ++at)
+          if (at >= begin && at < end) push_lane(block, static_cast<std::size_t>(std::countr_zero(bits)), 3u);
+      }
+      at = after;
+    }
   }
   void push_lane(std::int32_t block, std::size_t lane, unsigned wanted_kinds) {
     const std::int32_t row = blocks_.child(block)[lane];

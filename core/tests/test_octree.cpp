@@ -81,8 +81,6 @@ void try_history(std::uint64_t seed) {
   BlockTree tree{Blocks(store.dimension), kNoBlock, {}};
   BlockTree packed{Blocks(store.dimension), kNoBlock, {}};
   PendingOctree octree(tree, packed, options);
-  std::size_t levels;
-  const Kernels& kernels = *available_kernels(levels)[0];
   octree.replace(0, nullptr, 0);
   Interrupt never;
   for (std::size_t step = 0; step < 40; ++step) {
@@ -108,7 +106,7 @@ void try_history(std::uint64_t seed) {
       }
     }
     if (random.chance(0.3)) continue;  // several changes of a row are one
-    octree.settle(store.view(), kernels, never);
+    octree.settle(store.view(), never);
     compare(octree, store, random);
     // A row that is there is not inserted, one that is not there neither moves nor is removed, and nothing changes.
     if (store.alive.empty()) continue;

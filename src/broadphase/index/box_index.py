@@ -533,6 +533,10 @@ class BoxIndex:
                     self._build()
         return self._arrangement
 
+    # For subclasses whose searches for pairs need less of the arrangement than queries do.
+    def _arranged_for_pairs(self) -> Any:
+        return self._arranged()
+
     def _build(self) -> None:
         began = perf_counter()
         if self._arrangement is None:
@@ -928,7 +932,7 @@ class BoxIndex:
     def _pairs(
         self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
     ) -> NDArray[np.int32]:
-        core = self._arranged()
+        core = self._arranged_for_pairs()
         native_filter = self._with_layers(pair_filter).native(self._store.slots)
         try:
             found: NDArray[np.int32] = core.pairs(
@@ -939,7 +943,7 @@ class BoxIndex:
         return found
 
     def _count_pairs(self, pair_filter: PairFilter, touching: bool, workers: int) -> int:
-        core = self._arranged()
+        core = self._arranged_for_pairs()
         native_filter = self._with_layers(pair_filter).native(self._store.slots)
         count: int = core.count(*self._store.views, touching, native_filter, workers)
         return count

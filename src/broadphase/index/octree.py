@@ -723,6 +723,14 @@ class Octree(BoxIndex):
         """Wait for the first query."""
 
     def _arranged(self) -> Any:
+        core = self._arranged_for_pairs()
+        if core.needs_packing:
+            with self._guard.building:  # several threads may come here at once
+                if core.needs_packing:
+                    core.pack(*self._store.views)
+        return core
+
+    def _arranged_for_pairs(self) -> Any:
         core = super()._arranged()
         if not core.is_settled:
             with self._guard.building:  # several threads may come here at once
