@@ -195,43 +195,42 @@ Seams find_seams(const Boxes& boxes, const Table<double>& bounds, const Flags& c
   Interrupt interrupt(signal_pending);
   const Period<D> period{bounds.data(), bounds.data() + D};
   const SeamImages<D> images(boxes.data(), counts.data(), counts.shape(0), period, any_width, workers);
-  Filter not_here;
-  not_here.first.is_static = not_here.second.is_static = images.is_here();
-  Problem<double> problem;
-  constexpr auto kStride = static_cast<std::int64_t>(2 * D);
-  problem.first = {images.corners(), images.corners() + D, kStride, kStride, images.count()};
-  problem.dimension = D;
-  problem.touching = true;
-  problem.filter = &not_here;
-  const Pairs close = with_method(MethodName::automatic, problem, {chosen_kernels(), workers, interrupt},
-                                  [&](const MethodCalls<double>& calls, const Preparation& with) {
-                                    return calls.collect(problem, kNoLimit, with);
-                                  });
-  std::vector<SeamPair<D>> seams;
-  for (std::size_t k = 0; k < close.size; ++k) {
-    SeamPair<D> pair;
-    if (!images.take(static_cast<std::size_t>(close.block[k]), static_cast<std::size_t>(close.block[close.stride + k]),
-                     pair))
-      continue;
-    const auto first = static_cast<std::size_t>(pair.first), second = static_cast<std::size_t>(pair.second);
-    if (changed && (changed->data()[first] | changed->data()[second]) == 0) continue;
-    if (filter == nullptr || filter->allows(first, second)) seams.push_back(pair);
-  }
-  std::sort(seams.begin(), seams.end(), [](const SeamPair<D>& a, const SeamPair<D>& b) { return a.key() < b.key(); });
-  seams.erase(std::unique(seams.begin(), seams.end(),
-                          [](const SeamPair<D>& a, const SeamPair<D>& b) { return a.key() == b.key(); }),
-              seams.end());
+  std::vector<std::int32_t> first_rows, second_rows;
   Seams found;
   found.wide_row = images.wide_row();
-  found.pairs.size = seams.size();
-  found.pairs.stride = std::max<std::size_t>(seams.size(), 1);
-  found.pairs.block = allocate_pairs(found.pairs.stride);
-  found.offsets.reserve(seams.size() * D);
-  for (std::size_t k = 0; k < seams.size(); ++k) {
-    found.pairs.block[k] = seams[k].first;
-    found.pairs.block[found.pairs.stride + k] = seams[k].second;
-    for (std::size_t axis = 0; axis < D; ++axis) found.offsets.push_back(seams[k].worlds[axis] * period.size(axis));
+  for (const SeamScene<D>* scene : {&images.across(), &images.from_afar()}) {
+    Problem<double> problem;
+    const auto boxes_of = [](const MovedBoxes<D>& moved) {
+      constexpr auto kStride = static_cast<std::int64_t>(2 * D);
+      const double* corners = moved.corners.empty() ? nullptr : moved.corners.front().data();
+      return BoxView<double>{corners, corners + D, kStride, kStride, moved.count()};
+    };
+    problem.first = boxes_of(scene->first);
+    problem.second = boxes_of(scene->second);
+    problem.dimension = D;
+    problem.cross = true;
+    const Pairs close = with_method(MethodName::automatic, problem, {chosen_kernels(), workers, interrupt},
+                                    [&](const MethodCalls<double>& calls, const Preparation& with) {
+                                      return calls.collect(problem, kNoLimit, with);
+                                    });
+    for (std::size_t k = 0; k < close.size; ++k) {
+      SeamPair<D> pair;
+      if (!scene->take(static_cast<std::size_t>(close.block[k]),
+                       static_cast<std::size_t>(close.block[close.stride + k]), pair))
+        continue;
+      const auto first = static_cast<std::size_t>(pair.first), second = static_cast<std::size_t>(pair.second);
+      if (changed && (changed->data()[first] | changed->data()[second]) == 0) continue;
+      if (filter != nullptr && !filter->allows(first, second)) continue;
+      first_rows.push_back(pair.first);
+      second_rows.push_back(pair.second);
+      for (std::size_t axis = 0; axis < D; ++axis) found.offsets.push_back(pair.worlds[axis] * period.size(axis));
+    }
   }
+  found.pairs.size = first_rows.size();
+  found.pairs.stride = std::max<std::size_t>(first_rows.size(), 1);
+  found.pairs.block = allocate_pairs(found.pairs.stride);
+  std::copy(first_rows.begin(), first_rows.end(), found.pairs.block.get());
+  std::copy(second_rows.begin(), second_rows.end(), found.pairs.block.get() + found.pairs.stride);
   return found;
 }
 

@@ -86,6 +86,16 @@ nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, MaybeNu
   return nb::make_tuple(kept, as_array(std::move(found.unknown), 2));
 }
 
+// (pairs that overlap with their offset and not without, the places of those with a hull or a mesh).
+nb::object touching_images(const PlacedShapes& shapes, Rows first, Rows second, Numbers offsets, Numbers boxes) {
+  TouchingImages found;
+  in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    found = keep_touching_images<D>(shapes.store, pairs_of(first, second, offsets), {boxes.data(), boxes.data()});
+  });
+  nb::object kept = as_array(std::move(found.touching), 2);
+  return nb::make_tuple(kept, as_array(std::move(found.unknown), 1));
+}
+
 nb::object distances(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, MaybeNumbers offsets) {
   const std::size_t count = first.shape(0), dimension = a.dimension;
   std::vector<double> values(count), normals(count * dimension);
@@ -157,6 +167,7 @@ void bind_shapes(nb::module_& module) {
              nb::arg("boxes_b") = nb::none());
   module.def("shape_touching", &touching, nb::arg("shapes"), first, second, nb::arg("boxes").none(),
              nb::arg("workers"));
+  module.def("shape_touching_images", &touching_images, nb::arg("shapes"), first, second, nb::arg("offsets"), boxes);
   module.def("shape_distances", &distances, a, b, first, second, offsets);
   module.def("shape_contacts", &contacts, a, b, first, second, offsets);
   module.def("shape_impacts", &impacts, a, b, first, second, nb::arg("motions"), offsets);

@@ -174,6 +174,51 @@ TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs
   return found;
 }
 
+// Of pairs whose second shape is moved, those that overlap then, but not where they are; and the places of those with a
+// hull or a mesh whose boxes overlap when moved.
+struct TouchingImages {
+  std::vector<std::int32_t> touching;  // first and second row, one pair after the other
+  std::vector<std::int32_t> unknown;
+};
+
+template <std::size_t D>
+TouchingImages keep_touching_images(const ShapeStore& shapes, const ShapePairs& pairs, const PairBoxes& boxes) {
+  constexpr std::size_t kAhead = 16;
+  const StoredBall* balls = shapes.balls();
+  TouchingImages found;
+  for (std::size_t k = 0; k < pairs.count; ++k) {
+#if defined(__GNUC__)
+    if (k + kAhead < pairs.count) {
+      __builtin_prefetch(balls + pairs.first[k + kAhead]);
+      __builtin_prefetch(balls + pairs.second[k + kAhead]);
+    }
+#endif
+    const auto i = static_cast<std::size_t>(pairs.first[k]), j = static_cast<std::size_t>(pairs.second[k]);
+    const double reach = balls[i][D] + balls[j][D];
+    std::uint8_t moved = 0, here = 0;
+    if (reach >= kLeastReach && reach <= kMostReach) {
+      double squared = 0, squared_here = 0;
+      for (std::size_t axis = 0; axis < D; ++axis) {
+        const double gap = balls[j][axis] + pairs.offsets[k * D + axis] - balls[i][axis],
+                     gap_here = balls[j][axis] - balls[i][axis];
+        squared += gap * gap;
+        squared_here += gap_here * gap_here;
+      }
+      moved = squared <= reach * reach ? 1 : 0;
+      here = squared_here <= reach * reach ? 1 : 0;
+    } else {
+      overlaps_of<D>(shapes, shapes, {pairs.first + k, pairs.second + k, pairs.offsets + k * D, 1}, boxes, &moved);
+      if (moved == 1) overlaps_of<D>(shapes, shapes, {pairs.first + k, pairs.second + k, nullptr, 1}, boxes, &here);
+    }
+    if (moved == 2) found.unknown.push_back(static_cast<std::int32_t>(k));
+    if (moved == 1 && here == 0) {
+      found.touching.push_back(pairs.first[k]);
+      found.touching.push_back(pairs.second[k]);
+    }
+  }
+  return found;
+}
+
 // NaN for hulls and meshes. `normals`: D values each, from the first to the second.
 template <std::size_t D>
 void distances_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, double* distances,

@@ -1,14 +1,13 @@
-// Pairs across the seams of a periodic world, where everything exists again at every multiple of the world's size along
-// every axis: which images of boxes are needed to find them.
+// Pairs across the seams of a periodic world: which images of boxes are needed to find them.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,14 +31,91 @@ template <std::size_t D>
 struct SeamPair {
   std::int32_t first, second;
   std::array<double, D> worlds;
-
-  auto key() const { return std::tie(first, second, worlds); }
 };
 
-// The boxes of which pairs are to be found: every box that reaches out of the world, moved by whole worlds until its
-// lower corner is in it, and again by one less along an axis for each boundary that it reaches across; and the boxes
-// within the world that are near such images in another world. Two boxes overlap somewhere if and only if two of these
-// do. A box wholly within the world is its own only image.
+// Boxes of rows, moved by whole worlds and rounded outwards.
+template <std::size_t D>
+struct MovedBoxes {
+  using Worlds = std::array<double, D>;
+
+  std::vector<std::int32_t> rows;
+  std::vector<Worlds> worlds;
+  std::vector<std::array<double, 2 * D>> corners;  // D lower and D upper numbers
+
+  std::size_t count() const { return rows.size(); }
+
+  void add(std::int32_t row, const Worlds& by, const double* box, const Period<D>& period) {
+    std::array<double, 2 * D> moved;
+    for (std::size_t k = 0; k < D; ++k) {
+      moved[k] = box[k];
+      moved[D + k] = box[D + k];
+      if (by[k] != 0) move(k, by[k] * period.size(k), moved);
+    }
+    add(row, by, moved);
+  }
+  // By one world down along an axis.
+  void add_below(std::int32_t row, std::size_t axis, const double* box, const Period<D>& period) {
+    std::array<double, 2 * D> moved;
+    std::copy_n(box, 2 * D, moved.begin());
+    move(axis, -period.size(axis), moved);
+    Worlds by{};
+    by[axis] = -1;
+    add(row, by, moved);
+  }
+  void append(MovedBoxes&& more) {
+    if (rows.empty()) {
+      *this = std::move(more);
+      return;
+    }
+    rows.insert(rows.end(), more.rows.begin(), more.rows.end());
+    worlds.insert(worlds.end(), more.worlds.begin(), more.worlds.end());
+    corners.insert(corners.end(), more.corners.begin(), more.corners.end());
+  }
+
+ private:
+  static void move(std::size_t axis, double way, std::array<double, 2 * D>& box) {
+    box[axis] = difference_down(box[axis], -way);
+    box[D + axis] = difference_up(box[D + axis], -way);
+  }
+  void add(std::int32_t row, const Worlds& by, const std::array<double, 2 * D>& box) {
+    rows.push_back(row);
+    worlds.push_back(by);
+    corners.push_back(box);
+  }
+};
+
+// Two sets of boxes: pairs of one of the first and one of the second are looked at. So many boxes are the first ones of
+// both.
+template <std::size_t D>
+struct SeamScene {
+  MovedBoxes<D> first, second;
+  std::size_t common = 0;
+
+  // What pairs of these are pairs of. False: of a row and itself, of two boxes that overlap where they are given, or
+  // one that was found the other way round.
+  bool take(std::size_t a, std::size_t b, SeamPair<D>& pair) const {
+    pair.first = first.rows[a];
+    pair.second = second.rows[b];
+    if (pair.first == pair.second || (b < common && b < a)) return false;
+    const double sign = pair.first > pair.second ? -1.0 : 1.0;
+    bool is_moved = false;
+    for (std::size_t k = 0; k < D; ++k) {
+      const double between = second.worlds[b][k] - first.worlds[a][k];
+      is_moved |= between != 0;
+      pair.worlds[k] = between == 0 ? 0.0 : sign * between;
+    }
+    if (pair.first > pair.second) std::swap(pair.first, pair.second);
+    return is_moved;
+  }
+};
+
+// The boxes of which pairs are to be found.
+//
+// The place of a box is where its middle is in the world; nearly all are given there. Two boxes that overlap somewhere,
+// but not at their places, do so where one of them is moved down by whole worlds along an axis, and perhaps up or down
+// along later ones, and the other is at its place. So only boxes near the upper sides are moved, and only those near
+// the lower sides can meet them; "near" is how far boxes may reach out of the world. What overlaps at its place, and
+// was not given there, is searched for apart.
 template <std::size_t D>
 class SeamImages {
  public:
@@ -47,130 +123,221 @@ class SeamImages {
   // many images if it may have any width.
   SeamImages(const double* boxes, const std::uint8_t* counts, std::size_t rows, const Period<D>& period, bool any_width,
              unsigned workers)
-      : period_(period) {
-    // Those that touch the upper boundary are in the next world, too.
-    const std::vector<std::int32_t> out = rows_where(rows, workers, [&](std::size_t row) {
-      const double* box = boxes + row * 2 * D;
-      bool is_out = false;
-      for (std::size_t k = 0; k < D; ++k) is_out |= (box[k] < period.from[k]) | (box[D + k] >= period.to[k]);
-      return is_out && counts[row] != 0;
-    });
-    std::array<double, D> lowest, highest;
-    lowest.fill(std::numeric_limits<double>::infinity());
-    highest.fill(-std::numeric_limits<double>::infinity());
-    const auto box_of = [&](std::int32_t row) { return boxes + static_cast<std::size_t>(row) * 2 * D; };
-    for (const std::int32_t row : out)
-      if (!any_width && wide_row_ < 0 && is_wide(box_of(row))) wide_row_ = row;
-    if (out.empty() || wide_row_ >= 0) return;
-    reserve(2 * out.size());
-    for (const std::int32_t row : out) add_images(row, box_of(row), lowest, highest);
-    std::size_t next = 0;
-    const std::vector<std::int32_t> near = rows_where(rows, workers, [&](std::size_t row) {
-      const double* box = boxes + row * 2 * D;
-      bool is_near = false;
-      for (std::size_t k = 0; k < D; ++k) {
-        is_near |= box[k] <= highest[k];
-        is_near |= box[D + k] >= lowest[k];
-      }
-      return is_near && counts[row] != 0;
-    });
-    reserve(count() + near.size());
-    for (const std::int32_t row : near) {
-      while (next < out.size() && out[next] < row) ++next;
-      if (next < out.size() && out[next] == row) continue;
-      add(row, {}, box_of(row));
+      : boxes_(boxes), counts_(counts), rows_(rows), period_(period), workers_(workers) {
+    set_reach(usual_reach());
+    std::vector<Near> near = near_sides();
+    Worlds most{};
+    for (const Near& part : near) {
+      if (wide_row_ < 0 && !any_width) wide_row_ = part.wide_row;
+      for (std::size_t k = 0; k < D; ++k)
+        most[k] = std::max({most[k], period_.from[k] - part.lowest[k], part.highest[k] - period_.to[k]});
     }
+    if (wide_row_ >= 0) return;
+    bool is_within = true;
+    for (std::size_t k = 0; k < D; ++k) {
+      is_within &= most[k] <= reach_[k];
+      most[k] = std::max(most[k], reach_[k]);
+    }
+    if (!is_within) {
+      set_reach(most);
+      near = near_sides();
+    }
+    std::vector<std::int32_t> strays;
+    for (Near& part : near) {
+      across_.first.append(std::move(part.images));
+      across_.second.append(std::move(part.met));
+      strays.insert(strays.end(), part.strays.begin(), part.strays.end());
+    }
+    if (!strays.empty()) add_strays(strays);
   }
 
   // The first row that reaches out of the world and is wider than it, if it must not be: then there are no images.
   std::int32_t wide_row() const { return wide_row_; }
-  std::size_t count() const { return owners_.size(); }
-  const double* corners() const { return corners_.data(); }  // D lower and D upper numbers each
-  // 1 for those that are not moved: pairs of two of these are found where they are.
-  const std::uint8_t* is_here() const { return is_here_.data(); }
-
-  // What pairs of these are pairs of. False: of a box and itself, or of two boxes that are in the same world.
-  bool take(std::size_t a, std::size_t b, SeamPair<D>& pair) const {
-    bool is_moved = false;
-    pair.first = owners_[a];
-    pair.second = owners_[b];
-    const double sign = pair.first > pair.second ? -1.0 : 1.0;
-    for (std::size_t k = 0; k < D; ++k) {
-      const double between = worlds_[b][k] - worlds_[a][k];
-      is_moved |= between != 0;
-      pair.worlds[k] = between == 0 ? 0.0 : sign * between;
-    }
-    if (pair.first > pair.second) std::swap(pair.first, pair.second);
-    return is_moved && pair.first != pair.second;
-  }
+  // Images of boxes below their places, and what these can meet.
+  const SeamScene<D>& across() const { return across_; }
+  // Boxes at their places that were given elsewhere, and what these can meet there.
+  const SeamScene<D>& from_afar() const { return from_afar_; }
 
  private:
-  bool is_wide(const double* box) const {
-    bool is = false;
-    for (std::size_t k = 0; k < D; ++k) is |= box[D + k] - box[k] > period_.size(k);
-    return is;
+  using Worlds = typename MovedBoxes<D>::Worlds;
+
+  // What some of the rows add. Limits are of boxes at their places, if they are beyond those of the world.
+  struct Near {
+    MovedBoxes<D> images, met;
+    std::vector<std::int32_t> strays;  // given elsewhere than at their places
+    Worlds lowest, highest;
+    std::int32_t wide_row = -1;
+    Near() {
+      lowest.fill(std::numeric_limits<double>::infinity());
+      highest.fill(-std::numeric_limits<double>::infinity());
+    }
+  };
+
+  const double* box_of(std::int32_t row) const { return boxes_ + static_cast<std::size_t>(row) * 2 * D; }
+
+  // More than most boxes reach out of the world, by a sample.
+  Worlds usual_reach() const {
+    constexpr std::size_t kSample = 256;
+    Worlds reach{};
+    for (std::size_t row = 0; row < rows_; row += rows_ / kSample + 1) {
+      if (counts_[row] == 0) continue;
+      const double* box = boxes_ + row * 2 * D;
+      for (std::size_t k = 0; k < D; ++k)
+        reach[k] = std::max(reach[k], std::min(box[D + k] - box[k], period_.size(k)) * 0.5625);
+    }
+    return reach;
   }
 
-  // floor(x), which takes a call of the library on some processors: nearly all are at most one world away.
-  static double floor_of(double x) { return x >= 0 && x < 1 ? 0.0 : x >= -1 && x < 0 ? -1.0 : std::floor(x); }
-
-  void reserve(std::size_t images) {
-    owners_.reserve(images);
-    worlds_.reserve(images);
-    corners_.reserve(2 * D * images);
-    is_here_.reserve(images);
-  }
-
-  void add(std::int32_t row, const std::array<double, D>& worlds, const double* box) {
-    bool is_here = true;
-    for (const double moved : worlds) is_here &= moved == 0;
-    owners_.push_back(row);
-    worlds_.push_back(worlds);
-    corners_.insert(corners_.end(), box, box + 2 * D);
-    is_here_.push_back(is_here ? 1 : 0);
-  }
-
-  // Adds the images of a box, rounded outwards, and widens the range of those that are in other worlds: the lowest
-  // lower number of those moved up, the highest upper number of those moved down.
-  void add_images(std::int32_t row, const double* box, std::array<double, D>& lowest, std::array<double, D>& highest) {
-    std::array<double, D> first, more;
+  void set_reach(const Worlds& reach) {
+    reach_ = reach;
     for (std::size_t k = 0; k < D; ++k) {
-      const double size = period_.size(k);
-      first[k] = std::clamp(-floor_of((box[k] - period_.from[k]) / size), -kFarthestWorld, kFarthestWorld);
-      // One more does no harm, where rounding lets it.
-      more[k] = std::clamp(floor_of((box[D + k] + first[k] * size - period_.from[k]) / size), 0.0,
-                           1.0 + floor_of((box[D + k] - box[k]) / size));
-    }
-    std::array<double, D> down{};  // how many worlds below the first one
-    for (;;) {
-      std::array<double, D> worlds;
-      std::array<double, 2 * D> image;
-      bool is_here = true;
-      for (std::size_t k = 0; k < D; ++k) {
-        worlds[k] = first[k] - down[k];
-        is_here &= worlds[k] == 0;
-        const double way = worlds[k] * period_.size(k);
-        image[k] = difference_down(box[k], -way);
-        image[D + k] = difference_up(box[D + k], -way);
-      }
-      for (std::size_t k = 0; k < D; ++k) {
-        if (worlds[k] > 0) lowest[k] = std::min(lowest[k], image[k]);
-        if (worlds[k] < 0) highest[k] = std::max(highest[k], image[D + k]);
-      }
-      add(row, worlds, is_here ? box : image.data());
-      std::size_t axis = 0;
-      while (axis < D && down[axis] == more[axis]) down[axis++] = 0;
-      if (axis == D) return;
-      down[axis] += 1;
+      const double more = reach[k] + slack(k, reach[k]);
+      low_[k] = period_.from[k] + more;
+      high_[k] = period_.to[k] - more;
     }
   }
 
+  // More than rounding takes from a sum of a coordinate in or near the world and its size.
+  double slack(std::size_t k, double reach) const {
+    return 0x1p-48 * (std::abs(period_.from[k]) + std::abs(period_.to[k]) + period_.size(k) + reach);
+  }
+
+  // The boxes that are no farther from a side than others may reach, or beyond it, and their images. Boxes are read
+  // again while they are in the cache.
+  std::vector<Near> near_sides() const {
+    return for_rows_where<Near>(
+        rows_, workers_,
+        [&](std::size_t row) {
+          const double* box = boxes_ + row * 2 * D;
+          unsigned is_near = 0;
+          for (std::size_t k = 0; k < D; ++k)
+            is_near |= static_cast<unsigned>(box[k] <= low_[k]) | static_cast<unsigned>(box[D + k] >= high_[k]);
+          return (is_near & static_cast<unsigned>(counts_[row] != 0)) != 0;
+        },
+        [&](Near& part, const std::int32_t* rows, std::size_t count) {
+          for (std::size_t k = 0; k < count; ++k) add(rows[k], part);
+        });
+  }
+
+  // Adds what there is of a box. Most are given at their places, are near one side only, and reach out of the world by
+  // less than is usual.
+  void add(std::int32_t row, Near& part) const {
+    const double* box = box_of(row);
+    unsigned near_below = 0, near_above = 0, is_other = 0;
+    for (std::size_t k = 0; k < D; ++k) {
+      const double middle = box[k] / 2 + box[D + k] / 2, beyond = period_.from[k] - reach_[k];
+      near_below |= static_cast<unsigned>(box[k] <= low_[k]) << k;
+      near_above |= static_cast<unsigned>(box[D + k] >= high_[k]) << k;
+      is_other |= static_cast<unsigned>(!(middle >= period_.from[k])) |
+                  static_cast<unsigned>(!(middle < period_.to[k])) | static_cast<unsigned>(!(box[k] >= beyond)) |
+                  static_cast<unsigned>(!(box[D + k] <= period_.to[k] + reach_[k]));
+    }
+    const unsigned both = near_below | near_above;
+    if ((is_other | (both & (both - 1))) != 0 || near_below == near_above) {
+      add_any(row, part);
+    } else if (near_above != 0) {
+      part.images.add_below(row, static_cast<std::size_t>(std::countr_zero(near_above)), box, period_);
+    } else {
+      part.met.add(row, Worlds{}, box, period_);
+    }
+  }
+
+  // By how many worlds a box is to be moved to its place. False: where that is, its numbers do not say.
+  bool place(const double* box, Worlds& worlds) const {
+    bool is_known = true;
+    for (std::size_t k = 0; k < D; ++k) {
+      worlds[k] = 0;
+      const double from = period_.from[k], to = period_.to[k], middle = box[k] / 2 + box[D + k] / 2;
+      if (middle >= from && middle < to) continue;
+      worlds[k] = std::clamp(-std::floor((middle - from) / (to - from)), -kFarthestWorld, kFarthestWorld);
+      const double there = middle + worlds[k] * (to - from);
+      is_known &= there >= from - (to - from) / 2 && there <= to + (to - from) / 2;
+    }
+    return is_known;
+  }
+
+  void add_any(std::int32_t row, Near& part) const {
+    const double* box = box_of(row);
+    Worlds home, down, up;  // the latter: the farthest images by which it can meet others
+    const bool is_known = place(box, home);
+    bool is_out = false, is_wide = false, is_stray = false, meets_others = false;
+    for (std::size_t k = 0; k < D; ++k) {
+      is_out |= (box[k] < period_.from[k]) | (box[D + k] >= period_.to[k]);
+      is_wide |= box[D + k] - box[k] > period_.size(k);
+      is_stray |= home[k] != 0;
+    }
+    if (is_out && is_wide && part.wide_row < 0) part.wide_row = row;
+    if (!is_known) return;
+    if (is_stray) part.strays.push_back(row);
+    bool is_usual = true;
+    for (std::size_t k = 0; k < D; ++k) {
+      const double size = period_.size(k), way = home[k] * size, lower = box[k] + way, upper = box[D + k] + way,
+                   room = slack(k, reach_[k] + std::abs(way));
+      part.lowest[k] = std::min(part.lowest[k], lower);
+      part.highest[k] = std::max(part.highest[k], upper);
+      is_usual &= period_.from[k] - lower <= reach_[k] && upper - period_.to[k] <= reach_[k];
+      down[k] = std::floor((upper - (period_.from[k] - reach_[k]) + room) / size);
+      up[k] = std::floor((period_.to[k] + reach_[k] - lower + room) / size);
+      meets_others |= up[k] > 0;
+    }
+    if (!is_usual) return;  // the reach is too short, and all is to be done again
+    if (meets_others) part.met.add(row, home, box, period_);
+    for (std::size_t axis = 0; axis < D; ++axis)
+      for (double by = 1; by <= down[axis]; ++by) {
+        Worlds first{};
+        first[axis] = -by;
+        for (std::size_t k = axis + 1; k < D; ++k) first[k] = -down[k];
+        for (Worlds moved = first;;) {
+          Worlds worlds;
+          for (std::size_t k = 0; k < D; ++k) worlds[k] = home[k] + moved[k];
+          part.images.add(row, worlds, box, period_);
+          std::size_t k = axis + 1;
+          while (k < D && moved[k] == up[k]) moved[k] = first[k], ++k;
+          if (k == D) break;
+          moved[k] += 1;
+        }
+      }
+  }
+
+  // Adds boxes that are given in other worlds, at their places, and all others that may meet one of them there.
+  void add_strays(const std::vector<std::int32_t>& rows) {
+    MovedBoxes<D>&strays = from_afar_.first, &met = from_afar_.second;
+    std::array<double, 2 * D> around;
+    std::fill_n(around.begin(), D, std::numeric_limits<double>::infinity());
+    std::fill_n(around.begin() + D, D, -std::numeric_limits<double>::infinity());
+    for (const std::int32_t row : rows) {
+      Worlds home;
+      place(box_of(row), home);
+      strays.add(row, home, box_of(row), period_);
+      const std::array<double, 2 * D>& last = strays.corners.back();
+      for (std::size_t k = 0; k < D; ++k) {
+        around[k] = std::min(around[k], last[k]);
+        around[D + k] = std::max(around[D + k], last[D + k]);
+      }
+    }
+    met = strays;
+    from_afar_.common = strays.count();
+    std::size_t next = 0;
+    for (const std::int32_t row : rows_where(rows_, workers_, [&](std::size_t some) {
+           const double* box = boxes_ + some * 2 * D;
+           unsigned is_apart = 0;
+           for (std::size_t k = 0; k < D; ++k)
+             is_apart |= static_cast<unsigned>(box[k] > around[D + k]) | static_cast<unsigned>(box[D + k] < around[k]);
+           return is_apart == 0 && counts_[some] != 0;
+         })) {
+      while (next < rows.size() && rows[next] < row) ++next;
+      if (next == rows.size() || rows[next] != row) met.add(row, Worlds{}, box_of(row), period_);
+    }
+  }
+
+  const double* boxes_;
+  const std::uint8_t* counts_;
+  std::size_t rows_;
   Period<D> period_;
-  std::vector<std::int32_t> owners_;
-  std::vector<std::array<double, D>> worlds_;
-  std::vector<double> corners_;
-  std::vector<std::uint8_t> is_here_;
+  unsigned workers_;
+  Worlds reach_, low_, high_;  // by so much boxes may reach out of the world; what lies between is not near a side
   std::int32_t wide_row_ = -1;
+  SeamScene<D> across_, from_afar_;
 };
 
 }  // namespace broadphase

@@ -184,7 +184,7 @@ def seam_pairs(
     found : ndarray, shape (m, 2), int32
         Rows, first < second.
     offsets : ndarray, shape (m, d), float64
-        What brings the second of each to the image that the first overlaps. In the order of pairs, then of offsets.
+        What brings the second of each to the image that the first overlaps. In any order.
 
     Raises
     ------
@@ -193,8 +193,8 @@ def seam_pairs(
 
     Notes
     -----
-    Exact but for rounding: sums of a corner and an offset are rounded away from the box. Two passes over the boxes; all
-    else costs in proportion to what is near the boundary.
+    Exact but for rounding: sums of a corner and an offset are rounded away from the box. One pass over the boxes; all
+    else costs in proportion to what is as near to the boundary as the largest boxes there are wide.
 
     Examples
     --------
@@ -214,10 +214,11 @@ def seam_pairs(
 def image_pairs(
     boxes: Floats, bounds: Floats, alive: NDArray[np.uint8], changed: NDArray[np.uint8] | None = None
 ) -> tuple[Rows, Floats]:
-    """Do the same as `seam_pairs` for boxes of any width."""
+    """Do the same as `seam_pairs` for boxes of any width, in the order of pairs, then of offsets."""
     answer: Any = _native.seam_pairs(boxes, bounds, alive, changed, None, True, 1)
     _, found, offsets = answer
-    return found, offsets
+    order = np.lexsort([*offsets.T[::-1], found[:, 1], found[:, 0]])
+    return found[order], offsets[order]
 
 
 class Images(NamedTuple):

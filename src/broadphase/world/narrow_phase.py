@@ -11,7 +11,7 @@ from broadphase import _native
 from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.world.boundary import seam_pairs
 from broadphase.world.ccd import meetings, no_impacts, ways_of
-from broadphase.world.touching import NO_PAIRS, are_among, keys_of
+from broadphase.world.touching import NO_PAIRS, are_among, joined, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ def touching_pairs(columns: Columns, placement: Placement, pairs: Pairs, workers
     answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes, workers)
     touching, unknown = answers
     if len(unknown):  # hulls, meshes and custom shapes
-        touching = np.concatenate([touching, overlapping_pairs(columns, placement, unknown)])
+        touching = joined(touching, overlapping_pairs(columns, placement, unknown))
     found: Pairs = touching
     return found
 
@@ -126,7 +126,7 @@ def pairs_across_seams(
     Returns
     -------
     ndarray, shape (m, 2), int32
-        In lexicographic order; a pair that touches in several images is there as often.
+        In any order; a pair that touches in several images is there as often.
 
     Raises
     ------
@@ -147,12 +147,15 @@ def pairs_across_seams(
         pairs, offsets = pairs[kept], offsets[kept]
     if not len(pairs):
         return pairs
-    shapes = columns.shapes_of(placement)
-    first, second = np.ascontiguousarray(pairs.T)
-    touch = overlap_mask(shapes, shapes, first, second, offsets)
-    pairs = pairs[touch]
-    first, second = np.ascontiguousarray(pairs.T)
-    return pairs[~overlap_mask(shapes, shapes, first, second)]
+    answers: Any = _native.shape_touching_images(placement.store, pairs[:, 0], pairs[:, 1], offsets, corners)
+    found: Pairs
+    found, unknown = answers
+    if len(unknown):  # hulls, meshes and custom shapes
+        pairs, offsets, shapes = pairs[unknown], offsets[unknown], columns.shapes_of(placement)
+        first, second = np.ascontiguousarray(pairs.T)
+        touch = overlap_mask(shapes, shapes, first, second, offsets) & ~overlap_mask(shapes, shapes, first, second)
+        found = joined(found, pairs[touch])
+    return found
 
 
 def impacts_on_the_way(

@@ -25,7 +25,7 @@ from broadphase.world.narrow_phase import (
     pairs_across_seams,
     touching_pairs,
 )
-from broadphase.world.touching import NO_PAIRS, Waiting, are_among, keys_of
+from broadphase.world.touching import NO_PAIRS, Waiting, are_among, joined, keys_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,13 +126,13 @@ def step(
         if len(across):
             if len(waiting.pairs):
                 across = across[~np.isin(keys_of(across), keys_of(found))]
-            found = np.concatenate([found, across])
+            found = joined(found, across)
     passed, impacts = NO_PAIRS, no_impacts(columns.dim)
     if motion.trace is not None:
         impacts = impacts_on_the_way(columns, spare, motion.trace, alive, looked_at, renewed, memory.touching, workers)
         passed = impacts.pairs[~are_among(impacts.pairs, found)] if len(impacts.pairs) else NO_PAIRS
         if len(passed):
-            found = np.concatenate([found, passed])
+            found = joined(found, passed)
     advance = memory.advance(
         found,
         None if count == living else changed,
@@ -333,7 +333,7 @@ def _all_tested(
         # Those of which a row has changed are among the candidates.
         waiting = waiting[~(_any_flag(changed, waiting) | _any_flag(renewed, waiting))]
         waiting = waiting[boxes_meet(columns.spare.boxes, waiting)]
-        pairs = np.concatenate([pairs, waiting])
+        pairs = joined(pairs, waiting)
     began = perf_counter()
     found = NO_PAIRS
     if len(pairs):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Pairs: TypeAlias = NDArray[np.int32]
     Flags: TypeAlias = NDArray[np.uint8]
 
-__all__ = ["NO_PAIRS", "Advance", "TouchMemory", "Waiting", "are_among", "keys_of", "pairs_of"]
+__all__ = ["NO_PAIRS", "Advance", "TouchMemory", "Waiting", "are_among", "joined", "keys_of", "pairs_of"]
 
 NO_PAIRS = np.empty((2, 0), np.int32).T
 NO_PAIRS.flags.writeable = False
@@ -166,6 +166,11 @@ def are_among(pairs: Pairs, others: Pairs, is_ordered: bool = False) -> NDArray[
     found: Any = _native.among(pairs[:, 0], pairs[:, 1], others[:, 0], others[:, 1], is_ordered)
     flags: NDArray[np.bool_] = found.view(np.bool_)
     return flags
+
+
+def joined(pairs: Pairs, more: Pairs) -> Pairs:
+    """Put pairs behind others, in columns, as the core takes them."""
+    return np.concatenate([pairs.T, more.T], axis=1).T
 
 
 def keys_of(pairs: Pairs) -> NDArray[np.int64]:
