@@ -150,20 +150,37 @@ inline int orient2d(const double* a, const double* b, const double* c) {
   return detail::exact_orient2d(a, b, c);  // also for infinities and NaN from overflow, which pass no bound
 }
 
-// The sign of det(b - a, c - a, d - a): 1 if d is on the side of the plane from which a, b, c turn left.
+// The plane through a, b and c, on whose sides points are: what is computed once for all of them.
+class OrientedPlane {
+ public:
+  OrientedPlane(const double* a, const double* b, const double* c) : a_(a), b_(b), c_(c) {
+    const double ux = b[0] - a[0], uy = b[1] - a[1], uz = b[2] - a[2];
+    const double vx = c[0] - a[0], vy = c[1] - a[1], vz = c[2] - a[2];
+    const double yz = uy * vz, zy = uz * vy, zx = uz * vx, xz = ux * vz, xy = ux * vy, yx = uy * vx;
+    normal_ = {yz - zy, zx - xz, xy - yx};
+    size_ = {std::abs(yz) + std::abs(zy) + detail::kUnderflow, std::abs(zx) + std::abs(xz) + detail::kUnderflow,
+             std::abs(xy) + std::abs(yx) + detail::kUnderflow};
+  }
+
+  // The sign of det(b - a, c - a, d - a): 1 if d is on the side from which a, b, c turn left.
+  int side(const double* d) const {
+    const double wx = d[0] - a_[0], wy = d[1] - a_[1], wz = d[2] - a_[2];
+    const double determinant = wx * normal_[0] + wy * normal_[1] + wz * normal_[2];
+    const double size =
+        size_[0] * std::abs(wx) + size_[1] * std::abs(wy) + size_[2] * std::abs(wz) + detail::kUnderflow;
+    const double bound = detail::kError3d * size;
+    if (determinant > bound) return 1;
+    if (-determinant > bound) return -1;
+    return detail::exact_orient3d(a_, b_, c_, d);
+  }
+
+ private:
+  const double *a_, *b_, *c_;
+  std::array<double, 3> normal_, size_;
+};
+
 inline int orient3d(const double* a, const double* b, const double* c, const double* d) {
-  const double ux = b[0] - a[0], uy = b[1] - a[1], uz = b[2] - a[2];
-  const double vx = c[0] - a[0], vy = c[1] - a[1], vz = c[2] - a[2];
-  const double wx = d[0] - a[0], wy = d[1] - a[1], wz = d[2] - a[2];
-  const double yz = uy * vz, zy = uz * vy, zx = uz * vx, xz = ux * vz, xy = ux * vy, yx = uy * vx;
-  const double determinant = wx * (yz - zy) + wy * (zx - xz) + wz * (xy - yx);
-  const double size = (std::abs(yz) + std::abs(zy) + detail::kUnderflow) * std::abs(wx) +
-                      (std::abs(zx) + std::abs(xz) + detail::kUnderflow) * std::abs(wy) +
-                      (std::abs(xy) + std::abs(yx) + detail::kUnderflow) * std::abs(wz) + detail::kUnderflow;
-  const double bound = detail::kError3d * size;
-  if (determinant > bound) return 1;
-  if (-determinant > bound) return -1;
-  return detail::exact_orient3d(a, b, c, d);
+  return OrientedPlane(a, b, c).side(d);
 }
 
 }  // namespace broadphase

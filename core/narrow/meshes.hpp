@@ -24,13 +24,29 @@ namespace broadphase {
 
 // ---- A tree of boxes over the triangles, in the mesh's own frame: built once, queried in any pose ----
 
-// In units of the tree, from its middle; the halves are rounded up.
-struct MeshNode {
+// A box in units of the tree, from its middle; the halves are rounded up.
+struct MeshBox {
   std::array<float, 3> centre, half;
-  std::uint32_t first;  // of a leaf: its first face; else its first child, which the second follows
-  std::uint32_t count;  // of faces; 0: not a leaf
+  std::uint32_t first;  // the block of its children; or MeshBlock::kFace and its only face
 };
-static_assert(sizeof(MeshNode) == 32);
+
+// Up to four boxes, axis by axis, so that they are compared with another box together.
+struct MeshBlock {
+  static constexpr std::size_t kBoxes = 4;
+  static constexpr std::uint32_t kFace = 1U << 31;
+
+  std::array<std::array<float, kBoxes>, 3> centre, half;
+  std::array<std::uint32_t, kBoxes> first;  // as in MeshBox
+  std::uint32_t count;
+  std::array<std::uint32_t, 3> unused;
+
+  MeshBox box(std::size_t lane) const {
+    return {{centre[0][lane], centre[1][lane], centre[2][lane]},
+            {half[0][lane], half[1][lane], half[2][lane]},
+            first[lane]};
+  }
+};
+static_assert(sizeof(MeshBlock) == 128);
 
 // For exponents from -1000 to 1000.
 inline double power_of_two(int exponent) {
@@ -59,14 +75,16 @@ struct MeshUnits {
 
   // The smallest box around the given one. The rounding error of the differences is added back where boxes are
   // compared (RelativePose).
-  void write(const Vec<3>& lower, const Vec<3>& upper, MeshNode& node) const {
+  void write(const Vec<3>& lower, const Vec<3>& upper, MeshBlock& block, std::size_t lane) const {
     for (std::size_t k = 0; k < 3; ++k) {
       const double low = (lower[k] - middle[k]) * inverse_, high = (upper[k] - middle[k]) * inverse_;
-      node.centre[k] = static_cast<float>(low / 2 + high / 2);
-      const double centre = static_cast<double>(node.centre[k]), half = std::max(high - centre, centre - low);
-      node.half[k] = static_cast<float>(half);
-      if (static_cast<double>(node.half[k]) < half)
-        node.half[k] = std::nextafter(node.half[k], std::numeric_limits<float>::infinity());
+      const float centre = static_cast<float>(low / 2 + high / 2);
+      const double from = static_cast<double>(centre), half = std::max(high - from, from - low);
+      const float rounded = static_cast<float>(half);
+      block.centre[k][lane] = centre;
+      block.half[k][lane] = static_cast<double>(rounded) < half
+                                ? std::nextafter(rounded, std::numeric_limits<float>::infinity())
+                                : rounded;
     }
   }
 
@@ -78,8 +96,8 @@ struct MeshUnits {
 
 class MeshTree {
  public:
-  // Maximum depth: there are less than 2^31 faces, and each level halves them.
-  static constexpr std::size_t kMostLevels = 32;
+  // Maximum depth: there are less than 2^31 faces, and each level divides them by four or nearly so.
+  static constexpr std::size_t kMostLevels = 17;
 
   // Vertices: three numbers each; faces: three vertex rows each, at least one face. Preconditions: rows in range,
   // finite vertices.
@@ -87,19 +105,12 @@ class MeshTree {
       : vertices_(vertices.begin(), vertices.end()), faces_(faces.begin(), faces.end()) {
     std::vector<std::int32_t> order(faces.size() / 3);
     std::iota(order.begin(), order.end(), 0);
-    Vec<3> lower, upper;
-    lower.fill(std::numeric_limits<double>::infinity());
-    upper.fill(-std::numeric_limits<double>::infinity());
-    for (const std::int32_t face : order) add_face(face, lower, upper);
-    units_ = MeshUnits(lower, upper);
-    nodes_.reserve(order.size());
-    nodes_.push_back({{}, {}, 0, static_cast<std::uint32_t>(order.size())});
-    // Children come after their parent, so one pass over the growing array splits all.
-    for (std::size_t at = 0; at < nodes_.size(); ++at) split(at, order);
-    sort_by(order);
+    sort_by(arrange(order));
+    write_boxes();
   }
 
-  const MeshNode* nodes() const { return nodes_.data(); }
+  // The first has only one box, around all.
+  const MeshBlock* blocks() const { return blocks_.data(); }
   const MeshUnits& units() const { return units_; }
   std::size_t face_count() const { return faces_.size() / 3; }
   const double* corner(std::int32_t face, std::size_t which) const {
@@ -107,54 +118,113 @@ class MeshTree {
   }
   std::size_t memory_bytes() const {
     return vertices_.capacity() * sizeof(double) + faces_.capacity() * sizeof(std::int32_t) +
-           nodes_.capacity() * sizeof(MeshNode);
+           blocks_.capacity() * sizeof(MeshBlock);
   }
 
  private:
-  static constexpr std::uint32_t kLeaf = 2;
+  struct Part {
+    std::uint32_t first, count;  // in the order of the faces
+  };
+  struct Bounds {
+    static constexpr double kFar = std::numeric_limits<double>::infinity();
+    Vec<3> lower{kFar, kFar, kFar}, upper{-kFar, -kFar, -kFar};
 
-  double middle(std::int32_t face, std::size_t axis) const {
-    return corner(face, 0)[axis] / 3 + corner(face, 1)[axis] / 3 + corner(face, 2)[axis] / 3;
-  }
-
-  void add_face(std::int32_t face, Vec<3>& lower, Vec<3>& upper) const {
-    for (std::size_t k = 0; k < 3; ++k)
-      for (std::size_t axis = 0; axis < 3; ++axis) {
-        lower[axis] = std::min(lower[axis], corner(face, k)[axis]);
-        upper[axis] = std::max(upper[axis], corner(face, k)[axis]);
+    void add(const Vec<3>& low, const Vec<3>& high) {
+      for (std::size_t k = 0; k < 3; ++k) {
+        lower[k] = std::min(lower[k], low[k]);
+        upper[k] = std::max(upper[k], high[k]);
       }
+    }
+  };
+
+  // Puts the faces in the order of the leaves, and makes the blocks, still without boxes.
+  const std::vector<std::int32_t>& arrange(std::vector<std::int32_t>& order) {
+    const std::size_t count = order.size();
+    std::vector<Vec<3>> middles(count);
+    for (std::size_t face = 0; face < count; ++face)
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        middles[face][axis] =
+            corner(order[face], 0)[axis] / 3 + corner(order[face], 1)[axis] / 3 + corner(order[face], 2)[axis] / 3;
+    std::vector<Part> parts{{0, static_cast<std::uint32_t>(count)}};  // of each block
+    blocks_.reserve(count / 2 + 2);
+    add_boxes(std::span(parts), parts);
+    // Children come after their parent, so one pass over the growing array divides all. A part of a block has a power
+    // of four of faces, but for the last one: so nearly all blocks are full.
+    for (std::size_t at = 1; at < parts.size(); ++at) {
+      std::uint32_t most = 1;
+      while (most < (parts[at].count + 3) / 4) most *= 4;
+      std::array<Part, MeshBlock::kBoxes> quarters{parts[at]};
+      std::size_t boxes = 1;
+      for (int round = 0; round < 2; ++round)
+        for (std::size_t k = boxes; k-- > 0;) {
+          const Part part = quarters[k];
+          if (part.count <= most) continue;
+          const std::uint32_t left = part.count > 2 * most ? 2 * most : most;
+          divide(std::span(order).subspan(part.first, part.count), left, middles);
+          quarters[k].count = left;
+          quarters[boxes++] = {part.first + left, part.count - left};
+        }
+      add_boxes({quarters.data(), boxes}, parts);
+    }
+    return order;
   }
 
-  // Computes the box of a node, and splits its faces between two children if they are many.
-  void split(std::size_t at, std::vector<std::int32_t>& order) {
-    const std::uint32_t first = nodes_[at].first, count = nodes_[at].count;
-    const std::span<std::int32_t> faces(order.data() + first, count);
-    Vec<3> lower, upper, least, most;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      lower[axis] = upper[axis] = corner(faces[0], 0)[axis];
-      least[axis] = most[axis] = middle(faces[0], axis);
-    }
+  // Puts as many faces as told to the left of the others, along the axis along which they are spread most.
+  static void divide(std::span<std::int32_t> faces, std::size_t left, const std::vector<Vec<3>>& middles) {
+    Bounds of_middles;
     for (const std::int32_t face : faces) {
-      add_face(face, lower, upper);
-      for (std::size_t axis = 0; axis < 3; ++axis) {
-        least[axis] = std::min(least[axis], middle(face, axis));
-        most[axis] = std::max(most[axis], middle(face, axis));
-      }
+      const Vec<3>& middle = middles[static_cast<std::size_t>(face)];
+      of_middles.add(middle, middle);
     }
-    units_.write(lower, upper, nodes_[at]);
     std::size_t longest = 0;
+    const auto length = [&](std::size_t axis) { return of_middles.upper[axis] - of_middles.lower[axis]; };
     for (std::size_t axis = 1; axis < 3; ++axis)
-      if (most[axis] - least[axis] > most[longest] - least[longest]) longest = axis;
-    if (count <= kLeaf) return;
-    const std::uint32_t left = count / 2;
-    std::nth_element(faces.begin(), faces.begin() + left, faces.end(), [&](std::int32_t a, std::int32_t b) {
-      const double x = middle(a, longest), y = middle(b, longest);
-      return x != y ? x < y : a < b;
-    });
-    nodes_[at].first = static_cast<std::uint32_t>(nodes_.size());
-    nodes_[at].count = 0;
-    nodes_.push_back({{}, {}, first, left});
-    nodes_.push_back({{}, {}, first + left, count - left});
+      if (length(axis) > length(longest)) longest = axis;
+    std::nth_element(faces.begin(), faces.begin() + static_cast<std::ptrdiff_t>(left), faces.end(),
+                     [&](std::int32_t a, std::int32_t b) {
+                       const double x = middles[static_cast<std::size_t>(a)][longest],
+                                    y = middles[static_cast<std::size_t>(b)][longest];
+                       return x != y ? x < y : a < b;
+                     });
+  }
+
+  // Adds a block of boxes around parts of the faces; those of more than one face will have blocks of their own.
+  void add_boxes(std::span<const Part> of, std::vector<Part>& parts) {
+    MeshBlock block{};
+    block.count = static_cast<std::uint32_t>(of.size());
+    std::array<Part, MeshBlock::kBoxes> more;
+    std::size_t count = 0;
+    for (std::size_t lane = 0; lane < of.size(); ++lane) {
+      block.first[lane] =
+          of[lane].count == 1 ? of[lane].first | MeshBlock::kFace : static_cast<std::uint32_t>(parts.size() + count);
+      if (of[lane].count > 1) more[count++] = of[lane];
+    }
+    blocks_.push_back(block);
+    parts.insert(parts.end(), more.begin(), more.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  // From the leaves upwards.
+  void write_boxes() {
+    std::vector<Bounds> of_blocks(blocks_.size());
+    const auto of_box = [&](std::uint32_t first) {
+      if ((first & MeshBlock::kFace) == 0) return of_blocks[first];
+      Bounds bounds;
+      for (std::size_t c = 0; c < 3; ++c) {
+        const double* const at = corner(static_cast<std::int32_t>(first & ~MeshBlock::kFace), c);
+        bounds.add({at[0], at[1], at[2]}, {at[0], at[1], at[2]});
+      }
+      return bounds;
+    };
+    const auto each = [&](std::size_t at, auto&& use) {
+      for (std::size_t lane = 0; lane < blocks_[at].count; ++lane) use(lane, of_box(blocks_[at].first[lane]));
+    };
+    for (std::size_t at = blocks_.size(); at-- > 0;)
+      each(at, [&](std::size_t, const Bounds& bounds) { of_blocks[at].add(bounds.lower, bounds.upper); });
+    units_ = MeshUnits(of_blocks[0].lower, of_blocks[0].upper);
+    for (std::size_t at = 0; at < blocks_.size(); ++at)
+      each(at, [&](std::size_t lane, const Bounds& bounds) {
+        units_.write(bounds.lower, bounds.upper, blocks_[at], lane);
+      });
   }
 
   // Puts the faces in the order of the leaves, and vertices in that of the faces: a leaf reads from one place.
@@ -180,7 +250,7 @@ class MeshTree {
   MeshUnits units_;
   std::vector<double> vertices_;
   std::vector<std::int32_t> faces_;
-  std::vector<MeshNode> nodes_;
+  std::vector<MeshBlock> blocks_;
 };
 
 // ---- The walk: pairs of triangles of two placed meshes whose boxes are close, nearest first ----
@@ -206,7 +276,7 @@ class MeshSide {
   bool is_mesh() const { return tree_ != nullptr; }
   // The shape, if it is no mesh.
   const Element& alone() const { return alone_; }
-  const MeshNode* nodes() const { return tree_ != nullptr ? tree_->nodes() : &box().node; }
+  const MeshBlock* blocks() const { return tree_ != nullptr ? tree_->blocks() : &box().block; }
   const MeshUnits& units() const { return tree_ != nullptr ? tree_->units() : box().units; }
   const Vec<3>& axis(std::size_t i) const { return axes_[i]; }
   // The origin of the mesh's frame.
@@ -228,15 +298,16 @@ class MeshSide {
   // The tree of one box, made when it is first asked for: pairs without a mesh need none.
   struct Box {
     MeshUnits units;
-    MeshNode node{};
+    MeshBlock block{};
   };
   const Box& box() const {
-    if (box_.node.count == 0) {
+    if (box_.block.count == 0) {
       ShapeBounds<3> bounds;
       add_bounds<3>(alone_.shape, bounds);
       box_.units = MeshUnits(bounds.lower, bounds.upper);
-      box_.units.write(bounds.lower, bounds.upper, box_.node);
-      box_.node.count = 1;
+      box_.units.write(bounds.lower, bounds.upper, box_.block, 0);
+      box_.block.first[0] = MeshBlock::kFace;
+      box_.block.count = 1;
     }
     return box_;
   }
@@ -261,6 +332,10 @@ class PlacedElements {
       side_.element(face, corners_[slot]);
     }
     return corners_[slot];
+  }
+  Element element(std::int32_t face) {
+    if (!side_.is_mesh()) return side_.alone();
+    return {{ShapeKind::kTriangle, corners(face)}, nullptr};
   }
 
  private:
@@ -305,40 +380,78 @@ class RelativePose {
     inverse_ = power_of_two(-exponent);
     const double size_a = power_of_two(std::max(units_a.exponent - exponent, -kMost)),
                  size_b = power_of_two(std::max(units_b.exponent - exponent, -kMost));
+    Vec<3> shift_of_second{};
     for (std::size_t i = 0; i < 3; ++i) {
-      shift_[i] = shift[i] * inverse_;
-      own_first_[i][i] = static_cast<float>(size_a);
-      own_second_[i][i] = static_cast<float>(size_b);
+      shift[i] *= inverse_;
+      for (std::size_t j = 0; j < 3; ++j) shift_of_second[j] += turn_[i][j] * shift[i];
+    }
+    first_.lane_size = second_.box_size = static_cast<float>(size_a);
+    first_.box_size = second_.lane_size = static_cast<float>(size_b);
+    for (std::size_t i = 0; i < 3; ++i) {
+      second_.box_shift[i] = shift[i];
+      second_.lane_shift[i] = shift_of_second[i];
+      first_.box_shift[i] = -shift_of_second[i];
+      first_.lane_shift[i] = -shift[i];
       for (std::size_t j = 0; j < 3; ++j) {
-        to_first_[j][i] = static_cast<float>(turn_[i][j] * size_b);
-        to_second_[i][j] = static_cast<float>(turn_[i][j]);
-        reach_of_second_[j][i] = std::abs(to_first_[j][i]);
-        reach_of_first_[i][j] = std::abs(static_cast<float>(turn_[i][j] * size_a));
+        first_.from_lane[j][i] = second_.from_box[i][j] = static_cast<float>(turn_[i][j] * size_a);
+        first_.from_box[j][i] = second_.from_lane[i][j] = static_cast<float>(turn_[i][j] * size_b);
+        first_.lane_extent[j][i] = second_.box_extent[i][j] = std::abs(second_.from_box[i][j]);
+        first_.box_extent[j][i] = second_.lane_extent[i][j] = std::abs(second_.from_lane[i][j]);
       }
     }
-    for (std::size_t j = 0; j < 3; ++j) shift_[3 + j] = dot({turn_[0][j], turn_[1][j], turn_[2][j]}, shift_);
     // A hundred rounding errors of floats.
     spare_ = rounding_ * inverse_ + 0x1p-17 * (size_a + size_b);
   }
 
-  // A lower bound of the signed distance of what two boxes hold.
-  double apart(const MeshNode& a, const MeshNode& b) const {
-    const Axes gaps = axes_between(a, b);
-    double first = 0, second = 0, deepest = -kNever;
-    for (std::size_t k = 0; k < 3; ++k) {
-      const double x = std::abs(gaps.at[k]) - gaps.reach[k], y = std::abs(gaps.at[3 + k]) - gaps.reach[3 + k];
-      const double larger = x > y ? x : y;
-      deepest = larger > deepest ? larger : deepest;
-      first += x > 0 ? x * x : 0;
-      second += y > 0 ? y * y : 0;
+  // Numbers for each of the boxes of a block.
+  template <class T>
+  using Lanes = std::array<T, MeshBlock::kBoxes>;
+
+  // The boxes of a block of one tree, which is the first if `of_first`, are compared with a box of the other.
+
+  // How far they are apart along one of the axes of both trees: at most 0 where they may overlap.
+  Lanes<float> gaps(const MeshBox& box, const MeshBlock& block, bool of_first) const {
+    const AxesOfBox<float> axes = axes_of<float>(box, of_first);
+    Lanes<float> widest;
+    for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
+      const std::array<float, 3> centre{block.centre[0][lane], block.centre[1][lane], block.centre[2][lane]},
+          half{block.half[0][lane], block.half[1][lane], block.half[2][lane]};
+      const float x = std::abs(axes.at(0, centre)) - axes.reach(0, half),
+                  y = std::abs(axes.at(1, centre)) - axes.reach(1, half),
+                  z = std::abs(axes.at(2, centre)) - axes.reach(2, half),
+                  u = std::abs(axes.own_at(0, centre)) - axes.own_reach(0, half),
+                  v = std::abs(axes.own_at(1, centre)) - axes.own_reach(1, half),
+                  w = std::abs(axes.own_at(2, centre)) - axes.own_reach(2, half);
+      widest[lane] = larger(larger(larger(x, y), larger(z, u)), larger(v, w));
     }
-    if (deepest <= 0) return deepest * unit_;
-    return std::sqrt(first > second ? first : second) * unit_;
+    return widest;
+  }
+
+  // Lower bounds of the signed distances of what the boxes hold.
+  Lanes<double> apart(const MeshBox& box, const MeshBlock& block, bool of_first) const {
+    const AxesOfBox<double> axes = axes_of<double>(box, of_first);
+    Lanes<double> bounds;
+    for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
+      const std::array<float, 3> centre{block.centre[0][lane], block.centre[1][lane], block.centre[2][lane]},
+          half{block.half[0][lane], block.half[1][lane], block.half[2][lane]};
+      const double x = std::abs(axes.at(0, centre)) - axes.reach(0, half),
+                   y = std::abs(axes.at(1, centre)) - axes.reach(1, half),
+                   z = std::abs(axes.at(2, centre)) - axes.reach(2, half),
+                   u = std::abs(axes.own_at(0, centre)) - axes.own_reach(0, half),
+                   v = std::abs(axes.own_at(1, centre)) - axes.own_reach(1, half),
+                   w = std::abs(axes.own_at(2, centre)) - axes.own_reach(2, half);
+      const double widest = larger(larger(larger(x, y), larger(z, u)), larger(v, w));
+      const double along_box = square_above(x) + square_above(y) + square_above(z),
+                   along_block = square_above(u) + square_above(v) + square_above(w);
+      const double root = std::sqrt(larger(along_box, along_block));
+      bounds[lane] = (widest > 0 ? root : widest) * unit_;
+    }
+    return bounds;
   }
 
   // A unit vector in the world as boxes are compared along it: heights of centres, and by how much boxes reach.
   struct Axis {
-    std::array<float, 3> first, second, first_reach, second_reach;
+    std::array<float, 3> first, second;
     double shift;
   };
   Axis axis_along(const MeshSide& a, const MeshSide& b, const Vec<3>& way) const {
@@ -346,38 +459,58 @@ class RelativePose {
     axis.shift = 0;
     for (std::size_t i = 0; i < 3; ++i) {
       const double along = dot(a.axis(i), way);
-      axis.first[i] = static_cast<float>(along) * own_first_[0][0];
-      axis.second[i] = static_cast<float>(dot(b.axis(i), way)) * own_second_[0][0];
-      axis.first_reach[i] = std::abs(axis.first[i]);
-      axis.second_reach[i] = std::abs(axis.second[i]);
-      axis.shift += shift_[i] * along;
+      axis.first[i] = static_cast<float>(along) * second_.box_size;
+      axis.second[i] = static_cast<float>(dot(b.axis(i), way)) * first_.box_size;
+      axis.shift += second_.box_shift[i] * along;
     }
     return axis;
   }
-  // The gap along an axis, another lower bound: above 0 if it separates them.
-  double apart(const MeshNode& a, const MeshNode& b, const Axis& axis) const {
-    const float between = dot(axis.second, b.centre) - dot(axis.first, a.centre);
-    const float reach = dot(axis.first_reach, a.half) + dot(axis.second_reach, b.half);
-    return (std::abs(axis.shift + static_cast<double>(between)) - static_cast<double>(reach) - 2 * spare_) * unit_;
+  // The gaps along an axis, other lower bounds: above 0 if it separates them.
+  Lanes<double> apart(const MeshBox& box, const MeshBlock& block, bool of_first, const Axis& axis) const {
+    const std::array<float, 3>&of_block = of_first ? axis.first : axis.second,
+                            &of_box = of_first ? axis.second : axis.first;
+    const float from = of_box[0] * box.centre[0] + of_box[1] * box.centre[1] + of_box[2] * box.centre[2];
+    const float room =
+        std::abs(of_box[0]) * box.half[0] + std::abs(of_box[1]) * box.half[1] + std::abs(of_box[2]) * box.half[2];
+    const double shift = (of_first ? -axis.shift : axis.shift) - static_cast<double>(from),
+                 spare = 2 * spare_ + static_cast<double>(room);
+    Lanes<double> found;
+    for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
+      const float to = of_block[0] * block.centre[0][lane] + of_block[1] * block.centre[1][lane] +
+                       of_block[2] * block.centre[2][lane];
+      const float reach = std::abs(of_block[0]) * block.half[0][lane] + std::abs(of_block[1]) * block.half[1][lane] +
+                          std::abs(of_block[2]) * block.half[2][lane];
+      found[lane] = (std::abs(shift + static_cast<double>(to)) - static_cast<double>(reach) - spare) * unit_;
+    }
+    return found;
   }
 
-  // The fraction of a motion of the first before which they cannot touch. The motion is one of `along_axes`.
-  double meets(const MeshNode& a, const MeshNode& b, const std::array<double, 6>& motion) const {
-    const Axes gaps = axes_between(a, b);
-    double begin = 0, end = 1;
-    for (std::size_t k = 0; k < 6; ++k) {
-      const double speed = motion[k], low = gaps.at[k] - gaps.reach[k], high = gaps.at[k] + gaps.reach[k];
-      // Inside while low <= speed * t <= high.
-      if (speed == 0) {
-        if (low > 0 || high < 0) return kNever;
-        continue;
-      }
-      const double in = (speed > 0 ? low : high) / speed, out = (speed > 0 ? high : low) / speed;
-      if (in > begin) begin = in;
-      if (out < end) end = out;
-    }
+  // The fractions of a motion of the first before which they cannot touch. The motion is one of `along_axes`.
+  Lanes<double> meets(const MeshBox& box, const MeshBlock& block, bool of_first,
+                      const std::array<double, 6>& motion) const {
+    const AxesOfBox<double> axes = axes_of<double>(box, of_first);
     constexpr double kRounding = 1e-12;
-    return begin <= end + kRounding ? begin - kRounding : kNever;
+    Lanes<double> times;
+    for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
+      const std::array<float, 3> centre{block.centre[0][lane], block.centre[1][lane], block.centre[2][lane]},
+          half{block.half[0][lane], block.half[1][lane], block.half[2][lane]};
+      double begin = 0, end = 1;
+      for (std::size_t k = 0; k < 6; ++k) {
+        const double at = k < 3 ? axes.at(k, centre) : axes.own_at(k - 3, centre);
+        const double reach = k < 3 ? axes.reach(k, half) : axes.own_reach(k - 3, half);
+        const double speed = of_first ? -motion[(k + 3) % 6] : motion[k], low = at - reach, high = at + reach;
+        // Inside while low <= speed * t <= high.
+        if (speed == 0) {
+          if (low > 0 || high < 0) begin = kNever;
+          continue;
+        }
+        const double in = (speed > 0 ? low : high) / speed, out = (speed > 0 ? high : low) / speed;
+        if (in > begin) begin = in;
+        if (out < end) end = out;
+      }
+      times[lane] = begin <= end + kRounding ? begin - kRounding : kNever;
+    }
+    return times;
   }
 
   // A motion of the first in the world, along the axes of both, and accounts for its rounding over its whole length.
@@ -391,11 +524,12 @@ class RelativePose {
     return along;
   }
 
-  // An upper bound of the distance of any two points of the boxes.
-  double farthest(const MeshNode& a, const MeshNode& b) const {
-    const Axes gaps = axes_between(a, b);
+  // An upper bound of the distance of any two points of the trees.
+  double farthest(const MeshSide& a, const MeshSide& b) const {
+    const MeshBox of_b = b.blocks()->box(0);
+    const AxesOfBox<double> axes = axes_of<double>(a.blocks()->box(0), false);
     double sum = 0;
-    for (std::size_t k = 0; k < 3; ++k) sum += std::abs(gaps.at[k]) + gaps.reach[k];
+    for (std::size_t i = 0; i < 3; ++i) sum += std::abs(axes.at(i, of_b.centre)) + axes.reach(i, of_b.half);
     return sum * unit_;
   }
   // An upper bound of the rounding error of a distance.
@@ -406,107 +540,126 @@ class RelativePose {
  private:
   static constexpr int kMost = MeshUnits::kMost;
 
-  // Along the three axes of each: the distance of the centres, and the sum of the extents.
-  struct Axes {
-    std::array<double, 6> at, reach;
+  // How blocks of one tree are compared with boxes of the other.
+  struct Side {
+    // [i][j]: axis i of the boxes' tree times axis j of the blocks' tree, in units of the one or the other; and without
+    // signs.
+    std::array<std::array<float, 3>, 3> from_box, box_extent, from_lane, lane_extent;
+    float box_size, lane_size;     // of the trees' units
+    Vec<3> box_shift, lane_shift;  // from the middle of the boxes' tree to that of the blocks', along the axes of each
   };
-  // The fourth number is not used: with it, the compiler makes one vector of four.
-  using Four = std::array<float, 4>;
 
   static double dot(const Vec<3>& a, const Vec<3>& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-  static double dot(const Vec<3>& a, const std::array<double, 6>& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-  static float dot(const std::array<float, 3>& a, const std::array<float, 3>& b) {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  template <class T>
+  static T larger(T a, T b) {
+    return a > b ? a : b;
   }
+  static double square_above(double gap) { return gap > 0 ? gap * gap : 0; }
 
-  // Three vectors of four, and one lane of their sum.
-  using Columns = std::array<Four, 3>;
-  static float sum(const Columns& columns, const std::array<float, 3>& numbers, std::size_t lane) {
-    return columns[0][lane] * numbers[0] + columns[1][lane] * numbers[1] + columns[2][lane] * numbers[2];
-  }
+  // What of the comparison is the same for all boxes of a block.
+  template <class T>
+  struct AxesOfBox {
+    const Side& side;
+    std::array<T, 3> shift, room, own_shift, own_room;
 
-  Axes axes_between(const MeshNode& a, const MeshNode& b) const {
-    Four at, reach, turned, turned_reach;
-    for (std::size_t i = 0; i < 4; ++i) {
-      at[i] = sum(to_first_, b.centre, i) - sum(own_first_, a.centre, i);
-      reach[i] = sum(reach_of_second_, b.half, i) + sum(own_first_, a.half, i);
+    // From the centre of the box to that of one in the block, and the sum of their extents: along axis i of the box.
+    T at(std::size_t i, const std::array<float, 3>& c) const {
+      const std::array<float, 3>& turn = side.from_lane[i];
+      return shift[i] + static_cast<T>(turn[0] * c[0] + turn[1] * c[1] + turn[2] * c[2]);
     }
-    const std::array<float, 3> between{at[0], at[1], at[2]};
-    for (std::size_t i = 0; i < 4; ++i) {
-      turned[i] = sum(to_second_, between, i);
-      turned_reach[i] = sum(reach_of_first_, a.half, i) + sum(own_second_, b.half, i);
+    T reach(std::size_t i, const std::array<float, 3>& half) const {
+      const std::array<float, 3>& turn = side.lane_extent[i];
+      return room[i] + static_cast<T>(turn[0] * half[0] + turn[1] * half[1] + turn[2] * half[2]);
     }
-    Axes found;
-    for (std::size_t k = 0; k < 3; ++k) {
-      found.at[k] = shift_[k] + static_cast<double>(at[k]);
-      found.at[3 + k] = shift_[3 + k] + static_cast<double>(turned[k]);
-      found.reach[k] = spare_ + static_cast<double>(reach[k]);
-      found.reach[3 + k] = spare_ + static_cast<double>(turned_reach[k]);
+    // The same along axis j of the block.
+    T own_at(std::size_t j, const std::array<float, 3>& c) const {
+      return own_shift[j] + static_cast<T>(side.lane_size * c[j]);
     }
-    return found;
+    T own_reach(std::size_t j, const std::array<float, 3>& half) const {
+      return own_room[j] + static_cast<T>(side.lane_size * half[j]);
+    }
+  };
+  template <class T>
+  AxesOfBox<T> axes_of(const MeshBox& box, bool of_first) const {
+    const Side& side = of_first ? first_ : second_;
+    const T spare = static_cast<T>(spare_);
+    AxesOfBox<T> axes{side, {}, {}, {}, {}};
+    for (std::size_t i = 0; i < 3; ++i) {
+      axes.shift[i] = static_cast<T>(side.box_shift[i] - static_cast<double>(box.centre[i] * side.box_size));
+      axes.room[i] = spare + static_cast<T>(box.half[i] * side.box_size);
+      const float from = side.from_box[0][i] * box.centre[0] + side.from_box[1][i] * box.centre[1] +
+                         side.from_box[2][i] * box.centre[2],
+                  extent = side.box_extent[0][i] * box.half[0] + side.box_extent[1][i] * box.half[1] +
+                           side.box_extent[2][i] * box.half[2];
+      axes.own_shift[i] = static_cast<T>(side.lane_shift[i] - static_cast<double>(from));
+      axes.own_room[i] = spare + static_cast<T>(extent);
+    }
+    return axes;
   }
 
   std::array<Vec<3>, 3> turn_;  // [i][j]: axis i of the first times axis j of the second
-  // Of a box of the second, column by column, its centre and half along the axes of the first; and the other way.
-  Columns to_first_{}, to_second_{}, reach_of_second_{}, reach_of_first_{};
-  Columns own_first_{}, own_second_{};  // the same for boxes along their own axes: the sizes of the trees' units
-  std::array<double, 6> shift_;         // from the first middle to the second, along the axes of both
+  Side first_, second_;         // blocks of the first, and of the second
   double unit_, inverse_;
   double spare_, rounding_ = 0;  // rounding errors of boxes, in units, and of distances
 };
 
-// Calls visit(face of a, face of b) for pairs of elements whose boxes have a bound(node, node) within the limit,
-// nearest boxes first. `visit` returns the new limit; NaN stops the walk.
-template <class Bound, class Visit>
-void walk_meshes(const MeshSide& a, const MeshSide& b, double limit, const Bound& bound, const Visit& visit) {
+// Calls visit(face of a, face of b) for pairs of elements whose boxes have a bound within the limit, nearest boxes
+// first: bounds(box of one tree, block of the other, whether the block is of the first) are those of the boxes in the
+// block. `visit` returns the new limit; NaN stops the walk.
+template <class T, class Bounds, class Visit>
+void walk_meshes(const MeshSide& a, const MeshSide& b, T limit, const Bounds& bounds, const Visit& visit) {
   struct Entry {
-    std::uint32_t a, b;
-    double bound;
+    std::uint64_t boxes;  // of a and, in the lower half, of b: number of the block, times four, plus that of the box
+    T bound;
   };
-  // Each step descends one level in one of the trees and leaves one pair behind.
-  std::array<Entry, 2 * MeshTree::kMostLevels + 8> stack;
+  constexpr std::size_t kBoxes = MeshBlock::kBoxes;
+  // Each step descends one level in one of the trees and leaves up to three pairs behind.
+  std::array<Entry, 2 * (kBoxes - 1) * MeshTree::kMostLevels + 8> stack;
   std::size_t size = 0;
-  const MeshNode *const nodes_a = a.nodes(), *const nodes_b = b.nodes();
+  const MeshBlock *const blocks_a = a.blocks(), *const blocks_b = b.blocks();
   // The larger box is divided.
   const int larger = std::max(a.units().exponent, b.units().exponent);
   const auto size_of = [&](const MeshSide& side) {
     return static_cast<float>(power_of_two(std::max(side.units().exponent - larger, -MeshUnits::kMost)));
   };
   const float unit_a = size_of(a), unit_b = size_of(b);
-  stack[size++] = {0, 0, bound(nodes_a[0], nodes_b[0])};
+  stack[size++] = {0, bounds(blocks_a->box(0), *blocks_b, false)[0]};
   while (size > 0) {
     const Entry entry = stack[--size];
     if (!(entry.bound <= limit)) continue;
-    const MeshNode &x = nodes_a[entry.a], &y = nodes_b[entry.b];
-    if (x.count > 0 && y.count > 0) {
-      for (std::uint32_t i = 0; i < x.count; ++i)
-        for (std::uint32_t j = 0; j < y.count; ++j) {
-          limit = visit(static_cast<std::int32_t>(x.first + i), static_cast<std::int32_t>(y.first + j));
-          if (limit != limit) return;
-        }
+    const std::uint64_t box_a = entry.boxes >> 32, box_b = entry.boxes & 0xffffffff;
+    const MeshBlock &block_a = blocks_a[box_a / kBoxes], &block_b = blocks_b[box_b / kBoxes];
+    const std::size_t lane_a = box_a % kBoxes, lane_b = box_b % kBoxes;
+    const std::uint32_t first_a = block_a.first[lane_a], first_b = block_b.first[lane_b];
+    const bool is_face_a = (first_a & MeshBlock::kFace) != 0, is_face_b = (first_b & MeshBlock::kFace) != 0;
+    if (is_face_a && is_face_b) {
+      limit = visit(static_cast<std::int32_t>(first_a & ~MeshBlock::kFace),
+                    static_cast<std::int32_t>(first_b & ~MeshBlock::kFace));
+      if (limit != limit) return;
       continue;
     }
-    const float size_x = (x.half[0] + x.half[1] + x.half[2]) * unit_a,
-                size_y = (y.half[0] + y.half[1] + y.half[2]) * unit_b;
-    const bool down_a = y.count > 0 || (x.count == 0 && size_x >= size_y);
-    Entry near = entry, far = entry;
-    if (down_a) {
-      near.a = x.first;
-      far.a = x.first + 1;
-    } else {
-      near.b = y.first;
-      far.b = y.first + 1;
+    const float size_a = (block_a.half[0][lane_a] + block_a.half[1][lane_a] + block_a.half[2][lane_a]) * unit_a,
+                size_b = (block_b.half[0][lane_b] + block_b.half[1][lane_b] + block_b.half[2][lane_b]) * unit_b;
+    const bool down_a = is_face_b || (!is_face_a && size_a >= size_b);
+    const MeshBlock& block = down_a ? blocks_a[first_a] : blocks_b[first_b];
+    const RelativePose::Lanes<T> found =
+        down_a ? bounds(block_b.box(lane_b), block, true) : bounds(block_a.box(lane_a), block, false);
+    const std::uint64_t boxes =
+        down_a ? std::uint64_t{first_a} * kBoxes << 32 | box_b : box_a << 32 | std::uint64_t{first_b} * kBoxes;
+    const std::uint64_t step = down_a ? std::uint64_t{1} << 32 : 1;
+    // Written unconditionally, then counted: which are within the limit cannot be predicted.
+    const std::size_t begin = size;
+    for (std::size_t lane = 0; lane < kBoxes; ++lane) {
+      stack[size] = {boxes + step * lane, found[lane]};
+      size += found[lane] <= limit && lane < block.count ? 1 : 0;
     }
-    near.bound = bound(nodes_a[near.a], nodes_b[near.b]);
-    far.bound = bound(nodes_a[far.a], nodes_b[far.b]);
-    if (far.bound < near.bound) std::swap(near, far);
-#if defined(__GNUC__)
-    __builtin_prefetch(nodes_a + nodes_a[near.a].first);
-    __builtin_prefetch(nodes_b + nodes_b[near.b].first);
-#endif
-    assert(size + 2 <= stack.size());
-    stack[size++] = far;
-    stack[size++] = near;
+    for (std::size_t k = begin + 1; k < size; ++k) {
+      const Entry one = stack[k];
+      std::size_t place = k;
+      for (; place > begin && stack[place - 1].bound <= one.bound; --place) stack[place] = stack[place - 1];
+      stack[place] = one;
+    }
+    assert(size + kBoxes <= stack.size());
   }
 }
 
@@ -527,16 +680,17 @@ inline TriangleCorners corners_of(const std::array<double, 9>& numbers) {
 inline bool overlaps(const MeshSide& a, const MeshSide& b) {
   if (!a.is_mesh() && !b.is_mesh()) return overlaps(a.alone(), b.alone());
   const RelativePose view(a, b);
+  const bool are_meshes = a.is_mesh() && b.is_mesh();
+  PlacedElements placed_a(a), placed_b(b);
   bool found = false;
   walk_meshes(
-      a, b, 0.0, [&](const MeshNode& x, const MeshNode& y) { return view.apart(x, y); },
+      a, b, 0.0F,
+      [&](const MeshBox& box, const MeshBlock& block, bool of_first) { return view.gaps(box, block, of_first); },
       [&](std::int32_t face_a, std::int32_t face_b) {
-        std::array<double, 9> corners_a, corners_b;
-        const Element x = a.element(face_a, corners_a), y = b.element(face_b, corners_b);
-        found = a.is_mesh() && b.is_mesh()
-                    ? triangles_meet(detail::corners_of(corners_a), detail::corners_of(corners_b))
-                    : overlaps(x, y);
-        return found ? detail::kEnough : 0.0;
+        found = are_meshes ? triangles_meet(detail::corners_of(placed_a.corners(face_a)),
+                                            detail::corners_of(placed_b.corners(face_b)))
+                           : overlaps(placed_a.element(face_a), placed_b.element(face_b));
+        return found ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
       });
   return found;
 }
@@ -615,11 +769,12 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b) {
   // What separated two elements last is tried first on boxes and elements.
   Vec<3> way{1, 0, 0};
   RelativePose::Axis axis = view.axis_along(a, b, way);
-  const auto bound = [&](const MeshNode& x, const MeshNode& y) {
-    const double along = view.apart(x, y, axis);
-    return along > 0 && along > best.distance ? along : view.apart(x, y);
+  const auto bounds = [&](const MeshBox& box, const MeshBlock& block, bool of_first) {
+    const RelativePose::Lanes<double> along = view.apart(box, block, of_first, axis);
+    const double least = *std::min_element(along.begin(), along.begin() + block.count);
+    return least > 0 && least > best.distance ? along : view.apart(box, block, of_first);
   };
-  walk_meshes(a, b, detail::kNone, bound, [&](std::int32_t face_a, std::int32_t face_b) {
+  walk_meshes(a, b, detail::kNone, bounds, [&](std::int32_t face_a, std::int32_t face_b) {
     if (are_meshes) {
       const std::array<double, 9>&corners_a = placed_a.corners(face_a), &corners_b = placed_b.corners(face_b);
       if (best.distance < detail::kNone) {
@@ -666,7 +821,10 @@ inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSid
   const std::array<double, 6> own_motion = view.along_axes(a, motion);
   double first = detail::kNone;
   walk_meshes(
-      a, b, 1.0, [&](const MeshNode& x, const MeshNode& y) { return view.meets(x, y, own_motion); },
+      a, b, 1.0,
+      [&](const MeshBox& box, const MeshBlock& block, bool of_first) {
+        return view.meets(box, block, of_first, own_motion);
+      },
       [&](std::int32_t face_a, std::int32_t face_b) {
         std::array<double, 9> corners_a, corners_b;
         Vec<3> way;
@@ -686,7 +844,7 @@ inline double ray_hit(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& 
   const MeshSide point(ShapeView<3>{ShapeKind::kPoint, origin});
   RelativePose view(point, mesh);
   // Far enough to reach everything.
-  const double reach = view.farthest(*point.nodes(), *mesh.nodes());
+  const double reach = view.farthest(point, mesh);
   double speed = 0;
   for (const double part : direction) speed = std::abs(part) > speed ? std::abs(part) : speed;
   double scale = speed > 0 ? 2 * reach / speed : 0;
@@ -695,7 +853,10 @@ inline double ray_hit(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& 
   const std::array<double, 6> own_motion = view.along_axes(point, motion);
   double first = detail::kNone;
   walk_meshes(
-      point, mesh, 1.0, [&](const MeshNode& x, const MeshNode& y) { return view.meets(x, y, own_motion); },
+      point, mesh, 1.0,
+      [&](const MeshBox& box, const MeshBlock& block, bool of_first) {
+        return view.meets(box, block, of_first, own_motion);
+      },
       [&](std::int32_t, std::int32_t face) {
         std::array<double, 9> corners;
         Vec<3> way;

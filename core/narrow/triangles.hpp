@@ -24,8 +24,8 @@ namespace detail {
 using Sides = std::array<int, 3>;
 
 inline Sides sides_of_plane(const TriangleCorners& plane, const TriangleCorners& of) {
-  return {orient3d(plane[0], plane[1], plane[2], of[0]), orient3d(plane[0], plane[1], plane[2], of[1]),
-          orient3d(plane[0], plane[1], plane[2], of[2])};
+  const OrientedPlane through(plane[0], plane[1], plane[2]);
+  return {through.side(of[0]), through.side(of[1]), through.side(of[2])};
 }
 
 inline bool all(const Sides& sides, int side) { return sides[0] == side && sides[1] == side && sides[2] == side; }

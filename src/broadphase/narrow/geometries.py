@@ -34,7 +34,7 @@ def overlap_mask(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Float
             if some.any():
                 mask[some] = test(a, b, first[some], second[some], None if offsets is None else offsets[some])
         return mask
-    found: Any = _native.geometry_overlaps(*_known(a), *_known(b), first, second, offsets)
+    found: Any = _native.geometry_overlaps(*_both(a, b), first, second, offsets)
     answers: NDArray[np.bool_] = found.view(np.bool_)
     return answers
 
@@ -42,7 +42,7 @@ def overlap_mask(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Float
 def distances(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None) -> tuple[Floats, Floats]:
     """Find how far apart the shapes of each pair are, and in which direction, as `row_pairs.separations` does."""
     _require_known(a, b, first, second, "distance")
-    found: Any = _native.geometry_distances(*_known(a), *_known(b), first, second, offsets)
+    found: Any = _native.geometry_distances(*_both(a, b), first, second, offsets)
     gaps, normals = found
     return gaps, normals
 
@@ -52,7 +52,7 @@ def contacts_of(
 ) -> tuple[Floats, Floats, NDArray[np.int8], Floats]:
     """Find where the shapes of each pair touch: normals, depths, counts and points, as the core does."""
     _require_known(a, b, first, second, "contact")
-    found: Any = _native.geometry_contacts(*_known(a), *_known(b), first, second, offsets)
+    found: Any = _native.geometry_contacts(*_both(a, b), first, second, offsets)
     normals, depths, counts, points = found
     return normals, depths, counts, points
 
@@ -62,7 +62,7 @@ def impacts(
 ) -> tuple[Floats, Floats]:
     """Find when the shapes of each pair first touch, as `row_pairs.impacts` does."""
     _require_known(a, b, first, second, "time of impact")
-    found: Any = _native.geometry_impacts(*_known(a), *_known(b), first, second, motions, offsets)
+    found: Any = _native.geometry_impacts(*_both(a, b), first, second, motions, offsets)
     times, normals = found
     return times, normals
 
@@ -78,6 +78,11 @@ def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) ->
 def _require_known(a: Shapes, b: Shapes, first: Rows, second: Rows, what: str) -> None:
     for shapes, rows in ((a, first), (b, second)):
         custom.refuse(shapes, rows, what)
+
+
+def _both(a: Shapes, b: Shapes) -> tuple[Any, list[Any], Any, list[Any]]:
+    known = _known(a)
+    return *known, *(known if b is a else _known(b))
 
 
 def _known(shapes: Shapes) -> tuple[Any, list[Any]]:
