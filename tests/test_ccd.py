@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.filters import PairFilter
 from broadphase.world import ccd
 from broadphase.world.ccd import bends_of, bent_ways, joined, meetings, straight_ways
 
@@ -14,13 +15,13 @@ def all_true(n):
     return np.ones(n, bool)
 
 
-def meet(shapes, motions, fast, *, ways=None, bounds=None, allows=None):
+def meet(shapes, motions, fast, *, ways=None, bounds=None, wanted=None):
     """Let things arrive where their shapes are; those that are fast on straight ways."""
     rows = np.flatnonzero(fast).astype(np.int32)
     places = shapes.positions
     if ways is None:
         ways = straight_ways(rows, places[rows] - motions[rows], motions[rows])
-    return meetings(shapes, places, motions, all_true(len(places)), np.asarray(fast), ways, bounds, allows)
+    return meetings(shapes, places, motions, all_true(len(places)), np.asarray(fast), ways, bounds, wanted)
 
 
 def balls(centers, radii):
@@ -172,7 +173,7 @@ def test_meetings_what_touches_at_the_begin_and_at_the_end_has_these_times():
 def test_meetings_filters_hold():
     shapes = balls([[10, 0], [5, 0], [6, 0]], [1, 1, 1])
     found = meet(shapes, np.array([[10.0, 0], [0, 0], [0, 0]]), [True, False, False],
-                 allows=lambda first, second: second != 1)  # fmt: skip
+                 wanted=PairFilter(ignore_pairs=[[0, 1]]).native(3))  # fmt: skip
     assert found.pairs.tolist() == [[0, 2]]
 
 
@@ -343,31 +344,32 @@ def test_meetings_of_what_crosses_the_world_often_equal_the_closed_form(border, 
 
 
 def counted_candidates(monkeypatch):
-    """Note how many pairs of parts each call of `meetings` looks at."""
-    counts, inner = [], ccd._meetings_of
+    """Keep the searches that `meetings` makes: they count the pairs of parts that they look at."""
+    searches, inner = [], ccd._search_of
 
-    def meetings_of(parts, shapes, first, *more):
-        counts.append(len(first))
-        return inner(parts, shapes, first, *more)
+    def search_of(*given):
+        searches.append(inner(*given))
+        return searches[-1]
 
-    monkeypatch.setattr(ccd, "_meetings_of", meetings_of)
-    return counts
+    monkeypatch.setattr(ccd, "_search_of", search_of)
+    return searches
 
 
 def test_meetings_one_that_is_far_faster_than_the_others_makes_candidates_of_its_own_only(monkeypatch):
-    counts, rng, n = counted_candidates(monkeypatch), np.random.default_rng(8), 1000
+    searches, rng, n = counted_candidates(monkeypatch), np.random.default_rng(8), 1000
     ends, motions = rng.uniform(0, 100, (n, 3)), rng.normal(0, 0.1, (n, 3))
     motions[:50] *= 50
     fast, shapes = np.arange(n) < 50, balls(ends, np.full(n, 0.3))
     meet(shapes, motions, fast)
     motions[999] = (1e7, 2e7, -3e6)
     meet(shapes, motions, fast)
-    assert 0 < counts[1] <= counts[0] + 50
+    before, after = (search.candidate_counts.sum() for search in searches)
+    assert 0 < after <= before + 50
 
 
 @pytest.mark.parametrize("border", ["bounce", "wrap"])
 def test_meetings_candidates_of_one_that_crosses_the_world_often_are_those_beside_its_way(border, monkeypatch):
-    counts, rng, n = counted_candidates(monkeypatch), np.random.default_rng(9), 300
+    searches, rng, n = counted_candidates(monkeypatch), np.random.default_rng(9), 300
     size, crossings = 100.0, 2000
     targets, motion = rng.uniform(0, size, (n, 2)), np.array([1.0, 0.7123]) * size * crossings
     begin = targets[0].copy()
@@ -377,5 +379,6 @@ def test_meetings_candidates_of_one_that_crosses_the_world_often_are_those_besid
     bounds = np.array([[0.0, 0.0], [size, size]]) if border == "wrap" else None
     meet(balls(targets, np.full(n, 0.1)), np.zeros((n, 2)), np.arange(n) == 0, ways=ways, bounds=bounds)
     # Every part would meet about a tenth of the others by its box, and every other part at its corners.
-    assert sum(counts) < 0.1 * len(ways.rows) * n * 0.1
-    assert max(counts) < 200 * ccd._LARGEST_PORTION
+    counts = searches[0].candidate_counts
+    assert 0 < counts.sum() < 0.1 * len(ways.rows) * n * 0.1
+    assert counts.max() < 200 * 4096

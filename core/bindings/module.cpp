@@ -52,6 +52,7 @@ struct TeamOfCalls {
 const Kernels& chosen_kernels() { return *chosen.load(); }
 
 // After the shapes, whose class it uses.
+void bind_meetings(nb::module_& module);
 void bind_turns(nb::module_& module);
 
 }  // namespace broadphase::python
@@ -103,6 +104,7 @@ NB_MODULE(_core, m) {
   bind_shapes(m);
   bind_meshes(m);
   bind_touching(m);
+  bind_meetings(m);
   bind_turns(m);
   bind_commit(m);
   bind_suppression(m);

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from broadphase import _native
-from broadphase.boxes.rounding import boxes_around
 from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.world.touching import keys_of
 
@@ -20,14 +19,11 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
     Rows: TypeAlias = NDArray[np.int32]
-    Shifts: TypeAlias = NDArray[np.int64]  # how many worlds along each axis
 
 __all__ = [
-    "Images", "bounce", "image_pairs", "images_around", "images_of", "outside", "seam_pairs", "where_touching", "wrap",
+    "bounce", "image_pairs", "images_of", "outside", "seam_pairs", "where_touching", "wrap",
 ]  # fmt: skip
 
-# In worlds: the position of a row that is farther away does not resolve the size of a world.
-_FARTHEST = 2.0**52
 # Of one query: some 100 MB of scratch memory.
 _MOST_IMAGES = 1_000_000
 
@@ -221,36 +217,6 @@ def image_pairs(
     return found[order], offsets[order]
 
 
-class Images(NamedTuple):
-    """Boxes moved by whole worlds.
-
-    Attributes
-    ----------
-    boxes_of : ndarray, shape (m,), intp
-        Which box each is an image of.
-    boxes : ndarray, shape (m, 2, d), float64
-        Where they are, rounded outwards.
-    worlds : ndarray, shape (m, d), int64
-        By how many worlds they were moved along each axis.
-    """
-
-    boxes_of: NDArray[np.intp]
-    boxes: Floats
-    worlds: Shifts
-
-
-def images_around(boxes: Floats, bounds: Floats, alive: NDArray[np.uint8]) -> Images:
-    """Find the images by which boxes that reach out of a periodic world meet all others there.
-
-    Two boxes overlap somewhere in the periodic world if and only if two of their images do; a box that does not reach
-    out is its own only image, and is not given.
-    """
-    rows = _reaching_out(boxes, bounds, alive)
-    places, shifts = _images(boxes[rows], bounds)
-    moved = _moved(boxes[rows[places]], shifts, bounds)
-    return Images(rows[places].astype(np.intp), moved, shifts)
-
-
 def where_touching(shapes: Shapes, pairs: Rows, bounds: Floats | None) -> tuple[Rows, Floats | None]:
     """Find where pairs touch, and leave out those that do not.
 
@@ -346,36 +312,3 @@ def images_of(lower: Floats, upper: Floats, around: Floats, bounds: Floats) -> t
         shifts[:, axis] = (first[origin, axis] + place % of_axis) * period[axis]
         place //= of_axis
     return origin, shifts
-
-
-def _reaching_out(boxes: Floats, bounds: Floats, alive: NDArray[np.uint8]) -> Rows:
-    """Find boxes that have other images: those that touch the upper boundary are in the next world, too."""
-    inside = np.array([bounds[0], np.nextafter(bounds[1], -np.inf)])
-    rows: Any = _native.sticking_out(boxes, inside, alive)
-    found: Rows = rows
-    return found
-
-
-def _images(boxes: Floats, bounds: Floats) -> tuple[NDArray[np.intp], Shifts]:
-    """Say which images of boxes are needed: of which box, and how many worlds away along each axis."""
-    size = bounds[1] - bounds[0]
-    first = np.clip(-np.floor((boxes[:, 0] - bounds[0]) / size), -_FARTHEST, _FARTHEST)
-    # As many worlds further down as the box reaches up into others; one more does no harm, where rounding lets it.
-    more = np.floor((boxes[:, 1] + first * size - bounds[0]) / size)
-    more = np.clip(more, 0.0, 1.0 + np.floor((boxes[:, 1] - boxes[:, 0]) / size))
-    owners, shifts = np.arange(len(boxes)), first.astype(np.int64)
-    for axis in range(boxes.shape[2]):
-        copies = 1 + more[owners, axis].astype(np.int64)
-        step = np.arange(copies.sum()) - np.repeat(np.cumsum(copies) - copies, copies)
-        owners, shifts = np.repeat(owners, copies), np.repeat(shifts, copies, axis=0)
-        shifts[:, axis] -= step
-    return owners, shifts
-
-
-def _moved(boxes: Floats, shifts: Shifts, bounds: Floats) -> Floats:
-    """Move boxes by whole worlds, rounded outwards."""
-    way = shifts * (bounds[1] - bounds[0])
-    moved = np.empty_like(boxes)
-    moved[:, 0] = boxes_around(boxes[:, 0], -way)[:, 0]
-    moved[:, 1] = boxes_around(boxes[:, 1], way)[:, 1]
-    return moved

@@ -6,15 +6,14 @@ side of a periodic world.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.narrow import Impacts
 from broadphase.narrow.row_pairs import impacts
-from broadphase.pairs import pairs as box_pairs
-from broadphase.world.boundary import images_around
-from broadphase.world.touching import NO_PAIRS, keys_of
+from broadphase.world.touching import NO_PAIRS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
     Rows: TypeAlias = NDArray[np.int32]
-    Numbers: TypeAlias = NDArray[np.int64]
 
 __all__ = [
     "MOST_BENDS", "Trace", "Ways", "bends_of", "bent_ways", "chosen", "joined", "meetings", "no_impacts",
@@ -34,14 +32,6 @@ __all__ = [
 
 # Of one way: a body that crosses the world more often in one step has a wrong velocity, or the step is wrong.
 MOST_BENDS = 10_000
-# Parts of ways that are searched for at a time, in the order of time: a few, and then twice as many each time. So what
-# meets a body early is not looked for later, and scratch memory is bounded however often bodies cross the world.
-_FIRST_PORTION, _LARGEST_PORTION = 256, 4096
-# The box around a part that goes askew is mostly empty. It is searched for in so many pieces at most, each some times
-# as long as the shape is wide.
-_MOST_PIECES, _LENGTH_OF_PIECES = 32, 3.0
-# What rounding may take from a sum of a few numbers, relative to the largest of them.
-_SLACK = 2.0**-48
 
 
 def no_impacts(dim: int) -> Impacts:
@@ -266,67 +256,6 @@ def ways_of(
     return joined([straight_ways(rows, now[rows] - motions[rows], motions[rows]), *parts])
 
 
-class Parts:
-    """All that moves, and all that does not: rows by their numbers, and behind them parts of ways.
-
-    A row that has parts of a way is only there with these. All the others moved straight to where they are.
-    """
-
-    def __init__(self, boxes: Floats, places: Floats, motions: Floats, alive: NDArray[np.bool_], ways: Ways) -> None:
-        self.row_boxes, self.places, self.motions, self.ways = boxes, places, motions, ways
-        self.count = len(places)
-        self.is_plain = alive.copy()
-        self.is_plain[ways.rows] = False
-        self.is_bent = bool((ways.since > 0.0).any())
-        self.boxes: Floats = np.concatenate([self._of_rows(boxes), self._of_ways(boxes)])
-
-    def _of_rows(self, boxes: Floats) -> Floats:
-        """Give the box around the motion of each row: of its own, so one that is far off makes no other larger."""
-        around = np.empty_like(boxes)
-        # Column by column: NumPy is slow at rows of two or three numbers.
-        for axis in range(boxes.shape[2]):
-            motion, low, high = self.motions[:, axis] * self.is_plain, boxes[:, 0, axis], boxes[:, 1, axis]
-            slack = _SLACK * (np.abs(motion) + np.maximum(np.abs(low), np.abs(high)))
-            around[:, 0, axis] = low - np.maximum(motion, 0.0) - slack
-            around[:, 1, axis] = high - np.minimum(motion, 0.0) + slack
-        return around
-
-    def _of_ways(self, boxes: Floats) -> Floats:
-        ways = self.ways
-        begin = boxes[ways.rows] + (ways.begin - self.places[ways.rows])[:, np.newaxis]
-        end = begin + ways.motion[:, np.newaxis]
-        slack = _SLACK * (np.abs(begin) + np.abs(end) + np.abs(boxes[ways.rows])).max(axis=1)
-        return np.stack([np.minimum(begin[:, 0], end[:, 0]) - slack, np.maximum(begin[:, 1], end[:, 1]) + slack], 1)
-
-    def rows_of(self, parts: Numbers) -> Rows:
-        """Give the row of each part."""
-        rows: Rows = np.where(parts < self.count, parts, 0).astype(np.int32)
-        of_way = parts >= self.count
-        rows[of_way] = self.ways.rows[parts[of_way] - self.count]
-        return rows
-
-    def times_of(self, parts: Numbers) -> tuple[Floats, Floats]:
-        """Give begin and end of each part."""
-        since, until = np.zeros(len(parts)), np.ones(len(parts))
-        of_way = parts >= self.count
-        since[of_way] = self.ways.since[parts[of_way] - self.count]
-        until[of_way] = self.ways.until[parts[of_way] - self.count]
-        return since, until
-
-    def between(self, parts: Numbers, rows: Rows, since: Floats, until: Floats) -> tuple[Floats, Floats]:
-        """Give how far each part is from where its row is now, at the begin of a time within it, and what it moves."""
-        motion = self.motions[rows]
-        shift = -motion
-        from_, to = self.times_of(parts)
-        of_way = parts >= self.count
-        ways = parts[of_way] - self.count
-        motion[of_way] = self.ways.motion[ways]
-        shift[of_way] = self.ways.begin[ways] - self.places[rows[of_way]]
-        length = np.where(to > from_, to - from_, 1.0)
-        shift += motion * ((since - from_) / length)[:, np.newaxis]
-        return shift, motion * ((until - since) / length)[:, np.newaxis]
-
-
 def meetings(
     shapes: Shapes,
     places: Floats,
@@ -335,7 +264,7 @@ def meetings(
     is_ccd: NDArray[np.bool_],
     ways: Ways,
     bounds: Floats | None = None,
-    allows: Callable[[Rows, Rows], NDArray[np.bool_]] | None = None,
+    wanted: _native.PairFilter | None = None,
     numbers: Rows | None = None,
 ) -> Impacts:
     """Find what touched a followed body during a step, and when it first did.
@@ -357,8 +286,8 @@ def meetings(
         Of all rows that are followed, and of those whose way is bent.
     bounds : ndarray, shape (2, d), float64, optional
         Of a periodic world.
-    allows : callable, optional
-        ``allows(first, second)`` says which pairs of rows of `shapes` count, shape (m,).
+    wanted : PairFilter of the core, optional
+        Which pairs of rows of `shapes` count.
     numbers : ndarray, shape (n,), int32, optional
         Rows of `shapes` that all other arrays are about, ascending. Default: 0, 1, 2...
 
@@ -372,198 +301,27 @@ def meetings(
     Nothing is missed at any speed: boxes around the ways, rounded outwards, find candidates; each is then narrowed to
     the time in which the boxes overlap, so that the exact test is on numbers of the size of the shapes.
     """
-    parts = Parts(shapes.boxes if numbers is None else shapes.boxes[numbers], places, motions, alive, ways)
-    pieces = _pieces_of(parts, bounds)
-    followed = np.flatnonzero(is_ccd[ways.rows])
-    if parts.is_bent:
-        followed = followed[np.argsort(ways.since[followed], kind="stable")]
-    known = no_impacts(places.shape[1])
-    begin, count = 0, _FIRST_PORTION if parts.is_bent else len(followed)
-    while begin < len(followed):
-        portion = followed[begin : begin + count]
-        begin, count = begin + count, min(2 * count, _LARGEST_PORTION)
-        first, second, offsets = _candidates(parts, pieces, portion, is_ccd, bounds)
-        if len(known.pairs):  # later parts are of no interest to pairs that have met before
-            before = known.pairs[known.times <= ways.since[portion[0]]]
-            pairs = np.sort(np.stack([parts.rows_of(first), parts.rows_of(second)], axis=1), axis=1)
-            fresh = ~np.isin(keys_of(pairs), keys_of(before))
-            first, second, offsets = first[fresh], second[fresh], offsets[fresh]
-        found = _meetings_of(parts, shapes, first, second, offsets, allows, numbers)
-        known = _earliest(
-            np.concatenate([known.pairs, found.pairs]),
-            np.concatenate([known.times, found.times]),
-            np.concatenate([known.normals, found.normals]),
-        )
-    return known if numbers is None else known._replace(pairs=numbers[known.pairs])
+    if numbers is None:
+        numbers = np.arange(len(places), dtype=np.int32)
+    search = _search_of(shapes.boxes, numbers, places, motions, alive, is_ccd, ways, bounds)
+    while (approaches := search.next(wanted)) is not None:
+        first, second, relative, offsets = approaches
+        search.note(*impacts(shapes, shapes, first, second, relative, offsets))
+    return Impacts(*search.meetings())
 
 
-def _meetings_of(
-    parts: Parts,
-    shapes: Shapes,
-    first: Numbers,
-    second: Numbers,
-    offsets: Floats,
-    allows: Callable[[Rows, Rows], NDArray[np.bool_]] | None,
-    numbers: Rows | None,
-) -> Impacts:
-    """Find when parts meet, in any order; a pair of rows may be there several times."""
-    nothing = no_impacts(offsets.shape[1])
-    if not len(first):
-        return nothing
-    rows, others = parts.rows_of(first), parts.rows_of(second)
-    swap = rows > others
-    first, second = np.where(swap, second, first), np.where(swap, first, second)
-    rows, others = np.where(swap, others, rows), np.where(swap, rows, others)
-    offsets[swap] *= -1
-    kept = rows != others
-    if allows is not None:
-        kept &= allows(*(which if numbers is None else numbers[which] for which in (rows, others)))
-    starts, ends = parts.times_of(first), parts.times_of(second)
-    since, until = np.maximum(starts[0], ends[0]), np.minimum(starts[1], ends[1])
-    kept &= since <= until
-    first, second, rows, others, offsets = first[kept], second[kept], rows[kept], others[kept], offsets[kept]
-    since, until = since[kept], until[kept]
-
-    shift, motion = parts.between(first, rows, since, until)
-    other_shift, other_motion = parts.between(second, others, since, until)
-    motion -= other_motion
-    offsets += other_shift - shift
-    begin, end = _times_of_boxes(parts.row_boxes[rows], parts.row_boxes[others], motion, offsets)
-    kept = begin <= end
-    if not kept.any():
-        return nothing
-    rows, others, motion, offsets = rows[kept], others[kept], motion[kept], offsets[kept]
-    since, until, begin, end = since[kept], until[kept], begin[kept], end[kept]
-    offsets -= motion * begin[:, np.newaxis]
-    one, other = (which if numbers is None else numbers[which] for which in (rows, others))
-    times, normals = impacts(shapes, shapes, one, other, motion * (end - begin)[:, np.newaxis], offsets)
-    kept = np.isfinite(times)
-    times = since + (until - since) * (begin + (end - begin) * times)
-    pairs = np.stack([rows[kept], others[kept]], axis=1)
-    return Impacts(pairs, np.minimum(times[kept], 1.0), normals[kept])
-
-
-def _earliest(pairs: Rows, times: Floats, normals: Floats) -> Impacts:
-    """Keep the first of several impacts of a pair; in lexicographic order."""
-    order = np.lexsort((times, pairs[:, 1], pairs[:, 0]))
-    pairs = pairs[order]
-    earliest = np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))[: len(pairs)]
-    return Impacts(pairs[earliest], times[order][earliest], normals[order][earliest])
-
-
-class _Pieces(NamedTuple):
-    """What is searched for: parts, or pieces of them, and in a periodic world all their images that are needed."""
-
-    parts: Numbers
-    boxes: Floats
-    times: Floats | None  # from when to when, shape (k, 2); None where that is the same for all
-    worlds: Numbers | None  # how many worlds away from its part each is; None where there are no images
-
-
-def _pieces_of(parts: Parts, bounds: Floats | None) -> _Pieces:
-    of, boxes, times = np.arange(len(parts.boxes)), parts.boxes, None
-    if parts.is_bent:
-        of, boxes, times = _cut_up(parts)
-    if bounds is None:
-        return _Pieces(of, boxes, times, None)
-    there = np.concatenate([parts.is_plain, np.ones(len(parts.ways.rows), np.bool_)])
-    images = images_around(boxes, bounds, there[of].view(np.uint8))
-    alone = np.delete(np.arange(len(of)), images.boxes_of)
-    every = np.concatenate([alone, images.boxes_of])
-    return _Pieces(
-        of[every],
-        np.concatenate([boxes[alone], images.boxes]),
-        None if times is None else times[every],
-        np.concatenate([np.zeros((len(alone), len(bounds[0])), np.int64), images.worlds]),
-    )
-
-
-def _cut_up(parts: Parts) -> tuple[Numbers, Floats, Floats]:
-    """Cut up parts that go askew; give the part, the box and the times of each piece, those of rows first."""
-    ways, n = parts.ways, parts.count
-    motion, sizes = ways.motion, parts.row_boxes[ways.rows, 1] - parts.row_boxes[ways.rows, 0]
-    across = np.sort(np.abs(motion), axis=1)[:, -2]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        wanted = np.nan_to_num(across / (_LENGTH_OF_PIECES * sizes.max(axis=1)), nan=1.0)
-    counts = np.clip(np.ceil(wanted), 1, _MOST_PIECES).astype(np.int64)
-    of = np.repeat(np.arange(len(counts)), counts)
-    place = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
-    begin, end = (((place + more) / counts[of])[:, np.newaxis] for more in (0, 1))
-    # Between two boxes, each with the slack of the whole part.
-    around, back = parts.boxes[n:][of], motion[of]
-    low, high = around[:, 0] - np.minimum(back, 0.0), around[:, 1] - np.maximum(back, 0.0)
-    slack = _SLACK * (np.abs(low) + np.abs(high) + np.abs(back))
-    boxes = np.stack(
-        [low + np.minimum(back * begin, back * end) - slack, high + np.maximum(back * begin, back * end) + slack], 1
-    )
-    long = (ways.until - ways.since)[of][:, np.newaxis]
-    times = ways.since[of][:, np.newaxis] + long * np.concatenate([begin, end], axis=1)
-    times += _SLACK * np.array([-1.0, 1.0])
-    whole = np.tile([0.0, 1.0], (n, 1))
-    return (
-        np.concatenate([np.arange(n), n + of]),
-        np.concatenate([parts.boxes[:n], boxes]),
-        np.concatenate([whole, times]),
-    )
-
-
-def _candidates(
-    parts: Parts, pieces: _Pieces, portion: Numbers, is_ccd: NDArray[np.bool_], bounds: Floats | None
-) -> tuple[Numbers, Numbers, Floats]:
-    """Find pairs of parts whose boxes overlap, one of some followed ones, and what brings the second to the first."""
-    ways, n = parts.ways, parts.count
-    since, until = ways.since[portion].min(), ways.until[portion].max()
-    is_meant = np.zeros(len(parts.boxes), np.bool_)
-    is_meant[n + portion] = True
-    is_then = np.concatenate([parts.is_plain, (ways.since <= until) & (ways.until >= since)])
-    one, other = np.flatnonzero(is_meant[pieces.parts]), np.flatnonzero(is_then[pieces.parts])
-    boxes, other_boxes = pieces.boxes[one], pieces.boxes[other]
-    if pieces.times is not None:  # time as one more axis: parts of one way, and of two, are seldom there at once
-        boxes, other_boxes = (
-            np.concatenate([some, pieces.times[which][:, :, np.newaxis]], axis=2)
-            for some, which in ((boxes, one), (other_boxes, other))
-        )
-    found = box_pairs(boxes, other_boxes)
-    one, other = one[found[:, 0]], other[found[:, 1]]
-    first, second = pieces.parts[one], pieces.parts[other]
-    # Two followed parts are found from both.
-    kept = (second > first) | (second < n)
-    kept[~kept] = ~is_ccd[ways.rows[second[~kept] - n]]
-    first, second, one, other = first[kept], second[kept], one[kept], other[kept]
-    dimension = parts.places.shape[1]
-    if bounds is None and not parts.is_bent:
-        return first, second, np.zeros((len(first), dimension))
-    # Several pieces, and images at both sides, find the same.
-    count = len(parts.boxes)
-    keys = first * count + second
-    if bounds is None or pieces.worlds is None:
-        keys = np.unique(keys)
-        return keys // count, keys % count, np.zeros((len(keys), dimension))
-    worlds = pieces.worlds[other] - pieces.worlds[one]
-    order = np.lexsort(np.vstack([worlds.T, keys]))
-    keys, worlds = keys[order], worlds[order]
-    fresh = np.append(True, (keys[1:] != keys[:-1]) | (worlds[1:] != worlds[:-1]).any(axis=1))[: len(keys)]
-    keys, worlds = keys[fresh], worlds[fresh]
-    return keys // count, keys % count, worlds * (bounds[1] - bounds[0])
-
-
-def _times_of_boxes(a: Floats, b: Floats, motion: Floats, offsets: Floats) -> tuple[Floats, Floats]:
-    """Say from when to when boxes overlap, as shares of the motion of the first, and never too short.
-
-    Where the begin is behind the end, they never do.
-    """
-    slack = np.abs(a).max(axis=1) + np.abs(b).max(axis=1) + np.abs(offsets) + np.abs(motion)
-    slack *= _SLACK
-    low = b[:, 0] + offsets - a[:, 1] - slack
-    high = b[:, 1] + offsets - a[:, 0] + slack
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        one, other = low / motion, high / motion
-    still = motion == 0
-    one[still] = np.where((low <= 0) & (high >= 0), -np.inf, np.inf)[still]
-    other[still] = np.inf
-    begin = np.minimum(one, other).max(axis=1, initial=0.0)
-    end = np.maximum(one, other).min(axis=1, initial=1.0)
-    return begin, end
+def _search_of(
+    boxes: Floats,
+    numbers: Rows,
+    places: Floats,
+    motions: Floats,
+    alive: NDArray[np.bool_],
+    is_ccd: NDArray[np.bool_],
+    ways: Ways,
+    bounds: Floats | None,
+) -> Any:
+    rows = boxes, numbers, places, motions, alive.view(np.uint8), is_ccd.view(np.uint8)
+    return _native.WaySearch(*rows, ways.rows, ways.since, ways.until, ways.begin, ways.motion, bounds)
 
 
 def _cells(places: Floats, origin: Floats, period: Floats) -> Floats:

@@ -14,8 +14,6 @@ from broadphase.world.ccd import meetings, no_impacts, ways_of
 from broadphase.world.touching import NO_PAIRS, are_among, joined, keys_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from broadphase.narrow import Impacts
@@ -24,10 +22,9 @@ if TYPE_CHECKING:
 
     Pairs: TypeAlias = NDArray[np.int32]
     Flags: TypeAlias = NDArray[np.uint8]
-    Allows: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.bool_]]
 
 __all__ = [
-    "allowed_pairs", "boxes_meet", "impacts_on_the_way", "overlapping_pairs", "pairs_across_seams", "touching_in_time",
+    "boxes_meet", "impacts_on_the_way", "overlapping_pairs", "pairs_across_seams", "touching_in_time",
     "touching_pairs",
 ]  # fmt: skip
 
@@ -91,20 +88,6 @@ def boxes_meet(boxes: NDArray[np.float64], pairs: Pairs, closed: bool = True) ->
     below: Any = lower <= upper if closed else lower < upper
     meet: NDArray[np.bool_] = below.all(axis=1)
     return meet
-
-
-def allowed_pairs(columns: Columns) -> Allows:
-    """Make the function that says which pairs pass the filters, given their first and second rows."""
-    pair_filter = columns.filters().native(columns.slots)
-
-    def allows(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.bool_]:
-        if pair_filter is None:
-            return np.ones(len(first), np.bool_)
-        passed: Any = pair_filter.allows(first, second)
-        allowed: NDArray[np.bool_] = passed.view(np.bool_)
-        return allowed
-
-    return allows
 
 
 def pairs_across_seams(
@@ -217,7 +200,7 @@ def impacts_on_the_way(
         trace.is_ccd,
         ways,
         columns.period_bounds,
-        allowed_pairs(columns),
+        columns.filters().native(slots),
         rows,
     )
     if not len(found.pairs):

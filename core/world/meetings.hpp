@@ -1,0 +1,416 @@
+// What followed bodies meet on their ways: which parts of ways come near each other, from when to when.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "query/collect.hpp"
+#include "query/filter.hpp"
+#include "query/problem.hpp"
+#include "world/seams.hpp"
+
+namespace broadphase {
+
+// A straight part of a way. Times are shares of the step.
+template <std::size_t D>
+struct WayPart {
+  std::int32_t row;
+  double since, until;
+  std::array<double, D> begin, motion;
+};
+
+// A row that is there: its box and its place after the step, and how far it has moved. The motion is not read for rows
+// that have parts of a way: they are only there with these.
+template <std::size_t D>
+struct WayRow {
+  std::array<double, 2 * D> box;
+  std::array<double, D> place, motion;
+  std::int32_t number;  // in the world
+  bool counts, is_followed;
+};
+
+// Two rows that come near each other: from where to where the first moves relative to the second while their boxes
+// overlap, and when that is.
+template <std::size_t D>
+struct Approach {
+  std::int32_t first, second;  // rows, first < second
+  std::array<double, D> motion, offset;
+  double since, duration;  // when their parts are both there
+  double begin, length;    // as shares of that
+};
+
+template <std::size_t D>
+struct Meeting {
+  std::int32_t first, second;
+  double time;
+  std::array<double, D> normal;
+};
+
+// Searches for what meets the followed parts, some parts at a time in the order of time where ways are bent, otherwise
+// all at once: `next` finds approaches, and `note` takes their exact times, so that what has met already is not looked
+// for again.
+//
+// Boxes around the ways, rounded outwards, find candidates; where ways are bent, with time as one more axis, because
+// parts of one way, and of two, are seldom there at once. The box around a part that goes askew is mostly empty: it is
+// searched for in pieces. In a periodic world all images of these are there.
+template <std::size_t D>
+class MeetingSearch {
+ public:
+  static constexpr std::size_t kDimension = D;
+
+  // `bounds` is null where the world is not periodic.
+  MeetingSearch(std::vector<WayRow<D>> rows, std::vector<WayPart<D>> ways, const double* bounds)
+      : rows_(std::move(rows)), ways_(std::move(ways)), is_periodic_(bounds != nullptr) {
+    if (is_periodic_) std::copy_n(bounds, 2 * D, bounds_.begin());
+    std::vector<std::uint8_t> has_ways(rows_.size());
+    for (const WayPart<D>& way : ways_) {
+      has_ways[static_cast<std::size_t>(way.row)] = 1;
+      is_bent_ |= way.since > 0;
+    }
+    for (std::size_t row = 0; row < rows_.size(); ++row)
+      if (rows_[row].counts && has_ways[row] == 0) add_row(row);
+    for (std::size_t way = 0; way < ways_.size(); ++way) {
+      if (rows_[static_cast<std::size_t>(ways_[way].row)].is_followed) followed_.push_back(way);
+      add_way(way);
+    }
+    if (is_bent_)
+      std::stable_sort(followed_.begin(), followed_.end(),
+                       [&](std::size_t a, std::size_t b) { return ways_[a].since < ways_[b].since; });
+    count_ = is_bent_ ? kFirstPortion : followed_.size();
+  }
+
+  // Approaches of the next parts; false if there are none left. `filter` may be null; search(problem) finds the pairs
+  // of a problem.
+  template <class Search>
+  bool next(const Filter* filter, Search&& search) {
+    approaches_.clear();
+    while (approaches_.empty()) {
+      if (begin_ >= followed_.size()) return false;
+      const std::size_t end = std::min(followed_.size(), begin_ + count_);
+      find_approaches(begin_, end, filter, search);
+      begin_ = end;
+      count_ = std::min(2 * count_, kLargestPortion);
+    }
+    return true;
+  }
+  const std::vector<Approach<D>>& approaches() const { return approaches_; }
+  std::int32_t number_of(std::int32_t row) const { return rows_[static_cast<std::size_t>(row)].number; }
+
+  // Takes for each approach at which share of its motion the shapes touch, infinity if they do not, and the normals.
+  void note(const double* times, const double* normals) {
+    for (std::size_t k = 0; k < approaches_.size(); ++k) {
+      if (!is_finite(times[k])) continue;
+      const Approach<D>& one = approaches_[k];
+      Meeting<D> meeting{
+          one.first, one.second, std::min(one.since + one.duration * (one.begin + one.length * times[k]), 1.0), {}};
+      std::copy_n(normals + k * D, D, meeting.normal.begin());
+      meetings_.push_back(meeting);
+    }
+    const auto pair_of = [](const Meeting<D>& one) { return std::pair(one.first, one.second); };
+    std::stable_sort(meetings_.begin(), meetings_.end(), [](const Meeting<D>& a, const Meeting<D>& b) {
+      return std::tie(a.first, a.second, a.time) < std::tie(b.first, b.second, b.time);
+    });
+    meetings_.erase(std::unique(meetings_.begin(), meetings_.end(),
+                                [&](const Meeting<D>& a, const Meeting<D>& b) { return pair_of(a) == pair_of(b); }),
+                    meetings_.end());
+  }
+
+  // Each pair of rows once, with its first time, in lexicographic order.
+  const std::vector<Meeting<D>>& meetings() const { return meetings_; }
+  // How many pairs of parts were looked at, portion by portion.
+  const std::vector<std::int64_t>& candidate_counts() const { return candidate_counts_; }
+
+ private:
+  // Parts of ways that are searched for at a time, in the order of time: a few, and then twice as many each time. So
+  // what meets a body early is not looked for later, and scratch memory is bounded however often bodies cross the
+  // world.
+  static constexpr std::size_t kFirstPortion = 256, kLargestPortion = 4096;
+  // Pieces of one part at the most, and how much longer each is than the shape is wide.
+  static constexpr double kMostPieces = 32, kLengthOfPieces = 3;
+  // What rounding may take from a sum of a few numbers, relative to the largest of them.
+  static constexpr double kSlack = 0x1p-48;
+
+  using Vector = std::array<double, D>;
+  using Corners = std::array<double, 2 * (D + 1)>;  // lower and upper, the time last
+
+  // What is searched for: parts, or pieces of them, and in a periodic world their images. Parts are rows by their
+  // numbers, and behind them ways.
+  struct Piece {
+    std::size_t part;
+    Vector worlds;
+  };
+  struct Pieces {
+    std::vector<Piece> of;
+    std::vector<Corners> corners;
+  };
+  struct Candidate {
+    std::size_t first, second;  // parts
+    Vector worlds;              // from the first to the second
+    auto key() const { return std::tie(first, second, worlds); }
+  };
+
+  void add_row(std::size_t row) {
+    const WayRow<D>& it = rows_[row];
+    Corners around;
+    for (std::size_t k = 0; k < D; ++k) {
+      const double motion = it.motion[k], low = it.box[k], high = it.box[D + k],
+                   slack = kSlack * (std::abs(motion) + std::max(std::abs(low), std::abs(high)));
+      around[k] = low - std::max(motion, 0.0) - slack;
+      around[D + 1 + k] = high - std::min(motion, 0.0) + slack;
+    }
+    around[D] = 0;
+    around[2 * D + 1] = 1;
+    add_images(row, around);
+  }
+
+  void add_way(std::size_t at) {
+    const WayPart<D>& way = ways_[at];
+    const WayRow<D>& row = rows_[static_cast<std::size_t>(way.row)];
+    Vector low, high;  // at the begin
+    double longest = 0, second_longest = 0, widest = 0;
+    for (std::size_t k = 0; k < D; ++k) {
+      const double by = way.begin[k] - row.place[k];
+      low[k] = row.box[k] + by;
+      high[k] = row.box[D + k] + by;
+      const double length = std::abs(way.motion[k]);
+      second_longest = std::max(second_longest, std::min(longest, length));
+      longest = std::max(longest, length);
+      widest = std::max(widest, row.box[D + k] - row.box[k]);
+    }
+    double pieces = 1;
+    if (is_bent_) {
+      const double wanted = std::ceil(second_longest / (kLengthOfPieces * widest));
+      pieces = wanted >= 1 ? std::min(wanted, kMostPieces) : 1;
+    }
+    for (double piece = 0; piece < pieces; ++piece) {
+      const double begin = piece / pieces, end = (piece + 1) / pieces;
+      Corners around;
+      for (std::size_t k = 0; k < D; ++k) {
+        const double from = way.motion[k] * begin, to = way.motion[k] * end,
+                     slack = 2 * kSlack *
+                             (std::max(std::abs(row.box[k]), std::abs(row.box[D + k])) + std::abs(low[k]) +
+                              std::abs(high[k]) + std::abs(way.motion[k]));
+        around[k] = low[k] + std::min(from, to) - slack;
+        around[D + 1 + k] = high[k] + std::max(from, to) + slack;
+      }
+      const double length = way.until - way.since;
+      around[D] = way.since + length * begin - kSlack;
+      around[2 * D + 1] = way.since + length * end + kSlack;
+      add_images(rows_.size() + at, around);
+    }
+  }
+
+  // Adds a box and all its images that reach into the world; one that does not reach out is its own only image.
+  void add_images(std::size_t part, const Corners& around) {
+    Piece piece{part, {}};
+    bool is_out = false;
+    for (std::size_t k = 0; is_periodic_ && k < D; ++k)
+      is_out |= (around[k] < bounds_[k]) | (around[D + 1 + k] >= bounds_[D + k]);
+    if (!is_out) {
+      pieces_.of.push_back(piece);
+      pieces_.corners.push_back(around);
+      return;
+    }
+    Vector first, more, down{};
+    for (std::size_t k = 0; k < D; ++k) {
+      const double from = bounds_[k], size = bounds_[D + k] - from, low = around[k], high = around[D + 1 + k];
+      first[k] = std::clamp(-std::floor((low - from) / size), -kFarthestWorld, kFarthestWorld);
+      // As many worlds further down as the box reaches up into others; one more does no harm, where rounding lets it.
+      more[k] =
+          std::clamp(std::floor((high + first[k] * size - from) / size), 0.0, 1.0 + std::floor((high - low) / size));
+    }
+    for (;;) {
+      Corners moved = around;
+      for (std::size_t k = 0; k < D; ++k) {
+        piece.worlds[k] = first[k] - down[k];
+        const double way = piece.worlds[k] * (bounds_[D + k] - bounds_[k]);
+        moved[k] = difference_down(around[k], -way);
+        moved[D + 1 + k] = difference_up(around[D + 1 + k], -way);
+      }
+      pieces_.of.push_back(piece);
+      pieces_.corners.push_back(moved);
+      std::size_t axis = 0;
+      while (axis < D && down[axis] == more[axis]) down[axis++] = 0;
+      if (axis == D) return;
+      down[axis] += 1;
+    }
+  }
+
+  std::int32_t row_of(std::size_t part) const {
+    return part < rows_.size() ? static_cast<std::int32_t>(part) : ways_[part - rows_.size()].row;
+  }
+
+  template <class Search>
+  void find_approaches(std::size_t begin, std::size_t end, const Filter* filter, Search&& search) {
+    const double began = ways_[followed_[begin]].since;
+    std::vector<std::pair<std::int32_t, std::int32_t>> known;  // later parts are of no interest to these
+    for (const Meeting<D>& meeting : meetings_)
+      if (meeting.time <= began) known.emplace_back(meeting.first, meeting.second);
+    const std::vector<Candidate> candidates = find_candidates(begin, end, search);
+    candidate_counts_.push_back(0);
+    for (const Candidate& candidate : candidates) {
+      std::int32_t row = row_of(candidate.first), other = row_of(candidate.second);
+      const bool is_swapped = row > other;
+      if (is_swapped) std::swap(row, other);
+      if (!known.empty() && std::binary_search(known.begin(), known.end(), std::pair(row, other))) continue;
+      ++candidate_counts_.back();
+      if (row == other) continue;
+      if (filter != nullptr &&
+          !filter->allows(static_cast<std::size_t>(number_of(row)), static_cast<std::size_t>(number_of(other))))
+        continue;
+      add_approach(row, other, candidate, is_swapped);
+    }
+  }
+
+  // Pairs of parts of which pieces overlap, one of some of the followed ones.
+  template <class Search>
+  std::vector<Candidate> find_candidates(std::size_t begin, std::size_t end, Search&& search) const {
+    const std::size_t n = rows_.size();
+    std::vector<std::uint8_t> is_meant(ways_.size());
+    double since = std::numeric_limits<double>::infinity(), until = -since;
+    for (std::size_t k = begin; k < end; ++k) {
+      const WayPart<D>& way = ways_[followed_[k]];
+      is_meant[followed_[k]] = 1;
+      since = std::min(since, way.since);
+      until = std::max(until, way.until);
+    }
+    Pieces one, other;
+    for (std::size_t k = 0; k < pieces_.of.size(); ++k) {
+      const Piece& piece = pieces_.of[k];
+      if (piece.part >= n) {
+        const WayPart<D>& way = ways_[piece.part - n];
+        if (way.since > until || way.until < since) continue;
+        if (is_meant[piece.part - n] != 0) {
+          one.of.push_back(piece);
+          one.corners.push_back(pieces_.corners[k]);
+        }
+      }
+      other.of.push_back(piece);
+      other.corners.push_back(pieces_.corners[k]);
+    }
+    std::vector<Candidate> found;
+    if (one.of.empty()) return found;
+    Problem<double> problem;
+    const auto boxes_of = [](const Pieces& pieces) {
+      constexpr auto kStride = static_cast<std::int64_t>(2 * (D + 1));
+      const double* corners = pieces.corners.front().data();
+      return BoxView<double>{corners, corners + D + 1, kStride, kStride, pieces.of.size()};
+    };
+    problem.first = boxes_of(one);
+    problem.second = boxes_of(other);
+    problem.dimension = is_bent_ ? D + 1 : D;
+    problem.cross = true;
+    const Pairs close = search(problem);
+    found.reserve(close.size);
+    for (std::size_t k = 0; k < close.size; ++k) {
+      const Piece &a = one.of[static_cast<std::size_t>(close.block[k])],
+                  &b = other.of[static_cast<std::size_t>(close.block[close.stride + k])];
+      // Two followed parts are found from both.
+      if (b.part <= a.part && b.part >= n && rows_[static_cast<std::size_t>(row_of(b.part))].is_followed) continue;
+      Candidate candidate{a.part, b.part, {}};
+      for (std::size_t axis = 0; axis < D; ++axis) candidate.worlds[axis] = b.worlds[axis] - a.worlds[axis];
+      found.push_back(candidate);
+    }
+    if (is_bent_ || is_periodic_) {  // several pieces, and images at both sides, find the same
+      std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) { return a.key() < b.key(); });
+      found.erase(std::unique(found.begin(), found.end(),
+                              [](const Candidate& a, const Candidate& b) { return a.key() == b.key(); }),
+                  found.end());
+    }
+    return found;
+  }
+
+  // How a part moves in a time within its own, beginning so far from where its row is now.
+  void between(std::size_t part, double since, double until, Vector& shift, Vector& motion) const {
+    if (part < rows_.size()) {
+      for (std::size_t k = 0; k < D; ++k) {
+        const double whole = rows_[part].motion[k];
+        shift[k] = -whole + whole * since;
+        motion[k] = whole * (until - since);
+      }
+      return;
+    }
+    const WayPart<D>& way = ways_[part - rows_.size()];
+    const Vector& place = rows_[static_cast<std::size_t>(way.row)].place;
+    const double length = way.until > way.since ? way.until - way.since : 1.0;
+    for (std::size_t k = 0; k < D; ++k) {
+      shift[k] = way.begin[k] - place[k] + way.motion[k] * ((since - way.since) / length);
+      motion[k] = way.motion[k] * ((until - since) / length);
+    }
+  }
+
+  std::pair<double, double> times_of(std::size_t part) const {
+    if (part < rows_.size()) return {0.0, 1.0};
+    const WayPart<D>& way = ways_[part - rows_.size()];
+    return {way.since, way.until};
+  }
+
+  void add_approach(std::int32_t row, std::int32_t other, const Candidate& candidate, bool is_swapped) {
+    const std::size_t first = is_swapped ? candidate.second : candidate.first,
+                      second = is_swapped ? candidate.first : candidate.second;
+    const auto [one_since, one_until] = times_of(first);
+    const auto [other_since, other_until] = times_of(second);
+    const double since = std::max(one_since, other_since), until = std::min(one_until, other_until);
+    if (!(since <= until)) return;
+    Vector shift, motion, other_shift, other_motion, offset;
+    between(first, since, until, shift, motion);
+    between(second, since, until, other_shift, other_motion);
+    for (std::size_t k = 0; k < D; ++k) {
+      motion[k] -= other_motion[k];
+      const double size = is_periodic_ ? bounds_[D + k] - bounds_[k] : 0.0, worlds = candidate.worlds[k] * size;
+      offset[k] = (is_swapped ? -worlds : worlds) + (other_shift[k] - shift[k]);
+    }
+    const auto [begin, end] = times_of_boxes(row, other, motion, offset);
+    if (!(begin <= end)) return;
+    Approach<D> approach{row, other, {}, {}, since, until - since, begin, end - begin};
+    for (std::size_t k = 0; k < D; ++k) {
+      approach.offset[k] = offset[k] - motion[k] * begin;
+      approach.motion[k] = motion[k] * (end - begin);
+    }
+    approaches_.push_back(approach);
+  }
+
+  // From when to when the boxes of two rows overlap, as shares of the motion of the first, and never too short. Where
+  // the begin is behind the end, they never do. So the exact test is on numbers of the size of the shapes.
+  std::pair<double, double> times_of_boxes(std::int32_t row, std::int32_t other, const Vector& motion,
+                                           const Vector& offset) const {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const std::array<double, 2 * D>&a = rows_[static_cast<std::size_t>(row)].box,
+                                 &b = rows_[static_cast<std::size_t>(other)].box;
+    double begin = 0, end = 1;
+    for (std::size_t k = 0; k < D; ++k) {
+      const double slack = kSlack *
+                           (std::max(std::abs(a[k]), std::abs(a[D + k])) +
+                            std::max(std::abs(b[k]), std::abs(b[D + k])) + std::abs(offset[k]) + std::abs(motion[k])),
+                   low = b[k] + offset[k] - a[D + k] - slack, high = b[D + k] + offset[k] - a[k] + slack;
+      if (motion[k] == 0) {
+        if (!(low <= 0 && high >= 0)) begin = kInfinity;
+        continue;
+      }
+      const double one = low / motion[k], two = high / motion[k];
+      begin = std::max(begin, std::min(one, two));
+      end = std::min(end, std::max(one, two));
+    }
+    return {begin, end};
+  }
+
+  std::vector<WayRow<D>> rows_;
+  std::vector<WayPart<D>> ways_;
+  std::array<double, 2 * D> bounds_{};
+  bool is_periodic_, is_bent_ = false;
+  Pieces pieces_;
+  std::vector<std::size_t> followed_;  // ways
+  std::size_t begin_ = 0, count_ = 0;
+  std::vector<Approach<D>> approaches_;
+  std::vector<Meeting<D>> meetings_;
+  std::vector<std::int64_t> candidate_counts_;
+};
+
+}  // namespace broadphase
