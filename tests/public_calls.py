@@ -117,6 +117,11 @@ def functions():
         "mesh": (CUBE, mesh["faces"]), "other": (CUBE, mesh["faces"]), "touching": True, "workers": 1,
     }  # fmt: skip
     yield "triangle_pairs", bp.triangle_pairs, {"mesh": (CUBE, mesh["faces"]), "ignore_shared": True}
+    yield "neighbors", bp.neighbors, {
+        "points": CUBE, "cutoff": 1.0, "other": CUBE, "cell": [2, 2, 2], "periodic": True, "combine": "sum",
+        "full": True, "distances": True, "vectors": True, "shifts": True, "sort": True, "workers": 1,
+    }  # fmt: skip
+    yield "neighbors", bp.neighbors, {"points": CUBE, "cutoff": np.ones(8)}
     yield "nms", bp.nms, {
         "boxes": BOXES, "scores": [1, 2, 3], "threshold": 0.5, "metric": "iou", "batch": [1, 1, 2], "workers": 1,
     }  # fmt: skip

@@ -10,11 +10,11 @@ from public_calls import calls, complaint, complaints
 
 # Results and what is made by the library, not by its users; what runs programs, opens pages or writes files.
 NOT_CALLED = {
-    "Actor", "BoxIndex", "Cells", "Changes", "Contact", "Contacts", "CustomRows", "CustomShape", "Event", "Explanation",
-    "FileFormatError", "Frame", "Hit", "Impact", "Impacts", "IndexStats", "InvalidBoxError", "InvalidBoxWarning",
-    "MissingExtraError", "Nearest", "Outline", "QueryResult", "RayHits", "RayHitsAll", "Shape", "ShapeRayHits",
-    "StepInfo", "SweepHits", "TooManyPairsError", "UnknownRowError", "UnsupportedQueryError", "Visible", "plot",
-    "boxes.describe_invalid", "boxes.from_frame", "boxes.from_geometries",
+    "Actor", "BoxIndex", "Cells", "Changes", "Contact", "Contacts", "CustomRows", "CustomShape", "Event",
+    "Explanation", "FileFormatError", "Frame", "Hit", "Impact", "Impacts", "IndexStats", "InvalidBoxError",
+    "InvalidBoxWarning", "MissingExtraError", "Nearest", "Neighbors", "Outline", "QueryResult", "RayHits",
+    "RayHitsAll", "Shape", "ShapeRayHits", "StepInfo", "SweepHits", "TooManyPairsError", "UnknownRowError",
+    "UnsupportedQueryError", "Visible", "boxes.describe_invalid", "boxes.from_frame", "boxes.from_geometries", "plot",
 }  # fmt: skip
 OF_WORLDS = {  # without arguments, or with functions, actors, files and pages
     "from_bytes", "load", "save", "to_bytes", "on_exit", "on_stay", "on_step", "outline", "record", "refresh", "render",

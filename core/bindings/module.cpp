@@ -54,6 +54,7 @@ const Kernels& chosen_kernels() { return *chosen.load(); }
 // After the shapes, whose class it uses.
 void bind_meetings(nb::module_& module);
 void bind_turns(nb::module_& module);
+void bind_neighbors(nb::module_& module);
 
 }  // namespace broadphase::python
 
@@ -108,5 +109,6 @@ NB_MODULE(_core, m) {
   bind_turns(m);
   bind_commit(m);
   bind_suppression(m);
+  bind_neighbors(m);
   bind_motion(m);
 }

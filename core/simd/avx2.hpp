@@ -127,6 +127,7 @@ struct WideEight {
   __m256d low, high;
   static WideEight splat(double x) { return {_mm256_set1_pd(x), _mm256_set1_pd(x)}; }
   static WideEight load(const double* p) { return {_mm256_load_pd(p), _mm256_load_pd(p + 4)}; }
+  static WideEight read(const double* p) { return {_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)}; }
 };
 inline WideEight operator+(WideEight a, WideEight b) {
   return {_mm256_add_pd(a.low, b.low), _mm256_add_pd(a.high, b.high)};

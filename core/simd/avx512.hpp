@@ -10,6 +10,7 @@ using with_avx2::CornerFours;
 using with_avx2::Eight;
 using with_avx2::EightTests;
 using with_avx2::EightWords;
+using with_avx2::emit_eight;
 using with_avx2::Fours;
 using with_avx2::lowest_bit;
 
@@ -88,6 +89,7 @@ struct WideEight {
   __m512d v;
   static WideEight splat(double x) { return {_mm512_set1_pd(x)}; }
   static WideEight load(const double* p) { return {_mm512_load_pd(p)}; }
+  static WideEight read(const double* p) { return {_mm512_loadu_pd(p)}; }
 };
 inline WideEight operator+(WideEight a, WideEight b) { return {_mm512_add_pd(a.v, b.v)}; }
 inline WideEight operator-(WideEight a, WideEight b) { return {_mm512_sub_pd(a.v, b.v)}; }

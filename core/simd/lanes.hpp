@@ -29,10 +29,11 @@
 //   keep(values, bits, to)   writes those of eight values whose bits are set one after the other, and returns how many;
 //                            may write all eight places; for integers and for an Eight
 // WideEight: eight doubles, as a block of a wide tree holds them
-//   splat(x), load(p)        p is aligned to 64 bytes
+//   splat(x), load(p), read(p)   load: p is aligned to 64 bytes; read: needs no alignment
 //   +, -, *, larger(a, b), smaller(a, b)   as of Eight
 //   WideTests                as EightTests
 //   upper_halves(a, most)    the upper halves of numbers that are not negative, at most `most`, as the bits of an Eight
+// emit_eight(bits, j, out)  as emit, for 8 bits; may write eight values
 // lowest_bit(bits), bit_count(bits)        lowest_bit: 31 or 32 for none
 // EightWords: eight 16-bit numbers in a register, or kInRegister is false and there is nothing else
 //   load(p), store(p)        p needs no alignment

@@ -121,6 +121,7 @@ struct WideEight {
   double v[8];
   static WideEight splat(double x) { return {{x, x, x, x, x, x, x, x}}; }
   static WideEight load(const double* p) { return {{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}}; }
+  static WideEight read(const double* p) { return load(p); }
 };
 
 template <class Each>
@@ -185,6 +186,15 @@ inline std::size_t keep(const Eight& values, std::uint32_t bits, float* to) {
   std::size_t count = 0;
   for (std::uint32_t l = 0; l < 8; ++l) {
     to[count] = values.v[l];
+    count += bits >> l & 1u;
+  }
+  return count;
+}
+
+inline std::size_t emit_eight(std::uint32_t bits, std::uint32_t j, std::uint32_t* out) {
+  std::size_t count = 0;
+  for (std::uint32_t l = 0; l < 8; ++l) {
+    out[count] = j + l;
     count += bits >> l & 1u;
   }
   return count;

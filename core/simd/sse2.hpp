@@ -11,6 +11,7 @@ using with_scalar::bit_count;
 using with_scalar::CornerFours;
 using with_scalar::Eight;
 using with_scalar::EightTests;
+using with_scalar::emit_eight;
 using with_scalar::Fours;
 using with_scalar::keep;
 using with_scalar::lowest_bit;

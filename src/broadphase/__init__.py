@@ -8,6 +8,8 @@ array([[0, 1]], dtype=int32)
 
 Pairs of boxes
     pairs, count_pairs, iter_pairs, explain, triangle_pairs
+Points
+    neighbors (within a cutoff, also in periodic cells)
 Detections
     nms (non-maximum suppression), iou
 Boxes that are kept, and queried
@@ -59,6 +61,7 @@ from broadphase.index.stats import IndexStats
 from broadphase.index.sweep_and_prune import SweepAndPrune
 from broadphase.narrow import Contacts, Impacts, ShapeRayHits, contacts, distance, overlaps, raycast, time_of_impact
 from broadphase.narrow.triangles import triangle_pairs
+from broadphase.neighbors import Neighbors, neighbors
 from broadphase.pairs import Explanation, count_pairs, explain, iter_pairs, pairs
 from broadphase.plotting import plot
 from broadphase.shapes import (
@@ -128,6 +131,7 @@ __all__ = [
     "Mesh",
     "MissingExtraError",
     "Nearest",
+    "Neighbors",
     "Octree",
     "Outline",
     "Point",
@@ -161,6 +165,7 @@ __all__ = [
     "iter_pairs",
     "look_at",
     "morton",
+    "neighbors",
     "nms",
     "orthographic",
     "overlaps",

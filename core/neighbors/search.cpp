@@ -1,0 +1,488 @@
+#include "neighbors/search.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace broadphase {
+
+namespace {
+
+// The largest number whose root is at most the cutoff: distances need no roots to be compared.
+double largest_square(double cutoff) {
+  double square = cutoff * cutoff;
+  while (std::sqrt(square) > cutoff) square = std::nextafter(square, 0.0);
+  for (;;) {
+    const double next = std::nextafter(square, std::numeric_limits<double>::infinity());
+    if (!(std::sqrt(next) <= cutoff)) return square;
+    square = next;
+  }
+}
+
+// An image of the other rows.
+struct Image {
+  Vector3 in_frame{}, exact{};
+  Shift shift{};
+  int order = 0;  // of its cells to none: lexicographic
+};
+
+class Search {
+ public:
+  Search(const NeighborQuery& query, WindowHits window_hits, Interrupt& interrupt)
+      : query_(query), window_hits_(window_hits), lattice_(query.cell) {
+    if (!lattice_.is_valid()) throw FlatCell();
+    FramedPoints own(query.points, lattice_, interrupt);
+    if (own.far_row() >= 0) throw FarPoint(false, own.far_row());
+    if (!query.cross) {
+      prepare(own, own);
+      rows_ = std::make_unique<PointRows>(own, cells_[0], cells_[1], interrupt);
+    } else {
+      FramedPoints others(query.others, lattice_, interrupt);
+      if (others.far_row() >= 0) throw FarPoint(true, others.far_row());
+      prepare(own, others);
+      rows_ = std::make_unique<PointRows>(own, cells_[0], cells_[1], interrupt);
+      other_rows_ = std::make_unique<PointRows>(others, cells_[0], cells_[1], interrupt);
+    }
+    limit_ = query.kind == PairCutoff::kOne ? largest_square(query.cutoff) : 0;
+  }
+
+  std::size_t count() const { return rows_->count(); }
+
+  struct Scratch {
+    std::vector<std::uint32_t> positions;
+    std::vector<WindowEnd> ends;
+  };
+
+  // The pairs of points [begin, end) in the order of rows, with those behind them.
+  void run(std::size_t begin, std::size_t end, Scratch& scratch, NeighborPairs& out) const {
+    scratch.positions.resize(kMostWindowHits + 16);
+    scratch.ends.resize(kMostWindowHits + 16);
+    for (std::size_t row = rows_->row_of(begin); begin < end; ++row) {
+      const std::size_t until = std::min<std::size_t>(end, rows_->rows()[row].end);
+      run_row(row, begin, until, scratch, out);
+      begin = until;
+    }
+  }
+
+ private:
+  // How far numbers of the frame may be off the numbers that decide, and cells of y and z as wide as the reach.
+  void prepare(const FramedPoints& own, const FramedPoints& others) {
+    constexpr double kRounding = 0x1p-48, kSlack = 1 + 1e-11;
+    double error = 0;
+    if (lattice_.count() > 0) {
+      double wide = query_.cutoff;
+      std::array<std::int64_t, 3> most_cells{};
+      for (std::size_t k = lattice_.count(); k-- > 0;) {
+        double across = wide;
+        for (std::size_t above = k; above < lattice_.count(); ++above)
+          across += (static_cast<double>(most_cells[above]) + 1) * std::abs(lattice_.components(above)[k]);
+        const double cells = across / lattice_.edge(k) + 2;
+        if (!(cells < 1e6)) throw ManyImages();
+        most_cells[k] = static_cast<std::int64_t>(cells);
+      }
+      for (std::size_t l = 0; l < 3; ++l) {
+        if (lattice_.is_apart(l)) continue;
+        error += std::max(own.most(l), others.most(l));
+      }
+      for (std::size_t l = 0; l < 3; ++l) {
+        double shifts = std::max(own.most_wraps(l), others.most_wraps(l));
+        for (std::size_t k = 0; k < lattice_.count(); ++k)
+          shifts += static_cast<double>(most_cells[k]) * static_cast<double>(std::abs(lattice_.combination(k)[l]));
+        if (!(shifts < 2 * Lattice::kMostCells)) throw ManyImages();
+        for (const double component : query_.cell.vectors[l]) error += shifts * std::abs(component);
+      }
+      error *= kRounding;
+    }
+    reach_ = (query_.cutoff + 4 * error) * kSlack;
+    // A pair at no distance at all is found too.
+    reach_ = std::max(reach_, std::numeric_limits<double>::min());
+    for (std::size_t axis = 1; axis < 3; ++axis) {
+      RowCells& cells = cells_[axis - 1];
+      if (axis < lattice_.count()) {
+        constexpr double kMostCells = 1 << 20;
+        const double number = std::clamp(std::floor(lattice_.edge(axis) / reach_), 1.0, kMostCells);
+        cells = {0.0, number / lattice_.edge(axis), number - 1};
+      } else {
+        constexpr double kMostCells = 0xffffffffu;
+        const double low = std::min(own.bounds()[axis].lower, others.bounds()[axis].lower);
+        cells = {low, 1 / reach_, kMostCells};
+      }
+    }
+  }
+
+  // Calls use(cells) for the images along axis k of something at `bounds`, moved by `base`, that can be within reach of
+  // `own`.
+  template <class Use>
+  void with_images(std::size_t k, const Bounds& own, const Bounds& bounds, double base, Use&& use) const {
+    if (k >= lattice_.count()) return use(std::int64_t{0});
+    const double edge = lattice_.edge(k);
+    const double first = std::floor((own.lower - reach_ - base - bounds.upper) / edge);
+    const double last = std::ceil((own.upper + reach_ - base - bounds.lower) / edge);
+    for (auto cells = static_cast<std::int64_t>(first); cells <= static_cast<std::int64_t>(last); ++cells) use(cells);
+  }
+
+  void run_row(std::size_t row, std::size_t begin, std::size_t end, Scratch& scratch, NeighborPairs& out) const {
+    const PointRows& others = query_.cross ? *other_rows_ : *rows_;
+    if (others.count() == 0) return;
+    const std::array<Bounds, 3>& own = rows_->rows()[row].bounds;
+    const Bounds own_x{rows_->column(0)[begin], rows_->column(0)[end - 1]};
+    std::array<std::int64_t, 3> cells{};
+    with_images(2, own[2], others.bounds()[2], 0.0, [&](std::int64_t z_cells) {
+      const double z = static_cast<double>(z_cells) * lattice_.components(2)[2];
+      const double y_base = static_cast<double>(z_cells) * lattice_.components(2)[1];
+      if (own[2].upper + reach_ < others.bounds()[2].lower + z || own[2].lower - reach_ > others.bounds()[2].upper + z)
+        return;
+      const std::uint32_t z_first = cells_[1].number(own[2].lower - reach_ - z),
+                          z_last = cells_[1].number(own[2].upper + reach_ - z);
+      with_images(1, own[1], others.bounds()[1], y_base, [&](std::int64_t y_cells) {
+        const double y = y_base + static_cast<double>(y_cells) * lattice_.components(1)[1];
+        if (own[1].upper + reach_ < others.bounds()[1].lower + y ||
+            own[1].lower - reach_ > others.bounds()[1].upper + y)
+          return;
+        const std::uint32_t y_first = cells_[0].number(own[1].lower - reach_ - y),
+                            y_last = cells_[0].number(own[1].upper + reach_ - y);
+        const double x_base = static_cast<double>(z_cells) * lattice_.components(2)[0] +
+                              static_cast<double>(y_cells) * lattice_.components(1)[0];
+        for (std::size_t other = others.row_from(PointRows::key_of(y_first, z_first)); other < others.rows().size();) {
+          const PointRow& at = others.rows()[other];
+          const auto at_y = static_cast<std::uint32_t>(at.key);
+          const auto at_z = static_cast<std::uint32_t>(at.key >> 32);
+          if (at_z > z_last) break;
+          if (at_y < y_first) {
+            other = others.row_from(PointRows::key_of(y_first, at_z));
+            continue;
+          }
+          if (at_y > y_last) {
+            if (at_z == z_last) break;
+            other = others.row_from(PointRows::key_of(y_first, at_z + 1));
+            continue;
+          }
+          with_images(0, own_x, at.bounds[0], x_base, [&](std::int64_t x_cells) {
+            cells = {x_cells, y_cells, z_cells};
+            run_pair(row, begin, end, other, image_of(cells), scratch, out);
+          });
+          ++other;
+        }
+      });
+    });
+  }
+
+  Image image_of(const std::array<std::int64_t, 3>& cells) const {
+    Image image;
+    for (std::size_t k = 0; k < 3; ++k) {
+      if (cells[k] == 0) continue;
+      if (image.order == 0) image.order = cells[k] < 0 ? -1 : 1;
+      for (std::size_t axis = 0; axis <= k; ++axis)
+        image.in_frame[axis] += static_cast<double>(cells[k]) * lattice_.components(k)[axis];
+    }
+    if (image.order == 0) return image;
+    const std::array<std::int64_t, 3> shift = lattice_.original(cells);
+    for (std::size_t l = 0; l < 3; ++l) image.shift[l] = static_cast<std::int32_t>(shift[l]);
+    image.exact = query_.cell.translation(image.shift);
+    return image;
+  }
+
+  void run_pair(std::size_t row, std::size_t begin, std::size_t end, std::size_t other, const Image& image,
+                Scratch& scratch, NeighborPairs& out) const {
+    // Of one set, a pair of rows and an image is the same as the other way round with the opposite image.
+    if (!query_.cross && (image.order < 0 || (image.order == 0 && other < row))) return;
+    const PointRows& others = query_.cross ? *other_rows_ : *rows_;
+    const PointRow &own_row = rows_->rows()[row], &other_row = others.rows()[other];
+    double gaps = 0;
+    WindowSearch window;
+    for (std::size_t axis = 1; axis < 3; ++axis) {
+      const double lower = other_row.bounds[axis].lower + image.in_frame[axis],
+                   upper = other_row.bounds[axis].upper + image.in_frame[axis];
+      const double gap = std::max({0.0, lower - own_row.bounds[axis].upper, own_row.bounds[axis].lower - upper});
+      gaps += gap * gap;
+      window.lower[axis - 1] = lower;
+      window.upper[axis - 1] = upper;
+    }
+    window.squared_reach = reach_ * reach_;
+    if (gaps > window.squared_reach) return;
+    window.reach = std::sqrt(window.squared_reach - gaps);
+    const double *own_x = rows_->column(0), *other_x = others.column(0);
+    const double shift_x = image.in_frame[0];
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      window.own_columns[axis] = rows_->column(axis);
+      window.columns[axis] = others.column(axis);
+      window.shift[axis] = image.in_frame[axis];
+    }
+    window.behind = !query_.cross && image.order == 0 && other == row;
+    // The first own point that reaches the other row, and the first of the other row that it reaches.
+    const double row_begins = other_x[other_row.begin];
+    window.own = static_cast<std::size_t>(
+        std::partition_point(own_x + begin, own_x + end,
+                             [&](double x) { return (x - shift_x) + window.reach < row_begins; }) -
+        own_x);
+    if (window.own == end) return;
+    const double first = (own_x[window.own] - shift_x) - window.reach;
+    window.own_end = end;
+    window.end = window.next = other_row.end;
+    window.low =
+        static_cast<std::size_t>(std::lower_bound(other_x + other_row.begin, other_x + other_row.end, first) - other_x);
+    if (window.low == other_row.end) return;
+    while (window.own < end) {
+      const std::size_t ends = window_hits_(window, scratch.positions.data(), scratch.ends.data());
+      if (ends > 0) decide(image, others, scratch, ends, out);
+    }
+  }
+
+  void decide(const Image& image, const PointRows& others, const Scratch& scratch, std::size_t ends,
+              NeighborPairs& out) const {
+    out.room(scratch.ends[ends - 1].hits_end);
+    const bool wrapped = rows_->wraps() != nullptr || others.wraps() != nullptr;
+    if (rows_->reaches() != nullptr)
+      decide_in<true, true>(image, others, scratch, ends, out);
+    else if (wrapped)
+      decide_in<true, false>(image, others, scratch, ends, out);
+    else
+      decide_in<false, false>(image, others, scratch, ends, out);
+  }
+
+  // By the given numbers: (other - own) + translation, rounded axis by axis.
+  template <bool Wrapped, bool Reaches>
+  void decide_in(const Image& image, const PointRows& others, const Scratch& scratch, std::size_t ends,
+                 NeighborPairs& out) const {
+    const std::size_t dimension = out.dimension;
+    std::int32_t *first = out.first(), *second = out.second();
+    std::int32_t* shifts = out.has_shifts ? out.shifts.get() : nullptr;
+    double* distances = out.has_distances ? out.distances.get() : nullptr;
+    double* vectors = out.has_vectors ? out.vectors.get() : nullptr;
+    [[maybe_unused]] const double *own_reaches = rows_->reaches(), *other_reaches = others.reaches();
+    [[maybe_unused]] const double limit = limit_;
+    // Of one set, the lower row comes first; of a point and its own image, so that the shift is lexicographically
+    // positive. Pairs of two sets stay as they are.
+    const std::int64_t turned_from = query_.cross ? std::int64_t{1} << 40 : image.shift < Shift{} ? 0 : 1;
+    std::size_t size = out.size, hit = 0;
+    for (std::size_t k = 0; k < ends; ++k) {
+      const std::size_t own = scratch.ends[k].own, hits_end = scratch.ends[k].hits_end;
+      const ExactPoint from = rows_->exact(own);
+      for (; hit < hits_end; ++hit) {
+        const std::size_t other = scratch.positions[hit];
+        const ExactPoint& to = others.exact(other);
+        // All ones or none, instead of a branch that half of all pairs would take.
+        const auto turned = -static_cast<std::int32_t>(from.row >= to.row + turned_from);
+        const std::int32_t difference = (from.row ^ to.row) & turned;
+        first[size] = from.row ^ difference;
+        second[size] = to.row ^ difference;
+        Vector3 translation = image.exact;
+        Shift shift = image.shift;
+        if constexpr (Wrapped) {
+          bool differs = false;
+          for (std::size_t l = 0; l < 3; ++l) {
+            const std::int32_t by = (rows_->wraps() != nullptr ? rows_->wraps()[own][l] : 0) -
+                                    (others.wraps() != nullptr ? others.wraps()[other][l] : 0);
+            differs = differs || by != 0;
+            shift[l] += by;
+          }
+          if (differs) translation = query_.cell.translation(shift);
+        }
+        const double x = (to.x - from.x) + translation[0], y = (to.y - from.y) + translation[1],
+                     z = (to.z - from.z) + translation[2];
+        const double square = x * x + y * y + z * z;
+        bool near;
+        if constexpr (Reaches) {
+          const double a = own_reaches[own], b = other_reaches[other];
+          near = std::sqrt(square) <= (query_.kind == PairCutoff::kSum ? a + b : std::max(a, b));
+        } else {
+          near = square <= limit;
+        }
+        if (distances != nullptr) distances[size] = std::sqrt(square);
+        if (shifts != nullptr) {
+          std::int32_t* entry = shifts + size * dimension;
+          entry[0] = (shift[0] ^ turned) - turned;
+          entry[1] = (shift[1] ^ turned) - turned;
+          if (dimension > 2) entry[2] = (shift[2] ^ turned) - turned;
+        }
+        if (vectors != nullptr) {
+          const double sign = 1.0 + 2 * turned;
+          double* entry = vectors + size * dimension;
+          entry[0] = x * sign;
+          entry[1] = y * sign;
+          if (dimension > 2) entry[2] = z * sign;
+        }
+        size += near ? 1 : 0;
+      }
+    }
+    out.size = size;
+  }
+
+  NeighborQuery query_;
+  WindowHits window_hits_;
+  Lattice lattice_;
+  std::unique_ptr<PointRows> rows_, other_rows_;
+  std::array<RowCells, 2> cells_{};
+  double reach_ = 0, limit_ = 0;
+};
+
+}  // namespace
+
+void NeighborPairs::copy(const NeighborPairs& from, std::size_t begin, std::size_t end, std::size_t to) const {
+  const std::size_t count = end - begin;
+  if (count == 0) return;
+  std::memcpy(first() + to, from.first() + begin, count * sizeof(std::int32_t));
+  std::memcpy(second() + to, from.second() + begin, count * sizeof(std::int32_t));
+  if (has_shifts)
+    std::memcpy(shifts.get() + to * dimension, from.shifts.get() + begin * dimension,
+                count * dimension * sizeof(std::int32_t));
+  if (has_distances) std::memcpy(distances.get() + to, from.distances.get() + begin, count * sizeof(double));
+  if (has_vectors)
+    std::memcpy(vectors.get() + to * dimension, from.vectors.get() + begin * dimension,
+                count * dimension * sizeof(double));
+}
+
+void NeighborPairs::grow(std::size_t needed) {
+  NeighborPairs larger(dimension, has_distances, has_vectors, has_shifts);
+  larger.capacity = std::max({needed, expected_, capacity + capacity / 2 + 1024});
+  larger.rows = allocate_plain<std::int32_t>(2 * larger.capacity);
+  if (has_shifts) larger.shifts = allocate_plain<std::int32_t>(dimension * larger.capacity);
+  if (has_distances) larger.distances = allocate_plain<double>(larger.capacity);
+  if (has_vectors) larger.vectors = allocate_plain<double>(dimension * larger.capacity);
+  larger.copy(*this, 0, size, 0);
+  larger.size = size;
+  larger.expected_ = expected_;
+  *this = std::move(larger);
+}
+
+NeighborPairs find_neighbors(const NeighborQuery& query, WindowHits window_hits, unsigned workers,
+                             Interrupt& interrupt) {
+  constexpr std::size_t kTask = 2048;  // points
+  const auto empty = [&] {
+    return NeighborPairs(query.points.dimension, query.distances, query.vectors, query.shifts);
+  };
+  if (query.points.count == 0 || (query.cross && query.others.count == 0)) {
+    NeighborPairs none = empty();
+    none.room(1);
+    return none;
+  }
+  const Search search(query, window_hits, interrupt);
+  const std::size_t count = search.count(), tasks = (count + kTask - 1) / kTask;
+  workers = static_cast<unsigned>(std::min<std::size_t>(workers, tasks));
+  std::vector<Search::Scratch> scratch(workers);
+  if (workers <= 1) {
+    NeighborPairs out = empty();
+    out.room(1);
+    for (std::size_t task = 0; task < tasks; ++task) {
+      search.run(task * kTask, std::min(count, (task + 1) * kTask), scratch[0], out);
+      if (task >= tasks / 16)
+        out.expect(static_cast<std::size_t>(1.06 * static_cast<double>(out.size) * static_cast<double>(tasks) /
+                                            static_cast<double>(task + 1)) +
+                   2 * kMostWindowHits);
+      interrupt.check();
+    }
+    return out;
+  }
+  struct Segment {
+    std::size_t worker, begin, end;
+  };
+  std::vector<Segment> segments(tasks);
+  std::vector<NeighborPairs> found;
+  for (unsigned worker = 0; worker < workers; ++worker) found.push_back(empty());
+  for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
+    NeighborPairs& out = found[worker];
+    const std::size_t before = out.size;
+    search.run(task * kTask, std::min(count, (task + 1) * kTask), scratch[worker], out);
+    segments[task] = {worker, before, out.size};
+  });
+  NeighborPairs out = empty();
+  std::vector<std::size_t> target(tasks + 1, 0);
+  for (std::size_t task = 0; task < tasks; ++task)
+    target[task + 1] = target[task] + segments[task].end - segments[task].begin;
+  out.room(std::max<std::size_t>(target.back(), 1));
+  out.size = target.back();
+  for_each_task(tasks, workers, interrupt, [&](unsigned, std::size_t task) {
+    out.copy(found[segments[task].worker], segments[task].begin, segments[task].end, target[task]);
+  });
+  return out;
+}
+
+namespace {
+
+// Writes entry `from` of pairs as entry `to` of a list, the other way round if `turned`.
+struct EntryWriter {
+  const NeighborPairs& pairs;
+  const NeighborPairs& entries;
+
+  void write(std::size_t from, std::size_t to, std::int32_t row, bool turned) const {
+    const std::size_t dimension = entries.dimension;
+    entries.second()[to] = row;
+    if (entries.has_shifts)
+      for (std::size_t l = 0; l < dimension; ++l) {
+        const std::int32_t shift = pairs.shifts[from * dimension + l];
+        entries.shifts[to * dimension + l] = turned ? -shift : shift;
+      }
+    if (entries.has_distances) entries.distances[to] = pairs.distances[from];
+    if (entries.has_vectors)
+      for (std::size_t l = 0; l < dimension; ++l) {
+        const double component = pairs.vectors[from * dimension + l];
+        entries.vectors[to * dimension + l] = turned ? -component : component;
+      }
+  }
+};
+
+void sort_lists(NeighborLists& lists, Interrupt& interrupt) {
+  NeighborPairs& entries = lists.entries;
+  const std::size_t dimension = entries.dimension;
+  std::vector<std::size_t> order;
+  NeighborPairs spare(dimension, entries.has_distances, entries.has_vectors, entries.has_shifts);
+  for (std::size_t point = 0; point + 1 < lists.offsets.size(); ++point) {
+    const auto begin = static_cast<std::size_t>(lists.offsets[point]),
+               end = static_cast<std::size_t>(lists.offsets[point + 1]);
+    order.resize(end - begin);
+    std::iota(order.begin(), order.end(), begin);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      const std::int32_t *rows = entries.second(), *shifts = entries.shifts.get();
+      if (rows[a] != rows[b] || !entries.has_shifts) return rows[a] < rows[b];
+      return std::lexicographical_compare(shifts + a * dimension, shifts + (a + 1) * dimension, shifts + b * dimension,
+                                          shifts + (b + 1) * dimension);
+    });
+    spare.size = 0;
+    spare.room(order.size() + 1);
+    const EntryWriter writer{entries, spare};
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      writer.write(order[k], k, entries.second()[order[k]], false);
+      spare.first()[k] = static_cast<std::int32_t>(point);
+    }
+    entries.copy(spare, 0, order.size(), begin);
+    if (point % 4096 == 0) interrupt.check();
+  }
+}
+
+}  // namespace
+
+NeighborLists list_by_point(const NeighborPairs& pairs, std::size_t points, bool both, bool sorted,
+                            Interrupt& interrupt) {
+  NeighborLists lists;
+  lists.offsets.assign(points + 1, 0);
+  const std::int32_t *first = pairs.first(), *second = pairs.second();
+  for (std::size_t k = 0; k < pairs.size; ++k) {
+    ++lists.offsets[static_cast<std::size_t>(first[k]) + 1];
+    if (both) ++lists.offsets[static_cast<std::size_t>(second[k]) + 1];
+  }
+  for (std::size_t point = 0; point < points; ++point) lists.offsets[point + 1] += lists.offsets[point];
+  lists.entries = NeighborPairs(pairs.dimension, pairs.has_distances, pairs.has_vectors, pairs.has_shifts);
+  const std::size_t total = both ? 2 * pairs.size : pairs.size;
+  lists.entries.room(std::max<std::size_t>(total, 1));
+  lists.entries.size = total;
+  std::vector<std::int64_t> next(lists.offsets.begin(), lists.offsets.end() - 1);
+  const EntryWriter writer{pairs, lists.entries};
+  in_stretches(pairs.size, interrupt, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      const auto i = static_cast<std::size_t>(first[k]), j = static_cast<std::size_t>(second[k]);
+      writer.write(k, static_cast<std::size_t>(next[i]++), second[k], false);
+      if (both) writer.write(k, static_cast<std::size_t>(next[j]++), first[k], true);
+    }
+  });
+  if (sorted) sort_lists(lists, interrupt);
+  return lists;
+}
+
+}  // namespace broadphase

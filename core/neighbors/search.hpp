@@ -1,0 +1,88 @@
+// All pairs of points within a cutoff, in open space or in a periodic cell, with all images.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "base/memory.hpp"
+#include "base/parallel.hpp"
+#include "neighbors/lattice.hpp"
+#include "neighbors/point_rows.hpp"
+#include "neighbors/windows.hpp"
+
+namespace broadphase {
+
+// How the cutoff of a pair follows from the reaches of its points, where they have their own.
+enum class PairCutoff { kOne, kSum, kLarger };
+
+struct NeighborQuery {
+  PointView points, others;
+  bool cross = false;  // pairs of a point and another one
+  Cell cell;
+  PairCutoff kind = PairCutoff::kOne;
+  double cutoff = 0;
+  bool distances = false, vectors = false, shifts = false;
+};
+
+// What is wrong with a query that only the core can see.
+struct FlatCell : std::invalid_argument {
+  FlatCell() : std::invalid_argument("the periodic vectors of the cell do not span a volume") {}
+};
+struct FarPoint : std::invalid_argument {
+  FarPoint(bool other, std::int32_t at) : std::invalid_argument("too many cells away"), of_others(other), row(at) {}
+  bool of_others;
+  std::int32_t row;
+};
+struct ManyImages : std::invalid_argument {
+  ManyImages() : std::invalid_argument("the cutoff spans too many cells") {}
+};
+
+// Pairs in columns. `first` and `second` are one block, with `second` at `capacity`.
+class NeighborPairs {
+ public:
+  NeighborPairs() = default;
+  NeighborPairs(std::size_t dimension, bool distances, bool vectors, bool shifts)
+      : dimension(dimension), has_distances(distances), has_vectors(vectors), has_shifts(shifts) {}
+
+  // Room for so many more. Throws bad_alloc, and then holds what it held before.
+  void room(std::size_t more) {
+    if (size + more > capacity) grow(size + more);
+  }
+  // So many may be expected in all.
+  void expect(std::size_t pairs) { expected_ = pairs; }
+  std::int32_t* first() const { return rows.get(); }
+  std::int32_t* second() const { return rows.get() + capacity; }
+  // Writes those of another one behind its own, for which there is room.
+  void copy(const NeighborPairs& from, std::size_t begin, std::size_t end, std::size_t to) const;
+
+  std::size_t dimension = 3;
+  bool has_distances = false, has_vectors = false, has_shifts = false;
+  std::size_t size = 0, capacity = 0;
+  PlainMemory<std::int32_t> rows, shifts;
+  PlainMemory<double> distances, vectors;
+
+ private:
+  void grow(std::size_t needed);
+
+  std::size_t expected_ = 0;
+};
+
+// Neighbours of each point: those of point i are entries offsets[i] to offsets[i + 1].
+struct NeighborLists {
+  std::vector<std::int64_t> offsets;
+  NeighborPairs entries;  // their `first` is not written
+};
+
+// Each pair once: of one set with first < second, and of a point's own images one of two opposite ones. The same order
+// for every number of workers and every level.
+NeighborPairs find_neighbors(const NeighborQuery& query, WindowHits window_hits, unsigned workers,
+                             Interrupt& interrupt);
+
+// By first point, for `points` of them. `both`: also by the second one, the other way round. `sorted`: entries of a
+// point by row and shift.
+NeighborLists list_by_point(const NeighborPairs& pairs, std::size_t points, bool both, bool sorted,
+                            Interrupt& interrupt);
+
+}  // namespace broadphase

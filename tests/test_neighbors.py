@@ -1,0 +1,224 @@
+"""Points within a cutoff, in open space and in periodic cells, against the formula image by image, and against ASE."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.testing import simd_levels
+from oracles.neighbors import as_matrix, plain_neighbors
+
+WANTED = {"distances": True, "vectors": True, "shifts": True}
+
+
+def listed(found):
+    """Rows like those of the oracle, sorted."""
+    columns = [found.pairs, found.shifts, found.distances[:, None], found.vectors]
+    return sorted(tuple(row) for row in np.concatenate(columns, axis=1).tolist())
+
+
+def half(full, dimension):
+    """Of a full list, each pair once."""
+    return [row for row in full if row[0] < row[1] or (row[0] == row[1] and row[2 : 2 + dimension] > (0,) * dimension)]
+
+
+def require_as_the_formula(points, cutoff, other=None, **options):
+    expected = plain_neighbors(points, cutoff, other, **options)
+    dimension = np.asarray(points).shape[1]
+    found = bp.neighbors(points, cutoff, other, **WANTED, **options)
+    assert listed(found) == (expected if other is not None else half(expected, dimension))
+    full = bp.neighbors(points, cutoff, other, full=True, **WANTED, **options)
+    assert listed(full) == expected
+    assert full.offsets.tolist() == np.searchsorted([row[0] for row in expected], range(len(points) + 1)).tolist()
+    assert full.rows.tolist() == full.pairs[:, 1].tolist()
+    ordered = bp.neighbors(points, cutoff, other, full=True, sort=True, **WANTED, **options)
+    assert np.concatenate([ordered.pairs, ordered.shifts], axis=1).tolist() == [
+        list(row[: 2 + dimension]) for row in expected
+    ]
+    cell = as_matrix(options.get("cell"), dimension)
+    second = points if other is None else other
+    vectors = np.asarray(second)[full.rows] - np.asarray(points)[full.pairs[:, 0]] + full.shifts @ cell
+    assert np.allclose(vectors, full.vectors, rtol=1e-9, atol=1e-9 * (1 + np.abs(full.vectors).max(initial=0)))
+    return len(expected)
+
+
+def random_cell(rng, dimension):
+    while True:
+        cell = rng.normal(size=(dimension, dimension)) * rng.choice([1, 1, 1, 3])
+        if rng.random() < 0.2:  # sheared by several cells
+            cell[0] += rng.integers(-5, 6) * cell[1]
+        if abs(np.linalg.det(cell)) > 0.3:
+            return cell
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_neighbors_random_cells_as_the_formula(dimension):
+    total = 0
+    for seed in range(40):
+        rng = np.random.default_rng([dimension, seed])
+        cell = random_cell(rng, dimension)
+        if seed % 4 == 0:
+            cell = np.abs(np.diag(cell)) + 0.2
+        periodic = list(product([False, True], repeat=dimension))[seed % 2**dimension]
+        points = rng.uniform(-0.7, 1.6, (rng.integers(0, 14), dimension)) @ as_matrix(cell, dimension)
+        cutoff = rng.choice([0.3, 0.8, 1.5])
+        total += require_as_the_formula(points, cutoff, cell=cell, periodic=periodic)
+        if seed % 3 == 0:
+            other = rng.uniform(-0.7, 1.6, (rng.integers(0, 9), dimension)) @ as_matrix(cell, dimension)
+            require_as_the_formula(points, cutoff, other, cell=cell, periodic=periodic)
+    assert total > 1500
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_neighbors_open_space_as_the_formula(dimension):
+    rng = np.random.default_rng(dimension)
+    for count in (0, 1, 2, 3, 9, 60):
+        points = rng.integers(0, 5, (count, dimension)) * 0.5  # many at the cutoff, and some equal
+        for cutoff in (0.0, 0.5, 1.0, 7.0):
+            require_as_the_formula(points, cutoff)
+            require_as_the_formula(points, cutoff, points[::2] + 0.5)
+
+
+def test_neighbors_of_one_point_are_its_own_images():
+    found = bp.neighbors([[7.0, -3.0]], 1.0, cell=[1, 1], **WANTED)
+    assert found.pairs.tolist() == [[0, 0], [0, 0]]
+    assert sorted(found.shifts.tolist()) == [[0, 1], [1, 0]]
+    assert found.distances.tolist() == [1.0, 1.0]
+    assert len(bp.neighbors([[7.0, -3.0]], 1.0, cell=[1, 1], full=True).rows) == 4
+
+
+def test_neighbors_points_on_faces_are_found_once():
+    points = np.array(list(product([0.0, 0.5, 1.0], repeat=3)))
+    for cutoff in (0.0, 0.5, 0.75, 1.0):
+        require_as_the_formula(points, cutoff, cell=[1, 1, 1])
+        require_as_the_formula(points - 1e-17, cutoff, cell=np.eye(3)[[1, 2, 0]])
+
+
+def test_neighbors_distance_of_the_cutoff_counts_and_the_next_does_not():
+    rng = np.random.default_rng(4)
+    points = rng.random((2, 3))
+    distance = float(bp.neighbors(points, 2.0, distances=True).distances[0])
+    assert len(bp.neighbors(points, distance).pairs) == 1
+    assert len(bp.neighbors(points, np.nextafter(distance, 0)).pairs) == 0
+
+
+@pytest.mark.parametrize("scale", [2.0**-450, 2.0**-30, 2.0**30, 2.0**450])
+def test_neighbors_at_any_scale_are_the_same(scale):
+    rng = np.random.default_rng(6)
+    points, cell = rng.normal(size=(30, 3)), random_cell(rng, 3)
+    expected = bp.neighbors(points, 0.9, cell=cell, **WANTED)
+    found = bp.neighbors(points * scale, 0.9 * scale, cell=cell * scale, **WANTED)
+    assert found.pairs.tolist() == expected.pairs.tolist()
+    assert found.shifts.tolist() == expected.shifts.tolist()
+    assert (found.distances == expected.distances * scale).all()
+
+
+def test_neighbors_far_points_hide_no_others():
+    rng = np.random.default_rng(7)
+    near = rng.random((60, 3))
+    far = np.array([[1e17, 0, 0], [0, -1e17, 0], [3e150, 1e150, -1e200], [1e17, 0, 0]])
+    points = np.concatenate([near, far])
+    require_as_the_formula(points, 0.3)
+    require_as_the_formula(points, 0.3, cell=[[1, 0, 0], [0.3, 1, 0], [0, 0, 1]], periodic=[False, False, False])
+    require_as_the_formula(near * [1, 1, 1e12], 0.3, cell=[1, 1, 1], periodic=[True, True, False])
+
+
+@pytest.mark.parametrize("combine", ["sum", "max"])
+def test_neighbors_own_cutoffs_as_the_formula(combine):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        cell = [[2, 0, 0], [1, 2, 0], [0.5, 0.3, 2]] if seed % 2 else None
+        points = rng.normal(size=(14, 3))
+        reaches = rng.choice([0.0, 0.1, 0.3, 0.9], 14)
+        require_as_the_formula(points, reaches, cell=cell, combine=combine)
+        require_as_the_formula(points, (reaches, reaches[:6]), points[:6] + 0.1, cell=cell, combine=combine)
+
+
+def test_neighbors_skewed_and_mirrored_cells_give_the_same_distances():
+    rng = np.random.default_rng(8)
+    points = rng.random((50, 3)) * 3
+    plain = np.sort(bp.neighbors(points, 1.2, cell=[3, 3, 3], distances=True).distances)
+    for cell in ([[3, 0, 0], [3000, 3, 0], [-600, 900, 3]], [[0, 3, 0], [3, 0, 0], [0, 0, -3]]):
+        found = bp.neighbors(points, 1.2, cell=cell, distances=True).distances
+        assert np.allclose(np.sort(found), plain, atol=1e-9)
+
+
+def test_neighbors_levels_and_workers_give_the_same_arrays():
+    rng = np.random.default_rng(9)
+    points = rng.random((9000, 3)) * 14 - 2
+    options = {"cell": [[12, 0, 0], [3, 12, 0], [1, 2, 12]], **WANTED}
+    expected = bp.neighbors(points, 1.0, **options)
+    assert len(expected.pairs) > 9000
+    for level in simd_levels():
+        with bp.testing.simd_level(level):
+            for workers in (1, 3):
+                for found, right in zip(bp.neighbors(points, 1.0, workers=workers, **options), expected, strict=True):
+                    assert np.array_equal(found, right)
+
+
+def test_neighbors_many_of_one_point_take_several_batches():
+    points = np.zeros((1400, 2))
+    points[700:] = 1
+    assert len(bp.neighbors(points, 0.5).pairs) == 2 * (700 * 699 // 2)
+    assert np.diff(bp.neighbors(points, 2.0, full=True).offsets).tolist() == [1399] * 1400
+
+
+def test_neighbors_other_dtypes_and_layouts():
+    points = np.arange(12, dtype=np.float32).reshape(4, 3)[:, ::-1] / 8
+    assert bp.neighbors(points, 0.7).pairs.tolist() == bp.neighbors(points.astype(float), 0.7).pairs.tolist()
+    assert bp.neighbors([[0, 0], [1, 0]], 1).pairs.tolist() == [[0, 1]]
+    assert bp.neighbors(np.empty((0, 3)), 1.0, full=True).offsets.tolist() == [0]
+
+
+@pytest.mark.parametrize("pbc", list(product([False, True], repeat=3)))
+def test_neighbors_random_cells_as_ase(pbc):
+    ase = pytest.importorskip("ase", reason="part of the dependency group `test`")
+    from ase.neighborlist import neighbor_list
+
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        cell = random_cell(rng, 3) if seed % 2 else rng.uniform(0.5, 1.5, (3, 3)) * [[1, 0, 0], [1, -1, 0], [1, 1, 1]]
+        points = rng.uniform(-0.3, 1.3, (rng.integers(1, 6), 3)) @ cell
+        if seed == 0:
+            points = np.round(rng.random((8, 3)) * 2) / 2 @ cell  # on faces
+        atoms = ase.Atoms(numbers=np.ones(len(points)), positions=points, cell=cell, pbc=pbc)
+        for cutoff in (0.5, 1.1):
+            i, j, distances, vectors, shifts = neighbor_list("ijdDS", atoms, cutoff)
+            theirs = sorted(map(tuple, np.column_stack([i, j, shifts]).tolist()))
+            found = bp.neighbors(points, cutoff, cell=cell, periodic=pbc, full=True, sort=True, **WANTED)
+            ours = list(map(tuple, np.concatenate([found.pairs, found.shifts], axis=1).tolist()))
+            near = np.abs(distances - cutoff) < 1e-9  # which they may round differently
+            if not near.any():
+                assert ours == theirs
+            order = np.lexsort(np.column_stack([i, j, shifts]).T[::-1])
+            if len(ours) == len(theirs):
+                assert np.allclose(found.distances, distances[order], atol=1e-9)
+                assert np.allclose(found.vectors, vectors[order], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "text"),
+    [
+        (([[0, 0, 0, 0]], 1), {}, r"points must have shape \(n, 2\) or \(n, 3\)"),
+        (([[0, 0], [0, np.nan]], 1), {}, "points: row 1 has NaN"),
+        (([[0, 0], [0, np.inf]], 1), {}, "points: row 1 is infinite"),
+        (([[0, 0]], 1, [[0, 0, 0]]), {}, "points have 2 dimensions and other has 3"),
+        (([[0, 0]], -1), {}, "cutoff must be 0, or from 1e-150 to 1e150, not -1"),
+        (([[0, 0]], np.nan), {}, "cutoff must be 0"),
+        (([[0, 0]], [1, 2]), {}, r"cutoff must be one number or have shape \(1,\)"),
+        (([[0, 0], [1, 1]], [1, -2]), {}, "cutoff: row 1 is -2"),
+        (([[0, 0]], [1.0], [[0, 0]]), {}, "cutoff must be one number, or with other a tuple of two arrays"),
+        (([[0, 0]], [1.0]), {"combine": "min"}, "unknown combine"),
+        (([[0, 0]], 1), {"cell": [1, 1, 1]}, r"cell must have shape \(2,\) or \(2, 2\), not \(3,\)"),
+        (([[0, 0]], 1), {"cell": [1, np.inf]}, "cell must be finite"),
+        (([[0, 0]], 1), {"cell": [1, 0]}, "cell: the periodic vectors do not span a volume"),
+        (([[0, 0]], 1), {"cell": [[1, 1], [2, 2]]}, "cell: the periodic vectors do not span a volume"),
+        (([[0, 0]], 1), {"cell": [1, 1], "periodic": [True]}, "periodic must be True, False or 2 of them"),
+        (([[0, 0], [1e12, 0]], 1), {"cell": [1, 1]}, "points: row 1 is more than 10"),
+        (([[0, 0]], 1e9), {"cell": [1, 1]}, "spans more than 10"),
+    ],
+)
+def test_neighbors_bad_input_is_named(arguments, options, text):
+    with pytest.raises((ValueError, TypeError), match=text):
+        bp.neighbors(*arguments, **options)
