@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <thread>
 #include <vector>
 
+#include "base/countdown.hpp"
 #include "base/team.hpp"
 
 namespace broadphase::detail {
@@ -25,7 +25,6 @@ void run_tasks(std::size_t tasks, unsigned workers, Interrupt& interrupt, const 
   std::atomic<bool> stop{false};
   std::exception_ptr error;
   std::atomic<bool> failed{false};
-  std::atomic<unsigned> running{0};
   // Throws nothing, as it is called where an exception would end the program. Only the first to come writes `error`,
   // and it is read when the threads have been joined.
   auto fail = [&]() noexcept {
@@ -47,45 +46,35 @@ void run_tasks(std::size_t tasks, unsigned workers, Interrupt& interrupt, const 
       fail();
     }
   };
-  // The calling thread alone can be interrupted: it waits for the others, and goes on checking. At first it stays
-  // awake: a pause of any length takes some 50 us.
-  const auto wait_while = [&](auto&& are_running) {
-    constexpr std::chrono::microseconds kAwake(50);
-    const auto begin = std::chrono::steady_clock::now();
-    while (are_running()) {
-      if (std::chrono::steady_clock::now() - begin < kAwake) {
-        std::this_thread::yield();
-        continue;
-      }
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-      try {
-        interrupt.check();
-      } catch (...) {
-        fail();
-      }
+  // The calling thread alone can be interrupted: while it waits for the others, it goes on checking.
+  const auto check = [&]() noexcept {
+    try {
+      interrupt.check();
+    } catch (...) {
+      fail();
     }
   };
   if (Team* team = Team::at_rest()) {
     const auto call = [](void* callable, unsigned worker) { (*static_cast<decltype(loop)*>(callable))(worker); };
     team->start(call, &loop, workers);
     loop(0);
-    wait_while([&] { return team->running() > 0; });
-    team->rest();
+    team->wait(check);
     if (error) std::rethrow_exception(error);
     return;
   }
+  Countdown running;
   std::vector<std::thread> threads;
   try {
     threads.reserve(workers - 1);
     for (unsigned worker = 1; worker < workers; ++worker) {
-      running.fetch_add(1, std::memory_order_relaxed);
+      running.add();
       try {
         threads.emplace_back([&, worker] {
           loop(worker);
-          running.fetch_sub(1, std::memory_order_release);
+          running.end_one();
         });
       } catch (...) {
-        running.fetch_sub(1, std::memory_order_relaxed);
+        running.end_one();
         throw;
       }
     }
@@ -93,7 +82,7 @@ void run_tasks(std::size_t tasks, unsigned workers, Interrupt& interrupt, const 
     // No more threads to be had, or no memory for them: those that started, and this one, do it all.
   }
   loop(0);
-  wait_while([&] { return running.load(std::memory_order_acquire) > 0; });
+  running.wait(check);
   for (std::thread& thread : threads) thread.join();
   if (error) std::rethrow_exception(error);
 }

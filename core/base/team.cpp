@@ -54,7 +54,7 @@ void Team::start(void (*call)(void* callable, unsigned worker), void* callable, 
   call_ = call;
   callable_ = callable;
   workers_ = workers;
-  running_.store(static_cast<unsigned>(threads_.size()), std::memory_order_relaxed);
+  running_.start(static_cast<unsigned>(threads_.size()));
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
 }
@@ -64,7 +64,7 @@ void Team::work(unsigned worker) {
     round = next_round(round);
     if (call_ == nullptr) return;
     if (worker < workers_) call_(callable_, worker);
-    running_.fetch_sub(1, std::memory_order_release);
+    running_.end_one();
   }
 }
 

@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/countdown.hpp"
+
 namespace broadphase {
 
 // While it exists, what its thread gives `for_each_task` is done by that thread and the threads of the team. They end
@@ -22,17 +24,20 @@ class Team {
 
   // Has call(callable, worker) called by the workers 1 to `workers` - 1, or as many as there are, and goes on at once.
   void start(void (*call)(void* callable, unsigned worker), void* callable, unsigned workers);
-  // How many have not ended that call yet. It is over when there are none.
-  unsigned running() const { return running_.load(std::memory_order_acquire); }
-  // To be called when none is running.
-  void rest() { is_at_rest_ = true; }
+  // Waits until they have ended that call; calls meanwhile() now and then.
+  template <class Meanwhile>
+  void wait(Meanwhile&& meanwhile) {
+    running_.wait(meanwhile);
+    is_at_rest_ = true;
+  }
 
  private:
   void work(unsigned worker);
   unsigned next_round(unsigned last) const;
 
   std::vector<std::thread> threads_;
-  std::atomic<unsigned> round_{0}, running_{0};
+  std::atomic<unsigned> round_{0};
+  Countdown running_;
   void (*call_)(void*, unsigned) = nullptr;  // null: the threads end
   void* callable_ = nullptr;
   unsigned workers_ = 0;
