@@ -9,6 +9,7 @@
 
 #include "bindings.hpp"
 #include "filters.hpp"
+#include "world/motion.hpp"
 #include "world/touching.hpp"
 
 namespace broadphase::python {
@@ -16,6 +17,8 @@ namespace broadphase::python {
 namespace {
 
 using Column = Vector<std::int32_t>;
+// Lower and upper corners, (n, 2, d).
+using Boxes = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Flags = std::optional<Vector<std::uint8_t>>;
 
 PairColumns columns(const Column& first, const Column& second) { return {first.data(), second.data(), first.shape(0)}; }
@@ -70,6 +73,28 @@ nb::object around(Column rows, Column found, Vector<std::int64_t> offsets, Vecto
   return as_array(std::move(pairs));
 }
 
+// The rows that are flagged as behind, are in use, and whose boxes are not within those kept: ascending.
+nb::object left_boxes(Boxes boxes, Boxes kept, Vector<std::uint8_t> behind, Vector<bool> alive, std::size_t slots) {
+  const std::size_t numbers = 2 * boxes.shape(2), dimension = boxes.shape(2);
+  if (boxes.shape(1) != 2 || kept.shape(1) != 2 || kept.shape(2) != dimension || boxes.shape(0) < slots ||
+      kept.shape(0) < slots || behind.shape(0) < slots || alive.shape(0) < slots)
+    throw nb::value_error("the arrays differ in their number of rows or of columns");
+  std::vector<std::int32_t> rows;
+  without_gil(slots, [&] {
+    for_moving_rows(behind.data(), slots, [&](std::size_t begin, auto count) {
+      for (std::size_t row = begin; row < begin + count(); ++row) {
+        const double *box = boxes.data() + row * numbers, *within = kept.data() + row * numbers;
+        bool left = false;
+        for (std::size_t axis = 0; axis < dimension; ++axis)
+          left |= (box[axis] < within[axis]) | (box[dimension + axis] > within[dimension + axis]);
+        if (left && alive.data()[row]) rows.push_back(static_cast<std::int32_t>(row));
+      }
+      return true;
+    });
+  });
+  return as_array(std::move(rows), 1);
+}
+
 // Which of a few pairs are among many.
 nb::object among(Column first, Column second, Column of_first, Column of_second, bool is_ordered) {
   const std::size_t count = first.shape(0);
@@ -88,6 +113,8 @@ void bind_touching(nb::module_& module) {
              nb::arg("is_ordered"), "Whether each of a few pairs is among many others.");
   module.def("pairs_around", &around, nb::arg("rows"), nb::arg("found"), nb::arg("offsets"), nb::arg("changed"),
              nb::arg("filter").none());
+  module.def("left_boxes", &left_boxes, nb::arg("boxes").noconvert(), nb::arg("kept").noconvert(), nb::arg("behind"),
+             nb::arg("alive"), nb::arg("slots"), "Rows that are behind and whose boxes are not within those kept.");
   module.def("next_touching", &next, nb::arg("last_first"), nb::arg("last_second"), nb::arg("last_starts"),
              nb::arg("found_first"), nb::arg("found_second"), nb::arg("again_first"), nb::arg("again_second"),
              nb::arg("changed").none(), nb::arg("renewed").none(), nb::arg("rows"), nb::arg("workers"));

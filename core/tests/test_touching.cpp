@@ -54,8 +54,9 @@ void test_history(std::uint64_t seed, std::size_t most_rows, double density, uns
     rows = std::max(rows, 1 + random.below(most_rows));
     std::vector<std::uint8_t> changed(rows), renewed(rows);
     const double share = chance(0.3) ? 1.0 : 0.2;
+    const bool only_changes = chance(0.3);  // nothing was removed, and no other pair was tested
     for (std::size_t row = 0; row < rows; ++row) {
-      renewed[row] = chance(0.05);
+      renewed[row] = !only_changes && chance(0.05);
       changed[row] = chance(share) || renewed[row] != 0 || row >= known;
     }
     const bool all = share == 1.0 && chance(0.5);
@@ -65,7 +66,7 @@ void test_history(std::uint64_t seed, std::size_t most_rows, double density, uns
       for (std::int32_t j = i + 1; j < static_cast<std::int32_t>(rows); ++j) {
         const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
         const bool was = last.contains({i, j}), gone = (renewed[a] | renewed[b]) != 0;
-        const bool is_retested = !all && (changed[a] | changed[b]) == 0 && !gone && chance(0.02);
+        const bool is_retested = !all && (changed[a] | changed[b]) == 0 && !gone && !only_changes && chance(0.02);
         if (is_retested) again.insert({i, j});
         if (!all && (changed[a] | changed[b]) == 0 && !is_retested) {
           if (was && !gone) now.insert({i, j});
@@ -90,9 +91,9 @@ void test_history(std::uint64_t seed, std::size_t most_rows, double density, uns
     const Columns before(last), tested(found), waited(again);
     const std::vector<std::uint32_t> starts = starts_of(last, known);
     Interrupt interrupt;
-    const TouchingStep made =
-        next_touching({before.view(), starts.data(), known}, tested.view(), waited.view(),
-                      {all ? nullptr : changed.data(), renewed.data()}, rows, workers, interrupt, pairs_a_task);
+    const TouchingStep made = next_touching({before.view(), starts.data(), known}, tested.view(), waited.view(),
+                                            {all ? nullptr : changed.data(), only_changes ? nullptr : renewed.data()},
+                                            rows, workers, interrupt, pairs_a_task);
     CHECK(listed(made.began) == std::vector<Pair>(began.begin(), began.end()));
     CHECK(listed(made.ended) == std::vector<Pair>(ended.begin(), ended.end()));
     CHECK(made.same == (began.empty() && ended.empty()));

@@ -116,6 +116,20 @@ inline std::size_t find_pair(const TouchingPairs& last, std::int32_t i, std::int
   return at < end && last.pairs.second[at] == j ? at : none;
 }
 
+// One bit for each flag, 0 or 1: of 1e5 rows, the nearest cache holds all.
+inline std::vector<std::uint64_t> bits_of(const std::uint8_t* flags, std::size_t count) {
+  std::vector<std::uint64_t> bits((count + 63) / 64);
+  std::size_t k = 0;
+  if constexpr (std::endian::native == std::endian::little)
+    for (; k + 8 <= count; k += 8) {
+      std::uint64_t eight;
+      std::memcpy(&eight, flags + k, sizeof(eight));
+      bits[k / 64] |= (eight * 0x0102040810204080u) >> 56 << k % 64;  // byte i becomes bit i
+    }
+  for (; k < count; ++k) bits[k / 64] |= std::uint64_t{flags[k]} << k % 64;
+  return bits;
+}
+
 // Drops repetitions from pairs in order.
 inline void make_unique(Pairs& pairs) {
   std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
@@ -303,22 +317,24 @@ inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& 
   }
 
   // Whether one of so many pairs may have a changed row. Without a branch for each: the second rows are looked up, and
-  // as the first ones ascend, all rows between them are looked at.
+  // as the first ones ascend, all rows between them are.
   constexpr std::size_t kTogether = 8;
   const bool is_known = since.changed != nullptr && since.renewed == nullptr && again.count == 0;
+  const std::vector<std::uint64_t> has_changed =
+      is_known ? detail::bits_of(since.changed, rows) : std::vector<std::uint64_t>();
   const auto may_end = [&](std::size_t k) {
     if (!is_known) return true;
-    std::uint8_t any = 0;
-    for (std::size_t at = k; at < k + kTogether; ++at) any |= since.changed[old.second[at]];
-    auto row = static_cast<std::size_t>(old.first[k]);
-    const auto last_row = static_cast<std::size_t>(old.first[k + kTogether - 1]);
-    std::uint64_t some = 0, more;
-    for (; row <= last_row && row + sizeof(more) <= rows; row += sizeof(more)) {
-      std::memcpy(&more, since.changed + row, sizeof(more));
-      some |= more;
+    std::uint64_t any = 0;
+    for (std::size_t at = k; at < k + kTogether; ++at) {
+      const auto row = static_cast<std::size_t>(old.second[at]);
+      any |= has_changed[row / 64] >> row % 64 & 1;
     }
-    for (; row <= last_row; ++row) any |= since.changed[row];
-    return any != 0 || some != 0;
+    const auto row = static_cast<std::size_t>(old.first[k]);
+    const auto last_row = static_cast<std::size_t>(old.first[k + kTogether - 1]);
+    std::uint64_t from_row = ~std::uint64_t{0} << row % 64;
+    for (std::size_t word = row / 64; word < last_row / 64; ++word, from_row = ~std::uint64_t{0})
+      any |= has_changed[word] & from_row;
+    return (any | (has_changed[last_row / 64] & from_row & ~std::uint64_t{0} >> (63 - last_row % 64))) != 0;
   };
   std::vector<std::vector<std::size_t>> gone(old.count / pairs_a_task + 1);
   in_tasks(old.count, [&](std::size_t task, std::size_t begin, std::size_t end) {

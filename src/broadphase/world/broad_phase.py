@@ -230,14 +230,10 @@ class BroadPhase:
             self._pending, self._pending_count = None, 0
             self._index = index
             return index
-        rows = np.flatnonzero(self._room()[:slots].view(np.bool_)).astype(np.int32)
-        rows = rows[columns.rows.alive[rows]]
+        kept = self._index._store.corners
+        rows: Any = _native.left_boxes(boxes, kept, self._room(), columns.rows.alive, slots)
         if len(rows):
-            kept, wanted = self._index.boxes_of(rows), boxes[rows]
-            left = ((wanted[:, 0] < kept[:, 0]) | (wanted[:, 1] > kept[:, 1])).any(axis=1)
-            if left.any():
-                rows = rows[left]
-                self._index.update(self._fat(boxes[rows]), rows)
+            self._index.update(self._fat(boxes[rows]), rows)
         return self._index
 
     def _follow(self, boxes: NDArray[np.float64]) -> None:
