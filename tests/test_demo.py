@@ -8,8 +8,8 @@ import pytest
 
 import broadphase as bp
 from broadphase.demo.drawing import Bodies
-from broadphase.demo.examination import cells_of, examine
-from broadphase.demo.panel import as_html, comparison
+from broadphase.demo.examination import all_pairs_of, cells_of, examine
+from broadphase.demo.panel import as_html, comparison, headline
 from broadphase.demo.scenes import SCENES, scene_named
 from broadphase.demo.simulation import METHODS, Simulation
 
@@ -158,14 +158,45 @@ def test_page_compares_the_method_with_brute_force_and_says_which_is_quicker(met
     assert Simulation("boxes_10k", method=method, count=6000).figures().rival == ""
 
 
-def test_update_takes_at_least_both_phases_and_exact_tests_are_those_of_the_step():
-    simulation = Simulation("spheres", method="brute_force")
+@pytest.mark.parametrize("method", ["auto", "octree", "brute_force"])
+def test_update_takes_at_least_both_phases_and_exact_tests_are_those_of_the_step(method):
+    simulation = Simulation("spheres", method=method)
     for _ in range(5):
         frame = simulation.tick()
         figures = simulation.figures()
     assert figures.update_ms > figures.broad_ms + figures.narrow_ms > 0
-    assert figures.exact_tests == frame.stats["tests"] > 0
-    assert figures.tests == figures.brute_force_tests == figures.count * (figures.count - 1) // 2
+    if method == "brute_force":
+        assert (
+            figures.exact_tests
+            == figures.tests
+            == figures.brute_force_tests
+            == figures.count * (figures.count - 1) // 2
+        )
+        assert "the shapes of all" in headline(figures)[1]
+    else:
+        assert figures.exact_tests == frame.stats["tests"] > 0
+
+
+def test_brute_force_with_many_bodies_tests_only_their_boxes():
+    simulation = Simulation("boxes_10k", method="brute_force", count=2001)
+    frame = simulation.tick()
+    figures = simulation.figures()
+    assert figures.exact_tests == frame.stats["tests"] < figures.tests == 2001 * 2000 // 2
+    assert "the boxes of all" in headline(figures)[1]
+
+
+def test_all_pairs_of_rows_have_the_shapes_that_the_world_finds_touching():
+    rng = np.random.default_rng(3)
+    world = bp.World(dim=3)
+    for shape in (bp.Sphere(0.6), bp.Box(1, 1, 1), bp.Capsule((-0.5, 0, 0), (0.5, 0, 0), 0.3)):
+        world.add_many(shape, rng.uniform(0, 5, (30, 3)))
+    world.remove([0, 40, 89])
+    frame = world.step()
+    every = all_pairs_of(world.rows)
+    assert len(every) == 87 * 86 // 2
+    assert len(frame.touching)
+    np.testing.assert_array_equal(bp.overlaps(world.shapes, pairs=every), frame.touching)
+    assert all_pairs_of(np.empty(0, np.int32)).shape == (0, 2)
 
 
 def test_tick_while_paused_moves_nothing():

@@ -13,7 +13,7 @@ import broadphase as bp
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Examination", "cells_of", "examine", "seconds_of_search"]
+__all__ = ["Examination", "all_pairs_of", "cells_of", "examine", "seconds_of_search"]
 
 _STATIC = 1  # in World.body_types
 _FANOUT = 8  # children of a node of the tree
@@ -132,14 +132,26 @@ def _tuning(method: str | bp.IndexOptions, stats: bp.IndexStats) -> str:
     return f"{stats['depth']} ({stats['leaf_share']:.0%} leaves, next in {every - (frames - 1) % every})"
 
 
+def all_pairs_of(rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """List every two of some rows, shape (k, 2): two columns, first < second where the rows ascend."""
+    first, second = np.triu_indices(len(rows), 1)
+    return np.stack([rows[first], rows[second]]).T
+
+
 def seconds_of_search(world: bp.World, options: bp.IndexOptions) -> float:
-    """Time a frame of an index of its own: all boxes of a world are moved, and all pairs found. The best of a few."""
-    boxes, best = world.boxes[world.rows], np.inf
+    """Time how long it takes to find the shapes that overlap. The best of a few.
+
+    By brute force, the shapes of all pairs are tested. Otherwise all boxes of an index of its own are moved, all pairs
+    of boxes are found, and their shapes tested.
+    """
+    rows, boxes, shapes, best = world.rows, world.boxes[world.rows], world.shapes, np.inf
     index = options.make(boxes)
+    every = all_pairs_of(rows) if isinstance(index, bp.BruteForce) else None
     for _ in range(_RUNS):
         began = perf_counter()
-        index.update(boxes)
-        index.pairs()
+        if every is None:
+            index.update(boxes)
+        bp.overlaps(shapes, pairs=rows[index.pairs()] if every is None else every)
         best = min(best, perf_counter() - began)
     return best
 

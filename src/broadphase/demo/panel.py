@@ -241,14 +241,18 @@ def comparison(figures: Figures) -> str:
     quicker, slower = sorted([(figures.own_ms, figures.used), (figures.rival_ms, figures.rival)])
     times = f"{figures.used} {figures.own_ms:.3f} ms, {figures.rival} {figures.rival_ms:.3f} ms"
     factor = slower[0] / max(quicker[0], 1e-9)
-    return f"To move all boxes and find all pairs: {times}. Here {quicker[1]} is {factor:.1f}× quicker."
+    return f"To find all shapes that touch: {times}. Here {quicker[1]} is {factor:.1f}× quicker."
 
 
 def headline(figures: Figures) -> tuple[str, str]:
     """Say in a few words and in one sentence how many tests the method saved."""
     whole = figures.brute_force_tests
     if figures.used == "brute_force":
-        return "no test saved", f"Brute force tested all {whole:,} pairs in this frame. Compare another method."
+        what = "shapes" if figures.exact_tests == whole else "boxes"
+        return (
+            "no test saved",
+            f"Brute force tested the {what} of all {whole:,} pairs. Compare another method.",
+        )
     if not figures.tests:
         return "no tests", f"Brute force would test {whole:,} pairs; this frame needed no test."
     return (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import broadphase as bp
-from broadphase.demo.examination import Examination, cells_of, examine, seconds_of_search
+from broadphase.demo.examination import Examination, all_pairs_of, cells_of, examine, seconds_of_search
 from broadphase.demo.scenes import DemoScene, scene_named
 from broadphase.errors import unknown_name
 
@@ -31,7 +31,7 @@ METHODS = ("auto", *(method.name for method in bp.METHODS))
 
 _HISTORY = 10.0  # seconds
 _SHARE_OF_EXAMINING = 0.1  # of the time that may go into examining the method
-_MOST_COMPARED = 5000  # bodies: with more, timing brute force takes too long, and its result is clear
+_MOST_COMPARED = 2000  # bodies: with more, testing the shapes of all pairs takes too long, and its result is clear
 
 
 class Picked(NamedTuple):
@@ -75,13 +75,13 @@ class Figures:
     depth, parts, parts_name
         See `Examination`.
     broad_ms, narrow_ms : float
-        Medians of the last second, in milliseconds.
+        Medians of the last second, in milliseconds. By brute force, 0 and the time of the tests of all pairs.
     update_ms : float
         The whole update: rules of the scene, hooks, and the step with both phases. Median of the last second.
     tests : int
         Box tests.
     exact_tests : int
-        Tests of shapes in the last step.
+        Tests of shapes in the last step. By brute force, of all pairs, up to 2000 bodies.
     brute_force_tests : int
         Box tests that brute force takes.
     pairs : int
@@ -104,7 +104,8 @@ class Figures:
         Another method that was timed with the same bodies: brute force, or a grid where brute force is used; empty if
         there are too many bodies.
     own_ms, rival_ms : float
-        Milliseconds of the method and the rival, for moving all boxes of an index and finding all pairs.
+        Milliseconds of the method and the rival, for finding the shapes that overlap: for moving all boxes of an index,
+        finding all pairs of boxes and testing these; or by brute force, for testing the shapes of all pairs.
     """
 
     method: str
@@ -235,6 +236,8 @@ class Simulation:
         self._rows = stage.world.rows
         self._moments.clear()
         self._rival = ("", 0.0, 0.0)
+        self._exact_tests = 0
+        self._every: NDArray[np.int32] | None = None  # all pairs of rows; None: not listed yet
 
     @property
     def method(self) -> str | bp.IndexOptions:
@@ -270,14 +273,30 @@ class Simulation:
         self.frame = frame
         rows = self.stage.world.rows
         if not np.array_equal(rows, self._rows):
-            self._rows = rows
+            self._rows, self._every = rows, None
         now = self._clock()
         stats = frame.stats
         broad, narrow = stats["seconds_of_broad_phase"], stats["seconds_of_narrow_phase"]
+        self._exact_tests = int(stats["tests"])
+        if self._tests_all():
+            update -= broad + narrow
+            if self._every is None:
+                self._every = all_pairs_of(self._rows)
+            began = perf_counter()
+            bp.overlaps(self.stage.world.shapes, pairs=self._every)
+            broad, narrow = 0.0, perf_counter() - began
+            update += narrow
+            self._exact_tests = len(self._every)
         self._moments.append((now, 1e3 * broad, 1e3 * narrow, 1e3 * update))
         while self._moments[0][0] < now - _HISTORY:
             self._moments.popleft()
         return frame
+
+    def _tests_all(self) -> bool:
+        """Say whether the shapes of all pairs are tested at each step: by brute force, unless that takes too long."""
+        method = self.stage.world.method
+        name = method.method if isinstance(method, bp.IndexOptions) else method
+        return name == "brute_force" and len(self.stage.world) <= _MOST_COMPARED
 
     def touching_rows(self) -> Rows:
         """Return the rows of all touching bodies, ascending."""
@@ -339,7 +358,7 @@ class Simulation:
             narrow_ms=narrow,
             update_ms=update,
             tests=looked.tests,
-            exact_tests=int(stats.get("tests", 0)),
+            exact_tests=self._exact_tests,
             brute_force_tests=whole,
             pairs=int(stats.get("candidates", 0)),
             hits=0 if frame is None else len(frame.touching),
