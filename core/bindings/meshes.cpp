@@ -1,10 +1,13 @@
 // Hulls and meshes: what is computed of each once, the narrow phase of pairs with one of them, and pairs of triangles.
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/parallel.hpp"
 #include "bindings.hpp"
+#include "narrow/clearances.hpp"
 #include "narrow/meshes.hpp"
 #include "narrow/polytopes.hpp"
 #include "narrow/triangles.hpp"
@@ -55,43 +58,127 @@ struct Placed {
   }
 };
 
-// Calls use(k, first, second) for each pair, without the GIL.
+// Calls use(k, first, second) for each pair, without the GIL, on threads.
 template <class Use>
 void for_each(const PlacedShapes& a, const nb::list& geometries_a, const PlacedShapes& b, const nb::list& geometries_b,
-              const Rows& first, const Rows& second, const MaybeNumbers& offsets, const Use& use) {
+              const Rows& first, const Rows& second, const MaybeNumbers& offsets, unsigned workers, const Use& use) {
+  // Pairs of large meshes take milliseconds.
+  constexpr std::size_t kPairsATask = 8;
   const Placed placed_a{a.store, geometries_of(geometries_a)}, placed_b{b.store, geometries_of(geometries_b)};
   const double* const moves = offsets ? offsets->data() : nullptr;
   const std::size_t count = first.shape(0);
   const ReleasedGil release;
   Interrupt interrupt(signal_pending);
-  std::vector<double> unmoved, moved;
-  for (std::size_t k = 0; k < count; ++k) {
-    const MeshSide side_a = placed_a.side(first.data()[k], nullptr, unmoved);
-    const MeshSide side_b = placed_b.side(second.data()[k], moves != nullptr ? moves + 3 * k : nullptr, moved);
-    use(k, side_a, side_b);
-    interrupt.check();
-  }
+  for_each_task((count + kPairsATask - 1) / kPairsATask, workers, interrupt, [&](unsigned, std::size_t task) {
+    std::vector<double> unmoved, moved;
+    const std::size_t begin = task * kPairsATask;
+    for (std::size_t k = begin; k < std::min(begin + kPairsATask, count); ++k) {
+      const MeshSide side_a = placed_a.side(first.data()[k], nullptr, unmoved);
+      const MeshSide side_b = placed_b.side(second.data()[k], moves != nullptr ? moves + 3 * k : nullptr, moved);
+      use(k, side_a, side_b);
+    }
+  });
 }
 
 nb::object overlaps_of(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
                        Rows first, Rows second, MaybeNumbers offsets) {
   std::vector<std::uint8_t> answers(first.shape(0));
-  for_each(a, geometries_a, b, geometries_b, first, second, offsets,
+  for_each(a, geometries_a, b, geometries_b, first, second, offsets, 1,
            [&](std::size_t k, const MeshSide& x, const MeshSide& y) { answers[k] = overlaps(x, y) ? 1 : 0; });
   return as_array(std::move(answers), 1);
 }
 
 nb::object distances(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
-                     Rows first, Rows second, MaybeNumbers offsets) {
+                     Rows first, Rows second, MaybeNumbers offsets, double within, unsigned workers) {
   std::vector<double> gaps(first.shape(0)), normals(3 * first.shape(0));
-  for_each(a, geometries_a, b, geometries_b, first, second, offsets,
+  for_each(a, geometries_a, b, geometries_b, first, second, offsets, workers,
            [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
-             const NearestElements nearest = nearest_elements(x, y);
+             const NearestElements nearest = nearest_elements(x, y, within);
              gaps[k] = nearest.distance;
              std::copy_n(nearest.normal.begin(), 3, normals.data() + 3 * k);
            });
   nb::object of_gaps = as_array(std::move(gaps), 1);
   return nb::make_tuple(of_gaps, as_corners(std::move(normals), 3));
+}
+
+// What meshes enclose, by number; null for those that count as surfaces, and for hulls.
+std::vector<const MeshSolid*> solids_of(const nb::list& list) {
+  std::vector<const MeshSolid*> solids;
+  for (const nb::handle item : list) solids.push_back(item.is_none() ? nullptr : nb::cast<const MeshSolid*>(item));
+  return solids;
+}
+const MeshSolid* solid_of(const PlacedShapes& shapes, const std::vector<const MeshSolid*>& solids, std::int32_t row) {
+  const ShapeView<3> shape = shapes.store.placed<3>(static_cast<std::size_t>(row));
+  return shape.kind == ShapeKind::kMesh ? solids[static_cast<std::size_t>(shape.record[0])] : nullptr;
+}
+
+// Calls use(k, first, second) for each pair of shapes as solids.
+template <class Use>
+void for_each_solid(const PlacedShapes& a, const nb::list& geometries_a, const nb::list& solids_a,
+                    const PlacedShapes& b, const nb::list& geometries_b, const nb::list& solids_b, const Rows& first,
+                    const Rows& second, unsigned workers, const Use& use) {
+  const std::vector<const MeshSolid*> of_a = solids_of(solids_a), of_b = solids_of(solids_b);
+  for_each(a, geometries_a, b, geometries_b, first, second, {}, workers,
+           [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
+             use(k, PlacedSolid{x, solid_of(a, of_a, first.data()[k])},
+                 PlacedSolid{y, solid_of(b, of_b, second.data()[k])});
+           });
+}
+
+// Gaps, points on both, (m, 2, 3), and numbers of the relations.
+nb::object clearances(const PlacedShapes& a, nb::list geometries_a, nb::list solids_a, const PlacedShapes& b,
+                      nb::list geometries_b, nb::list solids_b, Rows first, Rows second, double within,
+                      unsigned workers) {
+  const std::size_t count = first.shape(0);
+  std::vector<double> gaps(count), points(6 * count);
+  std::vector<std::uint8_t> relations(count);
+  for_each_solid(a, geometries_a, solids_a, b, geometries_b, solids_b, first, second, workers,
+                 [&](std::size_t k, const PlacedSolid& x, const PlacedSolid& y) {
+                   const Clearance found = clearance(x, y, within);
+                   gaps[k] = found.gap;
+                   relations[k] = static_cast<std::uint8_t>(found.relation);
+                   std::copy_n(found.first.begin(), 3, points.data() + 6 * k);
+                   std::copy_n(found.second.begin(), 3, points.data() + 6 * k + 3);
+                 });
+  nb::object of_gaps = as_array(std::move(gaps), 1), of_relations = as_array(std::move(relations), 1);
+  return nb::make_tuple(of_gaps, as_array(std::move(points), 1).attr("reshape")(count, 2, 3), of_relations);
+}
+
+// Depths, and numbers of how they are measured.
+nb::object depths(const PlacedShapes& a, nb::list geometries_a, nb::list solids_a, const PlacedShapes& b,
+                  nb::list geometries_b, nb::list solids_b, Rows first, Rows second, unsigned workers) {
+  std::vector<double> values(first.shape(0));
+  std::vector<std::uint8_t> measures(first.shape(0));
+  for_each_solid(a, geometries_a, solids_a, b, geometries_b, solids_b, first, second, workers,
+                 [&](std::size_t k, const PlacedSolid& x, const PlacedSolid& y) {
+                   const Depth found = depth(x, y);
+                   values[k] = found.depth;
+                   measures[k] = static_cast<std::uint8_t>(found.by);
+                 });
+  nb::object of_values = as_array(std::move(values), 1);
+  return nb::make_tuple(of_values, as_array(std::move(measures), 1));
+}
+
+// Where points are: 0 outside, 1 on the surface, 2 inside, each of one closed mesh; 0 for other shapes.
+nb::object points_in_mesh(const PlacedShapes& shapes, nb::list geometries, nb::list solids, std::int32_t row,
+                          Numbers points) {
+  const std::size_t count = points.shape(0);
+  std::vector<std::uint8_t> answers(count);
+  const Placed placed{shapes.store, geometries_of(geometries)};
+  const MeshSolid* const solid = solid_of(shapes, solids_of(solids), row);
+  if (solid != nullptr && solid->is_closed()) {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    std::vector<double> unmoved;
+    const MeshSide side = placed.side(row, nullptr, unmoved);
+    for (std::size_t k = 0; k < count; ++k) {
+      Vec<3> point;
+      std::copy_n(points.data() + 3 * k, 3, point.begin());
+      answers[k] = static_cast<std::uint8_t>(whereabouts(point, side, *solid));
+      interrupt.check();
+    }
+  }
+  return as_array(std::move(answers), 1);
 }
 
 nb::object contacts(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
@@ -100,7 +187,7 @@ nb::object contacts(const PlacedShapes& a, nb::list geometries_a, const PlacedSh
   const std::size_t count = first.shape(0);
   std::vector<double> normals(3 * count), depths(count), points(3 * kMost * count, detail::kEnough);
   std::vector<std::int8_t> counts(count);
-  for_each(a, geometries_a, b, geometries_b, first, second, offsets,
+  for_each(a, geometries_a, b, geometries_b, first, second, offsets, 1,
            [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
              const Contact<3> found = contact(x, y);
              std::copy_n(found.normal.begin(), 3, normals.data() + 3 * k);
@@ -118,7 +205,7 @@ nb::object contacts(const PlacedShapes& a, nb::list geometries_a, const PlacedSh
 nb::object impacts(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
                    Rows first, Rows second, Numbers motions, MaybeNumbers offsets) {
   std::vector<double> times(first.shape(0)), normals(3 * first.shape(0));
-  for_each(a, geometries_a, b, geometries_b, first, second, offsets,
+  for_each(a, geometries_a, b, geometries_b, first, second, offsets, 1,
            [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
              Vec<3> motion, normal{};
              std::copy_n(motions.data() + 3 * k, 3, motion.begin());
@@ -169,7 +256,8 @@ nb::object triangle_pairs(Table<double> vertices, Table<std::int32_t> faces, Tab
 
 void bind_meshes(nb::module_& module) {
   const auto a = nb::arg("a"), geometries_a = nb::arg("geometries_a"), b = nb::arg("b"),
-             geometries_b = nb::arg("geometries_b"), first = nb::arg("first"), second = nb::arg("second");
+             geometries_b = nb::arg("geometries_b"), solids_a = nb::arg("solids_a"), solids_b = nb::arg("solids_b"),
+             workers = nb::arg("workers"), first = nb::arg("first"), second = nb::arg("second");
   const auto offsets = nb::arg("offsets").none();
   nb::class_<MeshTree>(module, "MeshTree")
       .def(
@@ -179,6 +267,10 @@ void bind_meshes(nb::module_& module) {
           },
           nb::arg("vertices"), nb::arg("faces"))
       .def_prop_ro("memory_bytes", &MeshTree::memory_bytes);
+  nb::class_<MeshSolid>(module, "MeshSolid")
+      .def(nb::init<const MeshTree&>(), nb::arg("tree"))
+      .def_prop_ro("is_closed", &MeshSolid::is_closed)
+      .def_prop_ro("memory_bytes", &MeshSolid::memory_bytes);
   nb::class_<Polytope>(module, "Polytope")
       .def(
           "__init__",
@@ -190,7 +282,13 @@ void bind_meshes(nb::module_& module) {
           nb::arg("points"))
       .def_prop_ro("memory_bytes", &Polytope::memory_bytes);
   module.def("geometry_overlaps", &overlaps_of, a, geometries_a, b, geometries_b, first, second, offsets);
-  module.def("geometry_distances", &distances, a, geometries_a, b, geometries_b, first, second, offsets);
+  module.def("geometry_distances", &distances, a, geometries_a, b, geometries_b, first, second, offsets,
+             nb::arg("within"), workers);
+  module.def("mesh_clearances", &clearances, a, geometries_a, solids_a, b, geometries_b, solids_b, first, second,
+             nb::arg("within"), workers);
+  module.def("mesh_depths", &depths, a, geometries_a, solids_a, b, geometries_b, solids_b, first, second, workers);
+  module.def("points_in_mesh", &points_in_mesh, nb::arg("shapes"), nb::arg("geometries"), nb::arg("solids"),
+             nb::arg("row"), nb::arg("points"));
   module.def("geometry_contacts", &contacts, a, geometries_a, b, geometries_b, first, second, offsets);
   module.def("geometry_impacts", &impacts, a, geometries_a, b, geometries_b, first, second, nb::arg("motions"),
              offsets);

@@ -113,9 +113,12 @@ class MeshTree {
   const MeshBlock* blocks() const { return blocks_.data(); }
   const MeshUnits& units() const { return units_; }
   std::size_t face_count() const { return faces_.size() / 3; }
-  const double* corner(std::int32_t face, std::size_t which) const {
-    return vertices_.data() + 3 * std::ptrdiff_t{faces_[3 * static_cast<std::size_t>(face) + which]};
+  std::size_t vertex_count() const { return vertices_.size() / 3; }
+  const double* vertex(std::size_t number) const { return vertices_.data() + 3 * number; }
+  std::size_t vertex_of(std::int32_t face, std::size_t which) const {
+    return static_cast<std::size_t>(faces_[3 * static_cast<std::size_t>(face) + which]);
   }
+  const double* corner(std::int32_t face, std::size_t which) const { return vertex(vertex_of(face, which)); }
   std::size_t memory_bytes() const {
     return vertices_.capacity() * sizeof(double) + faces_.capacity() * sizeof(std::int32_t) +
            blocks_.capacity() * sizeof(MeshBlock);
@@ -282,19 +285,27 @@ class MeshSide {
   // The origin of the mesh's frame.
   double origin(std::size_t k) const { return origin_[k] + offset_[k]; }
 
+  const MeshTree& tree() const { return *tree_; }
+  // A placed vertex in world coordinates.
+  Vec<3> vertex(std::size_t number) const { return placed(tree_->vertex(number)); }
   // A placed triangle in world coordinates. Exact answers refer to these rounded corners. `corners` is its storage.
   Element element(std::int32_t face, std::array<double, 9>& corners) const {
     if (tree_ == nullptr) return alone_;
     for (std::size_t c = 0; c < 3; ++c) {
-      const double* const own = tree_->corner(face, c);
-      for (std::size_t k = 0; k < 3; ++k)
-        corners[3 * c + k] =
-            origin_[k] + own[0] * axes_[0][k] + own[1] * axes_[1][k] + own[2] * axes_[2][k] + offset_[k];
+      const Vec<3> corner = placed(tree_->corner(face, c));
+      std::copy_n(corner.begin(), 3, corners.data() + 3 * c);
     }
     return {{ShapeKind::kTriangle, corners}, nullptr};
   }
 
  private:
+  Vec<3> placed(const double* own) const {
+    Vec<3> at;
+    for (std::size_t k = 0; k < 3; ++k)
+      at[k] = origin_[k] + own[0] * axes_[0][k] + own[1] * axes_[1][k] + own[2] * axes_[2][k] + offset_[k];
+    return at;
+  }
+
   // The tree of one box, made when it is first asked for: pairs without a mesh need none.
   struct Box {
     MeshUnits units;
@@ -757,12 +768,16 @@ struct NearestElements {
   std::int32_t first = 0, second = 0;
 };
 
-inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b) {
+// Those within a limit; stops as soon as some are at most `enough` apart.
+inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, double within = detail::kNone,
+                                        double enough = -detail::kNone) {
   NearestElements best;
   if (!a.is_mesh() && !b.is_mesh()) {
     best.distance = signed_distance(a.alone(), b.alone(), &best.normal);
+    if (!(best.distance <= within)) best = {};
     return best;
   }
+  double limit = within;
   const RelativePose view(a, b);
   const bool are_meshes = a.is_mesh() && b.is_mesh();
   PlacedElements placed_a(a), placed_b(b);
@@ -772,16 +787,16 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b) {
   const auto bounds = [&](const MeshBox& box, const MeshBlock& block, bool of_first) {
     const RelativePose::Lanes<double> along = view.apart(box, block, of_first, axis);
     const double least = *std::min_element(along.begin(), along.begin() + block.count);
-    return least > 0 && least > best.distance ? along : view.apart(box, block, of_first);
+    return least > 0 && least > limit ? along : view.apart(box, block, of_first);
   };
-  walk_meshes(a, b, detail::kNone, bounds, [&](std::int32_t face_a, std::int32_t face_b) {
+  walk_meshes(a, b, within, bounds, [&](std::int32_t face_a, std::int32_t face_b) {
     if (are_meshes) {
       const std::array<double, 9>&corners_a = placed_a.corners(face_a), &corners_b = placed_b.corners(face_b);
-      if (best.distance < detail::kNone) {
+      if (limit < detail::kNone) {
         // Around the nearest corner or edge are several triangles, equally near but for rounding.
-        const bool is_clear = best.distance > view.rounding();
-        const double limit = best.distance + (is_clear ? -0x1p-8 : 1.0) * view.rounding();
-        if (are_beyond(corners_a, corners_b, limit, way)) return best.distance;
+        const bool is_clear = best.distance < detail::kNone && best.distance > view.rounding();
+        const double most = limit + (is_clear ? -0x1p-8 : 1.0) * view.rounding();
+        if (are_beyond(corners_a, corners_b, most, way)) return limit;
       }
       const ShapeView<3> x{ShapeKind::kTriangle, corners_a}, y{ShapeKind::kTriangle, corners_b};
       Vec<3> normal;
@@ -790,7 +805,7 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b) {
       if (distance > 0 && best.distance > 0 && distance < view.rounding() &&
           triangles_meet(detail::corners_of(corners_a), detail::corners_of(corners_b)))
         distance = 0;
-      if (distance < best.distance) {
+      if (distance < best.distance && distance <= within) {
         best = {distance, normal, face_a, face_b};
         way = normal;
         axis = view.axis_along(a, b, way);
@@ -799,9 +814,11 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b) {
       std::array<double, 9> corners_a, corners_b;
       Vec<3> normal;
       const double distance = signed_distance(a.element(face_a, corners_a), b.element(face_b, corners_b), &normal);
-      if (distance < best.distance) best = {distance, normal, face_a, face_b};
+      if (distance < best.distance && distance <= within) best = {distance, normal, face_a, face_b};
     }
-    return best.distance;
+    if (best.distance <= enough) return detail::kEnough;
+    limit = std::min(best.distance, within);
+    return limit;
   });
   return best;
 }

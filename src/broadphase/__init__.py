@@ -21,6 +21,8 @@ Shapes
     AABB, Point, Segment, Capsule, Triangle, Compound in both; CustomShape, CustomRows for types of your own
 Placed shapes, pair by pair
     Shapes, overlaps, contacts, distance, raycast, time_of_impact
+Parts in space, broad and narrow phase together
+    clearances, clashes
 Cameras
     perspective, orthographic, look_at, selection_matrix
 Pictures
@@ -59,7 +61,20 @@ from broadphase.index.registry import METHODS
 from broadphase.index.results import Changes, Nearest, Outline, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.index.stats import IndexStats
 from broadphase.index.sweep_and_prune import SweepAndPrune
-from broadphase.narrow import Contacts, Impacts, ShapeRayHits, contacts, distance, overlaps, raycast, time_of_impact
+from broadphase.narrow import (
+    Clashes,
+    Clearances,
+    Contacts,
+    Impacts,
+    ShapeRayHits,
+    clashes,
+    clearances,
+    contacts,
+    distance,
+    overlaps,
+    raycast,
+    time_of_impact,
+)
 from broadphase.narrow.triangles import triangle_pairs
 from broadphase.neighbors import Neighbors, neighbors
 from broadphase.pairs import Explanation, count_pairs, explain, iter_pairs, pairs
@@ -107,6 +122,8 @@ __all__ = [
     "Cells",
     "Changes",
     "Circle",
+    "Clashes",
+    "Clearances",
     "Compound",
     "Contact",
     "Contacts",
@@ -154,6 +171,8 @@ __all__ = [
     "Visible",
     "World",
     "boxes",
+    "clashes",
+    "clearances",
     "contacts",
     "count_pairs",
     "data",

@@ -1,6 +1,11 @@
 """The narrow phase: which shapes touch, where, how far apart they are, and when they meet."""
 
+from broadphase.narrow.clash import Clashes, clashes
+from broadphase.narrow.clearance import Clearances, clearances
 from broadphase.narrow.queries import contacts, distance, overlaps, raycast, time_of_impact
 from broadphase.narrow.results import Contacts, Impacts, ShapeRayHits
 
-__all__ = ["Contacts", "Impacts", "ShapeRayHits", "contacts", "distance", "overlaps", "raycast", "time_of_impact"]
+__all__ = [
+    "Clashes", "Clearances", "Contacts", "Impacts", "ShapeRayHits", "clashes", "clearances", "contacts",
+    "distance", "overlaps", "raycast", "time_of_impact",
+]  # fmt: skip

@@ -39,10 +39,18 @@ def overlap_mask(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Float
     return answers
 
 
-def distances(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None) -> tuple[Floats, Floats]:
+def distances(
+    a: Shapes,
+    b: Shapes,
+    first: Rows,
+    second: Rows,
+    offsets: Floats | None = None,
+    within: float = np.inf,
+    workers: int = 1,
+) -> tuple[Floats, Floats]:
     """Find how far apart the shapes of each pair are, and in which direction, as `row_pairs.separations` does."""
     _require_known(a, b, first, second, "distance")
-    found: Any = _native.geometry_distances(*_both(a, b), first, second, offsets)
+    found: Any = _native.geometry_distances(*_both(a, b), first, second, offsets, within, workers)
     gaps, normals = found
     return gaps, normals
 

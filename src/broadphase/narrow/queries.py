@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.arguments import as_array
+from broadphase.arguments import as_array, as_real
 from broadphase.boxes import as_numbers
 from broadphase.errors import quoted
 from broadphase.narrow import row_pairs
@@ -14,6 +14,7 @@ from broadphase.narrow.results import Contacts, Impacts, ShapeRayHits
 from broadphase.pairs import pairs as box_pairs
 from broadphase.shapes import Shapes
 from broadphase.shapes.parameters import LARGEST
+from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -72,7 +73,9 @@ def overlaps(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None)
     return found[row_pairs.overlap_mask(a, other, *_columns(found), boxes_overlap=pairs is None)]
 
 
-def distance(a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike) -> Floats:
+def distance(
+    a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike, within: float = np.inf, workers: int = 1
+) -> Floats:
     """Compute the signed distances of pairs of shapes.
 
     Parameters
@@ -81,6 +84,10 @@ def distance(a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike) -> Floats:
         Placed shapes, of one dimension.
     pairs : array_like of int, shape (m, 2)
         Rows of `a`; with `b`, rows of `a` and of `b`.
+    within : float
+        Pairs that are farther apart have infinite distance: pairs of meshes are left as soon as that is certain.
+    workers : int
+        Threads to use for pairs with a hull or a mesh; -1 for one per core. Does not change the result.
 
     Returns
     -------
@@ -91,7 +98,7 @@ def distance(a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike) -> Floats:
     Raises
     ------
     ValueError, TypeError
-        As `overlaps`.
+        As `overlaps`; `within` below 0 or NaN.
 
     Notes
     -----
@@ -106,7 +113,9 @@ def distance(a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike) -> Floats:
     array([ 2. , -0.5])
     """
     other = _other(a, b)
-    return row_pairs.distances(a, other, *_columns(_checked_pairs(pairs, a, other)))
+    which = _checked_pairs(pairs, a, other)
+    limit = _limit(within)
+    return row_pairs.distances(a, other, *_columns(which), within=limit, workers=worker_count(workers))
 
 
 def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None) -> Contacts:
@@ -252,6 +261,14 @@ def time_of_impact(
     times, normals = row_pairs.impacts(a, other, *_columns(which), relative)
     normals[~np.isfinite(times)] = np.nan
     return Impacts(which, times, normals)
+
+
+def _limit(within: Any) -> float:
+    """Check a distance up to which pairs count."""
+    limit = as_real(within, "within")
+    if not limit >= 0:
+        raise ValueError(f"within must be at least 0, not {limit}")
+    return limit
 
 
 def _other(a: Any, b: Any) -> Shapes:

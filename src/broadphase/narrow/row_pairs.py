@@ -63,23 +63,44 @@ def overlap_mask(
     return mask
 
 
-def distances(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None) -> Floats:
+def distances(
+    a: Shapes,
+    b: Shapes,
+    first: Rows,
+    second: Rows,
+    offsets: Floats | None = None,
+    within: float = np.inf,
+    workers: int = 1,
+) -> Floats:
     """Compute the signed distance of each pair: below 0, minus the penetration depth.
 
     Parameters
     ----------
     a, b, first, second, offsets
         As in `overlap_mask`.
+    within : float
+        Distances above are infinite.
+    workers : int
+        Threads, from 1, for pairs with a hull or a mesh.
 
     Returns
     -------
     ndarray, shape (m,), float64
     """
-    return separations(a, b, first, second, offsets)[0]
+    gaps = separations(a, b, first, second, offsets, within, workers)[0]
+    if within < np.inf:
+        gaps[gaps > within] = np.inf
+    return gaps
 
 
 def separations(
-    a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None
+    a: Shapes,
+    b: Shapes,
+    first: Rows,
+    second: Rows,
+    offsets: Floats | None = None,
+    within: float = np.inf,
+    workers: int = 1,
 ) -> tuple[Floats, Floats]:
     """Compute the signed distance of each pair, and the direction of the second.
 
@@ -87,6 +108,10 @@ def separations(
     ----------
     a, b, first, second, offsets
         As in `overlap_mask`.
+    within : float
+        Distances of hulls and meshes above may be infinite; then there is no direction.
+    workers : int
+        As in `distances`.
 
     Returns
     -------
@@ -98,7 +123,9 @@ def separations(
     gaps, normals = _in_portions(partial(_native.shape_distances, a.store, b.store), first, second, offsets)
     normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(np.isnan(gaps))):
-        gaps[some], normals[some] = _elsewhere().distances(a, b, first[some], second[some], _of(offsets, some))
+        gaps[some], normals[some] = _elsewhere().distances(
+            a, b, first[some], second[some], _of(offsets, some), within, workers
+        )
     return gaps, normals
 
 

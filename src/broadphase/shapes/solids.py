@@ -9,6 +9,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_array
 from broadphase.boxes import as_numbers
+from broadphase.errors import quoted
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.parameters import as_rows
 from broadphase.shapes.shape import Shape
@@ -35,7 +36,8 @@ class Geometry(Shape):
     __slots__ = ("_prepared", "_vertices")
 
     _vertices: Floats
-    _prepared: list[_native.MeshTree | _native.Polytope]  # empty until it is needed; one for all placed copies
+    # What has been needed so far, shared by all placed copies.
+    _prepared: list[_native.MeshTree | _native.MeshSolid | _native.Polytope]
 
     def _keep_geometry(self, vertices: Floats, offset: Any, rotation: Any) -> None:
         self._keep_vertices(vertices, [])
@@ -54,7 +56,7 @@ class Geometry(Shape):
         return self._vertices
 
     @property
-    def prepared(self) -> _native.MeshTree | _native.Polytope:
+    def prepared(self) -> Any:
         """What the core computes of it: on first use, and kept as long as one of its placed copies lives."""
         if not self._prepared:
             self._prepared.append(self._prepare())
@@ -151,7 +153,7 @@ class ConvexHull(Geometry):
 class Mesh(Geometry):
     """A surface of triangles in space, without the inside that it may enclose.
 
-    It behaves as a compound of its triangles.
+    It behaves as a compound of its triangles; but to `clearances` and `clashes`, it is solid if it is closed.
 
     Parameters
     ----------
@@ -209,6 +211,55 @@ class Mesh(Geometry):
 
     def _prepare(self) -> _native.MeshTree:
         return _native.MeshTree(np.ascontiguousarray(self._vertices), np.ascontiguousarray(self._faces))
+
+    @classmethod
+    def from_trimesh(cls, mesh: Any, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None) -> Self:
+        """Make a mesh of any object with ``vertices`` and ``faces``, such as those of trimesh or Open3D.
+
+        Parameters
+        ----------
+        mesh : object
+            ``mesh.vertices``, shape (k, 3), and ``mesh.faces``, shape (m, 3).
+        offset, rotation
+            As in the class.
+
+        Raises
+        ------
+        TypeError
+            It has no vertices or no faces.
+        ValueError
+            As the class.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> import broadphase as bp
+        >>> bp.Mesh.from_trimesh(SimpleNamespace(vertices=[[0, 0, 0], [1, 0, 0], [0, 1, 0]], faces=[[0, 1, 2]]))
+        Mesh(<3 vertices>, <1 faces>)
+        """
+        if not (hasattr(mesh, "vertices") and hasattr(mesh, "faces")):
+            raise TypeError(f"mesh must have vertices and faces, which {quoted(mesh)} has not")
+        return cls(np.asarray(mesh.vertices), np.asarray(mesh.faces), offset=offset, rotation=rotation)
+
+    @property
+    def is_watertight(self) -> bool:
+        """Whether the surface is closed, so that it has an inside: computed once, on first use.
+
+        Vertices in the same place are one vertex, and each edge must belong to an even number of faces. Which way round
+        faces are does not matter. Of equal faces one counts; or all, if the surface is closed with all of them.
+        """
+        return self.solid.is_closed
+
+    @property
+    def solid(self) -> _native.MeshSolid:
+        """What the core knows of its inside: on first use, and kept as `prepared` is."""
+        tree = self.prepared
+        for kept in self._prepared:
+            if isinstance(kept, _native.MeshSolid):
+                return kept
+        solid = _native.MeshSolid(tree)
+        self._prepared.append(solid)
+        return solid
 
     @property
     def faces(self) -> NDArray[np.int32]:

@@ -1,0 +1,408 @@
+// Meshes as solids: what a closed surface holds, how far two solids are apart and where, and how deep one is in
+// another.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "narrow/meshes.hpp"
+
+namespace broadphase {
+
+// ---- Closed surfaces ----
+
+// What a mesh encloses. Vertices in the same place are one vertex. A surface is closed if every edge belongs to an even
+// number of faces: then a ray from a point crosses it an odd number of times, if the point is inside, whatever way
+// round faces are. Faces without area in a vertex or an edge do not count, and of equal faces only one does, unless the
+// surface is closed with all of them, as that of two boxes with a common wall is.
+class MeshSolid {
+ public:
+  explicit MeshSolid(const MeshTree& tree) {
+    const std::size_t count = tree.face_count();
+    const std::vector<std::uint32_t> places = places_of(tree);
+    std::vector<Triple> corners(count);
+    for (std::size_t face = 0; face < count; ++face)
+      for (std::size_t c = 0; c < 3; ++c) corners[face][c] = places[tree.vertex_of(static_cast<std::int32_t>(face), c)];
+    find_shells(corners, places.size());
+    std::vector<std::int32_t> order;
+    for (std::size_t face = 0; face < count; ++face) {
+      std::sort(corners[face].begin(), corners[face].end());
+      if (corners[face][0] != corners[face][1] && corners[face][1] != corners[face][2])
+        order.push_back(static_cast<std::int32_t>(face));
+    }
+    const std::size_t with_area = order.size();
+    const auto of = [&](std::int32_t face) -> const Triple& { return corners[static_cast<std::size_t>(face)]; };
+    const std::vector<std::int32_t> all = order;
+    std::sort(order.begin(), order.end(),
+              [&](std::int32_t a, std::int32_t b) { return of(a) != of(b) ? of(a) < of(b) : a < b; });
+    order.erase(std::unique(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return of(a) == of(b); }),
+                order.end());
+    is_closed_ = are_closed(order, corners);
+    if (is_closed_ && order.size() < count) {
+      ignored_.assign(count, 1);
+      for (const std::int32_t face : order) ignored_[static_cast<std::size_t>(face)] = 0;
+    } else if (!is_closed_ && order.size() < with_area && are_closed(all, corners)) {
+      is_closed_ = true;
+      ignored_.assign(count, 1);
+      for (const std::int32_t face : all) ignored_[static_cast<std::size_t>(face)] = 0;
+    }
+  }
+
+  bool is_closed() const { return is_closed_; }
+  // Whether crossing a face counts.
+  bool counts(std::int32_t face) const { return ignored_.empty() || ignored_[static_cast<std::size_t>(face)] == 0; }
+  // One face of each connected piece.
+  std::span<const std::int32_t> shells() const { return shells_; }
+  std::size_t memory_bytes() const {
+    return ignored_.capacity() * sizeof(std::uint8_t) + shells_.capacity() * sizeof(std::int32_t);
+  }
+
+ private:
+  using Triple = std::array<std::uint32_t, 3>;
+
+  // For each vertex the first one, in an order by coordinates, in the same place.
+  static std::vector<std::uint32_t> places_of(const MeshTree& tree) {
+    std::vector<std::uint32_t> order(tree.vertex_count()), places(tree.vertex_count());
+    std::iota(order.begin(), order.end(), 0U);
+    const auto compare = [&](std::uint32_t a, std::uint32_t b) {
+      const double *const p = tree.vertex(a), *const q = tree.vertex(b);
+      for (std::size_t k = 0; k < 3; ++k)
+        if (p[k] != q[k]) return p[k] < q[k] ? -1 : 1;
+      return 0;
+    };
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const int way = compare(a, b);
+      return way != 0 ? way < 0 : a < b;
+    });
+    for (std::size_t k = 0; k < order.size(); ++k)
+      places[order[k]] = k > 0 && compare(order[k - 1], order[k]) == 0 ? places[order[k - 1]] : order[k];
+    return places;
+  }
+
+  void find_shells(const std::vector<Triple>& corners, std::size_t vertices) {
+    std::vector<std::uint32_t> parent(vertices);
+    std::iota(parent.begin(), parent.end(), 0U);
+    const auto root = [&](std::uint32_t vertex) {
+      while (parent[vertex] != vertex) {
+        parent[vertex] = parent[parent[vertex]];
+        vertex = parent[vertex];
+      }
+      return vertex;
+    };
+    for (const Triple& face : corners)
+      for (std::size_t c = 1; c < 3; ++c) {
+        const std::uint32_t p = root(face[0]), q = root(face[c]);
+        parent[std::max(p, q)] = std::min(p, q);
+      }
+    std::vector<std::uint8_t> is_known(vertices);
+    for (std::size_t face = 0; face < corners.size(); ++face) {
+      std::uint8_t& known = is_known[root(corners[face][0])];
+      if (known == 0) shells_.push_back(static_cast<std::int32_t>(face));
+      known = 1;
+    }
+  }
+
+  static bool are_closed(const std::vector<std::int32_t>& faces, const std::vector<Triple>& corners) {
+    std::vector<std::uint64_t> edges;
+    edges.reserve(3 * faces.size());
+    for (const std::int32_t face : faces) {
+      const Triple& of = corners[static_cast<std::size_t>(face)];
+      for (std::size_t c = 0; c < 3; ++c) edges.push_back(std::uint64_t{of[c == 2 ? 0 : c]} << 32 | of[c == 0 ? 1 : 2]);
+    }
+    std::sort(edges.begin(), edges.end());
+    for (std::size_t k = 0; k < edges.size(); k += 2)
+      if (k + 1 == edges.size() || edges[k] != edges[k + 1]) return false;
+    return !edges.empty();
+  }
+
+  bool is_closed_ = false;
+  std::vector<std::uint8_t> ignored_;  // by face; empty: all count
+  std::vector<std::int32_t> shells_;
+};
+
+enum class Whereabouts { kOutside, kOnSurface, kInside };
+
+// Where a point is, exactly for the triangles as placed. Precondition: the surface is closed.
+inline Whereabouts whereabouts(const Vec<3>& point, const MeshSide& mesh, const MeshSolid& solid) {
+  const MeshSide side(ShapeView<3>{ShapeKind::kPoint, point});
+  const RelativePose rest(side, mesh);
+  if (rest.gaps(side.blocks()->box(0), *mesh.blocks(), false)[0] > 0) return Whereabouts::kOutside;
+  const double reach = 2 * rest.farthest(side, mesh);
+  const TriangleCorners there{point.data(), point.data(), point.data()};
+  // Rays that pass through a corner or an edge say nothing. That many do only if the point is on all of those.
+  constexpr int kMostRays = 64;
+  bool is_inside = false;
+  for (int ray = 0; ray < kMostRays; ++ray) {
+    // Along no axis, diagonal or other direction that is likely in models.
+    const double turn = 0.7548776662466927 * (ray + 1), tilt = 0.5698402909980532 * (ray + 1);
+    const double x = 0.3 + turn - std::floor(turn), y = 0.2 + tilt - std::floor(tilt), z = 0.8316;
+    const double scale = reach / std::sqrt(x * x + y * y + z * z);
+    const Vec<3> motion{x * scale, y * scale, z * scale},
+        end{point[0] + motion[0], point[1] + motion[1], point[2] + motion[2]};
+    RelativePose view(side, mesh);
+    const std::array<double, 6> own_motion = view.along_axes(side, motion);
+    bool is_clear = true, is_on_surface = false;
+    is_inside = false;
+    walk_meshes(
+        side, mesh, 1.0,
+        [&](const MeshBox& box, const MeshBlock& block, bool of_first) {
+          return view.meets(box, block, of_first, own_motion);
+        },
+        [&](std::int32_t, std::int32_t face) {
+          if (!solid.counts(face)) return 1.0;
+          std::array<double, 9> numbers;
+          mesh.element(face, numbers);
+          const TriangleCorners t = detail::corners_of(numbers);
+          const detail::Sides around{orient3d(point.data(), end.data(), t[0], t[1]),
+                                     orient3d(point.data(), end.data(), t[1], t[2]),
+                                     orient3d(point.data(), end.data(), t[2], t[0])};
+          if (detail::crosses(around)) return 1.0;
+          const OrientedPlane plane(t[0], t[1], t[2]);
+          const int begins = plane.side(point.data()), ends = plane.side(end.data());
+          if (begins == ends && begins != 0) return 1.0;
+          if (begins == 0 && triangles_meet(t, there)) {
+            is_on_surface = true;
+            return detail::kEnough;
+          }
+          if (detail::all(around, 1) || detail::all(around, -1)) {
+            if (begins != 0) is_inside = !is_inside;
+            return 1.0;
+          }
+          is_clear = false;
+          return detail::kEnough;
+        });
+    if (is_on_surface) return Whereabouts::kOnSurface;
+    if (is_clear) break;
+  }
+  return is_inside ? Whereabouts::kInside : Whereabouts::kOutside;
+}
+
+// ---- Clearances ----
+
+// A placed shape, and what it encloses if it is a mesh that counts as a solid; else null.
+struct PlacedSolid {
+  const MeshSide& side;
+  const MeshSolid* solid;
+
+  bool is_closed() const { return solid != nullptr && solid->is_closed(); }
+};
+
+enum class Relation : std::uint8_t {
+  kApart,
+  kMeets,        // the surfaces intersect, or pieces of one are inside the other and pieces are not
+  kHoldsSecond,  // the second is wholly inside the first
+  kHeldBySecond,
+};
+
+struct Clearance {
+  double gap = detail::kNone;  // infinite: beyond the limit
+  Vec<3> first{}, second{};    // where on each
+  Relation relation = Relation::kApart;
+};
+
+namespace detail {
+
+// The points of two triangles that are nearest to each other. Precondition: they do not intersect.
+inline std::pair<Vec<3>, Vec<3>> nearest_points(const std::array<double, 9>& a, const std::array<double, 9>& b) {
+  using namespace solid;
+  const auto corner = [](const std::array<double, 9>& t, std::size_t k) {
+    return Vec3{t[3 * (k % 3)], t[3 * (k % 3) + 1], t[3 * (k % 3) + 2]};
+  };
+  std::pair<Vec3, Vec3> best{corner(a, 0), corner(b, 0)};
+  double least = kNone;
+  const auto keep = [&](const Vec3& p, const Vec3& q) {
+    const double square = squared(q - p);
+    if (square < least) {
+      least = square;
+      best = {p, q};
+    }
+  };
+  // Of two edges.
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j) {
+      const Vec3 p = corner(a, i), q = corner(b, j), u = corner(a, i + 1) - p, v = corner(b, j + 1) - q, w = p - q;
+      const double uu = squared(u), vv = squared(v), uv = dot(u, v), uw = dot(u, w), vw = dot(v, w);
+      const double spread = uu * vv - uv * uv;
+      double s = spread > 0 ? clamped((uv * vw - vv * uw) / spread, 0.0, 1.0) : 0.0;
+      const double t = vv > 0 ? clamped((uv * s + vw) / vv, 0.0, 1.0) : 0.0;
+      s = uu > 0 ? clamped((uv * t - uw) / uu, 0.0, 1.0) : 0.0;
+      keep(p + u * s, q + v * t);
+    }
+  // Of a corner and a face.
+  const auto above = [&](const std::array<double, 9>& corners, const std::array<double, 9>& face, bool turned) {
+    const Vec3 p = corner(face, 0), u = corner(face, 1) - p, v = corner(face, 2) - p, n = cross(u, v);
+    const double nn = squared(n);
+    if (!(nn > 0)) return;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const Vec3 q = corner(corners, k), w = q - p;
+      const double beta = dot(cross(w, v), n) / nn, gamma = dot(cross(u, w), n) / nn;
+      if (!(beta >= 0 && gamma >= 0 && beta + gamma <= 1)) continue;
+      const Vec3 foot = p + u * beta + v * gamma;
+      if (turned)
+        keep(foot, q);
+      else
+        keep(q, foot);
+    }
+  };
+  above(a, b, false);
+  above(b, a, true);
+  return best;
+}
+
+// Where two elements are nearest; if they meet, a point where they do.
+inline std::pair<Vec<3>, Vec<3>> nearest_points(const Element& a, const Element& b, double distance,
+                                                const Vec<3>& normal) {
+  using namespace solid;
+  if (distance <= 0) {
+    const Contact<3> found = contact(a, b);
+    return {found.points[0], found.points[0]};
+  }
+  // Moved until they touch.
+  std::vector<double> moved(b.shape.record.begin(), b.shape.record.end());
+  const Vec3 back = normal * -distance;
+  shift_shape<3>(b.shape.kind, moved, back.data());
+  const Contact<3> found = contact(a, Element{{b.shape.kind, moved}, b.polytope});
+  return {found.points[0], found.points[0] - back};
+}
+
+// How many of the pieces of a shape are inside a closed mesh, and a point of one that is. `inner`: a point of the
+// shape.
+struct Pieces {
+  std::size_t inside = 0, count = 0;
+  Vec<3> at{};
+};
+inline Pieces pieces_inside(const PlacedSolid& outer, const PlacedSolid& pieces, const Vec<3>* inner) {
+  Pieces found;
+  if (!outer.is_closed()) return found;
+  const auto look = [&](const Vec<3>& point) {
+    ++found.count;
+    if (whereabouts(point, outer.side, *outer.solid) != Whereabouts::kInside) return;
+    ++found.inside;
+    found.at = point;
+  };
+  if (!pieces.side.is_mesh()) {
+    if (inner != nullptr) look(*inner);
+    return found;
+  }
+  for (const std::int32_t face : pieces.solid->shells()) {
+    std::array<double, 9> corners;
+    pieces.side.element(face, corners);
+    look({corners[0], corners[1], corners[2]});
+  }
+  return found;
+}
+
+}  // namespace detail
+
+// How far apart two solids are, if that is within a limit. Without `as_solids`, closed meshes are surfaces, too.
+inline Clearance clearance(const PlacedSolid& a, const PlacedSolid& b, double within) {
+  const bool may_hold = a.is_closed() || b.is_closed();
+  // A shape that is no mesh tells a point of it by its distance, wherever it is.
+  const bool needs_point = (a.is_closed() && !b.side.is_mesh()) || (b.is_closed() && !a.side.is_mesh());
+  const NearestElements nearest = nearest_elements(a.side, b.side, needs_point ? detail::kNone : within);
+  Clearance found;
+  if (nearest.distance < detail::kNone) {
+    std::array<double, 9> corners_a, corners_b;
+    const Element x = a.side.element(nearest.first, corners_a), y = b.side.element(nearest.second, corners_b);
+    const bool are_triangles = a.side.is_mesh() && b.side.is_mesh();
+    std::tie(found.first, found.second) = are_triangles && nearest.distance > 0
+                                              ? detail::nearest_points(corners_a, corners_b)
+                                              : detail::nearest_points(x, y, nearest.distance, nearest.normal);
+    if (nearest.distance <= 0) {
+      found.gap = 0;
+      found.relation = Relation::kMeets;
+      return found;
+    }
+  }
+  if (may_hold) {
+    const detail::Pieces second = detail::pieces_inside(a, b, &found.second),
+                         first = detail::pieces_inside(b, a, &found.first);
+    if (second.inside + first.inside > 0) {
+      found.gap = 0;
+      found.first = found.second = second.inside > 0 ? second.at : first.at;
+      found.relation = second.inside > 0 && second.inside == second.count ? Relation::kHoldsSecond
+                       : first.inside > 0 && first.inside == first.count  ? Relation::kHeldBySecond
+                                                                          : Relation::kMeets;
+      return found;
+    }
+  }
+  if (nearest.distance <= within) found.gap = nearest.distance;
+  return found;
+}
+
+// ---- Depths ----
+
+enum class DepthBy : std::uint8_t {
+  kShapes,     // the shortest motion that separates two convex shapes, or the deepest parts of compounds
+  kVertices,   // the deepest vertex of one mesh in the other, from its surface
+  kFaces,      // the same of the middles of triangles, where no vertex is inside: where faces lie in one plane
+  kTriangles,  // the shortest motion that separates the two triangles that are deepest in each other
+};
+
+struct Depth {
+  double depth;
+  DepthBy by;
+};
+
+namespace detail {
+
+// The depth in a closed mesh of the deepest vertex, or middle of a triangle, of another one; at least `deepest`.
+inline double deepest_point(const PlacedSolid& outer, const PlacedSolid& other, bool of_faces, double deepest) {
+  if (!outer.is_closed() || !other.side.is_mesh()) return deepest;
+  // Most points are outside the box of the other mesh.
+  const MeshBox root = outer.side.blocks()->box(0);
+  const MeshUnits& units = outer.side.units();
+  const double unit = power_of_two(units.exponent), spare = 1e-9 * units.size;
+  const auto is_far = [&](const Vec<3>& point) {
+    bool far = false;
+    for (std::size_t i = 0; i < 3; ++i) {
+      double at = -units.middle[i];
+      for (std::size_t k = 0; k < 3; ++k) at += outer.side.axis(i)[k] * (point[k] - outer.side.origin(k));
+      far |= std::abs(at - unit * static_cast<double>(root.centre[i])) >
+             1.000001 * unit * static_cast<double>(root.half[i]) + spare;
+    }
+    return far;
+  };
+  const MeshTree& tree = other.side.tree();
+  const std::size_t count = of_faces ? tree.face_count() : tree.vertex_count();
+  for (std::size_t k = 0; k < count; ++k) {
+    Vec<3> point{};
+    if (of_faces) {
+      std::array<double, 9> corners;
+      other.side.element(static_cast<std::int32_t>(k), corners);
+      for (std::size_t c = 0; c < 9; ++c) point[c % 3] += corners[c] / 3;
+    } else {
+      point = other.side.vertex(k);
+    }
+    if (is_far(point)) continue;
+    const MeshSide side(ShapeView<3>{ShapeKind::kPoint, point});
+    // Not deeper than another one: cheaper to find out than whether it is inside.
+    const NearestElements nearest = nearest_elements(side, outer.side, kNone, deepest);
+    if (nearest.distance > deepest && whereabouts(point, outer.side, *outer.solid) == Whereabouts::kInside)
+      deepest = nearest.distance;
+  }
+  return deepest;
+}
+
+}  // namespace detail
+
+// How deep two shapes that meet are in each other.
+inline Depth depth(const PlacedSolid& a, const PlacedSolid& b) {
+  if (!a.side.is_mesh() && !b.side.is_mesh())
+    return {std::max(0.0, -nearest_elements(a.side, b.side).distance), DepthBy::kShapes};
+  for (const bool of_faces : {false, true}) {
+    const double deepest = detail::deepest_point(b, a, of_faces, detail::deepest_point(a, b, of_faces, 0.0));
+    if (deepest > 0) return {deepest, of_faces ? DepthBy::kFaces : DepthBy::kVertices};
+  }
+  return {std::max(0.0, -nearest_elements(a.side, b.side).distance), DepthBy::kTriangles};
+}
+
+}  // namespace broadphase

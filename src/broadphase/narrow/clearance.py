@@ -1,0 +1,265 @@
+"""How far apart solids are, up to a limit: the broad phase and the narrow phase in one call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.arguments import as_flag, as_real
+from broadphase.errors import UnsupportedQueryError, quoted
+from broadphase.narrow import custom
+from broadphase.pairs import pairs as box_pairs
+from broadphase.shapes import ConvexHull, Mesh, Shape, Shapes
+from broadphase.workers import worker_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Rows = NDArray[np.int32]
+    Parts: TypeAlias = Shapes | Iterable[Any]
+
+__all__ = ["Clearances", "Solids", "as_length", "clearances", "measure", "pairs_within"]
+
+MEETS, HOLDS_SECOND, HELD_BY_SECOND = 1, 2, 3  # relations, as the core numbers them; 0: apart
+
+
+class Clearances(NamedTuple):
+    """Gaps of pairs of shapes.
+
+    Attributes
+    ----------
+    pairs : ndarray, shape (m, 2), int32
+        Row numbers, in lexicographic order.
+    gaps : ndarray, shape (m,), float64
+        Their distances, at most the limit: 0 if they touch, overlap, or one is inside the other.
+    points : ndarray, shape (m, 2, 3), float64
+        Where on the first and on the second: the points that are nearest to each other; if the surfaces meet, a point
+        where they do, twice; if one is inside the other, a point of that one, twice.
+    inside : ndarray, shape (m,), int8
+        1 if the second is wholly inside the first, without touching its surface; -1 if the first is in the second;
+        else 0.
+    are_solid : ndarray, shape (m, 2), bool
+        Whether each counts as solid: all shapes but open meshes, and but all meshes without `solid`.
+    """
+
+    pairs: Rows
+    gaps: Floats
+    points: Floats
+    inside: NDArray[np.int8]
+    are_solid: NDArray[np.bool_]
+
+
+def clearances(
+    shapes: Parts,
+    other: Parts | None = None,
+    within: float = 5.0,
+    solid: bool = True,
+    workers: int = 1,
+    *,
+    layer: Any = None,
+    mask: Any = None,
+    group: Any = None,
+    ignore_pairs: Any = None,
+    parent: Any = None,
+) -> Clearances:
+    """Find every pair of shapes in space that are not farther apart than a limit, how far, and where.
+
+    Parameters
+    ----------
+    shapes, other : Shapes, or iterable of Shape or of anything with ``vertices`` and ``faces``
+        Placed shapes in space; those in a list are where their vertices say. With `other`, find every pair of a shape
+        of the first set and one of the second.
+    within : float
+        The limit, in the unit of the shapes. Closed: a pair at exactly this distance counts.
+    solid : bool
+        Closed meshes contain what is inside them; see `Mesh.is_watertight`. Open ones are surfaces, and so are all if
+        False.
+    workers : int
+        Threads to use; -1 for one per core. Does not change the result.
+    layer, mask, group, ignore_pairs : optional
+        Which pairs count, as in `pairs`.
+    parent : array_like of int, shape (n,), optional
+        The assembly that each part belongs to: pairs of parts with the same parent are left out; -1: none. With
+        `other`, a tuple (for `shapes`, for `other`).
+
+    Returns
+    -------
+    Clearances
+        ``pairs``, ``gaps``, ``points``, ``inside`` and ``are_solid``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Shapes in the plane; a limit that is below 0 or not finite; filters of the wrong shape.
+    UnsupportedQueryError
+        A shape of a type of the user's own.
+
+    See Also
+    --------
+    clashes : The same pairs by kind, with depths.
+    distance : Signed distances of pairs that are known.
+
+    Notes
+    -----
+    Candidates are found by their boxes; trees of the triangles, which meshes keep, are compared with a bound that
+    shrinks from `within`. Whether surfaces meet, and whether a point is inside, is decided by exact signs for the
+    vertices as they are placed, which are rounded once. A mesh of several pieces is inside another mesh if all its
+    pieces are; if only some are, the two overlap. Releases the GIL.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> shapes = bp.Shapes([bp.Sphere(1), bp.Box(2, 2, 2)], [[0, 0, 0], [3, 0, 0]])
+    >>> found = bp.clearances(shapes, within=1.5)
+    >>> found.pairs.tolist(), found.gaps.tolist(), found.points.tolist()
+    ([[0, 1]], [1.0], [[[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]])
+    """
+    first = Solids(shapes, "shapes", solid)
+    second = first if other is None else Solids(other, "other", solid)
+    limit = as_length(within, "within")
+    workers = worker_count(workers)
+    filters = {"layer": layer, "mask": mask, "group": group, "ignore_pairs": ignore_pairs}
+    candidates = pairs_within(first, second, limit, parent, filters, workers)
+    return measure(first, second, candidates, limit, workers)[0]
+
+
+class Solids:
+    """Placed shapes in space, with what the core knows of each mesh and hull.
+
+    Parameters
+    ----------
+    given : Shapes, or iterable of Shape or of anything with vertices and faces
+    name : str
+        Their name in messages.
+    solid : bool
+        Whether closed meshes have an inside.
+
+    Attributes
+    ----------
+    shapes : Shapes
+    are_solid : ndarray, shape (n,), bool
+        False for meshes that are surfaces.
+    """
+
+    def __init__(self, given: Any, name: str, solid: bool) -> None:
+        solid = as_flag(solid, "solid")
+        self.shapes = shapes = _as_shapes(given, name)
+        if shapes.dim != 3 and len(shapes):
+            raise ValueError(f"{name} must be in space, not in {shapes.dim} dimensions")
+        if shapes.geometries.has_custom:
+            custom.refuse(shapes, shapes.living_rows(), "clearance")
+        self._geometries: list[Any] = []
+        self._solids: list[Any] = []
+        for number, geometry in shapes.geometries.items():
+            unused = [None] * (number - len(self._geometries))
+            known: Any = geometry
+            self._geometries += [*unused, None if isinstance(geometry, type) else known.prepared]
+            self._solids += [*unused, known.solid if solid and isinstance(geometry, Mesh) else None]
+        self.are_solid = np.ones(len(shapes), np.bool_)
+        if self._geometries:
+            open_meshes = np.array(
+                [isinstance(tree, _native.MeshTree) and not (one is not None and one.is_closed)
+                 for tree, one in zip(self._geometries, self._solids, strict=True)]
+            )  # fmt: skip
+            rows = shapes.living_rows()
+            numbers = _geometry_of(shapes, rows)
+            of_geometry = numbers >= 0
+            self.are_solid[rows[of_geometry]] = ~open_meshes[numbers[of_geometry]]
+
+    @property
+    def native(self) -> tuple[Any, list[Any], list[Any]]:
+        """What the core takes: the store, and what is known of all geometries."""
+        return self.shapes.store, self._geometries, self._solids
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+
+def as_length(value: Any, name: str) -> float:
+    """Check a length that is finite and at least 0."""
+    length = as_real(value, name)
+    if not 0 <= length < np.inf:
+        raise ValueError(f"{name} must be finite and at least 0, not {length}")
+    return length
+
+
+def pairs_within(
+    first: Solids, second: Solids, limit: float, parent: Any, filters: dict[str, Any], workers: int
+) -> Rows:
+    """Find the candidates: pairs whose boxes are not farther apart than the limit, in lexicographic order."""
+    if not len(first) or not len(second):
+        return np.empty((0, 2), np.int32)
+    shared = None
+    if parent is not None:
+        shared = _parents(parent, len(first)) if second is first else _parents_of_two(parent, first, second)
+    margin = np.nextafter(limit * (1 + 1e-12), np.inf)  # boxes are grown by a rounded half of it
+    rows, others = first.shapes.living_rows(), second.shapes.living_rows()
+    if len(rows) != len(first) or len(others) != len(second):
+        raise UnsupportedQueryError("the shapes of a world from which bodies have been removed have no clearances")
+    other = None if second is first else second.shapes.boxes
+    return box_pairs(
+        first.shapes.boxes, other, margin=float(margin), sort=True, workers=workers, ignore_shared=shared, **filters
+    )
+
+
+def measure(
+    first: Solids, second: Solids, candidates: Rows, limit: float, workers: int
+) -> tuple[Clearances, NDArray[np.uint8]]:
+    """Measure candidates; return those within the limit, and their relations."""
+    columns = np.ascontiguousarray(candidates[:, 0]), np.ascontiguousarray(candidates[:, 1])
+    if not len(candidates):
+        found: Any = np.empty(0), np.empty((0, 2, 3)), np.empty(0, np.uint8)
+    else:
+        found = _native.mesh_clearances(*first.native, *second.native, *columns, limit, workers)
+    gaps, points, relations = found
+    kept = gaps <= limit
+    pairs, relations = candidates[kept], relations[kept]
+    inside = (relations == HOLDS_SECOND).astype(np.int8) - (relations == HELD_BY_SECOND).astype(np.int8)
+    are_solid = np.stack([first.are_solid[pairs[:, 0]], second.are_solid[pairs[:, 1]]], axis=1)
+    return Clearances(pairs, gaps[kept], points[kept] + 0.0, inside, are_solid), relations
+
+
+def _as_shapes(given: Any, name: str) -> Shapes:
+    if isinstance(given, Shapes):
+        return given
+    if isinstance(given, Shape) or not hasattr(given, "__iter__"):
+        raise TypeError(f"{name} must be Shapes or a list of shapes, not {quoted(given)}")
+    parts = [part if isinstance(part, Shape) else Mesh.from_trimesh(part) for part in given]
+    return Shapes(parts, np.zeros((sum(map(len, parts)), 3)))
+
+
+def _geometry_of(shapes: Shapes, rows: Rows) -> NDArray[np.int64]:
+    """Give the number of the hull or mesh of each row; -1 for other shapes."""
+    kinds, sizes, numbers = shapes.records(rows)
+    begins = np.cumsum(sizes, dtype=np.int64) - sizes
+    found = np.full(len(rows), -1, np.int64)
+    of_geometry = np.isin(kinds, (ConvexHull.kind, Mesh.kind))
+    found[of_geometry] = numbers[begins[of_geometry]].astype(np.int64)
+    return found
+
+
+def _parents(parent: Any, count: int, name: str = "parent") -> NDArray[np.int64]:
+    """Return the parents of parts, those without one with a number of their own."""
+    parents = np.asarray(parent)
+    if parents.dtype.kind not in "iu" and parents.size:
+        raise TypeError(f"{name} must be integers, not {parents.dtype}")
+    if parents.shape != (count,):
+        raise ValueError(f"{name} must have shape ({count},), not {parents.shape}")
+    parents = parents.astype(np.int64)
+    alone = parents == -1
+    parents[alone] = -2 - np.arange(alone.sum())
+    return parents
+
+
+def _parents_of_two(parent: Any, first: Solids, second: Solids) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    if not isinstance(parent, tuple) or len(parent) != 2:
+        raise TypeError("parent must be a tuple (for shapes, for other)")
+    one, two = _parents(parent[0], len(first)), _parents(parent[1], len(second))
+    two[np.asarray(parent[1]) == -1] -= len(first)  # none of the numbers of the first set
+    return one, two

@@ -1,0 +1,287 @@
+"""Clearances and clashes of solids, against other libraries and against exact arithmetic on small cases."""
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase import _native
+from broadphase.narrow.clearance import Solids
+from solid_scenes import CUBE, CUBE_FACES, quaternions, rough_sphere
+
+TRIANGLE = ([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+
+
+def cube(size=1.0, at=(0, 0, 0), faces=CUBE_FACES):
+    """Vertices and faces of a cube around a point."""
+    return bp.Mesh(np.asarray(CUBE, float) * size / np.ptp(CUBE) + np.asarray(at, float), faces)
+
+
+def placed(parts):
+    return bp.Shapes(parts, np.zeros((len(parts), 3)))
+
+
+def where(mesh, points):
+    """0 outside, 1 on the surface, 2 inside."""
+    store, known, solids = Solids(placed([mesh]), "shapes", True).native
+    return _native.points_in_mesh(store, known, solids, 0, np.ascontiguousarray(points, float))
+
+
+def exactly_where(mesh, point):
+    """The same, in integers of any length, by the crossings of a ray in general position; for numbers of halves."""
+
+    def determinant(a, b, c):
+        return (
+            a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0])
+        )
+
+    corners = ((mesh.vertices - point) * 2).astype(int).tolist()
+    for along in np.random.default_rng(0).integers(-10_000, 10_000, (50, 3)).tolist():
+        crossings = 0
+        for a, b, c in ((corners[k] for k in face) for face in mesh.faces.tolist()):
+            u, v = [q - p for p, q in zip(a, b, strict=True)], [q - p for p, q in zip(a, c, strict=True)]
+            area, back = determinant(u, v, along), [-x for x in a]
+            if area == 0:
+                break
+            # a + beta * u + gamma * v = t * along, all three times the area
+            beta, gamma, t = determinant(back, v, along), determinant(u, back, along), -determinant(u, v, back)
+            if area < 0:
+                area, beta, gamma, t = -area, -beta, -gamma, -t
+            if beta < 0 or gamma < 0 or beta + gamma > area:
+                continue
+            if t == 0:
+                return 1
+            if t > 0 and (beta == 0 or gamma == 0 or beta + gamma == area):
+                break
+            crossings += t > 0
+        else:
+            return 2 * (crossings % 2)
+    raise AssertionError("no ray in general position")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_points_of_a_lattice_in_a_mesh_are_where_exact_arithmetic_says(seed):
+    rng = np.random.default_rng(seed)
+    vertices, faces = rough_sphere(rng, rounds=1)
+    lattice = np.round(vertices * 3)  # folds faces onto one another, and makes some degenerate
+    keep = [len({tuple(lattice[k]) for k in face}) == 3 for face in faces]
+    mesh = bp.Mesh(lattice, faces)
+    assert mesh.is_watertight
+    points = rng.integers(-5, 6, (100, 3)) / rng.choice([1.0, 2.0], (100, 1))
+    points[:20] = lattice[rng.integers(0, len(lattice), 20)]
+    flat = np.cross(*(lattice[faces[:, k]] - lattice[faces[:, 0]] for k in (1, 2)))
+    exact = bp.Mesh(lattice, faces[np.array(keep) & (flat != 0).any(axis=1)])  # the oracle knows no degenerate ones
+    wanted = [exactly_where(exact, point) for point in points]
+    assert where(mesh, points).tolist() == wanted
+    assert {0, 1, 2} == set(wanted)
+
+
+@pytest.mark.parametrize("origin", [0.0, 1e6])
+def test_points_are_inside_where_trimesh_says(origin):
+    trimesh = pytest.importorskip("trimesh")
+    pytest.importorskip("rtree")
+    rng = np.random.default_rng(5)
+    vertices, faces = rough_sphere(rng, rounds=2)
+    points = rng.uniform(-1.5, 1.5, (400, 3)) + origin
+    wanted = trimesh.Trimesh(vertices + origin, faces, process=False).contains(points)
+    found = where(bp.Mesh(vertices + origin, faces), points)
+    assert (found == 2).tolist() == wanted.tolist()
+    assert 20 < wanted.sum() < 380
+
+
+def test_watertight_is_what_has_no_border_whichever_way_faces_are_turned():
+    faces = np.array(CUBE_FACES)
+    flipped = np.where(np.arange(len(faces))[:, np.newaxis] % 2, faces[:, ::-1], faces)
+    soup = np.asarray(CUBE, float)[faces].reshape(-1, 3)
+    closed = {
+        "as it is": cube(),
+        "flipped": cube(faces=flipped),
+        "one face twice": cube(faces=np.concatenate([faces, faces[3:4, ::-1]])),
+        "all faces twice": cube(faces=np.concatenate([faces, faces])),
+        "a point and a line": cube(faces=np.concatenate([faces, [[0, 0, 0], [0, 1, 1]]])),
+        "triangles of their own": bp.Mesh(soup, np.arange(len(soup)).reshape(-1, 3)),
+    }
+    for name, mesh in closed.items():
+        assert mesh.is_watertight, name
+        middle = mesh.vertices.mean(axis=0)
+        assert where(mesh, [middle, middle + 9]).tolist() == [2, 0], name
+    assert not cube(faces=faces[1:]).is_watertight
+    assert not bp.Mesh(*TRIANGLE).is_watertight
+    assert not bp.Mesh(np.zeros((3, 3)), [[0, 1, 2]]).is_watertight
+
+
+def test_two_boxes_with_a_common_wall_are_closed_with_both_its_sides():
+    one, two = cube(2.0), cube(2.0, at=(2, 0, 0))
+    both = bp.Mesh(
+        np.concatenate([one.vertices, two.vertices]), np.concatenate([one.faces, two.faces + len(one.vertices)])
+    )
+    assert both.is_watertight
+    middle = (one.vertices.min(axis=0) + one.vertices.max(axis=0)) / 2
+    points = middle + np.array([[0, 0.1, 0.2], [2, 0.1, 0.2], [4, 0, 0], [1, 0.1, 0.2]])
+    assert where(both, points)[:3].tolist() == [2, 2, 0]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_clearances_are_the_distances_of_fcl(seed):
+    fcl = pytest.importorskip("fcl")
+    rng = np.random.default_rng(seed)
+    surfaces = [rough_sphere(rng, rounds=1) for _ in range(24)]
+    places, turns = rng.uniform(0, 9, (24, 3)), quaternions(rng, 24)
+    shapes = bp.Shapes([bp.Mesh(*surface) for surface in surfaces], places, turns)
+    objects = []
+    for (vertices, faces), place, turn in zip(surfaces, places, turns, strict=True):
+        model = fcl.BVHModel()
+        model.beginModel(len(vertices), len(faces))
+        model.addSubModel(vertices, faces)
+        model.endModel()
+        objects.append(fcl.CollisionObject(model, fcl.Transform(turn / np.linalg.norm(turn), place)))
+    wanted = {}
+    for i in range(24):
+        for j in range(i + 1, 24):
+            gap = fcl.distance(objects[i], objects[j], fcl.DistanceRequest(), fcl.DistanceResult())
+            if gap <= 1.5:
+                wanted[i, j] = max(gap, 0.0)
+    found = bp.clearances(shapes, within=1.5, solid=False)
+    assert [tuple(pair) for pair in found.pairs.tolist()] == sorted(wanted)
+    assert np.allclose(found.gaps, [wanted[pair] for pair in sorted(wanted)], atol=1e-12)
+    assert 5 < (found.gaps > 0).sum() < len(found.gaps) - 5
+    between = np.linalg.norm(found.points[:, 1] - found.points[:, 0], axis=1)
+    assert np.allclose(between, found.gaps, atol=1e-12)
+    threaded = bp.clearances(shapes, within=1.5, solid=False, workers=3)
+    assert all(np.array_equal(one, two) for one, two in zip(found, threaded, strict=True))
+    inner = bp.distance(shapes, pairs=found.pairs, within=0.5)
+    every = bp.distance(shapes, pairs=found.pairs)
+    assert np.array_equal(inner[every <= 0.5], every[every <= 0.5])
+    assert np.isinf(inner[every > 0.5]).all()
+
+
+def test_points_are_on_both_shapes():
+    rng = np.random.default_rng(2)
+    solids = [bp.Sphere(0.5), bp.Box(1, 0.5, 0.7), bp.Capsule((0, 0, 0), (1, 0, 0), 0.2), bp.ConvexHull(CUBE), cube()]
+    shapes = bp.Shapes(solids * 4, rng.uniform(0, 6, (20, 3)), quaternions(rng, 20))
+    found = bp.clearances(shapes, within=2.0)
+    apart = found.gaps > 1e-9
+    assert apart.sum() > 30
+    for side in (0, 1):
+        points = bp.Shapes(bp.Point(), found.points[:, side])
+        rows = np.stack([np.arange(len(points)), found.pairs[:, side]], axis=1)
+        assert np.abs(bp.distance(points, shapes, pairs=rows)[apart]).max() < 1e-6
+    between = np.linalg.norm(found.points[:, 1] - found.points[:, 0], axis=1)
+    assert np.allclose(between[apart], found.gaps[apart], atol=1e-6)
+
+
+def test_what_is_inside_has_no_gap_however_far_the_surface_is():
+    parts = placed([cube(100.0), cube(1.0, at=(3, 4, 5)), bp.Sphere(1.0), cube(1.0, at=(70, 0, 0))])
+    found = bp.clearances(parts, within=1.0)
+    assert found.pairs.tolist() == [[0, 1], [0, 2], [1, 2]] or found.pairs.tolist() == [[0, 1], [0, 2]]
+    assert found.gaps[:2].tolist() == [0, 0]
+    assert found.inside[:2].tolist() == [1, 1]
+    turned = bp.clearances(placed([cube(1.0), cube(100.0)]), within=1.0)
+    assert turned.inside.tolist() == [-1]
+    surfaces = bp.clearances(placed([cube(100.0), cube(1.0)]), within=1.0, solid=False)
+    assert len(surfaces.pairs) == 0
+    opened = bp.clearances(placed([cube(100.0, faces=CUBE_FACES[1:]), cube(1.0)]), within=1000.0)
+    assert opened.are_solid.tolist() == [[False, True]]
+    assert opened.gaps[0] > 40
+
+
+def test_a_mesh_with_one_of_two_pieces_inside_another_overlaps_it():
+    inner, outer = cube(1.0), cube(1.0, at=(50, 0, 0))
+    two = bp.Mesh(
+        np.concatenate([inner.vertices, outer.vertices]),
+        np.concatenate([inner.faces, outer.faces + len(inner.vertices)]),
+    )
+    found = bp.clashes(placed([cube(10.0), two]))
+    assert found.kinds.tolist() == ["penetrates"]
+    assert found.inside.tolist() == [0]
+    assert found.depths_by.tolist() == ["vertices"]
+
+
+def test_clashes_of_cubes_are_what_their_sides_say():
+    at = [(0, 0, 0), (2, 0, 0), (3, 0, 0), (3, 0, 2.05), (0, 0, 0), (3, 0, 40), (3, 0, 40)]
+    sizes = [2, 2, 2, 2, 2, 9, 1]
+    shuffled = np.roll(np.array(CUBE_FACES)[::-1], 1, axis=1)
+    parts = [cube(size, place) for size, place in zip(sizes, at, strict=True)]
+    parts[4] = bp.Mesh(parts[0].vertices[::-1], len(parts[0].vertices) - 1 - shuffled)
+    found = bp.clashes(placed(parts), clearance=0.1, tolerance=0.01)
+    kinds = {tuple(pair): kind for pair, kind in zip(found.pairs.tolist(), found.kinds.tolist(), strict=True)}
+    assert kinds == {
+        (0, 1): "touches", (0, 4): "duplicate", (1, 2): "penetrates", (1, 4): "touches", (2, 3): "near",
+        (1, 3): "near", (5, 6): "contains",
+    }  # fmt: skip
+    rows = [tuple(pair) for pair in found.pairs.tolist()]
+    assert np.allclose(found.gaps[[rows.index((2, 3)), rows.index((1, 3))]], 0.05)
+    assert found.counts() == {"duplicate": 1, "penetrates": 1, "contains": 1, "touches": 2, "near": 2}
+
+
+def test_depth_of_a_mesh_is_that_of_its_deepest_vertex():
+    spike = bp.Mesh([[0.0, 0, 0.3], [1, 0, 5], [0, 1, 5], [-1, -1, 5]], [[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]])
+    box = cube(2.0, at=-np.asarray(CUBE, float).mean(axis=0) * 2 / np.ptp(CUBE))
+    found = bp.clashes(placed([box, spike]))
+    assert found.kinds.tolist() == ["penetrates"]
+    assert found.depths_by.tolist() == ["vertices"]
+    assert np.allclose(found.depths, 0.7)
+
+
+def test_meshes_with_faces_in_one_plane_are_as_deep_as_the_middles_of_triangles():
+    found = bp.clashes(placed([cube(6.0), cube(6.0, at=(5, 0, 0))]), tolerance=1e-9)
+    assert found.kinds.tolist() == ["penetrates"]
+    assert found.depths_by.tolist() == ["faces"]
+    assert np.allclose(found.depths, 1.0)
+
+
+def test_filters_leave_pairs_out():
+    parts = placed([cube(2.0, at=(x, 0, 0)) for x in (0, 1, 2)])
+    assert len(bp.clashes(parts).pairs) == 3
+    assert bp.clashes(parts, parent=[4, 4, -1]).pairs.tolist() == [[0, 2], [1, 2]]
+    assert len(bp.clashes(parts, parent=[-1, -1, -1]).pairs) == 3
+    assert bp.clashes(parts, ignore_pairs=[[0, 1]]).pairs.tolist() == [[0, 2], [1, 2]]
+    assert bp.clashes(parts, layer=[1, 2, 4], mask=[2, 1, 0]).pairs.tolist() == [[0, 1]]
+    assert bp.clashes(parts, group=[-1, -1, 0]).pairs.tolist() == [[0, 2], [1, 2]]
+    two = bp.clearances(parts, parts, within=0.0, parent=([1, 2, 3], [1, -1, 3]))
+    assert two.pairs.tolist() == [[0, 1], [0, 2], [1, 0], [1, 1], [1, 2], [2, 0], [2, 1]]
+
+
+def test_anything_with_vertices_and_faces_is_a_part():
+    class Model:
+        vertices, faces = np.asarray(CUBE, float), np.asarray(CUBE_FACES)
+
+    found = bp.clearances([Model(), bp.Sphere(0.1, offset=(90, 0, 0))], within=200.0)
+    assert found.pairs.tolist() == [[0, 1]]
+    assert bp.Mesh.from_trimesh(Model(), offset=(1, 0, 0)).offset.tolist() == [1, 0, 0]
+    with pytest.raises(TypeError, match="vertices and faces"):
+        bp.Mesh.from_trimesh(object())
+
+
+def test_degenerate_triangles_have_clearances():
+    line = bp.Mesh([[0.0, 0, 0], [2, 0, 0], [1, 0, 0]], [[0, 1, 2]])
+    point = bp.Mesh([[1.0, 3, 0]] * 3, [[0, 1, 2]])
+    found = bp.clearances(placed([line, point, cube(1.0, at=(-50, 0, 0))]), within=10.0)
+    assert found.pairs.tolist() == [[0, 1]]
+    assert found.gaps.tolist() == [3.0]
+    assert found.points.tolist() == [[[1, 0, 0], [1, 3, 0]]]
+    assert not found.are_solid.any()
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_few_parts_have_no_pairs(count):
+    found = bp.clashes(bp.Shapes(cube(), np.zeros((count, 3))))
+    assert found.pairs.shape == (0, 2)
+    assert found.points.shape == (0, 2, 3)
+    assert len(found.kinds) == len(found.depths) == 0
+
+
+def test_wrong_arguments_are_named():
+    parts = placed([cube()])
+    for options, message in (
+        ({"within": -1.0}, "within must be finite"),
+        ({"within": np.nan}, "within must be finite"),
+        ({"parent": [1, 2]}, "parent must have shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            bp.clearances(parts, **options)
+    with pytest.raises(ValueError, match="in space"):
+        bp.clearances(bp.Shapes(bp.Circle(1), [[0, 0]]))
+    with pytest.raises(TypeError, match="Shapes or a list"):
+        bp.clashes(5)
+    with pytest.raises(ValueError, match="within must be at least 0"):
+        bp.distance(parts, pairs=[[0, 0]], within=-1)
