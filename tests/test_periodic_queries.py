@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.world import queries
+from broadphase.world import boundary, queries
 from index_cases import generator
 from oracles.exact import whole
 
@@ -162,3 +162,78 @@ def test_a_body_far_away_does_not_add_images_to_queries(monkeypatch):
     assert world.query_ball([[3, 3]], 0.5).rows.tolist() == [*near, far.row]
     assert world.nearest([[3, 3]]).rows.tolist() == [[far.row]]
     assert sum(counts) <= 4 * sum(alone) + 8
+
+
+def slanted_scene(dimension, length, rng):
+    """Give a periodic world of balls, and long thin shapes by their axes: begin, end and radius."""
+    size = np.array([10.0, 7.0, 8.0][:dimension])
+    world = bp.World(dimension, boundary="wrap", bounds=[[0.0] * dimension, size])
+    radii = rng.uniform(0.02, 0.3, 60)
+    centers = rng.uniform(0, 1, (60, dimension)) * size
+    world.add_many((bp.Circle if dimension == 2 else bp.Sphere)(radii), centers)
+    along = rng.normal(size=dimension)
+    half = along / np.linalg.norm(along) * length / 2
+    return world, size, centers, radii, half
+
+
+def rows_along(begin, end, radius, centers, radii, size):
+    """Find the balls that a capsule meets, by their distance from its axis, image by image."""
+    found, along = [], end - begin
+    reach = radius + radii.max()
+    first = np.floor((np.minimum(begin, end) - reach - size) / size).astype(int)
+    last = np.ceil((np.maximum(begin, end) + reach) / size).astype(int)
+    worlds = np.stack(np.meshgrid(*map(np.arange, first, last + 1), indexing="ij"), -1).reshape(-1, len(size))
+    for row, (center, own) in enumerate(zip(centers, radii, strict=True)):
+        apart = center + worlds * size - begin
+        time = np.clip(apart @ along / (along @ along), 0, 1)
+        if (np.linalg.norm(apart - time[:, None] * along, axis=1) <= radius + own).any():
+            found.append(row)
+    return found
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_long_slanted_shapes_in_periodic_worlds_meet_what_an_image_of_their_axis_meets(dimension):
+    rng = generator(f"slanted {dimension}")
+    some = 0
+    for length in (20.0, 90.0, 250.0) if dimension == 2 else (40.0, 120.0):
+        for radius in (0.01, 0.4):
+            world, size, centers, radii, half = slanted_scene(dimension, length, rng)
+            place = rng.uniform(-1, 2, dimension) * size
+            capsule = bp.Capsule(-half, half, radius)
+            found = world.query_shape(capsule, [place]).rows.tolist()
+            assert found == rows_along(place - half, place + half, radius, centers, radii, size), (length, radius)
+            some += 0 < len(found) < len(centers)
+    assert some >= 2
+
+
+def test_long_rotated_boxes_in_periodic_worlds_find_the_same_with_all_their_images(monkeypatch):
+    rng = generator("rotated boxes")
+    for _ in range(4):
+        world, *_ = slanted_scene(2, 1.0, rng)
+        centers, turns = rng.uniform(0, 10, (5, 2)), rng.uniform(-3, 3, 5)
+        half_sizes = np.stack([rng.uniform(20, 120, 5), rng.exponential(0.5, 5)], axis=1)
+        found = world.query_obb(centers, half_sizes, turns)
+        with monkeypatch.context() as patch:
+            patch.setattr(boundary, "_FEW_IMAGES", 1_000_000)
+            every = world.query_obb(centers, half_sizes, turns)
+        assert found.rows.tolist() == every.rows.tolist()
+        assert found.offsets.tolist() == every.offsets.tolist()
+
+
+def test_long_slanted_shapes_in_periodic_worlds_are_looked_at_along_their_way_only(monkeypatch):
+    tests, inner = [], queries.overlap_mask
+
+    def overlap_mask(a, b, first, *more, **options):
+        tests.append(len(first))
+        return inner(a, b, first, *more, **options)
+
+    monkeypatch.setattr(queries, "overlap_mask", overlap_mask)
+    world, *_ = slanted_scene(2, 1.0, generator("slanted work"))
+    for length in (250.0, 1000.0, 4000.0, 16000.0):
+        tests.clear()
+        world.query_obb([[3, 3]], [[length, 0.05]], [0.7])
+        # It goes through two periods in seven units of length; their bounding box has some 500,000 at the most.
+        assert 0 < sum(tests) < 200 * length
+    tests.clear()
+    world.query_shape(bp.Capsule((-1e5, -1e5), (1e5, 1e5), 9.0), [[3, 3]])
+    assert sum(tests) == 0  # it is everywhere

@@ -146,11 +146,15 @@ def rows(pace: float) -> Iterator[Row]:
         "wide": lambda: near.query([[0, 1, 2e4, 2]]),
         "away": lambda: near.query_ball([[1e5, 1e5]], 1.0),
         "body away": lambda: with_far.query([[1, 1, 2, 2]]),
+        "short": lambda: near.query_obb([[3, 3]], [[500, 0.05]], [0.7]),
+        "long": lambda: near.query_obb([[3, 3]], [[5000, 0.05]], [0.7]),
     }
     timings = median_times(calls, budget=2 * pace)
     yield ratio("periodic world: a box 2,000 periods wide", timings["wide"], timings["near"], 3)
     yield ratio("periodic world: a ball 10,000 periods away", timings["away"], timings["near"], 3)
     yield ratio("periodic world: a body 10,000 periods away", timings["body away"], timings["near"], 3)
+    what = "periodic world: a slanted box 1,000 periods long"
+    yield ratio(what, timings["long"], timings["short"], 1.5, 1 / 10, "for each period of its length, to one of 100")
 
 
 def within_budget(world: bp.World, seconds: float, what: str, pace: float) -> Row:

@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
     Rows: TypeAlias = NDArray[np.int32]
+    Meets: TypeAlias = Callable[[NDArray[np.intp], Floats], NDArray[np.bool_]]
 
 __all__ = [
-    "bounce", "image_pairs", "images_of", "outside", "seam_pairs", "where_touching", "wrap",
+    "bounce", "image_pairs", "images_of", "outside", "parts_of_images", "seam_pairs", "where_touching", "wrap",
 ]  # fmt: skip
 
 # Of one query: some 100 MB of scratch memory.
 _MOST_IMAGES = 1_000_000
+# Where a box has more images, those are looked for that its shape has; what rounding may take from that.
+_FEW_IMAGES, _ROOM = 32, 2.0**-40
+# Parts of the world are halved along all axes while an image leaves out more than a quarter of the smaller ones.
+_WORTH_HALVING = 0.75
 
 
 def bounce(
@@ -260,7 +265,9 @@ def where_touching(shapes: Shapes, pairs: Rows, bounds: Floats | None) -> tuple[
     return pairs[here], every[here]
 
 
-def images_of(lower: Floats, upper: Floats, around: Floats, bounds: Floats) -> tuple[NDArray[np.intp], Floats]:
+def images_of(
+    lower: Floats, upper: Floats, around: Floats, bounds: Floats, meets: Meets | None = None
+) -> tuple[NDArray[np.intp], Floats]:
     """Find the images of boxes that may meet shapes in a periodic world.
 
     Parameters
@@ -271,6 +278,9 @@ def images_of(lower: Floats, upper: Floats, around: Floats, bounds: Floats) -> t
         A box around everything in the world.
     bounds : ndarray, shape (2, d)
         Those of the world.
+    meets : callable, optional
+        ``meets(rows, boxes)`` says which boxes of an array (m, 2, d) overlap the shapes that `rows` of `lower` and
+        `upper` are around, shape (m,). It is asked where a box has many images: only those of its shape are given then.
 
     Returns
     -------
@@ -282,7 +292,12 @@ def images_of(lower: Floats, upper: Floats, around: Floats, bounds: Floats) -> t
     Raises
     ------
     ValueError
-        A box with more images than can be tested; names it.
+        A box, or a shape, with more images than can be tested; names it.
+
+    Notes
+    -----
+    The images of a shape in a large box are found by halving ranges of worlds: 2**d times as many ranges are looked at
+    as there are images, for each halving of the box.
 
     Examples
     --------
@@ -297,12 +312,12 @@ def images_of(lower: Floats, upper: Floats, around: Floats, bounds: Floats) -> t
         first, last = np.ceil((around[0] - upper) / period), np.floor((around[1] - lower) / period)
         images = np.nan_to_num(np.maximum(last - first + 1, 0), nan=0.0)  # along each axis
     number = images.prod(axis=1)
-    if number.max(initial=0) > _MOST_IMAGES:
-        row = int(number.argmax())
-        raise ValueError(
-            f"row {row} of the queries reaches across {number[row]:.3g} periods of the world;"
-            f" at most {_MOST_IMAGES:,} can be tested"
-        )
+    rows = np.flatnonzero(number > (_MOST_IMAGES if meets is None else _FEW_IMAGES))
+    # A shape has at least one image for each period that it reaches across along an axis.
+    too_many = rows if meets is None else np.flatnonzero(images.max(axis=1, initial=0.0) > _MOST_IMAGES)
+    if len(too_many):
+        raise _too_many(too_many[0], number)
+    images[rows] = 0
     counts = images.astype(np.int64)
     origin = np.repeat(np.arange(len(lower)), counts.prod(axis=1))
     place = np.arange(len(origin)) - np.searchsorted(origin, origin)
@@ -311,4 +326,78 @@ def images_of(lower: Floats, upper: Floats, around: Floats, bounds: Floats) -> t
         of_axis = counts[origin, axis]
         shifts[:, axis] = (first[origin, axis] + place % of_axis) * period[axis]
         place //= of_axis
-    return origin, shifts
+    if meets is None or not len(rows):
+        return origin, shifts
+    room = _ROOM * np.maximum(np.abs(lower), np.abs(upper)).max(axis=1)[:, np.newaxis]
+    first, last, found = first[rows], last[rows], [(origin, shifts)]
+    while len(rows):
+        boxes = np.stack([around[0] - last * period - room[rows], around[1] - first * period + room[rows]], axis=1)
+        kept = meets(rows, boxes)
+        rows, first, last = rows[kept], first[kept], last[kept]
+        if len(rows) > _MOST_IMAGES and np.bincount(rows).max() > _MOST_IMAGES:
+            raise _too_many(np.bincount(rows).argmax(), number)
+        is_one = (first == last).all(axis=1)
+        found.append((rows[is_one], first[is_one] * period))
+        rows, first, last = rows[~is_one], first[~is_one], last[~is_one]
+        for axis in range(lower.shape[1]):
+            wide = np.flatnonzero(first[:, axis] < last[:, axis])
+            middle = np.floor(first[wide, axis] / 2 + last[wide, axis] / 2)
+            rows = np.concatenate([rows, rows[wide]])
+            first, last = np.concatenate([first, first[wide]]), np.concatenate([last, last[wide]])
+            last[wide, axis] = middle
+            first[len(first) - len(wide) :, axis] = middle + 1
+    origin, shifts = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.argsort(origin, kind="stable")
+    return origin[order], shifts[order]
+
+
+def parts_of_images(
+    origin: NDArray[np.intp], shifts: Floats, boxes: Floats, around: Floats, meets: Meets, count: int
+) -> tuple[NDArray[np.intp], Floats]:
+    """Find where in a periodic world the images of shapes are, if they have many: mostly, each is in a part of it only.
+
+    Parameters
+    ----------
+    origin, shifts, meets
+        As those of `images_of`.
+    boxes : ndarray, shape (m, 2, d)
+        Around the images.
+    around : ndarray, shape (2, d)
+        A box around everything in the world.
+    count : int
+        How many bodies there are: in each part there should be a few.
+
+    Returns
+    -------
+    images : ndarray, shape (k,), intp
+        Images, each once or more.
+    parts : ndarray, shape (k, 2, d)
+        A box around a part of each.
+    """
+    many = np.bincount(origin)[origin] > _FEW_IMAGES if len(origin) else np.zeros(0, np.bool_)
+    dimension, which = boxes.shape[2], np.flatnonzero(many)
+    if not len(which):
+        return np.arange(len(origin)), boxes
+    room = _ROOM * np.abs(boxes[which] - shifts[which][:, np.newaxis]).max(axis=(1, 2))
+    low, high = np.maximum(boxes[which, 0], around[0]), np.minimum(boxes[which, 1], around[1])
+    for _ in range(int(np.log2(max(1, count / 4)) / dimension)):
+        halves, lower, upper, rooms = which, low, high, room
+        for axis in range(dimension):
+            middle = lower[:, axis] / 2 + upper[:, axis] / 2
+            halves, rooms = np.tile(halves, 2), np.tile(rooms, 2)
+            lower, upper = np.tile(lower, (2, 1)), np.tile(upper, (2, 1))
+            upper[: len(middle), axis] = lower[len(middle) :, axis] = middle
+        parts = np.stack([lower - rooms[:, np.newaxis], upper + rooms[:, np.newaxis]], axis=1)
+        kept = meets(origin[halves], parts - shifts[halves][:, np.newaxis])
+        if kept.mean() > _WORTH_HALVING:
+            break
+        which, low, high, room = halves[kept], lower[kept], upper[kept], rooms[kept]
+    parts = np.stack([low - room[:, np.newaxis], high + room[:, np.newaxis]], axis=1)
+    return np.concatenate([np.flatnonzero(~many), which]), np.concatenate([boxes[~many], parts])
+
+
+def _too_many(row: np.intp, number: Floats) -> ValueError:
+    return ValueError(
+        f"row {row} of the queries reaches across {number[row]:.3g} periods of the world;"
+        f" at most {_MOST_IMAGES:,} can be tested"
+    )

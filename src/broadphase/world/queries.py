@@ -17,10 +17,10 @@ from broadphase.index.octree import Octree
 from broadphase.index.queries import rays, turns_of, vectors
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.narrow.row_pairs import distances, impacts, overlap_mask, ray_hits
-from broadphase.shapes import Box, Circle, Point, Rectangle, Shapes, Sphere
+from broadphase.shapes import Box, Capsule, Circle, Point, Rectangle, Shapes, Sphere
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.placed import shapes_of_boxes
-from broadphase.world.boundary import images_of, wrap
+from broadphase.world.boundary import images_of, parts_of_images, wrap
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -270,7 +270,8 @@ def find_shapes(
 ) -> QueryResult:
     """Find the rows whose shapes overlap a shape at each of some poses."""
     placed = _placed(scene, shape, _in_a_period(scene, as_numbers(positions, name="positions")), rotations)
-    return _overlapping(scene, placed, workers, layer, mask)
+    is_everywhere = _fills_a_period(scene, np.broadcast_to(_inner_radius(shape), len(placed)))
+    return _overlapping(scene, placed, workers, layer, mask, is_everywhere)
 
 
 def find_regions(scene: Scene, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
@@ -529,6 +530,20 @@ def _fills_a_period(scene: Scene, radii: Floats) -> NDArray[np.bool_]:
     return fills
 
 
+def _inner_radius(shape: Shape) -> Floats:
+    """Give the radius of a ball that fits into a shape: the largest, or 0 where that is not known."""
+    if isinstance(shape, Circle | Sphere | Capsule):
+        sizes = [2 * np.asarray(shape.radius)]
+    elif isinstance(shape, Rectangle):
+        sizes = [np.asarray(shape.width), np.asarray(shape.height)]
+    elif isinstance(shape, Box):
+        sizes = [np.asarray(shape.x), np.asarray(shape.y), np.asarray(shape.z)]
+    else:
+        sizes = [np.zeros(1)]
+    least: Floats = np.minimum.reduce(np.broadcast_arrays(*sizes)) / 2
+    return least
+
+
 def _overlapping(
     scene: Scene,
     placed: Shapes,
@@ -545,11 +560,23 @@ def _overlapping(
         rows, queries = _allowed(scene, found.rows, found.query_rows, bits)
         hit = overlap_mask(scene.columns.view, placed, rows, queries)
         return _answers_of(rows[hit], queries[hit], count)
+    if is_everywhere is not None:
+        boxes = np.where(is_everywhere[:, np.newaxis, np.newaxis], np.inf, boxes)
+
+    def meets(some: NDArray[np.intp], others: Floats) -> NDArray[np.bool_]:
+        numbers = np.arange(len(some), dtype=np.int32)
+        return overlap_mask(placed, shapes_of_boxes(others), some.astype(np.int32), numbers)
+
     hits = []
     for part in scene.parts():
-        origin, shifts = images_of(boxes[:, 0], boxes[:, 1], part.around, bounds)
-        found = part.index.query(boxes[origin] + shifts[:, np.newaxis], workers=workers)
-        places, images = found.rows, found.query_rows
+        known = None if placed.geometries else meets
+        origin, shifts = images_of(boxes[:, 0], boxes[:, 1], part.around, bounds, known)
+        moved = boxes[origin] + shifts[:, np.newaxis]
+        parts = np.arange(len(origin))
+        if known is not None:
+            parts, moved = parts_of_images(origin, shifts, moved, part.around, known, len(part.index))
+        found = part.index.query(moved, workers=workers)
+        places, images = found.rows, parts[found.query_rows]
         queries = origin[images].astype(np.int32)
         allowed = _are_allowed(scene, part.rows_of(places), queries, bits)
         places, queries, images = places[allowed], queries[allowed], images[allowed]
