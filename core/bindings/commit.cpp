@@ -141,6 +141,12 @@ void commit(nb::list arrays, nb::list dictionaries, nb::list items, nb::list sha
   item_writings.write();
 }
 
+PyObject* interned(const char* text) {
+  PyObject* string = PyUnicode_InternFromString(text);
+  if (string == nullptr) throw nb::python_error();
+  return string;
+}
+
 // Takes a row into use behind all others, with its actor, as `commit` would: all of it, or nothing. `rows` and
 // `columns` have the attributes of what keeps them; those of an actor are in slots. Its reference goes into `seen`, and
 // the actor into `held`, if given.
@@ -153,17 +159,20 @@ void insert_body(nb::dict rows, nb::dict columns, nb::ndarray<nb::ndim<1>, nb::c
   const nb::object end = nb::int_(row + 1), living = nb::int_(nb::cast<std::size_t>(rows["living"]) + 1),
                    none = nb::none(), flags = nb::dict();
   struct Entry {
-    PyObject* to;
-    nb::object key, value;
+    nb::handle to, key, value;
   };
-  const Entry entries[] = {{rows.ptr(), nb::str("slots"), end},       {rows.ptr(), nb::str("living"), living},
-                           {rows.ptr(), nb::str("_first_free"), end}, {rows.ptr(), nb::str("_numbers"), none},
-                           {rows.ptr(), nb::str("_views"), none},     {columns.ptr(), nb::str("_flags"), flags},
-                           {columns.ptr(), nb::str("_steady"), none}};
+  // Made once: a new string would have to be hashed, and compared with the key that is there. They live for ever.
+  static const nb::handle kSlots = interned("slots"), kLiving = interned("living"),
+                          kFirstFree = interned("_first_free"), kNumbers = interned("_numbers"),
+                          kViews = interned("_views"), kFlags = interned("_flags"), kSteady = interned("_steady"),
+                          kAllSeenAt = interned("_all_seen_at"),
+                          kNames[] = {interned("_world"), interned("_handle"), interned("_data")};
+  const Entry entries[] = {{rows, kSlots, end},      {rows, kLiving, living},    {rows, kFirstFree, end},
+                           {rows, kNumbers, none},   {rows, kViews, none},       {columns, kFlags, flags},
+                           {columns, kSteady, none}, {columns, kAllSeenAt, none}};
   for (const Entry& entry : entries)
-    if (PyDict_Contains(entry.to, entry.key.ptr()) != 1) throw nb::key_error("a key that does not exist");
-  const nb::object names[] = {nb::str("_world"), nb::str("_handle"), nb::str("_data")};
-  const nb::object values[] = {world, handle, data};
+    if (PyDict_Contains(entry.to.ptr(), entry.key.ptr()) != 1) throw nb::key_error("a key that does not exist");
+  const nb::handle values[] = {world, handle, data};
   if (PyDict_SetItem(seen.ptr(), handle.ptr(), reference.ptr()) < 0) throw nb::python_error();
   if (held && PyDict_SetItem(held->ptr(), handle.ptr(), actor.ptr()) < 0) {
     nb::python_error error;
@@ -172,8 +181,8 @@ void insert_body(nb::dict rows, nb::dict columns, nb::ndarray<nb::ndim<1>, nb::c
   }
   static_cast<std::uint8_t*>(alive.data())[row] = 1;
   changed.data()[row] = 1;
-  for (const Entry& entry : entries) PyDict_SetItem(entry.to, entry.key.ptr(), entry.value.ptr());
-  for (std::size_t k = 0; k < 3; ++k) PyObject_GenericSetAttr(actor.ptr(), names[k].ptr(), values[k].ptr());
+  for (const Entry& entry : entries) PyDict_SetItem(entry.to.ptr(), entry.key.ptr(), entry.value.ptr());
+  for (std::size_t k = 0; k < 3; ++k) PyObject_GenericSetAttr(actor.ptr(), kNames[k].ptr(), values[k].ptr());
 }
 
 // Takes the first entry from a deque, and calls a function: an interruption leaves the entry there, or finds the call
