@@ -13,7 +13,7 @@ const TreeKernels kTreeKernels = {
     {
         {next_by_box<1>, next_by_box<2>, next_by_box<3>, next_by_box<4>},
         {next_by_distance<1>, next_by_distance<2>, next_by_distance<3>, next_by_distance<4>},
-        {next_by_time<1>, next_by_time<2>, next_by_time<3>, next_by_time<4>},
+        {next_by_time<1, Eight>, next_by_time<2, Eight>, next_by_time<3, Eight>, next_by_time<4, Eight>},
         {next_by_region<1>, next_by_region<2>, next_by_region<3>, next_by_region<4>},
         {pair_blocks<1, Eight>, pair_blocks<2, Eight>, pair_blocks<3, Eight>, pair_blocks<4, Eight>},
     },
@@ -21,7 +21,8 @@ const TreeKernels kTreeKernels = {
         {wide_next_by_box<1, BoxWalk>, wide_next_by_box<2, BoxWalk>, wide_next_by_box<3, BoxWalk>,
          wide_next_by_box<4, BoxWalk>},
         {wide_next_by_distance<1>, wide_next_by_distance<2>, wide_next_by_distance<3>, wide_next_by_distance<4>},
-        {wide_next_by_time<1>, wide_next_by_time<2>, wide_next_by_time<3>, wide_next_by_time<4>},
+        {next_by_time<1, WideEight>, next_by_time<2, WideEight>, next_by_time<3, WideEight>,
+         next_by_time<4, WideEight>},
         {wide_next_by_box<1, ConvexWalk>, wide_next_by_box<2, ConvexWalk>, wide_next_by_box<3, ConvexWalk>,
          wide_next_by_box<4, ConvexWalk>},
         {pair_blocks<1, WideEight>, pair_blocks<2, WideEight>, pair_blocks<3, WideEight>, pair_blocks<4, WideEight>},

@@ -146,36 +146,38 @@ void next_by_distance(BallWalk& walk) {
   }
 }
 
-template <std::size_t D>
+template <std::size_t D, class E>
 void next_by_time(SweepWalk& walk) {
-  // Half a dozen roundings of 2^-24 on either side.
-  constexpr float kLonger = 1.000001F;
-  const Eight limit = Eight::splat(walk.limit);
+  using Numbers = NumbersOf<E>;
+  const auto *box = Numbers::box(walk), *inverses = Numbers::inverse(walk);
+  const E limit = E::splat(Numbers::limit(walk)), longer = E::splat(Numbers::kLonger);
   // The side of a box that is met first along each axis, by its place in a block, and the side of the moving box that
   // meets it; then the two that part last.
-  Eight front[D], rear[D], inverse[D];
+  E front[D], rear[D], inverse[D];
   std::size_t near[D], far[D];
   for (std::size_t k = 0; k < D; ++k) {
-    const bool forward = walk.inverse[k] > 0;
+    const bool forward = inverses[k] > 0;
     near[k] = (forward ? k : D + k) * kLanes;
     far[k] = (forward ? D + k : k) * kLanes;
-    front[k] = Eight::splat(walk.box[forward ? D + k : k]);
-    rear[k] = Eight::splat(walk.box[forward ? k : D + k]);
-    inverse[k] = Eight::splat(walk.inverse[k]);
+    front[k] = E::splat(box[forward ? D + k : k]);
+    rear[k] = E::splat(box[forward ? k : D + k]);
+    inverse[k] = E::splat(inverses[k]);
   }
   for (walk.found = 0; wants_more(walk);) {
     const std::int32_t at = walk.stack[--walk.depth];
     const float own_key = walk.key[walk.depth];
     if (own_key > walk.limit) continue;
-    const BlockReader<D> block(walk.memory, at);
+    const BlockReader<D, E> block(walk.memory, at);
     ++walk.visited;
     // Where infinities make a time NaN, it counts for nothing.
-    Eight enter = Eight::splat(0.0F), leave = limit;
+    E enter = E::splat(0), leave = limit;
     for (std::size_t k = 0; k < D; ++k) {
       enter = larger((block.eight(near[k]) - front[k]) * inverse[k], enter);
       leave = smaller((block.eight(far[k]) - rear[k]) * inverse[k], leave);
     }
-    sort_out(walk, at, block, enter, at_most(enter, leave * Eight::splat(kLonger)), own_key);
+    typename Numbers::Tests within;
+    within.at_most(enter, leave * longer);
+    sort_out(walk, at, block, keys_of(enter), within.bits(), own_key);
   }
 }
 

@@ -60,7 +60,7 @@ class AreaSorter {
   }
 
  private:
-  static constexpr std::size_t kFew = PlaceSelect<2 * D>::kFew, kUnits = 8;
+  static constexpr std::size_t kFew = PlaceSelect<2 * D>::kFew, kMany = 4096, kUnits = 8;
 
   // Lower corners, then upper ones with their signs changed: a union is the least of each number.
   struct Around {
@@ -111,11 +111,12 @@ class AreaSorter {
 
   // By a sample.
   Cut best_cut(const Item* items, std::size_t count, std::size_t unit) const {
-    const EvenSample sample(count, kFew);
+    // The places of small parts matter less, and there are many of them.
+    const EvenSample sample(count, count > kMany ? kFew : kFew / 2);
     Item taken[kFew];
     Around box[kFew];
     std::size_t unit_of[kFew];  // by rank
-    for (std::size_t i = 0; i < kFew; ++i) {
+    for (std::size_t i = 0; i < sample.size(); ++i) {
       taken[i] = items[sample[i]];
       box[i] = around(taken[i]);
       unit_of[i] = sample[i] / unit;
@@ -123,19 +124,19 @@ class AreaSorter {
     Cut cut;
     alignas(64) std::int32_t rank[kFew];
     for (std::size_t key = 0; key < 2 * D; ++key) {
-      if (key >= D && are_alike(taken, key)) continue;
-      select_.rank(kFew, [&](std::size_t i) { return taken[i].at[key]; }, rank);
+      if (key >= D && are_alike(taken, sample.size(), key)) continue;
+      select_.rank(sample.size(), [&](std::size_t i) { return taken[i].at[key]; }, rank);
       Around in_unit[kUnits];
       std::fill_n(in_unit, kUnits, kNothing);
-      for (std::size_t i = 0; i < kFew; ++i) in_unit[unit_of[rank[i]]].add(box[i]);
+      for (std::size_t i = 0; i < sample.size(); ++i) in_unit[unit_of[rank[i]]].add(box[i]);
       cut.improve(key, in_unit, (count + unit - 1) / unit);
     }
     return cut;
   }
   // True if nothing is to be gained by splitting a sample by these lengths.
-  static bool are_alike(const Item* taken, std::size_t key) {
+  static bool are_alike(const Item* taken, std::size_t count, std::size_t key) {
     float least = taken[0].at[key], most = least;
-    for (std::size_t i = 1; i < kFew; ++i) {
+    for (std::size_t i = 1; i < count; ++i) {
       least = taken[i].at[key] < least ? taken[i].at[key] : least;
       most = taken[i].at[key] > most ? taken[i].at[key] : most;
     }

@@ -51,12 +51,26 @@ inline void bring_nearest(OrderedWalk& walk) {
   walk.stack[walk.depth - 1] = block;
 }
 
+// Drops the blocks on the stack beyond the limit, which the caller lowers from call to call: the nearest is then found
+// among fewer.
+inline void drop_far(OrderedWalk& walk) {
+  std::size_t kept = 0;
+  for (std::size_t at = 0; at < walk.depth; ++at) {
+    const float key = walk.key[at];
+    walk.key[kept] = key;
+    walk.stack[kept] = walk.stack[at];
+    kept += key <= walk.limit ? 1 : 0;
+  }
+  walk.depth = kept;
+}
+
 template <std::size_t D>
 void wide_next_by_distance(BallWalk& walk) {
   const WideEight zero = WideEight::splat(0);
   const Eight limit = Eight::splat(walk.limit);
   WideEight center[D];
   for (std::size_t k = 0; k < D; ++k) center[k] = WideEight::splat(walk.wide_center[k]);
+  if (walk.ordered) drop_far(walk);
   for (walk.found = 0; wants_more(walk);) {
     bring_nearest(walk);
     const std::int32_t at = walk.stack[--walk.depth];
@@ -72,39 +86,6 @@ void wide_next_by_distance(BallWalk& walk) {
     }
     const Eight keys = keys_of(square);
     sort_out(walk, at, block, keys, at_most(keys, limit), own_key);
-  }
-}
-
-template <std::size_t D>
-void wide_next_by_time(SweepWalk& walk) {
-  // Half a dozen roundings of 2^-53 on either side.
-  const WideEight longer = WideEight::splat(1 + 1e-14), limit = WideEight::splat(number_of(walk.limit));
-  // As in next_by_time.
-  WideEight front[D], rear[D], inverse[D];
-  std::size_t near[D], far[D];
-  for (std::size_t k = 0; k < D; ++k) {
-    const bool forward = walk.wide_inverse[k] > 0;
-    near[k] = (forward ? k : D + k) * kLanes;
-    far[k] = (forward ? D + k : k) * kLanes;
-    front[k] = WideEight::splat(walk.wide_box[forward ? D + k : k]);
-    rear[k] = WideEight::splat(walk.wide_box[forward ? k : D + k]);
-    inverse[k] = WideEight::splat(walk.wide_inverse[k]);
-  }
-  for (walk.found = 0; wants_more(walk);) {
-    const std::int32_t at = walk.stack[--walk.depth];
-    const float own_key = walk.key[walk.depth];
-    if (own_key > walk.limit) continue;
-    const BlockReader<D, WideEight> block(walk.memory, at);
-    ++walk.visited;
-    // Where infinities make a time NaN, it counts for nothing.
-    WideEight enter = WideEight::splat(0), leave = limit;
-    for (std::size_t k = 0; k < D; ++k) {
-      enter = larger((block.eight(near[k]) - front[k]) * inverse[k], enter);
-      leave = smaller((block.eight(far[k]) - rear[k]) * inverse[k], leave);
-    }
-    WideTests within;
-    within.at_most(enter, leave * longer);
-    sort_out(walk, at, block, keys_of(enter), within.bits(), own_key);
   }
 }
 
