@@ -285,3 +285,23 @@ def test_wrong_arguments_are_named():
         bp.clashes(5)
     with pytest.raises(ValueError, match="within must be at least 0"):
         bp.distance(parts, pairs=[[0, 0]], within=-1)
+
+
+def test_duplicates_are_equal_parts_however_they_are_described():
+    rng = np.random.default_rng(3)
+    vertices, faces = rough_sphere(rng, rounds=1)
+    turn = np.array([[0.6, -0.8, 0], [0.8, 0.6, 0], [0, 0, 1]])
+    quaternion = np.array([np.cos(np.arcsin(0.8) / 2), 0, 0, np.sin(np.arcsin(0.8) / 2)])
+    order = rng.permutation(len(faces))
+    parts = [
+        bp.Mesh(vertices, faces, offset=(5, 1, 2), rotation=quaternion),
+        bp.Mesh(vertices @ turn.T + (5, 1, 2), faces),
+        bp.Mesh((vertices @ turn.T + (5, 1, 2))[::-1], len(vertices) - 1 - faces[order][:, ::-1]),
+        bp.Mesh(vertices * [1, 1, -1] @ turn.T + (5, 1, 2), faces),
+    ]
+    found = bp.clashes(placed(parts), tolerance=1e-9)
+    assert found.pairs[found.kinds == "duplicate"].tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert found.kinds[found.kinds != "duplicate"].tolist() == ["penetrates"] * 3
+    balls = bp.Shapes([bp.Sphere(1), bp.Sphere(1), bp.Sphere(1.5), bp.ConvexHull(CUBE), bp.ConvexHull(CUBE)], [0, 0, 0])
+    found = bp.clashes(balls)
+    assert found.pairs[found.kinds == "duplicate"].tolist() == [[0, 1], [3, 4]]

@@ -17,7 +17,7 @@ from broadphase.testing import oracle
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
-COMMANDS = ("pairs", "count", "explain", "info", "run", "demo")
+COMMANDS = ("pairs", "count", "explain", "info", "clash", "run", "demo")
 ROOMS = "name,xmin,ymin,xmax,ymax\nhall,0,0,4,4\nkitchen,4,0,8,4\nattic,1,1,3,3\nshed,20,20,21,21\n"
 
 

@@ -21,6 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     -------
     int
         0: success. 1: an error in the data or in reading or writing them. 2: wrong usage. 3: a bug in broadphase.
+        4: there are hard clashes (`broadphase clash`).
         130: ended by Ctrl-C. 143 and 129: ended by SIGTERM and SIGHUP; unfinished files are deleted before.
     """
     try:

@@ -15,6 +15,7 @@ import typer
 
 import broadphase as bp
 from broadphase.cli.boxes import count, explain, info, pairs
+from broadphase.cli.clashes import clash
 from broadphase.cli.screen import say
 from broadphase.cli.worlds import demo
 from broadphase.cli.worlds import run as run_scene
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (pairs, count, explain, info, demo):
+for command in (pairs, count, explain, info, clash, demo):
     app.command()(command)
 app.command("run")(run_scene)
 

@@ -1,16 +1,23 @@
-"""Read boxes from files, and write pairs and events to files."""
+"""Read boxes and parts from files, and write pairs, events and clashes to files."""
 
 from broadphase.io.box_file import BoxFile
 from broadphase.io.boxes import FORMATS, read_boxes
+from broadphase.io.clashes import CLASH_FORMATS, write_clashes
+from broadphase.io.meshes import Part, PartFile, read_parts
 from broadphase.io.results import EVENT_COLUMNS, EVENT_FORMATS, PAIR_FORMATS, write_events, write_pairs
 
 __all__ = [
+    "CLASH_FORMATS",
     "EVENT_COLUMNS",
     "EVENT_FORMATS",
     "FORMATS",
     "PAIR_FORMATS",
     "BoxFile",
+    "Part",
+    "PartFile",
     "read_boxes",
+    "read_parts",
+    "write_clashes",
     "write_events",
     "write_pairs",
 ]

@@ -1,23 +1,28 @@
-"""Boxes of the triangles or parts of a mesh file."""
+"""Parts of a mesh file, and boxes of its triangles or parts."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from broadphase.boxes import from_parts, from_triangles, merge
 from broadphase.errors import FileFormatError, MissingExtraError
+from broadphase.files import path_of
 from broadphase.io.box_file import BoxFile
 from broadphase.io.extras import import_extra
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     Mesh = tuple[str, NDArray[Any], NDArray[Any]]
+
+T = TypeVar("T")
 
 
 def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
@@ -59,18 +64,143 @@ def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
     return BoxFile(pieces, str(path), "mesh part", None, np.zeros(len(pieces), np.int64))
 
 
+def read_parts(path: str | os.PathLike[str]) -> PartFile:
+    """Read the parts of a mesh file: the nodes of its scene, by name, where they are.
+
+    Parameters
+    ----------
+    path : path-like
+        .obj, .stl, .ply, .glb or whatever else trimesh reads.
+
+    Returns
+    -------
+    PartFile
+        The parts, and the unit of their lengths. Parts of the same geometry, not scaled, have the same arrays.
+
+    Raises
+    ------
+    FileFormatError
+        Not a mesh file, or it has no triangles, or a vertex that is not finite.
+    MissingExtraError
+        trimesh is not installed.
+    """
+    path = path_of(path)
+    found = _with_scene(path, lambda scene: _parts_of(scene, path.suffix.lower(), str(path)))
+    if not found.parts:
+        raise FileFormatError(f"{path}: has no triangles")
+    return found
+
+
+class Part(NamedTuple):
+    """One part of a mesh file.
+
+    Attributes
+    ----------
+    name : str
+        That of its node.
+    vertices : ndarray, shape (v, 3), float64
+        Before it is placed.
+    faces : ndarray, shape (f, 3), int64
+        Rows of the vertices.
+    position : ndarray, shape (3,), float64
+        Where the scene places it.
+    rotation : ndarray, shape (4,), float64
+        A quaternion (w, x, y, z).
+    parent : str, optional
+        The node above it; None for the root of the scene.
+    """
+
+    name: str
+    vertices: NDArray[np.float64]
+    faces: NDArray[np.int64]
+    position: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    parent: str | None
+
+
+class PartFile(NamedTuple):
+    """The parts of a mesh file.
+
+    Attributes
+    ----------
+    parts : list of Part
+    source : str
+        Name of the file.
+    unit : str, optional
+        Of its lengths: "m" for glTF; None if the file does not say.
+    """
+
+    parts: list[Part]
+    source: str
+    unit: str | None
+
+
+_IN_METRES = (".glb", ".gltf")  # the format says so
+
+
+def _parts_of(scene: Any, suffix: str, source: str) -> PartFile:
+    known: dict[int, tuple[NDArray[np.float64], NDArray[np.int64]]] = {}
+    parents = scene.graph.transforms.parents
+    parts = []
+    for node, pose, mesh in _nodes_of(scene):
+        if not len(mesh.faces):
+            continue
+        turn, place = pose[:3, :3], pose[:3, 3]
+        if id(mesh) not in known:
+            known[id(mesh)] = np.array(mesh.vertices, np.float64), np.array(mesh.faces, np.int64)
+        vertices, faces = known[id(mesh)]
+        parent = parents.get(node)
+        of = None if parent in (None, scene.graph.base_frame) else str(parent)
+        if _is_rotation(turn):
+            parts.append(Part(str(node), vertices, faces, place.astype(np.float64), _quaternion(turn), of))
+        else:
+            parts.append(Part(str(node), vertices @ turn.T + place, faces, np.zeros(3), np.eye(4)[0], of))
+    unit = "m" if suffix in _IN_METRES else scene.units
+    return PartFile(parts, source, None if unit is None else str(unit))
+
+
+def _is_rotation(turn: NDArray[Any]) -> bool:
+    # Of single precision, they are a little less than that: then the vertices are moved.
+    return bool(np.abs(turn @ turn.T - np.eye(3)).max() < 1e-12 and np.linalg.det(turn) > 0)
+
+
+def _quaternion(turn: NDArray[Any]) -> NDArray[Any]:
+    """Return the quaternion (w, x, y, z) of a rotation: an eigenvector, after Bar-Itzhack."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = turn
+    matrix = np.array(
+        [
+            [xx - yy - zz, 0, 0, 0],
+            [yx + xy, yy - xx - zz, 0, 0],
+            [zx + xz, zy + yz, zz - xx - yy, 0],
+            [zy - yz, xz - zx, yx - xy, xx + yy + zz],
+        ]
+    )
+    x, y, z, w = np.linalg.eigh(matrix)[1][:, -1]
+    return np.array([w, x, y, z])
+
+
 def _read_scene(path: Path) -> list[Mesh]:
+    def meshes_of(scene: Any) -> list[Mesh]:
+        return [
+            (str(node), np.asarray(mesh.vertices) @ pose[:3, :3].T + pose[:3, 3], np.asarray(mesh.faces))
+            for node, pose, mesh in _nodes_of(scene)
+        ]
+
+    meshes = [mesh for mesh in _with_scene(path, meshes_of) if len(mesh[2])]
+    if not meshes:
+        raise FileFormatError(f"{path}: has no triangles")
+    return meshes
+
+
+def _with_scene(path: Path, use: Callable[[Any], T]) -> T:
+    """Return use(scene) of a file."""
     trimesh = import_extra("trimesh", purpose=f"reading {path.suffix} files")
     log = logging.getLogger("trimesh")
     level = log.level
     with path.open("rb") as stream:
         log.setLevel(logging.CRITICAL)  # it also logs failures, which are raised here
         try:
-            scene = trimesh.load_scene(stream, file_type=path.suffix.lower().lstrip("."), process=False)
-            meshes = [
-                (str(node), np.asarray(mesh.vertices) @ pose[:3, :3].T + pose[:3, 3], np.asarray(mesh.faces))
-                for node, pose, mesh in _nodes_of(scene)
-            ]
+            return use(trimesh.load_scene(stream, file_type=path.suffix.lower().lstrip("."), process=False))
         except ImportError as error:
             raise MissingExtraError(
                 f"{path}: trimesh needs {error.name} to read it: pip install {error.name}"
@@ -83,10 +213,6 @@ def _read_scene(path: Path) -> list[Mesh]:
             ) from error
         finally:
             log.setLevel(level)
-    meshes = [mesh for mesh in meshes if len(mesh[2])]
-    if not meshes:
-        raise FileFormatError(f"{path}: has no triangles")
-    return meshes
 
 
 def _nodes_of(scene: Any) -> list[tuple[str, Any, Any]]:

@@ -9,13 +9,14 @@ import numpy as np
 from broadphase import _native
 from broadphase.narrow.clearance import MEETS, Solids, as_length, measure, pairs_within
 from broadphase.pairs import pairs as box_pairs
-from broadphase.shapes import Mesh
+from broadphase.shapes import ConvexHull, Mesh
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.narrow.clearance import Parts
+    from broadphase.shapes import Shape
 
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
@@ -135,9 +136,9 @@ def clashes(
     found, relations = measure(first, second, candidates, limit, workers)
 
     are_equal = np.zeros(len(found.pairs), np.bool_)
-    may_be = (found.gaps <= close) & (found.inside == 0) & _boxes_are_equal(first, second, found.pairs, close)
-    for k in np.flatnonzero(may_be).tolist():
-        are_equal[k] = _is_duplicate(first, second, found.pairs[k], close)
+    comparison = _Comparison(first, second, close)
+    for k in np.flatnonzero((found.gaps <= close) & (found.inside == 0)).tolist():
+        are_equal[k] = comparison.is_duplicate(*found.pairs[k].tolist())
     meeting = (relations == MEETS) & ~are_equal
     depths, measured = np.full(len(found.pairs), np.nan), np.full(len(found.pairs), len(DEPTHS_BY) - 1)
     if meeting.any():
@@ -152,43 +153,59 @@ def clashes(
     )  # fmt: skip
 
 
-def _boxes_are_equal(first: Solids, second: Solids, pairs: Rows, tolerance: float) -> NDArray[np.bool_]:
-    one, two = first.shapes.boxes[pairs[:, 0]], second.shapes.boxes[pairs[:, 1]]
-    slack = tolerance + 1e-9 * np.abs(one).max(axis=(1, 2), initial=0.0)  # boxes are enlarged by a few roundings
-    equal: NDArray[np.bool_] = np.abs(one - two).max(axis=(1, 2), initial=0.0) <= slack
-    return equal
+class _Part(NamedTuple):
+    shape: Shape
+    record: Floats  # as it is placed
+    middle: Floats  # of the vertices, if it is a mesh; else of the box
+    faces: int
 
 
-def _is_duplicate(first: Solids, second: Solids, pair: Rows, tolerance: float) -> bool:
-    row, other = pair.tolist()
-    one, two = first.shapes[row], second.shapes[other]
-    if type(one) is not type(two):
-        return False
-    placed, other_placed = (
-        np.asarray(solids.shapes.store.placed(number)) for solids, number in ((first, row), (second, other))
-    )
-    if not isinstance(one, Mesh) or not isinstance(two, Mesh):
-        same_content = getattr(one, "content", None) == getattr(two, "content", None)
-        if hasattr(one, "content"):  # hulls: the first number only names the points
-            placed, other_placed = placed[1:], other_placed[1:]
-        return same_content and len(placed) == len(other_placed) and _are_within(placed, other_placed, tolerance)
-    if len(one.faces) != len(two.faces):
-        return False
-    corners, other_corners = _placed(one, placed), _placed(two, other_placed)
-    if len(corners) == len(other_corners) and _are_within(corners, other_corners, tolerance):
-        return bool(np.array_equal(one.faces, two.faces))
-    # In another order: each triangle has one with the same middle.
-    middles = corners[one.faces].mean(axis=1), other_corners[two.faces].mean(axis=1)
-    slack = tolerance + 1e-12 * float(np.abs(corners).max())
-    near = box_pairs(*(np.stack([points, points], axis=1) for points in middles), margin=slack)
-    distances = np.linalg.norm(middles[0][near[:, 0]] - middles[1][near[:, 1]], axis=1)
-    near = near[distances <= slack]
-    return all(len(np.unique(near[:, side])) == len(middles[side]) for side in (0, 1))
+class _Comparison:
+    """Compares parts of two sets, which may be the same, up to a tolerance."""
 
+    def __init__(self, first: Solids, second: Solids, tolerance: float) -> None:
+        self._first, self._second, self._tolerance = first, second, tolerance
+        self._known: dict[tuple[int, int], _Part] = {}
 
-def _are_within(points: Floats, others: Floats, tolerance: float) -> bool:
-    slack = tolerance + 1e-12 * float(np.abs(points).max(initial=0.0))
-    return bool((np.abs(points - others) <= slack).all())
+    def is_duplicate(self, row: int, other: int) -> bool:
+        one, two = self._part(self._first, row), self._part(self._second, other)
+        if one.faces != two.faces or type(one.shape) is not type(two.shape):
+            return False
+        if not self._are_within(one.middle, two.middle):
+            return False
+        if isinstance(one.shape, Mesh) and isinstance(two.shape, Mesh):
+            return self._are_equal_meshes(one.shape, one.record, two.shape, two.record)
+        if isinstance(one.shape, ConvexHull) and isinstance(two.shape, ConvexHull):  # the first number is only its name
+            return one.shape.content == two.shape.content and self._are_within(one.record[1:], two.record[1:])
+        return len(one.record) == len(two.record) and self._are_within(one.record, two.record)
+
+    def _part(self, solids: Solids, row: int) -> _Part:
+        key = id(solids), row
+        if key not in self._known:
+            shape, record = solids.shapes[row], np.asarray(solids.shapes.store.placed(row))
+            if isinstance(shape, Mesh):
+                middle = _placed(shape, record)[shape.faces].mean(axis=(0, 1))
+            else:
+                middle = solids.shapes.boxes[row].mean(axis=0)
+            self._known[key] = _Part(shape, record, middle, len(shape.faces) if isinstance(shape, Mesh) else 0)
+        return self._known[key]
+
+    def _are_equal_meshes(self, one: Mesh, record: Floats, two: Mesh, other_record: Floats) -> bool:
+        corners, others = _placed(one, record), _placed(two, other_record)
+        if len(corners) == len(others) and self._are_within(corners, others) and np.array_equal(one.faces, two.faces):
+            return True
+        # In another order: each triangle has one with the same middle.
+        middles = corners[one.faces].mean(axis=1), others[two.faces].mean(axis=1)
+        slack = self._slack(corners)
+        near = box_pairs(*(np.stack([points, points], axis=1) for points in middles), margin=2 * slack)
+        near = near[np.linalg.norm(middles[0][near[:, 0]] - middles[1][near[:, 1]], axis=1) <= slack]
+        return all(len(np.unique(near[:, side])) == len(middles[side]) for side in (0, 1))
+
+    def _are_within(self, values: Floats, others: Floats) -> bool:
+        return bool((np.abs(values - others) <= self._slack(values)).all())
+
+    def _slack(self, values: Floats) -> float:
+        return self._tolerance + 1e-12 * float(np.abs(values).max(initial=0.0))
 
 
 def _placed(mesh: Mesh, record: Floats) -> Floats:

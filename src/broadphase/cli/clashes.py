@@ -1,0 +1,214 @@
+"""The command on parts: ``broadphase clash``."""
+
+from __future__ import annotations
+
+import fnmatch
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+
+import broadphase as bp
+from broadphase import io
+from broadphase.cli.boxes import JsonOption, ProgressOption, WorkersOption
+from broadphase.cli.screen import duration, print_facts, print_json, print_table, progress_bar
+from broadphase.errors import clipped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+HARD = ("duplicate", "penetrates", "contains")  # the kinds that parts which fit together do not have
+HARD_CLASHES = 4  # exit code
+_MOST_LISTED = 20
+
+
+def _length(value: float) -> float:
+    if not 0.0 <= value < float("inf"):
+        raise typer.BadParameter("must be finite and at least 0")
+    return value
+
+
+def _patterns(values: list[str] | None) -> list[tuple[str, str]]:
+    pairs = [tuple(value.split(":")) for value in values or ()]
+    for value, pair in zip(values or (), pairs, strict=True):
+        if len(pair) != 2:
+            raise typer.BadParameter(f"{value}: must be two patterns of part names with a colon between them")
+    return [(one, two) for one, two in pairs]
+
+
+def clash(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Meshes: .glb, .obj, .stl, .ply and others.")],
+    clearance: Annotated[
+        float, typer.Option("--clearance", "-c", callback=_length, help="Parts that are nearer are listed as near.")
+    ] = 0.0,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", "-t", callback=_length, help="Gaps and depths up to this only touch.")
+    ] = 0.0,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help=f"Write the clashes: {', '.join(io.CLASH_FORMATS)}.")
+    ] = None,
+    between_files: Annotated[
+        bool, typer.Option("--between-files", help="Only clashes of parts of different files.")
+    ] = False,
+    same_parent: Annotated[
+        bool,
+        typer.Option(
+            "--same-parent/--no-same-parent", help="Whether pairs of parts below one node of a scene are clashes."
+        ),
+    ] = True,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="NAME:NAME", help="Pairs of part names that may clash, such as 'bolt*:nut*'."),
+    ] = None,
+    surfaces: Annotated[bool, typer.Option("--surfaces", help="Parts are surfaces: they contain nothing.")] = False,
+    workers: WorkersOption = 1,
+    as_json: JsonOption = False,
+    progress: ProgressOption = None,
+) -> int:
+    """Find parts that penetrate, contain or touch each other, are too near, or are there twice.
+
+    Parts are the nodes of the scenes in the files, by name. Lengths are in the unit of the files, which is printed:
+    metres in .glb and .gltf files; other formats rarely say. The exit code is 4 if there are hard clashes: parts that
+    penetrate or contain each other, or are there twice.
+
+    For example:
+
+    - `broadphase clash engine.glb --tolerance 0.0001 --output clashes.csv`
+
+    - `broadphase clash walls.glb pipes.glb --clearance 0.05 --between-files --json`
+    """
+    if output is not None and output.suffix.lower() not in io.CLASH_FORMATS:
+        raise typer.BadParameter(
+            f"{output}: the file name must end in {', '.join(io.CLASH_FORMATS)}", param_hint="--output"
+        )
+    patterns = _patterns(ignore)
+    seconds: dict[str, float] = {}
+    with progress_bar(progress) as step:
+        begin = time.perf_counter()
+        read = []
+        for number, file in enumerate(files):
+            step(f"reading {clipped(file.name, 40)}", number, len(files))
+            read.append(io.read_parts(file))
+        seconds["read"] = time.perf_counter() - begin
+        unit = _common_unit(read)
+        parts = [part for file in read for part in file.parts]
+        begin = time.perf_counter()
+        known: dict[int, bp.Mesh] = {}
+        for number, part in enumerate(parts):
+            step("building trees", number, len(parts))
+            if id(part.vertices) not in known:
+                known[id(part.vertices)] = bp.Mesh(part.vertices, part.faces)
+        meshes = [known[id(part.vertices)] for part in parts]
+        watertight = [mesh.is_watertight for mesh in meshes]
+        seconds["trees"] = time.perf_counter() - begin
+        step("finding clashes")
+        begin = time.perf_counter()
+        found = bp.clashes(
+            bp.Shapes(meshes, [part.position for part in parts], [part.rotation for part in parts]),
+            clearance=clearance,
+            tolerance=tolerance,
+            solid=not surfaces,
+            workers=workers,
+            group=_files_of(read) if between_files else None,
+            parent=None if same_parent else _parents_of(read),
+        )
+        found = _without(found, [part.name for part in parts], patterns)
+        seconds["find"] = time.perf_counter() - begin
+        if output is not None:
+            step("writing")
+            begin = time.perf_counter()
+            io.write_clashes(output, found, read, watertight)
+            seconds["write"] = time.perf_counter() - begin
+    counts = found.counts()
+    answer: dict[str, Any] = {
+        "files": [file.source for file in read],
+        "unit": unit,
+        "parts": len(parts),
+        "triangles": sum(len(part.faces) for part in parts),
+        "open_parts": [part.name for part, closed in zip(parts, watertight, strict=True) if not closed],
+        "clearance": clearance,
+        "tolerance": tolerance,
+        "counts": counts,
+        "hard": sum(counts[kind] for kind in HARD),
+        "seconds": seconds,
+        "output": None if output is None else str(output),
+    }
+    if as_json:
+        print_json(answer)
+    else:
+        _print(answer, found, [part.name for part in parts])
+    return HARD_CLASHES if answer["hard"] else 0
+
+
+def _common_unit(files: list[io.PartFile]) -> str | None:
+    known = {file.unit: file.source for file in files if file.unit is not None}
+    if len(known) > 1:
+        texts = [f"{source} is in {unit}" for unit, source in known.items()]
+        raise bp.FileFormatError(f"files in different units: {', '.join(texts)}")
+    return next(iter(known), None)
+
+
+def _files_of(files: list[io.PartFile]) -> NDArray[np.int64]:
+    """Return groups in which parts of one file never clash."""
+    return np.repeat(-1 - np.arange(len(files)), [len(file.parts) for file in files])
+
+
+def _parents_of(files: list[io.PartFile]) -> NDArray[np.int64]:
+    numbers: dict[tuple[int, str], int] = {}
+    return np.array(
+        [
+            -1 if part.parent is None else numbers.setdefault((number, part.parent), len(numbers))
+            for number, file in enumerate(files)
+            for part in file.parts
+        ],
+        np.int64,
+    )
+
+
+def _without(found: bp.Clashes, names: list[str], patterns: list[tuple[str, str]]) -> bp.Clashes:
+    """Leave out the pairs of names that match two patterns, in either order."""
+    kept = np.ones(len(found.pairs), np.bool_)
+    for one, two in patterns:
+        are_one, are_two = (
+            np.array([fnmatch.fnmatchcase(name, pattern) for name in names], np.bool_) for pattern in (one, two)
+        )
+        first, second = found.pairs.T
+        kept &= ~((are_one[first] & are_two[second]) | (are_two[first] & are_one[second]))
+    columns: Any = (column[kept] for column in found)
+    return bp.Clashes(*columns)
+
+
+def _print(answer: dict[str, Any], found: bp.Clashes, names: list[str]) -> None:
+    unit = answer["unit"] or "unit of the file"
+    opened = answer["open_parts"]
+    facts = [
+        ("parts", f"{answer['parts']:,} of {', '.join(clipped(file) for file in answer['files'])}"),
+        ("triangles", f"{answer['triangles']:,}"),
+        ("open parts", f"{len(opened):,}, which count as surfaces" if opened else "none: all are solid"),
+        ("lengths", f"in {unit}: clearance {answer['clearance']:g}, tolerance {answer['tolerance']:g}"),
+        *((kind, f"{count:,}") for kind, count in answer["counts"].items()),
+        ("time", ", ".join(f"{name} {duration(value)}" for name, value in answer["seconds"].items())),
+    ]
+    if answer["output"] is not None:
+        facts.append(("written", answer["output"]))
+    print_facts("Clashes", facts)
+    rank = list(answer["counts"])
+    depths = np.nan_to_num(found.depths)
+    worst = sorted(range(len(found.pairs)), key=lambda row: (rank.index(found.kinds[row]), -depths[row], row))
+    if not worst:
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("kind", "first", "second", f"gap ({unit})", f"depth ({unit})", "measured by"):
+        table.add_column(title)
+    for row in worst[:_MOST_LISTED]:
+        depth = found.depths[row]
+        table.add_row(
+            str(found.kinds[row]), *(clipped(names[part], 60) for part in found.pairs[row].tolist()),
+            f"{found.gaps[row]:.6g}", "" if np.isnan(depth) else f"{depth:.6g}", str(found.depths_by[row]),
+        )  # fmt: skip
+    print_table(table)
+    if len(worst) > _MOST_LISTED:
+        print(f"and {len(worst) - _MOST_LISTED:,} more; --output writes all")

@@ -1,0 +1,122 @@
+"""Clashes to files: a table, JSON, or a page."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from broadphase.files import path_of, replacing
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from broadphase.io.meshes import PartFile
+
+__all__ = ["CLASH_FORMATS", "CLASH_KINDS", "describe_clashes", "write_clashes"]
+
+CLASH_FORMATS = (".csv", ".json")
+"""The file name endings that `write_clashes` knows."""
+
+CLASH_KINDS = ("duplicate", "penetrates", "contains", "touches", "near")  # worst first
+
+_COLUMNS = (
+    "kind", "first", "second", "first_file", "second_file", "gap", "depth", "depth_by", "outer", "unit",
+    "x1", "y1", "z1", "x2", "y2", "z2",
+)  # fmt: skip
+
+
+def write_clashes(
+    path: str | os.PathLike[str], clashes: Any, files: Sequence[PartFile], watertight: Sequence[bool]
+) -> int:
+    """Write clashes to a file, those of the worst kind first.
+
+    The file is replaced only when the new one is complete.
+
+    Parameters
+    ----------
+    path : path-like
+        .csv: a row for each clash: ``kind``, the names and files of the parts, ``gap``, ``depth`` and how that is
+        measured, which part is the ``outer`` one that contains the other, the unit of lengths, and the points on both
+        parts. .json: the same as objects, and the parts, and how many clashes of each kind there are.
+    clashes : Clashes
+        Of `broadphase.clashes`; its rows are those of the parts of all files, one after the other.
+    files : sequence of PartFile
+        From `read_parts`.
+    watertight : sequence of bool
+        For each part whether it is closed, and so counts as solid.
+
+    Returns
+    -------
+    int
+        Number of clashes written.
+
+    Raises
+    ------
+    ValueError
+        The file name ending is unknown.
+    """
+    path = path_of(path)
+    suffix = path.suffix.lower()
+    if suffix not in CLASH_FORMATS:
+        raise ValueError(f"{path}: the file name must end in {', '.join(CLASH_FORMATS)}")
+    report = describe_clashes(clashes, files, watertight)
+    with replacing(path) as target, target.open("w", encoding="utf-8", newline="") as stream:
+        if suffix == ".json":
+            json.dump(report, stream, indent=1, ensure_ascii=False)
+            stream.write("\n")
+        else:
+            _write_table(stream, report)
+    return len(clashes.pairs)
+
+
+def describe_clashes(clashes: Any, files: Sequence[PartFile], watertight: Sequence[bool]) -> dict[str, Any]:
+    """Return clashes, those of the worst kind first, and what clashes, as values for JSON."""
+    known = [(file, part) for file in files for part in file.parts]
+    parts = [
+        {
+            "name": part.name,
+            "file": file.source,
+            "parent": part.parent,
+            "triangles": len(part.faces),
+            "watertight": bool(closed),
+        }
+        for (file, part), closed in zip(known, watertight, strict=True)
+    ]
+    rank = {kind: place for place, kind in enumerate(CLASH_KINDS)}
+    order = sorted(range(len(clashes.pairs)), key=lambda row: (rank[str(clashes.kinds[row])], row))
+    return {
+        "unit": next((file.unit for file in files if file.unit is not None), None),
+        "counts": clashes.counts(),
+        "parts": parts,
+        "clashes": [_describe(clashes, row) for row in order],
+    }
+
+
+def _describe(clashes: Any, row: int) -> dict[str, Any]:
+    depth = float(clashes.depths[row])
+    return {
+        "kind": str(clashes.kinds[row]),
+        "parts": clashes.pairs[row].tolist(),
+        "gap": float(clashes.gaps[row]),
+        "depth": None if math.isnan(depth) else depth,
+        "depth_by": str(clashes.depths_by[row]) or None,
+        "outer": {1: 0, -1: 1}.get(int(clashes.inside[row])),  # the first or the second of the two
+        "points": clashes.points[row].tolist(),
+    }
+
+
+def _write_table(stream: Any, report: dict[str, Any]) -> None:
+    writer = csv.writer(stream)
+    writer.writerow(_COLUMNS)
+    for clash in report["clashes"]:
+        first, second = (report["parts"][row] for row in clash["parts"])
+        outer = "" if clash["outer"] is None else (first, second)[clash["outer"]]["name"]
+        points = [value for point in clash["points"] for value in point]
+        writer.writerow([
+            clash["kind"], first["name"], second["name"], first["file"], second["file"], clash["gap"],
+            "" if clash["depth"] is None else clash["depth"], clash["depth_by"] or "", outer, report["unit"] or "",
+            *points,
+        ])  # fmt: skip

@@ -1,0 +1,130 @@
+"""The command `broadphase clash`: parts from files, reports, filters and exit codes."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase import cli, io
+
+pytest.importorskip("typer")
+trimesh = pytest.importorskip("trimesh")
+
+
+@pytest.fixture
+def run(capsys):
+    def run_and_read(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run_and_read
+
+
+def moved(x, y=0.0, z=0.0):
+    pose = np.eye(4)
+    pose[:3, 3] = x, y, z
+    return pose
+
+
+@pytest.fixture
+def engine(tmp_path):
+    """A block, a bolt in it, a cover that touches it, a pipe near the cover, and a second cover in its place."""
+    scene = trimesh.Scene()
+    scene.graph.update("assembly", "world", matrix=moved(10))
+    scene.add_geometry(trimesh.creation.box((2, 2, 2)), node_name="block", geom_name="box", parent_node_name="assembly")
+    scene.add_geometry(
+        trimesh.creation.box((0.5, 0.5, 3)), node_name="bolt", geom_name="bolt", parent_node_name="assembly"
+    )
+    for name in ("cover", "cover again"):
+        scene.graph.update(name, "world", geometry="box", matrix=moved(12))
+    scene.add_geometry(trimesh.creation.box((1, 1, 1)), node_name="pipe", geom_name="pipe", transform=moved(13.55))
+    scene.add_geometry(
+        trimesh.creation.box((0.1, 0.1, 0.1)), node_name="stone", geom_name="stone", transform=moved(12, 0.3)
+    )
+    path = tmp_path / "engine.glb"
+    scene.export(path)
+    return path
+
+
+EXPECTED = {
+    ("block", "bolt"): "penetrates", ("block", "cover"): "touches", ("block", "cover again"): "touches",
+    ("cover", "cover again"): "duplicate", ("cover", "pipe"): "near", ("cover again", "pipe"): "near",
+    ("cover", "stone"): "contains", ("cover again", "stone"): "contains",
+}  # fmt: skip
+
+
+def kinds_of(report):
+    names = [part["name"] for part in report["parts"]]
+    return {tuple(sorted(names[row] for row in clash["parts"])): clash["kind"] for clash in report["clashes"]}
+
+
+def test_report_has_every_clash_by_name(engine, run, tmp_path):
+    code, out, err = run("clash", engine, "--clearance", 0.1, "--tolerance", 1e-4, "-o", tmp_path / "report.json")
+    assert (code, err) == (4, "")
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    assert kinds_of(report) == EXPECTED
+    assert report["unit"] == "m"
+    assert [clash["kind"] for clash in report["clashes"]][:2] == ["duplicate", "penetrates"]
+    assert all(part["watertight"] for part in report["parts"])
+    for text in ("penetrates", "cover again", "in m: clearance 0.1, tolerance 0.0001", "none: all are solid"):
+        assert text in out
+    code, _, _ = run("clash", engine, "--clearance", 0.1, "--tolerance", 1e-4, "-o", tmp_path / "report.csv")
+    assert code == 4
+    with (tmp_path / "report.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {tuple(sorted((row["first"], row["second"]))): row["kind"] for row in rows} == EXPECTED
+    near = next(row for row in rows if row["kind"] == "near")
+    assert abs(float(near["gap"]) - 0.05) < 1e-6
+    assert {row["outer"] for row in rows if row["kind"] == "contains"} <= {"cover", "cover again"}
+
+
+def test_filters_and_exit_codes(engine, run, tmp_path):
+    base = ("clash", engine, "--json", "--tolerance", 1e-4)
+    code, out, _ = run(*base, "--no-same-parent")
+    assert (code, json.loads(out)["counts"]["penetrates"]) == (4, 0)
+    code, out, _ = run(*base, "--ignore", "block:bolt", "--ignore", "cover*:cover*", "--ignore", "stone:cover*")
+    assert (code, json.loads(out)["hard"]) == (0, 0)
+    code, out, _ = run(*base, engine, "--between-files")
+    answer = json.loads(out)
+    assert code == 4
+    assert answer["counts"]["duplicate"] == 6 + 2  # each part and itself, and the covers crosswise
+    assert answer["parts"] == 12
+    code, _, err = run("clash", engine, "--ignore", "bolt")
+    assert code == 2
+    assert "two patterns" in err
+    assert run("clash", engine, "-o", "x.txt")[0] == 2
+    assert run("clash", tmp_path / "none.glb")[0] == 1
+
+
+def test_unit_is_that_of_the_files_that_say_one(engine, run, tmp_path):
+    path = tmp_path / "one.obj"
+    trimesh.creation.box((1, 1, 1)).export(path)
+    code, out, _ = run("clash", engine, path, "--json")
+    assert json.loads(out)["unit"] == "m"
+    assert io.read_parts(path).unit is None
+    assert code == 4
+
+
+def test_parts_are_where_the_scene_places_them(engine):
+    file = io.read_parts(engine)
+    parts = {part.name: part for part in file.parts}
+    assert list(parts["block"].position) == [10, 0, 0]
+    assert parts["block"].parent == "assembly"
+    assert parts["cover"].parent is None
+    assert parts["cover"].vertices is parts["cover again"].vertices
+    rng = np.random.default_rng(0)
+    for pose in (trimesh.transformations.random_rotation_matrix(rng.random(3)), np.diag([1.0, 2, -3, 1])):
+        turned = pose.copy()
+        turned[:3, 3] = 1, 2, 3
+        scene = trimesh.Scene()
+        mesh = trimesh.creation.icosphere(1)
+        scene.add_geometry(mesh, node_name="part", transform=turned)
+        (part,) = io.meshes._parts_of(scene, ".obj", "scene").parts
+        shapes = bp.Shapes(bp.Mesh(part.vertices, part.faces), part.position, part.rotation)
+        wanted = mesh.vertices @ turned[:3, :3].T + turned[:3, 3]
+        points = bp.Shapes(bp.Point(), np.asarray(wanted))
+        rows = np.stack([np.arange(len(points)), np.zeros(len(points), int)], axis=1)
+        assert np.abs(bp.distance(points, shapes, pairs=rows)).max() < 1e-12
