@@ -152,6 +152,7 @@ class Columns:
         self.frame: weakref.ref[Frame] | None = None
         # What a step computes into, besides the spare placement.
         self._next_poses: tuple[Floats, Floats | None] = np.empty((0, dim)), None
+        self._unwrapped: Floats = np.empty((0, dim))
         self.next_changed = np.empty(0, np.uint8)
         self.moved = np.empty(0, np.uint8)
         # Flags by row that follow from body types, sleep and removals, by name; emptied when one of these changes.
@@ -365,6 +366,12 @@ class Columns:
             count = len(self.positions)
             self.angular_velocities = np.zeros(count if self.dim == 2 else (count, 3))
         return self.angular_velocities
+
+    def unwrapped(self) -> Floats:
+        """Give a scratch array for the positions of all rows, (slots, d)."""
+        if len(self._unwrapped) < self.slots:
+            self._unwrapped = np.empty_like(self.positions)
+        return self._unwrapped[: self.slots]
 
     def next_poses(self) -> tuple[Floats, Floats | None]:
         """Give arrays for the next positions and rotations, where these are not those of the spare placement."""

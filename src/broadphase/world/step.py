@@ -218,21 +218,22 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, worker
     few = columns.steady_rows() if trace is None and columns.update_intervals is None else None
     steadiness = columns.steadiness() if few is None else None
     slots = columns.slots
-    unwrapped = None if trace is None else np.empty((slots, columns.dim))
+    wraps, bounces = columns.kept_by("wrap"), columns.kept_by("bounce")
+    keeps_all = wraps is None and bounces is None
+    unwrapped = None if trace is None or keeps_all else columns.unwrapped()
     positions, rotations, wrapped, shifted, rotated = advance(
-        columns, few, looked_at, changed, dt, columns.kept_by("wrap"), unwrapped, workers
+        columns, few, looked_at, changed, dt, wraps, unwrapped, workers
     )
     writes = None if steadiness is None or columns.update_intervals is not None else steadiness[0]
     if trace is not None or columns.update_intervals is not None or shifted is None or rotated is None:
         steadiness = None
     shifted = _with_rows(shifted, wrapped)
-    if trace is not None and unwrapped is not None:
-        trace.after, trace.wrapped = unwrapped, wrapped
+    if trace is not None:
+        trace.after, trace.wrapped = positions[:slots] if unwrapped is None else unwrapped, wrapped
         # A body may come round to where it was.
         rows = np.flatnonzero(trace.is_ccd & columns.moves().view(np.bool_))
         changed[rows] |= (trace.after[rows] != trace.before[rows]).any(axis=1)
     bounced, velocities = _NO_ROWS, columns.velocities[:0]
-    bounces = columns.kept_by("bounce")
     if bounces is not None and columns.bounds is not None:
         spare = columns.spare
 
