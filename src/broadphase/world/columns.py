@@ -152,7 +152,7 @@ class Columns:
         self.frame: weakref.ref[Frame] | None = None
         # What a step computes into, besides the spare placement.
         self._next_poses: tuple[Floats, Floats | None] = np.empty((0, dim)), None
-        self._unwrapped: Floats = np.empty((0, dim))
+        self._unwrapped: Floats | None = None
         self.next_changed = np.empty(0, np.uint8)
         self.moved = np.empty(0, np.uint8)
         # Flags by row that follow from body types, sleep and removals, by name; emptied when one of these changes.
@@ -263,6 +263,7 @@ class Columns:
             )
         change.assign(self.spare, boxes=_longer(self.spare.boxes, np.zeros((more, 2, d))))
         grown["next_changed"], grown["moved"] = np.empty(capacity, np.uint8), np.empty(capacity, np.uint8)
+        grown["_unwrapped"] = None
         replaced = [(name, getattr(self, name)) for name in _WRITABLE if name in grown]
         grown["_replaced"] = self._replaced + [(name, weakref.ref(old), old.copy()) for name, old in replaced]
         change.assign(self, **grown)
@@ -369,7 +370,7 @@ class Columns:
 
     def unwrapped(self) -> Floats:
         """Give a scratch array for the positions of all rows, (slots, d)."""
-        if len(self._unwrapped) < self.slots:
+        if self._unwrapped is None:
             self._unwrapped = np.empty_like(self.positions)
         return self._unwrapped[: self.slots]
 
