@@ -17,11 +17,11 @@ namespace broadphase::python {
 
 namespace {
 
-// An array of what lies in a block from `begin` on, which takes over the block.
+// An array that takes over a block.
 template <class T>
-nb::object owned(PlainMemory<T>&& block, std::size_t begin, std::size_t rows, std::size_t columns) {
+nb::object owned(PlainMemory<T>&& block, std::size_t rows, std::size_t columns) {
   auto kept = std::make_unique<PlainMemory<T>>(std::move(block));
-  T* data = kept->get() + begin;
+  T* data = kept->get();
   nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<PlainMemory<T>*>(p); });
   (void)kept.release();
   const std::size_t shape[2] = {rows, columns};
@@ -30,17 +30,16 @@ nb::object owned(PlainMemory<T>&& block, std::size_t begin, std::size_t rows, st
 
 // What the pairs have besides their rows, or None.
 nb::tuple details(NeighborPairs& pairs) {
-  return nb::make_tuple(
-      pairs.has_distances ? owned(std::move(pairs.distances), 0, pairs.size, 0) : nb::none(),
-      pairs.has_vectors ? owned(std::move(pairs.vectors), 0, pairs.size, pairs.dimension) : nb::none(),
-      pairs.has_shifts ? owned(std::move(pairs.shifts), 0, pairs.size, pairs.dimension) : nb::none());
+  return nb::make_tuple(pairs.has_distances ? owned(std::move(pairs.distances), pairs.size, 0) : nb::none(),
+                        pairs.has_vectors ? owned(std::move(pairs.vectors), pairs.size, pairs.dimension) : nb::none(),
+                        pairs.has_shifts ? owned(std::move(pairs.shifts), pairs.size, pairs.dimension) : nb::none());
 }
 
 PointView points_of(const Table<double>& points, const std::optional<Vector<double>>& reaches) {
   return {points.data(), points.shape(0), points.shape(1), reaches ? reaches->data() : nullptr, nullptr};
 }
 
-// (pairs, None, None, details), or (None, offsets, rows, details) if `by_point`.
+// (pairs, offsets or None, details); with offsets, pairs are in the order of their first points.
 nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, std::array<double, 9> cell,
                     std::array<bool, 3> periodic, double cutoff, std::optional<Vector<double>> reaches,
                     std::optional<Vector<double>> other_reaches, bool larger, bool distances, bool vectors, bool shifts,
@@ -64,15 +63,10 @@ nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, s
     pairs = find_neighbors(query, window_hits_of(chosen_kernels()), workers, interrupt);
     if (by_point) lists = list_by_point(pairs, query.points.count, both, sorted, interrupt);
   }
-  if (by_point) {
-    nb::tuple found = details(lists.entries);
-    // The second column alone: the first was never written.
-    nb::object rows = owned(std::move(lists.entries.rows), lists.entries.capacity, lists.entries.size, 0);
-    return nb::make_tuple(nb::none(), as_array(std::move(lists.offsets), 1), rows, found);
-  }
-  nb::tuple found = details(pairs);
-  return nb::make_tuple(as_array(Pairs{std::move(pairs.rows), pairs.size, pairs.capacity}), nb::none(), nb::none(),
-                        found);
+  NeighborPairs& found = by_point ? lists.entries : pairs;
+  const nb::tuple more = details(found);
+  const nb::object offsets = by_point ? as_array(std::move(lists.offsets), 1) : nb::none();
+  return nb::make_tuple(as_array(Pairs{std::move(found.rows), found.size, found.capacity}), offsets, more);
 }
 
 }  // namespace

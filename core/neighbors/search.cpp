@@ -257,6 +257,7 @@ class Search {
     double* distances = out.has_distances ? out.distances.get() : nullptr;
     double* vectors = out.has_vectors ? out.vectors.get() : nullptr;
     [[maybe_unused]] const double *own_reaches = rows_->reaches(), *other_reaches = others.reaches();
+    [[maybe_unused]] const Shift *own_wraps = rows_->wraps(), *other_wraps = others.wraps();
     [[maybe_unused]] const double limit = limit_;
     // Of one set, the lower row comes first; of a point and its own image, so that the shift is lexicographically
     // positive. Pairs of two sets stay as they are.
@@ -273,20 +274,24 @@ class Search {
         const std::int32_t difference = (from.row ^ to.row) & turned;
         first[size] = from.row ^ difference;
         second[size] = to.row ^ difference;
-        Vector3 translation = image.exact;
-        Shift shift = image.shift;
+        double x = to.x - from.x, y = to.y - from.y, z = to.z - from.z;
+        std::int32_t shift_0 = image.shift[0], shift_1 = image.shift[1], shift_2 = image.shift[2];
+        const Vector3* translation = &image.exact;
+        Vector3 own_translation;
         if constexpr (Wrapped) {
-          bool differs = false;
-          for (std::size_t l = 0; l < 3; ++l) {
-            const std::int32_t by = (rows_->wraps() != nullptr ? rows_->wraps()[own][l] : 0) -
-                                    (others.wraps() != nullptr ? others.wraps()[other][l] : 0);
-            differs = differs || by != 0;
-            shift[l] += by;
+          const Shift own_wrap = own_wraps != nullptr ? own_wraps[own] : Shift{};
+          const Shift other_wrap = other_wraps != nullptr ? other_wraps[other] : Shift{};
+          if (own_wrap != other_wrap) {
+            shift_0 += own_wrap[0] - other_wrap[0];
+            shift_1 += own_wrap[1] - other_wrap[1];
+            shift_2 += own_wrap[2] - other_wrap[2];
+            own_translation = query_.cell.translation({shift_0, shift_1, shift_2});
+            translation = &own_translation;
           }
-          if (differs) translation = query_.cell.translation(shift);
         }
-        const double x = (to.x - from.x) + translation[0], y = (to.y - from.y) + translation[1],
-                     z = (to.z - from.z) + translation[2];
+        x += (*translation)[0];
+        y += (*translation)[1];
+        z += (*translation)[2];
         const double square = x * x + y * y + z * z;
         bool near;
         if constexpr (Reaches) {
@@ -298,9 +303,9 @@ class Search {
         if (distances != nullptr) distances[size] = std::sqrt(square);
         if (shifts != nullptr) {
           std::int32_t* entry = shifts + size * dimension;
-          entry[0] = (shift[0] ^ turned) - turned;
-          entry[1] = (shift[1] ^ turned) - turned;
-          if (dimension > 2) entry[2] = (shift[2] ^ turned) - turned;
+          entry[0] = (shift_0 ^ turned) - turned;
+          entry[1] = (shift_1 ^ turned) - turned;
+          if (dimension > 2) entry[2] = (shift_2 ^ turned) - turned;
         }
         if (vectors != nullptr) {
           const double sign = 1.0 + 2 * turned;
@@ -408,24 +413,51 @@ namespace {
 
 // Writes entry `from` of pairs as entry `to` of a list, the other way round if `turned`.
 struct EntryWriter {
-  const NeighborPairs& pairs;
-  const NeighborPairs& entries;
+  explicit EntryWriter(const NeighborPairs& pairs, const NeighborPairs& entries)
+      : dimension(entries.dimension),
+        shifts(pairs.shifts.get()),
+        distances(pairs.distances.get()),
+        vectors(pairs.vectors.get()),
+        to_rows(entries.second()),
+        to_shifts(entries.shifts.get()),
+        to_distances(entries.distances.get()),
+        to_vectors(entries.vectors.get()) {}
 
   void write(std::size_t from, std::size_t to, std::int32_t row, bool turned) const {
-    const std::size_t dimension = entries.dimension;
-    entries.second()[to] = row;
-    if (entries.has_shifts)
-      for (std::size_t l = 0; l < dimension; ++l) {
-        const std::int32_t shift = pairs.shifts[from * dimension + l];
-        entries.shifts[to * dimension + l] = turned ? -shift : shift;
-      }
-    if (entries.has_distances) entries.distances[to] = pairs.distances[from];
-    if (entries.has_vectors)
-      for (std::size_t l = 0; l < dimension; ++l) {
-        const double component = pairs.vectors[from * dimension + l];
-        entries.vectors[to * dimension + l] = turned ? -component : component;
-      }
+    to_rows[to] = row;
+    if (to_shifts != nullptr) {
+      const std::int32_t sign = turned ? -1 : 1, *shift = shifts + from * dimension;
+      std::int32_t* entry = to_shifts + to * dimension;
+      entry[0] = sign * shift[0];
+      entry[1] = sign * shift[1];
+      if (dimension > 2) entry[2] = sign * shift[2];
+    }
+    if (to_distances != nullptr) to_distances[to] = distances[from];
+    if (to_vectors != nullptr) {
+      const double sign = turned ? -1.0 : 1.0, *vector = vectors + from * dimension;
+      double* entry = to_vectors + to * dimension;
+      entry[0] = sign * vector[0];
+      entry[1] = sign * vector[1];
+      if (dimension > 2) entry[2] = sign * vector[2];
+    }
   }
+  // Asks for the memory of an entry that will be written soon.
+  void prefetch(std::size_t to) const {
+#if defined(__GNUC__)
+    __builtin_prefetch(to_rows + to, 1);
+    if (to_shifts != nullptr) __builtin_prefetch(to_shifts + to * dimension, 1);
+    if (to_distances != nullptr) __builtin_prefetch(to_distances + to, 1);
+    if (to_vectors != nullptr) __builtin_prefetch(to_vectors + to * dimension, 1);
+#else
+    (void)to;
+#endif
+  }
+
+  std::size_t dimension;
+  const std::int32_t* shifts;
+  const double *distances, *vectors;
+  std::int32_t *to_rows, *to_shifts;
+  double *to_distances, *to_vectors;
 };
 
 void sort_lists(NeighborLists& lists, Interrupt& interrupt) {
@@ -474,13 +506,21 @@ NeighborLists list_by_point(const NeighborPairs& pairs, std::size_t points, bool
   lists.entries.size = total;
   std::vector<std::int64_t> next(lists.offsets.begin(), lists.offsets.end() - 1);
   const EntryWriter writer{pairs, lists.entries};
+  constexpr std::size_t kAhead = 24;
   in_stretches(pairs.size, interrupt, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
+      if (k + kAhead < end) {
+        writer.prefetch(static_cast<std::size_t>(next[static_cast<std::size_t>(first[k + kAhead])]));
+        if (both) writer.prefetch(static_cast<std::size_t>(next[static_cast<std::size_t>(second[k + kAhead])]));
+      }
       const auto i = static_cast<std::size_t>(first[k]), j = static_cast<std::size_t>(second[k]);
       writer.write(k, static_cast<std::size_t>(next[i]++), second[k], false);
       if (both) writer.write(k, static_cast<std::size_t>(next[j]++), first[k], true);
     }
   });
+  for (std::size_t point = 0; point < points; ++point)
+    std::fill(lists.entries.first() + lists.offsets[point], lists.entries.first() + lists.offsets[point + 1],
+              static_cast<std::int32_t>(point));
   if (sorted) sort_lists(lists, interrupt);
   return lists;
 }

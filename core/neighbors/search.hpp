@@ -72,7 +72,7 @@ class NeighborPairs {
 // Neighbours of each point: those of point i are entries offsets[i] to offsets[i + 1].
 struct NeighborLists {
   std::vector<std::int64_t> offsets;
-  NeighborPairs entries;  // their `first` is not written
+  NeighborPairs entries;
 };
 
 // Each pair once: of one set with first < second, and of a point's own images one of two opposite ones. The same order

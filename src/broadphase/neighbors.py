@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -175,12 +176,8 @@ def neighbors(
         raise ValueError("cell: the periodic vectors do not span a volume") from None
     except _native.ManyImages:
         raise ValueError(f"cutoff {limit} spans more than 10⁶ periodic cells") from None
-    pairs, offsets, rows, (lengths, differences, images) = found
-    if pairs is None:
-        pairs = np.empty((len(rows), 2), np.int32)
-        pairs[:, 0] = np.repeat(np.arange(len(own), dtype=np.int32), np.diff(offsets))
-        pairs[:, 1] = rows
-    return Neighbors(pairs, offsets, rows, lengths, differences, images)
+    pairs, offsets, (lengths, differences, images) = found
+    return Neighbors(pairs, offsets, None if offsets is None else pairs[:, 1], lengths, differences, images)
 
 
 def _as_points(values: ArrayLike, name: str) -> NDArray[np.float64]:
@@ -197,28 +194,34 @@ def _as_points(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 def _as_cell(cell: ArrayLike | None, periodic: Any, dimension: int) -> tuple[list[float], list[bool]]:
     """Return nine numbers, lattice vectors as rows, and three flags."""
-    flags = as_array(periodic, "periodic")
-    if flags.shape not in {(), (dimension,)} or flags.dtype.kind not in "bi" or not np.isin(flags, (0, 1)).all():
-        raise ValueError(f"periodic must be True, False or {dimension} of them")
-    vectors = np.zeros((3, 3))
+    repeats = [False] * 3
+    if periodic is not True and periodic is not False:
+        flags = as_array(periodic, "periodic")
+        if flags.shape not in {(), (dimension,)} or flags.dtype.kind not in "bi" or not np.isin(flags, (0, 1)).all():
+            raise ValueError(f"periodic must be True, False or {dimension} of them")
+        periodic = np.broadcast_to(flags, (dimension,)).astype(bool).tolist()
     if cell is None:
-        return vectors.ravel().tolist(), [False] * 3
+        return [0.0] * 9, repeats
     given = as_reals(cell, "cell")
     if given.shape not in {(dimension,), (dimension, dimension)}:
         raise ValueError(f"cell must have shape ({dimension},) or ({dimension}, {dimension}), not {given.shape}")
-    if not np.isfinite(given).all():
+    repeats[:dimension] = [periodic] * dimension if isinstance(periodic, bool) else periodic
+    vectors = [0.0] * 9
+    for k, row in enumerate(given.tolist()):
+        if given.ndim == 1:
+            vectors[4 * k] = row
+        else:
+            vectors[3 * k : 3 * k + dimension] = row
+    if not all(map(math.isfinite, vectors)):
         raise ValueError("cell must be finite")
-    vectors[:dimension, :dimension] = np.diag(given) if given.ndim == 1 else given
-    repeats = [False] * 3
-    repeats[:dimension] = np.broadcast_to(flags, (dimension,)).astype(bool).tolist()
-    return vectors.ravel().tolist(), repeats
+    return vectors, repeats
 
 
 def _as_cutoff(
     cutoff: Any, combine: str, own: NDArray[Any], others: NDArray[Any] | None
 ) -> tuple[float, NDArray[np.float64] | None, NDArray[np.float64] | None]:
     """Return the largest cutoff of a pair, and that of each point if they have their own."""
-    if not isinstance(cutoff, tuple | list) and not np.ndim(cutoff):
+    if isinstance(cutoff, int | float) or (not isinstance(cutoff, tuple | list) and not np.ndim(cutoff)):
         return _checked_cutoff(as_real(cutoff, "cutoff")), None, None
     if others is None:
         both = [_as_reaches(cutoff, own, "cutoff")]
