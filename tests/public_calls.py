@@ -122,6 +122,13 @@ def functions():
         "full": True, "distances": True, "vectors": True, "shifts": True, "sort": True, "workers": 1,
     }  # fmt: skip
     yield "neighbors", bp.neighbors, {"points": CUBE, "cutoff": np.ones(8)}
+    yield "NeighborList", bp.NeighborList, {
+        "cutoff": 1.0, "skin": 0.2, "periodic": True, "full": True, "distances": True, "vectors": True, "shifts": True,
+        "sort": True, "workers": 1,
+    }  # fmt: skip
+    yield "NeighborList.update", lambda **given: bp.NeighborList(1.0, skin=0.2).update(**given), {
+        "points": CUBE, "cell": [2, 2, 2],
+    }  # fmt: skip
     yield "nms", bp.nms, {
         "boxes": BOXES, "scores": [1, 2, 3], "threshold": 0.5, "metric": "iou", "batch": [1, 1, 2], "workers": 1,
     }  # fmt: skip

@@ -30,6 +30,7 @@ def require_as_the_formula(points, cutoff, other=None, **options):
     assert listed(found) == (expected if other is not None else half(expected, dimension))
     full = bp.neighbors(points, cutoff, other, full=True, **WANTED, **options)
     assert listed(full) == expected
+    assert not np.signbit(full.vectors[full.vectors == 0]).any()
     assert full.offsets.tolist() == np.searchsorted([row[0] for row in expected], range(len(points) + 1)).tolist()
     assert full.rows.tolist() == full.pairs[:, 1].tolist()
     ordered = bp.neighbors(points, cutoff, other, full=True, sort=True, **WANTED, **options)
@@ -222,3 +223,82 @@ def test_neighbors_random_cells_as_ase(pbc):
 def test_neighbors_bad_input_is_named(arguments, options, text):
     with pytest.raises((ValueError, TypeError), match=text):
         bp.neighbors(*arguments, **options)
+
+
+def random_walk(rng, steps, count, dimension, cell):
+    """Yield points and cells: small moves, points put back into the cell, a cell that breathes, and one jump."""
+    points = rng.random((count, dimension)) @ cell
+    for step in range(steps):
+        points = points + rng.normal(size=points.shape) * 0.006
+        if step % 2:
+            fractions = points @ np.linalg.inv(cell)
+            points = (fractions - np.floor(fractions)) @ cell
+        if step % 5 == 4:
+            grow = np.eye(dimension) * rng.uniform(0.997, 1.003) + rng.normal(size=(dimension, dimension)) * 1e-3
+            points, cell = points @ grow, cell @ grow
+        if step == steps // 2:
+            points[0] += 0.3
+        yield points, cell
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_neighbor_list_along_a_walk_as_a_search(dimension, full):
+    rng = np.random.default_rng(dimension)
+    cell = np.eye(dimension) + np.tri(dimension, k=-1) * 0.4
+    kept = bp.NeighborList(0.5, skin=0.12, full=full, sort=True, **WANTED)
+    for points, now in random_walk(rng, 40, 25, dimension, cell):
+        expected = bp.neighbors(points, 0.5, cell=now, full=full, sort=True, **WANTED)
+        for found, right in zip(kept.update(points, now), expected, strict=True):
+            assert np.array_equal(found, right)
+    assert kept.updates == 40
+    assert 3 <= kept.rebuilds <= 30
+
+
+def test_neighbor_list_searches_again_where_it_must():
+    rng = np.random.default_rng(3)
+    points = rng.random((30, 3))
+    kept = bp.NeighborList(0.3, skin=0.1)
+    moves = [
+        (points, None, 1),
+        (points + 0.02, None, 1),
+        (points + np.array([0, 0, 0.051]), None, 2),
+        (points[:20], None, 3),
+    ]
+    moves += [
+        (points[:20], [2, 2, 2], 4),
+        (points[:20] + np.array([2, 0, -4]), [2, 2, 2], 4),
+        (points[:20], [4, 4, 4], 5),
+    ]
+    moves += [(points[:20, :2], None, 6), (points[:0], None, 7)]
+    for now, cell, rebuilds in moves:
+        found = kept.update(now, cell).pairs
+        assert sorted(found.tolist()) == sorted(bp.neighbors(now, 0.3, cell=cell).pairs.tolist())
+        assert kept.rebuilds == rebuilds
+    with pytest.raises(ValueError, match="do not span a volume"):
+        kept.update(points, [1, 1, 0])
+    assert (kept.updates, kept.rebuilds) == (9, 7)
+
+
+def test_neighbor_list_points_may_be_changed_in_place():
+    points = np.random.default_rng(5).random((40, 3))
+    kept = bp.NeighborList(0.3, skin=0.1)
+    for _ in range(10):
+        points += [0.03, 0, 0]
+        points[0, 1] += 0.02
+        assert sorted(kept.update(points).pairs.tolist()) == sorted(bp.neighbors(points, 0.3).pairs.tolist())
+    assert 1 < kept.rebuilds < 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"cutoff": -1, "skin": 1}, "cutoff must be 0"),
+        ({"cutoff": 1, "skin": -1}, "skin must be from 0"),
+        ({"cutoff": 1, "skin": np.nan}, "skin must be from 0"),
+        ({"cutoff": 1, "skin": "x"}, "skin must be a number"),
+    ],
+)
+def test_neighbor_list_bad_input_is_named(arguments, text):
+    with pytest.raises((ValueError, TypeError), match=text):
+        bp.NeighborList(**arguments)

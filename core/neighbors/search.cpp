@@ -13,9 +13,6 @@
 
 namespace broadphase {
 
-namespace {
-
-// The largest number whose root is at most the cutoff: distances need no roots to be compared.
 double largest_square(double cutoff) {
   double square = cutoff * cutoff;
   while (std::sqrt(square) > cutoff) square = std::nextafter(square, 0.0);
@@ -25,6 +22,8 @@ double largest_square(double cutoff) {
     square = next;
   }
 }
+
+namespace {
 
 // An image of the other rows.
 struct Image {
@@ -308,11 +307,11 @@ class Search {
           if (dimension > 2) entry[2] = (shift_2 ^ turned) - turned;
         }
         if (vectors != nullptr) {
-          const double sign = 1.0 + 2 * turned;
+          const double sign = 1.0 + 2 * turned;  // and 0 is never negative
           double* entry = vectors + size * dimension;
-          entry[0] = x * sign;
-          entry[1] = y * sign;
-          if (dimension > 2) entry[2] = z * sign;
+          entry[0] = x * sign + 0.0;
+          entry[1] = y * sign + 0.0;
+          if (dimension > 2) entry[2] = z * sign + 0.0;
         }
         size += near ? 1 : 0;
       }
@@ -436,9 +435,9 @@ struct EntryWriter {
     if (to_vectors != nullptr) {
       const double sign = turned ? -1.0 : 1.0, *vector = vectors + from * dimension;
       double* entry = to_vectors + to * dimension;
-      entry[0] = sign * vector[0];
-      entry[1] = sign * vector[1];
-      if (dimension > 2) entry[2] = sign * vector[2];
+      entry[0] = sign * vector[0] + 0.0;
+      entry[1] = sign * vector[1] + 0.0;
+      if (dimension > 2) entry[2] = sign * vector[2] + 0.0;
     }
   }
   // Asks for the memory of an entry that will be written soon.

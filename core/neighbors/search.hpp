@@ -75,6 +75,9 @@ struct NeighborLists {
   NeighborPairs entries;
 };
 
+// The largest number whose root is at most the cutoff: distances need no roots to be compared.
+double largest_square(double cutoff);
+
 // Each pair once: of one set with first < second, and of a point's own images one of two opposite ones. The same order
 // for every number of workers and every level.
 NeighborPairs find_neighbors(const NeighborQuery& query, WindowHits window_hits, unsigned workers,

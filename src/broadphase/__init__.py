@@ -9,7 +9,7 @@ array([[0, 1]], dtype=int32)
 Pairs of boxes
     pairs, count_pairs, iter_pairs, explain, triangle_pairs
 Points
-    neighbors (within a cutoff, also in periodic cells)
+    neighbors (within a cutoff, also in periodic cells), NeighborList
 Detections
     nms (non-maximum suppression), iou
 Boxes that are kept, and queried
@@ -76,7 +76,7 @@ from broadphase.narrow import (
     time_of_impact,
 )
 from broadphase.narrow.triangles import triangle_pairs
-from broadphase.neighbors import Neighbors, neighbors
+from broadphase.neighbors import NeighborList, Neighbors, neighbors
 from broadphase.pairs import Explanation, count_pairs, explain, iter_pairs, pairs
 from broadphase.plotting import plot
 from broadphase.shapes import (
@@ -148,6 +148,7 @@ __all__ = [
     "Mesh",
     "MissingExtraError",
     "Nearest",
+    "NeighborList",
     "Neighbors",
     "Octree",
     "Outline",

@@ -16,7 +16,7 @@ from broadphase.workers import worker_count
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CombineName", "Neighbors", "neighbors"]
+__all__ = ["CombineName", "NeighborList", "Neighbors", "neighbors"]
 
 #: What ``combine=`` takes.
 CombineName: TypeAlias = Literal["sum", "max"]
@@ -24,6 +24,9 @@ CombineName: TypeAlias = Literal["sum", "max"]
 _COMBINATIONS = ("sum", "max")
 _MOST_POINTS = 2**31 - 64
 _LEAST_CUTOFF, _MOST_CUTOFF = 1e-150, 1e150  # their squares are normal numbers
+_MOST_SKEWED = 1e6  # cells beyond it are not compared with one another
+_MOST_JUMPS = 2**20
+_FLAT_CELL = "cell: the periodic vectors do not span a volume"
 
 
 class Neighbors(NamedTuple):
@@ -115,6 +118,7 @@ def neighbors(
 
     See Also
     --------
+    NeighborList : For points that move little from one call to the next.
     pairs : Overlapping boxes.
 
     Notes
@@ -173,11 +177,168 @@ def neighbors(
             workers if type(workers) is int and workers == 1 else worker_count(workers),
         )
     except _native.FlatCell:
-        raise ValueError("cell: the periodic vectors do not span a volume") from None
+        raise ValueError(_FLAT_CELL) from None
     except _native.ManyImages:
-        raise ValueError(f"cutoff {limit} spans more than 10⁶ periodic cells") from None
+        raise ValueError(_many_images(limit)) from None
     pairs, offsets, (lengths, differences, images) = found
     return Neighbors(pairs, offsets, None if offsets is None else pairs[:, 1], lengths, differences, images)
+
+
+class NeighborList:
+    """The neighbors of points that move little from one step to the next.
+
+    Pairs are searched with a longer cutoff, by a `skin`, and kept. As long as no point has moved by more than half of
+    the skin, an update only looks at these pairs again. Its result is exact: the same pairs as those of `neighbors`.
+
+    Parameters
+    ----------
+    cutoff : float
+        The largest distance of a pair.
+    skin : float
+        By how much longer the cutoff of the search is: larger, and there are fewer searches, but more pairs to look at.
+    periodic, full, distances, vectors, shifts, sort, workers
+        As in `neighbors`.
+
+    Attributes
+    ----------
+    updates : int
+        How often `update` was called.
+    rebuilds : int
+        How many of these searched all pairs again.
+
+    See Also
+    --------
+    neighbors : All pairs of one set of points.
+
+    Notes
+    -----
+    The method is that of L. Verlet, Computer "Experiments" on Classical Fluids, Phys. Rev. 159, 1967,
+    doi:10.1103/PhysRev.159.98. Points that have left the cell and are put back into it count as moved by the rest only.
+    A cell that changes is taken into account by how much it shortens distances.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> near = bp.NeighborList(0.3, skin=0.1, distances=True)
+    >>> near.update([[0.1, 0.1], [0.9, 0.1]], [1, 1]).pairs
+    array([[0, 1]], dtype=int32)
+    >>> near.update([[0.12, 0.1], [0.88, 0.1]], [1, 1]).distances.round(3)
+    array([0.24])
+    >>> near.updates, near.rebuilds
+    (2, 1)
+    """
+
+    def __init__(
+        self,
+        cutoff: float,
+        *,
+        skin: float,
+        periodic: Any = True,
+        full: bool = False,
+        distances: bool = False,
+        vectors: bool = False,
+        shifts: bool = False,
+        sort: bool = False,
+        workers: int = 1,
+    ) -> None:
+        self._cutoff = _checked_cutoff(as_real(cutoff, "cutoff"))
+        self._skin = as_real(skin, "skin")
+        if not 0 <= self._skin <= _MOST_CUTOFF:
+            raise ValueError(f"skin must be from 0 to 1e150, not {self._skin}")
+        self._reach = _checked_cutoff(self._cutoff + self._skin)
+        self._periodic = periodic
+        full, sort = as_flag(full, "full"), as_flag(sort, "sort")
+        wanted = as_flag(distances, "distances"), as_flag(vectors, "vectors"), as_flag(shifts, "shifts")
+        self._wanted = (*wanted, full or sort, full, sort)
+        self._workers = worker_count(workers)
+        self._candidates: Any = None
+        self._before = np.empty((0, 0))
+        self._cell_before: list[float] = []
+        self._repeats: list[bool] = []
+        self.updates = 0
+        self.rebuilds = 0
+
+    def update(self, points: ArrayLike, cell: ArrayLike | None = None) -> Neighbors:
+        """Return the neighbors of the points as they are now.
+
+        Parameters
+        ----------
+        points : array_like, shape (n, d), d = 2 or 3
+            Finite; the same points as before, or others.
+        cell : array_like, shape (d,) or (d, d), optional
+            As in `neighbors`.
+
+        Returns
+        -------
+        Neighbors
+            New arrays.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `neighbors`; the list is then as it was.
+        """
+        now = _as_points(points, "points")
+        vectors, repeats = _as_cell(cell, self._periodic, now.shape[1])
+        usable, jumps = self._jumps(now, vectors, repeats)
+        if not usable:
+            self._search(now, vectors, repeats)
+        found: Any = self._candidates.near(now, jumps, vectors, repeats, self._cutoff, *self._wanted)
+        self.updates += 1
+        pairs, offsets, (lengths, differences, images) = found
+        return Neighbors(pairs, offsets, None if offsets is None else pairs[:, 1], lengths, differences, images)
+
+    def _search(self, now: NDArray[np.float64], vectors: list[float], repeats: list[bool]) -> None:
+        try:
+            candidates = _native.neighbor_candidates(now, vectors, repeats, self._reach, self._workers)
+        except _native.FlatCell:
+            raise ValueError(_FLAT_CELL) from None
+        except _native.ManyImages:
+            raise ValueError(_many_images(self._reach)) from None
+        self._candidates, self._before = candidates, now.copy()
+        self._cell_before, self._repeats = vectors, repeats
+        self.rebuilds += 1
+
+    def _jumps(
+        self, now: NDArray[np.float64], vectors: list[float], repeats: list[bool]
+    ) -> tuple[bool, NDArray[np.int32] | None]:
+        """Whether the pairs that are kept hold all that are near now, and how many cells each point was put back by."""
+        if self._candidates is None or now.shape != self._before.shape or repeats != self._repeats or not len(now):
+            return False, None
+        skin, points = self._skin, now
+        size = float(np.abs(now).max()) + float(np.abs(vectors).max()) + self._reach
+        before, dimension = np.reshape(self._cell_before, (3, 3)), now.shape[1]
+        if vectors != self._cell_before:
+            # As the points would lie if the cell had not changed, and how much distances can have been longer.
+            cells = before[:dimension, :dimension], np.reshape(vectors, (3, 3))[:dimension, :dimension]
+            if not all(repeats[:dimension]) or np.linalg.cond(cells[1]) > _MOST_SKEWED:
+                return False, None
+            back = np.linalg.solve(cells[1], cells[0])
+            skin -= self._cutoff * max(float(np.linalg.norm(back, 2)) * (1 + 1e-9) - 1, 0.0)
+            points = np.ascontiguousarray(now @ back)
+        limit = skin / 2 - 1e-12 * size  # for what is rounded
+        if not limit >= 0:
+            return False, None
+        if _native.most_motion(points, self._before) <= limit:
+            return True, None
+        if not any(repeats):
+            return False, None
+        # Points that were put back into the cell have moved by lattice vectors, and by the rest.
+        ways = np.zeros((len(now), 3))
+        ways[:, :dimension] = points - self._before
+        steps = np.rint(ways @ np.linalg.pinv(before[repeats]))
+        if not np.abs(steps).max() < _MOST_JUMPS:
+            return False, None
+        rest = np.ascontiguousarray(ways - steps @ before[repeats])
+        if not _native.most_motion(rest, np.zeros_like(rest)) <= limit:
+            return False, None
+        jumps = np.zeros((len(now), 3), np.int32)
+        jumps[:, repeats] = steps
+        return True, jumps
+
+
+def _many_images(cutoff: float) -> str:
+    return f"cutoff {cutoff} spans more than 10⁶ periodic cells"
 
 
 def _as_points(values: ArrayLike, name: str) -> NDArray[np.float64]:

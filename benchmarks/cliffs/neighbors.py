@@ -1,0 +1,86 @@
+"""Points within a cutoff: beside SciPy, and vesin where it is installed; steps with a skin; points off the road."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+import broadphase as bp
+from benchmarks.measuring import Timing, median_times
+from benchmarks.rows import Row, ratio
+
+_WANTED: dict[str, Any] = {"distances": True, "shifts": True}
+
+
+def rows(pace: float) -> Iterator[Row]:
+    """Measure half and full lists, updates, and points that are not spread evenly."""
+    for count, around in ((100, 20), (10_000, 12), (10_000, 60), (100_000, 40), (1_000_000, 12)):
+        yield from _beside_others(count, around, pace)
+    points, edge, cutoff = _cube(100_000, 40)
+    yield from _updates(points, edge, cutoff, pace)
+    calls: dict[str, Callable[[], Any]] = {"even": lambda: bp.neighbors(points, cutoff, **_WANTED)}
+    far = points.copy()
+    far[::30_000] *= 1e12
+    calls["far"] = lambda: bp.neighbors(far, cutoff, **_WANTED)
+    skewed = [[edge, 0, 0], [40 * edge, edge, 0], [-7 * edge, 90 * edge, edge]]
+    calls["skewed"] = lambda: bp.neighbors(points, cutoff, cell=skewed, **_WANTED)
+    line = np.zeros((100_000, 3))
+    line[:, 1] = np.arange(100_000) / 20
+    calls["line"] = lambda: bp.neighbors(line, 1.0, **_WANTED)
+    found = median_times(calls, budget=4 * pace)
+    yield ratio("neighbors of 10⁵ points, four of them far away", found["far"], found["even"], 1.2)
+    yield ratio("neighbors of 10⁵ points in a skewed cell", found["skewed"], found["even"], 1.5)
+    yield ratio("neighbors of 10⁵ points on a line", found["line"], found["even"], 2.0)
+
+
+def _cube(count: int, around: float) -> tuple[Any, float, float]:
+    """Make points with so many neighbors each in a periodic cube; return its edge and the cutoff, too."""
+    edge = count ** (1 / 3)
+    return np.random.default_rng(1).random((count, 3)) * edge, edge, (around * 3 / (4 * np.pi)) ** (1 / 3)
+
+
+def _beside_others(count: int, around: int, pace: float) -> Iterator[Row]:
+    points, edge, cutoff = _cube(count, around)
+    what = f"{count:,} points, {around} neighbors"
+    calls: dict[str, Callable[[], Any]] = {
+        "half": lambda: bp.neighbors(points, cutoff, cell=[edge] * 3, **_WANTED),
+        "full": lambda: bp.neighbors(points, cutoff, cell=[edge] * 3, full=True, **_WANTED),
+    }
+    if find_spec("scipy"):
+        tree = import_module("scipy.spatial").cKDTree
+        calls["SciPy"] = lambda: tree(points, boxsize=[edge] * 3).query_pairs(cutoff, output_type="ndarray")
+    if find_spec("vesin"):
+        vesin = import_module("vesin").NeighborList
+        box = np.eye(3) * edge
+        options: dict[str, Any] = {"periodic": True, "quantities": "ijSd"}
+        calls["vesin"] = lambda: vesin(cutoff, full_list=False).compute(points, box, **options)
+        calls["vesin, full"] = lambda: vesin(cutoff, full_list=True).compute(points, box, **options)
+    found = median_times(calls, budget=2 * pace)
+    least = 1.0 if count < 1000 else 5.0
+    for name in ("SciPy", "vesin"):
+        if name in found:
+            yield _gain(f"{what}: half list, of {name}'s speed", found[name], found["half"], least)
+    if "vesin" in found:
+        yield _gain(f"{what}: full list, of vesin's speed", found["vesin, full"], found["full"], min(least, 3.0))
+
+
+def _updates(points: Any, edge: float, cutoff: float, pace: float) -> Iterator[Row]:
+    moved = points + np.random.default_rng(2).uniform(-0.02, 0.02, points.shape)
+    kept = bp.NeighborList(cutoff, skin=0.2, **_WANTED)
+    kept.update(points, [edge] * 3)
+    calls = {
+        "update": lambda: kept.update(moved, [edge] * 3),
+        "rebuild": lambda: bp.NeighborList(cutoff, skin=0.2, **_WANTED).update(points, [edge] * 3),
+    }
+    found = median_times(calls, budget=2 * pace)
+    assert kept.rebuilds == 1
+    yield _gain("update of 10⁵ points with a skin, of a rebuild's speed", found["rebuild"], found["update"], 3.0)
+
+
+def _gain(what: str, other: Timing, ours: Timing, least: float) -> Row:
+    gain = other.milliseconds / ours.milliseconds
+    return Row(what, gain, "×", least, True, ours.milliseconds, other.milliseconds)
