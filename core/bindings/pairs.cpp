@@ -162,13 +162,15 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   const PairQuery query{lower, upper, other_lower, other_upper, true, 0.0, nullptr, batches, 1};
   const std::size_t dimension = lower.shape(1);
   std::size_t largest = 0, searched = 0;  // boxes of the largest batch, and batches that are not compared pair by pair
+  double clustering = 1;
   const SceneReport found = query.with_problem([&](const auto& problem) {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     check(problem, interrupt);
     using T = std::remove_cvref_t<decltype(problem.grow)>;
-    const auto report_on = [](const Problem<T>& of) {
+    const auto report_on = [&](const Problem<T>& of) {
       SceneReport result = report_scene(of);
+      clustering = clustering_of(sample_of(of), result.shape, dimension);
       if (result.pair_count < kPairsWorthALook<T>) result.choice = MethodName::brute_force;
       return result;
     };
@@ -204,7 +206,7 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   result["share"] = axes(found.shape.share);
   result["meeting"] = axes(found.shape.meeting);
   result["blurred"] = axes(found.shape.blurred);
-  result["clustering"] = found.clustering;
+  result["clustering"] = clustering;
   result["cells"] = axes(found.plan.cells);
   result["sweep_axis"] = found.plan.sweep_axis;
   result["brute_force"] = found.costs.brute_force;

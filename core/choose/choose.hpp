@@ -21,7 +21,6 @@ struct MethodCosts {
 struct SceneReport {
   double box_count = 0, pair_count = 0;  // pair_count: of all pairs, overlapping or not
   SceneShape shape;
-  double clustering = 1;  // how much more crowded a box finds its surroundings than if all were spread evenly
   GridPlan plan{};
   MethodCosts costs{};
   MethodName choice = MethodName::brute_force;
@@ -41,7 +40,8 @@ double all_pairs(const Problem<T>& problem) {
   return problem.cross ? a * b : a * (a - 1) / 2;
 }
 
-// Sampled centres in a coarse grid of equal cells: sum of squares against that of an even spread.
+// How much more crowded a box finds its surroundings than if all were spread evenly: sampled centres in a coarse grid
+// of equal cells, the sum of squares against that of an even spread.
 inline double clustering_of(const Sample& sample, const SceneShape& shape, std::size_t dimension) {
   constexpr std::size_t kAlong = 4;
   std::array<double, kAlong * kAlong * kAlong * kAlong> count{};
@@ -85,17 +85,14 @@ SceneReport report_scene(const Problem<T>& problem) {
   report.box_count = n;
   report.pair_count = all_pairs(problem);
   report.shape = shape_of(sample, problem.dimension);
-  report.clustering = clustering_of(sample, report.shape, problem.dimension);
   report.plan = plan_cells(report.shape, n, problem.dimension);
   const double pair_cost = 0.25 * static_cast<double>(problem.dimension) * (sizeof(T) == 4 ? 1 : 2) / 3;
   const double* meeting = report.shape.meeting;
   const double in_run = *std::min_element(meeting, meeting + problem.dimension);
   report.costs.brute_force = (500 + 20 * n + report.pair_count * pair_cost) / kMillisecond;
-  report.costs.sweep_and_prune = (3000 + 100 * n + 2 * report.pair_count * in_run * pair_cost) / kMillisecond;
+  const double sorted = 30 + 15 * static_cast<double>(problem.dimension);
+  report.costs.sweep_and_prune = (3000 + sorted * n + 1.6 * report.pair_count * in_run * pair_cost) / kMillisecond;
   report.costs.grid = (4000 + report.plan.cost) / kMillisecond;
-  // What whole numbers do not tell apart is decided by ranks.
-  const double blurred = report.shape.blurred[report.plan.sweep_axis];
-  if (blurred > 2 * in_run) report.costs.grid += n * std::sqrt(2 * blurred) * GridCosts::kRank / kMillisecond;
   // Boxes that meet on every axis, but not in one place, are what a tree is for: it takes about so long whatever they
   // are like, longer where scales nest, and the others never as long unless they fall.
   const bool many_scales =

@@ -32,6 +32,7 @@ struct Preparation {
   unsigned workers;
   Interrupt& interrupt;
   const SceneShape* shape = nullptr;        // of the problem's boxes, for the grid
+  const GridPlan* plan = nullptr;           // by that shape
   MethodName name = MethodName::automatic;  // for each batch, for boxes in batches
 };
 
@@ -69,6 +70,7 @@ auto with_method(MethodName name, const Problem<T>& problem, Preparation with, U
     if (name == MethodName::automatic) name = report.choice;
     if (name == MethodName::grid) {
       with.shape = &report.shape;
+      with.plan = &report.plan;
       return use(calls_of<Grid, T>(), with);
     }
   }

@@ -18,8 +18,8 @@ const MethodCalls<T>& calls_of() {
     // Not moved: the methods are large, and point into themselves.
     static Made make(const Problem<T>& problem, const Preparation& with) {
       if constexpr (std::is_constructible_v<Made, const Problem<T>&, const Kernels&, unsigned, const SceneShape&,
-                                            Interrupt&>)
-        return Made(problem, with.kernels, with.workers, *with.shape, with.interrupt);
+                                            const GridPlan&, Interrupt&>)
+        return Made(problem, with.kernels, with.workers, *with.shape, *with.plan, with.interrupt);
       else if constexpr (std::is_constructible_v<Made, const Problem<T>&, const Preparation&>)
         return Made(problem, with);
       else

@@ -46,18 +46,18 @@ class GridLevel {
  public:
   // All boxes of the problem. Throws InvalidBoxes for NaN and for lower > upper.
   GridLevel(const Problem<T>& problem, const Kernels& kernels, unsigned workers, const SceneShape& shape,
-            Interrupt& interrupt)
+            const GridPlan& plan, Interrupt& interrupt)
       : problem_(problem), kernels_(kernels) {
-    build(shape, workers, interrupt);
+    build(shape, plan, workers, interrupt);
   }
   // Those of a cell of `parent`.
-  GridLevel(const GridLevel& parent, Crowd (&&crowds)[2], const SceneShape& shape, unsigned workers,
-            Interrupt& interrupt)
+  GridLevel(const GridLevel& parent, Crowd (&&crowds)[2], const SceneShape& shape, const GridPlan& plan,
+            unsigned workers, Interrupt& interrupt)
       : problem_(parent.problem_),
         kernels_(parent.kernels_),
         crowds_{std::move(crowds[0]), std::move(crowds[1])},
         depth_(parent.depth_ + 1) {
-    build(shape, workers, interrupt);
+    build(shape, plan, workers, interrupt);
   }
   GridLevel(const GridLevel&) = delete;
   GridLevel& operator=(const GridLevel&) = delete;
@@ -91,9 +91,8 @@ class GridLevel {
   void prepare(std::size_t cell, bool ranked, Scratch& scratch) const {
     if (scratch.level == this && scratch.cell == cell && scratch.ranked == ranked) return;
     scratch.level = nullptr;
-    sort_along(layout_.sweep_axis, cell, scratch);
-    const std::size_t better = better_axis(scratch);
-    if (better != layout_.sweep_axis) sort_along(better, cell, scratch);
+    sort_along(layout_.sweep_axis, kUsualBuckets, cell, scratch);
+    improve_order(cell, scratch);
     if (depth_ > 0)
       for (std::size_t k = 0; k < sets(); ++k) name_crowd(crowds_[k], scratch.room[k].arrays);
     if (ranked) scratch.sweep_axis = scratch.ranks.rank(problem_, scratch.room, scratch.buckets);
@@ -121,18 +120,51 @@ class GridLevel {
     SampledEnds ends;
     std::size_t total = 0;
     for (std::size_t k = 0; k < sets(); ++k) {
-      const EvenSample taken(count_in(k, cell), kLookedAt);
-      std::size_t next = 0, passed = 0;  // passed: records of the runs before
       total += count_in(k, cell);
-      for_each_run(k, cell, [&](const RecordRun& run) {
-        for (; next < taken.size() && taken[next] < passed + run.count; ++next) {
-          ends.lower.push_back(lower_of(run, taken[next] - passed, axis));
-          ends.upper.push_back(upper_of(run, taken[next] - passed, axis));
-        }
-        passed += run.count;
+      for_some(k, cell, kLookedAt, [&](const RecordRun& run, std::size_t i) {
+        ends.lower.push_back(lower_of(run, i, axis));
+        ends.upper.push_back(upper_of(run, i, axis));
       });
     }
     return static_cast<double>(total) * sorted_meeting_share(ends);
+  }
+
+  // How many pairs for each box of a cell its numbers leave undecided, by a few boxes. Where a tenth of the boxes lie
+  // so close that their numbers are equal, fewer show little of it.
+  double undecided_in(std::size_t cell) const {
+    constexpr std::size_t kCompared = 128;
+    struct Numbers {
+      std::int32_t lower[4] = {0, 0, 0, 0}, upper[4] = {1, 1, 1, 1};
+      unsigned before = 0;
+    };
+    std::vector<Numbers> some[2];
+    double total = 0;
+    for (std::size_t k = 0; k < sets(); ++k) {
+      total += static_cast<double>(count_in(k, cell));
+      for_some(k, cell, kCompared, [&](const RecordRun& run, std::size_t i) {
+        Numbers& numbers = some[k].emplace_back();
+        for (std::size_t d = 0; d < problem_.dimension; ++d) {
+          numbers.lower[d] = lower_of(run, i, d);
+          numbers.upper[d] = upper_of(run, i, d);
+          numbers.before |= static_cast<unsigned>(numbers.lower[d] == kBeganBefore) << d;
+        }
+      });
+    }
+    std::size_t undecided = 0, compared = 0;
+    for (std::size_t i = 0; i < some[0].size(); ++i) {
+      const Numbers& a = some[0][i];
+      const std::vector<Numbers>& others = some[problem_.cross ? 1 : 0];
+      for (std::size_t j = problem_.cross ? 0 : i + 1; j < others.size(); ++j, ++compared) {
+        const Numbers& b = others[j];
+        std::int32_t least = 1;
+        for (std::size_t d = 0; d < 4; ++d) least = std::min({least, a.upper[d] - b.lower[d], b.upper[d] - a.lower[d]});
+        undecided += least == 0 && (a.before & b.before) == 0;
+      }
+    }
+    const double pairs = problem_.cross
+                             ? static_cast<double>(count_in(0, cell)) * static_cast<double>(count_in(1, cell))
+                             : total * (total - 1) / 2;
+    return compared > 0 ? pairs * static_cast<double>(undecided) / static_cast<double>(compared) / total : 0;
   }
 
   // Boxes of the crowds of a cell, to plan by: as much of them as lies in the cell, for nothing else is looked for
@@ -196,6 +228,16 @@ class GridLevel {
   void for_each_run(std::size_t k, std::size_t cell, Use&& use) const {
     for (std::uint32_t r = filed_[k].start[cell]; r < filed_[k].start[cell + 1]; ++r) use(filed_[k].runs[r]);
   }
+  // Calls use(run, place in it) for up to `most` of a cell's records.
+  template <class Use>
+  void for_some(std::size_t k, std::size_t cell, std::size_t most, Use&& use) const {
+    const EvenSample taken(count_in(k, cell), most);
+    std::size_t next = 0, passed = 0;  // passed: records of the runs before
+    for_each_run(k, cell, [&](const RecordRun& run) {
+      for (; next < taken.size() && taken[next] < passed + run.count; ++next) use(run, taken[next] - passed);
+      passed += run.count;
+    });
+  }
   template <class Use>
   auto with_record(const RecordRun& run, std::size_t i, Use&& use) const {
     return problem_.dimension < 4 ? use(static_cast<const Record<3>*>(run.records)[i])
@@ -219,7 +261,8 @@ class GridLevel {
   std::size_t index() const { return problem_.dimension - 1; }
   const BoxView<T>& set(std::size_t k) const { return k == 0 ? problem_.first : problem_.second; }
 
-  void sort_along(std::size_t axis, std::size_t cell, Scratch& scratch) const {
+  // `buckets_wanted`: for each four records.
+  void sort_along(std::size_t axis, std::size_t buckets_wanted, std::size_t cell, Scratch& scratch) const {
     CellRecords records[2];
     std::size_t total = 0;
     std::int32_t low = 32767, high = -32768;
@@ -231,8 +274,8 @@ class GridLevel {
     }
     Buckets& buckets = scratch.buckets;
     buckets = {low, 0, 0};
-    while ((high - low) >> buckets.shift >= static_cast<std::int32_t>(std::max<std::size_t>(total / 4, 8)))
-      ++buckets.shift;
+    const std::size_t most = std::max<std::size_t>(total * buckets_wanted / 4, 8);
+    while (static_cast<std::size_t>((high - low) >> buckets.shift) >= most) ++buckets.shift;
     buckets.count = static_cast<std::uint32_t>((high - low) >> buckets.shift) + 1;
     for (std::size_t k = 0; k < sets(); ++k) {
       scratch.room[k].prepare(count_in(k, cell), problem_.dimension, buckets.count);
@@ -242,17 +285,19 @@ class GridLevel {
     scratch.sweep_axis = axis;
   }
 
-  // The axis to sweep a sorted cell along: another one where runs are long along this one, and much shorter there.
-  std::size_t better_axis(const Scratch& scratch) const {
+  // Where runs are long, another axis may have shorter ones; and where they are longer than the boxes' numbers ask for,
+  // many boxes lie in a small part of the cell and share a few buckets: narrower ones tell them apart.
+  void improve_order(std::size_t cell, Scratch& scratch) const {
     constexpr std::size_t kStep = 16, kLongRun = 4 * kBlockLanes;
-    if (problem_.dimension == 1) return scratch.sweep_axis;
-    std::size_t tests = 0, looked_at = 1;
-    for (std::size_t k = 0; k < sets(); ++k)
+    std::size_t tests = 0, looked_at = 1, total = 0;
+    for (std::size_t k = 0; k < sets(); ++k) {
+      total += scratch.room[k].arrays.count;
       for (std::size_t i = 0; i < scratch.room[k].arrays.count; i += kStep, ++looked_at) {
         const auto [first, end] = run_of(scratch, k, i);
         tests += end - first;
       }
-    if (tests <= kLongRun * looked_at) return scratch.sweep_axis;
+    }
+    if (tests <= kLongRun * looked_at) return;
     double share[4];
     for (std::size_t d = 0; d < problem_.dimension; ++d) {
       SampledEnds ends;
@@ -266,21 +311,22 @@ class GridLevel {
       }
       share[d] = sorted_meeting_share(ends);
     }
+    const std::size_t own = scratch.sweep_axis;
     const auto best = static_cast<std::size_t>(std::min_element(share, share + problem_.dimension) - share);
-    return share[best] < 0.6 * share[scratch.sweep_axis] ? best : scratch.sweep_axis;
+    const bool other = share[best] < 0.6 * share[own];
+    const double run = static_cast<double>(tests) / static_cast<double>(looked_at);
+    const bool crowded_buckets = run > kBlockLanes + 1.3 * share[own] * static_cast<double>(total);
+    if (other || crowded_buckets)
+      sort_along(other ? best : own, crowded_buckets ? kManyBuckets : kUsualBuckets, cell, scratch);
   }
 
   static double sorted_meeting_share(SampledEnds& ends) {
-    std::sort(ends.lower.begin(), ends.lower.end());
-    std::sort(ends.upper.begin(), ends.upper.end());
+    ends.sort();
     return meeting_share(ends);
   }
 
-  void build(const SceneShape& shape, unsigned workers, Interrupt& interrupt) {
-    double all = 0;
-    for (std::size_t k = 0; k < sets(); ++k)
-      all += static_cast<double>(depth_ > 0 ? crowds_[k].rows.size() : set(k).count);
-    layout_ = plan_grid<T>(shape, all, problem_.dimension);
+  void build(const SceneShape& shape, const GridPlan& plan, unsigned workers, Interrupt& interrupt) {
+    layout_ = layout_of<T>(plan, shape, problem_.dimension);
     for (std::size_t d = 0; d < problem_.dimension; ++d) {
       maps_[d] = shape.map[d];
       if (shape.map[d].quantiles.empty()) continue;
@@ -397,7 +443,8 @@ class GridLevel {
   }
 
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  static constexpr std::size_t kLookedAt = 64;  // of a cell's boxes, to decide what to do with it
+  static constexpr std::size_t kLookedAt = 64;                        // of a cell's boxes, to decide what to do with it
+  static constexpr std::size_t kUsualBuckets = 1, kManyBuckets = 64;  // for each four of a cell's records
 
   Problem<T> problem_;
   const Kernels& kernels_;
@@ -419,11 +466,16 @@ class Grid {
     std::unique_ptr<std::uint64_t[]> hits = std::make_unique_for_overwrite<std::uint64_t[]>(kBlocks * kBlockLanes + 4);
   };
 
-  // Throws InvalidBoxes for NaN and for lower > upper. `shape`: of the problem's boxes, if that is known already.
+  // Throws InvalidBoxes for NaN and for lower > upper. `shape` and `plan`: of the problem's boxes, if they are known.
+  Grid(const Problem<T>& problem, const Kernels& kernels, unsigned workers, const SceneShape& shape,
+       const GridPlan& plan, Interrupt interrupt = Interrupt())
+      : problem_(problem), kernels_(kernels) {
+    add_level(std::make_unique<GridLevel<T>>(problem, kernels, workers, shape, plan, interrupt), workers, interrupt,
+              made_);
+  }
   Grid(const Problem<T>& problem, const Kernels& kernels, unsigned workers, const SceneShape& shape,
        Interrupt interrupt = Interrupt())
-      : problem_(problem), kernels_(kernels) {
-    add_level(std::make_unique<GridLevel<T>>(problem, kernels, workers, shape, interrupt), workers, interrupt, made_);
+      : Grid(problem, kernels, workers, shape, plan_cells(shape, box_count_of(problem), problem.dimension), interrupt) {
   }
   Grid(const Problem<T>& problem, const Kernels& kernels, unsigned workers)
       : Grid(problem, kernels, workers, shape_of(sample_of(problem), problem.dimension)) {}
@@ -475,11 +527,14 @@ class Grid {
     std::vector<std::unique_ptr<GridLevel<T>>> levels;
     std::vector<Task> tasks;
   };
-  // Where a box is expected to be tested against so many of them or more. Where a tenth of the boxes lie so close that
-  // whole numbers do not tell them apart, a few boxes show little of it, and a wrong guess takes ten times as long.
+  // Where a box is expected to be tested against so many of them or more.
   static constexpr double kRunsWorthALook = 100, kRunsWorthRanks = 25;
-  static constexpr double kMostUndecided = 40;  // pairs for each box; more are decided sooner by ranks
+  static constexpr double kMostUndecided = GridCosts::kRank / GridCosts::kUndecided;  // for each box: else ranks
   static constexpr std::size_t kNone = ~std::size_t{0};
+
+  static double box_count_of(const Problem<T>& problem) {
+    return static_cast<double>(problem.first.count + (problem.cross ? problem.second.count : 0));
+  }
 
   std::size_t index() const { return problem_.dimension - 1; }
   std::size_t sets() const { return problem_.cross ? 2 : 1; }
@@ -531,7 +586,8 @@ class Grid {
     double meeting = level.meeting_in(cell, level.layout().sweep_axis);
     for (std::size_t d = 0; d < problem_.dimension && meeting >= kRunsWorthALook; ++d)
       meeting = std::min(meeting, level.meeting_in(cell, d));
-    if (meeting >= kRunsWorthALook) {
+    const double undecided = meeting >= kRunsWorthRanks ? level.undecided_in(cell) : 0;
+    if (meeting >= kRunsWorthALook || undecided > kMostUndecided) {
       Crowd crowds[2];
       double all = 0;
       for (std::size_t k = 0; k < sets(); ++k) {
@@ -539,16 +595,18 @@ class Grid {
         all += static_cast<double>(crowds[k].rows.size());
       }
       const SceneShape shape = shape_of(level.sample_of(crowds, cell), problem_.dimension);
-      const double as_it_is = all * (GridCosts::kRecord + GridCosts::kBlock * (1 + meeting / kBlockLanes));
-      const double split = plan_cells(shape, all, problem_.dimension).cost + all * GridCosts::kRefile;
+      const double as_it_is = all * (GridCosts::kRecord + GridCosts::kBlock * (1 + meeting / kBlockLanes) +
+                                     std::min(GridCosts::kRank, GridCosts::kUndecided * undecided));
+      const GridPlan plan = plan_cells(shape, all, problem_.dimension);
+      const double split = plan.cost + all * GridCosts::kRefile;
       if (split < 0.7 * as_it_is) {
-        auto made = std::make_unique<GridLevel<T>>(level, std::move(crowds), shape, workers, interrupt);
+        auto made = std::make_unique<GridLevel<T>>(level, std::move(crowds), shape, plan, workers, interrupt);
         if (is_progress(level, *made, all)) return add_level(std::move(made), workers, interrupt, to);
       }
     }
     const std::size_t a = level.count_in(0, cell), b = problem_.cross ? level.count_in(1, cell) : a;
     const std::size_t parts = std::min(std::max(a, b), most_in(level, cell) / kTaskCandidates + 1);
-    const bool ranked = parts > 1 && meeting >= kRunsWorthRanks && undecided_in(level, cell) > kMostUndecided;
+    const bool ranked = parts > 1 && undecided > kMostUndecided;
     for (std::size_t part = 0; part < parts; ++part)
       to.tasks.push_back({&level, cell, static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(parts), ranked});
   }
@@ -562,25 +620,6 @@ class Grid {
       if (static_cast<double>(made.count_in(0, c) + (problem_.cross ? made.count_in(1, c) : 0)) > 0.9 * boxes)
         return false;
     return true;
-  }
-
-  // How many pairs for each of its boxes a sweep of a cell leaves undecided, by a few of them.
-  double undecided_in(const GridLevel<T>& level, std::size_t cell) const {
-    constexpr std::size_t kLookedAt = 32;
-    auto scratch = std::make_unique<Scratch>();
-    level.prepare(cell, false, *scratch);
-    std::size_t undecided = 0, looked_at = 0;
-    const CellArrays &a = scratch->room[0].arrays, &b = scratch->room[problem_.cross ? 1 : 0].arrays;
-    const EvenSample taken((a.count + kBlockLanes - 1) / kBlockLanes, kLookedAt);
-    for (std::size_t k = 0; k < taken.size(); ++k) {
-      const std::size_t begin = taken[k] * kBlockLanes, end = std::min(a.count, begin + kBlockLanes);
-      SweepRequest request{&a, &b, &scratch->buckets, scratch->sweep_axis, false, begin, end, kBlocks};
-      looked_at += end - begin;
-      while (request.begin < request.end)
-        for (std::size_t used = sweep_blocks(request, *scratch); used > 0; --used)
-          undecided += undecided_of(scratch->blocks[used - 1]);
-    }
-    return static_cast<double>(undecided) / static_cast<double>(std::max<std::size_t>(looked_at, 1));
   }
 
   std::size_t sweep_blocks(SweepRequest& request, Scratch& scratch) const {

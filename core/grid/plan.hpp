@@ -61,9 +61,37 @@ Sample sample_of(const Problem<T>& problem) {
   return sample;
 }
 
+// Sorts numbers, none of them NaN, each near its place first and then by insertion: of so few, std::sort takes four
+// times as long to sort them, nearly all of it for wrong guesses of branches. It is left those that lie unevenly.
+// `room` is overwritten.
+inline void sort_sampled(std::vector<double>& numbers, std::vector<double>& room) {
+  constexpr std::size_t kMost = 1024;
+  constexpr std::size_t kMostSteps = 24;  // of insertion, for each number
+  const std::size_t count = numbers.size();
+  if (count < 2) return;
+  const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+  const double least = *low, scale = static_cast<double>(count - 1) / (*high - least);
+  const auto place_of = [&](double x) { return static_cast<std::size_t>((x - least) * scale); };
+  std::array<std::uint32_t, kMost + 1> end{};
+  std::size_t steps = 0;
+  const bool even = count <= kMost && std::isfinite(*high - least) && std::isfinite(scale);
+  for (std::size_t k = 0; k < count && even; ++k) steps += end[place_of(numbers[k]) + 1]++;
+  if (!even || steps / 2 > kMostSteps * count) return std::sort(numbers.begin(), numbers.end());
+  for (std::size_t k = 0; k < count; ++k) end[k + 1] += end[k];
+  room.resize(count);
+  for (const double x : numbers) room[end[place_of(x)]++] = x;
+  for (std::size_t k = 1; k < count; ++k) {
+    const double x = room[k];
+    std::size_t to = k;
+    for (; to > 0 && room[to - 1] > x; --to) room[to] = room[to - 1];
+    room[to] = x;
+  }
+  numbers.swap(room);
+}
+
 // The ends of the sampled boxes along one axis, each in order.
 struct SampledEnds {
-  std::vector<double> lower, upper;
+  std::vector<double> lower, upper, room;
 
   void take(const Sample& sample, std::size_t axis) {
     lower.clear();
@@ -72,8 +100,11 @@ struct SampledEnds {
       lower.push_back(box.lower[axis]);
       upper.push_back(box.upper[axis]);
     }
-    std::sort(lower.begin(), lower.end());
-    std::sort(upper.begin(), upper.end());
+    sort();
+  }
+  void sort() {
+    sort_sampled(lower, room);
+    sort_sampled(upper, room);
   }
 };
 
@@ -165,7 +196,8 @@ inline std::vector<double> quantiles_of(const SampledEnds& ends) {
   for (const auto* part : {&ends.lower, &ends.upper})
     std::copy_if(part->begin(), part->end(), std::back_inserter(values), [](double x) { return std::isfinite(x); });
   if (values.empty()) return values;
-  std::sort(values.begin(), values.end());
+  std::vector<double> room;
+  sort_sampled(values, room);
   std::vector<double> quantiles(kSegments + 1);
   for (std::size_t k = 0; k <= kSegments; ++k) quantiles[k] = values[(values.size() - 1) * k / kSegments];
   return quantiles;
@@ -186,9 +218,10 @@ inline AxisMap map_of(const SampledEnds& ends) {
 // Costs in nanoseconds, fitted to measurements of the kernels; only their ratios matter.
 struct GridCosts {
   static constexpr double kRecord = 30, kBlock = 12, kCell = 250;
-  static constexpr double kRefile = 40;  // a record taken to another grid
-  static constexpr double kSearch = 8;   // two numbers looked up among the quantiles of an axis
-  static constexpr double kRank = 150;   // a box of a cell where ranks take the place of whole numbers
+  static constexpr double kRefile = 40;     // a record taken to another grid
+  static constexpr double kSearch = 12;     // two numbers looked up among the quantiles of an axis
+  static constexpr double kRank = 150;      // a box of a cell where ranks take the place of whole numbers
+  static constexpr double kUndecided = 10;  // a pair of boxes that whole numbers do not tell apart
 };
 
 // Fewer boxes in a cell than this are swept as they are, however they lie; more may get a grid of their own.
@@ -204,27 +237,59 @@ struct SceneShape {
     double from[4] = {0, 0, 0, 0}, to[4] = {0, 0, 0, 0};
   };
   std::vector<Range> ranges;  // of some boxes, as places on the mapped axes
+  double covered[16] = {};    // entry A: the mean over them of the product of their lengths along the axes in A
 
+  // Fills in `covered`, from the ranges.
+  void cover(std::size_t dimension) {
+    std::fill(covered, covered + 16, 0.0);
+    for (const Range& range : ranges) {
+      double product[16] = {1 / static_cast<double>(ranges.size())};
+      for (std::size_t d = 0; d < dimension; ++d)
+        for (std::size_t axes = 0; axes < std::size_t{1} << d; ++axes)
+          product[axes | std::size_t{1} << d] = product[axes] * (range.to[d] - range.from[d]);
+      for (std::size_t axes = 0; axes < std::size_t{1} << dimension; ++axes) covered[axes] += product[axes];
+    }
+  }
   bool cut(std::size_t axis) const { return map[axis].width > 0 || !map[axis].quantiles.empty(); }
 };
 
+// Of all pairs of sampled boxes, the share that overlaps along the axis as far as the steps of one row of cells tell.
+inline double blurred_share(const SampledEnds& ends, const AxisMap& map, SampledEnds& steps) {
+  const auto map_all = [&](const std::vector<double>& from, std::vector<double>& to) {
+    to.resize(from.size());
+    for (std::size_t k = 0; k < from.size(); ++k) {
+      const double step = map.place(from[k]) * (kCellSteps - 1);
+      to[k] = step > 0 ? static_cast<std::int32_t>(step) : 0;  // NaN: infinity in an infinite stretch
+    }
+  };
+  map_all(ends.lower, steps.lower);
+  map_all(ends.upper, steps.upper);
+  return meeting_share(steps);
+}
+
 inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
-  constexpr std::size_t kMostRanges = 128;
+  constexpr std::size_t kMostRanges = 256;
+  // Of evenly spread boxes, a few in 2^15 begin in the step where another one ends.
+  constexpr double kBlur = 1.0 / 1024;
   SceneShape shape;
-  SampledEnds ends;
-  const std::size_t step = sample.boxes.size() / kMostRanges + 1;
+  SampledEnds ends, steps;
+  const std::size_t step = std::max<std::size_t>(sample.boxes.size() / kMostRanges, sample.boxes.size() > 64 ? 2 : 1);
   shape.ranges.resize((sample.boxes.size() + step - 1) / step);
   if (sample.boxes.empty()) return shape;
   for (std::size_t d = 0; d < dimension; ++d) {
     ends.take(sample, d);
-    const AxisMap& map = shape.map[d] = map_of(ends);
+    AxisMap& map = shape.map[d] = map_of(ends);
     shape.meeting[d] = meeting_share(ends);
-    for (auto* numbers : {&ends.lower, &ends.upper})
-      for (double& x : *numbers) {
-        const double steps = map.place(x) * (kCellSteps - 1);
-        x = steps > 0 ? static_cast<std::int32_t>(steps) : 0;  // NaN: infinity in an infinite stretch
-      }
-    shape.blurred[d] = meeting_share(ends);
+    shape.blurred[d] = blurred_share(ends, map, steps);
+    if (shape.blurred[d] > 2 * shape.meeting[d] + kBlur && map.quantiles.empty()) {
+      // Even steps do not tell the boxes apart.
+      map.quantiles = quantiles_of(ends);
+      const double cut = blurred_share(ends, map, steps);
+      if (cut < 0.5 * shape.blurred[d])
+        shape.blurred[d] = cut;
+      else
+        map.quantiles.clear();
+    }
     double sum = 0;
     for (const Sample::Box& box : sample.boxes) sum += std::min(box.size(d), map.width);
     if (map.width > 0) shape.share[d] = sum / static_cast<double>(sample.boxes.size()) / map.width;
@@ -233,27 +298,34 @@ inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
       shape.ranges[k].to[d] = map.place(sample.boxes[k * step].upper[d]);
     }
   }
+  shape.cover(dimension);
   return shape;
+}
+
+// Of axes with quantiles: boxes are filed one number at a time.
+inline double searches_cost(const SceneShape& shape, double box_count, std::size_t dimension) {
+  double searches = 0;
+  for (std::size_t d = 0; d < dimension; ++d) searches += shape.map[d].quantiles.empty() ? 0 : 1;
+  return searches * box_count * GridCosts::kSearch;
 }
 
 // What the grid is expected to cost with so many cells along each axis, if the boxes were spread evenly.
 inline double even_cost(const SceneShape& shape, double box_count, std::size_t dimension, std::size_t sweep_axis,
                         const double* cells) {
+  // A box covers 1 + (cells - 1) * length of them along each axis: the product over the axes, multiplied out.
   double copies = 0, all = 1;
-  for (const SceneShape::Range& range : shape.ranges) {
-    double product = 1;
-    for (std::size_t d = 0; d < dimension; ++d) product *= 1 + (cells[d] - 1) * (range.to[d] - range.from[d]);
+  for (std::size_t axes = 0; axes < std::size_t{1} << dimension; ++axes) {
+    double product = shape.covered[axes];
+    for (std::size_t d = 0; d < dimension; ++d) product *= (axes >> d & 1) != 0 ? cells[d] - 1 : 1;
     copies += product;
   }
   for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
-  const double records = box_count * copies / std::max(1.0, static_cast<double>(shape.ranges.size()));
+  const double records = box_count * copies;
   const double in_cell = records / all;
   const double run = in_cell * std::min(1.0, shape.blurred[sweep_axis] * cells[sweep_axis]) + 1;
   const double blocks = 1 + std::max(0.0, (run - 16) / 32);
   const double cache = in_cell > 3000 ? 1.25 : 1;
-  double searches = 0;
-  for (std::size_t d = 0; d < dimension; ++d) searches += shape.map[d].quantiles.empty() ? 0 : 1;
-  return searches * box_count * GridCosts::kSearch +
+  return searches_cost(shape, box_count, dimension) +
          records * (GridCosts::kRecord * cache + GridCosts::kBlock * blocks) + GridCosts::kCell * all;
 }
 
@@ -267,47 +339,89 @@ struct GridPlan {
 // many to look at.
 inline double sampled_cost(const SceneShape& shape, double box_count, std::size_t dimension, const double* cells) {
   constexpr std::size_t kMostCopies = 8;
+  constexpr std::size_t kCompared = 64;     // boxes of a cell
+  constexpr std::uint64_t kBuckets = 1024;  // of cells; more of them share buckets
   struct Copy {
+    std::int32_t lower[4], upper[4];
     std::uint64_t cell;
-    std::uint32_t box;
   };
   std::vector<Copy> copies;
-  for (std::size_t k = 0; k < shape.ranges.size(); ++k) {
-    const SceneShape::Range& range = shape.ranges[k];
-    std::uint64_t first[4] = {0, 0, 0, 0}, last[4] = {0, 0, 0, 0}, at[4];
+  copies.reserve(2 * shape.ranges.size());
+  std::vector<std::uint32_t> end(kBuckets + 1), order;
+  const auto bucket_of = [](std::uint64_t cell) { return (cell ^ cell >> 10 ^ cell >> 20) % kBuckets; };
+  for (const SceneShape::Range& range : shape.ranges) {
+    Copy copy{{0, 0, 0, 0}, {1, 1, 1, 1}, 0};
+    std::int32_t at[4] = {0, 0, 0, 0};
     std::size_t covered = 1;
     for (std::size_t d = 0; d < dimension; ++d) {
-      first[d] = static_cast<std::uint64_t>(std::min(range.from[d] * cells[d], cells[d] - 1));
-      last[d] = static_cast<std::uint64_t>(std::min(range.to[d] * cells[d], cells[d] - 1));
-      covered *= static_cast<std::size_t>(last[d] - first[d] + 1);
+      const double steps = cells[d] * kCellSteps;
+      const auto number_of = [steps](double place) {
+        return place > 0 ? static_cast<std::int32_t>(std::min(place * steps, steps - 1)) : 0;
+      };
+      copy.lower[d] = number_of(range.from[d]);
+      copy.upper[d] = number_of(range.to[d]);
+      at[d] = copy.lower[d] >> kCellBits;
+      covered *= static_cast<std::size_t>((copy.upper[d] >> kCellBits) - at[d]) + 1;
     }
     if (copies.size() + covered > kMostCopies * shape.ranges.size()) return std::numeric_limits<double>::infinity();
-    for (std::copy(first, first + 4, at);;) {
-      copies.push_back({at[0] | at[1] << 16 | at[2] << 32 | at[3] << 48, static_cast<std::uint32_t>(k)});
+    for (;;) {
+      copy.cell = 0;
+      for (std::size_t d = dimension; d-- > 0;)
+        copy.cell = copy.cell * static_cast<std::uint64_t>(cells[d]) + static_cast<std::uint64_t>(at[d]);
+      copies.push_back(copy);
+      ++end[bucket_of(copy.cell) + 1];
       std::size_t d = 0;
-      for (; d < dimension && at[d] == last[d]; ++d) at[d] = first[d];
+      for (; d < dimension && at[d] == copy.upper[d] >> kCellBits; ++d) at[d] = copy.lower[d] >> kCellBits;
       if (d == dimension) break;
       ++at[d];
     }
   }
-  std::sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) { return a.cell < b.cell; });
-  double tests = 0, all = 1;
-  for (std::size_t begin = 0, end = 0; begin < copies.size(); begin = end) {
-    while (end < copies.size() && copies[end].cell == copies[begin].cell) ++end;
-    std::size_t meeting[4] = {0, 0, 0, 0};
-    for (std::size_t i = begin; i < end; ++i)
-      for (std::size_t j = i + 1; j < end; ++j)
-        for (std::size_t d = 0; d < dimension; ++d) {
-          const SceneShape::Range &a = shape.ranges[copies[i].box], &b = shape.ranges[copies[j].box];
-          meeting[d] += a.from[d] <= b.to[d] && b.from[d] <= a.to[d];
+  for (std::size_t b = 0; b < kBuckets; ++b) end[b + 1] += end[b];
+  order.resize(copies.size());
+  for (std::uint32_t k = 0; k < copies.size(); ++k) order[end[bucket_of(copies[k].cell)]++] = k;
+  const double scale = box_count / static_cast<double>(shape.ranges.size());
+  double cost = searches_cost(shape, box_count, dimension), all = 1;
+  std::size_t begin = 0;
+  for (std::size_t b = 0; begin < copies.size(); begin = end[b++]) {
+    if (end[b] == begin) continue;
+    const EvenSample compared(end[b] - begin, kCompared);
+    std::size_t apart_along[16] = {}, undecided = 0;
+    for (std::size_t i = 0; i < compared.size(); ++i) {
+      const Copy& one = copies[order[begin + compared[i]]];
+      for (std::size_t j = i + 1; j < compared.size(); ++j) {
+        const Copy& other = copies[order[begin + compared[j]]];
+        const std::size_t together = one.cell == other.cell ? 1 : 0;
+        std::int32_t least = 1;
+        unsigned apart = 0;
+        for (std::size_t d = 0; d < 4; ++d) {
+          const std::int32_t gap = std::min(other.upper[d] - one.lower[d], one.upper[d] - other.lower[d]);
+          least = std::min(least, gap);
+          apart |= static_cast<unsigned>(gap < 0) << d;
         }
-    tests += static_cast<double>(*std::min_element(meeting, meeting + dimension));
+        apart_along[apart] += together;
+        undecided += least == 0 ? together : 0;
+      }
+    }
+    std::size_t meeting = std::numeric_limits<std::size_t>::max();
+    for (std::size_t d = 0; d < dimension; ++d) {
+      std::size_t along = 0;
+      for (std::size_t axes = 0; axes < 16; ++axes) along += (axes >> d & 1) != 0 ? 0 : apart_along[axes];
+      meeting = std::min(meeting, along);
+    }
+    const double share = static_cast<double>(end[b] - begin) / static_cast<double>(compared.size());
+    const double records = static_cast<double>(end[b] - begin) * scale, pairs = share * share * scale * scale;
+    const double tests = pairs * static_cast<double>(meeting);
+    const double open = pairs * static_cast<double>(undecided);
+    const double as_it_is = records * (GridCosts::kRecord + GridCosts::kBlock) + tests / 32 * GridCosts::kBlock +
+                            std::min(open * GridCosts::kUndecided, records * GridCosts::kRank);
+    // A crowd may get a grid of its own.
+    const double split = records > kCrowd
+                             ? records * (2 * GridCosts::kRecord + GridCosts::kRefile + 2 * GridCosts::kBlock)
+                             : std::numeric_limits<double>::infinity();
+    cost += std::min(as_it_is, split);
   }
   for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
-  const double scale = box_count / static_cast<double>(shape.ranges.size());
-  const double records = static_cast<double>(copies.size()) * scale;
-  return records * (GridCosts::kRecord + GridCosts::kBlock) + tests * scale * scale / 32 * GridCosts::kBlock +
-         GridCosts::kCell * all;
+  return cost + GridCosts::kCell * all;
 }
 
 inline GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_t dimension) {
@@ -332,13 +446,17 @@ inline GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_
     }
     if (better) cells[best_axis] = best_cells;
   }
-  // So dear that the boxes cannot lie evenly, and that a closer look at where they do costs little.
-  constexpr double kDear = 6 * (GridCosts::kRecord + GridCosts::kBlock), kWorthALook = 2e6;
-  if (plan.cost < std::max(kDear * box_count, kWorthALook)) return plan;
+  // Where the boxes lie unevenly, a closer look at where they do costs little of what it saves.
+  constexpr double kUneven = 1.3, kWorthALook = 3e5;
+  const double sampled = sampled_cost(shape, box_count, dimension, cells);
+  if (sampled < kUneven * plan.cost + kWorthALook) return plan;
+  plan.cost = sampled;
   GridPlan best = plan;
   for (double along = 2; along <= 256; along *= 2) {
     GridPlan other = plan;
-    for (std::size_t d = 0; d < dimension; ++d) other.cells[d] = shape.cut(d) ? along : 1;
+    double all = 1;
+    for (std::size_t d = 0; d < dimension; ++d) all *= other.cells[d] = shape.cut(d) ? along : 1;
+    if (GridCosts::kCell * all > best.cost) break;
     other.cost = sampled_cost(shape, box_count, dimension, other.cells);
     if (std::isinf(other.cost)) break;
     if (other.cost < best.cost) best = other;
@@ -347,8 +465,7 @@ inline GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_
 }
 
 template <class T>
-GridLayout<T> plan_grid(const SceneShape& shape, double box_count, std::size_t dimension) {
-  const GridPlan plan = plan_cells(shape, box_count, dimension);
+GridLayout<T> layout_of(const GridPlan& plan, const SceneShape& shape, std::size_t dimension) {
   GridLayout<T> layout{};
   layout.sweep_axis = plan.sweep_axis;
   for (std::size_t d = 0; d < 4; ++d) layout.cells[d] = static_cast<std::int32_t>(plan.cells[d]);
