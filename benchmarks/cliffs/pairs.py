@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import broadphase as bp
+from benchmarks.climb import DEAREST
 from benchmarks.measuring import argsort_call, median_times
 from benchmarks.rows import Row, in_t
 from benchmarks.tables import grouped
@@ -34,13 +35,17 @@ UNEVEN = {
     "frames": (4.0, None),
     "spread_1d": (4.0, 10.0),
     "huge_tiny": (4.0, None),
+    "unlike_clusters": (4.0, None),
+    "unlike_clusters_4d": (4.0, None),
 }
+CLIMBED = 4.0  # × uniform, "auto" on the dearest scenes of the climb
 
 
 def rows(pace: float) -> Iterator[Row]:
     """Yield the rows of ordinary scenes, of uneven ones, and of two threads."""
     yield from ordinary_rows(pace)
     yield from uneven_rows(pace)
+    yield from climbed_rows(pace)
     yield from thread_rows(pace)
 
 
@@ -86,6 +91,22 @@ def uneven_rows(pace: float) -> Iterator[Row]:
                 what = f"per box and pair, {method}: {name} {grouped(n)}"
                 note = f"{grouped(works[name] - n)} pairs"
                 yield Row(what, value, "× uniform", target, False, timing.milliseconds, None, note)
+
+
+def climbed_rows(pace: float) -> Iterator[Row]:
+    """Compare the dearest scenes of the climb with the uniform one, per box and pair; float64."""
+    n = 20_000
+    scenes = {f"dearest {k}": recipe.boxes(n, 1) for k, recipe in enumerate(DEAREST)}
+    scenes["uniform"] = make_scene("uniform", n, dtype=np.float64)
+    works = {name: n + bp.count_pairs(boxes) for name, boxes in scenes.items()}
+    times = median_times({name: partial(bp.pairs, boxes) for name, boxes in scenes.items()}, budget=5 * pace)
+    base = times["uniform"].milliseconds / works["uniform"]
+    for k, recipe in enumerate(DEAREST):
+        name = f"dearest {k}"
+        value = times[name].milliseconds / works[name] / base
+        what = f"per box and pair, auto: {name} of the climb, {recipe.clusters} clusters in {recipe.dim}D"
+        note = f"{grouped(works[name] - n)} pairs"
+        yield Row(what, value, "× uniform", CLIMBED, False, times[name].milliseconds, None, note)
 
 
 def thread_rows(pace: float) -> Iterator[Row]:

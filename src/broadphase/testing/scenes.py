@@ -404,6 +404,25 @@ def spread_1d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     return from_centers(places[chosen] + rng.random((n, 1)), even_half((n + 9) // 10, 1), dtype)
 
 
+def clusters_of_any_width(n: int, seed: int, dtype: DTypeLike, dim: int) -> Boxes:
+    """Make cubes in 60 clusters, whose widths span five decades, with sizes in proportion to the width."""
+    rng = Draws(seed)
+    widths = exponential(rng.between(-2.5 * LOG_OF_10, 2.5 * LOG_OF_10, (60, 1)))
+    places, chosen = rng.between(-12.0, 12.0, (60, dim)), rng.integers(0, 60, n)
+    centers = places[chosen] + widths[chosen] * rng.between(-0.5, 0.5, (n, dim))
+    return from_centers(centers, widths[chosen] * even_half((n + 59) // 60, dim), dtype)
+
+
+def unlike_clusters(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Cubes in 60 clusters, whose widths span five decades, with sizes in proportion to the width."""
+    return clusters_of_any_width(n, seed, dtype, 3)
+
+
+def unlike_clusters_4d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Unlike clusters along four axes."""
+    return clusters_of_any_width(n, seed, dtype, 4)
+
+
 # The registry ------------------------------------------------------------------------------------------------------
 
 
@@ -482,6 +501,8 @@ SCENES: dict[str, Scene] = {
         Scene("woven", 3, woven),
         Scene("frames", 2, frames),
         Scene("spread_1d", 1, spread_1d, quadratic=True),
+        Scene("unlike_clusters", 3, unlike_clusters),
+        Scene("unlike_clusters_4d", 4, unlike_clusters_4d),
     )
 }
 
