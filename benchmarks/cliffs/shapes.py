@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -14,9 +15,10 @@ from benchmarks.rows import Row, ratio
 
 
 def rows(pace: float) -> Iterator[Row]:
-    """Yield the rows of meshes, then those of hulls."""
+    """Yield the rows of meshes, then those of hulls, then those of clearances and clashes."""
     yield from _mesh_rows(pace)
     yield from _hull_rows(pace)
+    yield from _part_rows(pace)
 
 
 def _mesh_rows(pace: float) -> Iterator[Row]:
@@ -59,6 +61,66 @@ def _hull_rows(pace: float) -> Iterator[Row]:
             target = 5.0 if len(points) <= 20 else None
             what = f"{name}, one pair of hulls of {len(points)} corners"
             yield _in(what, found[name], 1000 / count, "us", target)
+
+
+def _part_rows(pace: float) -> Iterator[Row]:
+    """Clearances of 500 parts, and clashes of 10^4 parts of 1,000 triangles; of fewer in a quick run."""
+    rng = np.random.default_rng(2)
+    fcl = load("fcl", "python-fcl")
+    surfaces = [_part(rng, 796, 30.0) for _ in range(500)]
+    triangles = sum(len(faces) for _, faces in surfaces)
+    meshes = [bp.Mesh(*surface) for surface in surfaces]
+    begin = time.perf_counter()
+    for mesh in meshes:
+        assert mesh.prepared
+    trees = time.perf_counter() - begin
+    parts = bp.Shapes(meshes, np.zeros((500, 3)))
+    begin = time.perf_counter()
+    objects = [_fcl_mesh(fcl, surface, np.zeros(3), np.eye(4)[0]) for surface in surfaces]
+    fcl_trees = time.perf_counter() - begin
+    what = f"trees of 500 distinct meshes, {triangles:,} triangles, of python-fcl's time"
+    yield Row(what, trees / fcl_trees, "×", 0.5, milliseconds=trees * 1e3)
+    pairs = bp.pairs(parts.boxes, margin=0.5, sort=True)
+    found = median_times(
+        {
+            "ours": partial(bp.clearances, parts, within=0.5),
+            "fcl": partial(_fcl_distances, fcl, objects, pairs.tolist()),
+            "moved": partial(bp.clearances, bp.Shapes(meshes[0], [0.1, 0.2, 0.3]), parts, within=0.5),
+        },
+        budget=3 * pace,
+    )
+    what = f"clearances of 500 parts, {len(pairs)} candidates, of python-fcl's time for their distances"
+    yield ratio(what, found["ours"], found["fcl"], 1.0)
+    yield _in("clearances of one moved part of 500", found["moved"], 1.0, "ms", 2.0)
+
+    count = 10_000 if pace >= 1 else 1_000
+    parts = bp.Shapes([bp.Mesh(*_part(rng, 1_000, 5 * count ** (1 / 3))) for _ in range(count)], np.zeros((count, 3)))
+    begin = time.perf_counter()
+    clashes = bp.clashes(parts, clearance=0.5)
+    seconds = time.perf_counter() - begin
+    what = f"all clashes of {count:,} parts of 1,000 triangles, {len(clashes.pairs):,} of them, with building trees"
+    yield Row(what, seconds, "s", count / 1000, milliseconds=seconds * 1e3)
+
+
+def _part(rng: np.random.Generator, triangles: int, room: float) -> tuple[Any, Any]:
+    """Make a rough ball of about so many triangles, stretched, somewhere in a cube."""
+    rings = int(np.sqrt(triangles / 4))
+    around = triangles // (2 * rings)
+    ring, place = np.mgrid[1 : rings + 1, :around].reshape(2, -1)
+    latitude, longitude = np.pi * ring / (rings + 1), 2 * np.pi * place / around
+    side = np.sin(latitude)
+    points = np.stack([side * np.cos(longitude), side * np.sin(longitude), np.cos(latitude)], axis=1)
+    points = np.concatenate([points, [[0.0, 0, 1], [0, 0, -1]]]) * rng.uniform(0.8, 1.1, (rings * around + 2, 1))
+    at = np.arange(rings * around).reshape(rings, around)
+    beside = np.roll(at, -1, axis=1)
+    top, bottom = np.full(around, rings * around), np.full(around, rings * around + 1)
+    bands = [
+        np.stack([at[:-1], at[1:], beside[1:]], axis=-1).reshape(-1, 3),
+        np.stack([at[:-1], beside[1:], beside[:-1]], axis=-1).reshape(-1, 3),
+        np.stack([top, at[0], beside[0]], axis=-1),
+        np.stack([bottom, beside[-1], at[-1]], axis=-1),
+    ]
+    return points * rng.uniform(0.5, 2, 3) + rng.uniform(0, room, 3), np.concatenate(bands)
 
 
 def _in(what: str, timing: Timing, scale: float, unit: str, target: float | None) -> Row:
