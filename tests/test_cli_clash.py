@@ -1,7 +1,10 @@
 """The command `broadphase clash`: parts from files, reports, filters and exit codes."""
 
+import base64
 import csv
 import json
+import re
+import zlib
 
 import numpy as np
 import pytest
@@ -128,3 +131,29 @@ def test_parts_are_where_the_scene_places_them(engine):
         points = bp.Shapes(bp.Point(), np.asarray(wanted))
         rows = np.stack([np.arange(len(points)), np.zeros(len(points), int)], axis=1)
         assert np.abs(bp.distance(points, shapes, pairs=rows)).max() < 1e-12
+        assert np.allclose(part.placed_vertices(), wanted, atol=1e-12)
+
+
+def test_page_holds_what_it_shows(engine, run, tmp_path):
+    hostile = tmp_path / "hostile.glb"
+    scene = trimesh.Scene()
+    for name in ("</script><b>one", "%DATA% two"):
+        scene.add_geometry(trimesh.creation.box((1, 1, 1)), node_name=name, geom_name=name, transform=moved(0.5))
+    scene.export(hostile)
+    for path in (engine, hostile):
+        assert run("clash", path, "--clearance", 0.1, "-o", tmp_path / "page.html")[0] == 4
+        page = (tmp_path / "page.html").read_text("utf-8")
+        text = re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)[1]
+        data = json.loads(text)
+        run("clash", path, "--clearance", 0.1, "-o", tmp_path / "report.json")
+        report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+        assert {key: data[key] for key in report} == report
+        parts = {part.name: part for part in io.read_parts(path).parts}
+        for row, mesh in data["meshes"].items():
+            part = parts[data["parts"][int(row)]["name"]]
+            vertices = np.frombuffer(zlib.decompress(base64.b64decode(mesh["vertices"])), "<f8").reshape(-1, 3)
+            assert np.allclose(vertices, part.placed_vertices())
+            faces = np.frombuffer(zlib.decompress(base64.b64decode(mesh["faces"])), "<u4").reshape(-1, 3)
+            assert np.array_equal(faces, part.faces)
+        assert page.count("</script>") == 2
+        assert "http" not in page.replace("http-equiv", "")

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import math
+import re
+import zlib
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from broadphase.files import path_of, replacing
 
@@ -13,11 +20,13 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from broadphase.io.meshes import PartFile
 
 __all__ = ["CLASH_FORMATS", "CLASH_KINDS", "describe_clashes", "write_clashes"]
 
-CLASH_FORMATS = (".csv", ".json")
+CLASH_FORMATS = (".csv", ".json", ".html")
 """The file name endings that `write_clashes` knows."""
 
 CLASH_KINDS = ("duplicate", "penetrates", "contains", "touches", "near")  # worst first
@@ -40,7 +49,9 @@ def write_clashes(
     path : path-like
         .csv: a row for each clash: ``kind``, the names and files of the parts, ``gap``, ``depth`` and how that is
         measured, which part is the ``outer`` one that contains the other, the unit of lengths, and the points on both
-        parts. .json: the same as objects, and the parts, and how many clashes of each kind there are.
+        parts. .json: the same as objects, and the parts, and how many clashes of each kind there are. .html: a page
+        that lists them with filters and shows each in 3D; it needs neither Python nor a network, and holds the
+        triangles of all parts that clash.
     clashes : Clashes
         Of `broadphase.clashes`; its rows are those of the parts of all files, one after the other.
     files : sequence of PartFile
@@ -67,6 +78,8 @@ def write_clashes(
         if suffix == ".json":
             json.dump(report, stream, indent=1, ensure_ascii=False)
             stream.write("\n")
+        elif suffix == ".html":
+            stream.write(_page(report, files))
         else:
             _write_table(stream, report)
     return len(clashes.pairs)
@@ -120,3 +133,26 @@ def _write_table(stream: Any, report: dict[str, Any]) -> None:
             "" if clash["depth"] is None else clash["depth"], clash["depth_by"] or "", outer, report["unit"] or "",
             *points,
         ])  # fmt: skip
+
+
+def _page(report: dict[str, Any], files: Sequence[PartFile]) -> str:
+    title = "Clashes of " + ", ".join(Path(file.source).name for file in files)
+    parts = [part for file in files for part in file.parts]
+    clashing = sorted({row for clash in report["clashes"] for row in clash["parts"]})
+    meshes = {
+        row: {
+            "vertices": _packed(parts[row].placed_vertices().astype("<f8")),
+            "faces": _packed(parts[row].faces.astype("<u4")),
+        }
+        for row in clashing
+    }
+    data = json.dumps({"title": title, **report, "meshes": meshes}, allow_nan=False)
+    # Nothing in a name ends the script or begins a comment there.
+    safe = data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    page = Path(__file__).with_name("clash_page.html").read_text("utf-8")
+    values = {"TITLE": escape(title), "DATA": safe}
+    return re.sub("%(TITLE|DATA)%", lambda name: values[name[1]], page)
+
+
+def _packed(numbers: NDArray[Any]) -> str:
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(numbers).tobytes(), 6)).decode("ascii")

@@ -117,6 +117,13 @@ class Part(NamedTuple):
     rotation: NDArray[np.float64]
     parent: str | None
 
+    def placed_vertices(self) -> NDArray[np.float64]:
+        """Return the vertices where the scene places them."""
+        (w, axis) = self.rotation[0], self.rotation[1:]
+        twice = 2 * np.cross(axis, self.vertices)
+        placed: NDArray[np.float64] = self.vertices + w * twice + np.cross(axis, twice) + self.position
+        return placed
+
 
 class PartFile(NamedTuple):
     """The parts of a mesh file.
