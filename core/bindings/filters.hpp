@@ -23,15 +23,19 @@ class PairFilter {
 
   // Two of each where there are two sets, else the same array twice.
   PairFilter(std::pair<Words, Words> layer, std::pair<Words, Words> mask, std::pair<Integers, Integers> group,
-             std::pair<Bytes, Bytes> is_static, std::pair<Rows, Rows> shared, Words ignored)
+             std::pair<Bytes, Bytes> is_static, std::pair<Rows, Rows> shared, Words ignored,
+             std::pair<Integers, Integers> batch)
       : layer_(std::move(layer)),
         mask_(std::move(mask)),
         group_(std::move(group)),
         static_(std::move(is_static)),
         shared_(std::move(shared)),
-        ignored_(std::move(ignored)) {
+        ignored_(std::move(ignored)),
+        batch_(std::move(batch)) {
     set(filter_.first, layer_.first, mask_.first, group_.first, static_.first, shared_.first);
     set(filter_.second, layer_.second, mask_.second, group_.second, static_.second, shared_.second);
+    if (batch_.first) filter_.first.batch = batch_.first->data();
+    if (batch_.second) filter_.second.batch = batch_.second->data();
     if (ignored_) {
       filter_.ignored = ignored_->data();
       filter_.ignored_count = ignored_->shape(0);
@@ -57,6 +61,7 @@ class PairFilter {
   std::pair<Bytes, Bytes> static_;
   std::pair<Rows, Rows> shared_;
   Words ignored_;
+  std::pair<Integers, Integers> batch_;
   Filter filter_;
 };
 

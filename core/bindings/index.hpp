@@ -10,6 +10,10 @@
 #include "query/collect.hpp"
 #include "tree/blocks.hpp"
 
+namespace broadphase {
+class Forest;
+}
+
 namespace broadphase::python {
 
 // The base of every index on a tree of blocks. Queries are functions over it (tree_queries.cpp), written once.
@@ -17,6 +21,10 @@ struct BlockIndex {
   BlockTree tree;
   // Where it has a root, queries walk this tree of the same rows instead: see PendingOctree.
   BlockTree packed;
+
+  // Where queries have keys: the tree of each. Then the tree above is empty.
+  const Forest* forest = nullptr;
+  const std::uint32_t* tree_of = nullptr;
 
   const BlockTree& walked() const { return packed.root != kNoBlock ? packed : tree; }
 };

@@ -272,9 +272,9 @@ void bind_pairs(nb::module_& module) {
       .def(nb::init<std::pair<PairFilter::Words, PairFilter::Words>, std::pair<PairFilter::Words, PairFilter::Words>,
                     std::pair<PairFilter::Integers, PairFilter::Integers>,
                     std::pair<PairFilter::Bytes, PairFilter::Bytes>, std::pair<PairFilter::Rows, PairFilter::Rows>,
-                    PairFilter::Words>(),
+                    PairFilter::Words, std::pair<PairFilter::Integers, PairFilter::Integers>>(),
            nb::arg("layer"), nb::arg("mask"), nb::arg("group"), nb::arg("static"), nb::arg("shared"),
-           nb::arg("ignored").none())
+           nb::arg("ignored").none(), nb::arg("batch"))
       .def("allows", &allowed_pairs, nb::arg("first"), nb::arg("second"), "Whether each pair passes the filter.");
   nb::class_<BatchedRows>(module, "BatchedRows")
       .def(nb::init<const BatchedRows::Set&, const std::optional<BatchedRows::Set>&>(), nb::arg("first"),

@@ -3,10 +3,14 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "base/radix_sort.hpp"
+#include "batches/forest.hpp"
 #include "filters.hpp"
 #include "index.hpp"
 
@@ -18,8 +22,10 @@ namespace {
 class Queries {
  public:
   Queries(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper, const LayerFilter* filter)
-      : queries_(index.walked(), any_boxes(lower, upper), filter != nullptr ? filter->get() : QueryFilter(),
-                 chosen_kernels()),
+      : index_(index),
+        boxes_(any_boxes(lower, upper)),
+        filter_(filter != nullptr ? filter->get() : QueryFilter()),
+        queries_(index.walked(), boxes_, filter_, chosen_kernels()),
         rows_(lower.shape(0)) {}
 
   // ask(queries, query, scratch, rows) appends the result of a query; `places` are the boxes that they ask about.
@@ -29,11 +35,11 @@ class Queries {
     {
       const ReleasedGil release;
       Interrupt interrupt(signal_pending);
-      const std::vector<std::uint32_t> order = nearby_order(places, dimension, chosen_kernels(), interrupt);
-      answers = collect_ragged<Scratch>(
+      const std::vector<std::uint32_t> order = order_of(places, dimension, interrupt);
+      answers = collect_ragged<OfWorker<Scratch>>(
           places.count, rows_, workers, interrupt,
-          [&](std::size_t query, Scratch& scratch, std::vector<std::int32_t>& rows) {
-            ask(queries_, query, scratch, rows);
+          [&](std::size_t query, OfWorker<Scratch>& own, std::vector<std::int32_t>& rows) {
+            ask(queries_for(query, own.walked), query, own.scratch, rows);
           },
           order.empty() ? nullptr : order.data());
     }
@@ -48,13 +54,14 @@ class Queries {
     constexpr std::size_t kAhead = 8;
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    const std::vector<std::uint32_t> order = nearby_order(places, dimension, chosen_kernels(), interrupt);
+    const std::vector<std::uint32_t> order = order_of(places, dimension, interrupt);
     const std::size_t together = queries_together(rows_), tasks = (places.count + together - 1) / together;
-    std::vector<Scratch> scratch(std::max(1u, workers));
+    std::vector<OfWorker<Scratch>> own(std::max(1u, workers));
     for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
       for (std::size_t k = task * together; k < std::min(places.count, (task + 1) * together); ++k) {
         if (k + kAhead < order.size()) read_ahead_of(order[k + kAhead]);
-        ask(queries_, order.empty() ? k : order[k], scratch[worker]);
+        const std::size_t query = order.empty() ? k : order[k];
+        ask(queries_for(query, own[worker].walked), query, own[worker].scratch);
       }
     });
   }
@@ -109,9 +116,48 @@ class Queries {
                   });
   }
 
-  bool walks_together(std::size_t wanted) const { return queries_.walks_together(wanted); }
+  // Queries with keys do not share a tree.
+  bool walks_together(std::size_t wanted) const { return index_.forest == nullptr && queries_.walks_together(wanted); }
+  bool has_keys() const { return index_.forest != nullptr; }
 
  private:
+  // One tree of a forest, as if it were alone.
+  struct Walked {
+    std::uint32_t number;
+    BlockTree tree;
+    TreeQueries queries;
+    Walked(const Forest& forest, std::uint32_t of, const AnyBoxes& boxes, const QueryFilter& filter)
+        : number(of),
+          tree{forest.blocks_of(of), forest.root_of(of), forest.frame_of(of)},
+          queries(tree, boxes, filter, chosen_kernels()) {}
+  };
+  template <class Scratch>
+  struct OfWorker {
+    Scratch scratch;
+    std::optional<Walked> walked{};  // by the last query
+  };
+
+  const TreeQueries& queries_for(std::size_t query, std::optional<Walked>& walked) const {
+    if (index_.forest == nullptr) return queries_;
+    const std::uint32_t number = index_.tree_of[query];
+    if (!walked || walked->number != number) walked.emplace(*index_.forest, number, boxes_, filter_);
+    return walked->queries;
+  }
+
+  // Along a curve; queries with keys tree by tree, or as they come where these ascend.
+  template <class T>
+  std::vector<std::uint32_t> order_of(const BoxView<T>& places, std::size_t dimension, Interrupt& interrupt) const {
+    if (index_.forest == nullptr) return nearby_order(places, dimension, chosen_kernels(), interrupt);
+    std::vector<std::uint32_t> order;
+    if (std::is_sorted(index_.tree_of, index_.tree_of + places.count)) return order;
+    RowSorter<std::uint32_t> sorter(places.count);
+    for (std::size_t k = 0; k < places.count; ++k) sorter.add(index_.tree_of[k], static_cast<std::uint32_t>(k));
+    sorter.sort(interrupt);
+    order.resize(places.count);
+    for (std::size_t k = 0; k < places.count; ++k) order[k] = sorter.row(k);
+    return order;
+  }
+
   // Queries in the order of a curve, eight a group.
   struct Groups {
     explicit Groups(std::vector<std::uint32_t> along) : order(std::move(along)) {}
@@ -125,8 +171,49 @@ class Queries {
     std::vector<std::uint32_t> order;
   };
 
+  const BlockIndex& index_;
+  AnyBoxes boxes_;
+  QueryFilter filter_;
   TreeQueries queries_;
   std::size_t rows_;
+};
+
+// The trees of a BoxIndex by key, made for its queries with keys.
+class IndexForest {
+ public:
+  explicit IndexForest(std::size_t dimension) : forest_(dimension) {}
+
+  void build(AnyArray lower, AnyArray upper, Vector<std::int32_t> rows, Vector<std::int64_t> keys) {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    with_boxes(lower, upper, [&](const auto& boxes) {
+      forest_.build(boxes, rows.data(), rows.shape(0), keys.data(), chosen_kernels(), interrupt);
+    });
+  }
+  const Forest& get() const { return forest_; }
+  std::size_t bytes() const { return forest_.bytes(); }
+
+ private:
+  Forest forest_;
+};
+
+// A forest with the key of each query to come: takes the place of an index in one call. It keeps the forest alive.
+class KeyedQueries : public BlockIndex {
+ public:
+  KeyedQueries(nb::object of, Vector<std::int64_t> keys) : kept_(std::move(of)), numbers_(keys.shape(0)) {
+    forest = &nb::cast<const IndexForest&>(kept_).get();
+    tree.blocks = Blocks(forest->dimension());
+    std::uint32_t last = 0;
+    for (std::size_t k = 0; k < numbers_.size(); ++k) {
+      numbers_[k] = forest->find(keys.data()[k], last);
+      if (numbers_[k] != Forest::kNoTree) last = numbers_[k];
+    }
+    tree_of = numbers_.data();
+  }
+
+ private:
+  nb::object kept_;
+  std::vector<std::uint32_t> numbers_;
 };
 
 nb::object query_boxes(const BlockIndex& index, AnyArray lower, AnyArray upper, AnyArray asked_lower,
@@ -156,7 +243,7 @@ nb::object query_balls(const BlockIndex& index, AnyArray lower, AnyArray upper, 
   const std::size_t count = centers.shape(0), dimension = centers.shape(1);
   const BoxView<double> places = places_of(points, count, dimension);
   const Queries all(index, lower, upper, filter);
-  if (count < kManyQueries)
+  if (count < kManyQueries || all.has_keys())
     return all.ragged<BallWalk>(
         places, dimension, workers,
         [&](const TreeQueries& queries, std::size_t query, BallWalk& walk, std::vector<std::int32_t>& rows) {
@@ -348,6 +435,12 @@ nb::object query_convex(const BlockIndex& index, AnyArray lower, AnyArray upper,
 
 void bind_tree_queries(nb::module_& module) {
   nb::class_<BlockIndex>(module, "BlockIndex");
+  nb::class_<IndexForest>(module, "Forest")
+      .def(nb::init<std::size_t>(), nb::arg("dimension"))
+      .def("build", &IndexForest::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("keys"))
+      .def_prop_ro("memory_bytes", &IndexForest::bytes);
+  nb::class_<KeyedQueries, BlockIndex>(module, "KeyedQueries")
+      .def(nb::init<nb::object, Vector<std::int64_t>>(), nb::arg("forest"), nb::arg("keys"));
   nb::class_<LayerFilter>(module, "QueryFilter")
       .def(nb::init<LayerFilter::Words, LayerFilter::Words, LayerFilter::Words, LayerFilter::Words>(),
            nb::arg("row_layer"), nb::arg("row_mask"), nb::arg("query_layer"), nb::arg("query_mask"));

@@ -1,4 +1,4 @@
-// Which overlapping pairs count: layers, groups, static boxes, pairs and elements to leave out.
+// Which overlapping pairs count: batches, layers, groups, static boxes, pairs and elements to leave out.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,7 @@ struct BoxAttributes {
   const std::uint64_t* mask = nullptr;
   const std::int64_t* group = nullptr;
   const std::uint8_t* is_static = nullptr;
+  const std::int64_t* batch = nullptr;   // pairs are of one batch; searches that know of batches find no others
   const std::int64_t* shared = nullptr;  // `shared_width` values a row
   std::size_t shared_width = 0;
 };
@@ -38,6 +39,7 @@ class Filter {
   }
 
   bool allows(std::size_t p, std::size_t q) const {
+    if (first.batch != nullptr && first.batch[p] != second.batch[q]) return false;
     if (first.is_static != nullptr && (first.is_static[p] & second.is_static[q]) != 0) return false;
     if (!layers_allow(p, q)) return false;
     if (first.shared != nullptr && shares(p, q)) return false;

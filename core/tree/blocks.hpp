@@ -25,6 +25,9 @@ namespace broadphase {
 class Blocks {
  public:
   explicit Blocks(std::size_t dimension = 3, bool wide = false) : layout_{dimension, wide} {}
+  // So many blocks in memory that belongs to somebody else, to be read.
+  Blocks(std::size_t dimension, bool wide, float* first, std::size_t count)
+      : layout_{dimension, wide}, first_(first), used_(count) {}
 
   std::size_t dimension() const { return layout_.dimension; }
   bool is_wide() const { return layout_.wide; }

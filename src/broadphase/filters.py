@@ -41,6 +41,8 @@ class PairFilter:
         Pairs to ignore.
     ignore_shared : array_like of int, shape (n, k) or (n,)
         Numbers of the parts of each box: pairs with a common part are ignored.
+    batch : array_like of int, shape (n,)
+        Key of each box: boxes of different keys are never a pair. `broadphase.pairs` does not even compare them.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class PairFilter:
     static: Any = None
     ignore_pairs: Any = None
     ignore_shared: Any = None
+    batch: Any = None
 
     @property
     def is_empty(self) -> bool:
@@ -67,6 +70,7 @@ class PairFilter:
             and self.static is None
             and self.ignore_pairs is None
             and self.ignore_shared is None
+            and self.batch is None
         )
 
     def given(self) -> dict[str, Any]:
@@ -95,6 +99,7 @@ class PairFilter:
             _attribute("static", self.static, counts, np.uint8),
             _attribute("ignore_shared", self.ignore_shared, counts, np.int64),
             _ignored_keys(self.ignore_pairs, counts),
+            _attribute("batch", self.batch, counts, np.int64),
         )
 
     def passing(self, pairs: npt.NDArray[np.int32], count: int) -> npt.NDArray[np.int32]:
@@ -125,6 +130,7 @@ class PairFilter:
             static=_rows_of(self.static, kept, counts),
             ignore_pairs=_renumbered(self.ignore_pairs, kept, counts),
             ignore_shared=_rows_of(self.ignore_shared, kept, counts),
+            batch=_rows_of(self.batch, kept, counts),
         )
 
 

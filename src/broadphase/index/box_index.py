@@ -17,6 +17,7 @@ from broadphase.change import Change
 from broadphase.errors import TooManyPairsError, UnsupportedQueryError, unknown_name
 from broadphase.filters import as_attribute, filter_of
 from broadphase.index import queries
+from broadphase.index.batched import BatchedSearch
 from broadphase.index.one_shot import BoxSet, find_at_once, set_of
 from broadphase.index.options import INDEX_CLASSES, IndexOptions
 from broadphase.index.pair_watch import PairWatch
@@ -24,7 +25,7 @@ from broadphase.index.regions import regions_of_boxes
 from broadphase.index.registry import METHODS
 from broadphase.index.results import Changes, Nearest, Outline, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.index.stats import IndexStats
-from broadphase.index.store import BoxStore, checked_corners
+from broadphase.index.store import BoxStore, checked_corners, keys_by_shape
 from broadphase.pairs import count_pairs, pair_limit, pairs
 from broadphase.workers import worker_count
 
@@ -47,7 +48,7 @@ _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # Up to one box for so many of an index, looking up each in its tree is faster than comparing all.
 _FEW = 16
 # What belongs to this process: made again by `_begin`.
-_FLEETING = ("__weakref__", "_arrangement", "_builds", "_few", "_guard", "_is_stale", "_seconds")
+_FLEETING = ("__weakref__", "_arrangement", "_builds", "_few", "_forest", "_guard", "_is_stale", "_seconds")
 # Up to so many queries at once are expected to be followed by others.
 _FEW_QUERIES = 8
 
@@ -70,6 +71,9 @@ class BoxIndex:
         ``np.empty((0, 2, d), dtype)``.
     layer, mask : array_like of uint64, shape (n,), or int, optional
         Bits by which queries and pairs are filtered by default. Default: all bits.
+    batch : array_like of int, shape (n,), or int, optional
+        A key for each box, any int64: boxes of different keys are never a pair, and queries with ``batch=`` find those
+        of their own key only. Default: 0. Boxes of shape (E, n, 2, d) are E batches of n, with the keys 0 to E - 1.
 
     Raises
     ------
@@ -110,6 +114,7 @@ class BoxIndex:
         "_arrangement",
         "_builds",
         "_few",
+        "_forest",
         "_guard",
         "_is_stale",
         "_seconds",
@@ -137,8 +142,8 @@ class BoxIndex:
         if "method" in vars(cls):
             INDEX_CLASSES.setdefault(cls.method, cls)
 
-    def __init__(self, boxes: Boxes, *, layer: Any = None, mask: Any = None) -> None:
-        self._store = BoxStore(boxes, layer, mask)
+    def __init__(self, boxes: Boxes, *, layer: Any = None, mask: Any = None, batch: Any = None) -> None:
+        self._store = BoxStore(boxes, layer, mask, batch)
         self._watch = None
         self._begin()
         self._build_first()
@@ -151,6 +156,7 @@ class BoxIndex:
         self._is_stale = True  # the next query builds
         self._builds = 0
         self._few: _native.FewQueries | None = None  # made after a query, for those that follow
+        self._forest: _native.Forest | None = None  # a tree for each batch, once a query has keys
         self._guard = _native.Guard("index")
         self._seconds: dict[str, float | None] = {"build": None, "update": None, "query": None}
 
@@ -345,7 +351,7 @@ class BoxIndex:
 
     # Changes ---------------------------------------------------------------------------------------------------------
 
-    def insert(self, boxes: Boxes, *, layer: Any = None, mask: Any = None) -> NDArray[np.int32]:
+    def insert(self, boxes: Boxes, *, layer: Any = None, mask: Any = None, batch: Any = None) -> NDArray[np.int32]:
         """Add boxes.
 
         Parameters
@@ -354,6 +360,8 @@ class BoxIndex:
             An index of float32 accepts only numbers that float32 holds exactly.
         layer, mask : array_like of uint64, shape (k,), or int, optional
             As in the class.
+        batch : array_like of int, shape (k,), or int, optional
+            As in the class; boxes keep their keys until they are removed.
 
         Returns
         -------
@@ -376,7 +384,7 @@ class BoxIndex:
         array([0, 2], dtype=int32)
         """
         with self._guard.changing:
-            return self._insert(boxes, layer, mask)
+            return self._insert(boxes, layer, mask, batch)
 
     def remove(self, rows: ArrayLike) -> None:
         """Remove boxes. Their rows will be used again; their handles stay invalid for ever.
@@ -456,10 +464,10 @@ class BoxIndex:
     # marks the arrangement stale. Then the arrangement follows, and the mark is taken away. An exception before the
     # commit changes nothing; after it, all has changed, and the next query builds the arrangement again if need be.
 
-    def _insert(self, boxes: Boxes, layer: Any, mask: Any) -> NDArray[np.int32]:
+    def _insert(self, boxes: Boxes, layer: Any, mask: Any, batch: Any) -> NDArray[np.int32]:
         began = perf_counter()
         change = Change()
-        rows, _ = self._store.insert(change, self._store.checked(boxes, layer, mask))
+        rows, _ = self._store.insert(change, self._store.checked(boxes, layer, mask, batch))
         self._commit(change, began, "insert", rows)
         return rows
 
@@ -507,6 +515,7 @@ class BoxIndex:
         follows = not self._is_stale and self._keeps_up(count) and not was_empty
         change.set_slot(self, "_is_stale", True)
         change.set_slot(self, "_few", None)
+        change.set_slot(self, "_forest", None)
         change.commit()
         try:
             if follows:
@@ -546,6 +555,22 @@ class BoxIndex:
         self._is_stale = False
         self._seconds["build"] = perf_counter() - began
 
+    def _trees(self) -> _native.Forest:
+        """Return a tree for each batch. For the inside of a query."""
+        forest = self._forest
+        if forest is None:
+            with self._guard.building:
+                forest = self._forest
+                if forest is None:
+                    store, forest = self._store, _native.Forest(self.dim)
+                    keys = np.zeros(store.slots, np.int64) if store.keys is None else store.keys
+                    forest.build(*store.views, store.numbers, keys)
+                    self._forest = forest
+        return forest
+
+    def _in_batches(self, batch: Any) -> BatchedSearch:
+        return BatchedSearch(self, batch)
+
     # Queries ---------------------------------------------------------------------------------------------------------
 
     query = queries.query
@@ -559,7 +584,14 @@ class BoxIndex:
     raycast_any = queries.raycast_any
 
     def shapecast(
-        self, boxes: Boxes, motions: ArrayLike, *, workers: int = 1, layer: Any = None, mask: Any = None
+        self,
+        boxes: Boxes,
+        motions: ArrayLike,
+        *,
+        workers: int = 1,
+        layer: Any = None,
+        mask: Any = None,
+        batch: Any = None,
     ) -> SweepHits:
         """Find the first row that each moving box touches: nothing is missed, however fast the box moves.
 
@@ -569,7 +601,7 @@ class BoxIndex:
             Where they begin. Finite.
         motions : array_like, shape (q, d), or (d,) for all
             How far each moves, along a straight line. Finite.
-        workers, layer, mask
+        workers, layer, mask, batch
             As in `query`.
 
         Returns
@@ -599,7 +631,8 @@ class BoxIndex:
             raise ValueError(f"boxes: row {endless.argmax()} is not finite")
         moved = queries.vectors(motions, "motions", len(lower), self.dim)
         threads, whole = worker_count(workers), np.ones(len(lower))
-        return SweepHits(*self._sweep(_native.sweep_first, lower, upper, moved, whole, False, threads, layer, mask))
+        searched = self if batch is None else self._in_batches(batch)
+        return SweepHits(*searched._sweep(_native.sweep_first, lower, upper, moved, whole, False, threads, layer, mask))
 
     def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
         self._require("query")
@@ -768,6 +801,7 @@ class BoxIndex:
         static: Any = None,
         ignore_pairs: Any = None,
         ignore_shared: Any = None,
+        batch: Any = None,
         max_pairs: int | None = None,
     ) -> NDArray[np.int32]:
         """Find every pair of overlapping boxes of the index, or of a box of the index and one of another set.
@@ -781,6 +815,8 @@ class BoxIndex:
         layer, mask, group, static, ignore_pairs, ignore_shared : optional
             As in `broadphase.pairs`, by row: arrays have `slots` entries, and those of rows that are not in use are
             ignored. With `other`, tuples of two. Default of `layer` and `mask`: those that the boxes were given.
+        batch : array_like of int, shape (m,), or int, optional
+            With plain boxes as `other`: their keys. Boxes of different keys are never a pair.
 
         Returns
         -------
@@ -812,11 +848,11 @@ class BoxIndex:
         touching, margin = as_flag(touching, "touching"), as_real(margin, "margin")
         began = perf_counter()
         with self._guard.reading:
-            if other is None and margin == 0.0:
+            if other is None and margin == 0.0 and self._store.batch is None:
                 found = self._pairs(pair_filter, touching, worker_count(workers), as_flag(sort, "sort"), max_pairs)
             else:
                 options = {"workers": workers, "touching": touching, "margin": margin}
-                found = self._at_once(pairs, other, pair_filter, sort=sort, max_pairs=max_pairs, **options)
+                found = self._at_once(pairs, other, pair_filter, batch, sort=sort, max_pairs=max_pairs, **options)
         self._seconds["query"] = perf_counter() - began
         return found
 
@@ -833,12 +869,13 @@ class BoxIndex:
         static: Any = None,
         ignore_pairs: Any = None,
         ignore_shared: Any = None,
+        batch: Any = None,
     ) -> int:
         """Count the pairs that `pairs` finds, in memory that does not depend on their number.
 
         Parameters
         ----------
-        other, workers, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared
+        other, workers, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared, batch
             As in `pairs`.
 
         Returns
@@ -855,11 +892,11 @@ class BoxIndex:
         touching, margin = as_flag(touching, "touching"), as_real(margin, "margin")
         began = perf_counter()
         with self._guard.reading:
-            if other is None and margin == 0.0:
+            if other is None and margin == 0.0 and self._store.batch is None:
                 count = self._count_pairs(pair_filter, touching, worker_count(workers))
             else:
                 options = {"workers": workers, "touching": touching, "margin": margin}
-                count = self._at_once(count_pairs, other, pair_filter, **options)
+                count = self._at_once(count_pairs, other, pair_filter, batch, **options)
         self._seconds["query"] = perf_counter() - began
         return count
 
@@ -949,24 +986,33 @@ class BoxIndex:
         return count
 
     def _with_layers(self, pair_filter: PairFilter) -> PairFilter:
-        """Fill in the layers and masks that the boxes were given."""
+        """Fill in the layers, masks and keys that the boxes were given."""
         layer, mask = self._store.bits
+        if self._store.keys is not None:
+            pair_filter = replace(pair_filter, batch=self._store.keys)
         if layer is None and mask is None:
             return pair_filter
         layer = layer if pair_filter.layer is None else pair_filter.layer
         return replace(pair_filter, layer=layer, mask=mask if pair_filter.mask is None else pair_filter.mask)
 
     def _at_once(
-        self, function: Callable[..., Any], other: BoxIndex | Boxes | None, pair_filter: PairFilter, **options: Any
+        self,
+        function: Callable[..., Any],
+        other: BoxIndex | Boxes | None,
+        pair_filter: PairFilter,
+        batch: Any = None,
+        **options: Any,
     ) -> Any:
         """Search without the arrangement, or in that of a tree if a few boxes are compared with many."""
         options["method"] = self._one_shot_method or self.method
         if other is None:
             return find_at_once(function, set_of(self._store), None, pair_filter, **options)
         if not isinstance(other, BoxIndex):
-            corners = as_corners(other, name="other", empty_dim=self.dim)
-            second = BoxSet(corners, None, len(corners[0]), None, None)
-            return self._with_set(function, second, None, pair_filter, options)
+            rows, batch = keys_by_shape(other, batch)
+            corners = as_corners(rows, name="other", empty_dim=self.dim)
+            count = len(corners[0])
+            keys = None if batch is None else as_attribute("batch", batch, count, np.int64)
+            return self._with_set(function, BoxSet(corners, None, count, None, None, keys), None, pair_filter, options)
         with other._guard.reading:
             return self._with_set(function, set_of(other._store), other, pair_filter, options)
 
@@ -979,7 +1025,8 @@ class BoxIndex:
         options: dict[str, Any],
     ) -> Any:
         plain = options["touching"] and options["margin"] == 0.0 and options.get("max_pairs") is None
-        if function is pairs and plain and pair_filter.is_empty:
+        has_keys = second.batch is not None or self._store.batch is not None
+        if function is pairs and plain and pair_filter.is_empty and not has_keys:
             sort, workers = options["sort"], worker_count(options["workers"])
             if self._is_tree_of_many_more(second):
                 return _sorted(self._looked_up(second, workers), sort)
@@ -1075,7 +1122,7 @@ class BoxIndex:
 
     def _nbytes(self) -> int:
         arrangement: int = 0 if self._arrangement is None else self._arrangement.memory_bytes
-        return self._store.nbytes + arrangement
+        return self._store.nbytes + arrangement + (0 if self._forest is None else self._forest.memory_bytes)
 
 
 def _sorted(columns: NDArray[np.int32], sort: bool) -> NDArray[np.int32]:

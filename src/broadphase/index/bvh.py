@@ -71,12 +71,13 @@ class BVH(BoxIndex):
         *,
         layer: Any = None,
         mask: Any = None,
+        batch: Any = None,
         quality: Literal["balanced", "fast", "sah"] = "balanced",
         workers: int = 1,
     ) -> None:
         self._settings = self._checked(quality, workers)
         self._core_options = {"workers": worker_count(workers)}
-        super().__init__(boxes, layer=layer, mask=mask)
+        super().__init__(boxes, layer=layer, mask=mask, batch=batch)
 
     @staticmethod
     def _checked(quality: Any = "balanced", workers: Any = 1) -> dict[str, Any]:

@@ -58,11 +58,11 @@ class Index(BoxIndex):
     method = "auto"
     _capabilities = BVH._capabilities
 
-    def __init__(self, boxes: Any, *, layer: Any = None, mask: Any = None, workers: int = 1) -> None:
+    def __init__(self, boxes: Any, *, layer: Any = None, mask: Any = None, batch: Any = None, workers: int = 1) -> None:
         self._settings = self._checked(workers)
         self._core_options = {"workers": worker_count(workers)}
         self._changed_since_query = 0
-        super().__init__(boxes, layer=layer, mask=mask)
+        super().__init__(boxes, layer=layer, mask=mask, batch=batch)
 
     @staticmethod
     def _checked(workers: Any = 1) -> dict[str, Any]:

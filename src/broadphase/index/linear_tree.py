@@ -119,6 +119,7 @@ class LinearTree(BoxIndex):
         *,
         layer: Any = None,
         mask: Any = None,
+        batch: Any = None,
         storage: Literal["sparse", "flat"] = "sparse",
         traversal: Literal["ancestors", "covered_leaves"] = "ancestors",
         depth: int | Literal["auto"] = "auto",
@@ -145,7 +146,7 @@ class LinearTree(BoxIndex):
         self._tuned_depth: int | None = None
         self._frames = self._deeper = self._shallower = 0
         self._edits_since_query = 0
-        super().__init__(boxes, layer=layer, mask=mask)
+        super().__init__(boxes, layer=layer, mask=mask, batch=batch)
 
     @staticmethod
     def _checked(

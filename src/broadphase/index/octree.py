@@ -19,6 +19,7 @@ from broadphase.index.queries import finite_points, radii_of, rays
 from broadphase.index.regions import planes_of_views
 from broadphase.index.results import QueryResult, RayHits, RayHitsAll
 from broadphase.index.spheres import Spheres
+from broadphase.index.store import keys_by_shape
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -42,7 +43,7 @@ class Octree(BoxIndex):
     ----------
     boxes : as in `BoxIndex`, or None
         None: the boxes of `spheres`.
-    layer, mask
+    layer, mask, batch
         As in `BoxIndex`.
     spheres : tuple of array_like (centers, shape (n, d), radii, shape (n,) or float), optional
         A sphere around each object besides its box; an infinite radius means none. An object whose box is infinite
@@ -98,6 +99,7 @@ class Octree(BoxIndex):
         *,
         layer: Any = None,
         mask: Any = None,
+        batch: Any = None,
         spheres: tuple[ArrayLike, ArrayLike] | None = None,
         minimum: float | Literal["auto"] = "auto",
         leaf_capacity: int = 32,
@@ -112,13 +114,14 @@ class Octree(BoxIndex):
         self._spheres: Spheres | None = None
         self._dropped: NDArray[np.int32] = np.empty(0, np.int32)
         boxes, bounds = _boxes_with_spheres(boxes, spheres)
+        boxes, batch = keys_by_shape(boxes, batch)
         given = self._settings["world"]
         self._given_world = None if given is None else np.array(given)
         rows = np.arange(0 if boxes is None else len(as_corners(boxes)[0]), dtype=np.int32)
         leaving = np.flatnonzero(self._leaves_given_world(boxes))
         if outside == "raise" and len(leaving):
             raise _left(leaving[0])
-        super().__init__(boxes, layer=layer, mask=mask)
+        super().__init__(boxes, layer=layer, mask=mask, batch=batch)
         self._require_fit(self._settings, self.dim)
         began, change = perf_counter(), Change()
         self._keep_spheres(change, rows, bounds)
@@ -190,13 +193,14 @@ class Octree(BoxIndex):
         *,
         layer: Any = None,
         mask: Any = None,
+        batch: Any = None,
         spheres: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> NDArray[np.int32]:
         """Add boxes, as `BoxIndex.insert`; `outside` says what happens to those outside the world.
 
         Parameters
         ----------
-        boxes, layer, mask
+        boxes, layer, mask, batch
             As in `BoxIndex.insert`.
         spheres : optional
             As in the class.
@@ -212,11 +216,12 @@ class Octree(BoxIndex):
             As `BoxIndex.insert`; a box that leaves the world, where `outside` is "raise".
         """
         boxes, bounds = _boxes_with_spheres(boxes, spheres)
+        boxes, batch = keys_by_shape(boxes, batch)
         with self._guard.changing:
             began = perf_counter()
             leaving = self._leaving(boxes)
             change = Change()
-            rows, dropped = self._store.insert(change, self._store.checked(boxes, layer, mask), leaving)
+            rows, dropped = self._store.insert(change, self._store.checked(boxes, layer, mask, batch), leaving)
             self._keep_spheres(change, rows, bounds)
             self._note_removal(change, dropped)
             change.set_slot(self, "_dropped", dropped)
@@ -291,12 +296,13 @@ class Octree(BoxIndex):
         workers: int = 1,
         layer: Any = None,
         mask: Any = None,
+        batch: Any = None,
     ) -> QueryResult:
         """Find the rows within a distance of each point, as `BoxIndex.query_ball`.
 
         Parameters
         ----------
-        centers, radii, workers, layer, mask
+        centers, radii, workers, layer, mask, batch
             As in `BoxIndex.query_ball`.
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must be within the distance too. Decided exactly.
@@ -320,7 +326,7 @@ class Octree(BoxIndex):
         """
         spheres = self._deciding(bounds)
         with self._guard.reading:
-            found = super().query_ball(centers, radii, workers=workers, layer=layer, mask=mask)
+            found = super().query_ball(centers, radii, workers=workers, layer=layer, mask=mask, batch=batch)
             if spheres is None:
                 return found
             of = found.query_rows
@@ -338,12 +344,13 @@ class Octree(BoxIndex):
         workers: int = 1,
         layer: Any = None,
         mask: Any = None,
+        batch: Any = None,
     ) -> QueryResult:
         """Find the rows that a camera sees, or that meet the region between planes, as `BoxIndex.frustum`.
 
         Parameters
         ----------
-        matrix, planes, depth, workers, layer, mask
+        matrix, planes, depth, workers, layer, mask, batch
             As in `BoxIndex.frustum`.
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must meet the region too. Those that touch it are never missed; one that
@@ -361,7 +368,9 @@ class Octree(BoxIndex):
         """
         spheres = self._deciding(bounds)
         with self._guard.reading:
-            found = super().frustum(matrix, planes=planes, depth=depth, workers=workers, layer=layer, mask=mask)
+            found = super().frustum(
+                matrix, planes=planes, depth=depth, workers=workers, layer=layer, mask=mask, batch=batch
+            )
             if spheres is None:
                 return found
             sides = as_reals(planes, "planes") if matrix is None else planes_of_views(matrix, depth)
@@ -379,12 +388,13 @@ class Octree(BoxIndex):
         workers: int = 1,
         layer: Any = None,
         mask: Any = None,
+        batch: Any = None,
     ) -> RayHits:
         """Find the first row on each ray, as `BoxIndex.raycast`.
 
         Parameters
         ----------
-        origins, directions, max_distance, workers, layer, mask
+        origins, directions, max_distance, workers, layer, mask, batch
             As in `BoxIndex.raycast`.
         bounds : {"box", "sphere"}
             "sphere": rays must hit the sphere of a row too, which decides the distance. Whether they hit is decided
@@ -410,8 +420,10 @@ class Octree(BoxIndex):
         array([1], dtype=int32)
         """
         if self._deciding(bounds) is None:
-            return super().raycast(origins, directions, max_distance, workers=workers, layer=layer, mask=mask)
-        given = {"bounds": bounds, "workers": workers, "layer": layer, "mask": mask}
+            return super().raycast(
+                origins, directions, max_distance, workers=workers, layer=layer, mask=mask, batch=batch
+            )
+        given = {"bounds": bounds, "workers": workers, "layer": layer, "mask": mask, "batch": batch}
         found = self.raycast_all(origins, directions, max_distance, **given)
         is_hit, first = np.diff(found.offsets) > 0, found.offsets[:-1]
         rows, distances = np.full(len(is_hit), -1, np.int32), np.full(len(is_hit), np.inf)
@@ -428,12 +440,13 @@ class Octree(BoxIndex):
         workers: int = 1,
         layer: Any = None,
         mask: Any = None,
+        batch: Any = None,
     ) -> RayHitsAll:
         """Find every row on each ray, as `BoxIndex.raycast_all`.
 
         Parameters
         ----------
-        origins, directions, max_distance, bounds, workers, layer, mask
+        origins, directions, max_distance, bounds, workers, layer, mask, batch
             As in `raycast`.
 
         Returns
@@ -448,7 +461,7 @@ class Octree(BoxIndex):
         """
         spheres = self._deciding(bounds)
         with self._guard.reading:
-            given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask}
+            given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
             if spheres is None:
                 return super().raycast_all(origins, directions, max_distance, **given)
             checked = rays(self.dim, origins, directions, max_distance)
@@ -475,12 +488,13 @@ class Octree(BoxIndex):
         workers: int = 1,
         layer: Any = None,
         mask: Any = None,
+        batch: Any = None,
     ) -> NDArray[np.bool_]:
         """Find out whether each ray hits anything, as `BoxIndex.raycast_any`.
 
         Parameters
         ----------
-        origins, directions, max_distance, bounds, workers, layer, mask
+        origins, directions, max_distance, bounds, workers, layer, mask, batch
             As in `raycast`.
 
         Returns
@@ -493,7 +507,7 @@ class Octree(BoxIndex):
         ValueError, TypeError, RuntimeError
             As `BoxIndex.raycast_any`.
         """
-        given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask}
+        given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
         if self._deciding(bounds) is None:
             return super().raycast_any(origins, directions, max_distance, **given)
         return self.raycast(origins, directions, max_distance, bounds=bounds, **given).rows >= 0

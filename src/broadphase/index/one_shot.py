@@ -33,6 +33,8 @@ class BoxSet(NamedTuple):
         All rows are below it.
     layer, mask : ndarray, shape (slots,), uint64, or None
         None: all bits.
+    batch : ndarray, shape (slots,), int64, or None
+        Keys; None: all 0.
     """
 
     corners: tuple[NDArray[Any], NDArray[Any]]
@@ -40,6 +42,7 @@ class BoxSet(NamedTuple):
     slots: int
     layer: NDArray[np.uint64] | None
     mask: NDArray[np.uint64] | None
+    batch: NDArray[np.int64] | None
 
     def bits(self) -> tuple[NDArray[np.uint64] | None, NDArray[np.uint64] | None]:
         """Layer and mask of each box, shape (n,), or None."""
@@ -52,7 +55,7 @@ class BoxSet(NamedTuple):
 def set_of(store: BoxStore) -> BoxSet:
     """Return the boxes in use; no copy where no slot is free."""
     lower, upper, rows = store.living_corners()
-    return BoxSet((lower, upper), rows, store.slots, *store.bits)
+    return BoxSet((lower, upper), rows, store.slots, *store.bits, store.keys)
 
 
 def find_at_once(
@@ -70,6 +73,9 @@ def find_at_once(
     if layer is not pair_filter.layer or mask is not pair_filter.mask:
         pair_filter = replace(pair_filter, layer=layer, mask=mask)
     sets = [first] if second is None else [first, second]
+    if any(one.batch is not None for one in sets):
+        keys = tuple(0 if one.batch is None else one.batch for one in sets)
+        pair_filter = replace(pair_filter, batch=keys[0] if second is None else keys)
     pair_filter = pair_filter.of_rows([one.rows for one in sets], [one.slots for one in sets])
     other = None if second is None else second.corners
     found = function(first.corners, other, **pair_filter.given(), **options)

@@ -26,6 +26,7 @@ _DTYPES: dict[str, type[np.generic]] = {
     "group": np.int64,
     "static": np.uint8,
     "ignore_shared": np.int64,
+    "batch": np.int64,
 }
 
 

@@ -71,6 +71,9 @@ class Searchable(Protocol):
     def _few(self) -> _native.FewQueries | None:
         """What answers a few queries in their plainest form, if there is something; it has the last word on that."""
 
+    def _in_batches(self, batch: Any) -> Searchable:
+        """Give what answers queries with these keys, unchecked, one for each query or one for all."""
+
     def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
         """Rows that overlap each valid box, (q, d) float32 or float64, possibly infinite."""
 
@@ -110,7 +113,9 @@ class Searchable(Protocol):
         """Whether each ray hits a row, shape (q,)."""
 
 
-def query(self: Searchable, boxes: Boxes, *, workers: int = 1, layer: Any = None, mask: Any = None) -> QueryResult:
+def query(
+    self: Searchable, boxes: Boxes, *, workers: int = 1, layer: Any = None, mask: Any = None, batch: Any = None
+) -> QueryResult:
     """Find the rows that overlap each of these boxes.
 
     An index compares its boxes, a world the shapes of its bodies. Both are closed: rows that only touch a box overlap
@@ -126,6 +131,8 @@ def query(self: Searchable, boxes: Boxes, *, workers: int = 1, layer: Any = None
     layer, mask : array_like of uint64, shape (q,), or int; in a world also str or set of str; optional
         A row is found if its mask has a bit in common with the layer of the query, and its layer with the mask of the
         query: ``mask="wall"`` finds walls. Default: all bits.
+    batch : array_like of int, shape (q,), or int, optional
+        Key of each query: it finds rows of that key only, and looks at no others. Default: None, all rows.
 
     Returns
     -------
@@ -161,6 +168,8 @@ def query(self: Searchable, boxes: Boxes, *, workers: int = 1, layer: Any = None
     >>> world.query([[0.8, 0.8, 4, 4], [1, -1, 2, 1]]).counts.tolist()
     [1, 1]
     """
+    if batch is not None:
+        self = self._in_batches(batch)
     if (few := self._few) is not None:
         found: Any = few.boxes(boxes, workers, layer, mask)
         if found is not None:
@@ -170,7 +179,13 @@ def query(self: Searchable, boxes: Boxes, *, workers: int = 1, layer: Any = None
 
 
 def query_points(
-    self: Searchable, points: ArrayLike, *, workers: int = 1, layer: Any = None, mask: Any = None
+    self: Searchable,
+    points: ArrayLike,
+    *,
+    workers: int = 1,
+    layer: Any = None,
+    mask: Any = None,
+    batch: Any = None,
 ) -> QueryResult:
     """Find the rows that contain each point, on their border too.
 
@@ -178,7 +193,7 @@ def query_points(
     ----------
     points : array_like, shape (q, d)
         No NaN; in a world, finite.
-    workers, layer, mask
+    workers, layer, mask, batch
         As in `query`.
 
     Returns
@@ -197,6 +212,8 @@ def query_points(
     >>> bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]]).query_points([[2, 1]])[0]
     array([0, 1], dtype=int32)
     """
+    if batch is not None:
+        self = self._in_batches(batch)
     if (few := self._few) is not None:
         found: Any = few.points(points, workers, layer, mask)
         if found is not None:
@@ -205,7 +222,14 @@ def query_points(
 
 
 def query_ball(
-    self: Searchable, centers: ArrayLike, radii: ArrayLike, *, workers: int = 1, layer: Any = None, mask: Any = None
+    self: Searchable,
+    centers: ArrayLike,
+    radii: ArrayLike,
+    *,
+    workers: int = 1,
+    layer: Any = None,
+    mask: Any = None,
+    batch: Any = None,
 ) -> QueryResult:
     """Find the rows within a distance of each point: those that overlap a closed ball.
 
@@ -215,7 +239,7 @@ def query_ball(
         Finite.
     radii : array_like, shape (q,), or one number
         Finite, at least 0.
-    workers, layer, mask
+    workers, layer, mask, batch
         As in `query`.
 
     Returns
@@ -234,6 +258,8 @@ def query_ball(
     >>> bp.BVH([[0, 0, 2, 2], [8, 8, 9, 9]]).query_ball([[5, 6]], 5)[0]
     array([0, 1], dtype=int32)
     """
+    if batch is not None:
+        self = self._in_batches(batch)
     if (few := self._few) is not None:
         found: Any = few.balls(centers, radii, workers, layer, mask)
         if found is not None:
@@ -251,6 +277,7 @@ def query_obb(
     workers: int = 1,
     layer: Any = None,
     mask: Any = None,
+    batch: Any = None,
 ) -> QueryResult:
     """Find the rows that overlap each of these oriented boxes. In 2D and 3D.
 
@@ -263,7 +290,7 @@ def query_obb(
     rotations : array_like
         Matrices whose columns are the axes of the box, of shape (q, d, d) or (d, d). In 2D also angles of shape (q,) or
         one number, in radians, counterclockwise; in 3D also quaternions w, x, y, z, of shape (q, 4) or (4,).
-    workers, layer, mask
+    workers, layer, mask, batch
         As in `query`.
 
     Returns
@@ -295,6 +322,8 @@ def query_obb(
     >>> index.query_obb([[0, 0]], [5, 0.5], np.pi / 4)[0]
     array([0], dtype=int32)
     """
+    if batch is not None:
+        self = self._in_batches(batch)
     points = finite_points(centers, "centers", self.dim)
     if self.dim not in (2, 3):
         raise ValueError(f"oriented boxes have 2 or 3 dimensions, not {self.dim}")
@@ -318,6 +347,7 @@ def frustum(
     workers: int = 1,
     layer: Any = None,
     mask: Any = None,
+    batch: Any = None,
 ) -> QueryResult:
     """Find the rows whose boxes a camera sees, or that overlap the region between planes. In 2D and 3D.
 
@@ -333,7 +363,7 @@ def frustum(
         In place of `matrix`: rows ``n, c``, where inside is ``n . x + c >= 0``; at most 64 a region.
     depth : {"minus_one_to_one", "zero_to_one"}
         What the matrix turns near and far into: -1 to 1 as in OpenGL, or 0 to 1 as in Vulkan, Direct3D and Metal.
-    workers, layer, mask
+    workers, layer, mask, batch
         As in `query`.
 
     Returns
@@ -355,6 +385,8 @@ def frustum(
     >>> index.frustum(camera)[0]
     array([0], dtype=int32)
     """
+    if batch is not None:
+        self = self._in_batches(batch)
     regions = camera_regions(self.dim, matrix, planes, depth)
     return self._find_regions(regions, worker_count(workers), layer, mask)
 
@@ -368,6 +400,7 @@ def nearest(
     workers: int = 1,
     layer: Any = None,
     mask: Any = None,
+    batch: Any = None,
 ) -> Nearest:
     """Find the rows nearest to each point.
 
@@ -380,7 +413,7 @@ def nearest(
         least one.
     max_distance : array_like, shape (q,), or one number
         No row farther away than this is found.
-    workers, layer, mask
+    workers, layer, mask, batch
         As in `query`.
 
     Returns
@@ -417,6 +450,8 @@ def nearest(
     >>> world.nearest([[3.5, 4]], k=2).distances.round(3)
     array([[3.031, 4.315]])
     """
+    if batch is not None:
+        self = self._in_batches(batch)
     if (few := self._few) is not None:
         found: Any = few.nearest(points, k, max_distance, workers, layer, mask)
         if found is not None:
@@ -436,6 +471,7 @@ def raycast(
     workers: int = 1,
     layer: Any = None,
     mask: Any = None,
+    batch: Any = None,
 ) -> RayHits:
     """Find the first row on each ray; in a world, for a single ray, the `Hit`.
 
@@ -450,7 +486,7 @@ def raycast(
         Finite, of any length. A ray with a zero direction hits what it begins in.
     max_distance : array_like, shape (q,), or one number
         Length of each ray in length units, whatever the length of its direction.
-    workers, layer, mask
+    workers, layer, mask, batch
         As in `query`.
 
     Returns
@@ -483,6 +519,8 @@ def raycast(
     >>> hit.actor.row, hit.distance, hit.position, hit.normal
     (0, 3.0, array([3., 0.]), array([-1.,  0.]))
     """
+    if batch is not None:
+        self = self._in_batches(batch)
     if (few := self._few) is not None:
         found: Any = few.first_hits(origins, directions, max_distance, workers, layer, mask)
         if found is not None:
@@ -500,12 +538,13 @@ def raycast_all(
     workers: int = 1,
     layer: Any = None,
     mask: Any = None,
+    batch: Any = None,
 ) -> RayHitsAll:
     """Find every row on each ray, in the order in which the ray enters them; in a world, for a single ray, the hits.
 
     Parameters
     ----------
-    origins, directions, max_distance, workers, layer, mask
+    origins, directions, max_distance, workers, layer, mask, batch
         As in `raycast`.
 
     Returns
@@ -530,6 +569,8 @@ def raycast_all(
     >>> hit.actor == wall, hit.distance, hit.position, hit.normal
     (True, 4.0, array([4., 1.]), array([-1.,  0.]))
     """
+    if batch is not None:
+        self = self._in_batches(batch)
     checked = rays(self.dim, origins, directions, max_distance)
     return self._find_all_hits(*checked, worker_count(workers), layer, mask)
 
@@ -543,12 +584,13 @@ def raycast_any(
     workers: int = 1,
     layer: Any = None,
     mask: Any = None,
+    batch: Any = None,
 ) -> NDArray[np.bool_]:
     """Find out whether each ray hits anything: for shadows and lines of sight.
 
     Parameters
     ----------
-    origins, directions, max_distance, workers, layer, mask
+    origins, directions, max_distance, workers, layer, mask, batch
         As in `raycast`.
 
     Returns
@@ -567,6 +609,8 @@ def raycast_any(
     >>> bp.BVH([[2, 0, 3, 1]]).raycast_any([[0, 0.5], [0, 0.5]], [1, 0], max_distance=[1, 2])
     array([False,  True])
     """
+    if batch is not None:
+        self = self._in_batches(batch)
     checked = rays(self.dim, origins, directions, max_distance)
     return self._find_any_hits(*checked, worker_count(workers), layer, mask)
 

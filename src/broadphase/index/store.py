@@ -8,7 +8,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_array
-from broadphase.boxes.forms import Boxes, as_corners, describe_invalid
+from broadphase.boxes.forms import Boxes, as_corners, as_rows, describe_invalid
 from broadphase.errors import InvalidBoxError, UnknownRowError
 from broadphase.filters import as_attribute
 
@@ -25,7 +25,9 @@ _MOST_SLOTS = 2**31 - 64
 _LAST_GENERATION = 2**31 - 1
 _ALL_BITS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 _NO_ROWS = np.empty(0, np.int32)
-_GROWING = ("corners", "alive", "generation", "layer", "mask")
+_GROWING = ("corners", "alive", "generation", "layer", "mask", "batch")
+# What boxes have that were given none.
+_BLANKS: dict[str, np.generic] = {"layer": _ALL_BITS, "mask": _ALL_BITS, "batch": np.int64(0)}
 
 
 class NewBoxes(NamedTuple):
@@ -37,12 +39,15 @@ class NewBoxes(NamedTuple):
         Their corners.
     layer, mask : ndarray, shape (k,), uint64, or None
         Their bits; None where none were given.
+    batch : ndarray, shape (k,), int64, or None
+        Their keys; None where none were given.
     """
 
     lower: NDArray[Any]
     upper: NDArray[Any]
     layer: NDArray[np.uint64] | None = None
     mask: NDArray[np.uint64] | None = None
+    batch: NDArray[np.int64] | None = None
 
 
 class BoxStore:
@@ -56,6 +61,8 @@ class BoxStore:
         The first boxes, copied. They decide `dim` and the dtype.
     layer, mask : array_like of uint64, shape (n,), or int, optional
         Bits for filtering. Default: all bits.
+    batch : array_like of int, shape (n,), or int, optional
+        Key of each box. Default: 0.
 
     Attributes
     ----------
@@ -71,15 +78,19 @@ class BoxStore:
         How often the box of a slot has been removed, plus one: this makes a handle stale.
     layer, mask : ndarray, shape (capacity,), uint64, or None
         None while no box was given one.
+    batch : ndarray, shape (capacity,), int64, or None
+        None while no box was given one.
     """
 
-    def __init__(self, boxes: Boxes, layer: Any = None, mask: Any = None) -> None:
+    def __init__(self, boxes: Boxes, layer: Any = None, mask: Any = None, batch: Any = None) -> None:
+        boxes, batch = keys_by_shape(boxes, batch)
         lower, upper = checked_corners(boxes, "boxes")
         count, dim = lower.shape
         _require_room(count)
         self.corners: NDArray[Any] = np.empty((count, 2, dim), lower.dtype)
         self.layer = None if layer is None else as_attribute("layer", layer, count, np.uint64).copy()
         self.mask = None if mask is None else as_attribute("mask", mask, count, np.uint64).copy()
+        self.batch = None if batch is None else as_attribute("batch", batch, count, np.int64).copy()
         _native.commit([(self.corners, (lower, upper))], [])
         self.slots: int = count
         self.living: int = count
@@ -118,6 +129,11 @@ class BoxStore:
         return None if layer is None else layer[: self.slots], None if mask is None else mask[: self.slots]
 
     @property
+    def keys(self) -> NDArray[np.int64] | None:
+        """Key of the batch of all slots, (slots,), or None where no box was given one."""
+        return None if self.batch is None else self.batch[: self.slots]
+
+    @property
     def numbers(self) -> NDArray[np.int32]:
         """The rows in use, ascending. Read-only."""
         if self._numbers is None:
@@ -131,7 +147,7 @@ class BoxStore:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        arrays = (self.corners, self.alive, self.generation, self.layer, self.mask, self._numbers)
+        arrays = (self.corners, self.alive, self.generation, self.layer, self.mask, self.batch, self._numbers)
         return sum(array.nbytes for array in arrays if array is not None)
 
     def living_corners(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32] | None]:
@@ -172,8 +188,9 @@ class BoxStore:
             raise UnknownRowError(f"row {row} has been removed")
         return np.ascontiguousarray(array, dtype=np.int32), found == -1
 
-    def checked(self, boxes: Boxes, layer: Any = None, mask: Any = None) -> NewBoxes:
+    def checked(self, boxes: Boxes, layer: Any = None, mask: Any = None, batch: Any = None) -> NewBoxes:
         """Check boxes, and convert them to the dtype of these; float32 takes only numbers that it holds exactly."""
+        boxes, batch = keys_by_shape(boxes, batch)
         lower, upper = checked_corners(boxes, "boxes", self.dim)
         dtype, count = self.corners.dtype, len(lower)
         if lower.dtype != dtype:
@@ -188,13 +205,14 @@ class BoxStore:
                             " hold exactly: convert the boxes to float32, or make the index from float64 boxes"
                         )
             lower, upper = narrow
-        if layer is None and mask is None:
+        if layer is None and mask is None and batch is None:
             return NewBoxes(lower, upper)
         return NewBoxes(
             lower,
             upper,
             None if layer is None else as_attribute("layer", layer, count, np.uint64),
             None if mask is None else as_attribute("mask", mask, count, np.uint64),
+            None if batch is None else as_attribute("batch", batch, count, np.int64),
         )
 
     # What follows lets a change include something; nothing is written before the change is committed.
@@ -212,6 +230,7 @@ class BoxStore:
             change.write_boxes(self.corners, boxes.lower, boxes.upper, rows)
             self._write_bits(change, "layer", rows, boxes.layer, blank=True)
             self._write_bits(change, "mask", rows, boxes.mask, blank=True)
+            self._write_bits(change, "batch", rows, boxes.batch, blank=True)
             self.insert_rows(change, rows, freed)
         return rows, freed
 
@@ -247,8 +266,11 @@ class BoxStore:
             "corners": np.concatenate([self.corners, np.zeros((more, 2, self.dim), self.corners.dtype)]),
             "alive": np.concatenate([self.alive, np.zeros(more, np.bool_)]),
             "generation": np.concatenate([self.generation, np.ones(more, np.int64)]),
-            "layer": None if self.layer is None else np.concatenate([self.layer, np.full(more, _ALL_BITS)]),
-            "mask": None if self.mask is None else np.concatenate([self.mask, np.full(more, _ALL_BITS)]),
+            **{
+                name: None if kept is None else np.concatenate([kept, np.full(more, blank)])
+                for name, blank in _BLANKS.items()
+                for kept in (getattr(self, name),)
+            },
             "_views": None,
         }
 
@@ -278,16 +300,16 @@ class BoxStore:
         return min(first_free, int(rows[0]) if len(rows) == 1 else int(rows.min()))
 
     def _write_bits(
-        self, change: Change, name: str, rows: Rows, bits: NDArray[np.uint64] | None, *, blank: bool = False
+        self, change: Change, name: str, rows: Rows, bits: NDArray[Any] | None, *, blank: bool = False
     ) -> None:
-        """Set bits of rows; None leaves them as they are, or sets all of them if `blank`."""
-        kept: NDArray[np.uint64] | None = getattr(self, name)
+        """Set bits or keys of rows; None leaves them as they are, or sets what boxes have without, if `blank`."""
+        kept: NDArray[Any] | None = getattr(self, name)
         if bits is None:
             if blank and kept is not None:
-                change.write(kept, np.full(len(rows), _ALL_BITS), rows)
+                change.write(kept, np.full(len(rows), _BLANKS[name]), rows)
             return
         if kept is None:
-            kept = np.full(len(self.corners), _ALL_BITS)
+            kept = np.full(len(self.corners), _BLANKS[name])
             setattr(self, name, kept)  # means the same as None
         change.write(kept, bits, rows)
 
@@ -299,7 +321,7 @@ class BoxStore:
         self.slots, self.living = len(alive), int(np.count_nonzero(alive))
         self.alive, self.generation = alive, generation
         self.corners = np.zeros((self.slots, 2, self.dim), self.corners.dtype)
-        self.layer = self.mask = None
+        self.layer = self.mask = self.batch = None
         self._first_free = 0
         self._numbers = self._views = None
 
@@ -344,6 +366,17 @@ class BoxStore:
 
     def _arrays(self) -> list[NDArray[Any]]:
         return [array for name in _GROWING if (array := getattr(self, name)) is not None]
+
+
+def keys_by_shape(boxes: Any, batch: Any) -> tuple[Any, Any]:
+    """Return boxes as rows, and their keys: those of scenes of one size are 0, 1, 2, ..., and others as they are."""
+    boxes, size = as_rows(boxes, "boxes")
+    if size is None:
+        return boxes, batch
+    if batch is not None:
+        raise ValueError("batch: boxes of shape (E, n, 2, d) are E batches of n already; leave it out")
+    count = len(boxes[0] if isinstance(boxes, tuple) else boxes)
+    return boxes, np.arange(count) // max(size, 1)
 
 
 def checked_corners(boxes: Boxes, name: str, dim: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -72,10 +72,16 @@ class SweepAndPrune(BoxIndex):
     method = "sweep_and_prune"
 
     def __init__(
-        self, boxes: Boxes, *, layer: Any = None, mask: Any = None, axis: str | int | ArrayLike = "auto"
+        self,
+        boxes: Boxes,
+        *,
+        layer: Any = None,
+        mask: Any = None,
+        batch: Any = None,
+        axis: str | int | ArrayLike = "auto",
     ) -> None:
         self._settings = self._checked(axis)
-        super().__init__(boxes, layer=layer, mask=mask)
+        super().__init__(boxes, layer=layer, mask=mask, batch=batch)
 
     @staticmethod
     def _checked(axis: Any = "auto") -> dict[str, Any]:

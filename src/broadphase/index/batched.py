@@ -1,0 +1,152 @@
+"""Queries with a key each, of an index: among the boxes of that key only."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.filters import as_attribute
+from broadphase.index import queries
+from broadphase.index.regions import regions_of_boxes
+from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll
+from broadphase.workers import worker_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from broadphase.index.box_index import BoxIndex
+    from broadphase.index.regions import Regions
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["BatchedSearch"]
+
+
+class BatchedSearch:
+    """An index as queries with ``batch=`` see it: a `broadphase.index.queries.Searchable`.
+
+    Each query walks the tree of its key. The trees are made by the first such query after a change, whatever the method
+    of the index.
+
+    Parameters
+    ----------
+    index : BoxIndex
+    batch : array_like of int, shape (q,), or int
+        As the caller gave it.
+    """
+
+    __slots__ = ("_batch", "_index")
+
+    _few = None
+
+    query = queries.query
+    query_ball = queries.query_ball
+    nearest = queries.nearest
+    raycast = queries.raycast
+    raycast_all = queries.raycast_all
+
+    def __init__(self, index: BoxIndex, batch: Any) -> None:
+        self._index, self._batch = index, batch
+
+    @property
+    def dim(self) -> int:
+        """Number of axes."""
+        return self._index.dim
+
+    def _in_batches(self, batch: Any) -> BatchedSearch:
+        return BatchedSearch(self._index, batch)
+
+    def _ask(
+        self, function: Callable[..., Any], capability: str, count: int, layer: Any, mask: Any, *given: Any
+    ) -> Any:
+        """Call a query of the core; `given` has None where the filter goes."""
+        index = self._index
+        index._require(capability)
+        keys = as_attribute("batch", self._batch, count, np.int64)
+        began = perf_counter()
+        with index._guard.reading:
+            query_filter = index._query_filter(count, layer, mask)
+            core = _native.KeyedQueries(index._trees(), keys)
+            found = function(core, *index._store.views, *given[:-1], query_filter, given[-1])
+        index._seconds["query"] = perf_counter() - began
+        return found
+
+    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+        return QueryResult(*self._ask(_native.query_boxes, "query", len(lower), layer, mask, lower, upper, workers))
+
+    def _find_points(self, points: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+        return self._find_boxes(points, points, workers, layer, mask)
+
+    def _find_balls(self, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any) -> QueryResult:
+        given = (centers, radii, workers)
+        return QueryResult(*self._ask(_native.query_balls, "query_ball", len(centers), layer, mask, *given))
+
+    def _find_obbs(
+        self, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, layer: Any, mask: Any
+    ) -> QueryResult:
+        return self._find_regions(regions_of_boxes(centers, half_sizes, rotations), workers, layer, mask)
+
+    def _find_regions(self, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
+        count = len(regions.around_lower)
+        return QueryResult(*self._ask(_native.query_convex, "convex", count, layer, mask, *regions, workers))
+
+    def _find_nearest(self, points: Floats, k: int, limits: Floats, workers: int, layer: Any, mask: Any) -> Nearest:
+        if k > 1:
+            k = max(1, min(k, len(self._index)))
+        given = (points, k, limits, workers)
+        rows, distances = self._ask(_native.nearest, "nearest", len(points), layer, mask, *given)
+        return Nearest(rows.reshape(len(points), k), distances.reshape(len(points), k))
+
+    def _find_first_hits(
+        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+    ) -> RayHits:
+        return RayHits(*self._cast(_native.sweep_first, origins, directions, limits, workers, layer, mask))
+
+    def _find_all_hits(
+        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+    ) -> RayHitsAll:
+        return RayHitsAll(*self._cast(_native.sweep_all, origins, directions, limits, workers, layer, mask))
+
+    def _find_any_hits(
+        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+    ) -> NDArray[np.bool_]:
+        found = self._cast(_native.sweep_any, origins, directions, limits, workers, layer, mask)
+        hits: NDArray[np.bool_] = found.view(np.bool_)
+        return hits
+
+    def _cast(
+        self,
+        sweep: Callable[..., Any],
+        origins: Floats,
+        directions: Floats,
+        limits: Floats,
+        workers: int,
+        layer: Any,
+        mask: Any,
+    ) -> Any:
+        given = (origins, origins, directions, limits, True, workers)
+        return self._ask(sweep, "raycast", len(origins), layer, mask, *given)
+
+    def _sweep(
+        self,
+        sweep: Callable[..., Any],
+        lower: Floats,
+        upper: Floats,
+        motions: Floats,
+        limits: Floats,
+        is_ray: bool,
+        workers: int,
+        layer: Any,
+        mask: Any,
+    ) -> Any:
+        given = (lower, upper, motions, limits, is_ray, workers)
+        return self._ask(sweep, "raycast" if is_ray else "shapecast", len(lower), layer, mask, *given)
+
+    # For callers that test the rows found: those whose boxes overlap the given ones, and perhaps some that nearly do.
+    def _near_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> QueryResult:
+        return self._find_boxes(lower, upper, worker_count(workers), None, None)

@@ -1,0 +1,183 @@
+"""Queries with keys: each finds rows of its own batch, as the oracle does among these rows alone."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.testing import assert_same_pairs, simd_level, simd_levels
+from cases import DIMENSIONS, DTYPES, EACH_INDEX, capabilities_of, lattice
+from oracles import queries as plain
+from test_batch_pairs import HUGE, by_loop, uneven_keys
+
+
+def expected_rows(find, boxes, rows, keys, asked, *given):
+    """Let an oracle of ragged answers find the rows of each query among those of its key."""
+    answers = [np.empty(0, np.int32)] * len(asked)
+    for query, key in enumerate(asked):
+        own = rows[keys[rows] == key]
+        answers[query] = find(boxes[own], *(part[query : query + 1] for part in given), rows=own)[0]
+    return answers
+
+
+def check_queries(index, keys, asked, rng, workers=1):
+    """Compare all that the index can do with the oracles; `keys` by slot."""
+    able, rows, count, dim = capabilities_of(type(index)), index.rows, len(asked), index.dim
+    boxes = np.zeros((index.slots, 2, dim))
+    boxes[rows] = index.boxes_of()
+    around = lattice(rng, count, dim, "float64", reach=6)
+    points, radii = around[:, 0] + 0.5, rng.integers(0, 4, count).astype(float)
+    given = {"batch": asked, "workers": workers}
+    for name, found, oracle, parts in (
+        ("query", lambda: index.query(around, **given), plain.query, (around,)),
+        ("query", lambda: index.query_points(points, **given), plain.query_points, (points,)),
+        ("query_ball", lambda: index.query_ball(points, radii, **given), plain.query_ball, (points, radii)),
+    ):
+        if name not in able:
+            with pytest.raises(bp.UnsupportedQueryError):
+                found()
+            continue
+        answer, expected = found(), expected_rows(oracle, boxes, rows, keys, asked, *parts)
+        for query in range(count):
+            np.testing.assert_array_equal(answer[query], expected[query], err_msg=f"{name} {query}")
+    directions = rng.integers(-2, 3, (count, dim)).astype(float)
+    if "raycast" in able:
+        first = index.raycast(points, directions, **given)
+        every = index.raycast_all(points, directions, **given)
+        hit = index.raycast_any(points, directions, **given)
+        for query, key in enumerate(asked):
+            own = rows[keys[rows] == key]
+            ray = points[query : query + 1], directions[query : query + 1]
+            one = plain.raycast(boxes[own], *ray, rows=own)
+            assert (first.rows[query], first.distances[query]) == (one[0][0], one[1][0])
+            np.testing.assert_array_equal(every[query][0], plain.raycast_all(boxes[own], *ray, rows=own)[0])
+            assert hit[query] == (one[0][0] >= 0)
+    if "nearest" in able:
+        for k in (1, 3):
+            found = index.nearest(points, k, **given)
+            for query, key in enumerate(asked):
+                own = rows[keys[rows] == key]
+                near, away = plain.nearest(boxes[own], points[query : query + 1], k, rows=own)
+                wanted = found.rows[query]
+                np.testing.assert_array_equal(wanted[wanted >= 0], near[near >= 0])
+                np.testing.assert_array_equal(found.distances[query][wanted >= 0], away[near >= 0])
+    if "shapecast" in able:
+        cast = index.shapecast(around, directions, **given)
+        for query, key in enumerate(asked):
+            own = rows[keys[rows] == key]
+            moving = around[query : query + 1], directions[query : query + 1]
+            row, time = plain.shapecast(boxes[own], *moving, rows=own)
+            assert (cast.rows[query], cast.times[query]) == (row[0], time[0])
+
+
+def asked_of(rng, keys, count):
+    """Choose keys of queries: of rows, and some that no row has."""
+    asked = rng.choice(keys, count)
+    asked[rng.random(count) < 0.1] = 123456789
+    return asked
+
+
+@pytest.mark.parametrize("dimension", DIMENSIONS)
+def test_queries_with_keys_equal_the_oracle_among_rows_of_the_key(dimension):
+    rng = np.random.default_rng(dimension)
+    keys = uneven_keys(rng, [60, 30, 1, 2, 9, 40, 5])
+    index = bp.BVH(lattice(rng, len(keys), dimension, DTYPES[dimension % 2], reach=6), batch=keys)
+    check_queries(index, keys, asked_of(rng, keys, 10), rng)
+    check_queries(index, keys, np.sort(asked_of(rng, keys, 6)), rng, workers=2)
+
+
+@pytest.mark.parametrize("level", simd_levels())
+def test_queries_with_keys_equal_the_oracle_on_each_level(level):
+    rng = np.random.default_rng(3)
+    with simd_level(level):
+        keys = uneven_keys(rng, [300, 30, 9])
+        index = bp.BVH(lattice(rng, len(keys), 3, "float64", reach=6), batch=keys)
+        check_queries(index, keys, asked_of(rng, keys, 6), rng)
+
+
+@EACH_INDEX
+def test_rows_that_come_move_and_leave_keep_their_keys(kind):
+    rng = np.random.default_rng(4)
+    keys = rng.choice(HUGE, 50)
+    index = kind(lattice(rng, 50, 3, "float64", reach=6), batch=keys)
+    for _ in range(2):
+        gone = rng.choice(index.rows, 8, replace=False)
+        index.remove(gone)
+        new = rng.choice(HUGE, 12)
+        rows = index.insert(lattice(rng, 12, 3, "float64", reach=6), batch=new)
+        keys = np.concatenate([keys, np.zeros(max(0, rows.max() + 1 - len(keys)), int)])
+        keys[rows] = new
+        moved = rng.choice(index.rows, 10, replace=False)
+        index.update(lattice(rng, 10, 3, "float64", reach=6), moved)
+        check_queries(index, keys, asked_of(rng, keys, 3), rng)
+        living = index.rows
+        expected = living[by_loop(index.boxes_of(), keys[living])]
+        assert_same_pairs(index.pairs(), expected, kind.__name__)
+        assert index.count_pairs() == len(expected)
+        index.validate()
+    for twin in (copy.copy(index), pickle.loads(pickle.dumps(index))):
+        check_queries(twin, keys, asked_of(rng, keys, 2), rng)
+        assert_same_pairs(twin.pairs(), expected, "copied")
+
+
+@EACH_INDEX
+def test_pairs_of_keyed_indexes_are_those_within_batches(kind):
+    rng = np.random.default_rng(5)
+    keys, other_keys = rng.choice(HUGE[:3], 80), rng.choice(HUGE[:3], 50)
+    boxes, other = lattice(rng, 80, 3, "float64"), lattice(rng, 50, 3, "float64")
+    index, second = kind(boxes, batch=keys), bp.BVH(other, batch=other_keys)
+    assert_same_pairs(index.pairs(margin=1.0), by_loop(boxes, keys, margin=1.0), "margin")
+    across = by_loop(boxes, keys, other, other_keys)
+    assert_same_pairs(index.pairs(second), across, "two indexes")
+    assert_same_pairs(index.pairs(other, batch=other_keys), across, "an index and boxes")
+    assert index.count_pairs(second) == len(across)
+    # Without keys, boxes have 0.
+    assert_same_pairs(index.pairs(other), by_loop(boxes, keys, other, np.zeros(50, int)), "plain boxes")
+    if "changes" in capabilities_of(kind):
+        assert_same_pairs(index.changes().enter, by_loop(boxes, keys), "changes")
+
+
+def test_queries_without_a_key_find_rows_of_all_batches():
+    boxes = lattice(np.random.default_rng(6), 60, 2, "float64")
+    with_keys, without = bp.BVH(boxes, batch=np.arange(60) % 3), bp.BVH(boxes)
+    np.testing.assert_array_equal(with_keys.query(boxes).rows, without.query(boxes).rows)
+    np.testing.assert_array_equal(without.query(boxes, batch=0).rows, without.query(boxes).rows)
+    assert len(without.query(boxes, batch=1).rows) == 0
+
+
+def test_scenes_of_one_size_have_the_keys_of_their_places():
+    boxes = lattice(np.random.default_rng(7), 60, 2, "float64")
+    index = bp.Octree(boxes.reshape(6, 10, 2, 2))
+    assert_same_pairs(index.pairs(), by_loop(boxes, np.arange(6).repeat(10)), "by shape")
+    check_queries(index, np.arange(6).repeat(10), np.arange(6), np.random.default_rng(7))
+
+
+def test_layers_hold_for_queries_with_keys():
+    boxes = np.zeros((4, 2, 2))
+    index = bp.BVH(boxes, layer=[1, 2, 1, 2], batch=[0, 0, 5, 5])
+    np.testing.assert_array_equal(index.query(boxes[:2], batch=[0, 5], mask=2).rows, [1, 3])
+    np.testing.assert_array_equal(index.nearest([[3.0, 4.0]], batch=5, mask=1).rows, [[2]])
+
+
+def test_many_boxes_in_one_place_are_told_apart_by_their_row():
+    boxes = np.concatenate([np.zeros((500, 2, 3)), np.ones((500, 2, 3))])
+    index = bp.BVH(boxes, batch=np.arange(1000) % 2)
+    found = index.nearest([[0.0, 0, 0], [0, 0, 0], [1, 1, 1]], 3, batch=[0, 1, 1])
+    np.testing.assert_array_equal(found.rows, [[0, 2, 4], [1, 3, 5], [501, 503, 505]])
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [([1, 2, 3], r"batch has shape \(3,\); one per box is needed: \(2,\)"), ([1.5, 2.0], "batch must be integer")],
+)
+def test_keys_that_do_not_fit_the_queries_are_refused(batch, message):
+    index = bp.BVH(np.zeros((4, 2, 2)), batch=[0, 0, 1, 1])
+    with pytest.raises((ValueError, TypeError), match=message):
+        index.query(np.zeros((2, 2, 2)), batch=batch)
+    with pytest.raises((ValueError, TypeError), match=message):
+        index.raycast(np.zeros((2, 2)), np.ones((2, 2)), batch=batch)
+    with pytest.raises((ValueError, TypeError), match=message):
+        index.insert(np.zeros((2, 2, 2)), batch=batch)
+    assert len(index) == 4
