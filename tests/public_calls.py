@@ -92,25 +92,26 @@ def filters(both=False):
 
 
 PAIR_OPTIONS = {"workers": 1, "touching": True, "margin": 0.5}
-ONE = {"layer": 1, "mask": 1, "workers": 1}
+ONE = {"layer": 1, "mask": 1, "batch": 0, "workers": 1}
 
 
 def functions():
     """Functions and classes: (name, callable, arguments), each with every parameter."""
     yield "pairs", bp.pairs, {
         "boxes": BOXES, **PAIR_OPTIONS, **filters(True), "method": "auto", "sort": False, "max_pairs": 9,
-        "invalid": "raise",
+        "invalid": "raise", "batch": [1, 1, 2],
     }  # fmt: skip
-    yield "pairs", bp.pairs, {"boxes": BOXES, "other": BOXES}
+    yield "pairs", bp.pairs, {"boxes": BOXES, "other": BOXES, "batch": ([1, 1, 2], 1)}
     yield "count_pairs", bp.count_pairs, {
-        "boxes": BOXES, **PAIR_OPTIONS, **filters(True), "method": "auto", "invalid": "raise",
+        "boxes": BOXES, **PAIR_OPTIONS, **filters(True), "method": "auto", "invalid": "raise", "batch": [1, 1, 2],
     }  # fmt: skip
     yield "count_pairs", bp.count_pairs, {"boxes": BOXES, "other": BOXES}
     yield "iter_pairs", lambda **given: list(bp.iter_pairs(**given)), {
         "boxes": BOXES, **PAIR_OPTIONS, **filters(True), "method": "auto", "chunk": 5, "invalid": "raise",
+        "batch": [1, 1, 2],
     }  # fmt: skip
     yield "iter_pairs", lambda **given: list(bp.iter_pairs(**given)), {"boxes": BOXES, "other": BOXES}
-    yield "explain", bp.explain, {"boxes": BOXES, "workers": 1}
+    yield "explain", bp.explain, {"boxes": BOXES, "workers": 1, "batch": [1, 1, 2]}
     yield "explain", bp.explain, {"boxes": BOXES, "other": BOXES}
     mesh = {"vertices": CUBE, "faces": np.array([[0, 1, 2], [1, 2, 3]])}
     yield "triangle_pairs", bp.triangle_pairs, {
@@ -134,6 +135,8 @@ def functions():
     }  # fmt: skip
     yield "iou", bp.iou, {"boxes": BOXES, "other": BOXES, "pairs": [[0, 1]]}
     yield "overlaps", bp.overlaps, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
+    yield "overlaps", bp.overlaps, {"a": shapes(), "batch": [1, 1, 2]}
+    yield "contacts", bp.contacts, {"a": shapes(), "b": shapes(), "batch": ([1, 1, 2], 1)}
     yield "distance", bp.distance, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
     yield "contacts", bp.contacts, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
     yield "time_of_impact", bp.time_of_impact, {
@@ -245,7 +248,7 @@ def methods():
             for method, given in CHANGES.items():
                 yield name, make, method, given
         yield name, make, "pairs", {**PAIR_OPTIONS, **filters(True), "sort": True, "max_pairs": 9}
-        yield name, make, "pairs", {"other": BOXES}
+        yield name, make, "pairs", {"other": BOXES, "batch": 1}
         yield name, make, "count_pairs", {**PAIR_OPTIONS, **filters(True)}
         yield name, make, "changes", {"workers": 1, "touching": True, **filters(True)}
     yield "BVH", functools.partial(bp.BVH, BOXES), "optimize", {"rounds": 1}
@@ -253,7 +256,7 @@ def methods():
     yield "SweepAndPrune", functools.partial(bp.SweepAndPrune, BOXES), "query_rows", {"rows": [0], "workers": 1}
     for method, given in QUERIES.items():
         if method != "shapecast":
-            yield "World", world, method, {**given, "layer": "ball", "mask": "ball", "workers": 1}
+            yield "World", world, method, {**given, "layer": "ball", "mask": "ball", "batch": 0, "workers": 1}
     for method, given in WORLD.items():
         yield "World", world, method, given
     yield "Shapes", shapes, "move", {"positions": [[1, 1]], "rotations": [1.0], "rows": [0]}
@@ -274,7 +277,7 @@ QUERIES = {
     "frustum": {"planes": [[1.0, 0.0, 5.0]]},
 }
 CHANGES = {
-    "insert": {"boxes": BOXES, **filters()},
+    "insert": {"boxes": BOXES, **filters(), "batch": [1, 1, 2]},
     "update": {"boxes": BOXES, "rows": [0, 1, 2]},
     "remove": {"rows": [0]},
     "boxes_of": {"rows": [0]},
@@ -286,10 +289,12 @@ PLACED = {"shape": bp.Circle(1), "position": (1, 1), "velocity": (1, 0), "rotati
 WORLD = {
     "add": {
         **PLACED, "body_type": "dynamic", "layer": "ball", "mask": "ball", "group": 0, "ccd": False, "sensor": False,
+        "batch": 1,
     },
     "add_many": {
         "shapes": bp.Circle(1), "positions": [[1, 1]], "velocities": [[1, 0]], "rotations": [0.5],
         "angular_velocities": [1.0], "body_type": "dynamic", "layer": "ball", "mask": "ball", "group": 0,
+        "batch": 1,
     },
     "actor": {"row": 0},
     "handles": {"rows": [0]},
@@ -300,10 +305,13 @@ WORLD = {
         "rows": [0], "positions": [[1, 1]], "rotations": [1.0], "velocities": [[1, 0]], "angular_velocities": [1.0],
     },
     "query_point": {"point": (5, 5), "layer": "ball", "mask": "ball"},
-    "query_shape": {"shape": bp.Circle(1), "positions": [[5, 5]], "rotations": [0.5], "workers": 1, "layer": "ball"},
+    "query_shape": {
+        "shape": bp.Circle(1), "positions": [[5, 5]], "rotations": [0.5], "workers": 1, "layer": "ball",
+        "batch": 0,
+    },
     "shapecast": {
         "shape": bp.Circle(1), "positions": [[5, 5]], "motions": [[1, 0]], "rotations": [0.5], "workers": 1,
-        "layer": "ball",
+        "layer": "ball", "batch": 0,
     },
     "remove": {"rows": [0]},
     "rows_of": {"handles": [1 << 32]},

@@ -45,7 +45,7 @@ def uneven_keys(rng, sizes):
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_batches_of_uneven_sizes_equal_a_loop_over_them(dimension, dtype):
     rng = np.random.default_rng(dimension)
-    keys = uneven_keys(rng, [400, 230, 60, 1, 2, 3, 33, *rng.integers(0, 20, 40)])
+    keys = uneven_keys(rng, [400, 230, 60, 1, 2, 3, 33, *rng.integers(0, 20, 12)])
     boxes = lattice(rng, len(keys), dimension, dtype, reach=30 if dimension > 1 else 300)
     for touching in (True, False):
         check(boxes, keys, label=f"{dtype} d={dimension}", touching=touching)
@@ -221,3 +221,21 @@ def test_explanation_of_batches_is_that_of_the_largest():
     small = bp.explain(boxes.reshape(2000, 10, 2, 3))
     assert (small.method, small.batch_count, small.largest_batch) == ("brute_force", 2000, 10)
     assert bp.explain(boxes[:0], batch=[]).batch_count == 1
+
+
+def test_shapes_in_batches_overlap_those_of_their_key():
+    rng = np.random.default_rng(9)
+    first = bp.Shapes(bp.Circle(rng.random(60)), rng.random((60, 2)) * 4)
+    second = bp.Shapes(bp.Rectangle(1, 1), rng.random((40, 2)) * 4)
+    keys, other_keys = rng.integers(0, 4, 60), rng.integers(0, 4, 40)
+    every = bp.overlaps(first)
+    within = every[keys[every[:, 0]] == keys[every[:, 1]]]
+    np.testing.assert_array_equal(bp.overlaps(first, batch=keys), within)
+    np.testing.assert_array_equal(bp.contacts(first, batch=keys).pairs, within)
+    across = bp.overlaps(first, second)
+    across = across[keys[across[:, 0]] == other_keys[across[:, 1]]]
+    np.testing.assert_array_equal(bp.overlaps(first, second, batch=(keys, other_keys)), across)
+    with pytest.raises(ValueError, match="batch: the pairs are given"):
+        bp.overlaps(first, pairs=within, batch=keys)
+    with pytest.raises(ValueError, match="batch: for two sets of shapes, give a tuple"):
+        bp.overlaps(first, second, batch=keys)

@@ -38,15 +38,16 @@ def full_world():
         ccd=[False] * 4 + [True] * 3,
         update_interval=[1, 1, 1, 2, 1, 1, 1],
         boundary=["remove"] + ["bounce"] * 6,
+        batch=7,
     )
     mesh = bp.Mesh(TETRAHEDRON, [[0, 1, 2]])
-    world.add_many([bp.ConvexHull(TETRAHEDRON), mesh], [[30, 0, 0], [40, 0, 0]], body_type="static")
+    world.add_many([bp.ConvexHull(TETRAHEDRON), mesh], [[30, 0, 0], [40, 0, 0]], body_type="static", batch=7)
     world.sleep(rows[1])
     world.ignore([[0, 2]])
     world.step(0.1, budget=bp.Budget(tests=3))
     world.remove(rows[5])
     world.move(rows[:1], [[0.5, 0, 0]])
-    world.add(bp.Sphere(1), position=(0, 0, 1), data="x")
+    world.add(bp.Sphere(1), position=(0, 0, 1), data="x", batch=7)
     world.remove(rows[6])
     return world
 
@@ -74,7 +75,7 @@ def test_world_of_these_tests_has_every_array_and_loads():
     for _ in range(3):
         world.step(0.1)
     expected = {
-        "alive", "body_types", "boundaries", "bounds", "ccd", "changed", "displaced", "generation",
+        "alive", "batches", "body_types", "boundaries", "bounds", "ccd", "changed", "displaced", "generation",
         "generation_then", "groups",
         "hull_points_0", "ignored", "layer", "mask", "mesh_faces_1", "mesh_vertices_1", "positions", "renewed",
         "rotations", "seen_positions", "seen_rotations", "sensors", "asleep", "shape_kinds", "shape_numbers",
@@ -87,8 +88,8 @@ def test_world_of_these_tests_has_every_array_and_loads():
 
 
 OPTIONAL = {
-    "angular_velocities", "asleep", "boundaries", "bounds", "ccd", "displaced", "groups", "ignored", "layer", "mask",
-    "sensors", "update_intervals",
+    "angular_velocities", "asleep", "batches", "boundaries", "bounds", "ccd", "displaced", "groups", "ignored", "layer",
+    "mask", "sensors", "update_intervals",
 }  # fmt: skip
 
 

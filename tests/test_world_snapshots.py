@@ -314,7 +314,7 @@ KEPT = {
         *("dim", "bounds", "boundary", "closed", "rows", "layers", "geometries", "seen", "positions", "velocities"),
         *("rotations",),
         *("angular_velocities", "body_types", "changed", "renewed", "groups", "sensors", "ccd", "update_intervals"),
-        *("asleep", "boundaries", "ignored", "displaced", "has_displaced"),
+        *("asleep", "batches", "boundaries", "ignored", "displaced", "has_displaced"),
     },
     "BoxStore": {"alive", "generation", "layer", "mask", "slots"},
     "TouchMemory": {"touching", "waiting", "generations"},
@@ -326,7 +326,7 @@ DERIVED = {
         *("spare", "stale", "_next_poses", "_unwrapped", "next_changed", "moved", "frame", "contacts_of"),
         *("_flags", "_replaced", "_view", "_steady", "_all_seen_at", "_writes"),
     },
-    "BoxStore": {"corners", "living", "_first_free", "_numbers", "_views"},
+    "BoxStore": {"batch", "corners", "living", "_first_free", "_numbers", "_views"},
     # What a step with a budget takes is measured again.
     "TouchMemory": {"starts", "tests_ended", "seconds_a_test", "_known_pairs", "_known_seconds", "_pairs"},
     "BroadPhase": {"method", "_options", "_columns", "_index", "_behind", "_pending", "_pending_count", "threads"},

@@ -9,6 +9,7 @@ import numpy as np
 from broadphase.arguments import as_array, as_real
 from broadphase.boxes import as_numbers
 from broadphase.errors import quoted
+from broadphase.filters import as_attribute
 from broadphase.narrow import row_pairs
 from broadphase.narrow.results import Contacts, Impacts, ShapeRayHits
 from broadphase.pairs import pairs as box_pairs
@@ -27,7 +28,9 @@ __all__ = ["contacts", "distance", "overlaps", "raycast", "time_of_impact"]
 _ANY = float(np.finfo(np.float64).max)
 
 
-def overlaps(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None) -> NDArray[np.int32]:
+def overlaps(
+    a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None, *, batch: Any = None
+) -> NDArray[np.int32]:
     """Find every pair of shapes that overlap.
 
     Shapes are closed: shapes that only touch overlap. With `b`, find every pair of a shape of `a` and a shape of `b`.
@@ -38,6 +41,9 @@ def overlaps(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None)
         Placed shapes, of one dimension.
     pairs : array_like of int, shape (k, 2), optional
         Test these only: rows of `a`; with `b`, rows of `a` and of `b`. Default: all pairs.
+    batch : array_like of int, shape (n,), or int, optional
+        A key for each shape, any int64: shapes of different keys are never compared. With `b`, a tuple (for `a`, for
+        `b`). Not with `pairs`.
 
     Returns
     -------
@@ -69,7 +75,9 @@ def overlaps(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None)
     array([[0, 0]], dtype=int32)
     """
     other = _other(a, b)
-    found = _candidates(a, b) if pairs is None else _checked_pairs(pairs, a, other)
+    if pairs is not None and batch is not None:
+        raise ValueError("batch: the pairs are given")
+    found = _candidates(a, b, batch) if pairs is None else _checked_pairs(pairs, a, other)
     return found[row_pairs.overlap_mask(a, other, *_columns(found), boxes_overlap=pairs is None)]
 
 
@@ -118,12 +126,12 @@ def distance(
     return row_pairs.distances(a, other, *_columns(which), within=limit, workers=worker_count(workers))
 
 
-def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None) -> Contacts:
+def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None, *, batch: Any = None) -> Contacts:
     """Find where shapes touch: every pair that overlaps, with a normal, a depth and points.
 
     Parameters
     ----------
-    a, b, pairs
+    a, b, pairs, batch
         As in `overlaps`.
 
     Returns
@@ -154,7 +162,7 @@ def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None)
     [[-0.5, 0.875], [1.0, 0.875]]
     """
     other = _other(a, b)
-    return row_pairs.contacts_of(a, other, *_columns(overlaps(a, b, pairs)))
+    return row_pairs.contacts_of(a, other, *_columns(overlaps(a, b, pairs, batch=batch)))
 
 
 def raycast(
@@ -282,12 +290,23 @@ def _other(a: Any, b: Any) -> Shapes:
     return other
 
 
-def _candidates(a: Shapes, b: Shapes | None) -> Rows:
+def _candidates(a: Shapes, b: Shapes | None, batch: Any) -> Rows:
+    mine = a.living_rows()
     if b is None:
-        rows = a.living_rows()
-        return box_pairs(a.boxes, sort=True) if len(rows) == len(a) else rows[box_pairs(a.boxes[rows], sort=True)]
-    mine, others = a.living_rows(), b.living_rows()
-    found = box_pairs(a.boxes[mine], b.boxes[others], sort=True)
+        if len(mine) == len(a):
+            return box_pairs(a.boxes, sort=True, batch=batch)
+        keys = None if batch is None else as_attribute("batch", batch, len(a), np.int64)[mine]
+        return mine[box_pairs(a.boxes[mine], sort=True, batch=keys)]
+    others = b.living_rows()
+    if batch is not None and not np.isscalar(batch):
+        if not isinstance(batch, tuple) or len(batch) != 2:
+            raise ValueError("batch: for two sets of shapes, give a tuple (for the first, for the second)")
+        first, second = (
+            as_attribute(f"batch[{k}]", batch[k], len(shapes), np.int64)[rows]
+            for k, (shapes, rows) in enumerate(((a, mine), (b, others)))
+        )
+        batch = first, second
+    found = box_pairs(a.boxes[mine], b.boxes[others], sort=True, batch=batch)
     return np.stack([mine[found[:, 0]], others[found[:, 1]]], axis=1)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from broadphase.change import Change
     from broadphase.filters import PairFilter
+    from broadphase.index.batched import BatchedSearch
     from broadphase.index.box_index import BoxIndex
     from broadphase.world.columns import Columns
 
@@ -173,6 +174,10 @@ class BroadPhase:
         if self._index is not None:
             behind, slots = self._room(), columns.slots
             behind[:slots] |= moved[:slots]
+        if self.method != "auto" and wanted.batch is not None:
+            # Trees of the method's own for each batch would have to follow every change.
+            pairs = self._all_pairs(boxes, replace(wanted, static=still()))
+            return Candidates(pairs, True, "the method was given, for each batch", self.quiet_steps, False)
         if self.method != "auto":
             index, options = self._synchronized(boxes), replace(wanted, static=still()).given()
             found: NDArray[np.int32] = index.pairs(workers=self.workers, **options)
@@ -197,10 +202,14 @@ class BroadPhase:
         if kept.living != slots:
             rows = kept.numbers
             lower, upper, wanted = lower[rows], upper[rows], wanted.of_rows([rows], [slots])
+        batches = None
+        if wanted.batch is not None:
+            batches = _native.BatchedRows((len(lower), np.ascontiguousarray(wanted.batch), 1), None)
+            wanted = replace(wanted, batch=None)  # found by the search, and not filtered
         pair_filter = wanted.native(len(lower))
-        pairs: Any = _native.pairs(
-            _native.Method.auto, lower, upper, None, None, True, 0.0, pair_filter, None, self.threads, False, _NO_LIMIT
-        )
+        given = (lower, upper, None, None, True, 0.0, pair_filter, batches, self.threads, False, _NO_LIMIT)
+        method = getattr(_native.Method, self.method, _native.Method.auto)
+        pairs: Any = _native.pairs(method, *given)
         found: NDArray[np.int32] = pairs if rows is None else rows[pairs]
         return found
 
@@ -210,7 +219,10 @@ class BroadPhase:
         slots = self._columns.slots
         rows = np.flatnonzero(changed[:slots].view(np.bool_)).astype(np.int32)
         corners = boxes[rows]
-        near = self._synchronized(boxes)._near_boxes(corners[:, 0], corners[:, 1], self.workers)
+        index: BoxIndex | BatchedSearch = self._synchronized(boxes)
+        if wanted.batch is not None:
+            index = index._in_batches(wanted.batch[rows])
+        near = index._near_boxes(corners[:, 0], corners[:, 1], self.workers)
         pairs: Any = _native.pairs_around(rows, near.rows, near.offsets, changed, wanted.native(slots))
         found: NDArray[np.int32] = pairs
         return found
@@ -221,7 +233,8 @@ class BroadPhase:
         if self._pending is not None:
             self._follow(boxes)
         if self._index is None:
-            index = self._options.make(self._fat(boxes[:slots]))
+            batch = None if columns.batches is None else columns.batches[:slots]
+            index = self._options.make(self._fat(boxes[:slots]), batch=batch)
             if columns.rows.living != slots:
                 index.remove(np.flatnonzero(~columns.rows.alive[:slots]))
             self._room()[:] = 0
@@ -248,7 +261,9 @@ class BroadPhase:
                 corners = boxes[rows]
                 corners[~self._columns.rows.alive[rows]] = 0.0  # removed again, and perhaps never placed
                 self._room()[rows] = 1
-                if not len(index) or not np.array_equal(index.insert(self._fat(corners)), rows):
+                batches = self._columns.batches
+                batch = None if batches is None else batches[rows]
+                if not len(index) or not np.array_equal(index.insert(self._fat(corners), batch=batch), rows):
                     index = None
         except MemoryError:
             index = None

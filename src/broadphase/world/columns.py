@@ -39,6 +39,7 @@ RARE: dict[str, tuple[type[np.generic], int]] = {
     "ccd": (np.bool_, 0),
     "update_intervals": (np.int32, 1),
     "asleep": (np.bool_, 0),
+    "batches": (np.int64, 0),
 }
 _DEFAULTS = {name: dtype(default).item() for name, (dtype, default) in RARE.items()}
 # What users may write to. Their views stay valid when the arrays grow: see `Columns.take_up_writes`.
@@ -101,7 +102,7 @@ class Columns:
         None as long as nobody asked for them and nothing is rotated.
     body_types : ndarray, shape (capacity,), uint8
         Places in `BODY_TYPES`.
-    groups, sensors, ccd, update_intervals, asleep, boundaries : ndarray, shape (capacity,), or None
+    groups, sensors, ccd, update_intervals, asleep, batches, boundaries : ndarray, shape (capacity,), or None
         None where all rows have the default.
     ignored : ndarray, shape (k, 2), int32, or None
         Pairs that are never reported, in lexicographic order; None for none.
@@ -144,6 +145,7 @@ class Columns:
         self.ccd: NDArray[np.bool_] | None = None
         self.update_intervals: NDArray[np.int32] | None = None
         self.asleep: NDArray[np.bool_] | None = None
+        self.batches: NDArray[np.int64] | None = None
         self.boundaries: NDArray[np.uint8] | None = None
         self.ignored: NDArray[np.int32] | None = None
         self.displaced = np.empty(0, np.uint8)
@@ -386,7 +388,7 @@ class Columns:
         """Say whether any of the columns that few worlds need exists."""
         return not (
             self.groups is None and self.sensors is None and self.ccd is None and self.update_intervals is None
-            and self.asleep is None
+            and self.asleep is None and self.batches is None
         )  # fmt: skip
 
     def is_rare(self, name: str, value: Any) -> bool:
@@ -658,7 +660,8 @@ class Columns:
         """Return which pairs count, by row; static rows are left to the caller."""
         layer, mask = self.rows.bits
         group = None if self.groups is None else self.groups[: self.slots]
-        return PairFilter(layer=layer, mask=mask, group=group, ignore_pairs=self.ignored)
+        batch = None if self.batches is None else self.batches[: self.slots]
+        return PairFilter(layer=layer, mask=mask, group=group, ignore_pairs=self.ignored, batch=batch)
 
     def _ignored_keys(self) -> NDArray[np.int64]:
         return np.empty(0, np.int64) if self.ignored is None else keys_of(self.ignored)

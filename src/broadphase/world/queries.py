@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -11,6 +12,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_reals
 from broadphase.boxes import as_numbers
+from broadphase.filters import as_attribute
 from broadphase.index.bvh import BVH
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
@@ -25,6 +27,7 @@ from broadphase.world.boundary import images_of, parts_of_images, wrap
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from broadphase.index.batched import BatchedSearch
     from broadphase.index.box_index import BoxIndex
     from broadphase.index.regions import Regions
     from broadphase.shapes import Shape
@@ -55,11 +58,27 @@ class Scene:
     Any number of threads may query at once.
     """
 
-    __slots__ = ("_arranging", "broad", "columns")
+    __slots__ = ("_arranging", "batch", "broad", "columns")
 
     def __init__(self, columns: Columns, broad: BroadPhase) -> None:
         self.columns, self.broad = columns, broad
+        self.batch: Any = None
         self._arranging = threading.RLock()
+
+    def in_batches(self, batch: Any) -> Scene:
+        """Give the same for queries with a key each, which find bodies of that key only; None: without keys."""
+        if batch is None:
+            return self
+        scene = copy.copy(self)
+        scene.batch = batch
+        return scene
+
+    def asked(self, index: BoxIndex, queries: NDArray[Any] | None = None) -> BoxIndex | BatchedSearch:
+        """Give what answers all queries about this scene by an index, or those that stand for some of them."""
+        if self.batch is None:
+            return index
+        keys = np.asarray(self.batch)
+        return index._in_batches(keys if queries is None or keys.ndim == 0 else keys[queries])
 
     def place(self) -> None:
         """Place the shapes of rows that `World.move` put elsewhere."""
@@ -139,7 +158,8 @@ def _moved_here(columns: Columns, rows: Rows, bounds: Floats) -> _Part:
     alive = np.ones(count, np.bool_)
     shapes = Shapes._around(store, columns.geometries, columns.dim, boxes, positions, rotations, alive)
     around = np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
-    return _Part(columns, BVH(boxes), shapes, rows, around, bounds)
+    batch = None if columns.batches is None else columns.batches[rows]
+    return _Part(columns, BVH(boxes, batch=batch), shapes, rows, around, bounds)
 
 
 class Visible(NamedTuple):
@@ -278,7 +298,7 @@ def find_regions(scene: Scene, regions: Regions, workers: int, layer: Any, mask:
     """Find the rows whose boxes overlap each convex region."""
     count = len(regions.around_lower)
     bits = _bits_of_queries(scene, count, layer, mask)
-    near = scene.index()._find_regions(regions, workers, None, None)
+    near = scene.asked(scene.index())._find_regions(regions, workers, None, None)
     lower, upper = scene.columns.view.boxes[:, 0], scene.columns.view.boxes[:, 1]
     # Those of the index may be larger.
     kept: Any = _native.keep_convex(near.rows, near.offsets, lower, upper, *regions, None, workers)
@@ -300,7 +320,7 @@ def find_first_hits(
     count, along = len(begin), _scaled(along)
     bits = _bits_of_queries(scene, count, layer, mask)
     # The distance of the shape in the first box, if the ray hits it: no box behind it needs to be tested.
-    boxes = scene.index().raycast(begin, along, limit, workers=workers).rows
+    boxes = scene.asked(scene.index()).raycast(begin, along, limit, workers=workers).rows
     rows, queries = _allowed(scene, boxes, np.arange(count, dtype=np.int32), bits)
     distance, _ = _distances(scene, rows, begin[queries], along[queries])
     reach = limit.copy()
@@ -361,7 +381,7 @@ def shapecast(
         [np.minimum(begin[:, 0], begin[:, 0] + moved), np.maximum(begin[:, 1], begin[:, 1] + moved)], axis=1
     )
     bits = _bits_of_queries(scene, count, layer, mask)
-    found = scene.index().query(swept, workers=workers)
+    found = scene.asked(scene.index()).query(swept, workers=workers)
     rows, queries = _allowed(scene, found.rows, found.query_rows, bits)
     shapes = scene.columns.view
     near = _may_touch(begin, moved, shapes.boxes, rows, queries)
@@ -419,7 +439,7 @@ def _nearest_images(scene: Scene, at: Floats, k: int, limit: Floats, bits: Bits,
     for part in scene.parts():
         origin, shifts = images_of(at - half, at + half, part.around, bounds)
         own = None if bits is None else (bits[0][origin], bits[1][origin])
-        nearest = _nearest(scene, part, at[origin] + shifts, k, limit[origin], own, workers)
+        nearest = _nearest(scene, part, at[origin] + shifts, k, limit[origin], own, workers, origin)
         some = nearest.rows.ravel() >= 0
         queries = np.repeat(origin.astype(np.int32), k)[some]
         found.append((part.rows_of(nearest.rows.ravel()[some]), queries, nearest.distances.ravel()[some]))
@@ -433,8 +453,18 @@ def _whole(scene: Scene) -> _Part:
     return _Part(columns, scene.index(), columns.view, None, nowhere, nowhere)
 
 
-def _nearest(scene: Scene, part: _Part, at: Floats, k: int, limit: Floats, bits: Bits, workers: int) -> Nearest:
-    index, count = part.index, len(at)
+def _nearest(
+    scene: Scene,
+    part: _Part,
+    at: Floats,
+    k: int,
+    limit: Floats,
+    bits: Bits,
+    workers: int,
+    origin: NDArray[Any] | None = None,
+) -> Nearest:
+    """Find the nearest to each point; `origin` has the queries that they stand for, where these are not all."""
+    index, count = scene.asked(part.index, origin), len(at)
     most = max(1, scene.columns.rows.living if part.rows is None else len(part.rows))
     taken = min(k, most)
     while True:
@@ -456,7 +486,8 @@ def _nearest(scene: Scene, part: _Part, at: Floats, k: int, limit: Floats, bits:
     first[first > limit[:, np.newaxis]] = np.inf
     first = np.sort(first, axis=1)[:, :k]
     some = np.flatnonzero(~is_all)
-    within = index.query_ball(at[some], np.minimum(first[some, -1], limit[some]) * _ROOM, workers=workers)
+    asked = scene.asked(part.index, some if origin is None else origin[some])
+    within = asked.query_ball(at[some], np.minimum(first[some, -1], limit[some]) * _ROOM, workers=workers)
     more, asking = within.rows, some[within.query_rows].astype(np.int32)
     allowed = _are_allowed(scene, part.rows_of(more), asking, bits)
     more, asking = more[allowed], asking[allowed]
@@ -556,7 +587,7 @@ def _overlapping(
     count, boxes = len(placed), placed.boxes
     bits = _bits_of_queries(scene, count, layer, mask)
     if (bounds := scene.columns.period_bounds) is None:
-        found = scene.index().query(boxes, workers=workers)
+        found = scene.asked(scene.index()).query(boxes, workers=workers)
         rows, queries = _allowed(scene, found.rows, found.query_rows, bits)
         hit = overlap_mask(scene.columns.view, placed, rows, queries)
         return _answers_of(rows[hit], queries[hit], count)
@@ -575,7 +606,7 @@ def _overlapping(
         parts = np.arange(len(origin))
         if known is not None:
             parts, moved = parts_of_images(origin, shifts, moved, part.around, known, len(part.index))
-        found = part.index.query(moved, workers=workers)
+        found = scene.asked(part.index, origin[parts]).query(moved, workers=workers)
         places, images = found.rows, parts[found.query_rows]
         queries = origin[images].astype(np.int32)
         allowed = _are_allowed(scene, part.rows_of(places), queries, bits)
@@ -586,6 +617,11 @@ def _overlapping(
     if is_everywhere is not None and is_everywhere.any():
         all_rows, some = scene.columns.rows.numbers, np.flatnonzero(is_everywhere).astype(np.int32)
         more = _allowed(scene, np.tile(all_rows, len(some)), np.repeat(some, len(all_rows)), bits)
+        if scene.batch is not None:
+            keys = as_attribute("batch", scene.batch, count, np.int64)
+            of_rows = scene.columns.rare("batches")
+            kept = of_rows[more[0]] == keys[more[1]]
+            more = more[0][kept], more[1][kept]
         rows, queries = np.concatenate([rows, more[0]]), np.concatenate([queries, more[1]])
     # A large body may be met by several images of a query.
     keys = np.unique(queries.astype(np.int64) << 32 | rows)
@@ -593,6 +629,8 @@ def _overlapping(
 
 
 def _bits_of_queries(scene: Scene, count: int, layer: Any, mask: Any) -> Bits:
+    if scene.batch is not None:
+        as_attribute("batch", scene.batch, count, np.int64)
     if layer is None and mask is None:
         return None
     names = scene.columns.layers
@@ -621,7 +659,7 @@ def _are_allowed(scene: Scene, rows: Rows, queries: NDArray[Any], bits: Bits) ->
 def _hits(
     scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, bits: Bits
 ) -> tuple[Rows, Rows, Floats, Floats]:
-    found = scene.index().raycast_all(begin, along, limit * _ROOM, workers=workers)
+    found = scene.asked(scene.index()).raycast_all(begin, along, limit * _ROOM, workers=workers)
     queries = found.query_rows
     rows, queries = _allowed(scene, found.rows, queries, bits)
     distances, normals = _distances(scene, rows, begin[queries], along[queries])

@@ -387,6 +387,11 @@ class World:
         return self._columns.rare("groups")
 
     @property
+    def batches(self) -> NDArray[np.int64]:
+        """Batch of each row, shape (slots,). Read-only: given to `add` and `add_many`."""
+        return self._columns.rare("batches")
+
+    @property
     def sensors(self) -> NDArray[np.bool_]:
         """Which rows have events but no contacts, shape (slots,). Read-only."""
         return self._columns.rare("sensors")
@@ -454,6 +459,7 @@ class World:
         sensor: bool = False,
         ccd: bool = False,
         update_interval: int = 1,
+        batch: int = 0,
         data: Any = None,
     ) -> Actor: ...
 
@@ -474,6 +480,7 @@ class World:
         sensor: bool = False,
         ccd: bool = False,
         update_interval: int = 1,
+        batch: int = 0,
         data: Any = None,
         actor: type[ActorT] | ActorT,
     ) -> ActorT: ...
@@ -494,6 +501,7 @@ class World:
         sensor: bool = False,
         ccd: bool = False,
         update_interval: int = 1,
+        batch: int = 0,
         data: Any = None,
         actor: type[Actor] | Actor = Actor,
     ) -> Actor:
@@ -504,7 +512,7 @@ class World:
         shape : Shape
             One shape.
         position, velocity, rotation, angular_velocity, body_type, boundary, layer, mask, group, sensor, ccd, \
-update_interval
+update_interval, batch
             As in `add_many`, for one.
         data : object, optional
             Any object of yours: `Actor.data`.
@@ -535,7 +543,7 @@ update_interval
             places = as_places(position, "position", self.dim, 1)
             self._insert(
                 shape, places, velocity, rotation, angular_velocity, body_type, boundary, layer, mask, group, sensor,
-                ccd, update_interval, instance, data,
+                ccd, update_interval, batch, instance, data,
             )  # fmt: skip
         return instance
 
@@ -555,6 +563,7 @@ update_interval
         sensor: ArrayLike = False,
         ccd: ArrayLike = False,
         update_interval: ArrayLike = 1,
+        batch: ArrayLike = 0,
     ) -> NDArray[np.int32]:
         """Add bodies, and get their rows.
 
@@ -592,6 +601,9 @@ update_interval
             Bodies for which touching on the way from one step to the next counts, however far that is.
         update_interval : int, or array_like of int, shape (n,)
             Bodies that are looked at in one of so many steps only; in between they count as where they were last seen.
+        batch : int, or array_like of int, shape (n,)
+            Key of the scene that the body is in, any int64: bodies of different keys never meet, and are never
+            compared. So one world can step thousands of separate scenes in the same place.
 
         Returns
         -------
@@ -617,7 +629,7 @@ update_interval
             places = as_places(positions, "positions", self.dim)
             return self._insert(
                 shapes, places, velocities, rotations, angular_velocities, body_type, boundary, layer, mask, group,
-                sensor, ccd, update_interval,
+                sensor, ccd, update_interval, batch,
             )  # fmt: skip
 
     def remove(self, rows: Any) -> None:
@@ -1224,6 +1236,7 @@ update_interval
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
+        batch: Any = None,
     ) -> QueryResult:
         """Find the rows whose shapes overlap a shape at each of some poses.
 
@@ -1235,7 +1248,7 @@ update_interval
             Its positions.
         rotations : array_like, optional
             Its rotations, as in `World.rotations`: angles, or quaternions w, x, y, z. Default: None, not rotated.
-        workers, layer, mask
+        workers, layer, mask, batch
             As in `query`.
 
         Returns
@@ -1259,7 +1272,7 @@ update_interval
         array([0, 1], dtype=int32)
         """
         with self._guard.reading:
-            return queries.find_shapes(self._scene, shape, positions, rotations, workers, layer, mask)
+            return queries.find_shapes(self._scene.in_batches(batch), shape, positions, rotations, workers, layer, mask)
 
     @overload
     def raycast(  # type: ignore[overload-overlap]
@@ -1271,6 +1284,7 @@ update_interval
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
+        batch: Any = None,
     ) -> Hit | None: ...
 
     @overload
@@ -1283,6 +1297,7 @@ update_interval
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
+        batch: Any = None,
     ) -> Any: ...
 
     @overload
@@ -1295,6 +1310,7 @@ update_interval
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
+        batch: Any = None,
     ) -> RayHits: ...
 
     def raycast(  # noqa: D102  see below
@@ -1306,10 +1322,12 @@ update_interval
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
+        batch: Any = None,
     ) -> Any:
         if directions is not None and as_reals(origins, "origins").ndim != 1:
-            return shared.raycast(self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask)
-        hits = self._hits_of_one_ray(origins, directions, max_distance, layer, mask, is_first=True)
+            options = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
+            return shared.raycast(self, origins, directions, max_distance, **options)
+        hits = self._hits_of_one_ray(origins, directions, max_distance, layer, mask, batch, is_first=True)
         return hits[0] if hits else None
 
     raycast.__doc__ = shared.raycast.__doc__
@@ -1324,6 +1342,7 @@ update_interval
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
+        batch: Any = None,
     ) -> list[Hit]: ...
 
     @overload
@@ -1336,6 +1355,7 @@ update_interval
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
+        batch: Any = None,
     ) -> Any: ...
 
     @overload
@@ -1348,6 +1368,7 @@ update_interval
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
+        batch: Any = None,
     ) -> RayHitsAll: ...
 
     def raycast_all(  # noqa: D102  see below
@@ -1359,10 +1380,12 @@ update_interval
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
+        batch: Any = None,
     ) -> Any:
         if directions is not None and as_reals(origins, "origins").ndim != 1:
-            return shared.raycast_all(self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask)
-        return self._hits_of_one_ray(origins, directions, max_distance, layer, mask, is_first=False)
+            options = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
+            return shared.raycast_all(self, origins, directions, max_distance, **options)
+        return self._hits_of_one_ray(origins, directions, max_distance, layer, mask, batch, is_first=False)
 
     raycast_all.__doc__ = shared.raycast_all.__doc__
 
@@ -1376,6 +1399,7 @@ update_interval
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
+        batch: Any = None,
     ) -> SweepHits:
         """Find the first row that each moving shape touches. None is missed, however fast it moves.
 
@@ -1389,7 +1413,7 @@ update_interval
             How far it moves, along a straight line and without rotating. Finite.
         rotations : array_like, optional
             As in `query_shape`.
-        workers, layer, mask
+        workers, layer, mask, batch
             As in `query`.
 
         Returns
@@ -1412,7 +1436,9 @@ update_interval
         SweepHits(rows=array([ 0, -1], dtype=int32), times=array([0.0395,    inf]))
         """
         with self._guard.reading:
-            return queries.shapecast(self._scene, shape, positions, motions, rotations, workers, layer, mask)
+            return queries.shapecast(
+                self._scene.in_batches(batch), shape, positions, motions, rotations, workers, layer, mask
+            )
 
     def visible(
         self,
@@ -1679,6 +1705,7 @@ update_interval
         sensor: Any,
         ccd: Any,
         update_interval: Any,
+        batch: Any,
         actor: Actor | None = None,
         data: Any = None,
     ) -> NDArray[np.int32]:
@@ -1694,9 +1721,9 @@ update_interval
         types = numbers_of_names(body_type, "body_type", count, BODY_TYPES)
         limits = self._boundaries(boundary, types, count)
         rare: dict[str, NDArray[Any]] = {}
-        is_plain = sensor is False and ccd is False and type(group) is type(update_interval) is int
-        if not is_plain or group != 0 or update_interval != 1 or columns.has_rare():
-            self._check_rare(rare, count, group, sensor, ccd, update_interval)
+        is_plain = sensor is False and ccd is False and type(group) is type(update_interval) is type(batch) is int
+        if not is_plain or group != 0 or update_interval != 1 or batch != 0 or columns.has_rare():
+            self._check_rare(rare, count, group, sensor, ccd, update_interval, batch)
         if not columns.closed and "ccd" in rare and rare["ccd"].any():
             raise ValueError("ccd=True needs a world with touching=True")
         named = columns.layers if layer is None else columns.layers.with_names(layer)
@@ -1734,7 +1761,14 @@ update_interval
         return rows
 
     def _check_rare(
-        self, rare: dict[str, NDArray[Any]], count: int, group: Any, sensor: Any, ccd: Any, update_interval: Any
+        self,
+        rare: dict[str, NDArray[Any]],
+        count: int,
+        group: Any,
+        sensor: Any,
+        ccd: Any,
+        update_interval: Any,
+        batch: Any,
     ) -> None:
         """Put the values of new rows in columns that few worlds need where these must be written."""
         columns = self._columns
@@ -1746,6 +1780,8 @@ update_interval
             rare["ccd"] = as_flags(ccd, "ccd", count)
         if columns.is_rare("update_intervals", update_interval):
             rare["update_intervals"] = as_whole_numbers(update_interval, "update_interval", count, np.int32, least=1)
+        if columns.is_rare("batches", batch):
+            rare["batches"] = as_whole_numbers(batch, "batch", count, np.int64)
         if columns.is_rare("asleep", False):
             rare["asleep"] = np.zeros(count, np.bool_)
 
@@ -1785,13 +1821,14 @@ update_interval
         return self._bus.registering(kind, first, second)
 
     def _hits_of_one_ray(
-        self, origin: Any, direction: Any, max_distance: Any, layer: Any, mask: Any, *, is_first: bool
+        self, origin: Any, direction: Any, max_distance: Any, layer: Any, mask: Any, batch: Any, *, is_first: bool
     ) -> list[Hit]:
         begin, along = queries.one_ray(origin, direction)
         length = float(np.sqrt((along * along).sum()))
         ahead = along / (length if length > 0 else 1.0)
         with self._guard.reading:
-            found = queries.hits_of_one_ray(self._scene, begin, along, max_distance, layer, mask, is_first=is_first)
+            scene = self._scene.in_batches(batch)
+            found = queries.hits_of_one_ray(scene, begin, along, max_distance, layer, mask, is_first=is_first)
             return [
                 Hit(
                     self._actors.get(row),
@@ -1806,6 +1843,13 @@ update_interval
 
     # What the shared queries need, see `broadphase.index.queries.Searchable`.
     _few = None
+
+    def _in_batches(self, batch: Any) -> World:
+        """Give this world as queries with keys see it: everything is shared, and nothing is changed through it."""
+        world = object.__new__(type(self))
+        vars(world).update(vars(self))
+        world._scene = self._scene.in_batches(batch)
+        return world
 
     def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
         with self._guard.reading:
