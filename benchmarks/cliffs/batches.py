@@ -1,0 +1,92 @@
+"""Many separate scenes in one place: pairs, a world, and rays, each of its own scene."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+import broadphase as bp
+from benchmarks.measuring import argsort_call, median_times
+from benchmarks.rows import Row, in_t, ratio
+
+
+def rows(pace: float) -> Iterator[Row]:
+    """Compare scenes with a key with the same boxes side by side, and with T."""
+    yield from pair_rows(pace)
+    yield from world_rows(pace)
+    yield from ray_rows(pace)
+
+
+def scenes_of(count: int, boxes: int) -> np.ndarray:
+    """Make scenes of unit density in one place, shape (count, boxes, 2, 3)."""
+    lower = np.random.default_rng(1).random((count, boxes, 1, 3)) * boxes ** (1 / 3)
+    return np.concatenate([lower, lower + 0.7], axis=2).astype(np.float32)
+
+
+def side_by_side(scenes: np.ndarray) -> np.ndarray:
+    """Put the scenes on a grid, so that none meets another; as rows."""
+    count, along = len(scenes), int(np.ceil(len(scenes) ** 0.5))
+    cell = np.stack([np.arange(count) % along, np.arange(count) // along, np.zeros(count)], axis=1)
+    width = scenes.max() + 1
+    apart: np.ndarray = scenes + (cell * width)[:, None, None].astype(np.float32)
+    return apart.reshape(-1, 2, 3)
+
+
+def pair_rows(pace: float) -> Iterator[Row]:
+    """Find the pairs of many small scenes, of shuffled ones, and of one large scene beside many tiny ones."""
+    scenes, fifty = scenes_of(8192, 24), scenes_of(4096, 50)
+    random = np.random.default_rng(2)
+    order = random.permutation(4096 * 50)
+    shuffled, keys = fifty.reshape(-1, 2, 3)[order], np.repeat(np.arange(4096), 50)[order]
+    apart = side_by_side(scenes)
+    calls = {
+        "T": argsort_call(100_000),
+        "side by side": lambda: bp.pairs(apart),
+        "8192": lambda: bp.pairs(scenes),
+        "4096": lambda: bp.pairs(fifty),
+        "shuffled": lambda: bp.pairs(shuffled, batch=keys),
+    }
+    found = median_times(calls, budget=6 * pace)
+    yield ratio("pairs of 8,192 scenes × 24 boxes / side by side", found["8192"], found["side by side"], 1.3)
+    yield in_t("pairs of 4,096 scenes × 50 boxes", found["4096"], found["T"], 8.0)
+    yield in_t("pairs of 4,096 scenes × 50 boxes, keys in no order", found["shuffled"], found["T"], 12.0)
+
+    large = scenes_of(1, 1_000_000)[0]
+    uneven = np.concatenate([large, scenes_of(100_000, 3).reshape(-1, 2, 3)])
+    names = np.concatenate([np.full(len(large), -1), np.repeat(np.arange(100_000), 3)])
+    calls = {"large": lambda: bp.pairs(large), "uneven": lambda: bp.pairs(uneven, batch=names)}
+    found = median_times(calls, budget=6 * pace)
+    yield ratio("pairs of a scene of 10⁶ beside 10⁵ of 3 / of the large one", found["uneven"], found["large"], 1.5)
+
+
+def world_rows(pace: float) -> Iterator[Row]:
+    """Step a world of 4,096 scenes of 50 discs that all move."""
+    random = np.random.default_rng(3)
+    count = 4096 * 50
+    world = bp.World(dim=2)
+    places, speeds = random.random((count, 2)) * 10, random.normal(size=(count, 2))
+    world.add_many(bp.Circle(np.full(count, 0.5)), places, velocities=speeds, batch=np.repeat(np.arange(4096), 50))
+    world.step(dt=1e-4)
+    calls = {"T": argsort_call(100_000), "step": lambda: world.step(dt=1e-4)}
+    found = median_times(calls, budget=4 * pace)
+    yield in_t("step of a world of 4,096 scenes × 50 discs, all moving", found["step"], found["T"], 15.0)
+
+
+def ray_rows(pace: float) -> Iterator[Row]:
+    """Cast rays among the boxes of their own scene, and as many among all boxes side by side."""
+    robots, beams = (4096, 360) if pace >= 1 else (512, 360)
+    scenes, random = scenes_of(robots, 50), np.random.default_rng(4)
+    index, apart = bp.BVH(scenes), side_by_side(scenes)
+    plain, width = bp.BVH(apart), np.float64(scenes.max() + 1)
+    keys, along = np.repeat(np.arange(robots), beams), int(np.ceil(robots**0.5))
+    origins = np.repeat(random.random((robots, 3)) * 50 ** (1 / 3), beams, axis=0)
+    ways = random.normal(size=(len(keys), 3))
+    moved = origins + np.stack([keys % along, keys // along, 0 * keys], axis=1) * width
+    calls = {
+        "with keys": lambda: index.raycast(origins, ways, 4.0, batch=keys),
+        "side by side": lambda: plain.raycast(moved, ways, 4.0),
+    }
+    found = median_times(calls, budget=6 * pace)
+    what = f"rays of {robots:,} robots × {beams} with keys / side by side"
+    yield ratio(what, found["with keys"], found["side by side"], 1.3)
