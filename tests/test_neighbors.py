@@ -136,6 +136,17 @@ def test_neighbors_own_cutoffs_as_the_formula(combine):
         require_as_the_formula(points, (reaches, reaches[:6]), points[:6] + 0.1, cell=cell, combine=combine)
 
 
+@pytest.mark.parametrize("combine", ["sum", "max"])
+def test_neighbors_own_cutoffs_of_many_lengths_as_the_formula(combine):
+    rng = np.random.default_rng(11)
+    points = rng.random((60, 3)) * 4
+    reaches = 2.0 ** rng.integers(-40, 1, 60)
+    reaches[[3, 7, 9]] = 0.0, 1e-150, 2.0
+    require_as_the_formula(points, reaches, combine=combine)
+    require_as_the_formula(points, (reaches, reaches[:20]), points[20:40], combine=combine)
+    require_as_the_formula(points[:12], reaches[:12], cell=[3, 3, 3], combine=combine)
+
+
 def test_neighbors_skewed_and_mirrored_cells_give_the_same_distances():
     rng = np.random.default_rng(8)
     points = rng.random((50, 3)) * 3

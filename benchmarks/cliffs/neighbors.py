@@ -31,7 +31,14 @@ def rows(pace: float) -> Iterator[Row]:
     line = np.zeros((100_000, 3))
     line[:, 1] = np.arange(100_000) / 20
     calls["line"] = lambda: bp.neighbors(line, 1.0, **_WANTED)
+    reaches = np.full(len(points), cutoff / 2)
+    calls["own"] = lambda: bp.neighbors(points, reaches, **_WANTED)
+    uneven = reaches.copy()
+    uneven[:3] *= 10  # a pair of them and an ordinary one is found up to 5.5 cutoffs apart
+    calls["uneven"] = lambda: bp.neighbors(points, uneven, **_WANTED)
     found = median_times(calls, budget=4 * pace)
+    yield ratio("neighbors of 10⁵ points with own cutoffs, of one for all", found["own"], found["even"], 1.5)
+    yield ratio("neighbors of 10⁵ points, cutoffs of three ten times as long", found["uneven"], found["own"], 1.5)
     yield ratio("neighbors of 10⁵ points, four of them far away", found["far"], found["even"], 1.2)
     yield ratio("neighbors of 10⁵ points in a skewed cell", found["skewed"], found["even"], 1.5)
     yield ratio("neighbors of 10⁵ points on a line", found["line"], found["even"], 2.0)
@@ -57,8 +64,8 @@ def _beside_others(count: int, around: int, pace: float) -> Iterator[Row]:
         vesin = import_module("vesin").NeighborList
         box = np.eye(3) * edge
         options: dict[str, Any] = {"periodic": True, "quantities": "ijSd"}
-        calls["vesin"] = lambda: vesin(cutoff, full_list=False).compute(points, box, **options)
-        calls["vesin, full"] = lambda: vesin(cutoff, full_list=True).compute(points, box, **options)
+        calls["vesin"] = lambda: vesin(cutoff=cutoff, full_list=False).compute(points, box, **options)
+        calls["vesin, full"] = lambda: vesin(cutoff=cutoff, full_list=True).compute(points, box, **options)
     found = median_times(calls, budget=2 * pace)
     least = 1.0 if count < 1000 else 5.0
     for name in ("SciPy", "vesin"):

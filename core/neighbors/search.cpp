@@ -44,7 +44,7 @@ class Search {
       rows_ = std::make_unique<PointRows>(own, cells_[0], cells_[1], interrupt);
     } else {
       FramedPoints others(query.others, lattice_, interrupt);
-      if (others.far_row() >= 0) throw FarPoint(true, others.far_row());
+      if (others.far_row() >= 0) throw FarPoint(!query.one_set, others.far_row());
       prepare(own, others);
       rows_ = std::make_unique<PointRows>(own, cells_[0], cells_[1], interrupt);
       other_rows_ = std::make_unique<PointRows>(others, cells_[0], cells_[1], interrupt);
@@ -260,7 +260,8 @@ class Search {
     [[maybe_unused]] const double limit = limit_;
     // Of one set, the lower row comes first; of a point and its own image, so that the shift is lexicographically
     // positive. Pairs of two sets stay as they are.
-    const std::int64_t turned_from = query_.cross ? std::int64_t{1} << 40 : image.shift < Shift{} ? 0 : 1;
+    const bool two_sets = query_.cross && !query_.one_set;
+    const std::int64_t turned_from = two_sets ? std::int64_t{1} << 40 : image.shift < Shift{} ? 0 : 1;
     std::size_t size = out.size, hit = 0;
     for (std::size_t k = 0; k < ends; ++k) {
       const std::size_t own = scratch.ends[k].own, hits_end = scratch.ends[k].hits_end;
@@ -356,55 +357,118 @@ void NeighborPairs::grow(std::size_t needed) {
   *this = std::move(larger);
 }
 
-NeighborPairs find_neighbors(const NeighborQuery& query, WindowHits window_hits, unsigned workers,
-                             Interrupt& interrupt) {
+namespace {
+
+NeighborPairs pairs_for(const NeighborQuery& query) {
+  return NeighborPairs(query.points.dimension, query.distances, query.vectors, query.shifts);
+}
+
+// Behind those that `out` has.
+void find_with_one_reach(const NeighborQuery& query, WindowHits window_hits, unsigned workers, Interrupt& interrupt,
+                         NeighborPairs& out) {
   constexpr std::size_t kTask = 2048;  // points
-  const auto empty = [&] {
-    return NeighborPairs(query.points.dimension, query.distances, query.vectors, query.shifts);
-  };
-  if (query.points.count == 0 || (query.cross && query.others.count == 0)) {
-    NeighborPairs none = empty();
-    none.room(1);
-    return none;
-  }
+  if (query.points.count == 0 || (query.cross && query.others.count == 0)) return;
   const Search search(query, window_hits, interrupt);
-  const std::size_t count = search.count(), tasks = (count + kTask - 1) / kTask;
+  const std::size_t count = search.count(), tasks = (count + kTask - 1) / kTask, before = out.size;
   workers = static_cast<unsigned>(std::min<std::size_t>(workers, tasks));
   std::vector<Search::Scratch> scratch(workers);
   if (workers <= 1) {
-    NeighborPairs out = empty();
-    out.room(1);
     for (std::size_t task = 0; task < tasks; ++task) {
       search.run(task * kTask, std::min(count, (task + 1) * kTask), scratch[0], out);
       if (task >= tasks / 16)
-        out.expect(static_cast<std::size_t>(1.06 * static_cast<double>(out.size) * static_cast<double>(tasks) /
+        out.expect(before +
+                   static_cast<std::size_t>(1.06 * static_cast<double>(out.size - before) * static_cast<double>(tasks) /
                                             static_cast<double>(task + 1)) +
                    2 * kMostWindowHits);
       interrupt.check();
     }
-    return out;
+    return;
   }
   struct Segment {
     std::size_t worker, begin, end;
   };
   std::vector<Segment> segments(tasks);
   std::vector<NeighborPairs> found;
-  for (unsigned worker = 0; worker < workers; ++worker) found.push_back(empty());
+  for (unsigned worker = 0; worker < workers; ++worker) found.push_back(pairs_for(query));
   for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
-    NeighborPairs& out = found[worker];
-    const std::size_t before = out.size;
-    search.run(task * kTask, std::min(count, (task + 1) * kTask), scratch[worker], out);
-    segments[task] = {worker, before, out.size};
+    NeighborPairs& own = found[worker];
+    const std::size_t begin = own.size;
+    search.run(task * kTask, std::min(count, (task + 1) * kTask), scratch[worker], own);
+    segments[task] = {worker, begin, own.size};
   });
-  NeighborPairs out = empty();
-  std::vector<std::size_t> target(tasks + 1, 0);
+  std::vector<std::size_t> target(tasks + 1, before);
   for (std::size_t task = 0; task < tasks; ++task)
     target[task + 1] = target[task] + segments[task].end - segments[task].begin;
-  out.room(std::max<std::size_t>(target.back(), 1));
+  out.room(target.back() - before);
   out.size = target.back();
   for_each_task(tasks, workers, interrupt, [&](unsigned, std::size_t task) {
     out.copy(found[segments[task].worker], segments[task].begin, segments[task].end, target[task]);
   });
+}
+
+// Rows of points by reach: those of a class reach at least a quarter as far as its farthest one.
+struct ReachClass {
+  double most = 0;
+  std::vector<std::int32_t> rows;
+};
+
+// Of all points, from the farthest reach on; the last class takes what is left.
+std::vector<ReachClass> reach_classes(const PointView& points) {
+  constexpr std::size_t kMostClasses = 12;
+  constexpr double kStep = 0.25;
+  std::vector<ReachClass> classes;
+  std::vector<std::int32_t> left(points.count);
+  std::iota(left.begin(), left.end(), 0);
+  const auto reach = [&](std::int32_t row) { return points.reaches[row]; };
+  while (!left.empty()) {
+    ReachClass next;
+    for (const std::int32_t row : left) next.most = std::max(next.most, reach(row));
+    const bool is_last = classes.size() + 1 == kMostClasses;
+    const double least = is_last ? 0 : next.most * kStep;
+    const auto shorter =
+        std::stable_partition(left.begin(), left.end(), [&](std::int32_t row) { return reach(row) >= least; });
+    next.rows.assign(left.begin(), shorter);
+    left.erase(left.begin(), shorter);
+    classes.push_back(std::move(next));
+  }
+  return classes;
+}
+
+PointView part_of(const PointView& points, const ReachClass& part) {
+  PointView view = points;
+  view.rows = part.rows.data();
+  view.count = part.rows.size();
+  return view;
+}
+
+}  // namespace
+
+NeighborPairs find_neighbors(const NeighborQuery& query, WindowHits window_hits, unsigned workers,
+                             Interrupt& interrupt) {
+  NeighborPairs out = pairs_for(query);
+  out.room(1);
+  if (query.kind == PairCutoff::kOne) {
+    find_with_one_reach(query, window_hits, workers, interrupt, out);
+    return out;
+  }
+  // Rows are as wide as the longest cutoff of a pair. So that a few long ones do not widen them for all, points of
+  // different classes are searched apart.
+  const std::vector<ReachClass> own = reach_classes(query.points);
+  const std::vector<ReachClass> others = query.cross ? reach_classes(query.others) : std::vector<ReachClass>();
+  const std::vector<ReachClass>& second = query.cross ? others : own;
+  for (std::size_t a = 0; a < own.size(); ++a)
+    for (std::size_t b = query.cross ? 0 : a; b < second.size(); ++b) {
+      NeighborQuery part = query;
+      part.points = part_of(query.points, own[a]);
+      part.cutoff =
+          query.kind == PairCutoff::kSum ? own[a].most + second[b].most : std::max(own[a].most, second[b].most);
+      if (query.cross || a != b) {
+        part.cross = true;
+        part.one_set = !query.cross;
+        part.others = part_of(query.cross ? query.others : query.points, second[b]);
+      }
+      find_with_one_reach(part, window_hits, workers, interrupt, out);
+    }
   return out;
 }
 

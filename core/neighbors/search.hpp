@@ -19,7 +19,8 @@ enum class PairCutoff { kOne, kSum, kLarger };
 
 struct NeighborQuery {
   PointView points, others;
-  bool cross = false;  // pairs of a point and another one
+  bool cross = false;    // pairs of a point and another one
+  bool one_set = false;  // of which both are parts without a common row: the lower row comes first
   Cell cell;
   PairCutoff kind = PairCutoff::kOne;
   double cutoff = 0;
