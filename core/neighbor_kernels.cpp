@@ -4,9 +4,7 @@
 
 namespace broadphase::BROADPHASE_LEVEL {
 
-std::size_t window_hits(WindowSearch& search, std::uint32_t* positions, WindowEnd* ends);
-std::size_t window_hits(WindowSearch& search, std::uint32_t* positions, WindowEnd* ends) {
-  return window_hits_in_lanes(search, positions, ends);
-}
+std::size_t window_hits(WindowSearch& search, const WindowHits& hits);
+std::size_t window_hits(WindowSearch& search, const WindowHits& hits) { return window_hits_in_lanes(search, hits); }
 
 }  // namespace broadphase::BROADPHASE_LEVEL

@@ -80,7 +80,7 @@ nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, s
   query.vectors = vectors;
   query.shifts = shifts;
   return result(query.points.count, by_point, both, sorted, [&](Interrupt& interrupt) {
-    return find_neighbors(query, window_hits_of(chosen_kernels()), workers, interrupt);
+    return find_neighbors(query, window_kernel_of(chosen_kernels()), workers, interrupt);
   });
 }
 
@@ -93,7 +93,7 @@ NeighborCandidates candidates(Table<double> points, std::array<double, 9> cell, 
   query.shifts = true;
   const ReleasedGil release;
   Interrupt interrupt(signal_pending);
-  return NeighborCandidates(find_neighbors(query, window_hits_of(chosen_kernels()), workers, interrupt),
+  return NeighborCandidates(find_neighbors(query, window_kernel_of(chosen_kernels()), workers, interrupt),
                             query.points.count, interrupt);
 }
 

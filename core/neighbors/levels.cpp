@@ -7,28 +7,28 @@
 namespace broadphase {
 
 namespace scalar {
-std::size_t window_hits(WindowSearch& search, std::uint32_t* positions, WindowEnd* ends);
+std::size_t window_hits(WindowSearch& search, const WindowHits& hits);
 }
 #if defined(__x86_64__) || defined(_M_X64)
 namespace sse2 {
-std::size_t window_hits(WindowSearch& search, std::uint32_t* positions, WindowEnd* ends);
+std::size_t window_hits(WindowSearch& search, const WindowHits& hits);
 }
 namespace avx2 {
-std::size_t window_hits(WindowSearch& search, std::uint32_t* positions, WindowEnd* ends);
+std::size_t window_hits(WindowSearch& search, const WindowHits& hits);
 }
 namespace avx512 {
-std::size_t window_hits(WindowSearch& search, std::uint32_t* positions, WindowEnd* ends);
+std::size_t window_hits(WindowSearch& search, const WindowHits& hits);
 }
 #elif defined(__aarch64__) || defined(_M_ARM64)
 namespace neon {
-std::size_t window_hits(WindowSearch& search, std::uint32_t* positions, WindowEnd* ends);
+std::size_t window_hits(WindowSearch& search, const WindowHits& hits);
 }
 #endif
 
-WindowHits window_hits_of(const Kernels& kernels) {
+WindowKernel window_kernel_of(const Kernels& kernels) {
   struct Level {
     const char* name;
-    WindowHits hits;
+    WindowKernel kernel;
   };
   constexpr Level kLevels[] = {
       {"scalar", scalar::window_hits},
@@ -41,7 +41,7 @@ WindowHits window_hits_of(const Kernels& kernels) {
 #endif
   };
   for (const Level& level : kLevels)
-    if (std::strcmp(level.name, kernels.level) == 0) return level.hits;
+    if (std::strcmp(level.name, kernels.level) == 0) return level.kernel;
   return scalar::window_hits;
 }
 

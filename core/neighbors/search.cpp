@@ -34,8 +34,8 @@ struct Image {
 
 class Search {
  public:
-  Search(const NeighborQuery& query, WindowHits window_hits, Interrupt& interrupt)
-      : query_(query), window_hits_(window_hits), lattice_(query.cell) {
+  Search(const NeighborQuery& query, WindowKernel window_kernel, Interrupt& interrupt)
+      : query_(query), window_kernel_(window_kernel), lattice_(query.cell) {
     if (!lattice_.is_valid()) throw FlatCell();
     FramedPoints own(query.points, lattice_, interrupt);
     if (own.far_row() >= 0) throw FarPoint(false, own.far_row());
@@ -55,14 +55,13 @@ class Search {
   std::size_t count() const { return rows_->count(); }
 
   struct Scratch {
-    std::vector<std::uint32_t> positions;
-    std::vector<WindowEnd> ends;
+    std::vector<std::uint32_t> own, others;  // hits
   };
 
   // The pairs of points [begin, end) in the order of rows, with those behind them.
   void run(std::size_t begin, std::size_t end, Scratch& scratch, NeighborPairs& out) const {
-    scratch.positions.resize(kMostWindowHits + 16);
-    scratch.ends.resize(kMostWindowHits + 16);
+    scratch.own.resize(kMostWindowHits + 16);
+    scratch.others.resize(kMostWindowHits + 16);
     for (std::size_t row = rows_->row_of(begin); begin < end; ++row) {
       const std::size_t until = std::min<std::size_t>(end, rows_->rows()[row].end);
       run_row(row, begin, until, scratch, out);
@@ -229,26 +228,26 @@ class Search {
         static_cast<std::size_t>(std::lower_bound(other_x + other_row.begin, other_x + other_row.end, first) - other_x);
     if (window.low == other_row.end) return;
     while (window.own < end) {
-      const std::size_t ends = window_hits_(window, scratch.positions.data(), scratch.ends.data());
-      if (ends > 0) decide(image, others, scratch, ends, out);
+      const std::size_t hits = window_kernel_(window, {scratch.own.data(), scratch.others.data()});
+      if (hits > 0) decide(image, others, scratch, hits, out);
     }
   }
 
-  void decide(const Image& image, const PointRows& others, const Scratch& scratch, std::size_t ends,
+  void decide(const Image& image, const PointRows& others, const Scratch& scratch, std::size_t hits,
               NeighborPairs& out) const {
-    out.room(scratch.ends[ends - 1].hits_end);
+    out.room(hits);
     const bool wrapped = rows_->wraps() != nullptr || others.wraps() != nullptr;
     if (rows_->reaches() != nullptr)
-      decide_in<true, true>(image, others, scratch, ends, out);
+      decide_in<true, true>(image, others, scratch, hits, out);
     else if (wrapped)
-      decide_in<true, false>(image, others, scratch, ends, out);
+      decide_in<true, false>(image, others, scratch, hits, out);
     else
-      decide_in<false, false>(image, others, scratch, ends, out);
+      decide_in<false, false>(image, others, scratch, hits, out);
   }
 
   // By the given numbers: (other - own) + translation, rounded axis by axis.
   template <bool Wrapped, bool Reaches>
-  void decide_in(const Image& image, const PointRows& others, const Scratch& scratch, std::size_t ends,
+  void decide_in(const Image& image, const PointRows& others, const Scratch& scratch, std::size_t hits,
                  NeighborPairs& out) const {
     const std::size_t dimension = out.dimension;
     std::int32_t *first = out.first(), *second = out.second();
@@ -262,66 +261,62 @@ class Search {
     // positive. Pairs of two sets stay as they are.
     const bool two_sets = query_.cross && !query_.one_set;
     const std::int64_t turned_from = two_sets ? std::int64_t{1} << 40 : image.shift < Shift{} ? 0 : 1;
-    std::size_t size = out.size, hit = 0;
-    for (std::size_t k = 0; k < ends; ++k) {
-      const std::size_t own = scratch.ends[k].own, hits_end = scratch.ends[k].hits_end;
-      const ExactPoint from = rows_->exact(own);
-      for (; hit < hits_end; ++hit) {
-        const std::size_t other = scratch.positions[hit];
-        const ExactPoint& to = others.exact(other);
-        // All ones or none, instead of a branch that half of all pairs would take.
-        const auto turned = -static_cast<std::int32_t>(from.row >= to.row + turned_from);
-        const std::int32_t difference = (from.row ^ to.row) & turned;
-        first[size] = from.row ^ difference;
-        second[size] = to.row ^ difference;
-        double x = to.x - from.x, y = to.y - from.y, z = to.z - from.z;
-        std::int32_t shift_0 = image.shift[0], shift_1 = image.shift[1], shift_2 = image.shift[2];
-        const Vector3* translation = &image.exact;
-        Vector3 own_translation;
-        if constexpr (Wrapped) {
-          const Shift own_wrap = own_wraps != nullptr ? own_wraps[own] : Shift{};
-          const Shift other_wrap = other_wraps != nullptr ? other_wraps[other] : Shift{};
-          if (own_wrap != other_wrap) {
-            shift_0 += own_wrap[0] - other_wrap[0];
-            shift_1 += own_wrap[1] - other_wrap[1];
-            shift_2 += own_wrap[2] - other_wrap[2];
-            own_translation = query_.cell.translation({shift_0, shift_1, shift_2});
-            translation = &own_translation;
-          }
+    std::size_t size = out.size;
+    for (std::size_t hit = 0; hit < hits; ++hit) {
+      const std::size_t own = scratch.own[hit], other = scratch.others[hit];
+      const ExactPoint &from = rows_->exact(own), &to = others.exact(other);
+      // All ones or none, instead of a branch that half of all pairs would take.
+      const auto turned = -static_cast<std::int32_t>(from.row >= to.row + turned_from);
+      const std::int32_t difference = (from.row ^ to.row) & turned;
+      first[size] = from.row ^ difference;
+      second[size] = to.row ^ difference;
+      double x = to.x - from.x, y = to.y - from.y, z = to.z - from.z;
+      std::int32_t shift_0 = image.shift[0], shift_1 = image.shift[1], shift_2 = image.shift[2];
+      const Vector3* translation = &image.exact;
+      Vector3 own_translation;
+      if constexpr (Wrapped) {
+        const Shift own_wrap = own_wraps != nullptr ? own_wraps[own] : Shift{};
+        const Shift other_wrap = other_wraps != nullptr ? other_wraps[other] : Shift{};
+        if (own_wrap != other_wrap) {
+          shift_0 += own_wrap[0] - other_wrap[0];
+          shift_1 += own_wrap[1] - other_wrap[1];
+          shift_2 += own_wrap[2] - other_wrap[2];
+          own_translation = query_.cell.translation({shift_0, shift_1, shift_2});
+          translation = &own_translation;
         }
-        x += (*translation)[0];
-        y += (*translation)[1];
-        z += (*translation)[2];
-        const double square = x * x + y * y + z * z;
-        bool near;
-        if constexpr (Reaches) {
-          const double a = own_reaches[own], b = other_reaches[other];
-          near = std::sqrt(square) <= (query_.kind == PairCutoff::kSum ? a + b : std::max(a, b));
-        } else {
-          near = square <= limit;
-        }
-        if (distances != nullptr) distances[size] = std::sqrt(square);
-        if (shifts != nullptr) {
-          std::int32_t* entry = shifts + size * dimension;
-          entry[0] = (shift_0 ^ turned) - turned;
-          entry[1] = (shift_1 ^ turned) - turned;
-          if (dimension > 2) entry[2] = (shift_2 ^ turned) - turned;
-        }
-        if (vectors != nullptr) {
-          const double sign = 1.0 + 2 * turned;  // and 0 is never negative
-          double* entry = vectors + size * dimension;
-          entry[0] = x * sign + 0.0;
-          entry[1] = y * sign + 0.0;
-          if (dimension > 2) entry[2] = z * sign + 0.0;
-        }
-        size += near ? 1 : 0;
       }
+      x += (*translation)[0];
+      y += (*translation)[1];
+      z += (*translation)[2];
+      const double square = x * x + y * y + z * z;
+      bool near;
+      if constexpr (Reaches) {
+        const double a = own_reaches[own], b = other_reaches[other];
+        near = std::sqrt(square) <= (query_.kind == PairCutoff::kSum ? a + b : std::max(a, b));
+      } else {
+        near = square <= limit;
+      }
+      if (distances != nullptr) distances[size] = std::sqrt(square);
+      if (shifts != nullptr) {
+        std::int32_t* entry = shifts + size * dimension;
+        entry[0] = (shift_0 ^ turned) - turned;
+        entry[1] = (shift_1 ^ turned) - turned;
+        if (dimension > 2) entry[2] = (shift_2 ^ turned) - turned;
+      }
+      if (vectors != nullptr) {
+        const double sign = 1.0 + 2 * turned;  // and 0 is never negative
+        double* entry = vectors + size * dimension;
+        entry[0] = x * sign + 0.0;
+        entry[1] = y * sign + 0.0;
+        if (dimension > 2) entry[2] = z * sign + 0.0;
+      }
+      size += near ? 1 : 0;
     }
     out.size = size;
   }
 
   NeighborQuery query_;
-  WindowHits window_hits_;
+  WindowKernel window_kernel_;
   Lattice lattice_;
   std::unique_ptr<PointRows> rows_, other_rows_;
   std::array<RowCells, 2> cells_{};
@@ -364,11 +359,11 @@ NeighborPairs pairs_for(const NeighborQuery& query) {
 }
 
 // Behind those that `out` has.
-void find_with_one_reach(const NeighborQuery& query, WindowHits window_hits, unsigned workers, Interrupt& interrupt,
+void find_with_one_reach(const NeighborQuery& query, WindowKernel window_kernel, unsigned workers, Interrupt& interrupt,
                          NeighborPairs& out) {
   constexpr std::size_t kTask = 2048;  // points
   if (query.points.count == 0 || (query.cross && query.others.count == 0)) return;
-  const Search search(query, window_hits, interrupt);
+  const Search search(query, window_kernel, interrupt);
   const std::size_t count = search.count(), tasks = (count + kTask - 1) / kTask, before = out.size;
   workers = static_cast<unsigned>(std::min<std::size_t>(workers, tasks));
   std::vector<Search::Scratch> scratch(workers);
@@ -443,12 +438,12 @@ PointView part_of(const PointView& points, const ReachClass& part) {
 
 }  // namespace
 
-NeighborPairs find_neighbors(const NeighborQuery& query, WindowHits window_hits, unsigned workers,
+NeighborPairs find_neighbors(const NeighborQuery& query, WindowKernel window_kernel, unsigned workers,
                              Interrupt& interrupt) {
   NeighborPairs out = pairs_for(query);
   out.room(1);
   if (query.kind == PairCutoff::kOne) {
-    find_with_one_reach(query, window_hits, workers, interrupt, out);
+    find_with_one_reach(query, window_kernel, workers, interrupt, out);
     return out;
   }
   // Rows are as wide as the longest cutoff of a pair. So that a few long ones do not widen them for all, points of
@@ -467,7 +462,7 @@ NeighborPairs find_neighbors(const NeighborQuery& query, WindowHits window_hits,
         part.one_set = !query.cross;
         part.others = part_of(query.cross ? query.others : query.points, second[b]);
       }
-      find_with_one_reach(part, window_hits, workers, interrupt, out);
+      find_with_one_reach(part, window_kernel, workers, interrupt, out);
     }
   return out;
 }

@@ -81,7 +81,7 @@ double largest_square(double cutoff);
 
 // Each pair once: of one set with first < second, and of a point's own images one of two opposite ones. The same order
 // for every number of workers and every level.
-NeighborPairs find_neighbors(const NeighborQuery& query, WindowHits window_hits, unsigned workers,
+NeighborPairs find_neighbors(const NeighborQuery& query, WindowKernel window_kernel, unsigned workers,
                              Interrupt& interrupt);
 
 // By first point, for `points` of them. `both`: also by the second one, the other way round. `sorted`: entries of a

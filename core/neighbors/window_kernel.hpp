@@ -6,13 +6,13 @@
 
 namespace broadphase::BROADPHASE_LEVEL {
 
-inline std::size_t window_hits_in_lanes(WindowSearch& search, std::uint32_t* positions, WindowEnd* ends) {
+inline std::size_t window_hits_in_lanes(WindowSearch& search, const WindowHits& hits) {
   const double *x = search.columns[0], *y = search.columns[1], *z = search.columns[2];
   const double reach = search.reach, squared_reach = search.squared_reach;
   const WideEight most = WideEight::splat(squared_reach);
   const std::size_t own_end = search.own_end, end = search.end;
   std::size_t own = search.own, low = search.low, next = search.next;
-  std::size_t count = 0, end_count = 0;
+  std::size_t count = 0;
   for (; own < own_end; ++own) {
     const double own_x = search.own_columns[0][own] - search.shift[0];
     const double own_y = search.own_columns[1][own], own_z = search.own_columns[2][own];
@@ -37,7 +37,6 @@ inline std::size_t window_hits_in_lanes(WindowSearch& search, std::uint32_t* pos
     }
     const WideEight from_x = WideEight::splat(own_x), from_y = WideEight::splat(own_y - search.shift[1]),
                     from_z = WideEight::splat(own_z - search.shift[2]);
-    const std::size_t before = count;
     for (; j < end && x[j] <= most_x && count <= kMostWindowHits; j += 8) {
       const WideEight dx = WideEight::read(x + j) - from_x, dy = WideEight::read(y + j) - from_y,
                       dz = WideEight::read(z + j) - from_z;
@@ -45,10 +44,9 @@ inline std::size_t window_hits_in_lanes(WindowSearch& search, std::uint32_t* pos
       near.at_most(dx * dx + dy * dy + dz * dz, most);
       const std::size_t left = end - j;
       const std::uint32_t bits = near.bits() & (left < 8 ? (1u << left) - 1u : 255u);
-      count += emit_eight(bits, static_cast<std::uint32_t>(j), positions + count);
+      for (std::size_t l = 0; l < 8; ++l) hits.own[count + l] = static_cast<std::uint32_t>(own);
+      count += emit_eight(bits, static_cast<std::uint32_t>(j), hits.other + count);
     }
-    ends[end_count] = {static_cast<std::uint32_t>(own), static_cast<std::uint32_t>(count)};
-    end_count += count > before ? 1 : 0;
     next = end;
     if (count > kMostWindowHits) {
       if (j < end)
@@ -59,7 +57,7 @@ inline std::size_t window_hits_in_lanes(WindowSearch& search, std::uint32_t* pos
     }
   }
   search.own = own, search.low = low, search.next = next;
-  return end_count;
+  return count;
 }
 
 }  // namespace broadphase::BROADPHASE_LEVEL

@@ -20,19 +20,19 @@ struct WindowSearch {
   std::size_t next;  // where to go on within the window of `own`; `end` or more: at its beginning
 };
 
-// The hits of `own` end at `hits_end`.
-struct WindowEnd {
-  std::uint32_t own, hits_end;
+// Where hits go: positions of own points, and of others.
+struct WindowHits {
+  std::uint32_t *own, *other;
 };
 
 // With more hits than these, the kernel returns.
 inline constexpr std::size_t kMostWindowHits = 4096;
 
-// Finds hits until all own points are done or there is no more room. Returns the number of ends written. Room for
-// kMostWindowHits + 16 positions and for as many ends is a precondition.
-using WindowHits = std::size_t (*)(WindowSearch& search, std::uint32_t* positions, WindowEnd* ends);
+// Finds hits until all own points are done or there is no more room. Returns their number. Room for kMostWindowHits +
+// 16 of them is a precondition.
+using WindowKernel = std::size_t (*)(WindowSearch& search, const WindowHits& hits);
 
 // The kernel of the same level.
-WindowHits window_hits_of(const Kernels& kernels);
+WindowKernel window_kernel_of(const Kernels& kernels);
 
 }  // namespace broadphase
