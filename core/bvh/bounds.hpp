@@ -44,25 +44,24 @@ struct LocalBounds {
   }
 };
 
-template <class Number>
-LocalBounds<Number> bounds_of(const Blocks& blocks, std::int32_t block) {
+// Of the lanes in use, each read by read(lane, box).
+template <class Number, class Read>
+LocalBounds<Number> union_of(const Blocks& blocks, std::int32_t block, const Read& read) {
   LocalBounds<Number> bounds(blocks.dimension());
   Number box[8];
   for_each_lane(blocks.occupied(block), [&](std::size_t lane) {
-    blocks.get_box(block, lane, box);
+    read(lane, box);
     bounds.add(box);
   });
   return bounds;
 }
+template <class Number>
+LocalBounds<Number> bounds_of(const Blocks& blocks, std::int32_t block) {
+  return union_of<Number>(blocks, block, [&](std::size_t lane, Number* box) { blocks.get_box(block, lane, box); });
+}
 // As doubles, whether the blocks are wide or not.
 inline LocalBounds<double> read_bounds(const Blocks& blocks, std::int32_t block) {
-  LocalBounds<double> bounds(blocks.dimension());
-  double box[8];
-  for_each_lane(blocks.occupied(block), [&](std::size_t lane) {
-    blocks.read_box(block, lane, box);
-    bounds.add(box);
-  });
-  return bounds;
+  return union_of<double>(blocks, block, [&](std::size_t lane, double* box) { blocks.read_box(block, lane, box); });
 }
 
 // Extents of boxes count up to this when their areas are compared, so that sums and differences stay finite: a million
