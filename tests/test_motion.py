@@ -33,9 +33,8 @@ def integrate_to(positions, velocities, rotations, spins, moves, dt, to_position
     seen = SimpleNamespace(positions=np.empty((n, d)), rotations=np.empty(shape))
     spare = SimpleNamespace(store=store, boxes=np.empty((n, 2, d)), **vars(seen))
     bodies = SimpleNamespace(
-        last_positions=seen.positions, positions=positions, velocities=velocities, rotations=rotations,
-        angular_velocities=spins, bounds=None, seen=seen, spare=spare, stale=np.zeros(n, np.uint8),
-        moved=np.empty(n, np.uint8), update_intervals=2,
+        positions=positions, velocities=velocities, rotations=rotations, angular_velocities=spins, bounds=None,
+        seen=seen, spare=spare, stale=np.zeros(n, np.uint8), moved=np.empty(n, np.uint8), update_intervals=2,
         moves=lambda: moves, next_poses=lambda: (to_positions, to_rotations),
     )  # fmt: skip
     moved = advance(bodies, None, np.zeros(n, np.uint8), np.zeros(n, np.uint8), dt)

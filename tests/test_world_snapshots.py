@@ -324,7 +324,7 @@ KEPT = {
 DERIVED = {
     "Columns": {
         *("spare", "stale", "_next_poses", "_unwrapped", "next_changed", "moved", "frame", "contacts_of"),
-        *("_flags", "_replaced", "_view", "_steady", "_all_seen_at", "_writes"),
+        *("_flags", "_replaced", "_view", "_steady", "_writes"),
     },
     "BoxStore": {"batch", "corners", "living", "_first_free", "_numbers", "_views"},
     # What a step with a budget takes is measured again.

@@ -67,46 +67,6 @@ def test_held_position_of_an_actor_stays_valid_when_the_world_grows():
     assert bp.World.from_bytes(world.to_bytes()).positions[0].tolist() == [101, -3]
 
 
-@pytest.mark.parametrize("boundary", ["none", "wrap", "bounce"])
-@pytest.mark.parametrize("seed", range(4))
-def test_history_with_and_without_a_held_view_is_the_same(boundary, seed):
-    # While nobody holds the positions, a step compares with them, and not with where rows were seen.
-    random = np.random.default_rng(seed)
-    bounds = None if boundary == "none" else [[0, 0], [12, 12]]
-    worlds = [bp.World(dim=2, bounds=bounds, boundary=boundary) for _ in range(2)]
-    for world in worlds:
-        world.add_many(bp.Circle(0.5), np.random.default_rng(seed).uniform(1, 11, (60, 2)))
-    held, compared_alone = worlds[1].positions, 0
-    for step in range(40):
-        act, row = random.integers(7), int(random.choice(worlds[0].rows))
-        place, speeds = random.uniform(1, 11, 2), random.normal(0, 0.2, (worlds[0].slots, 2)) * (random.random() < 0.8)
-        for world in worlds:
-            match act:
-                case 0:
-                    world.positions[row] = place
-                case 1:
-                    world.move([row], positions=[place])
-                case 2:
-                    world.velocities[: len(speeds)] = speeds
-                case 3:
-                    world.remove([row])
-                    world.add(bp.Circle(0.5), position=place, velocity=speeds[0])
-                case 4:
-                    world.actor(row).position = place
-        held = worlds[1].positions
-        frames = [world.step(0.5) for world in worlds]
-        for name in ("touching", "enter", "exit"):
-            np.testing.assert_array_equal(getattr(frames[0], name), getattr(frames[1], name))
-        columns = worlds[0]._columns
-        compared_alone += columns.last_positions is columns.positions
-        assert columns.positions[:60].tobytes() == held[:60].tobytes(), step
-        if step % 8 == 0:
-            worlds[0].validate()
-    other = worlds[1]._columns
-    assert compared_alone > 0
-    assert other.last_positions is other.seen.positions
-
-
 def test_views_that_nobody_holds_are_not_kept():
     world = bp.World(dim=2)
     arrays = []

@@ -165,11 +165,10 @@ void insert_body(nb::dict rows, nb::dict columns, nb::ndarray<nb::ndim<1>, nb::c
   static const nb::handle kSlots = interned("slots"), kLiving = interned("living"),
                           kFirstFree = interned("_first_free"), kNumbers = interned("_numbers"),
                           kViews = interned("_views"), kFlags = interned("_flags"), kSteady = interned("_steady"),
-                          kAllSeenAt = interned("_all_seen_at"),
                           kNames[] = {interned("_world"), interned("_handle"), interned("_data")};
-  const Entry entries[] = {{rows, kSlots, end},      {rows, kLiving, living},    {rows, kFirstFree, end},
-                           {rows, kNumbers, none},   {rows, kViews, none},       {columns, kFlags, flags},
-                           {columns, kSteady, none}, {columns, kAllSeenAt, none}};
+  const Entry entries[] = {{rows, kSlots, end},     {rows, kLiving, living}, {rows, kFirstFree, end},
+                           {rows, kNumbers, none},  {rows, kViews, none},    {columns, kFlags, flags},
+                           {columns, kSteady, none}};
   for (const Entry& entry : entries)
     if (PyDict_Contains(entry.to.ptr(), entry.key.ptr()) != 1) throw nb::key_error("a key that does not exist");
   const nb::handle values[] = {world, handle, data};

@@ -48,9 +48,8 @@ nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers posit
                    MaybeNumbers rotations, MaybeNumbers angular_velocities, Flags moves, double dt, MaybeNumbers bounds,
                    std::optional<Flags> wraps, std::optional<Written> unwrapped, std::optional<Written> to_positions,
                    std::optional<Written> to_rotations, Numbers seen_positions, MaybeNumbers seen_rotations,
-                   Numbers last_positions, Written spare_positions, std::optional<Written> spare_rotations,
-                   Written boxes, Flags look, WrittenFlags stale, WrittenFlags changed, WrittenFlags moved,
-                   unsigned workers) {
+                   Written spare_positions, std::optional<Written> spare_rotations, Written boxes, Flags look,
+                   WrittenFlags stale, WrittenFlags changed, WrittenFlags moved, unsigned workers) {
   const std::size_t count = look.shape(0), dimension = shapes.dimension, turn = dimension == 2 ? 1 : 4;
   const auto fits = [count](const auto& array, std::size_t numbers) {
     return array.ndim() > 0 && array.shape(0) >= count && array.size() == array.shape(0) * numbers;
@@ -60,9 +59,9 @@ nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers posit
           may_fit(angular_velocities, dimension == 2 ? 1 : 3) && fits(moves, 1) && may_fit(wraps, 1) &&
           (!wraps || (bounds && bounds->size() == 2 * dimension)) && may_fit(unwrapped, dimension) &&
           may_fit(to_positions, dimension) && may_fit(to_rotations, turn) && fits(seen_positions, dimension) &&
-          fits(last_positions, dimension) && may_fit(seen_rotations, turn) && fits(spare_positions, dimension) &&
-          may_fit(spare_rotations, turn) && (!rotations || (seen_rotations && spare_rotations)) &&
-          fits(boxes, 2 * dimension) && fits(stale, 1) && fits(changed, 1) && fits(moved, 1));
+          may_fit(seen_rotations, turn) && fits(spare_positions, dimension) && may_fit(spare_rotations, turn) &&
+          (!rotations || (seen_rotations && spare_rotations)) && fits(boxes, 2 * dimension) && fits(stale, 1) &&
+          fits(changed, 1) && fits(moved, 1));
   for (std::size_t k = 0; rows && k < rows->shape(0); ++k)
     if (static_cast<std::size_t>(rows->data()[k]) >= count) throw nb::index_error("a row that does not exist");
   const auto at = [](const auto& array) { return array ? array->data() : nullptr; };
@@ -70,8 +69,8 @@ nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers posit
     const Advance<d()> step{
         {positions.data(), velocities.data(), at(rotations), at(angular_velocities), moves.data(), dt},
         {at(bounds), at(wraps)},
-        {seen_positions.data(), at(seen_rotations), last_positions.data(), spare_positions.data(), at(spare_rotations),
-         boxes.data(), !to_positions},
+        {seen_positions.data(), at(seen_rotations), spare_positions.data(), at(spare_rotations), boxes.data(),
+         !to_positions},
         {look.data(), stale.data(), changed.data(), moved.data()},
         at(unwrapped),
         at(to_positions),
@@ -288,11 +287,10 @@ void bind_motion(nb::module_& module) {
              nb::arg("velocities"), nb::arg("rotations").none(), nb::arg("angular_velocities").none(), nb::arg("moves"),
              nb::arg("dt"), nb::arg("bounds").none(), nb::arg("wraps").none(), nb::arg("unwrapped").noconvert().none(),
              nb::arg("to_positions").noconvert().none(), nb::arg("to_rotations").noconvert().none(),
-             nb::arg("seen_positions"), nb::arg("seen_rotations").none(), nb::arg("last_positions"),
-             nb::arg("spare_positions").noconvert(), nb::arg("spare_rotations").noconvert().none(),
-             nb::arg("boxes").noconvert(), nb::arg("look"), nb::arg("stale").noconvert(),
-             nb::arg("changed").noconvert(), nb::arg("moved").noconvert(), nb::arg("workers"),
-             "Move rows, wrap them at the sides of the world, and place their shapes.");
+             nb::arg("seen_positions"), nb::arg("seen_rotations").none(), nb::arg("spare_positions").noconvert(),
+             nb::arg("spare_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"),
+             nb::arg("stale").noconvert(), nb::arg("changed").noconvert(), nb::arg("moved").noconvert(),
+             nb::arg("workers"), "Move rows, wrap them at the sides of the world, and place their shapes.");
   module.def("fill", &fill, nb::arg("seen"), nb::arg("spare"), nb::arg("rows"), nb::arg("kinds"), nb::arg("sizes"),
              nb::arg("numbers"), nb::arg("types"), nb::arg("places"), nb::arg("speeds").none(), nb::arg("turns").none(),
              nb::arg("spins").none(), positions, velocities, nb::arg("rotations").noconvert().none(),

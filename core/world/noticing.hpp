@@ -72,10 +72,7 @@ struct NoticedFlags {
 template <std::size_t D>
 struct Placements {
   const double *seen_positions, *seen_rotations;  // of the current placement
-  // The same numbers as `seen_positions`, though others may write to them meanwhile: what is compared. Where nobody has
-  // written to the positions of bodies since, it is these, which are read anyway.
-  const double* last_positions;
-  double *positions, *rotations, *boxes;  // of the spare one
+  double *positions, *rotations, *boxes;          // of the spare one
   // Whether rows that are not looked at are written there, too: it then tells where every row is.
   bool holds_all;
 };
@@ -93,7 +90,7 @@ struct NextPoses {
     return rotations != nullptr ? rotations + (row - begin) * R : nullptr;
   }
   bool are_as_seen(const Placements<D>& to, std::size_t row, std::size_t count) const {
-    return std::memcmp(position(row), to.last_positions + row * D, count * D * sizeof(double)) == 0 &&
+    return std::memcmp(position(row), to.seen_positions + row * D, count * D * sizeof(double)) == 0 &&
            (rotations == nullptr ||
             std::memcmp(rotation(row), to.seen_rotations + row * R, count * R * sizeof(double)) == 0);
   }
@@ -122,7 +119,7 @@ bool place_moved_balls(ShapeStore& shapes, const NextPoses<D>& next, const Place
   if (next.rotations != nullptr || !next.are_near || !are_all(1, flags.look + row) ||
       !shapes.are_centred_balls(row, kCount))
     return false;
-  const double *position = next.position(row), *seen = to.last_positions + row * D;
+  const double *position = next.position(row), *seen = to.seen_positions + row * D;
   bool all_moved = true;
   for (std::size_t k = 0; k < kCount; ++k) {
     std::uint64_t differs = 0;

@@ -167,8 +167,6 @@ class Columns:
         # be elsewhere unless arrays are given out again: that number, and those rows, once they are known.
         self._writes = 0
         self._steady: Steadiness | None = None
-        # After a step that left every row where it is seen: how often arrays had been given out then.
-        self._all_seen_at: int | None = None
 
     @property
     def slots(self) -> int:
@@ -298,25 +296,13 @@ class Columns:
             moving = np.union1d(moving, others.astype(np.int32))
         return moving if len(moving) <= _FEW * self.slots else None
 
-    def note_steadiness(self, change: Change, steadiness: Steadiness | None, writes: int | None) -> None:
-        """Note what `steadiness` gave when the look began that is committed now; None where that does not hold.
-
-        `writes` is its first number, if afterwards every row is where it is seen.
-        """
-        change.assign(self, _steady=steadiness, _all_seen_at=writes)
-
-    @property
-    def last_positions(self) -> Floats:
-        """Where every row was seen last: the positions themselves if nobody has been able to write to them since.
-
-        A step reads these anyway, and need not read the others.
-        """
-        are_same = self._all_seen_at == self._writes and not self.has_displaced and not self._replaced
-        return self.positions if are_same else self.seen.positions
+    def note_steadiness(self, change: Change, steadiness: Steadiness | None) -> None:
+        """Note what `steadiness` gave when the look began that is committed now; None where that does not hold."""
+        change.assign(self, _steady=steadiness)
 
     def forget_flags(self, change: Change) -> None:
         """Note that rows come or leave, or begin or stop moving."""
-        change.assign(self, _flags={}, _steady=None, _all_seen_at=None)
+        change.assign(self, _flags={}, _steady=None)
 
     def take_up_writes(self) -> None:
         """Write to the columns what users have written to arrays that these have replaced."""

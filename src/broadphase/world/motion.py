@@ -91,8 +91,8 @@ def advance(
     found: Any = _native.advance(
         spare.store, rows, columns.positions, columns.velocities, columns.rotations, columns.angular_velocities,
         columns.moves(), dt, columns.bounds, wraps, unwrapped, to_positions, to_rotations, seen.positions,
-        seen.rotations, columns.last_positions, spare.positions, spare.rotations, spare.boxes, look, columns.stale,
-        changed, columns.moved, workers,
+        seen.rotations, spare.positions, spare.rotations, spare.boxes, look, columns.stale, changed, columns.moved,
+        workers,
     )  # fmt: skip
     lost, nowhere, wrapped, shifted, rotated = found
     if lost >= 0:

@@ -65,7 +65,6 @@ class _Motion(NamedTuple):
     rotated: Rows | None
     is_of_few: bool  # only rows that can have moved were looked at
     steadiness: Steadiness | None
-    writes: int | None  # see `Columns.note_steadiness`
 
 
 def shared_threads(columns: Columns, broad: BroadPhase) -> AbstractContextManager[None]:
@@ -186,7 +185,7 @@ def step(
         broad.note_removal(change, removed)
     columns.swap_placements(change, number)
     if not motion.is_of_few and not len(removed):
-        columns.note_steadiness(change, motion.steadiness, motion.writes)
+        columns.note_steadiness(change, motion.steadiness)
     change.assign(memory, touching=advance.touching, starts=advance.starts, waiting=waiting, generations=None)
     if candidates is not None:
         if candidates.is_synchronized:
@@ -224,7 +223,6 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, worker
     positions, rotations, wrapped, shifted, rotated = advance(
         columns, few, looked_at, changed, dt, wraps, unwrapped, workers
     )
-    writes = None if steadiness is None or columns.update_intervals is not None else steadiness[0]
     if trace is not None or columns.update_intervals is not None or shifted is None or rotated is None:
         steadiness = None
     shifted = _with_rows(shifted, wrapped)
@@ -257,7 +255,7 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, worker
     if trace is not None:
         trace.is_ccd[removed] = False  # none of its way was in the world, so it meets nothing there
     return _Motion(
-        positions, rotations, trace, bounced, velocities, removed, shifted, rotated, few is not None, steadiness, writes
+        positions, rotations, trace, bounced, velocities, removed, shifted, rotated, few is not None, steadiness
     )
 
 

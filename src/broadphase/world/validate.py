@@ -58,9 +58,6 @@ def _column_faults(columns: Columns) -> Iterator[str]:
         yield "a body type or an update interval is out of range"
     if (columns.all_boundaries() >= len(BOUNDARIES)).any():
         yield "a boundary is out of range"
-    rows = columns.rows.numbers
-    if columns.last_positions[rows].tobytes() != columns.seen.positions[rows].tobytes():
-        yield "a row is not where it was seen last, and nobody has written to it"
     dead = ~columns.rows.alive
     if columns.changed[dead].any():
         yield f"row {np.argmax(dead & (columns.changed != 0))} is removed, and has changed"

@@ -705,7 +705,7 @@ update_interval, batch
             if spins is not None:
                 change.write(columns.with_angular_velocities(), spins, numbers)
             if speeds is not None or spins is not None:
-                columns.note_steadiness(change, None, None)
+                columns.note_steadiness(change, None)
             change.commit()
 
     def set_shapes(self, rows: Any, shapes: Shape | Sequence[Shape]) -> None:
