@@ -212,7 +212,7 @@ class MeetingSearch {
     Piece piece{part, {}};
     bool is_out = false;
     for (std::size_t k = 0; is_periodic_ && k < D; ++k)
-      is_out |= (around[k] < bounds_[k]) | (around[D + 1 + k] >= bounds_[D + k]);
+      is_out = is_out || around[k] < bounds_[k] || around[D + 1 + k] >= bounds_[D + k];
     if (!is_out) {
       pieces_.of.push_back(piece);
       pieces_.corners.push_back(around);
