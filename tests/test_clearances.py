@@ -305,3 +305,10 @@ def test_duplicates_are_equal_parts_however_they_are_described():
     balls = bp.Shapes([bp.Sphere(1), bp.Sphere(1), bp.Sphere(1.5), bp.ConvexHull(CUBE), bp.ConvexHull(CUBE)], [0, 0, 0])
     found = bp.clashes(balls)
     assert found.pairs[found.kinds == "duplicate"].tolist() == [[0, 1], [3, 4]]
+
+
+def test_equal_parts_in_one_place_are_all_duplicates():
+    mesh = bp.Mesh(*rough_sphere(np.random.default_rng(4), rounds=2))
+    found = bp.clashes(bp.Shapes(mesh, np.zeros((30, 3))))
+    assert found.counts() == {"duplicate": 435, "penetrates": 0, "contains": 0, "touches": 0, "near": 0}
+    assert not found.gaps.any()

@@ -93,6 +93,10 @@ def _part_rows(pace: float) -> Iterator[Row]:
     yield ratio(what, found["ours"], found["fcl"], 1.0)
     yield _in("clearances of one moved part of 500", found["moved"], 1.0, "ms", 2.0)
 
+    equal = bp.Shapes(meshes[0], np.zeros((60, 3)))
+    found = median_times({"equal": partial(bp.clashes, equal)}, budget=pace)
+    yield _in("clashes of 60 equal parts in one place, a pair", found["equal"], 1 / 1770, "ms", 0.1)
+
     count = 10_000 if pace >= 1 else 1_000
     parts = bp.Shapes([bp.Mesh(*_part(rng, 1_000, 5 * count ** (1 / 3))) for _ in range(count)], np.zeros((count, 3)))
     begin = time.perf_counter()

@@ -307,7 +307,8 @@ inline Clearance clearance(const PlacedSolid& a, const PlacedSolid& b, double wi
   const bool may_hold = a.is_closed() || b.is_closed();
   // A shape that is no mesh tells a point of it by its distance, wherever it is.
   const bool needs_point = (a.is_closed() && !b.side.is_mesh()) || (b.is_closed() && !a.side.is_mesh());
-  const NearestElements nearest = nearest_elements(a.side, b.side, needs_point ? detail::kNone : within);
+  // The first elements that meet are enough: between equal surfaces in one place, all do.
+  const NearestElements nearest = nearest_elements(a.side, b.side, needs_point ? detail::kNone : within, 0.0);
   Clearance found;
   if (nearest.distance < detail::kNone) {
     std::array<double, 9> corners_a, corners_b;
