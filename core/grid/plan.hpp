@@ -411,7 +411,8 @@ inline double sampled_cost(const SceneShape& shape, double box_count, std::size_
     const double share = static_cast<double>(end[b] - begin) / static_cast<double>(compared.size());
     const double records = static_cast<double>(end[b] - begin) * scale, pairs = share * share * scale * scale;
     const double tests = pairs * static_cast<double>(meeting);
-    const double open = pairs * static_cast<double>(undecided);
+    // A single one is chance: it stands for as many pairs as would cost more than all the rest.
+    const double open = undecided > 1 ? pairs * static_cast<double>(undecided) : 0;
     const double as_it_is = records * (GridCosts::kRecord + GridCosts::kBlock) + tests / 32 * GridCosts::kBlock +
                             std::min(open * GridCosts::kUndecided, records * GridCosts::kRank);
     // A crowd may get a grid of its own.
