@@ -315,9 +315,10 @@ def prepare(
     batch: Any = None,
 ) -> _Search:
     """Check the options of `pairs`, and convert them to the arguments of the core."""
-    boxes, size = as_rows(boxes, "boxes")
+    size = other_lower = other_upper = other_size = counts = None
+    if type(boxes) is not np.ndarray or boxes.ndim == 4:
+        boxes, size = as_rows(boxes, "boxes")
     lower, upper = as_corners(boxes)
-    other_lower = other_upper = other_size = None
     if other is not None:
         other, other_size = as_rows(other, "other")
         other_lower, other_upper = as_corners(other, name="other", empty_dim=lower.shape[1])
@@ -340,11 +341,11 @@ def prepare(
                 f"margin must not be negative, and half of it must be a finite {lower.dtype}, not {margin}"
             )
     touching = as_flag(touching, "touching")
-    counts = (len(lower),) if other_lower is None else (len(lower), len(other_lower))
     first_rows = second_rows = None
     if not isinstance(invalid, str) or invalid != "raise":
         if not isinstance(invalid, str) or invalid != "skip":
             raise ValueError(unknown_name("invalid", invalid, ("raise", "skip")))
+        counts = _counts(lower, other_lower)
         pair_filter, (lower, upper, first_rows), (other_lower, other_upper, second_rows) = without_invalid(
             pair_filter, (lower, upper), (other_lower, other_upper)
         )
@@ -354,13 +355,18 @@ def prepare(
         raise ValueError(f"at most {_MOST_BOXES} boxes a set: row numbers are int32")
     native_filter = batches = None
     if pair_filter is not NO_FILTER:
-        native_filter = pair_filter.native(len(lower), *(() if other_lower is None else (len(other_lower),)))
+        native_filter = pair_filter.native(*_counts(lower, other_lower))
     if batch is not None or size is not None or other_size is not None:
+        counts = _counts(lower, other_lower) if counts is None else counts
         batches = batched_rows(batch, counts, (size, other_size), (first_rows, second_rows))
     return _Search(
         (_METHODS[method], lower, upper, other_lower, other_upper, touching, margin, native_filter, batches, workers),
         (first_rows, second_rows),
     )
+
+
+def _counts(lower: NDArray[Any], other_lower: NDArray[Any] | None) -> tuple[int, ...]:
+    return (len(lower),) if other_lower is None else (len(lower), len(other_lower))
 
 
 def pair_limit(max_pairs: int | None) -> int:
