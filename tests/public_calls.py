@@ -79,6 +79,10 @@ def shapes():
     return bp.Shapes(bp.Circle(1), [[0, 0], [1, 0], [9, 9]])
 
 
+def solids():
+    return bp.Shapes(bp.Sphere(1), [[0, 0, 0], [1, 0, 0], [9, 9, 9]])
+
+
 def filters(both=False):
     given = {"layer": np.ones(3, np.uint64), "mask": np.ones(3, np.uint64)}
     if both:
@@ -145,6 +149,18 @@ def functions():
     yield "raycast", bp.raycast, {
         "shapes": shapes(), "origins": [[-5, 0]], "directions": [[1, 0]], "rows": [0], "max_distance": 9.0,
     }  # fmt: skip
+    some = {
+        "solid": True,
+        "workers": 1,
+        **filters(),
+        "group": [0, 0, 1],
+        "ignore_pairs": [[0, 2]],
+        "parent": [1, 1, -1],
+    }
+    yield "clearances", bp.clearances, {"shapes": solids(), "within": 1.0, **some}
+    yield "clearances", bp.clearances, {"shapes": solids(), "other": solids(), "parent": ([1, 1, -1], [1, 2, 3])}
+    yield "clashes", bp.clashes, {"shapes": solids(), "clearance": 1.0, "tolerance": 0.1, **some}
+    yield "clashes", bp.clashes, {"shapes": solids(), "other": solids()}
     yield "look_at", bp.look_at, {"eye": (0, 0, 5), "target": (0, 0, 0), "up": (0, 1, 0)}
     yield "perspective", bp.perspective, {"fov": 1.0, "aspect": 1.5, "near": 0.1, "far": 10.0}
     yield "orthographic", bp.orthographic, {"left": -1, "right": 1, "bottom": -1, "top": 1, "near": 0.1, "far": 10}

@@ -234,6 +234,8 @@ def test_filters_leave_pairs_out():
     assert len(bp.clashes(parts).pairs) == 3
     assert bp.clashes(parts, parent=[4, 4, -1]).pairs.tolist() == [[0, 2], [1, 2]]
     assert len(bp.clashes(parts, parent=[-1, -1, -1]).pairs) == 3
+    assert len(bp.clashes(parts, parent=[-1, -2, -3]).pairs) == 3  # only -1 is none
+    assert bp.clashes(parts, parent=[2**62, -3, 2**62]).pairs.tolist() == [[0, 1], [1, 2]]
     assert bp.clashes(parts, ignore_pairs=[[0, 1]]).pairs.tolist() == [[0, 2], [1, 2]]
     assert bp.clashes(parts, layer=[1, 2, 4], mask=[2, 1, 0]).pairs.tolist() == [[0, 1]]
     assert bp.clashes(parts, group=[-1, -1, 0]).pairs.tolist() == [[0, 2], [1, 2]]
@@ -275,7 +277,7 @@ def test_wrong_arguments_are_named():
     for options, message in (
         ({"within": -1.0}, "within must be finite"),
         ({"within": np.nan}, "within must be finite"),
-        ({"parent": [1, 2]}, "parent must have shape"),
+        ({"parent": [1, 2]}, r"parent has shape \(2,\)"),
     ):
         with pytest.raises(ValueError, match=message):
             bp.clearances(parts, **options)
@@ -283,6 +285,8 @@ def test_wrong_arguments_are_named():
         bp.clearances(bp.Shapes(bp.Circle(1), [[0, 0]]))
     with pytest.raises(TypeError, match="Shapes or a list"):
         bp.clashes(5)
+    with pytest.raises(TypeError, match="other: 5, at 1, is no shape"):
+        bp.clashes(parts, [cube(), 5])
     with pytest.raises(ValueError, match="within must be at least 0"):
         bp.distance(parts, pairs=[[0, 0]], within=-1)
 

@@ -9,13 +9,14 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_flag, as_real
 from broadphase.errors import UnsupportedQueryError, quoted
+from broadphase.filters import as_attribute
 from broadphase.narrow import custom
 from broadphase.pairs import pairs as box_pairs
 from broadphase.shapes import ConvexHull, Mesh, Shape, Shapes
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import TypeAlias
 
     from numpy.typing import NDArray
@@ -195,9 +196,10 @@ def pairs_within(
     """Find the candidates: pairs whose boxes are not farther apart than the limit, in lexicographic order."""
     if not len(first) or not len(second):
         return np.empty((0, 2), np.int32)
-    shared = None
+    shared: Any = None
     if parent is not None:
-        shared = _parents(parent, len(first)) if second is first else _parents_of_two(parent, first, second)
+        parents = _parents(parent, [len(first)] if second is first else [len(first), len(second)])
+        shared = parents[0] if second is first else tuple(parents)
     margin = np.nextafter(limit * (1 + 1e-12), np.inf)  # boxes are grown by a rounded half of it
     rows, others = first.shapes.living_rows(), second.shapes.living_rows()
     if len(rows) != len(first) or len(others) != len(second):
@@ -228,9 +230,17 @@ def measure(
 def _as_shapes(given: Any, name: str) -> Shapes:
     if isinstance(given, Shapes):
         return given
-    if isinstance(given, Shape) or not hasattr(given, "__iter__"):
+    try:
+        listed = None if isinstance(given, Shape) else iter(given)
+    except TypeError:  # also for arrays of no axes, which have __iter__
+        listed = None
+    if listed is None:
         raise TypeError(f"{name} must be Shapes or a list of shapes, not {quoted(given)}")
-    parts = [part if isinstance(part, Shape) else Mesh.from_trimesh(part) for part in given]
+    parts = []
+    for place, part in enumerate(listed):
+        if not isinstance(part, Shape) and not (hasattr(part, "vertices") and hasattr(part, "faces")):
+            raise TypeError(f"{name}: {quoted(part)}, at {place}, is no shape and has no vertices and faces")
+        parts.append(part if isinstance(part, Shape) else Mesh.from_trimesh(part))
     return Shapes(parts, np.zeros((sum(map(len, parts)), 3)))
 
 
@@ -244,22 +254,16 @@ def _geometry_of(shapes: Shapes, rows: Rows) -> NDArray[np.int64]:
     return found
 
 
-def _parents(parent: Any, count: int, name: str = "parent") -> NDArray[np.int64]:
-    """Return the parents of parts, those without one with a number of their own."""
-    parents = np.asarray(parent)
-    if parents.dtype.kind not in "iu" and parents.size:
-        raise TypeError(f"{name} must be integers, not {parents.dtype}")
-    if parents.shape != (count,):
-        raise ValueError(f"{name} must have shape ({count},), not {parents.shape}")
-    parents = parents.astype(np.int64)
-    alone = parents == -1
-    parents[alone] = -2 - np.arange(alone.sum())
-    return parents
-
-
-def _parents_of_two(parent: Any, first: Solids, second: Solids) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    if not isinstance(parent, tuple) or len(parent) != 2:
+def _parents(parent: Any, counts: Sequence[int]) -> list[NDArray[np.int64]]:
+    """Return the parents of the parts of one set or two, those without one with a number that no other has."""
+    if len(counts) == 1:
+        given = [as_attribute("parent", parent, counts[0], np.int64)]
+    elif isinstance(parent, tuple) and len(parent) == 2:
+        given = [as_attribute(f"parent[{k}]", parent[k], counts[k], np.int64) for k in range(2)]
+    else:
         raise TypeError("parent must be a tuple (for shapes, for other)")
-    one, two = _parents(parent[0], len(first)), _parents(parent[1], len(second))
-    two[np.asarray(parent[1]) == -1] -= len(first)  # none of the numbers of the first set
-    return one, two
+    together = np.concatenate(given)
+    alone = together == -1
+    numbers = np.unique(together, return_inverse=True)[1].astype(np.int64)
+    numbers[alone] = -1 - np.arange(alone.sum())
+    return np.split(numbers, [counts[0]])[: len(counts)]
