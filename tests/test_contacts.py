@@ -293,8 +293,8 @@ class Elsewhere:
         self.asked.append((first.tolist(), second.tolist(), offsets))
         return first % 2 == 0
 
-    def distances(self, a, b, first, second, offsets):
-        self.asked.append((first.tolist(), second.tolist(), offsets))
+    def distances(self, a, b, first, second, offsets, within, workers):
+        self.asked.append((first.tolist(), second.tolist(), offsets, within, workers))
         return first + 100.0, np.tile([0.0, 0.0, 1.0], (len(first), 1))
 
     def contacts_of(self, a, b, first, second, offsets):
@@ -323,7 +323,7 @@ def test_pairs_with_geometry_and_only_they_are_asked_elsewhere(monkeypatch):
     assert elsewhere.asked[0][:2] == ([0, 1, 2, 3], [1, 2, 3, 1])
     assert np.array_equal(elsewhere.asked[0][2], offsets[1:])
     distances, normals = row_pairs.separations(shapes, shapes, first, second)
-    assert elsewhere.asked[1][2] is None
+    assert elsewhere.asked[1][2:] == (None, np.inf, 1)
     assert distances[1:].tolist() == [100, 101, 102, 103]
     assert distances[0] == bp.distance(known, pairs=[[0, 1]])
     assert normals[1:, 2].tolist() == [1] * 4
