@@ -39,6 +39,7 @@ MAX_DIMENSION = 4
 
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
+_SEQUENCES = (list, tuple)
 _EXACT_INTEGER = 2**53  # every integer up to here is a float64; beyond, conversion would move corners
 
 _FORMS = "boxes are an array of shape (n, 2, d) or (n, 2*d), or a tuple (lower, upper) of two (n, d) arrays, d = 1 to 4"
@@ -119,13 +120,12 @@ def as_rows(boxes: Any, name: str) -> tuple[Any, int | None]:
     >>> boxes.shape, size
     ((40, 2, 3), 5)
     """
-    if type(boxes) is np.ndarray and boxes.ndim != 4:
-        return boxes, None
-    if isinstance(boxes, tuple) and len(boxes) == 2 and _depth(boxes[0]) == 3:
-        lower, upper = (_as_array(corner, name) for corner in boxes)
-        if lower.shape == upper.shape and lower.ndim == 3 and 0 < lower.shape[2] <= MAX_DIMENSION:
-            shape = (lower.shape[0] * lower.shape[1], lower.shape[2])
-            return (lower.reshape(shape), upper.reshape(shape)), lower.shape[1]
+    if isinstance(boxes, tuple) and len(boxes) == 2:
+        if _depth(boxes[0]) == 3:
+            lower, upper = (_as_array(corner, name) for corner in boxes)
+            if lower.shape == upper.shape and lower.ndim == 3 and 0 < lower.shape[2] <= MAX_DIMENSION:
+                shape = (lower.shape[0] * lower.shape[1], lower.shape[2])
+                return (lower.reshape(shape), upper.reshape(shape)), lower.shape[1]
     elif _depth(boxes) == 4:
         both = _as_array(boxes, name)
         if both.ndim == 4 and both.shape[2] == 2 and 0 < both.shape[3] <= MAX_DIMENSION:
@@ -135,8 +135,10 @@ def as_rows(boxes: Any, name: str) -> tuple[Any, int | None]:
 
 def _depth(values: Any) -> int:
     """Count axes, of sequences by what comes first."""
+    if type(values) is np.ndarray:
+        return values.ndim
     depth = 0
-    while isinstance(values, list | tuple):
+    while isinstance(values, _SEQUENCES):
         depth += 1
         if not values:
             break
@@ -348,9 +350,7 @@ def _as_three_axes(boxes: Any, name: str, empty_dim: int) -> NDArray[Any]:
 
 
 def _as_pair(pair: tuple[Any, Any], name: str, empty_dim: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    lower, upper = (
-        _as_array(corner, f"{name}, {which}") for corner, which in zip(pair, ("lower", "upper"), strict=True)
-    )
+    lower, upper = _as_array(pair[0], f"{name}, lower"), _as_array(pair[1], f"{name}, upper")
     if lower.shape == upper.shape == (0,):
         lower = upper = np.empty((0, empty_dim))
     if lower.ndim != 2 or lower.shape != upper.shape or not 0 < lower.shape[1] <= MAX_DIMENSION:
