@@ -168,6 +168,15 @@ def test_many_boxes_in_one_place_are_told_apart_by_their_row():
     np.testing.assert_array_equal(found.rows, [[0, 2, 4], [1, 3, 5], [501, 503, 505]])
 
 
+def test_a_row_that_is_nearest_in_its_batch_is_found_after_queries_with_other_keys():
+    boxes = np.repeat([[0.0, 0], [1, 1], [50, 50], [80, 80]], [40, 40, 1, 2], axis=0)[:, np.newaxis] + np.zeros((2, 2))
+    index = bp.BVH(boxes, batch=np.repeat([3, 3, 4, 9], [40, 40, 1, 2]))
+    asked = [3, 4, 3, 9, 4]
+    found = index.nearest(np.zeros((5, 2)), batch=asked)
+    np.testing.assert_array_equal(found.rows[:, 0], [0, 80, 0, 81, 80])
+    np.testing.assert_array_equal(index.nearest(np.zeros((2, 2)), 2, batch=[3, 9]).rows, [[0, 1], [81, 82]])
+
+
 @pytest.mark.parametrize(
     ("batch", "message"),
     [([1, 2, 3], r"batch has shape \(3,\); one per box is needed: \(2,\)"), ([1.5, 2.0], "batch must be integer")],

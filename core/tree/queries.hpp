@@ -421,12 +421,13 @@ class TreeQueries {
     }
   }
 
-  // The distance to the k-th nearest row of one query bounds that of the next: they differ by at most the distance
-  // between the two query points.
+  // The distance to the k-th nearest row of one query bounds that of the next on the same tree: they differ by at most
+  // the distance between the two query points.
   struct NearestScratch {
     BallWalk walk;
     std::vector<KeyedRow> found;  // nearest first, with squared distances
     std::vector<RowAt<WideNumber>> wide;
+    const float* blocks;     // of the tree of the previous query
     double point[4];         // of the previous query
     std::size_t wanted = 0;  // by the previous query; 0 if it found fewer, or if there was none
     double reach = 0;        // the distance of the last row wanted
@@ -622,9 +623,9 @@ class TreeQueries {
   }
 
   // No row wanted by this query is farther away, by the previous one; infinite where nothing is known.
-  static double reach_of(const double* center, std::size_t dimension, std::size_t wanted,
-                         const NearestScratch& scratch) {
-    if (wanted == 0 || scratch.wanted != wanted) return kNever;
+  double reach_of(const double* center, std::size_t dimension, std::size_t wanted,
+                  const NearestScratch& scratch) const {
+    if (wanted == 0 || scratch.wanted != wanted || scratch.blocks != tree_.blocks.memory()) return kNever;
     // More than all roundings of these few sums and roots.
     constexpr double kMore = 1 + 1e-12;
     double squared = 0, sum = 0;
@@ -639,6 +640,7 @@ class TreeQueries {
   void note(const double* center, std::size_t wanted, std::size_t found, double reach, NearestScratch& scratch) const {
     scratch.wanted = found == wanted && filter_.row_layer == nullptr ? wanted : 0;
     scratch.reach = reach;
+    scratch.blocks = tree_.blocks.memory();
     std::copy_n(center, dimension_, scratch.point);
   }
 
