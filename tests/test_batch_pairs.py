@@ -76,8 +76,9 @@ def test_batches_of_two_sets_equal_a_loop_over_them(dimension, dtype):
     names = np.array([-(2**63), -5, 0, 1, 2, 3, 2**63 - 1])
     for sizes, others in (([9, 0, 70, 2, 900, 1, 40], [20, 5, 0, 90, 300, 1, 3]), ([2] * 7, [0, 800, 3, 0, 0, 17, 1])):
         keys, other_keys = rng.permutation(np.repeat(names, sizes)), rng.permutation(np.repeat(names, others))
-        boxes = lattice(rng, len(keys), dimension, dtype, reach=20)
-        other = lattice(rng, len(other_keys), dimension, dtype, reach=20)
+        reach = 20 if dimension > 1 else 300
+        boxes = lattice(rng, len(keys), dimension, dtype, reach=reach)
+        other = lattice(rng, len(other_keys), dimension, dtype, reach=reach)
         for touching in (True, False):
             check(boxes, keys, other, other_keys, label=f"{dtype} d={dimension}", touching=touching)
 

@@ -90,10 +90,11 @@ def test_neighbors_of_one_point_are_its_own_images():
 
 
 def test_neighbors_points_on_faces_are_found_once():
-    points = np.array(list(product([0.0, 0.5, 1.0], repeat=3)))
-    for cutoff in (0.0, 0.5, 0.75, 1.0):
-        require_as_the_formula(points, cutoff, cell=[1, 1, 1])
-        require_as_the_formula(points - 1e-17, cutoff, cell=np.eye(3)[[1, 2, 0]])
+    for dimension, cutoffs in ((2, (0.0, 0.5, 0.75, 1.0)), (3, (0.0, 0.5))):
+        points = np.array(list(product([0.0, 0.5, 1.0], repeat=dimension)))
+        for cutoff in cutoffs:
+            require_as_the_formula(points, cutoff, cell=[1] * dimension)
+            require_as_the_formula(points - 1e-17, cutoff, cell=np.roll(np.eye(dimension), 1, axis=1))
 
 
 def test_neighbors_distance_of_the_cutoff_counts_and_the_next_does_not():
@@ -183,30 +184,33 @@ def test_neighbors_other_dtypes_and_layouts():
     assert bp.neighbors(np.empty((0, 3)), 1.0, full=True).offsets.tolist() == [0]
 
 
+def require_as_ase(points, cell, pbc, cutoff):
+    """Compare with `neighbor_list` of ASE, which may round distances near the cutoff to the other side of it."""
+    neighborlist = pytest.importorskip("ase.neighborlist", reason="part of the dependency group `test`")
+    from ase import Atoms
+
+    atoms = Atoms(numbers=np.ones(len(points)), positions=points, cell=cell, pbc=pbc)
+    i, j, lengths, vectors, shifts = neighborlist.neighbor_list("ijdDS", atoms, cutoff + 1e-9)
+    rows = map(tuple, np.column_stack([i, j, shifts]).tolist())
+    theirs = dict(zip(rows, np.column_stack([lengths, vectors]), strict=True))
+    assert len(theirs) == len(i)
+    found = bp.neighbors(points, cutoff, cell=cell, periodic=pbc, full=True, **WANTED)
+    rows = map(tuple, np.concatenate([found.pairs, found.shifts], axis=1).tolist())
+    ours = dict(zip(rows, np.column_stack([found.distances, found.vectors]), strict=True))
+    assert len(ours) == len(found.pairs)
+    assert {row for row, values in theirs.items() if values[0] < cutoff - 1e-9} <= ours.keys() <= theirs.keys()
+    assert np.allclose([theirs[row] for row in ours], list(ours.values()), rtol=0, atol=1e-9)
+    return len(ours)
+
+
 @pytest.mark.parametrize("pbc", list(product([False, True], repeat=3)))
 def test_neighbors_random_cells_as_ase(pbc):
-    ase = pytest.importorskip("ase", reason="part of the dependency group `test`")
-    from ase.neighborlist import neighbor_list
-
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        cell = random_cell(rng, 3) if seed % 2 else rng.uniform(0.5, 1.5, (3, 3)) * [[1, 0, 0], [1, -1, 0], [1, 1, 1]]
-        points = rng.uniform(-0.3, 1.3, (rng.integers(1, 6), 3)) @ cell
-        if seed == 0:
-            points = np.round(rng.random((8, 3)) * 2) / 2 @ cell  # on faces
-        atoms = ase.Atoms(numbers=np.ones(len(points)), positions=points, cell=cell, pbc=pbc)
-        for cutoff in (0.5, 1.1):
-            i, j, distances, vectors, shifts = neighbor_list("ijdDS", atoms, cutoff)
-            theirs = sorted(map(tuple, np.column_stack([i, j, shifts]).tolist()))
-            found = bp.neighbors(points, cutoff, cell=cell, periodic=pbc, full=True, sort=True, **WANTED)
-            ours = list(map(tuple, np.concatenate([found.pairs, found.shifts], axis=1).tolist()))
-            near = np.abs(distances - cutoff) < 1e-9  # which they may round differently
-            if not near.any():
-                assert ours == theirs
-            order = np.lexsort(np.column_stack([i, j, shifts]).T[::-1])
-            if len(ours) == len(theirs):
-                assert np.allclose(found.distances, distances[order], atol=1e-9)
-                assert np.allclose(found.vectors, vectors[order], atol=1e-9)
+    rng = np.random.default_rng(5)
+    skewed = np.array([[1.2, 0, 0], [0.7, -0.9, 0], [0.6, 0.8, 1.1]])
+    on_faces = np.round(rng.random((6, 3)) * 2) / 2 @ skewed
+    inside_and_out = rng.uniform(-0.3, 1.3, (5, 3)) @ skewed
+    assert require_as_ase(on_faces, skewed, pbc, 0.6) > 0
+    assert require_as_ase(inside_and_out, skewed, pbc, 1.4) > 0
 
 
 @pytest.mark.parametrize(
