@@ -34,7 +34,7 @@ def plain_nms(boxes, scores, threshold, metric="iou", batch=None):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("dimension", [1, 2, 3, 4])
 def test_nms_random_lattices_as_the_loop(dimension, dtype):
     rng = np.random.default_rng(dimension)
     for threshold, metric in product((0.0, 0.2, 1 / 3, 0.5, 1.0), ("iou", "ios")):
@@ -91,7 +91,7 @@ def test_nms_few_boxes(count):
 @pytest.mark.parametrize("scale", [2.0**-1000, 2.0**-300, 2.0**300, 2.0**1020])
 def test_ratios_at_any_scale_are_the_same(scale):
     rng = np.random.default_rng(5)
-    for dimension in (1, 2, 3):
+    for dimension in (1, 2, 3, 4):
         boxes = lattice(rng, 30, dimension, "float64")
         pairs = bp.pairs(boxes)
         assert bp.iou(boxes * scale, pairs=pairs).tolist() == bp.iou(boxes, pairs=pairs).tolist()
@@ -137,11 +137,11 @@ def test_iou_random_lattices_as_fractions(dimension, dtype):
         (([[0, 0, 1, 1]], [1], 1.5), {}, "threshold must be from 0 to 1, not 1.5"),
         (([[0, 0, 1, 1]], [1], np.nan), {}, "threshold must be"),
         (([[0, 0, 1, 1]], [1], 0.5), {"metric": "giou"}, "metric"),
-        (([[0, 0, 1, 1]], [1], 0.5), {"batch": [0.5]}, "batch must be integers"),
-        (([[0, 0, 1, 1]], [1], 0.5), {"batch": [1, 2]}, r"batch must have shape \(1,\)"),
+        (([[0, 0, 1, 1]], [1], 0.5), {"batch": [0.5]}, "batch must be integer, not float64"),
+        (([[0, 0, 1, 1]], [1], 0.5), {"batch": [1, 2]}, r"batch has shape \(2,\); one per box is needed: \(1,\)"),
         (([[0, 0, 1, 1], [0, 0, -1, 1]], [1, 2], 0.5), {}, r"boxes: row 1: lower\[0\] > upper\[0\]"),
         (([[0, 0, 1, np.inf]], [1], 0.5), {}, "boxes: row 0 is infinite"),
-        ((np.zeros((2, 2, 4)), [1, 2], 0.5), {}, "1 to 3 dimensions, not 4"),
+        ((np.zeros((2, 2, 5)), [1, 2], 0.5), {}, "d = 1 to 4"),
     ],
 )
 def test_nms_bad_input_is_named(arguments, options, text):

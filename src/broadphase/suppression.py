@@ -11,6 +11,7 @@ from broadphase.arguments import as_array, as_real
 from broadphase.boxes.checking import as_integers, first_bad_row, require_boxes, require_finite
 from broadphase.boxes.forms import Boxes, as_boxes
 from broadphase.errors import TooManyPairsError, unknown_name
+from broadphase.filters import as_attribute
 from broadphase.pairs import iter_pairs, pairs
 
 if TYPE_CHECKING:
@@ -22,9 +23,7 @@ __all__ = ["RatioName", "iou", "nms"]
 RatioName: TypeAlias = Literal["iou", "ios"]
 
 _RATIOS = {"iou": _native.RatioTo.union, "ios": _native.RatioTo.smaller}
-_MOST_AXES = 3
 _PORTION = 1 << 20  # pairs, of those that are looked at and forgotten
-_EXACT_KEYS = 1 << 22  # a float32 holds these and their halves
 
 
 def nms(
@@ -44,7 +43,7 @@ def nms(
     Parameters
     ----------
     boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
-        Lower and upper corners, finite, any one length unit, d = 1 to 3.
+        Lower and upper corners, finite, any one length unit, d = 1 to 4.
     scores : array_like of real numbers, shape (n,)
         How good each box is. Infinite scores are allowed.
     threshold : float
@@ -52,8 +51,8 @@ def nms(
     metric : {"iou", "ios"}
         The ratio of two boxes: the volume that they share (area in 2D, length in 1D) over that of their union, or over
         that of the smaller one, which finds parts of an object inside the whole. A box of zero volume overlaps none.
-    batch : array_like of int, shape (n,), optional
-        Only boxes with the same number suppress each other: images of a batch, or classes of objects.
+    batch : array_like of int, shape (n,), or int, optional
+        Any int64. Only boxes with the same number suppress each other: images of a batch, or classes of objects.
     workers : int
         Threads to use; -1 for one per core. Does not change the result.
 
@@ -65,7 +64,7 @@ def nms(
     Raises
     ------
     ValueError
-        Wrong shape, more than 3 axes, a threshold or metric that is not allowed, or NaN among the scores, with its row;
+        Wrong shape, a threshold or metric that is not allowed, or NaN among the scores, with its row;
         InvalidBoxError for a box with NaN, an infinite corner or lower > upper, with its row.
     TypeError
         Boxes or scores that are not real numbers, `batch` that is not integers.
@@ -89,18 +88,15 @@ def nms(
     array([1, 2], dtype=int32)
     """
     corners = as_boxes(boxes)
-    count, _, dimension = corners.shape
-    if dimension > _MOST_AXES:
-        raise ValueError(f"boxes to suppress have 1 to {_MOST_AXES} dimensions, not {dimension}")
+    count = len(corners)
     _require_volumes(corners, "boxes")
     limit = as_real(threshold, "threshold")
     if not 0 <= limit <= 1:
         raise ValueError(f"threshold must be from 0 to 1, not {limit}")
     if not isinstance(metric, str) or metric not in _RATIOS:
         raise ValueError(unknown_name("metric", metric, _RATIOS))
-    keys = None if batch is None else _as_keys(batch, count)
+    keys = None if batch is None else as_attribute("batch", batch, count, np.int64)
     order = _best_first(_as_scores(scores, count))
-    searched = corners if keys is None else _apart(corners, keys)
     volumes, kept = _flat(corners), np.ones(count, np.uint8)  # kept: by rank, which is the place in `order`
     ranks = np.empty(count, np.int64)
     ranks[order] = np.arange(count)
@@ -118,8 +114,9 @@ def nms(
     while start < count:
         best = order[start:][kept[start:] != 0]
         best, rest = np.sort(best[:portion]), best[portion:]  # neighbors are often near one another by row, too
+        own_keys = None if keys is None else _of(keys, best)
         try:
-            among = pairs(_of(searched, best), touching=False, workers=workers, max_pairs=most_pairs)
+            among = pairs(_of(corners, best), batch=own_keys, touching=False, workers=workers, max_pairs=most_pairs)
         except TooManyPairsError:
             portion = max(len(best) // 4, 1)
             continue
@@ -127,7 +124,10 @@ def nms(
         _native.suppress(np.sort(rivals.min(axis=1) << 32 | rivals.max(axis=1)), kept)
         best = best[kept[ranks[best]] != 0]
         if len(rest):
-            for part in iter_pairs(searched[best], searched[rest], touching=False, chunk=_PORTION, workers=workers):
+            both_keys = None if keys is None else (keys[best], keys[rest])
+            for part in iter_pairs(
+                corners[best], corners[rest], batch=both_keys, touching=False, chunk=_PORTION, workers=workers
+            ):
                 kept[above(part, best, rest)[:, 1]] = 0
         start, portion = int(ranks[rest[0]]) if len(rest) else count, 4 * portion
     survivors: NDArray[np.int32] = order[kept != 0]
@@ -231,24 +231,6 @@ def _best_first(scores: NDArray[Any]) -> NDArray[np.int32]:
 def _of(values: NDArray[Any], rows: NDArray[np.int32]) -> NDArray[Any]:
     """Return the values of different rows, ascending: all of them without a copy."""
     return values if len(rows) == len(values) else values[rows]
-
-
-def _as_keys(values: ArrayLike, count: int) -> NDArray[np.intp]:
-    keys = as_integers(values, "batch")
-    if keys.shape != (count,):
-        raise ValueError(f"batch must have shape ({count},), one number for each box, not {keys.shape}")
-    return np.unique(keys, return_inverse=True)[1]
-
-
-def _apart(corners: NDArray[Any], keys: NDArray[np.intp]) -> NDArray[Any]:
-    """Return the boxes with one more axis, on which those of different keys do not overlap."""
-    dtype = corners.dtype if not len(keys) or keys.max() < _EXACT_KEYS else np.dtype(np.float64)
-    count, _, dimension = corners.shape
-    apart = np.empty((count, 2, dimension + 1), dtype)
-    apart[:, :, :dimension] = corners
-    apart[:, 0, dimension] = keys
-    apart[:, 1, dimension] = keys + 0.5
-    return apart
 
 
 def _as_row_pairs(values: ArrayLike, count: int, others: int) -> NDArray[np.int32]:
