@@ -375,6 +375,27 @@ def test_raycast_in_2d_where_bodies_overlap_names_the_one_on_top():
     assert crowded > 50
 
 
+def test_body_that_is_selected_in_2d_covers_those_drawn_at_its_height():
+    simulation = Simulation("rectangles", count=400, size=4.0)
+    simulation.tick()
+    sent = {}
+    tiles = SimpleNamespace()
+    scene = SimpleNamespace(
+        add_batched_meshes_simple=lambda *parts, **_: sent.update(positions=parts[4].copy()) or tiles
+    )
+    bodies = Bodies(scene, simulation.stage)
+    rows, colours = simulation.rows, np.zeros((400, 3), np.uint8)
+    heights = simulation.stage.heights(rows)
+    chosen = np.array([173], np.int32)
+    assert np.count_nonzero(heights == heights[173]) > 1
+    bodies.draw(rows, colours, None, chosen)
+    assert (sent["positions"][173, 2] > np.delete(sent["positions"][:, 2], 173)).all()
+    bodies.draw(rows, colours, None, np.array([5], np.int32))  # the same bodies: only what changes is sent
+    assert (tiles.batched_positions[5, 2] > np.delete(tiles.batched_positions[:, 2], 5)).all()
+    bodies.draw(rows, colours)
+    np.testing.assert_array_equal(tiles.batched_positions[:, 2], heights)
+
+
 def test_label_is_above_the_body_it_names():
     for name in ("rectangles", "spheres"):
         stage = Simulation(name, count=50).stage

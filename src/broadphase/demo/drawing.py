@@ -63,7 +63,13 @@ class Bodies:
         self._renewals = -1
         self.as_points = len(stage.world) > MOST_INSTANCES and stage.mesh is None
 
-    def draw(self, rows: Rows, colours: NDArray[np.uint8], levels: NDArray[np.int32] | None = None) -> None:
+    def draw(
+        self,
+        rows: Rows,
+        colours: NDArray[np.uint8],
+        levels: NDArray[np.int32] | None = None,
+        raised: Rows | None = None,
+    ) -> None:
         """Draw these rows and no others.
 
         Parameters
@@ -72,6 +78,8 @@ class Bodies:
         colours : ndarray, shape (k, 3), uint8
         levels : ndarray, shape (k,), int32, optional
             Level of detail of each row; 0 is the finest. Default: all 0.
+        raised : ndarray, shape (m,), int32, optional
+            Rows of a 2D world that cover all others, so that they are seen wherever they are clicked.
         """
         positions = self._stage.positions(rows)
         if self.as_points:
@@ -80,10 +88,9 @@ class Bodies:
         light = linear(colours)
         is_known = self._renewals == self._stage.renewals and np.array_equal(rows, self._rows)
         if levels is not None or not is_known:
-            self._draw_instances(rows, positions, light, levels)
+            self._draw_instances(rows, positions, light, levels, raised)
             return
-        if self._heights is not None:
-            positions[:, 2] = self._heights
+        self._lift(positions, raised)
         rotations = self._stage.rotations(rows) if self._rotates else None
         for name, chosen in self._groups.items():
             handle = self._handles[name]
@@ -91,6 +98,13 @@ class Bodies:
             handle.batched_colors = light[chosen]
             if rotations is not None:
                 handle.batched_wxyzs = rotations[chosen]
+
+    def _lift(self, positions: NDArray[np.float32], raised: Rows | None) -> None:
+        if self._heights is None:
+            return
+        positions[:, 2] = self._heights
+        if raised is not None:
+            positions[np.isin(self._rows, raised), 2] = FLAT_DEPTH
 
     def remove(self) -> None:
         """Remove everything from the page."""
@@ -111,7 +125,12 @@ class Bodies:
         handle.points, handle.colors = positions, colours
 
     def _draw_instances(
-        self, rows: Rows, positions: NDArray[np.float32], colours: NDArray[np.uint8], levels: NDArray[np.int32] | None
+        self,
+        rows: Rows,
+        positions: NDArray[np.float32],
+        colours: NDArray[np.uint8],
+        levels: NDArray[np.int32] | None,
+        raised: Rows | None,
     ) -> None:
         """Draw rows whose forms or levels of detail may differ from the last drawing."""
         stage = self._stage
@@ -119,9 +138,9 @@ class Bodies:
         if stage.dim == 2:
             sizes[:, 2] = FLAT_DEPTH
             self._heights = stage.heights(rows)
-            positions[:, 2] = self._heights
         self._rotates = bool(stage.world.angular_velocities.any())
         self._rows, self._groups, self._renewals = rows.copy(), {}, stage.renewals
+        self._lift(positions, raised)
         for name, make, chosen in _grouped_by_mesh(stage.dim, forms, levels):
             handle = self._handles.get(name)
             if not chosen.any():

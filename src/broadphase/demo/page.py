@@ -307,7 +307,7 @@ class DemoPage:
         if controls.cull.value and simulation.stage.dim == 3 and (matrix := self._culling_matrix()) is not None:
             seen = simulation.look(matrix)
             rows, levels = seen.rows, seen.levels
-        self._bodies.draw(rows, self._colours(rows), levels)
+        self._bodies.draw(rows, self._colours(rows), levels, self._pointing.selected_rows())
         if controls.cells.value:
             if now - self._cells_at >= _CELLS_EVERY:
                 self._cells_at = now
