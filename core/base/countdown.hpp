@@ -18,7 +18,8 @@ class Countdown {
   // To be called by each thread, last of all; or for one that did not begin.
   void end_one() noexcept {
     if (running_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
-    const std::lock_guard lock(mutex_);  // whoever found some running, and is about to sleep, sleeps by now
+    // The caller checks the count under this lock before it sleeps, so it cannot miss the notification.
+    const std::lock_guard lock(mutex_);
     ended_.notify_one();
   }
 
