@@ -139,6 +139,35 @@ def test_pairs_of_keyed_indexes_are_those_within_batches(kind):
         assert_same_pairs(index.changes().enter, by_loop(boxes, keys), "changes")
 
 
+@EACH_INDEX
+def test_keys_for_the_boxes_of_an_index_are_refused_by_its_pairs(kind):
+    boxes = np.zeros((4, 2, 2))
+    for keys in (None, [1, 1, 2, 2]):
+        index, second = kind(boxes, batch=keys), bp.BVH(boxes)
+        for batch in (0, [1, 1, 2, 2], ([1] * 4, [1] * 4)):
+            for other, margin in ((None, 0.0), (None, 1.0), (second, 0.0), (index, 0.0)):
+                for search in (index.pairs, index.count_pairs):
+                    with pytest.raises(ValueError, match="batch: the boxes of (this index|other, an index,) have"):
+                        search(other, margin=margin, batch=batch)
+    np.testing.assert_array_equal(index.pairs(boxes[:1], batch=2), [[2, 0], [3, 0]])
+
+
+@EACH_INDEX
+def test_updates_by_scenes_keep_keys_and_refuse_others(kind):
+    rng = np.random.default_rng(11)
+    scenes, other = lattice(rng, 60, 2, "float64").reshape(2, 6, 5, 2, 2)
+    index = kind(scenes)
+    index.update(other)
+    assert_same_pairs(index.pairs(), by_loop(other.reshape(30, 2, 2), np.arange(6).repeat(5)), kind.__name__)
+    index.update(scenes[:2, ::-1], np.arange(10))
+    for rows, row in ((np.arange(5, 15), 5), (np.arange(9, -1, -1), 9)):
+        with pytest.raises(ValueError, match=f"boxes: row {row} has the key 1, and not 0"):
+            index.update(scenes[:2], rows)
+    with pytest.raises(ValueError, match="boxes: row 5 has the key 0, and not 1"):
+        kind(scenes.reshape(30, 2, 2)).update(scenes)
+    np.testing.assert_array_equal(index.boxes_of(np.arange(5)), scenes[0, ::-1])
+
+
 def test_queries_without_a_key_find_rows_of_all_batches():
     boxes = lattice(np.random.default_rng(6), 60, 2, "float64")
     with_keys, without = bp.BVH(boxes, batch=np.arange(60) % 3), bp.BVH(boxes)

@@ -412,7 +412,8 @@ class BoxIndex:
         Parameters
         ----------
         boxes : array_like, shape (k, 2, d) or (k, 2*d), or tuple of two (k, d)
-            As in `insert`.
+            As in `insert`. Rows keep their keys; of shape (E, n, 2, d), the boxes must be for rows with the keys 0 to
+            E - 1.
         rows : array_like of int, shape (k,), or int, optional
             The row of each box, no row twice. Default: all `BoxIndex.rows`, in their order.
 
@@ -816,7 +817,8 @@ class BoxIndex:
             As in `broadphase.pairs`, by row: arrays have `slots` entries, and those of rows that are not in use are
             ignored. With `other`, tuples of two. Default of `layer` and `mask`: those that the boxes were given.
         batch : array_like of int, shape (m,), or int, optional
-            With plain boxes as `other`: their keys. Boxes of different keys are never a pair.
+            With plain boxes as `other` only: their keys. The boxes of an index have those that they were given. Boxes
+            of different keys are never a pair.
 
         Returns
         -------
@@ -826,7 +828,7 @@ class BoxIndex:
         Raises
         ------
         ValueError, TypeError, TooManyPairsError
-            As `broadphase.pairs`.
+            As `broadphase.pairs`; `batch` without plain boxes as `other`.
         RuntimeError
             Another thread modifies the index.
 
@@ -846,6 +848,7 @@ class BoxIndex:
         """
         pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
         touching, margin = as_flag(touching, "touching"), as_real(margin, "margin")
+        _refuse_keys_of_an_index(other, batch)
         began = perf_counter()
         with self._guard.reading:
             if other is None and margin == 0.0 and self._store.batch is None:
@@ -890,6 +893,7 @@ class BoxIndex:
         """
         pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
         touching, margin = as_flag(touching, "touching"), as_real(margin, "margin")
+        _refuse_keys_of_an_index(other, batch)
         began = perf_counter()
         with self._guard.reading:
             if other is None and margin == 0.0 and self._store.batch is None:
@@ -1123,6 +1127,12 @@ class BoxIndex:
     def _nbytes(self) -> int:
         arrangement: int = 0 if self._arrangement is None else self._arrangement.memory_bytes
         return self._store.nbytes + arrangement + (0 if self._forest is None else self._forest.memory_bytes)
+
+
+def _refuse_keys_of_an_index(other: Any, batch: Any) -> None:
+    if batch is not None and (other is None or isinstance(other, BoxIndex)):
+        whose = "this index" if other is None else "other, an index,"
+        raise ValueError(f"batch: the boxes of {whose} have the keys that they were given when they came into it")
 
 
 def _sorted(columns: NDArray[np.int32], sort: bool) -> NDArray[np.int32]:

@@ -235,9 +235,18 @@ class BoxStore:
         return rows, freed
 
     def move(self, change: Change, rows: Rows | None, boxes: NewBoxes) -> None:
-        """Give the boxes of `distinct` rows, or of all, the corners of as many `checked` boxes."""
+        """Give the boxes of `distinct` rows, or of all, the corners of as many `checked` boxes.
+
+        Raises ValueError where these have keys, by their shape, that are not those of the rows.
+        """
         if rows is None and self.living != self.slots:
             rows = self.numbers
+        if boxes.batch is not None:
+            own = np.zeros(self.slots, np.int64) if self.keys is None else self.keys
+            if (other := (own if rows is None else own[rows]) != boxes.batch).any():
+                first = int(np.argmax(other))
+                row = first if rows is None else rows[first]
+                raise ValueError(f"boxes: row {row} has the key {own[row]}, and not {boxes.batch[first]}, as in the shape")
         change.write_boxes(self.corners, boxes.lower, boxes.upper, rows)
 
     def set_filters(self, change: Change, rows: Rows, layer: Any, mask: Any) -> None:
