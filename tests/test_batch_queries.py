@@ -147,7 +147,7 @@ def test_keys_for_the_boxes_of_an_index_are_refused_by_its_pairs(kind):
         for batch in (0, [1, 1, 2, 2], ([1] * 4, [1] * 4)):
             for other, margin in ((None, 0.0), (None, 1.0), (second, 0.0), (index, 0.0)):
                 for search in (index.pairs, index.count_pairs):
-                    with pytest.raises(ValueError, match="batch: the boxes of (this index|other, an index,) have"):
+                    with pytest.raises(ValueError, match=r"batch: the boxes of (this index|other, an index,) have"):
                         search(other, margin=margin, batch=batch)
     np.testing.assert_array_equal(index.pairs(boxes[:1], batch=2), [[2, 0], [3, 0]])
 

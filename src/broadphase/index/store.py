@@ -245,8 +245,10 @@ class BoxStore:
             own = np.zeros(self.slots, np.int64) if self.keys is None else self.keys
             if (other := (own if rows is None else own[rows]) != boxes.batch).any():
                 first = int(np.argmax(other))
-                row = first if rows is None else rows[first]
-                raise ValueError(f"boxes: row {row} has the key {own[row]}, and not {boxes.batch[first]}, as in the shape")
+                row, given = first if rows is None else rows[first], boxes.batch[first]
+                raise ValueError(
+                    f"boxes: row {row} has the key {own[row]}, and not {given}, as by the shape (E, n, 2, d)"
+                )
         change.write_boxes(self.corners, boxes.lower, boxes.upper, rows)
 
     def set_filters(self, change: Change, rows: Rows, layer: Any, mask: Any) -> None:
