@@ -168,6 +168,148 @@ def test_updates_by_scenes_keep_keys_and_refuse_others(kind):
     np.testing.assert_array_equal(index.boxes_of(np.arange(5)), scenes[0, ::-1])
 
 
+def found_by_loop(boxes, rows, keys, around, asked):
+    """Find the rows of each query by comparing all, as (query, row)."""
+    own = boxes[rows].astype(np.float64)
+    meet = (around[:, np.newaxis, 0] <= own[:, 1]).all(axis=2) & (own[:, 0] <= around[:, np.newaxis, 1]).all(axis=2)
+    query, at = np.nonzero(meet & (keys[rows] == asked[:, np.newaxis]))
+    return query, rows[at]
+
+
+def moved_boxes(rng, boxes, how):
+    """Move boxes: a little, anywhere, far away together, to one place, beyond what floats tell apart, or endlessly."""
+    jitter = rng.integers(-1, 2, (len(boxes), 1, boxes.shape[2]))
+    moved = {
+        "little": boxes + jitter,
+        "anywhere": rng.permutation(boxes),
+        "far": boxes + 1e7,
+        "together": np.full_like(boxes, 3),
+        "fine": boxes / 3 + 1e-9 * jitter,
+        "endless": np.where(rng.random((len(boxes), 1, 1)) < 0.1, [[-np.inf], [np.inf]], boxes),
+    }[how]
+    return moved.astype(boxes.dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("sizes", "dim"), [([1500, 30, 9, 1], 2), ([600, 550, 40], 3), ([20] * 40, 2), ([1] * 300, 1)])
+def test_trees_of_batches_follow_all_changes(sizes, dim, dtype):
+    rng = np.random.default_rng(len(sizes))
+    keys = uneven_keys(rng, sizes)
+    names, first = np.append(np.unique(keys), [99, -5]), keys.copy()
+    index = bp.BVH(lattice(rng, len(keys), dim, dtype, reach=12), batch=keys)
+    hows = ["little"] * 4 + ["anywhere", "far", "together", "fine", "endless"]
+    for step in range(24):
+        for _ in range(rng.integers(1, 3)):
+            rows = index.rows
+            count = int(rng.choice([1, len(rows) // 50 + 1, len(rows) // 3, len(rows)]))
+            some = rng.choice(rows, min(count, len(rows)), replace=False)
+            what = rng.integers(0, 5)
+            if what == 0 and len(rows) > 60:
+                index.remove(some[: len(some) // 2 + 1])
+            elif what == 1:
+                new = rng.choice(names, len(some) // 4 + 1)
+                came = index.insert(lattice(rng, len(new), dim, dtype, reach=12), batch=new)
+                keys = np.concatenate([keys, np.zeros(max(0, came.max() + 1 - len(keys)), int)])
+                keys[came] = new
+            elif what == 2:  # one batch alone
+                own = rows[keys[rows] == rng.choice(first)]
+                if len(own):
+                    index.update(moved_boxes(rng, index.boxes_of(own), str(rng.choice(hows))), own)
+            else:
+                index.update(moved_boxes(rng, index.boxes_of(some), str(rng.choice(hows))), some)
+        boxes = np.zeros((index.slots, 2, dim))
+        rows = index.rows
+        boxes[rows] = index.boxes_of()
+        own = boxes[rng.choice(rows, 30)]
+        around = np.concatenate([np.where(np.isfinite(own), own, 0.0), lattice(rng, 10, dim, "float64", reach=12)])
+        asked = rng.choice(names, len(around))
+        found = index.query(around, batch=asked, workers=1 + step % 2)
+        query, row = found_by_loop(boxes, rows, keys, around, asked)
+        np.testing.assert_array_equal(found.query_rows, query)
+        np.testing.assert_array_equal(found.rows, row)
+
+
+def test_changes_pack_only_trees_of_the_keys_that_need_it():
+    rng = np.random.default_rng(12)
+    scenes = lattice(rng, 5000, 2, "float64").reshape(100, 50, 2, 2)
+    index = bp.BVH(scenes)
+    packed = []
+
+    def follow():
+        index.query([[0.0, 0, 1, 1]], batch=3)
+        packed.append(index._trees(1).packed_count)
+
+    follow()
+    for row in range(100, 130):  # of one scene: its tree is refitted
+        index.update(index.boxes_of(row) + 0.25, row)
+        follow()
+    index.update(index.boxes_of() + 0.25)
+    follow()
+    assert packed[-1] == packed[0] == 100
+    index.insert([[0.0, 0, 1, 1]] * 3, batch=[7, 8, 7])
+    follow()
+    assert packed[-1] == 102
+    index.remove([0, 1, 70])
+    follow()
+    assert packed[-1] == 104
+    index.insert([[0.0, 0, 1, 1]] * 2, batch=[1234, 1234])  # into slots of scene 0
+    follow()
+    assert packed[-1] == 105
+    index.update(rng.permutation(index.boxes_of() * 7))
+    follow()
+    assert packed[-1] == 206
+
+
+def test_a_row_that_moves_in_a_large_batch_packs_nothing():
+    boxes = lattice(np.random.default_rng(13), 3000, 2, "float64", reach=50)
+    index = bp.Grid(boxes, batch=np.arange(3000) // 2000)
+    index.query(boxes[:1], batch=0)
+    for step in range(40):
+        index.update([[step, step, step + 1, step + 1]], [step])
+        if step % 4 == 0:
+            index.remove([100 + step])
+            index.insert([[0, 0, 0, 0]], batch=0)
+        assert step in index.query([[step, step, step, step]], batch=0).rows
+    assert index._trees(1).packed_count == 2
+
+
+def test_keys_that_come_and_go_leave_nothing_behind():
+    index = bp.BVH([[0.0, 0, 1, 1]] * 4, batch=5)
+    most = 0
+    for step in range(600):
+        rows = index.insert([[0.0, 0, 1, 1]] * 2, batch=[step * 2**40, -step - 1])
+        assert index.query([[0.0, 0, 1, 1]], batch=step * 2**40).rows.tolist() == [rows[0]]
+        index.remove(rows)
+        assert len(index.query([[0.0, 0, 1, 1]], batch=-step - 1).rows) == 0
+        most = max(most, index.memory_bytes) if step < 200 else most
+    assert index.memory_bytes <= most
+    assert len(index.query([[0.0, 0, 1, 1]], batch=5).rows) == 4
+
+
+class FailingTrees:
+    def follow(self, *_):
+        raise MemoryError
+
+
+def test_trees_that_failed_to_follow_a_change_are_built_again():
+    index = bp.BVH([[0.0, 0, 1, 1]] * 4, batch=[1, 1, 2, 2])
+    index.query([[0.0, 0, 1, 1]], batch=1)
+    index.update([[5, 5, 6, 6]], [0])
+    index._forest = FailingTrees()
+    with pytest.raises(MemoryError):
+        index.query([[5.0, 5, 6, 6]], batch=1)
+    assert index.query([[5.0, 5, 6, 6]], batch=1).rows.tolist() == [0]
+    assert index.query([[0.0, 0, 1, 1]], batch=2).rows.tolist() == [2, 3]
+
+
+def test_trees_follow_rows_of_which_the_caller_reuses_the_array():
+    index, rows = bp.BVH([[0.0, 0, 1, 1]] * 4, batch=[1, 1, 2, 2]), np.array([0], np.int32)
+    index.query([[0.0, 0, 1, 1]], batch=1)
+    index.update([[5, 5, 6, 6]], rows)
+    rows[0] = 3
+    assert index.query([[5.0, 5, 6, 6]], batch=1).rows.tolist() == [0]
+
+
 def test_queries_without_a_key_find_rows_of_all_batches():
     boxes = lattice(np.random.default_rng(6), 60, 2, "float64")
     with_keys, without = bp.BVH(boxes, batch=np.arange(60) % 3), bp.BVH(boxes)

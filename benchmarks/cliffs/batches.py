@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +16,7 @@ def rows(pace: float) -> Iterator[Row]:
     """Compare scenes with a key with the same boxes side by side, and with T."""
     yield from pair_rows(pace)
     yield from world_rows(pace)
+    yield from moving_rows(pace)
     yield from ray_rows(pace)
 
 
@@ -71,6 +73,39 @@ def world_rows(pace: float) -> Iterator[Row]:
     calls = {"T": argsort_call(100_000), "step": lambda: world.step(dt=1e-4)}
     found = median_times(calls, budget=4 * pace)
     yield in_t("step of a world of 4,096 scenes × 50 discs, all moving", found["step"], found["T"], 15.0)
+
+
+def moving_rows(pace: float) -> Iterator[Row]:
+    """Step scenes in which few bodies move out of their boxes in the tree, and cast rays after one has moved."""
+    random = np.random.default_rng(5)
+    keys = np.repeat(np.arange(4096), 50)
+    count = len(keys)
+    places, speeds = random.random((count, 2)) * 10, np.zeros((count, 2))
+    speeds[random.permutation(count)[: count // 100]] = random.normal(size=(count // 100, 2))
+    apart = np.stack([keys % 64, keys // 64], axis=1) * 20.0
+    worlds = {}
+    for name, positions, batch in (("with keys", places, keys), ("side by side", places + apart, 0)):
+        worlds[name] = bp.World(dim=2)
+        worlds[name].add_many(bp.Circle(0.5), positions, velocities=speeds, batch=batch)
+        for _ in range(8):
+            worlds[name].step(dt=0.05)
+    steps = {name: partial(world.step, dt=0.05) for name, world in worlds.items()}
+    found = median_times(steps, budget=4 * pace)
+    what = "step of 4,096 scenes × 50 discs, 1 % moving / side by side without keys"
+    yield ratio(what, found["with keys"], found["side by side"], 1.5)
+
+    index = bp.BVH(scenes_of(4096, 50))
+    origins, ways, robots = random.random((4096, 3)) * 50 ** (1 / 3), random.normal(size=(4096, 3)), np.arange(4096)
+
+    def rays() -> None:
+        index.raycast(origins, ways, 4.0, batch=robots)
+
+    def move_and_rays() -> None:
+        index.update(index.boxes_of(17) + np.float32(0.01), 17)
+        rays()
+
+    found = median_times({"still": rays, "moved": move_and_rays}, budget=2 * pace)
+    yield ratio("a ray in each of 4,096 scenes, one box has moved / none has", found["moved"], found["still"], 1.3)
 
 
 def ray_rows(pace: float) -> Iterator[Row]:

@@ -30,8 +30,8 @@ __all__ = ["BatchedSearch"]
 class BatchedSearch:
     """An index as queries with ``batch=`` see it: a `broadphase.index.queries.Searchable`.
 
-    Each query walks the tree of its key. The trees are made by the first such query after a change, whatever the method
-    of the index.
+    Each query walks the tree of its key. The first such query makes the trees, whatever the method of the index, and
+    the first after a change lets those of the changed rows follow.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class BatchedSearch:
         began = perf_counter()
         with index._guard.reading:
             query_filter = index._query_filter(count, layer, mask)
-            core = _native.KeyedQueries(index._trees(), keys)
+            core = _native.KeyedQueries(index._trees(given[-1]), keys)
             found = function(core, *index._store.views, *given[:-1], query_filter, given[-1])
         index._seconds["query"] = perf_counter() - began
         return found

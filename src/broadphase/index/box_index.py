@@ -6,7 +6,7 @@ import copy
 from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from broadphase.index.store import NewBoxes
 
     Floats = NDArray[np.float64]
+    _Behind: TypeAlias = tuple["_Behind | None", NDArray[np.int32]]
 
 __all__ = ["BoxIndex"]
 
@@ -48,7 +49,12 @@ _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # Up to one box for so many of an index, looking up each in its tree is faster than comparing all.
 _FEW = 16
 # What belongs to this process: made again by `_begin`.
-_FLEETING = ("__weakref__", "_arrangement", "_builds", "_few", "_forest", "_guard", "_is_stale", "_seconds")
+_FLEETING = (
+    "__weakref__", "_arrangement", "_behind", "_behind_count", "_builds", "_few", "_forest", "_guard", "_is_stale",
+    "_seconds",
+)  # fmt: skip
+# Trees of batches that are so many changes of each row behind are built again.
+_MOST_BEHIND = 4
 # Up to so many queries at once are expected to be followed by others.
 _FEW_QUERIES = 8
 
@@ -112,6 +118,8 @@ class BoxIndex:
     __slots__ = (
         "__weakref__",
         "_arrangement",
+        "_behind",
+        "_behind_count",
         "_builds",
         "_few",
         "_forest",
@@ -157,6 +165,9 @@ class BoxIndex:
         self._builds = 0
         self._few: _native.FewQueries | None = None  # made after a query, for those that follow
         self._forest: _native.Forest | None = None  # a tree for each batch, once a query has keys
+        # Rows that have changed since, and the trees have not followed: (those before, rows).
+        self._behind: _Behind | None = None
+        self._behind_count = 0
         self._guard = _native.Guard("index")
         self._seconds: dict[str, float | None] = {"build": None, "update": None, "query": None}
 
@@ -516,7 +527,8 @@ class BoxIndex:
         follows = not self._is_stale and self._keeps_up(count) and not was_empty
         change.set_slot(self, "_is_stale", True)
         change.set_slot(self, "_few", None)
-        change.set_slot(self, "_forest", None)
+        if self._forest is not None:
+            self._leave_trees_behind(change, rows, dropped)
         change.commit()
         try:
             if follows:
@@ -556,17 +568,39 @@ class BoxIndex:
         self._is_stale = False
         self._seconds["build"] = perf_counter() - began
 
-    def _trees(self) -> _native.Forest:
+    def _leave_trees_behind(self, change: Change, rows: NDArray[np.int32], dropped: NDArray[np.int32] | None) -> None:
+        """Let a change include that the trees of the batches are to follow these rows."""
+        kept = rows.copy() if dropped is None else np.concatenate([rows, dropped])  # not the caller's array
+        count = self._behind_count + len(kept)
+        if count > _MOST_BEHIND * len(self):  # nobody asks for them, it seems
+            change.set_slot(self, "_forest", None)
+            change.set_slot(self, "_behind", None)
+            change.set_slot(self, "_behind_count", 0)
+            return
+        change.set_slot(self, "_behind", (self._behind, kept))
+        change.set_slot(self, "_behind_count", count)
+
+    def _trees(self, workers: int) -> _native.Forest:
         """Return a tree for each batch. For the inside of a query."""
-        forest = self._forest
-        if forest is None:
-            with self._guard.building:
-                forest = self._forest
-                if forest is None:
-                    store, forest = self._store, _native.Forest(self.dim)
-                    keys = np.zeros(store.slots, np.int64) if store.keys is None else store.keys
-                    forest.build(*store.views, store.numbers, keys)
-                    self._forest = forest
+        forest, behind = self._forest, self._behind
+        if forest is not None and behind is None:
+            return forest
+        with self._guard.building:  # several threads may come here at once
+            forest, behind, store = self._forest, self._behind, self._store
+            keys = np.zeros(store.slots, np.int64) if store.keys is None else store.keys
+            self._forest = None  # whatever interrupts this, the trees are built again
+            if forest is None:
+                forest = _native.Forest(self.dim)
+                forest.build(*store.views, store.numbers, keys, workers)
+            elif behind is not None:
+                parts = []
+                while behind is not None:
+                    behind, rows = behind
+                    parts.append(rows)
+                changed = parts[0] if len(parts) == 1 else np.concatenate(parts)
+                forest.follow(*store.views, changed, store.alive, keys, workers)
+            self._behind, self._behind_count = None, 0
+            self._forest = forest
         return forest
 
     def _in_batches(self, batch: Any) -> BatchedSearch:
