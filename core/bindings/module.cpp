@@ -53,6 +53,7 @@ const Kernels& chosen_kernels() { return *chosen.load(); }
 
 // After the shapes, whose class it uses.
 void bind_meetings(nb::module_& module);
+void bind_forest(nb::module_& module);
 void bind_turns(nb::module_& module);
 void bind_neighbors(nb::module_& module);
 
@@ -93,6 +94,7 @@ NB_MODULE(_core, m) {
   bind_guard(m);
   bind_store(m);
   bind_regions(m);
+  bind_forest(m);
   bind_tree_queries(m);
   bind_few_queries(m);
   bind_bvh(m);

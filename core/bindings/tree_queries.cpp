@@ -178,40 +178,11 @@ class Queries {
   std::size_t rows_;
 };
 
-// The trees of a BoxIndex by key, made for its queries with keys.
-class IndexForest {
- public:
-  explicit IndexForest(std::size_t dimension) : forest_(dimension) {}
-
-  void build(AnyArray lower, AnyArray upper, Vector<std::int32_t> rows, Vector<std::int64_t> keys, unsigned workers) {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    with_boxes(lower, upper, [&](const auto& boxes) {
-      forest_.build(boxes, rows.data(), rows.shape(0), keys.data(), {chosen_kernels(), workers, interrupt});
-    });
-  }
-  void follow(AnyArray lower, AnyArray upper, Vector<std::int32_t> rows, Vector<bool> alive, Vector<std::int64_t> keys,
-              unsigned workers) {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    with_boxes(lower, upper, [&](const auto& boxes) {
-      forest_.follow(boxes, rows.data(), rows.shape(0), alive.data(), keys.data(),
-                     {chosen_kernels(), workers, interrupt});
-    });
-  }
-  const Forest& get() const { return forest_; }
-  std::size_t bytes() const { return forest_.bytes(); }
-  std::uint64_t packed_count() const { return forest_.packed_count(); }
-
- private:
-  Forest forest_;
-};
-
 // A forest with the key of each query to come: takes the place of an index in one call. It keeps the forest alive.
 class KeyedQueries : public BlockIndex {
  public:
   KeyedQueries(nb::object of, Vector<std::int64_t> keys) : kept_(std::move(of)), numbers_(keys.shape(0)) {
-    forest = &nb::cast<const IndexForest&>(kept_).get();
+    forest = &nb::cast<const Forest&>(kept_);
     tree.blocks = Blocks(forest->dimension());
     std::size_t position = 0;
     for (std::size_t k = 0; k < numbers_.size(); ++k) numbers_[k] = forest->find(keys.data()[k], position);
@@ -442,15 +413,6 @@ nb::object query_convex(const BlockIndex& index, AnyArray lower, AnyArray upper,
 
 void bind_tree_queries(nb::module_& module) {
   nb::class_<BlockIndex>(module, "BlockIndex");
-  nb::class_<IndexForest>(module, "Forest")
-      .def(nb::init<std::size_t>(), nb::arg("dimension"))
-      .def("build", &IndexForest::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("keys"),
-           nb::arg("workers"), "Replace all trees by those of these rows; keys are by row.")
-      .def("follow", &IndexForest::follow, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("alive"),
-           nb::arg("keys"), nb::arg("workers"),
-           "Let the trees follow what has become of these rows. After an exception, they must be built again.")
-      .def_prop_ro("packed_count", &IndexForest::packed_count, "How many trees were packed so far.")
-      .def_prop_ro("memory_bytes", &IndexForest::bytes);
   nb::class_<KeyedQueries, BlockIndex>(module, "KeyedQueries")
       .def(nb::init<nb::object, Vector<std::int64_t>>(), nb::arg("forest"), nb::arg("keys"));
   nb::class_<LayerFilter>(module, "QueryFilter")

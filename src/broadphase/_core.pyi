@@ -124,10 +124,9 @@ def regions_of_planes(planes: Annotated[NDArray[numpy.float64], dict(shape=(None
     Regions between planes, (q, p, d + 1): offsets, axes, least, most, lower and upper corners around. Where their normals must span all directions, the number of the first region whose do not.
     """
 
-class BlockIndex:
-    pass
-
 class Forest:
+    """A tree for each key."""
+
     def __init__(self, dimension: int) -> None: ...
 
     def build(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int) -> None:
@@ -144,6 +143,9 @@ class Forest:
 
     @property
     def memory_bytes(self) -> int: ...
+
+class BlockIndex:
+    pass
 
 class KeyedQueries(BlockIndex):
     def __init__(self, forest: object, keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...

@@ -1,0 +1,46 @@
+// The trees of an index by key, for its queries with keys.
+#include "batches/forest.hpp"
+
+#include "bindings.hpp"
+
+namespace broadphase::python {
+
+void bind_forest(nb::module_& module);
+
+namespace {
+
+using Rows = Vector<std::int32_t>;
+using Keys = Vector<std::int64_t>;
+
+void build(Forest& forest, AnyArray lower, AnyArray upper, Rows rows, Keys keys, unsigned workers) {
+  const ReleasedGil release;
+  Interrupt interrupt(signal_pending);
+  with_boxes(lower, upper, [&](const auto& boxes) {
+    forest.build(boxes, rows.data(), rows.shape(0), keys.data(), {chosen_kernels(), workers, interrupt});
+  });
+}
+
+void follow(Forest& forest, AnyArray lower, AnyArray upper, Rows rows, Vector<bool> alive, Keys keys,
+            unsigned workers) {
+  const ReleasedGil release;
+  Interrupt interrupt(signal_pending);
+  with_boxes(lower, upper, [&](const auto& boxes) {
+    forest.follow(boxes, rows.data(), rows.shape(0), alive.data(), keys.data(), {chosen_kernels(), workers, interrupt});
+  });
+}
+
+}  // namespace
+
+void bind_forest(nb::module_& module) {
+  nb::class_<Forest>(module, "Forest", "A tree for each key.")
+      .def(nb::init<std::size_t>(), nb::arg("dimension"))
+      .def("build", &build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("keys"), nb::arg("workers"),
+           "Replace all trees by those of these rows; keys are by row.")
+      .def("follow", &follow, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("alive"), nb::arg("keys"),
+           nb::arg("workers"),
+           "Let the trees follow what has become of these rows. After an exception, they must be built again.")
+      .def_prop_ro("packed_count", &Forest::packed_count, "How many trees were packed so far.")
+      .def_prop_ro("memory_bytes", &Forest::bytes);
+}
+
+}  // namespace broadphase::python
