@@ -422,40 +422,38 @@ class RelativePose {
 
   // How far they are apart along one of the axes of both trees: at most 0 where they may overlap.
   Lanes<float> gaps(const MeshBox& box, const MeshBlock& block, bool of_first) const {
-    const AxesOfBox<float> axes = axes_of<float>(box, of_first);
-    Lanes<float> widest;
-    for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
-      const std::array<float, 3> centre{block.centre[0][lane], block.centre[1][lane], block.centre[2][lane]},
-          half{block.half[0][lane], block.half[1][lane], block.half[2][lane]};
-      const float x = std::abs(axes.at(0, centre)) - axes.reach(0, half),
-                  y = std::abs(axes.at(1, centre)) - axes.reach(1, half),
-                  z = std::abs(axes.at(2, centre)) - axes.reach(2, half),
-                  u = std::abs(axes.own_at(0, centre)) - axes.own_reach(0, half),
-                  v = std::abs(axes.own_at(1, centre)) - axes.own_reach(1, half),
-                  w = std::abs(axes.own_at(2, centre)) - axes.own_reach(2, half);
-      widest[lane] = larger(larger(larger(x, y), larger(z, u)), larger(v, w));
-    }
+    return gaps_of<float>(box, block, of_first).widest();
+  }
+
+  // The same of all boxes of a block of the first and all of one of the second. Precondition: the boxes around the
+  // trees may overlap; so the distance of the trees is not much larger than they are, and floats are enough for it.
+  std::array<Lanes<float>, MeshBlock::kBoxes> gaps(const MeshBlock& a, const MeshBlock& b) const {
+    const SeenBlock first(a, first_), second(b, second_);
+    const float spare = static_cast<float>(spare_);
+    std::array<Lanes<float>, MeshBlock::kBoxes> widest;
+    for (std::size_t k = 0; k < MeshBlock::kBoxes; ++k)
+      for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
+        const auto along = [&](std::size_t i) {
+          return std::abs(second.at[i][lane] - first.own_at[i][k]) - (second.reach[i][lane] + first.own_reach[i][k]);
+        };
+        const auto own_along = [&](std::size_t i) {
+          return std::abs(first.at[i][k] - second.own_at[i][lane]) - (first.reach[i][k] + second.own_reach[i][lane]);
+        };
+        const float gap = widest_of(along(0), along(1), along(2), own_along(0), own_along(1), own_along(2));
+        widest[k][lane] = gap - spare;
+      }
     return widest;
   }
 
   // Lower bounds of the signed distances of what the boxes hold.
   Lanes<double> apart(const MeshBox& box, const MeshBlock& block, bool of_first) const {
-    const AxesOfBox<double> axes = axes_of<double>(box, of_first);
+    const Gaps<double> six = gaps_of<double>(box, block, of_first);
+    const Lanes<double> widest = six.widest();
     Lanes<double> bounds;
     for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
-      const std::array<float, 3> centre{block.centre[0][lane], block.centre[1][lane], block.centre[2][lane]},
-          half{block.half[0][lane], block.half[1][lane], block.half[2][lane]};
-      const double x = std::abs(axes.at(0, centre)) - axes.reach(0, half),
-                   y = std::abs(axes.at(1, centre)) - axes.reach(1, half),
-                   z = std::abs(axes.at(2, centre)) - axes.reach(2, half),
-                   u = std::abs(axes.own_at(0, centre)) - axes.own_reach(0, half),
-                   v = std::abs(axes.own_at(1, centre)) - axes.own_reach(1, half),
-                   w = std::abs(axes.own_at(2, centre)) - axes.own_reach(2, half);
-      const double widest = larger(larger(larger(x, y), larger(z, u)), larger(v, w));
-      const double along_box = square_above(x) + square_above(y) + square_above(z),
-                   along_block = square_above(u) + square_above(v) + square_above(w);
-      const double root = std::sqrt(larger(along_box, along_block));
-      bounds[lane] = (widest > 0 ? root : widest) * unit_;
+      const double along_box = square_above(six.x[lane]) + square_above(six.y[lane]) + square_above(six.z[lane]),
+                   along_block = square_above(six.u[lane]) + square_above(six.v[lane]) + square_above(six.w[lane]);
+      bounds[lane] = (widest[lane] > 0 ? std::sqrt(larger(along_box, along_block)) : widest[lane]) * unit_;
     }
     return bounds;
   }
@@ -567,6 +565,44 @@ class RelativePose {
   }
   static double square_above(double gap) { return gap > 0 ? gap * gap : 0; }
 
+  template <class T>
+  static T widest_of(T x, T y, T z, T u, T v, T w) {
+    return larger(larger(larger(x, y), larger(z, u)), larger(v, w));
+  }
+
+  // Between a box and those of a block, along the axes of the one and of the others.
+  template <class T>
+  struct Gaps {
+    Lanes<T> x, y, z, u, v, w;
+
+    Lanes<T> widest() const {
+      Lanes<T> found;
+      for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane)
+        found[lane] = widest_of(x[lane], y[lane], z[lane], u[lane], v[lane], w[lane]);
+      return found;
+    }
+  };
+
+  // The boxes of a block along the axes of the other tree, and along its own.
+  struct SeenBlock {
+    std::array<Lanes<float>, 3> at, reach, own_at, own_reach;
+
+    SeenBlock(const MeshBlock& block, const Side& side) {
+      for (std::size_t i = 0; i < 3; ++i) {
+        const std::array<float, 3>&turn = side.from_lane[i], &extent = side.lane_extent[i];
+        const float shift = static_cast<float>(side.box_shift[i]);
+        for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
+          at[i][lane] = shift + (turn[0] * block.centre[0][lane] + turn[1] * block.centre[1][lane] +
+                                 turn[2] * block.centre[2][lane]);
+          reach[i][lane] =
+              extent[0] * block.half[0][lane] + extent[1] * block.half[1][lane] + extent[2] * block.half[2][lane];
+          own_at[i][lane] = side.lane_size * block.centre[i][lane];
+          own_reach[i][lane] = side.lane_size * block.half[i][lane];
+        }
+      }
+    }
+  };
+
   // What of the comparison is the same for all boxes of a block.
   template <class T>
   struct AxesOfBox {
@@ -608,10 +644,49 @@ class RelativePose {
     return axes;
   }
 
+  template <class T>
+  Gaps<T> gaps_of(const MeshBox& box, const MeshBlock& block, bool of_first) const {
+    const AxesOfBox<T> axes = axes_of<T>(box, of_first);
+    Gaps<T> gaps;
+    for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
+      const std::array<float, 3> centre{block.centre[0][lane], block.centre[1][lane], block.centre[2][lane]},
+          half{block.half[0][lane], block.half[1][lane], block.half[2][lane]};
+      gaps.x[lane] = std::abs(axes.at(0, centre)) - axes.reach(0, half);
+      gaps.y[lane] = std::abs(axes.at(1, centre)) - axes.reach(1, half);
+      gaps.z[lane] = std::abs(axes.at(2, centre)) - axes.reach(2, half);
+      gaps.u[lane] = std::abs(axes.own_at(0, centre)) - axes.own_reach(0, half);
+      gaps.v[lane] = std::abs(axes.own_at(1, centre)) - axes.own_reach(1, half);
+      gaps.w[lane] = std::abs(axes.own_at(2, centre)) - axes.own_reach(2, half);
+    }
+    return gaps;
+  }
+
   std::array<Vec<3>, 3> turn_;  // [i][j]: axis i of the first times axis j of the second
   Side first_, second_;         // blocks of the first, and of the second
   double unit_, inverse_;
   double spare_, rounding_ = 0;  // rounding errors of boxes, in units, and of distances
+};
+
+// The sizes of the boxes of two trees, compared with one another: the larger box is divided.
+class BoxSizes {
+ public:
+  BoxSizes(const MeshSide& a, const MeshSide& b) {
+    const int larger = std::max(a.units().exponent, b.units().exponent);
+    const auto unit_of = [&](const MeshSide& side) {
+      return static_cast<float>(power_of_two(std::max(side.units().exponent - larger, -MeshUnits::kMost)));
+    };
+    unit_a_ = unit_of(a);
+    unit_b_ = unit_of(b);
+  }
+  float of_a(const MeshBlock& block, std::size_t lane) const { return size(block, lane) * unit_a_; }
+  float of_b(const MeshBlock& block, std::size_t lane) const { return size(block, lane) * unit_b_; }
+
+ private:
+  static float size(const MeshBlock& block, std::size_t lane) {
+    return block.half[0][lane] + block.half[1][lane] + block.half[2][lane];
+  }
+
+  float unit_a_, unit_b_;
 };
 
 // Calls visit(face of a, face of b) for pairs of elements whose boxes have a bound within the limit, nearest boxes
@@ -628,12 +703,7 @@ void walk_meshes(const MeshSide& a, const MeshSide& b, T limit, const Bounds& bo
   std::array<Entry, 2 * (kBoxes - 1) * MeshTree::kMostLevels + 8> stack;
   std::size_t size = 0;
   const MeshBlock *const blocks_a = a.blocks(), *const blocks_b = b.blocks();
-  // The larger box is divided.
-  const int larger = std::max(a.units().exponent, b.units().exponent);
-  const auto size_of = [&](const MeshSide& side) {
-    return static_cast<float>(power_of_two(std::max(side.units().exponent - larger, -MeshUnits::kMost)));
-  };
-  const float unit_a = size_of(a), unit_b = size_of(b);
+  const BoxSizes sizes(a, b);
   stack[size++] = {0, bounds(blocks_a->box(0), *blocks_b, false)[0]};
   while (size > 0) {
     const Entry entry = stack[--size];
@@ -649,9 +719,7 @@ void walk_meshes(const MeshSide& a, const MeshSide& b, T limit, const Bounds& bo
       if (limit != limit) return;
       continue;
     }
-    const float size_a = (block_a.half[0][lane_a] + block_a.half[1][lane_a] + block_a.half[2][lane_a]) * unit_a,
-                size_b = (block_b.half[0][lane_b] + block_b.half[1][lane_b] + block_b.half[2][lane_b]) * unit_b;
-    const bool down_a = is_face_b || (!is_face_a && size_a >= size_b);
+    const bool down_a = is_face_b || (!is_face_a && sizes.of_a(block_a, lane_a) >= sizes.of_b(block_b, lane_b));
     const MeshBlock& block = down_a ? blocks_a[first_a] : blocks_b[first_b];
     const RelativePose::Lanes<T> found =
         down_a ? bounds(block_b.box(lane_b), block, true) : bounds(block_a.box(lane_a), block, false);
@@ -671,6 +739,67 @@ void walk_meshes(const MeshSide& a, const MeshSide& b, T limit, const Bounds& bo
       stack[place] = one;
     }
     assert(size + kBoxes <= stack.size());
+  }
+}
+
+// Calls visit(face of a, face of b) for pairs of elements whose boxes may overlap, until it returns true: from each
+// pair of boxes to those that overlap most. Boxes of about the same size are divided together.
+template <class Visit>
+void walk_overlapping(const MeshSide& a, const MeshSide& b, const RelativePose& view, const Visit& visit) {
+  struct Entry {
+    std::uint32_t box_a, box_b;  // number of the block, times four, plus that of the box
+    float gap;
+  };
+  constexpr std::uint32_t kBoxes = MeshBlock::kBoxes;
+  // Each step descends one level in both of the trees, or in one, and leaves all of its pairs but one behind.
+  std::array<Entry, (kBoxes * kBoxes - 1) * MeshTree::kMostLevels + kBoxes * kBoxes> stack;
+  std::size_t size = 0;
+  const MeshBlock *const blocks_a = a.blocks(), *const blocks_b = b.blocks();
+  if (view.gaps(blocks_a->box(0), *blocks_b, false)[0] > 0) return;
+  const BoxSizes sizes(a, b);
+  stack[size++] = {0, 0, 0};
+  while (size > 0) {
+    const Entry entry = stack[--size];
+    const MeshBlock &block_a = blocks_a[entry.box_a / kBoxes], &block_b = blocks_b[entry.box_b / kBoxes];
+    const std::size_t lane_a = entry.box_a % kBoxes, lane_b = entry.box_b % kBoxes;
+    const std::uint32_t first_a = block_a.first[lane_a], first_b = block_b.first[lane_b];
+    const bool is_face_a = (first_a & MeshBlock::kFace) != 0, is_face_b = (first_b & MeshBlock::kFace) != 0;
+    if (is_face_a && is_face_b) {
+      if (visit(static_cast<std::int32_t>(first_a & ~MeshBlock::kFace),
+                static_cast<std::int32_t>(first_b & ~MeshBlock::kFace)))
+        return;
+      continue;
+    }
+    const float size_a = sizes.of_a(block_a, lane_a), size_b = sizes.of_b(block_b, lane_b);
+    const std::size_t begin = size;
+    // Written unconditionally, then counted: which boxes overlap cannot be predicted. NaN: not known to be apart.
+    const auto push = [&](std::uint32_t box_a, std::uint32_t box_b, float gap, bool is_box) {
+      stack[size] = {box_a, box_b, gap};
+      size += !(gap > 0) && is_box ? 1 : 0;
+    };
+    if (!is_face_a && !is_face_b && size_a <= 2 * size_b && size_b <= 2 * size_a) {
+      const MeshBlock &next_a = blocks_a[first_a], &next_b = blocks_b[first_b];
+      const std::array<RelativePose::Lanes<float>, kBoxes> gaps = view.gaps(next_a, next_b);
+      for (std::uint32_t k = 0; k < next_a.count; ++k)
+        for (std::uint32_t lane = 0; lane < kBoxes; ++lane)
+          push(first_a * kBoxes + k, first_b * kBoxes + lane, gaps[k][lane], lane < next_b.count);
+    } else if (is_face_b || (!is_face_a && size_a >= size_b)) {
+      const MeshBlock& next = blocks_a[first_a];
+      const RelativePose::Lanes<float> gaps = view.gaps(block_b.box(lane_b), next, true);
+      for (std::uint32_t lane = 0; lane < kBoxes; ++lane)
+        push(first_a * kBoxes + lane, entry.box_b, gaps[lane], lane < next.count);
+    } else {
+      const MeshBlock& next = blocks_b[first_b];
+      const RelativePose::Lanes<float> gaps = view.gaps(block_a.box(lane_a), next, false);
+      for (std::uint32_t lane = 0; lane < kBoxes; ++lane)
+        push(entry.box_a, first_b * kBoxes + lane, gaps[lane], lane < next.count);
+    }
+    if (size > begin + 1) {
+      std::size_t most = begin;
+      for (std::size_t k = begin + 1; k < size; ++k) most = stack[k].gap < stack[most].gap ? k : most;
+      std::swap(stack[most], stack[size - 1]);
+    }
+    assert(size + kBoxes * kBoxes <= stack.size());
   }
 }
 
@@ -694,15 +823,12 @@ inline bool overlaps(const MeshSide& a, const MeshSide& b) {
   const bool are_meshes = a.is_mesh() && b.is_mesh();
   PlacedElements placed_a(a), placed_b(b);
   bool found = false;
-  walk_meshes(
-      a, b, 0.0F,
-      [&](const MeshBox& box, const MeshBlock& block, bool of_first) { return view.gaps(box, block, of_first); },
-      [&](std::int32_t face_a, std::int32_t face_b) {
-        found = are_meshes ? triangles_meet(detail::corners_of(placed_a.corners(face_a)),
-                                            detail::corners_of(placed_b.corners(face_b)))
-                           : overlaps(placed_a.element(face_a), placed_b.element(face_b));
-        return found ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
-      });
+  walk_overlapping(a, b, view, [&](std::int32_t face_a, std::int32_t face_b) {
+    found = are_meshes ? triangles_meet(detail::corners_of(placed_a.corners(face_a)),
+                                        detail::corners_of(placed_b.corners(face_b)))
+                       : overlaps(placed_a.element(face_a), placed_b.element(face_b));
+    return found;
+  });
   return found;
 }
 
