@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -15,6 +16,7 @@
 #include "bindings.hpp"
 #include "choose/find.hpp"
 #include "filters.hpp"
+#include "periodic/cell_pairs.hpp"
 #include "query/collect.hpp"
 #include "query/ragged.hpp"
 
@@ -77,6 +79,7 @@ struct PairQuery {
   double margin;
   const PairFilter* filter;
   const BatchedRows* batches;
+  std::optional<Vector<double>> period;  // of each axis; none: open space
   unsigned workers;
 
   bool is_float32() const { return lower.dtype() == nb::dtype<float>(); }
@@ -95,11 +98,36 @@ struct PairQuery {
     return result;
   }
 
+  PeriodicCell cell() const {
+    PeriodicCell result;
+    result.dimension = lower.shape(1);
+    std::copy_n(period->data(), result.dimension, result.period);
+    return result;
+  }
+
   template <class Use>
   auto with_problem(Use&& use) const {
     return is_float32() ? use(problem<float>()) : use(problem<double>());
   }
 };
+
+// A method that is prepared already, as one that is run.
+struct AnyMethod {
+  using Scratch = std::shared_ptr<void>;
+  PreparedMethod method;
+
+  std::size_t task_count() const { return method.task_count; }
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
+    if (scratch == nullptr) scratch = method.make_scratch();
+    method.run(task, scratch.get(), out);
+  }
+};
+
+template <class T>
+PreparedMethod prepare(MethodName name, const PairQuery& query, const Problem<T>& problem, const Preparation& with) {
+  if (!query.period) return prepare_method(name, problem, with);
+  return prepared(std::shared_ptr<const CellPairs<T>>(new CellPairs<T>(problem, query.cell(), name, with)));
+}
 
 template <class T>
 Pairs find_pairs(MethodName name, const Problem<T>& problem, std::uint64_t limit, const Preparation& with) {
@@ -110,14 +138,18 @@ Pairs find_pairs(MethodName name, const Problem<T>& problem, std::uint64_t limit
 
 nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
                  std::optional<AnyArray> other_upper, bool touching, double margin, const PairFilter* filter,
-                 const BatchedRows* batches, unsigned workers, bool sort, std::uint64_t limit) {
-  const PairQuery query{lower, upper, other_lower, other_upper, touching, margin, filter, batches, workers};
+                 const BatchedRows* batches, unsigned workers, bool sort, std::uint64_t limit,
+                 std::optional<Vector<double>> period) {
+  const PairQuery query{lower, upper, other_lower, other_upper, touching, margin, filter, batches, period, workers};
   Pairs result;
   {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    result = query.with_problem(
-        [&](const auto& problem) { return find_pairs(name, problem, limit, {chosen_kernels(), workers, interrupt}); });
+    result = query.with_problem([&](const auto& problem) {
+      const Preparation with{chosen_kernels(), workers, interrupt};
+      if (!query.period) return find_pairs(name, problem, limit, with);
+      return collect_pairs(AnyMethod{prepare(name, query, problem, with)}, problem.filter, workers, limit, interrupt);
+    });
     if (sort) {
       const std::size_t other = other_lower ? other_lower->shape(0) : 0;
       sort_pairs(result, std::max(lower.shape(0), other), workers, interrupt);
@@ -128,11 +160,15 @@ nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<
 
 std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
                     std::optional<AnyArray> other_upper, bool touching, double margin, const PairFilter* filter,
-                    const BatchedRows* batches, unsigned workers) {
-  const PairQuery query{lower, upper, other_lower, other_upper, touching, margin, filter, batches, workers};
+                    const BatchedRows* batches, unsigned workers, std::optional<Vector<double>> period) {
+  const PairQuery query{lower, upper, other_lower, other_upper, touching, margin, filter, batches, period, workers};
   const ReleasedGil release;
   Interrupt interrupt(signal_pending);
   return query.with_problem([&](const auto& problem) {
+    if (query.period) {
+      const AnyMethod method{prepare(name, query, problem, {chosen_kernels(), workers, interrupt})};
+      return count_pairs(method, problem.filter, workers, interrupt);
+    }
     return with_method(name, problem, {chosen_kernels(), workers, interrupt},
                        [&](const auto& calls, const Preparation& with) { return calls.count(problem, with); });
   });
@@ -158,16 +194,21 @@ nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_
 
 // What "auto" measures and expects: of boxes in batches, of the batch with the most candidates.
 nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
-                std::optional<AnyArray> other_upper, const BatchedRows* batches) {
-  const PairQuery query{lower, upper, other_lower, other_upper, true, 0.0, nullptr, batches, 1};
+                std::optional<AnyArray> other_upper, const BatchedRows* batches, std::optional<Vector<double>> period) {
+  const PairQuery query{lower, upper, other_lower, other_upper, true, 0.0, nullptr, batches, period, 1};
   const std::size_t dimension = lower.shape(1);
   std::size_t largest = 0, searched = 0;  // boxes of the largest batch, and batches that are not compared pair by pair
+  std::size_t images = 0;                 // of boxes that cross faces of a periodic cell
   double clustering = 1;
-  const SceneReport found = query.with_problem([&](const auto& problem) {
+  const SceneReport found = query.with_problem([&](const auto& given) {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    check(problem, interrupt);
-    using T = std::remove_cvref_t<decltype(problem.grow)>;
+    check(given, interrupt);
+    using T = std::remove_cvref_t<decltype(given.grow)>;
+    std::optional<CellProblem<T>> in_cell;
+    if (period) in_cell.emplace(given, query.cell(), interrupt);
+    const Problem<T> problem = in_cell ? in_cell->in_open_space() : given;
+    images = in_cell ? in_cell->image_count() : 0;
     const auto report_on = [&](const Problem<T>& of) {
       SceneReport result = report_scene(of);
       clustering = clustering_of(sample_of(of), result.shape, dimension);
@@ -200,6 +241,7 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   result["method"] = found.choice;
   result["largest_batch"] = largest;
   result["searched_batches"] = searched;
+  result["image_count"] = images;
   result["pair_count"] = found.pair_count;
   result["low"] = axes(low);
   result["width"] = axes(width);
@@ -221,7 +263,7 @@ class PairStream {
  public:
   PairStream(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
              std::optional<AnyArray> other_upper, bool touching, double margin, nb::object filter, nb::object batches,
-             unsigned workers)
+             unsigned workers, std::optional<Vector<double>> period)
       : filter_(std::move(filter)),
         batches_(std::move(batches)),
         query_{lower,
@@ -232,11 +274,12 @@ class PairStream {
                margin,
                filter_.is_none() ? nullptr : nb::cast<const PairFilter*>(filter_),
                batches_.is_none() ? nullptr : nb::cast<const BatchedRows*>(batches_),
+               period,
                workers} {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     search_ = query_.with_problem([&](const auto& problem) {
-      return PortionedSearch(prepare_method(name, problem, {chosen_kernels(), workers, interrupt}));
+      return PortionedSearch(prepare(name, query_, problem, {chosen_kernels(), workers, interrupt}));
     });
   }
 
@@ -282,19 +325,20 @@ void bind_pairs(nb::module_& module) {
       .def_prop_ro("key_count", &BatchedRows::key_count);
   nb::class_<PairStream>(module, "PairStream")
       .def(nb::init<MethodName, AnyArray, AnyArray, std::optional<AnyArray>, std::optional<AnyArray>, bool, double,
-                    nb::object, nb::object, unsigned>(),
+                    nb::object, nb::object, unsigned, std::optional<Vector<double>>>(),
            nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
            nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
-           nb::arg("batches").none(), nb::arg("workers"))
+           nb::arg("batches").none(), nb::arg("workers"), nb::arg("period") = nb::none())
       .def("next", &PairStream::next, nb::arg("wanted"));
   module.def("pairs", &pairs, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
              nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
-             nb::arg("batches").none(), nb::arg("workers"), nb::arg("sort"), nb::arg("limit"));
+             nb::arg("batches").none(), nb::arg("workers"), nb::arg("sort"), nb::arg("limit"),
+             nb::arg("period") = nb::none());
   module.def("report", &report, nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
-             nb::arg("other_upper").none(), nb::arg("batches").none());
+             nb::arg("other_upper").none(), nb::arg("batches").none(), nb::arg("period") = nb::none());
   module.def("count", &count, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
              nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
-             nb::arg("batches").none(), nb::arg("workers"));
+             nb::arg("batches").none(), nb::arg("workers"), nb::arg("period") = nb::none());
   module.def("join", &join, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("asked_lower"),
              nb::arg("asked_upper"), nb::arg("workers"));
 }

@@ -1,0 +1,67 @@
+"""The cell in which boxes are compared: how far it is, along each axis, until everything repeats."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.arguments import as_array, as_real
+from broadphase.errors import quoted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["nowhere", "periods_of"]
+
+
+def periods_of(period: Any, dim: int) -> NDArray[np.float64] | None:
+    """Convert ``period=`` of `broadphase.pairs`.
+
+    Parameters
+    ----------
+    period : float, or sequence of float or None, shape (dim,)
+        None or infinite: that axis does not repeat.
+    dim : int
+        Number of axes.
+
+    Returns
+    -------
+    ndarray, shape (dim,), float64, or None
+        Infinite where an axis does not repeat. None where none does.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Not one positive number for each axis.
+
+    Examples
+    --------
+    >>> periods_of([10, None], 2)
+    array([10., inf])
+    """
+    if period is None:
+        return None
+    if np.ndim(as_array(period, "period")) == 0:
+        period = [period] * dim
+    elif len(period) != dim:
+        raise ValueError(f"period has {len(period)} lengths, and boxes have {dim} dimensions: give one for each axis")
+    lengths = np.array([np.inf if length is None else as_real(length, "period") for length in period])
+    for length in lengths:
+        if not length > 0:
+            raise ValueError(
+                f"period must be positive, or infinite along axes that do not repeat, not {quoted(length)}"
+            )
+    return None if np.isinf(lengths).all() else lengths
+
+
+def nowhere(lower: NDArray[Any], upper: NDArray[Any], periods: NDArray[np.float64]) -> tuple[int, int] | None:
+    """Find the first box that has no place in a cell: along an axis that repeats, both corners are infinite and equal.
+
+    Returns
+    -------
+    (int, int) or None
+        Its row, and the axis.
+    """
+    found = np.argwhere((lower == upper) & np.isinf(lower) & np.isfinite(periods))
+    return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
