@@ -30,10 +30,11 @@ def integrate_to(positions, velocities, rotations, spins, moves, dt, to_position
     """Move rows that nobody looks at: no shapes are placed."""
     n, d = positions.shape
     store, shape = _native.ShapeStore(d), (n,) if d == 2 else (n, 4)
-    seen = SimpleNamespace(positions=np.empty((n, d)), rotations=np.empty(shape))
-    spare = SimpleNamespace(store=store, boxes=np.empty((n, 2, d)), **vars(seen))
+    seen = SimpleNamespace(positions=np.empty((n, d)), rotations=np.empty(shape), boxes=np.empty((n, 2, d)))
+    spare = SimpleNamespace(store=store, **vars(seen))
     bodies = SimpleNamespace(
         positions=positions, velocities=velocities, rotations=rotations, angular_velocities=spins, bounds=None,
+        period_bounds=None,
         seen=seen, spare=spare, stale=np.zeros(n, np.uint8), moved=np.empty(n, np.uint8), update_intervals=2,
         moves=lambda: moves, next_poses=lambda: (to_positions, to_rotations),
     )  # fmt: skip

@@ -323,13 +323,15 @@ KEPT = {
 }
 DERIVED = {
     "Columns": {
-        *("spare", "stale", "_next_poses", "_unwrapped", "next_changed", "moved", "frame", "contacts_of"),
+        *("spare", "stale", "_next_poses", "_enlarged", "_unwrapped", "next_changed", "moved", "frame", "contacts_of"),
         *("_flags", "_replaced", "_view", "_steady", "_writes"),
     },
     "BoxStore": {"batch", "corners", "living", "_first_free", "_numbers", "_views"},
     # What a step with a budget takes is measured again.
     "TouchMemory": {"starts", "tests_ended", "seconds_a_test", "_known_pairs", "_known_seconds", "_pairs"},
-    "BroadPhase": {"method", "_options", "_columns", "_index", "_behind", "_pending", "_pending_count", "threads"},
+    "BroadPhase": {
+        *("method", "near", "threads", "_options", "_columns", "_index", "_behind", "_pending", "_pending_count")
+    },
     "World": {"_guard", "_bus", "_found"},
 }
 

@@ -43,13 +43,15 @@ using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::de
 
 // Moves the rows listed, or all, as if by `advance_all`, and places them in `shapes`, the spare ones: (row that is lost
 // or -1, row without a place or -1, rows that were wrapped, rows whose positions the motion has changed, and whose
-// rotations), the last two None where they are many. Without `to_positions`, the spare placement holds all rows.
+// rotations, how far boxes grow beyond those seen, rows that grow by more than `cap`); the rows that the motion has
+// changed are None where they are many. Without `to_positions`, the spare placement holds all rows.
 nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers positions, Numbers velocities,
                    MaybeNumbers rotations, MaybeNumbers angular_velocities, Flags moves, double dt, MaybeNumbers bounds,
                    std::optional<Flags> wraps, std::optional<Written> unwrapped, std::optional<Written> to_positions,
                    std::optional<Written> to_rotations, Numbers seen_positions, MaybeNumbers seen_rotations,
                    Written spare_positions, std::optional<Written> spare_rotations, Written boxes, Flags look,
-                   WrittenFlags stale, WrittenFlags changed, WrittenFlags moved, unsigned workers) {
+                   WrittenFlags stale, WrittenFlags changed, WrittenFlags moved, Boxes seen_boxes, double cap,
+                   unsigned workers) {
   const std::size_t count = look.shape(0), dimension = shapes.dimension, turn = dimension == 2 ? 1 : 4;
   const auto fits = [count](const auto& array, std::size_t numbers) {
     return array.ndim() > 0 && array.shape(0) >= count && array.size() == array.shape(0) * numbers;
@@ -60,7 +62,7 @@ nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers posit
           (!wraps || (bounds && bounds->size() == 2 * dimension)) && may_fit(unwrapped, dimension) &&
           may_fit(to_positions, dimension) && may_fit(to_rotations, turn) && fits(seen_positions, dimension) &&
           may_fit(seen_rotations, turn) && fits(spare_positions, dimension) && may_fit(spare_rotations, turn) &&
-          (!rotations || (seen_rotations && spare_rotations)) && fits(boxes, 2 * dimension) && fits(stale, 1) &&
+          (!rotations || (seen_rotations && spare_rotations)) && fits(boxes, 2 * dimension) && fits(seen_boxes, 2 * dimension) && fits(stale, 1) &&
           fits(changed, 1) && fits(moved, 1));
   for (std::size_t k = 0; rows && k < rows->shape(0); ++k)
     if (static_cast<std::size_t>(rows->data()[k]) >= count) throw nb::index_error("a row that does not exist");
@@ -70,11 +72,12 @@ nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers posit
         {positions.data(), velocities.data(), at(rotations), at(angular_velocities), moves.data(), dt},
         {at(bounds), at(wraps)},
         {seen_positions.data(), at(seen_rotations), spare_positions.data(), at(spare_rotations), boxes.data(),
-         !to_positions},
+         seen_boxes.data(), !to_positions},
         {look.data(), stale.data(), changed.data(), moved.data()},
         at(unwrapped),
         at(to_positions),
-        at(to_rotations)};
+        at(to_rotations),
+        cap};
     return rows ? advance_few<d()>(shapes.store, step, count, rows->data(), rows->shape(0))
                 : advance_all<d()>(shapes.store, step, count, workers);
   });
@@ -83,7 +86,8 @@ nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers posit
   };
   nb::object wrapped = as_array(std::move(found.wrapped), 1), shifted = listed(std::move(found.shifted));
   return nb::make_tuple(found.lost < count ? static_cast<std::ptrdiff_t>(found.lost) : -1, found.nowhere, wrapped,
-                        shifted, listed(std::move(found.rotated)));
+                        shifted, listed(std::move(found.rotated)), found.growth.most(),
+                        as_array(std::move(found.growth).take_strays(), 1));
 }
 
 // Rows that are not in use get shapes, which are placed, and all else that bodies begin with. Each value is a row of
@@ -290,7 +294,7 @@ void bind_motion(nb::module_& module) {
              nb::arg("seen_positions"), nb::arg("seen_rotations").none(), nb::arg("spare_positions").noconvert(),
              nb::arg("spare_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"),
              nb::arg("stale").noconvert(), nb::arg("changed").noconvert(), nb::arg("moved").noconvert(),
-             nb::arg("workers"), "Move rows, wrap them at the sides of the world, and place their shapes.");
+             nb::arg("seen_boxes"), nb::arg("cap"), nb::arg("workers"), "Move rows, wrap them at the sides of the world, and place their shapes.");
   module.def("fill", &fill, nb::arg("seen"), nb::arg("spare"), nb::arg("rows"), nb::arg("kinds"), nb::arg("sizes"),
              nb::arg("numbers"), nb::arg("types"), nb::arg("places"), nb::arg("speeds").none(), nb::arg("turns").none(),
              nb::arg("spins").none(), positions, velocities, nb::arg("rotations").noconvert().none(),

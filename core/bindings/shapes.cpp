@@ -76,14 +76,16 @@ nb::object overlap_flags(const PlacedShapes& a, const PlacedShapes& b, Rows firs
   return as_array(std::move(answers), 1);
 }
 
-// (pairs that overlap, pairs with a hull or a mesh whose boxes do), each (m, 2). Boxes: null if those of all pairs do.
-nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, MaybeNumbers boxes, unsigned workers) {
+// (pairs that overlap, pairs with a hull or a mesh whose boxes do, pairs that do not overlap and are farther apart than
+// the root of a limit), each (m, 2). Boxes: null if those of all pairs do.
+nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, MaybeNumbers boxes, double limit,
+                    unsigned workers) {
   TouchingPairRows found;
   in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    found = keep_touching<D>(shapes.store, pairs_of(first, second, {}), boxes_of(boxes, boxes), workers);
+    found = keep_touching<D>(shapes.store, pairs_of(first, second, {}), boxes_of(boxes, boxes), limit, workers);
   });
   nb::object kept = as_array(std::move(found.touching));
-  return nb::make_tuple(kept, as_array(std::move(found.unknown), 2));
+  return nb::make_tuple(kept, as_array(std::move(found.others.unknown), 2), as_array(std::move(found.others.far), 2));
 }
 
 // (pairs that overlap with their offset and not without, the places of those with a hull or a mesh).
@@ -166,7 +168,7 @@ void bind_shapes(nb::module_& module) {
   module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets, nb::arg("boxes_a") = nb::none(),
              nb::arg("boxes_b") = nb::none());
   module.def("shape_touching", &touching, nb::arg("shapes"), first, second, nb::arg("boxes").none(),
-             nb::arg("workers"));
+             nb::arg("limit"), nb::arg("workers"));
   module.def("shape_touching_images", &touching_images, nb::arg("shapes"), first, second, nb::arg("offsets"), boxes);
   module.def("shape_distances", &distances, a, b, first, second, offsets);
   module.def("shape_contacts", &contacts, a, b, first, second, offsets);

@@ -65,6 +65,17 @@ struct PairBoxes {
     }
     return !apart;
   }
+  // How far the lower corners of a pair are apart, squared; 0 where the boxes are known to overlap.
+  template <std::size_t D>
+  double squared_way(const ShapePairs& pairs, std::size_t k) const {
+    double squared = 0;
+    for (std::size_t axis = 0; axis < D && first != nullptr; ++axis) {
+      const double way = second[2 * D * static_cast<std::size_t>(pairs.second[k]) + axis] -
+                         first[2 * D * static_cast<std::size_t>(pairs.first[k]) + axis];
+      squared += way * way;
+    }
+    return squared;
+  }
 };
 
 // Within these limits squares of the sum of two radii neither overflow nor underflow. Then boxes of balls that overlap
@@ -91,14 +102,33 @@ void overlaps_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pai
       [&](std::size_t k) { answers[k] = boxes.overlap<D>(pairs, k) ? 2 : 0; });
 }
 
-// Writes those of the pairs that overlap to `first` and `second`, adds those with a hull or a mesh whose boxes do to
-// `unknown`, and returns how many were written.
+// Pairs, first and second row, one pair after the other.
+using RowPairs = std::vector<std::int32_t>;
+
+// Pairs that were not decided: with a hull or a mesh, whose boxes overlap; and those that do not overlap and are
+// farther apart than a limit, which is squared.
+struct OtherPairs {
+  RowPairs unknown, far;
+  double limit = std::numeric_limits<double>::infinity();
+
+  static void add(RowPairs& to, std::int32_t first, std::int32_t second) {
+    to.push_back(first);
+    to.push_back(second);
+  }
+};
+
+// Writes those of the pairs that overlap to `first` and `second`, adds to the others, and returns how many were
+// written.
 template <std::size_t D>
 std::size_t keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, const PairBoxes& boxes,
-                          std::int32_t* first, std::int32_t* second, std::vector<std::int32_t>& unknown) {
+                          std::int32_t* first, std::int32_t* second, OtherPairs& others) {
   // Rows of consecutive pairs are anywhere in memory: prefetched this many pairs ahead.
   constexpr std::size_t kAhead = 24;
   const StoredBall* balls = shapes.balls();
+  const bool is_limited = others.limit < std::numeric_limits<double>::infinity();
+  const auto add_if_far = [&](std::size_t k) {
+    if (boxes.squared_way<D>(pairs, k) > others.limit) OtherPairs::add(others.far, pairs.first[k], pairs.second[k]);
+  };
   std::size_t count = 0;
   for (std::size_t k = 0; k < pairs.count; ++k) {
 #if defined(__GNUC__)
@@ -117,14 +147,18 @@ std::size_t keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, con
         squared += gap * gap;
       }
       hit = squared <= reach * reach;
+      if (squared > others.limit && !hit) OtherPairs::add(others.far, pairs.first[k], pairs.second[k]);
     } else if (reach == 2 * ShapeStore::kBoxMark) {
       hit = boxes.overlap<D>(pairs, k);
+      if (is_limited && !hit) add_if_far(k);
     } else {
-      if (!boxes.overlap<D>(pairs, k)) continue;
+      if (!boxes.overlap<D>(pairs, k)) {
+        if (is_limited) add_if_far(k);
+        continue;
+      }
       const ShapeView<D> a = shapes.placed<D>(i), b = shapes.placed<D>(j);
       if (is_kept_elsewhere(a.kind) || is_kept_elsewhere(b.kind)) {
-        unknown.push_back(pairs.first[k]);
-        unknown.push_back(pairs.second[k]);
+        OtherPairs::add(others.unknown, pairs.first[k], pairs.second[k]);
         continue;
       }
       hit = overlaps(a, b);
@@ -137,15 +171,15 @@ std::size_t keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, con
   return count;
 }
 
-// The pairs that overlap, and those with a hull or a mesh whose boxes do, on threads; both in the order given.
+// The pairs that overlap, and the others, on threads; all in the order given.
 struct TouchingPairRows {
   Pairs touching;
-  std::vector<std::int32_t> unknown;  // first and second row, one pair after the other
+  OtherPairs others;
 };
 
 template <std::size_t D>
 TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, const PairBoxes& boxes,
-                               unsigned workers) {
+                               double limit, unsigned workers) {
   constexpr std::size_t kPairsATask = 8192, kTasksWorthThreads = 4;
   const bool is_alone = workers <= 1 || pairs.count < kTasksWorthThreads * kPairsATask;
   const std::size_t pairs_a_task = is_alone ? std::max<std::size_t>(pairs.count, 1) : kPairsATask,
@@ -155,13 +189,13 @@ TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs
   found.touching.block = allocate_pairs(found.touching.stride);
   std::int32_t *first = found.touching.block.get(), *second = first + found.touching.stride;
   std::vector<std::size_t> counts(tasks);
-  std::vector<std::vector<std::int32_t>> unknown(tasks);
+  std::vector<OtherPairs> others(tasks, OtherPairs{{}, {}, limit});
   Interrupt none;
   for_each_task(tasks, workers, none, [&](unsigned, std::size_t task) {
     const std::size_t begin = task * pairs_a_task;
     const ShapePairs part{pairs.first + begin, pairs.second + begin, nullptr,
                           std::min(pairs_a_task, pairs.count - begin)};
-    counts[task] = keep_touching<D>(shapes, part, boxes, first + begin, second + begin, unknown[task]);
+    counts[task] = keep_touching<D>(shapes, part, boxes, first + begin, second + begin, others[task]);
   });
   for (std::size_t task = 0; task < tasks; ++task) {
     if (task > 0) {
@@ -169,7 +203,9 @@ TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs
       std::copy_n(second + task * pairs_a_task, counts[task], second + found.touching.size);
     }
     found.touching.size += counts[task];
-    found.unknown.insert(found.unknown.end(), unknown[task].begin(), unknown[task].end());
+    const auto append = [](RowPairs& to, const RowPairs& more) { to.insert(to.end(), more.begin(), more.end()); };
+    append(found.others.unknown, others[task].unknown);
+    append(found.others.far, others[task].far);
   }
   return found;
 }

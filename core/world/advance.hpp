@@ -31,6 +31,7 @@ struct Advance {
   NoticedFlags flags;
   double* unwrapped;                    // where positions are written as if there were no sides; may be null
   double *to_positions, *to_rotations;  // where all rows are afterwards; may be null
+  double cap;                           // see Growth
 };
 
 struct Advanced {
@@ -38,6 +39,7 @@ struct Advanced {
   std::ptrdiff_t nowhere = -1;  // a row without a place
   FewRows shifted, rotated;     // whose position, or rotation, the motion has changed
   std::vector<std::int32_t> wrapped;
+  Growth growth;
 };
 
 // Moves, wraps and places the rows from `begin` to `end`. Block by block, which stay in the cache: of each row, only
@@ -67,8 +69,8 @@ void advance_rows(ShapeStore& shapes, const Advance<D>& step, std::size_t begin,
     }
     if (step.to_positions != nullptr) std::copy_n(positions, size * D, step.to_positions + begin * D);
     if (turn && step.to_rotations != nullptr) std::copy_n(rotations, size * R, step.to_rotations + begin * R);
-    const NextPoses<D> next{positions, turn ? rotations : nullptr, begin, reach <= kLargestCoordinate};
-    found.nowhere = place_moved<D>(shapes, next, step.placements, step.flags, begin, begin + size);
+    const NextPoses<D> next{positions, turn ? rotations : nullptr, begin, reach};
+    found.nowhere = place_moved<D>(shapes, next, step.placements, step.flags, found.growth, begin, begin + size);
     if (found.nowhere >= 0) return;
   }
 }
@@ -80,17 +82,18 @@ Advanced advance_all(ShapeStore& shapes, const Advance<D>& step, std::size_t cou
   const std::size_t size =
       workers <= 1 || count < kTasksWorthThreads * kRowsATask ? std::max<std::size_t>(count, 1) : kRowsATask;
   const std::size_t tasks = (count + size - 1) / size;
-  std::vector<Advanced> parts(tasks, Advanced{count, -1, FewRows(count), FewRows(count), {}});
+  std::vector<Advanced> parts(tasks, Advanced{count, -1, FewRows(count), FewRows(count), {}, Growth(step.cap)});
   Interrupt none;
   for_each_task(tasks, workers, none, [&](unsigned, std::size_t task) {
     advance_rows<D>(shapes, step, task * size, std::min(count, (task + 1) * size), count, parts[task]);
   });
-  Advanced all{count, -1, FewRows(count), FewRows(count), {}};
+  Advanced all{count, -1, FewRows(count), FewRows(count), {}, Growth(step.cap)};
   for (Advanced& part : parts) {
     if (part.lost < count || part.nowhere >= 0) return std::move(part);
     all.shifted.append(part.shifted);
     all.rotated.append(part.rotated);
     all.wrapped.insert(all.wrapped.end(), part.wrapped.begin(), part.wrapped.end());
+    all.growth.append(part.growth);
   }
   return all;
 }
@@ -100,7 +103,7 @@ Advanced advance_all(ShapeStore& shapes, const Advance<D>& step, std::size_t cou
 template <std::size_t D>
 Advanced advance_few(ShapeStore& shapes, const Advance<D>& step, std::size_t count, const std::int32_t* rows,
                      std::size_t row_count) {
-  Advanced found{count, -1, FewRows::up_to(row_count), FewRows::up_to(row_count), {}};
+  Advanced found{count, -1, FewRows::up_to(row_count), FewRows::up_to(row_count), {}, Growth(step.cap)};
   std::memset(step.flags.moved, 0, count);
   for (std::size_t k = 0; k < row_count && found.lost == count && found.nowhere < 0; ++k) {
     const auto row = static_cast<std::size_t>(rows[k]);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "shapes/shape.hpp"
@@ -73,6 +74,7 @@ template <std::size_t D>
 struct Placements {
   const double *seen_positions, *seen_rotations;  // of the current placement
   double *positions, *rotations, *boxes;          // of the spare one
+  const double* seen_boxes;
   // Whether rows that are not looked at are written there, too: it then tells where every row is.
   bool holds_all;
 };
@@ -83,7 +85,10 @@ struct NextPoses {
   static constexpr std::size_t R = kRotationNumbers<D>;
   const double *positions, *rotations;  // rotations: null where nothing is rotated
   std::size_t begin;
-  bool are_near;  // the numbers of all positions are known to be small enough to say where something is
+  double reach;  // the sum of the sizes of all positions' numbers, or more
+
+  // Whether the numbers of all positions are known to be small enough to say where something is.
+  bool are_near() const { return reach <= kLargestCoordinate; }
 
   const double* position(std::size_t row) const { return positions + (row - begin) * D; }
   const double* rotation(std::size_t row) const {
@@ -100,6 +105,66 @@ struct NextPoses {
   }
 };
 
+// How far the boxes of rows that have moved reach beyond where they were seen: not more, along any axis.
+class Growth {
+ public:
+  // Rows that grow by more than `cap` are listed instead.
+  explicit Growth(double cap) : cap_(cap) {}
+
+  double most() const { return most_; }
+  std::vector<std::int32_t> take_strays() && { return std::move(strays_); }
+
+  void add(std::size_t row, double grown) {
+    if (grown <= cap_)
+      most_ = std::max(most_, grown);
+    else
+      strays_.push_back(static_cast<std::int32_t>(row));
+  }
+  // A row, by its box before and after.
+  template <std::size_t D>
+  void add_box(std::size_t row, const double* before, const double* after) {
+    double grown = 0;
+    for (std::size_t k = 0; k < D; ++k) {
+      const double below = before[k] - after[k], above = after[D + k] - before[D + k];
+      grown = grown >= below ? grown : below;  // NaN, too
+      grown = grown >= above ? grown : above;
+    }
+    add(row, kMore * grown);
+  }
+  // Balls around positions, whose sizes are together no more than `reach`.
+  template <std::size_t D, std::size_t N>
+  void add_balls(std::size_t row, const double* before, const double* after, const StoredBall* balls, double reach) {
+    double farthest[N * D], radius = 0;
+    for (std::size_t k = 0; k < N * D; ++k) farthest[k] = std::abs(after[k] - before[k]);
+    for (std::size_t k = 0; k < N; ++k) radius = std::max(radius, balls[k][D]);
+    for (std::size_t half = N * D / 2; half >= D; half /= 2)
+      for (std::size_t k = 0; k < half; ++k) farthest[k] = std::max(farthest[k], farthest[half + k]);
+    double all = 0;
+    for (std::size_t k = 0; k < D; ++k) all = std::max(all, farthest[k]);
+    // Boxes are rounded, by less than this.
+    const auto rounded = [&](double way) { return kMore * way + 0x1p-48 * (2 * reach + way + radius); };
+    if (const double grown = rounded(all); grown <= cap_) {
+      most_ = std::max(most_, grown);
+      return;
+    }
+    for (std::size_t k = 0; k < N; ++k) {
+      double way = 0;
+      for (std::size_t axis = k * D; axis < (k + 1) * D; ++axis) way = std::max(way, std::abs(after[axis] - before[axis]));
+      add(row + k, rounded(way));
+    }
+  }
+  void append(const Growth& more) {
+    most_ = std::max(most_, more.most_);
+    strays_.insert(strays_.end(), more.strays_.begin(), more.strays_.end());
+  }
+
+ private:
+  static constexpr double kMore = 1 + 0x1p-40;
+
+  double cap_, most_ = 0;
+  std::vector<std::int32_t> strays_;
+};
+
 inline constexpr std::size_t kRowsAStretch = 16;
 
 // Whether the flags of a stretch of rows are all `flag`, 0 or 1.
@@ -114,9 +179,9 @@ inline bool are_all(std::uint64_t flag, const std::uint8_t* flags) {
 // Places a stretch of rows all of which have balls around their positions, are looked at and have moved; if so.
 template <std::size_t D>
 bool place_moved_balls(ShapeStore& shapes, const NextPoses<D>& next, const Placements<D>& to, const NoticedFlags& flags,
-                       std::size_t row) {
+                       Growth& growth, std::size_t row) {
   constexpr std::size_t kCount = kRowsAStretch;
-  if (next.rotations != nullptr || !next.are_near || !are_all(1, flags.look + row) ||
+  if (next.rotations != nullptr || !next.are_near() || !are_all(1, flags.look + row) ||
       !shapes.are_centred_balls(row, kCount))
     return false;
   const double *position = next.position(row), *seen = to.seen_positions + row * D;
@@ -129,6 +194,7 @@ bool place_moved_balls(ShapeStore& shapes, const NextPoses<D>& next, const Place
   }
   if (!all_moved) return false;
   std::memset(flags.stale + row, 1, kCount);
+  growth.add_balls<D, kCount>(row, seen, position, shapes.balls() + row, next.reach);
   next.write(to, row, kCount);
   shapes.place_centred_balls<D>(row, kCount, position, to.boxes + row * 2 * D);
   std::memset(flags.changed + row, 1, kCount);
@@ -144,7 +210,7 @@ bool place_moved_balls(ShapeStore& shapes, const NextPoses<D>& next, const Place
 // all, these rows are placed again. Returns a row that has no place, where it ended, or -1.
 template <std::size_t D>
 std::ptrdiff_t place_moved(ShapeStore& shapes, const NextPoses<D>& next, const Placements<D>& to,
-                           const NoticedFlags& flags, std::size_t begin, std::size_t end) {
+                           const NoticedFlags& flags, Growth& growth, std::size_t begin, std::size_t end) {
   const auto& [look, stale, changed, moved] = flags;
   const bool turn = next.rotations != nullptr;
   const Poses<D> spare{to.positions, turn ? to.rotations : nullptr, to.positions, to.rotations, to.boxes};
@@ -158,7 +224,7 @@ std::ptrdiff_t place_moved(ShapeStore& shapes, const NextPoses<D>& next, const P
         row += kRowsAStretch - 1;
         continue;
       }
-      if (place_moved_balls<D>(shapes, next, to, flags, row)) {
+      if (place_moved_balls<D>(shapes, next, to, flags, growth, row)) {
         row += kRowsAStretch - 1;
         continue;
       }
@@ -168,6 +234,7 @@ std::ptrdiff_t place_moved(ShapeStore& shapes, const NextPoses<D>& next, const P
       next.write(to, row, 1);
       if (!is_somewhere(spare, row)) return static_cast<std::ptrdiff_t>(row);
       look_at_row(shapes, spare, row);
+      growth.add_box<D>(row, to.seen_boxes + row * 2 * D, to.boxes + row * 2 * D);
       changed[row] = moved[row] = 1;
     } else {
       if (stale[row] != 0 && shapes.has(row)) look_at_row(shapes, seen, row);

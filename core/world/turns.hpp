@@ -289,7 +289,8 @@ TestedPairs touching_in_time(const ShapeStore& shapes, const PairColumns& pairs,
     cost += (a | b) == 0 ? kQuick : kSlow + a * b / 8;
   }
   struct Scratch {
-    std::vector<std::int32_t> first, second, unknown;
+    std::vector<std::int32_t> first, second;
+    OtherPairs others;
   };
   std::vector<Scratch> scratch(std::max(1u, workers));
   std::atomic<std::size_t> end = tasks.size();
@@ -308,15 +309,16 @@ TestedPairs touching_in_time(const ShapeStore& shapes, const PairColumns& pairs,
     const std::size_t until = number + 1 < tasks.size() ? tasks[number + 1].begin : count;
     own.first.clear();
     own.second.clear();
-    own.unknown.clear();
+    own.others.unknown.clear();
     for (std::size_t k = task.begin; k < until; ++k) {
       own.first.push_back(pairs.first[order[k]]);
       own.second.push_back(pairs.second[order[k]]);
     }
     task.touching = keep_touching<D>(shapes, {own.first.data(), own.second.data(), nullptr, until - task.begin}, {},
-                                     first + task.begin, second + task.begin, own.unknown);
-    for (std::size_t k = 0, next = 0; next < own.unknown.size(); ++k) {
-      if (own.first[k] != own.unknown[next] || own.second[k] != own.unknown[next + 1]) continue;
+                                     first + task.begin, second + task.begin, own.others);
+    const RowPairs& unknown = own.others.unknown;
+    for (std::size_t k = 0, next = 0; next < unknown.size(); ++k) {
+      if (own.first[k] != unknown[next] || own.second[k] != unknown[next + 1]) continue;
       task.unknown.push_back(order[task.begin + k]);
       next += 2;
     }

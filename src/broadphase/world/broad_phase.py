@@ -12,6 +12,8 @@ from broadphase.arguments import as_real
 from broadphase.errors import unknown_name
 from broadphase.index.options import INDEX_CLASSES, IndexOptions
 from broadphase.workers import worker_count
+from broadphase.world.near_pairs import MOST_PAIRS, NearPairs, pairs_of_images, reach_of
+from broadphase.world.touching import joined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +34,8 @@ __all__ = ["BroadPhase", "Candidates"]
 _FEW = 1 / 30
 _STEPS_BEFORE_A_TREE = 3
 _FEWEST_FOR_A_TREE = 1000
+# Near pairs are kept where there are so many rows.
+_FEWEST_FOR_NEAR_PAIRS = 1000
 # How far the boxes in a tree reach beyond those of the shapes, in their largest extents, unless the user says: a body
 # that moves by less need not be moved in the tree. As in Box2D: a tenth of a metre for bodies of about one metre.
 _MARGIN = 0.1
@@ -56,6 +60,10 @@ class Candidates(NamedTuple):
         For how many steps few rows have changed.
     is_synchronized : bool
         Whether the boxes of the index hold the boxes of all rows.
+    near : NearPairs
+        Those to be kept for the next step.
+    has_images : bool
+        Whether pairs that may touch in another image of a periodic world are among these; if so, in one only.
     """
 
     pairs: NDArray[np.int32]
@@ -63,6 +71,8 @@ class Candidates(NamedTuple):
     reason: str
     quiet_steps: int
     is_synchronized: bool
+    near: NearPairs
+    has_images: bool = False
 
 
 class BroadPhase:
@@ -98,14 +108,15 @@ class BroadPhase:
         self._index: BoxIndex | None = None
         self._behind = np.zeros(0, np.uint8)
         self.quiet_steps = 0
+        self.near = NearPairs()
         # What has come into the world and left it, and the index has not followed: (those before, is_new, rows).
         self._pending: _Pending | None = None
         self._pending_count = 0
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the index."""
-        return 0 if self._index is None else self._index.memory_bytes
+        """Bytes of the index and of the near pairs."""
+        return self.near.nbytes + (0 if self._index is None else self._index.memory_bytes)
 
     @property
     def index(self) -> BoxIndex | None:
@@ -138,6 +149,7 @@ class BroadPhase:
 
     def mark(self, rows: Any) -> None:
         """Note that boxes of rows, or of a mask of rows, have changed."""
+        self.near = self.near.dropped()
         if self._index is not None:
             self._room()[rows] = 1
 
@@ -148,7 +160,13 @@ class BroadPhase:
         return index
 
     def candidates(
-        self, boxes: NDArray[np.float64], moved: NDArray[np.uint8], changed: NDArray[np.uint8], static: Any, count: int
+        self,
+        boxes: NDArray[np.float64],
+        moved: NDArray[np.uint8],
+        changed: NDArray[np.uint8],
+        static: Any,
+        count: int,
+        growth: float | None,
     ) -> Candidates:
         """Find the pairs for a step.
 
@@ -159,9 +177,12 @@ class BroadPhase:
         moved, changed : ndarray, shape (capacity,), uint8
             Rows that have other boxes than those the world sees; rows whose pairs are searched for.
         static : ndarray of bool, shape (slots,), or None
-            Static rows, of which no two make a pair; needed only where all rows have changed.
+            Static rows, of which no two make a pair; needed only where all rows have changed, or with `growth`.
         count : int
             How many rows have changed.
+        growth : float or None
+            By how much boxes reach beyond those that the world sees, if nothing else has changed, and more pairs than
+            those of boxes that overlap may be given; None if not.
         """
         columns = self._columns
         living, wanted = columns.rows.living, columns.filters()
@@ -177,24 +198,56 @@ class BroadPhase:
         if self.method != "auto" and wanted.batch is not None:
             # Trees of the method's own for each batch would have to follow every change.
             pairs = self._all_pairs(boxes, replace(wanted, static=still()))
-            return Candidates(pairs, True, "the method was given, for each batch", self.quiet_steps, False)
+            return Candidates(pairs, True, "the method was given, for each batch", self.quiet_steps, False, self.near)
         if self.method != "auto":
             index, options = self._synchronized(boxes), replace(wanted, static=still()).given()
             found: NDArray[np.int32] = index.pairs(workers=self.workers, **options)
-            return Candidates(found, False, "the method was given", self.quiet_steps, True)
+            return Candidates(found, False, "the method was given", self.quiet_steps, True, self.near)
         quiet_steps = self.quiet_steps
         if count > _FEW * living or living < _FEWEST_FOR_A_TREE:
             quiet_steps = 0
         elif quiet_steps < _STEPS_BEFORE_A_TREE:
             quiet_steps += 1
+        near = self.near
+        if quiet_steps > 0 or growth is None or living < _FEWEST_FOR_NEAR_PAIRS or self.margin == 0.0:
+            near = near.dropped()
+        else:
+            near = self._near_pairs(boxes, near.after(growth, columns.flags_token), growth, wanted, static)
+            if near.pairs is not None:
+                reason = f"{count} of {living} changed: those near each other {near.uses} steps ago"
+                has_images = columns.period_bounds is not None
+                return Candidates(near.pairs, False, reason, quiet_steps, False, near, has_images)
         if quiet_steps < _STEPS_BEFORE_A_TREE:
             reason = f"{count} of {living} changed: search for all pairs"
             pairs = self._all_pairs(boxes, replace(wanted, static=still()))
-            return Candidates(pairs, True, reason, quiet_steps, False)
+            return Candidates(pairs, True, reason, quiet_steps, False, near)
         reason = f"{count} of {living} changed: queries of a tree around these"
-        return Candidates(self._around_changed(boxes, changed, wanted), False, reason, quiet_steps, True)
+        return Candidates(self._around_changed(boxes, changed, wanted), False, reason, quiet_steps, True, near)
 
-    def _all_pairs(self, boxes: NDArray[np.float64], wanted: PairFilter) -> NDArray[np.int32]:
+    def _near_pairs(
+        self, boxes: NDArray[np.float64], near: NearPairs, growth: float, wanted: PairFilter, static: Any
+    ) -> NearPairs:
+        """Find the near pairs, if there are none and it is time to."""
+        if near.pairs is not None or near.calm < near.patience:
+            return near
+        columns = self._columns
+        reach, wanted = reach_of(columns, boxes, growth), replace(wanted, static=static)
+        if not reach:
+            return near.not_worth()
+        try:
+            pairs = self._all_pairs(boxes, wanted, reach, MOST_PAIRS * columns.rows.living)
+        except _native.TooManyPairs:
+            return near.not_worth()
+        if columns.period_bounds is not None:
+            images = pairs_of_images(columns, boxes, reach, wanted.native(columns.slots), self.threads)
+            if images is None:
+                return near.not_worth()
+            pairs = joined(pairs, images)
+        return near.found(pairs, reach, columns.flags_token)
+
+    def _all_pairs(
+        self, boxes: NDArray[np.float64], wanted: PairFilter, reach: float = 0.0, limit: int = _NO_LIMIT
+    ) -> NDArray[np.int32]:
         # What `broadphase.pairs` does, less the checks: for a thousand boxes they take as long as finding the pairs.
         kept = self._columns.rows
         slots = kept.slots
@@ -207,7 +260,7 @@ class BroadPhase:
             batches = _native.BatchedRows((len(lower), np.ascontiguousarray(wanted.batch), 1), None)
             wanted = replace(wanted, batch=None)  # found by the search, and not filtered
         pair_filter = wanted.native(len(lower))
-        given = (lower, upper, None, None, True, 0.0, pair_filter, batches, self.threads, False, _NO_LIMIT)
+        given = (lower, upper, None, None, True, 2 * reach, pair_filter, batches, self.threads, False, limit)
         method = getattr(_native.Method, self.method, _native.Method.auto)
         pairs: Any = _native.pairs(method, *given)
         found: NDArray[np.int32] = pairs if rows is None else rows[pairs]

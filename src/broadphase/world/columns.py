@@ -155,6 +155,7 @@ class Columns:
         # What a step computes into, besides the spare placement.
         self._next_poses: tuple[Floats, Floats | None] = np.empty((0, dim)), None
         self._unwrapped: Floats | None = None
+        self._enlarged: Floats | None = None
         self.next_changed = np.empty(0, np.uint8)
         self.moved = np.empty(0, np.uint8)
         # Flags by row that follow from body types, sleep and removals, by name; emptied when one of these changes.
@@ -263,7 +264,7 @@ class Columns:
             )
         change.assign(self.spare, boxes=_longer(self.spare.boxes, np.zeros((more, 2, d))))
         grown["next_changed"], grown["moved"] = np.empty(capacity, np.uint8), np.empty(capacity, np.uint8)
-        grown["_unwrapped"] = None
+        grown["_unwrapped"] = grown["_enlarged"] = None
         replaced = [(name, getattr(self, name)) for name in _WRITABLE if name in grown]
         grown["_replaced"] = self._replaced + [(name, weakref.ref(old), old.copy()) for name, old in replaced]
         change.assign(self, **grown)
@@ -299,6 +300,11 @@ class Columns:
     def note_steadiness(self, change: Change, steadiness: Steadiness | None) -> None:
         """Note what `steadiness` gave when the look began that is committed now; None where that does not hold."""
         change.assign(self, _steady=steadiness)
+
+    @property
+    def flags_token(self) -> object:
+        """Something that stays the same until rows come or leave, or begin or stop moving."""
+        return self._flags
 
     def forget_flags(self, change: Change) -> None:
         """Note that rows come or leave, or begin or stop moving."""
@@ -361,6 +367,12 @@ class Columns:
         if self._unwrapped is None:
             self._unwrapped = np.empty_like(self.positions)
         return self._unwrapped[: self.slots]
+
+    def enlarged(self) -> Floats:
+        """Give a scratch array for boxes of all rows, (capacity, 2, d)."""
+        if self._enlarged is None:
+            self._enlarged = np.empty_like(self.seen.boxes)
+        return self._enlarged
 
     def next_poses(self) -> tuple[Floats, Floats | None]:
         """Give arrays for the next positions and rotations, where these are not those of the spare placement."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ from broadphase import _native
 from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.world.boundary import seam_pairs
 from broadphase.world.ccd import meetings, no_impacts, ways_of
+from broadphase.world.near_pairs import far_limit
 from broadphase.world.touching import NO_PAIRS, are_among, joined, keys_of
 
 if TYPE_CHECKING:
@@ -29,14 +31,54 @@ __all__ = [
 ]  # fmt: skip
 
 
-def touching_pairs(columns: Columns, placement: Placement, pairs: Pairs, workers: int, is_tight: bool = True) -> Pairs:
-    """Give the pairs whose shapes touch; say whether their boxes are known to."""
+def touching_pairs(
+    columns: Columns,
+    placement: Placement,
+    pairs: Pairs,
+    workers: int,
+    is_tight: bool = True,
+    has_images: bool = False,
+) -> Pairs:
+    """Give the pairs whose shapes touch.
+
+    Parameters
+    ----------
+    columns : Columns
+    placement : Placement
+    pairs : ndarray, shape (m, 2), int32
+    workers : int
+        Threads.
+    is_tight : bool
+        Whether their boxes are known to overlap.
+    has_images : bool
+        Whether they may touch in another image of a periodic world; in one only.
+    """
     boxes = None if is_tight else placement.boxes
-    answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes, workers)
-    touching, unknown = answers
+    limit = far_limit(columns) if has_images else inf
+    answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes, limit, workers)
+    touching, unknown, far = answers
     if len(unknown):  # hulls, meshes and custom shapes
         touching = joined(touching, overlapping_pairs(columns, placement, unknown))
+    if len(far) and columns.period_bounds is not None:
+        period = columns.period_bounds[1] - columns.period_bounds[0]
+        ways = placement.boxes[far[:, 0], 0] - placement.boxes[far[:, 1], 0]
+        touching = joined(touching, _touching_images(columns, placement, far, np.rint(ways / period) * period))
     found: Pairs = touching
+    return found
+
+
+def _touching_images(columns: Columns, placement: Placement, pairs: Pairs, offsets: NDArray[np.float64]) -> Pairs:
+    """Give the pairs that touch where the second is moved by its offset, but not where they are."""
+    corners = placement.boxes[: columns.slots]
+    first, second = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+    answers: Any = _native.shape_touching_images(placement.store, first, second, offsets, corners)
+    found: Pairs
+    found, unknown = answers
+    if len(unknown):  # hulls, meshes and custom shapes
+        pairs, offsets, shapes = pairs[unknown], offsets[unknown], columns.shapes_of(placement)
+        first, second = np.ascontiguousarray(pairs.T)
+        touch = overlap_mask(shapes, shapes, first, second, offsets) & ~overlap_mask(shapes, shapes, first, second)
+        found = joined(found, pairs[touch])
     return found
 
 
@@ -128,17 +170,7 @@ def pairs_across_seams(
         has_changed = changed.view(np.bool_)
         kept = has_changed[pairs].any(axis=1) | np.isin(keys_of(pairs), keys_of(again))
         pairs, offsets = pairs[kept], offsets[kept]
-    if not len(pairs):
-        return pairs
-    answers: Any = _native.shape_touching_images(placement.store, pairs[:, 0], pairs[:, 1], offsets, corners)
-    found: Pairs
-    found, unknown = answers
-    if len(unknown):  # hulls, meshes and custom shapes
-        pairs, offsets, shapes = pairs[unknown], offsets[unknown], columns.shapes_of(placement)
-        first, second = np.ascontiguousarray(pairs.T)
-        touch = overlap_mask(shapes, shapes, first, second, offsets) & ~overlap_mask(shapes, shapes, first, second)
-        found = joined(found, pairs[touch])
-    return found
+    return _touching_images(columns, placement, pairs, offsets) if len(pairs) else pairs
 
 
 def impacts_on_the_way(

@@ -25,6 +25,7 @@ from broadphase.world.narrow_phase import (
     pairs_across_seams,
     touching_pairs,
 )
+from broadphase.world.near_pairs import growth_of
 from broadphase.world.touching import NO_PAIRS, Waiting, are_among, joined, keys_of
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class _Motion(NamedTuple):
     removed: Rows
     shifted: Rows | None
     rotated: Rows | None
+    growth: float  # of boxes: see NearPairs
     is_of_few: bool  # only rows that can have moved were looked at
     steadiness: Steadiness | None
 
@@ -94,6 +96,7 @@ def step(
     slots, rows, workers = columns.slots, columns.rows, broad.threads
     changed = columns.next_changed
     changed[:] = columns.changed
+    only_moves = budget is None and not len(memory.waiting.pairs) and not changed.view(np.bool_).any()
     renewed = columns.renewed
     looked_at = columns.due(number)
     motion = _moved(columns, looked_at, changed, dt, workers)
@@ -109,7 +112,8 @@ def step(
     moved = perf_counter()
 
     count = int(np.count_nonzero(changed[:slots]))
-    candidates = _candidates(columns, broad, changed, count, renewed if len(removed) else None)
+    growth = motion.growth if only_moves else None
+    candidates = _candidates(columns, broad, changed, count, growth, renewed if len(removed) else None)
     searched = perf_counter()
 
     spare = columns.spare
@@ -121,7 +125,7 @@ def step(
     if not columns.closed and len(found):
         found = found[boxes_meet(spare.boxes, found, closed=False)]
     is_dropped = budget is not None and budget.on_limit == "drop"
-    if count and columns.period_bounds is not None:
+    if candidates is not None and not candidates.has_images and columns.period_bounds is not None:
         across = pairs_across_seams(columns, spare, alive.view(np.uint8), changed, memory.waiting.pairs, workers)
         if len(across):
             if len(waiting.pairs):
@@ -190,7 +194,7 @@ def step(
     if candidates is not None:
         if candidates.is_synchronized:
             change.clear(broad.behind)
-        change.assign(broad, quiet_steps=candidates.quiet_steps)
+        change.assign(broad, quiet_steps=candidates.quiet_steps, near=candidates.near)
     return outcome, change
 
 
@@ -220,7 +224,7 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, worker
     wraps, bounces = columns.kept_by("wrap"), columns.kept_by("bounce")
     keeps_all = wraps is None and bounces is None
     unwrapped = None if trace is None or keeps_all else columns.unwrapped()
-    positions, rotations, wrapped, shifted, rotated = advance(
+    positions, rotations, wrapped, shifted, rotated, growth, strays = advance(
         columns, few, looked_at, changed, dt, wraps, unwrapped, workers
     )
     if trace is not None or columns.update_intervals is not None or shifted is None or rotated is None:
@@ -254,8 +258,9 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, worker
     removed = _removed(columns, changed, trace)
     if trace is not None:
         trace.is_ccd[removed] = False  # none of its way was in the world, so it meets nothing there
+    growth = growth_of(columns, growth, np.union1d(strays, bounced) if len(bounced) else strays)
     return _Motion(
-        positions, rotations, trace, bounced, velocities, removed, shifted, rotated, few is not None, steadiness
+        positions, rotations, trace, bounced, velocities, removed, shifted, rotated, growth, few is not None, steadiness
     )
 
 
@@ -300,7 +305,7 @@ def _removed(columns: Columns, changed: Flags, trace: Trace | None) -> Rows:
 
 
 def _candidates(
-    columns: Columns, broad: BroadPhase, changed: Flags, count: int, renewed: Flags | None
+    columns: Columns, broad: BroadPhase, changed: Flags, count: int, growth: float | None, renewed: Flags | None
 ) -> Candidates | None:
     """Find the pairs to be tested; None if nothing has changed. `renewed` has the rows that are being removed."""
     if not count:
@@ -309,7 +314,7 @@ def _candidates(
     flags = changed[:slots]
     has_changed_all = count == columns.rows.living
     all_static = static.view(np.bool_) if len(static) else None
-    found = broad.candidates(columns.spare.boxes, columns.moved, changed, all_static, count)
+    found = broad.candidates(columns.spare.boxes, columns.moved, changed, all_static, count, growth)
     pairs = found.pairs
     if not has_changed_all and len(static) and (static & flags).any():
         pairs = pairs[(static[pairs[:, 0]] & static[pairs[:, 1]]) == 0]
@@ -339,7 +344,8 @@ def _all_tested(
     found = NO_PAIRS
     if len(pairs):
         is_tight = candidates is None or candidates.is_tight
-        found = touching_pairs(columns, columns.spare, pairs, workers, is_tight)
+        has_images = candidates is not None and candidates.has_images
+        found = touching_pairs(columns, columns.spare, pairs, workers, is_tight, has_images)
     return Spent(found, Waiting.none(), NO_PAIRS, len(pairs), perf_counter() - began)
 
 

@@ -1,0 +1,151 @@
+"""Pairs of boxes that are near each other: found once, and all that can touch as long as boxes move little.
+
+A search finds the pairs of boxes that are enlarged by a reach. As long as no box has grown beyond where it was then by
+more than that, summed up over the steps, no other pair overlaps: each step tests these, and needs no search.
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from broadphase.world.boundary import seam_pairs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from broadphase.world.columns import Columns
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Pairs: TypeAlias = NDArray[np.int32]
+    Rows: TypeAlias = NDArray[np.int32]
+
+__all__ = ["MOST_PAIRS", "NearPairs", "far_limit", "growth_of", "longest_growth", "pairs_of_images", "reach_of"]
+
+# The reach is at most this share of the extent of a usual box: up to three times as many pairs are near as overlap.
+_REACH = 0.08
+# It is to last for so many more steps, or is not worth the search.
+_FEWEST_USES = 2
+# Steps in a row in which boxes grow so little, before pairs are kept, and the most after these were of no use.
+_PATIENCE, _MOST_PATIENCE = 2, 64
+# Near pairs for each body, beyond which testing them takes longer than searching anew.
+MOST_PAIRS = 16
+# More than rounding adds to a sum.
+_MORE = 1 + 2.0**-40
+# In a periodic world, no box is wider than this share of it.
+_WIDEST = 0.25
+
+
+class NearPairs(NamedTuple):
+    """The near pairs of a world, if they are kept, and when to find them again.
+
+    Attributes
+    ----------
+    pairs : ndarray, shape (m, 2), int32, or None
+        First < second. In a periodic world, those of images, too. None: not kept.
+    left : float
+        By how much boxes may grow yet.
+    token : object
+        As long as it is that of the columns, the same bodies are in the world.
+    uses : int
+        Steps that searched for nothing else.
+    calm, patience : int
+        Steps in a row in which boxes grew little; how many there must be before pairs are kept.
+    """
+
+    pairs: Pairs | None = None
+    left: float = 0.0
+    token: object = None
+    uses: int = 0
+    calm: int = 0
+    patience: int = _PATIENCE
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the pairs."""
+        return 0 if self.pairs is None else self.pairs.nbytes
+
+    def dropped(self) -> NearPairs:
+        """Give up the pairs: something else than motion has changed."""
+        if self.pairs is None:
+            return self if not self.calm else self._replace(calm=0)
+        patience = min(2 * self.patience, _MOST_PATIENCE) if self.uses < _FEWEST_USES else _PATIENCE
+        return NearPairs(patience=patience)
+
+    def after(self, growth: float, token: object) -> NearPairs:
+        """Give what is left of these after a step in which boxes grew by no more than `growth`."""
+        if self.pairs is None:
+            return self._replace(calm=self.calm + 1)
+        if self.token is token and growth <= self.left:
+            return self._replace(left=(self.left - growth) / _MORE, uses=self.uses + 1)
+        if self.token is not token or self.uses < _FEWEST_USES:
+            return self.dropped()
+        return NearPairs(calm=_MOST_PATIENCE)  # used up, and to be found again
+
+    def found(self, pairs: Pairs, reach: float, token: object) -> NearPairs:
+        """Keep pairs that have been found with this reach."""
+        return NearPairs(pairs, reach, token, 0, self.calm, self.patience)
+
+    def not_worth(self) -> NearPairs:
+        """Note that it takes less time to search anew for some time."""
+        return NearPairs(patience=min(2 * self.patience, _MOST_PATIENCE))
+
+
+def reach_of(columns: Columns, boxes: Floats, growth: float) -> float:
+    """Give the reach that near pairs are to be found with, where boxes grow by so much a step; 0 for none."""
+    slots = columns.slots
+    every = slots // 256 + 1
+    some = boxes[:slots:every][columns.rows.alive[:slots:every]]
+    if not len(some):
+        return 0.0
+    extent = float(np.median((some[:, 1] - some[:, 0]).max(axis=1)))
+    # A longer reach saves searches, and adds pairs to every test.
+    reach = min(_REACH * extent, max(sqrt(growth * extent), 0.01 * extent))
+    return reach if reach >= _FEWEST_USES * growth and reach < inf else 0.0
+
+
+def longest_growth(columns: Columns) -> float:
+    """Give the growth of a box beyond which it is taken for a jump to the other side of a periodic world."""
+    bounds = columns.period_bounds
+    return inf if bounds is None else 0.5 * float((bounds[1] - bounds[0]).min())
+
+
+def growth_of(columns: Columns, most: float, rows: Rows) -> float:
+    """Give by how much boxes have grown: `most`, or more for some rows; in a periodic world, whole worlds apart."""
+    if not len(rows):
+        return most
+    if len(rows) > columns.slots // 16 + 64:
+        return inf
+    before, after = columns.seen.boxes[rows], columns.spare.boxes[rows]
+    bounds, rounding = columns.period_bounds, 0.0
+    if bounds is not None:
+        period = bounds[1] - bounds[0]
+        after = after - (np.rint((after[:, 0] - before[:, 0]) / period) * period)[:, np.newaxis]
+        rounding = 2.0**-48 * float(np.abs(bounds).max() + np.abs(after).max() + np.abs(before).max())
+    grown = float(np.maximum(before[:, 0] - after[:, 0], after[:, 1] - before[:, 1]).max())
+    return max(most, grown * _MORE + rounding) if grown < inf else inf
+
+
+def far_limit(columns: Columns) -> float:
+    """Give the square of how far boxes are apart that can meet only in another image of a periodic world."""
+    return longest_growth(columns) ** 2
+
+
+def pairs_of_images(columns: Columns, boxes: Floats, reach: float, wanted: Any, workers: int) -> Pairs | None:
+    """Find the pairs of boxes that are near each other in other images of a periodic world.
+
+    None where these might be more than one image for each pair.
+    """
+    bounds, slots = columns.period_bounds, columns.slots
+    if bounds is None:
+        return None
+    boxes, enlarged, narrowest = boxes[:slots], columns.enlarged()[:slots], float((bounds[1] - bounds[0]).min())
+    widest = float(np.subtract(boxes[:, 1], boxes[:, 0], out=enlarged[:, 0]).max(initial=0.0))
+    np.subtract(boxes[:, 0], reach, out=enlarged[:, 0])
+    np.add(boxes[:, 1], reach, out=enlarged[:, 1])
+    farthest = max(-float(enlarged.min(initial=0.0)), float(enlarged.max(initial=0.0)))
+    if not (widest + 4 * reach <= _WIDEST * narrowest and farthest <= 2.0**20 * narrowest):
+        return None
+    return seam_pairs(enlarged, bounds, columns.living(), None, wanted, workers)[0]

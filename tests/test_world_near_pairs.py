@@ -1,0 +1,138 @@
+"""Worlds that keep the pairs of boxes near each other: every step tells what a search would."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import broadphase as bp
+from broadphase.world import broad_phase
+
+
+@pytest.fixture(autouse=True)
+def _small_thresholds(monkeypatch):
+    monkeypatch.setattr(broad_phase, "_FEWEST_FOR_NEAR_PAIRS", 4)
+
+
+def kept(frame):
+    """Whether a step tested pairs that an earlier one had found."""
+    return "near each other" in frame.stats["reason"] and " near each other 0 " not in frame.stats["reason"]
+
+
+def touching_balls(positions, radii, period=None):
+    """List the pairs of balls that touch, in any image of a periodic world."""
+    first, second = np.triu_indices(len(positions), 1)
+    ways = np.abs(positions[second] - positions[first])
+    if period is not None:
+        ways = np.minimum(ways, period - ways)
+    touch = (ways**2).sum(axis=1) <= (radii[first] + radii[second]) ** 2
+    return np.stack([first[touch], second[touch]], axis=1).tolist()
+
+
+@pytest.mark.parametrize("boundary", [None, "wrap", "bounce"])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_balls_on_a_lattice_that_move_slowly_touch_as_their_distances_say(dimension, boundary):
+    # All numbers are multiples of 2^-7: distances are exact, and many are just those at which balls touch.
+    rng, uses = np.random.default_rng(dimension), 0
+    for edge, fastest in itertools.product([8, 16], [1, 3]):
+        count = 60 if dimension == 2 else 150
+        radii = rng.integers(1, 4, count) / 4
+        positions = rng.integers(0, edge * 4, (count, dimension)) / 4
+        velocities = rng.integers(-fastest, fastest + 1, (count, dimension)) / 128
+        velocities[: count // 3] = np.sign(velocities[: count // 3]) * fastest / 128
+        options = {} if boundary is None else {"boundary": boundary, "bounds": [[0] * dimension, [edge] * dimension]}
+        world = bp.World(dimension, workers=2, **options)
+        kind = bp.Circle if dimension == 2 else bp.Sphere
+        for radius in np.unique(radii):
+            rows = np.flatnonzero(radii == radius)
+            world.add_many(kind(radius), positions[rows], velocities=velocities[rows])
+        radii = np.sort(radii, kind="stable")
+        for _ in range(25):
+            frame = world.step(1.0)
+            period = edge if boundary == "wrap" else None
+            assert frame.touching.tolist() == touching_balls(world.positions, radii, period)
+            uses += kept(frame)
+    assert uses > 30
+    world.validate()
+
+
+def _mixed(rng, dimension, method, boundary):
+    edge = 9.0
+    world = bp.World(dimension, method=method, boundary=boundary, bounds=[[0] * dimension, [edge] * dimension])
+    shapes = (
+        [bp.Circle(0.4), bp.Rectangle(0.7, 0.3), bp.Capsule([-0.3, 0], [0.3, 0], 0.2), bp.Point()]
+        if dimension == 2
+        else [bp.Sphere(0.4), bp.Box(0.7, 0.3, 0.5), bp.Capsule([-0.3, 0, 0], [0.3, 0, 0], 0.2), bp.Point()]
+    )
+    for kind, shape in enumerate(shapes):
+        count = 40
+        moves = {"velocities": rng.uniform(-0.006, 0.006, (count, dimension))}
+        if kind in (1, 2):
+            moves["angular_velocities"] = rng.uniform(-0.01, 0.01, count if dimension == 2 else (count, 3))
+        world.add_many(shape, rng.uniform(0, edge, (count, dimension)), **moves)
+    return world
+
+
+@pytest.mark.parametrize("boundary", ["none", "wrap", "bounce", "remove"])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_any_shapes_and_what_is_done_to_them_have_the_events_of_a_world_that_searches(dimension, boundary):
+    uses = 0
+    for seed in range(2):
+        worlds = [_mixed(np.random.default_rng(seed), dimension, of, boundary) for of in ("auto", "brute_force")]
+        rng, found = np.random.default_rng(seed), []
+        for number in range(40):
+            rows = rng.choice(worlds[0].rows, 3, replace=False)
+            deed = rng.integers(9) if number % 9 == 8 else -1
+            place, mask = rng.uniform(0, 9, dimension), int(rng.integers(3))
+            for world in worlds:
+                if deed == 0:
+                    world.positions[rows[0]] = place
+                elif deed == 1:
+                    world.remove(rows)
+                elif deed == 2:
+                    world.set_filters(rows, layer=1, mask=mask)
+                elif deed == 3:
+                    world.move(rows[:1], place[np.newaxis])
+                    world.query_point(place)
+                elif deed == 4:
+                    world.ignore(found[:2])
+                elif deed == 5:
+                    world.velocities[rows] *= -2.0
+                elif deed == 6:
+                    world.refresh()
+                elif deed == 7:
+                    world.add((bp.Circle if dimension == 2 else bp.Sphere)(0.5), position=place)
+            frames = [world.step(1.0, budget=bp.Budget(tests=5) if deed == 8 else None) for world in worlds]
+            found = frames[0].touching
+            for name in ("touching", "enter", "exit", "exit_handles"):
+                assert np.array_equal(getattr(frames[0], name), getattr(frames[1], name)), (seed, number, deed, name)
+            uses += kept(frames[0])
+        for world in worlds:
+            world.validate()
+    assert uses > 10
+
+
+def test_boxes_that_reach_each_other_with_the_last_of_the_reach_are_told():
+    # Two rows of balls come towards each other, by an equal step each, and touch just when one of the steps ends.
+    for steps in range(3, 40):
+        world = bp.World(2)
+        count, way = 20, 1 / 128
+        places = np.stack([np.zeros(count), np.arange(count) * 4.0], axis=1)
+        world.add_many(bp.Circle(0.5), places, velocities=[[way, 0.0]] * count)
+        world.add_many(bp.Circle(0.5), places + np.array([1 + 2 * way * steps, 0]), velocities=[[-way, 0.0]] * count)
+        entered = [len(world.step(1.0).enter) for _ in range(steps + 1)]
+        assert entered == [0] * (steps - 1) + [count, 0]
+
+
+def test_one_body_that_jumps_every_other_step_makes_no_search_twice():
+    rng = np.random.default_rng(4)
+    world = bp.World(2)
+    world.add_many(bp.Circle(0.3), rng.uniform(0, 9, (50, 2)), velocities=rng.uniform(-0.01, 0.01, (50, 2)))
+    searched = 0
+    for number in range(130):
+        if number % 2:
+            world.positions[7] = rng.uniform(0, 9, 2)
+        frame = world.step(1.0)
+        assert frame.touching.tolist() == touching_balls(world.positions, np.full(50, 0.3))
+        searched += "near each other 0 " in frame.stats["reason"]
+    assert searched < 10
