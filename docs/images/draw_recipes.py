@@ -1,0 +1,138 @@
+"""Draw the pictures of docs/neighbors.md, docs/batches.md and docs/detections.md.
+
+    python docs/images/draw_recipes.py               # neighbors.svg, batches.svg and detections.svg beside this file
+
+Needs the extra ``plot``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib import rcParams
+from matplotlib.collections import EllipseCollection, LineCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle, Polygon, Rectangle
+
+import broadphase as bp
+from broadphase.testing.draws import Draws
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HERE = Path(__file__).resolve().parent
+BLUE, DARK, RED, PALE = "#9EC9E2", "#2B6C99", "#C0392B", "#C8CDD2"
+
+
+def panels(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """Make a row of empty panels of equal size."""
+    figure = Figure(figsize=(width, height))
+    axes = [figure.add_axes(((k + 0.01) / count, 0.0, 0.98 / count, 1.0)) for k in range(count)]
+    for panel in axes:
+        panel.set_axis_off()
+        panel.set_aspect("equal")
+    return figure, axes
+
+
+def draw_neighbors() -> Figure:
+    """Draw a skewed periodic cell, its images, and the neighbors of three points with the images that are near."""
+    cell, cutoff = np.array([[10.0, 0.0], [3.0, 7.0]]), 1.9
+    fractions = Draws(14).random((34, 2))
+    chosen = [int(np.argmin(np.abs(fractions - near).sum(axis=1))) for near in ((0.45, 0.5), (0.0, 0.3), (0.95, 0.97))]
+    points = fractions @ cell
+    nb = bp.neighbors(points, cutoff, cell=cell, full=True, vectors=True)
+    figure, [panel] = panels(1, 8.0, 4.2)
+    for i in (-1, 0, 1):
+        for j in (-1, 0, 1):
+            shift = np.array([i, j]) @ cell
+            corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) @ cell + shift
+            inside = i == j == 0
+            panel.add_patch(Polygon(corners, fill=False, edgecolor=DARK if inside else PALE, zorder=2 if inside else 1))
+            panel.scatter(*(points + shift).T, s=18, color=DARK if inside else PALE, zorder=3)
+    assert nb.offsets is not None
+    assert nb.vectors is not None
+    for point in chosen:
+        ways = nb.vectors[nb.offsets[point] : nb.offsets[point + 1]]
+        lines = [(points[point], points[point] + way) for way in ways]
+        panel.add_patch(Circle(points[point], cutoff, facecolor=BLUE, alpha=0.35, edgecolor="none", zorder=0))
+        panel.add_collection(LineCollection(lines, colors=RED, linewidths=1.3, zorder=2.5))
+        panel.scatter(*points[point], s=34, color=RED, zorder=4)
+    panel.set_xlim(-3.2, 16.2)
+    panel.set_ylim(-2.4, 9.4)
+    return figure
+
+
+def draw_batches() -> Figure:
+    """Draw 12 scenes over one another, and side by side with the pairs of each."""
+    scenes, each, size = 12, 9, 0.17
+    draws = Draws(9)
+    places = draws.random((scenes, each, 2)) * 0.86 + 0.07
+    lower = places - size / 2
+    boxes = np.stack([lower, lower + size], axis=2)
+    pairs = bp.pairs(boxes)
+    overlapping = np.zeros(scenes * each, bool)
+    overlapping[pairs.ravel()] = True
+    figure = Figure(figsize=(8.0, 2.9))
+    together, apart = figure.add_axes((0.005, 0.02, 0.33, 0.96)), figure.add_axes((0.37, 0.02, 0.625, 0.96))
+    for panel in (together, apart):
+        panel.set_axis_off()
+        panel.set_aspect("equal")
+    together.add_patch(Rectangle((0, 0), 1, 1, fill=False, edgecolor=PALE))
+    for row, corner in enumerate(lower.reshape(-1, 2)):
+        scene = row // each
+        place = np.array([scene % 4 * 1.08, scene // 4 * 1.08])
+        face = RED if overlapping[row] else BLUE
+        together.add_patch(Rectangle(corner, size, size, facecolor=BLUE, edgecolor=DARK, alpha=0.5, linewidth=0.7))
+        apart.add_patch(
+            Rectangle(corner + place, size, size, facecolor=face, edgecolor=DARK, alpha=0.75, linewidth=0.7)
+        )
+        if row % each == 0:
+            apart.add_patch(Rectangle(place, 1, 1, fill=False, edgecolor=PALE))
+    together.set_xlim(-0.02, 1.02)
+    together.set_ylim(-0.02, 1.02)
+    apart.set_xlim(-0.02, 4.26)
+    apart.set_ylim(-0.02, 3.18)
+    return figure
+
+
+def draw_detections() -> Figure:
+    """Draw what a detector proposes for six objects, and what `nms` keeps."""
+    draws = Draws(2)
+    objects = np.array([[1.2, 1.4, 1.5, 2.0], [3.4, 3.5, 2.0, 1.3], [4.1, 1.2, 1.1, 1.5], [6.6, 2.2, 1.6, 3.0]])
+    objects = np.concatenate([objects, [[1.3, 4.1, 1.5, 0.9], [6.0, 4.6, 1.2, 0.7]]])
+    sizes = np.repeat(objects[:, 2:], 9, axis=0)
+    middle = np.repeat(objects[:, :2], 9, axis=0) + 0.07 * sizes * draws.normal((54, 2))
+    half = sizes / 2 * (1 + 0.08 * draws.normal((54, 2)))
+    boxes = np.stack([middle - half, middle + half], axis=1)
+    scores = 0.3 + 0.7 * draws.random(54)
+    kept = bp.nms(boxes, scores, threshold=0.4)
+    figure, [before, after] = panels(2, 8.0, 2.8)
+    for panel, rows in ((before, np.arange(54)), (after, kept)):
+        panel.add_collection(
+            EllipseCollection(
+                *(objects[:, 2:] * 0.92).T,
+                np.zeros(6),
+                offsets=objects[:, :2],
+                units="xy",
+                color=PALE,
+                offset_transform=panel.transData,
+            )
+        )
+        for row in rows:
+            lower, upper = boxes[row]
+            best = row in kept
+            style = {"edgecolor": RED if best else DARK, "linewidth": 1.6 if best else 0.7, "zorder": 3 if best else 2}
+            panel.add_patch(Rectangle(lower, *(upper - lower), fill=False, **style))
+        for row in kept:
+            panel.text(*(boxes[row, 0] + 0.06), f"{scores[row]:.2f}", color=RED, fontsize=7, zorder=4)
+        panel.set_xlim(0.0, 7.8)
+        panel.set_ylim(-0.1, 5.3)
+    return figure
+
+
+if __name__ == "__main__":
+    rcParams["svg.hashsalt"] = "broadphase"  # the same file every time
+    for draw in (draw_neighbors, draw_batches, draw_detections):
+        draw().savefig(HERE / f"{draw.__name__.removeprefix('draw_')}.svg", metadata={"Date": None})
