@@ -174,7 +174,7 @@ def test_classes_have_two_ancestors_of_ours_at_most():
 # kernels, is above all of them but the bindings and the tests.
 CORE_FOLDERS = (
     *("base", "boxes", "simd", "query", "tree", "brute_force", "sweep", "grid", "bvh", "octree", "linear_tree"),
-    *("neighbors", "choose", "batches", "periodic", "shapes", "narrow", "world", ".", "bindings", "tests"),
+    *("choose", "batches", "neighbors", "periodic", "shapes", "narrow", "world", ".", "bindings", "tests"),
 )
 
 

@@ -184,6 +184,111 @@ def test_neighbors_other_dtypes_and_layouts():
     assert bp.neighbors(np.empty((0, 3)), 1.0, full=True).offsets.tolist() == [0]
 
 
+def batch_by_batch(
+    points, keys, cutoff, other=None, other_keys=None, *, cells=None, cell=None, periodic=True, **options
+):
+    """Rows of the oracle for each key's points by themselves; cell k is that of key k."""
+    keys, found = np.asarray(keys), []
+    for key in np.unique(keys):
+        rows = np.flatnonzero(keys == key)
+        own = cutoff[rows] if np.ndim(cutoff) else cutoff
+        of_others, second = rows, None
+        if other is not None:
+            of_others = np.flatnonzero(np.asarray(other_keys) == key)
+            second = other[of_others]
+        mine = {"cell": cell, "periodic": periodic}
+        if cells is not None:
+            mine = {"cell": cells[key], "periodic": np.broadcast_to(periodic, np.shape(cells)[:2])[key]}
+        for i, j, *rest in plain_neighbors(points[rows], own, second, **mine, **options):
+            found.append((int(rows[i]), int(of_others[j]), *rest))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_neighbors_in_batches_as_one_by_one(dimension):
+    total = 0
+    for seed in range(24):
+        rng = np.random.default_rng([dimension, seed])
+        names = np.array([7, -3, 2**62, -(2**63), 0])
+        keys, other_keys = names[rng.integers(0, 5, 30)], names[rng.integers(0, 4, 9)]
+        if seed % 3 == 0:
+            keys = np.sort(keys)
+        points, other = rng.uniform(-1, 2, (30, dimension)), rng.uniform(-1, 2, (9, dimension))
+        options = (
+            {} if seed % 2 else {"cell": random_cell(rng, dimension), "periodic": [True] * (dimension - 1) + [False]}
+        )
+        expected = batch_by_batch(points, keys, 0.8, **options)
+        assert listed(bp.neighbors(points, 0.8, batch=keys, **WANTED, **options)) == half(expected, dimension)
+        full = bp.neighbors(points, 0.8, batch=keys, full=True, **WANTED, **options)
+        assert listed(full) == expected
+        assert full.offsets.tolist() == np.searchsorted([row[0] for row in expected], range(31)).tolist()
+        both = bp.neighbors(points, 0.8, other, batch=(keys, other_keys), **WANTED, **options)
+        assert listed(both) == batch_by_batch(points, keys, 0.8, other, other_keys, **options)
+        reaches = rng.choice([0.0, 0.1, 0.6], 30)
+        own = bp.neighbors(points, reaches, batch=keys, **WANTED, **options)
+        assert listed(own) == half(batch_by_batch(points, keys, reaches, **options), dimension)
+        total += len(expected)
+    assert total > 600
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_neighbors_of_systems_with_their_own_cells_as_one_by_one(dimension):
+    for seed in range(6):
+        rng = np.random.default_rng([3, dimension, seed])
+        cells = np.array([random_cell(rng, dimension) for _ in range(4)])
+        periodic = rng.random((4, dimension)) < 0.6
+        points = rng.uniform(-0.7, 1.6, (4, 6, dimension)) @ cells
+        keys, rows = np.repeat(range(4), 6), points.reshape(-1, dimension)
+        expected = batch_by_batch(rows, keys, 0.9, cells=cells, periodic=periodic)
+        assert len(expected) > 10
+        options = {"cell": cells, "periodic": periodic, "full": True, **WANTED}
+        assert listed(bp.neighbors(points, 0.9, **options)) == expected
+        mixed = rng.permutation(24)
+        found = bp.neighbors(rows[mixed], 0.9, batch=keys[mixed], **options)
+        found = found._replace(pairs=mixed[found.pairs])
+        assert listed(found) == expected
+
+
+def test_neighbors_array_of_scenes_counts_rows_through():
+    points = np.random.default_rng(2).random((5, 4, 2))
+    found = bp.neighbors(points, 0.4, points[:, :3] + 0.01, cell=[2, 2], **WANTED)
+    keys = np.repeat(range(5), 4), np.repeat(range(5), 3)
+    rows, other = points.reshape(-1, 2), (points[:, :3] + 0.01).reshape(-1, 2)
+    assert listed(found) == batch_by_batch(rows, keys[0], 0.4, other, keys[1], cell=[2, 2])
+    for empty in (np.zeros((0, 4, 2)), np.zeros((3, 0, 2))):
+        assert bp.neighbors(empty, 1.0, full=True).offsets.tolist() == [0]
+    assert bp.neighbors(np.zeros((3, 1, 2)), 1.0, cell=[1, 1]).pairs.tolist() == [[k, k] for k in (0, 0, 1, 1, 2, 2)]
+
+
+def test_neighbors_batches_of_uneven_sizes_for_levels_and_workers_give_the_same_arrays():
+    rng = np.random.default_rng(12)
+    keys = np.concatenate([np.zeros(10_000, int), np.repeat(range(1, 1500), 3), np.full(300, 1500)])
+    points = rng.random((len(keys), 3)) * 16
+    points[10_000:] /= 8
+    points[-2:] = 1e12  # far from all others of a small batch
+    shuffled = rng.permutation(len(keys))
+    points, keys = points[shuffled], keys[shuffled]
+    expected = bp.neighbors(points, 1.0, batch=keys, full=True, **WANTED)
+    apart = np.append(points, keys[:, None] * 2.0, axis=1)  # an axis more would keep them apart as well
+    tree = pytest.importorskip("scipy.spatial").cKDTree(apart)
+    assert {tuple(pair) for pair in expected.pairs.tolist() if pair[0] < pair[1]} == tree.query_pairs(1.0)
+    for level in simd_levels():
+        with bp.testing.simd_level(level):
+            for workers in (1, 3):
+                found = bp.neighbors(points, 1.0, batch=keys, full=True, workers=workers, **WANTED)
+                for one, right in zip(found, expected, strict=True):
+                    assert np.array_equal(one, right)
+
+
+@pytest.mark.parametrize("combine", ["sum", "max"])
+def test_neighbors_own_cutoffs_in_large_batches_as_one_by_one(combine):
+    rng = np.random.default_rng(13)
+    keys = rng.choice([3, 4, 4, 4], 120)
+    points, reaches = rng.random((120, 2)) * 4, 2.0 ** rng.integers(-8, 1, 120)
+    found = bp.neighbors(points, reaches, batch=keys, combine=combine, **WANTED)
+    assert listed(found) == half(batch_by_batch(points, keys, reaches, combine=combine), 2)
+
+
 def require_as_ase(points, cell, pbc, cutoff):
     """Compare with `neighbor_list` of ASE, which may round distances near the cutoff to the other side of it."""
     neighborlist = pytest.importorskip("ase.neighborlist", reason="part of the dependency group `test`")
@@ -216,7 +321,7 @@ def test_neighbors_random_cells_as_ase(pbc):
 @pytest.mark.parametrize(
     ("arguments", "options", "text"),
     [
-        (([[0, 0, 0, 0]], 1), {}, r"points must have shape \(n, 2\) or \(n, 3\)"),
+        (([[0, 0, 0, 0]], 1), {}, r"points must have shape \(n, d\) or \(E, n, d\), d = 2 or 3, not \(1, 4\)"),
         (([[0, 0], [0, np.nan]], 1), {}, "points: row 1 has NaN"),
         (([[0, 0], [0, np.inf]], 1), {}, "points: row 1 is infinite"),
         (([[0, 0]], 1, [[0, 0, 0]]), {}, "points have 2 dimensions and other has 3"),
@@ -226,13 +331,25 @@ def test_neighbors_random_cells_as_ase(pbc):
         (([[0, 0], [1, 1]], [1, -2]), {}, "cutoff: row 1 is -2"),
         (([[0, 0]], [1.0], [[0, 0]]), {}, "cutoff must be one number, or with other a tuple of two arrays"),
         (([[0, 0]], [1.0]), {"combine": "min"}, "unknown combine"),
-        (([[0, 0]], 1), {"cell": [1, 1, 1]}, r"cell must have shape \(2,\) or \(2, 2\), not \(3,\)"),
+        (([[0, 0]], 1), {"cell": [1, 1, 1]}, r"cell must have shape \(2,\), \(2, 2\) or \(E, 2, 2\), not \(3,\)"),
         (([[0, 0]], 1), {"cell": [1, np.inf]}, "cell must be finite"),
         (([[0, 0]], 1), {"cell": [1, 0]}, "cell: the periodic vectors do not span a volume"),
         (([[0, 0]], 1), {"cell": [[1, 1], [2, 2]]}, "cell: the periodic vectors do not span a volume"),
         (([[0, 0]], 1), {"cell": [1, 1], "periodic": [True]}, "periodic must be True, False or 2 of them"),
         (([[0, 0], [1e12, 0]], 1), {"cell": [1, 1]}, "points: row 1 is more than 10"),
         (([[0, 0]], 1e9), {"cell": [1, 1]}, "spans more than 10"),
+        (([[0, 0]], 1), {"batch": [1, 2]}, r"batch has shape \(2,\)"),
+        (([[0, 0]], 1), {"batch": [0.5]}, "batch must be integer, not float64"),
+        (([[0, 0]], 1, [[0, 0]]), {"batch": [1]}, "batch: for two sets, give a tuple"),
+        (([[[0, 0]]], 1), {"batch": [1]}, r"batch: points of shape \(E, n, d\) are E batches of n already"),
+        (([[[0, 0]]], 1, [[0, 0]]), {}, "and other is not; give the keys of other"),
+        (([[0, 0]], 1), {"cell": np.ones((2, 2, 2))}, "give batch=, or points of shape"),
+        (([[[0, 0]]], 1), {"cell": [np.eye(2)] * 2}, "points has 1 batches, and cell has 2"),
+        (([[0, 0], [0, 0]], 1), {"cell": [np.eye(2)] * 2, "batch": [1, 2]}, "batch: row 1 is 2; with 2 cells"),
+        (([[0, 0], [0, 0]], 1), {"cell": [np.eye(2)] * 2, "batch": [-1, 1]}, "batch: row 0 is -1; with 2 cells"),
+        (([[[0, 0]]] * 2, 1), {"cell": [np.eye(2), np.ones((2, 2))]}, "periodic vectors of cell 1 do not span"),
+        (([[[0, 0]]] * 2, 1), {"cell": [np.eye(2)] * 2, "periodic": [[True, True]]}, "or that for each of E cells"),
+        (([[0, 0], [1e12, 0]], 1), {"cell": [1, 1], "batch": [5, 4]}, "points: row 1 is more than 10"),
     ],
 )
 def test_neighbors_bad_input_is_named(arguments, options, text):
@@ -293,6 +410,58 @@ def test_neighbor_list_searches_again_where_it_must():
     with pytest.raises(ValueError, match="do not span a volume"):
         kept.update(points, [1, 1, 0])
     assert (kept.updates, kept.rebuilds) == (9, 7)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_neighbor_list_of_batches_as_a_search(workers):
+    rng = np.random.default_rng(8)
+    cells = np.array([random_cell(rng, 3) * 2 for _ in range(5)])
+    points = rng.random((5, 12, 3)) @ cells
+    kept = bp.NeighborList(0.9, skin=0.3, full=True, sort=True, workers=workers, **WANTED)
+    for step in range(20):
+        points = points + rng.normal(size=points.shape) * 0.015
+        if step % 3 == 2:  # put back into their cells, which breathe
+            fractions = points @ np.linalg.inv(cells)
+            points = (fractions - np.floor(fractions)) @ cells
+            grow = np.eye(3) + rng.normal(size=(5, 3, 3)) * 1e-3
+            points, cells = points @ grow, cells @ grow
+        expected = bp.neighbors(points, 0.9, cell=cells, full=True, sort=True, **WANTED)
+        for found, right in zip(kept.update(points, cells), expected, strict=True):
+            assert np.array_equal(found, right)
+    assert 2 <= kept.rebuilds <= 15
+
+
+def test_neighbor_list_searches_again_with_other_keys():
+    rng = np.random.default_rng(9)
+    points, keys = rng.random((40, 3)), rng.integers(0, 3, 40)
+    kept = bp.NeighborList(0.4, skin=0.1)
+    for now, rebuilds in ((keys, 1), (keys.copy(), 1), (keys + 5, 2), (None, 3), (keys, 4)):
+        found = kept.update(points, batch=now).pairs
+        assert sorted(found.tolist()) == sorted(bp.neighbors(points, 0.4, batch=now).pairs.tolist())
+        assert kept.rebuilds == rebuilds
+    keys[0] += 1  # in place
+    assert sorted(kept.update(points, batch=keys).pairs.tolist()) == sorted(
+        bp.neighbors(points, 0.4, batch=keys).pairs.tolist()
+    )
+    assert kept.rebuilds == 5
+
+
+def test_neighbor_list_of_many_candidates_for_workers_gives_the_same_arrays():
+    rng = np.random.default_rng(10)
+    points = rng.random((6000, 3)) * 12
+    moved = points + rng.uniform(-0.03, 0.03, points.shape)
+    expected = None
+    for workers in (1, 2, 3):
+        kept = bp.NeighborList(1.5, skin=0.2, workers=workers, **WANTED)
+        kept.update(points, [12, 12, 12])
+        found = kept.update(moved % 12, [12, 12, 12])
+        assert kept.rebuilds == 1
+        expected = found if expected is None else expected
+        assert all(np.array_equal(one, right) for one, right in zip(found, expected, strict=True) if right is not None)
+    assert len(expected.pairs) > 40_000
+    assert set(map(tuple, expected.pairs.tolist())) == set(
+        map(tuple, bp.neighbors(moved % 12, 1.5, cell=[12] * 3).pairs.tolist())
+    )
 
 
 def test_neighbor_list_points_may_be_changed_in_place():

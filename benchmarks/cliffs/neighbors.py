@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -20,6 +21,7 @@ def rows(pace: float) -> Iterator[Row]:
     """Measure half and full lists, updates, and points that are not spread evenly."""
     for count, around in ((100, 20), (10_000, 12), (10_000, 60), (100_000, 40), (1_000_000, 12)):
         yield from _beside_others(count, around, pace)
+    yield from _in_batches(pace)
     points, edge, cutoff = _cube(100_000, 40)
     yield from _updates(points, edge, cutoff, pace)
     calls: dict[str, Callable[[], Any]] = {"even": lambda: bp.neighbors(points, cutoff, **_WANTED)}
@@ -73,6 +75,37 @@ def _beside_others(count: int, around: int, pace: float) -> Iterator[Row]:
             yield _gain(f"{what}: half list, of {name}'s speed", found[name], found["half"], least)
     if "vesin" in found:
         yield _gain(f"{what}: full list, of vesin's speed", found["vesin, full"], found["full"], min(least, 3.0))
+
+
+def _in_batches(pace: float) -> Iterator[Row]:
+    """Measure systems in one place beside the same ones side by side, of equal and of very uneven sizes."""
+    rng = np.random.default_rng(3)
+    for count, each, around in ((4096, 50, 12), (100_000, 3, 2)):
+        _, edge, cutoff = _cube(each, around)
+        points = rng.random((count, each, 3)) * edge
+        side = round(count ** (1 / 3) + 0.5)
+        places = np.stack(np.unravel_index(np.arange(count), (side,) * 3), axis=1) * (edge + 1.01 * cutoff)
+        apart = (points + places[:, np.newaxis]).reshape(-1, 3)
+        calls = {"batches": partial(bp.neighbors, points, cutoff), "apart": partial(bp.neighbors, apart, cutoff)}
+        found = median_times({name: partial(call, **_WANTED) for name, call in calls.items()}, budget=pace)
+        yield ratio(
+            f"neighbors of {count:,} systems of {each}, of them side by side", found["batches"], found["apart"], 1.0
+        )
+    large, edge, cutoff = _cube(100_000, 20)
+    small = rng.random((300_000, 3)) * 2
+    keys = np.concatenate([np.zeros(100_000, np.int64), np.repeat(np.arange(1, 100_001), 3)])
+    points = np.concatenate([large, small])
+    found = median_times(
+        {
+            "both": lambda: bp.neighbors(points, cutoff, batch=keys, **_WANTED),
+            "each": lambda: (
+                bp.neighbors(large, cutoff, **_WANTED),
+                bp.neighbors(small.reshape(-1, 3, 3), cutoff, **_WANTED),
+            ),
+        },
+        budget=pace,
+    )
+    yield ratio("neighbors of one system of 10⁵ beside 10⁵ of three, of two calls", found["both"], found["each"], 1.1)
 
 
 def _updates(points: Any, edge: float, cutoff: float, pace: float) -> Iterator[Row]:

@@ -2,16 +2,17 @@
 #include "neighbors/candidates.hpp"
 #include "neighbors/search.hpp"
 
-#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
-#include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "bindings.hpp"
 
@@ -38,14 +39,35 @@ nb::tuple details(NeighborPairs& pairs) {
 }
 
 PointView points_of(const Table<double>& points, const std::optional<Vector<double>>& reaches) {
-  return {points.data(), points.shape(0), points.shape(1), reaches ? reaches->data() : nullptr, nullptr};
+  return {points.data(), points.shape(0), points.shape(1), reaches ? reaches->data() : nullptr, nullptr, 0};
 }
 
-Cell cell_of(const std::array<double, 9>& vectors, const std::array<bool, 3>& periodic) {
-  Cell cell;
-  for (std::size_t k = 0; k < 9; ++k) cell.vectors[k / 3][k % 3] = vectors[k];
-  cell.periodic = periodic;
-  return cell;
+// How many points, and the key of each, or none: then so many in a row are a batch.
+using KeyedSet = std::tuple<std::size_t, std::optional<Vector<std::int64_t>>, std::size_t>;
+
+std::optional<RowKeys> keys_of(const std::optional<KeyedSet>& set) {
+  if (!set) return std::nullopt;
+  const auto& [count, keys, each] = *set;
+  return RowKeys{count, keys ? keys->data() : nullptr, each};
+}
+
+using Matrices = nb::ndarray<const double, nb::shape<-1, 3, 3>, nb::c_contig, nb::device::cpu>;
+using AxisFlags = nb::ndarray<const bool, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
+
+// Lattice vectors as rows, and along which of them the scene repeats.
+std::vector<Cell> cells_of(const Matrices& vectors, const AxisFlags& periodic) {
+  std::vector<Cell> cells(vectors.shape(0));
+  for (std::size_t cell = 0; cell < cells.size(); ++cell)
+    for (std::size_t k = 0; k < 3; ++k) {
+      cells[cell].periodic[k] = periodic.data()[3 * cell + k];
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        cells[cell].vectors[k][axis] = vectors.data()[9 * cell + 3 * k + axis];
+    }
+  return cells;
+}
+
+PointCells point_cells(const std::vector<Cell>& cells, const std::optional<RowKeys>& keys) {
+  return {cells.data(), keys ? *keys : RowKeys{}, cells.size() == 1};
 }
 
 // (pairs, offsets or None, details); with offsets, pairs are in the order of their first points. `find` returns pairs.
@@ -65,16 +87,21 @@ nb::tuple result(std::size_t points, bool by_point, bool both, bool sorted, Find
   return nb::make_tuple(as_array(Pairs{std::move(found.rows), found.size, found.capacity}), offsets, more);
 }
 
-nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, std::array<double, 9> cell,
-                    std::array<bool, 3> periodic, double cutoff, std::optional<Vector<double>> reaches,
-                    std::optional<Vector<double>> other_reaches, bool larger, bool distances, bool vectors, bool shifts,
-                    bool by_point, bool both, bool sorted, unsigned workers) {
+nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, std::optional<KeyedSet> keys,
+                    std::optional<KeyedSet> other_keys, Matrices vectors_of_cells, AxisFlags periodic, double cutoff,
+                    std::optional<Vector<double>> reaches, std::optional<Vector<double>> other_reaches, bool larger,
+                    bool distances, bool vectors, bool shifts, bool by_point, bool both, bool sorted,
+                    unsigned workers) {
+  const std::vector<Cell> cells = cells_of(vectors_of_cells, periodic);
   NeighborQuery query;
   query.points = points_of(points, reaches);
   query.cross = others.has_value();
   if (query.cross) query.others = points_of(*others, other_reaches);
-  query.cell = cell_of(cell, periodic);
-  query.kind = !reaches ? PairCutoff::kOne : larger ? PairCutoff::kLarger : PairCutoff::kSum;
+  query.keys = keys_of(keys);
+  query.other_keys = keys_of(other_keys);
+  query.cells = cells.data();
+  query.cell_count = cells.size();
+  query.kind = larger ? PairCutoff::kLarger : PairCutoff::kSum;
   query.cutoff = cutoff;
   query.distances = distances;
   query.vectors = vectors;
@@ -84,11 +111,14 @@ nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, s
   });
 }
 
-NeighborCandidates candidates(Table<double> points, std::array<double, 9> cell, std::array<bool, 3> periodic,
+NeighborCandidates candidates(Table<double> points, std::optional<KeyedSet> keys, Matrices vectors, AxisFlags periodic,
                               double cutoff, unsigned workers) {
+  const std::vector<Cell> cells = cells_of(vectors, periodic);
   NeighborQuery query;
   query.points = points_of(points, std::nullopt);
-  query.cell = cell_of(cell, periodic);
+  query.keys = keys_of(keys);
+  query.cells = cells.data();
+  query.cell_count = cells.size();
   query.cutoff = cutoff;
   query.shifts = true;
   const ReleasedGil release;
@@ -97,24 +127,49 @@ NeighborCandidates candidates(Table<double> points, std::array<double, 9> cell, 
                             query.points.count, interrupt);
 }
 
+static_assert(sizeof(Shift) == 3 * sizeof(std::int32_t) && sizeof(Matrix3) == 9 * sizeof(double));
+
 nb::tuple near(const NeighborCandidates& candidates, Table<double> points, std::optional<Table<std::int32_t>> jumps,
-               std::array<double, 9> cell, std::array<bool, 3> periodic, double cutoff, bool distances, bool vectors,
-               bool shifts, bool by_point, bool both, bool sorted) {
-  static_assert(sizeof(Shift) == 3 * sizeof(std::int32_t));
+               std::optional<KeyedSet> keys, Matrices vectors_of_cells, AxisFlags periodic, double cutoff,
+               bool distances, bool vectors, bool shifts, bool by_point, bool both, bool sorted, unsigned workers) {
+  const std::vector<Cell> cells = cells_of(vectors_of_cells, periodic);
   const auto* jump = jumps ? reinterpret_cast<const Shift*>(jumps->data()) : nullptr;
   return result(points.shape(0), by_point, both, sorted, [&](Interrupt& interrupt) {
-    return candidates.near(points.data(), jump, cell_of(cell, periodic), cutoff, distances, vectors, shifts, interrupt);
+    return candidates.near(points.data(), jump, point_cells(cells, keys_of(keys)), cutoff, distances, vectors, shifts,
+                           workers, interrupt);
   });
 }
 
-double most_motion(Table<double> points, Table<double> before) {
-  return std::sqrt(most_squared_motion(points.data(), before.data(), points.shape(0), points.shape(1)));
+// False: too far; None: by little; or an array: by little after these jumps.
+nb::object motion(Table<double> points, Table<double> before, std::optional<KeyedSet> keys, Matrices cells_before,
+                  std::optional<Matrices> back, std::optional<Matrices> inverses, double limit, double rounding,
+                  unsigned workers) {
+  std::vector<Cell> cells(cells_before.shape(0));
+  for (std::size_t cell = 0; cell < cells.size(); ++cell)
+    std::memcpy(&cells[cell].vectors, cells_before.data() + 9 * cell, sizeof(Matrix3));
+  const auto matrices = [](const std::optional<Matrices>& array) {
+    return array ? reinterpret_cast<const Matrix3*>(array->data()) : nullptr;
+  };
+  const Motion motion{points.data(),      before.data(),  points.shape(0),
+                      points.shape(1),    matrices(back), point_cells(cells, keys_of(keys)),
+                      matrices(inverses), limit,          rounding};
+  PlainArray<Shift> jumps;
+  Moved moved;
+  {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    moved = motion_of(motion, workers, interrupt, jumps);
+  }
+  if (moved == Moved::kTooFar) return nb::bool_(false);
+  if (moved == Moved::kLittle) return nb::none();
+  std::vector<std::int32_t> numbers(3 * motion.count);
+  std::memcpy(numbers.data(), jumps.get(), numbers.size() * sizeof(std::int32_t));
+  return as_array(std::move(numbers), 3);
 }
 
 }  // namespace
 
 void bind_neighbors(nb::module_& module) {
-  nb::exception<FlatCell>(module, "FlatCell", PyExc_ValueError);
   nb::exception<ManyImages>(module, "ManyImages", PyExc_ValueError);
   nb::register_exception_translator([](const std::exception_ptr& error, void*) {
     try {
@@ -122,21 +177,29 @@ void bind_neighbors(nb::module_& module) {
     } catch (const FarPoint& far) {
       PyErr_Format(PyExc_ValueError, "%s: row %d is more than 10^9 periodic cells away",
                    far.of_others ? "other" : "points", static_cast<int>(far.row));
+    } catch (const FlatCell& flat) {
+      if (flat.is_one)
+        PyErr_SetString(PyExc_ValueError, "cell: the periodic vectors do not span a volume");
+      else
+        PyErr_Format(PyExc_ValueError, "cell: the periodic vectors of cell %zu do not span a volume", flat.cell);
     }
   });
-  module.def("neighbors", &neighbors, nb::arg("points"), nb::arg("others").none(), nb::arg("cell"), nb::arg("periodic"),
-             nb::arg("cutoff"), nb::arg("reaches").none(), nb::arg("other_reaches").none(), nb::arg("larger"),
-             nb::arg("distances"), nb::arg("vectors"), nb::arg("shifts"), nb::arg("by_point"), nb::arg("both"),
-             nb::arg("sorted"), nb::arg("workers"));
+  module.def("neighbors", &neighbors, nb::arg("points"), nb::arg("others").none(), nb::arg("keys").none(),
+             nb::arg("other_keys").none(), nb::arg("cells"), nb::arg("periodic"), nb::arg("cutoff"),
+             nb::arg("reaches").none(), nb::arg("other_reaches").none(), nb::arg("larger"), nb::arg("distances"),
+             nb::arg("vectors"), nb::arg("shifts"), nb::arg("by_point"), nb::arg("both"), nb::arg("sorted"),
+             nb::arg("workers"));
   nb::class_<NeighborCandidates>(module, "NeighborCandidates")
       .def("__len__", &NeighborCandidates::count)
-      .def("near", &near, nb::arg("points"), nb::arg("jumps").none(), nb::arg("cell"), nb::arg("periodic"),
-           nb::arg("cutoff"), nb::arg("distances"), nb::arg("vectors"), nb::arg("shifts"), nb::arg("by_point"),
-           nb::arg("both"), nb::arg("sorted"));
-  module.def("neighbor_candidates", &candidates, nb::arg("points"), nb::arg("cell"), nb::arg("periodic"),
-             nb::arg("cutoff"), nb::arg("workers"));
-  module.def("most_motion", &most_motion, nb::arg("points"), nb::arg("before"),
-             "The greatest distance between a point and where it was before.");
+      .def("near", &near, nb::arg("points"), nb::arg("jumps").none(), nb::arg("keys").none(), nb::arg("cells"),
+           nb::arg("periodic"), nb::arg("cutoff"), nb::arg("distances"), nb::arg("vectors"), nb::arg("shifts"),
+           nb::arg("by_point"), nb::arg("both"), nb::arg("sorted"), nb::arg("workers"));
+  module.def("neighbor_candidates", &candidates, nb::arg("points"), nb::arg("keys").none(), nb::arg("cells"),
+             nb::arg("periodic"), nb::arg("cutoff"), nb::arg("workers"));
+  module.def("motion", &motion, nb::arg("points"), nb::arg("before"), nb::arg("keys").none(), nb::arg("cells_before"),
+             nb::arg("back").none(), nb::arg("inverses").none(), nb::arg("limit"), nb::arg("rounding"),
+             nb::arg("workers"),
+             "False if a point has moved too far; None if none has; or the lattice vectors that points were moved by.");
 }
 
 }  // namespace broadphase::python

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "neighbors/point_rows.hpp"
@@ -46,73 +47,163 @@ NeighborCandidates::NeighborCandidates(const NeighborPairs& pairs, std::size_t p
   });
 }
 
-NeighborPairs NeighborCandidates::near(const double* points, const Shift* jumps, const Cell& cell, double cutoff,
-                                       bool distances, bool vectors, bool shifts, Interrupt& interrupt) const {
+NeighborPairs NeighborCandidates::near(const double* points, const Shift* jumps, const PointCells& cells, double cutoff,
+                                       bool distances, bool vectors, bool shifts, unsigned workers,
+                                       Interrupt& interrupt) const {
+  constexpr std::size_t kTask = std::size_t{1} << 16;
+  const std::size_t tasks = (count_ + kTask - 1) / kTask;
+  workers = static_cast<unsigned>(std::min<std::size_t>(workers, std::max<std::size_t>(tasks, 1)));
   NeighborPairs out(dimension_, distances, vectors, shifts);
-  out.room(count_ + 1);
   const bool solid = dimension_ > 2;
   PlainArray<ExactPoint> exact;
   exact.grow(named_);
-  for (std::size_t k = 0; k < named_; ++k) {
-    const std::int32_t row = order_[k];
-    const double* point = points + static_cast<std::size_t>(row) * dimension_;
-    exact[k] = {point[0], point[1], solid ? point[2] : 0.0, row, 0};
-  }
-  const double limit = largest_square(cutoff);
-  std::int32_t *first = out.first(), *second = out.second(), *to_shifts = out.shifts.get();
-  double *to_distances = out.distances.get(), *to_vectors = out.vectors.get();
-  std::size_t size = 0;
-  const auto look = [&](const ExactPoint& from, const ExactPoint& to, const Shift& shift, const Vector3& translation) {
-    const double x = (to.x - from.x) + translation[0], y = (to.y - from.y) + translation[1],
-                 z = (to.z - from.z) + translation[2];
-    const double square = x * x + y * y + z * z;
-    first[size] = from.row;
-    second[size] = to.row;
-    if (to_distances != nullptr) to_distances[size] = std::sqrt(square);
-    if (to_shifts != nullptr) {
-      std::int32_t* entry = to_shifts + size * dimension_;
-      entry[0] = shift[0];
-      entry[1] = shift[1];
-      if (solid) entry[2] = shift[2];
+  const auto place = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::int32_t row = order_[k];
+      const double* point = points + static_cast<std::size_t>(row) * dimension_;
+      exact[k] = {point[0], point[1], solid ? point[2] : 0.0, row, 0};
     }
-    if (to_vectors != nullptr) {
-      double* entry = to_vectors + size * dimension_;
-      entry[0] = x + 0.0;
-      entry[1] = y + 0.0;
-      if (solid) entry[2] = z + 0.0;
-    }
-    size += square <= limit ? 1 : 0;
   };
-  const std::size_t plain = jumps == nullptr ? unshifted_ : 0;
-  in_stretches(plain, interrupt, [&](std::size_t begin, std::size_t end) {
-    const Shift none{};
-    const Vector3 nowhere{};
-    for (std::size_t k = begin; k < end; ++k) look(exact[places_[k].first], exact[places_[k].second], none, nowhere);
-  });
-  in_stretches(count_ - plain, interrupt, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = plain + begin; k < plain + end; ++k) {
+  const double limit = largest_square(cutoff);
+  // Calls use(from, to, shift, vector, square) for the candidates [begin, end).
+  const auto each = [&](std::size_t begin, std::size_t end, auto&& use) {
+    const auto look = [&](const ExactPoint& from, const ExactPoint& to, const Shift& shift,
+                          const Vector3& translation) {
+      const Vector3 way{(to.x - from.x) + translation[0], (to.y - from.y) + translation[1],
+                        (to.z - from.z) + translation[2]};
+      use(from, to, shift, way, way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
+    };
+    const std::size_t plain = jumps == nullptr ? std::clamp(unshifted_, begin, end) : begin;
+    for (std::size_t k = begin; k < plain; ++k) look(exact[places_[k].first], exact[places_[k].second], {}, {});
+    for (std::size_t k = plain; k < end; ++k) {
       const ExactPoint &from = exact[places_[k].first], &to = exact[places_[k].second];
       Shift shift = k >= unshifted_ ? shifts_[k - unshifted_] : Shift{};
       if (jumps != nullptr)
         for (std::size_t l = 0; l < 3; ++l) shift[l] += jumps[from.row][l] - jumps[to.row][l];
-      look(from, to, shift, cell.translation(shift));
+      look(from, to, shift, cells.of(static_cast<std::size_t>(from.row)).translation(shift));
     }
+  };
+  // Writes those within the cutoff to entries [size, last), without a branch for each; returns where they end.
+  const auto write = [&](std::size_t begin, std::size_t end, std::size_t size, std::size_t last) {
+    std::int32_t *first = out.first(), *second = out.second(), *to_shifts = out.shifts.get();
+    double *to_distances = out.distances.get(), *to_vectors = out.vectors.get();
+    each(begin, end,
+         [&](const ExactPoint& from, const ExactPoint& to, const Shift& shift, const Vector3& way, double square) {
+           if (size == last) return;
+           first[size] = from.row;
+           second[size] = to.row;
+           if (to_distances != nullptr) to_distances[size] = std::sqrt(square);
+           if (to_shifts != nullptr) {
+             std::int32_t* entry = to_shifts + size * dimension_;
+             entry[0] = shift[0];
+             entry[1] = shift[1];
+             if (solid) entry[2] = shift[2];
+           }
+           if (to_vectors != nullptr) {
+             double* entry = to_vectors + size * dimension_;
+             entry[0] = way[0] + 0.0;
+             entry[1] = way[1] + 0.0;
+             if (solid) entry[2] = way[2] + 0.0;
+           }
+           size += square <= limit ? 1 : 0;
+         });
+    return size;
+  };
+  if (workers <= 1) {
+    place(0, named_);
+    out.room(count_ + 1);
+    for (std::size_t task = 0; task < tasks; ++task) {
+      out.size = write(task * kTask, std::min(count_, (task + 1) * kTask), out.size, out.capacity);
+      interrupt.check();
+    }
+    return out;
+  }
+  const EvenSplit rows{named_, workers};
+  for_each_task(workers, workers, interrupt,
+                [&](unsigned, std::size_t part) { place(rows.at(part), rows.at(part + 1)); });
+  // Counted first, so that each task knows where its own begin.
+  std::vector<std::size_t> target(tasks + 1, 0);
+  for_each_task(tasks, workers, interrupt, [&](unsigned, std::size_t task) {
+    std::size_t near = 0;
+    each(task * kTask, std::min(count_, (task + 1) * kTask),
+         [&](const ExactPoint&, const ExactPoint&, const Shift&, const Vector3&, double square) {
+           near += square <= limit ? 1 : 0;
+         });
+    target[task + 1] = near;
   });
-  out.size = size;
+  for (std::size_t task = 0; task < tasks; ++task) target[task + 1] += target[task];
+  out.room(target.back() + 1);
+  out.size = target.back();
+  for_each_task(tasks, workers, interrupt, [&](unsigned, std::size_t task) {
+    write(task * kTask, std::min(count_, (task + 1) * kTask), target[task], target[task + 1]);
+  });
   return out;
 }
 
-double most_squared_motion(const double* points, const double* before, std::size_t count, std::size_t dimension) {
-  double most = 0;
-  for (std::size_t k = 0; k < count; ++k) {
-    double square = 0;
-    for (std::size_t axis = 0; axis < dimension; ++axis) {
-      const double way = points[k * dimension + axis] - before[k * dimension + axis];
-      square += way * way;
+namespace {
+
+Vector3 times(const Vector3& row, const Matrix3& matrix) {
+  Vector3 product{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    product[axis] = (row[0] * matrix[0][axis] + row[1] * matrix[1][axis]) + row[2] * matrix[2][axis];
+  return product;
+}
+
+}  // namespace
+
+Moved motion_of(const Motion& motion, unsigned workers, Interrupt& interrupt, PlainArray<Shift>& jumps) {
+  constexpr std::size_t kTask = std::size_t{1} << 14;
+  constexpr double kMostJumps = 1 << 20;
+  const std::size_t tasks = (motion.count + kTask - 1) / kTask;
+  const auto at = [&](const double* points, std::size_t row) {
+    const double* from = points + row * motion.dimension;
+    return Vector3{from[0], from[1], motion.dimension > 2 ? from[2] : 0.0};
+  };
+  // The greatest of use(row, way) for all points.
+  std::vector<double> of_tasks(tasks);
+  const auto most = [&](auto&& use) {
+    for_each_task(tasks, workers, interrupt, [&](unsigned, std::size_t task) {
+      double greatest = 0;
+      for (std::size_t row = task * kTask; row < std::min(motion.count, (task + 1) * kTask); ++row) {
+        Vector3 way = at(motion.points, row);
+        if (motion.back != nullptr) way = times(way, motion.back[motion.cells_before.at(row)]);
+        const Vector3 before = at(motion.before, row);
+        for (std::size_t axis = 0; axis < 3; ++axis) way[axis] -= before[axis];
+        greatest = std::max(greatest, use(row, way));
+      }
+      of_tasks[task] = greatest;
+    });
+    return *std::max_element(of_tasks.begin(), of_tasks.end());
+  };
+  if (motion.count == 0) return Moved::kLittle;
+  const double size = most([&](std::size_t row, const Vector3&) {
+    double largest = 0;
+    for (const Vector3& point : {at(motion.points, row), at(motion.before, row)})
+      for (const double coordinate : point) largest = std::max(largest, std::abs(coordinate));
+    return largest;
+  });
+  const double limit = motion.limit - motion.rounding * size;
+  if (!(limit >= 0)) return Moved::kTooFar;
+  if (most([](std::size_t, const Vector3& way) { return dot(way, way); }) <= limit * limit) return Moved::kLittle;
+  if (motion.inverses == nullptr) return Moved::kTooFar;
+  // Points that were put back into the cell have moved by lattice vectors, and by the rest.
+  jumps.grow(motion.count);
+  constexpr double kFar = std::numeric_limits<double>::infinity();
+  const double rest = most([&](std::size_t row, const Vector3& way) {
+    const std::size_t cell = motion.cells_before.at(row);
+    const Vector3 steps = times(way, motion.inverses[cell]);
+    Shift jump{};
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double number = std::nearbyint(steps[k]);
+      if (!(std::abs(number) < kMostJumps)) return kFar;
+      jump[k] = static_cast<std::int32_t>(number);
     }
-    most = std::max(most, square);
-  }
-  return most;
+    jumps[row] = jump;
+    const Vector3 moved = motion.cells_before.cells[cell].translation(jump);
+    const Vector3 left{way[0] - moved[0], way[1] - moved[1], way[2] - moved[2]};
+    return dot(left, left);
+  });
+  return rest <= limit * limit ? Moved::kLittleAfterJumps : Moved::kTooFar;
 }
 
 }  // namespace broadphase

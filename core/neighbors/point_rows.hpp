@@ -18,14 +18,16 @@
 
 namespace broadphase {
 
-// (n, d) coordinates, and a reach for each point where pairs have their own cutoffs; or only the points `rows`.
+// (n, d) coordinates, and a reach for each point where pairs have their own cutoffs; or some of these points: `rows`,
+// or `count` of them from `first` on.
 struct PointView {
   const double* coordinates = nullptr;
   std::size_t count = 0, dimension = 3;
   const double* reaches = nullptr;
   const std::int32_t* rows = nullptr;
+  std::size_t first = 0;
 
-  std::int32_t row(std::size_t k) const { return rows != nullptr ? rows[k] : static_cast<std::int32_t>(k); }
+  std::int32_t row(std::size_t k) const { return rows != nullptr ? rows[k] : static_cast<std::int32_t>(first + k); }
   Vector3 at(std::size_t k) const {
     const double* from = coordinates + static_cast<std::size_t>(row(k)) * dimension;
     return {from[0], from[1], dimension > 2 ? from[2] : 0.0};
@@ -68,43 +70,17 @@ struct ExactPoint {
   std::int32_t row, padding;
 };
 
-// Points moved into the box of a lattice, in its frame.
+// Points moved into the box of a lattice, in its frame. Keeps its memory for the next points.
 class FramedPoints {
  public:
-  // `far_row`: of a point that is too many cells away, or -1.
-  FramedPoints(const PointView& points, const Lattice& lattice, Interrupt& interrupt) : points_(points) {
+  void place(const PointView& points, const Lattice& lattice, Interrupt& interrupt) {
+    points_ = points;
+    bounds_ = {};
+    most_ = most_wraps_ = {};
+    far_row_ = -1;
     places_.grow(points.count);
     if (lattice.count() > 0) wraps_.grow(points.count);
-    in_stretches(points.count, interrupt, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t k = begin; k < end; ++k) {
-        const Vector3 point = points.at(k);
-        Vector3 place = lattice.in_frame(point);
-        if (lattice.count() > 0) {
-          std::array<std::int64_t, 3> cells{};
-          if (!lattice.wrap(place, cells)) {
-            if (far_row_ < 0) far_row_ = points.row(k);
-            place = {};
-            cells = {};
-          }
-          Shift wrap{};
-          if ((cells[0] | cells[1] | cells[2]) != 0) {
-            const std::array<std::int64_t, 3> sum = lattice.original(cells);
-            for (std::size_t l = 0; l < 3; ++l) {
-              const auto size = static_cast<double>(std::abs(sum[l]));
-              if (size > Lattice::kMostCells && far_row_ < 0) far_row_ = points.row(k);
-              most_wraps_[l] = std::max(most_wraps_[l], size);
-              wrap[l] = static_cast<std::int32_t>(sum[l]);
-            }
-          }
-          wraps_[k] = wrap;
-        }
-        places_[k] = place;
-        for (std::size_t axis = 0; axis < 3; ++axis) {
-          bounds_[axis].add(place[axis]);
-          most_[axis] = std::max(most_[axis], std::abs(point[axis]));
-        }
-      }
-    });
+    in_stretches(points.count, interrupt, [&](std::size_t begin, std::size_t end) { place(begin, end, lattice); });
   }
 
   const PointView& points() const { return points_; }
@@ -114,9 +90,41 @@ class FramedPoints {
   const std::array<Bounds, 3>& bounds() const { return bounds_; }
   double most(std::size_t axis) const { return most_[axis]; }
   double most_wraps(std::size_t l) const { return most_wraps_[l]; }
+  // Of a point that is too many cells away, or -1.
   std::int32_t far_row() const { return far_row_; }
 
  private:
+  void place(std::size_t begin, std::size_t end, const Lattice& lattice) {
+    for (std::size_t k = begin; k < end; ++k) {
+      const Vector3 point = points_.at(k);
+      Vector3 place = lattice.in_frame(point);
+      if (lattice.count() > 0) {
+        std::array<std::int64_t, 3> cells{};
+        if (!lattice.wrap(place, cells)) {
+          if (far_row_ < 0) far_row_ = points_.row(k);
+          place = {};
+          cells = {};
+        }
+        Shift wrap{};
+        if ((cells[0] | cells[1] | cells[2]) != 0) {
+          const std::array<std::int64_t, 3> sum = lattice.original(cells);
+          for (std::size_t l = 0; l < 3; ++l) {
+            const auto size = static_cast<double>(std::abs(sum[l]));
+            if (size > Lattice::kMostCells && far_row_ < 0) far_row_ = points_.row(k);
+            most_wraps_[l] = std::max(most_wraps_[l], size);
+            wrap[l] = static_cast<std::int32_t>(sum[l]);
+          }
+        }
+        wraps_[k] = wrap;
+      }
+      places_[k] = place;
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        bounds_[axis].add(place[axis]);
+        most_[axis] = std::max(most_[axis], std::abs(point[axis]));
+      }
+    }
+  }
+
   PointView points_;
   PlainArray<Vector3> places_;
   PlainArray<Shift> wraps_;
@@ -125,48 +133,30 @@ class FramedPoints {
   std::int32_t far_row_ = -1;
 };
 
+// Keeps its memory for the next points.
 class PointRows {
  public:
-  PointRows(const FramedPoints& framed, const RowCells& y_cells, const RowCells& z_cells, Interrupt& interrupt)
-      : count_(framed.points().count) {
+  void file(const FramedPoints& framed, const RowCells& y_cells, const RowCells& z_cells, Interrupt& interrupt) {
     constexpr std::size_t kBehind = 8;  // values that a kernel may read
+    count_ = framed.points().count;
     for (auto& column : columns_) {
       column.grow(count_ + kBehind);
       for (std::size_t k = 0; k < kBehind; ++k) column[count_ + k] = 0;
     }
     exact_.grow(count_);
-    if (framed.points().reaches != nullptr) reaches_.grow(count_);
-    if (framed.has_wraps()) wraps_.grow(count_);
-    RowSorter<double> by_x(count_);
-    for (std::size_t k = 0; k < count_; ++k) by_x.add(framed.place(k)[0], static_cast<std::uint32_t>(k));
-    by_x.sort(interrupt);
-    struct Item {
-      std::uint64_t key;
-      std::uint32_t from;
-    };
-    PlainArray<Item> items, spare;
-    items.grow(count_);
-    spare.grow(count_);
-    std::uint32_t most_y = 0, most_z = 0;
-    for (std::size_t k = 0; k < count_; ++k) {
-      const Vector3& place = framed.place(by_x.row(k));
-      const std::uint32_t y = y_cells.number(place[1]), z = z_cells.number(place[2]);
-      most_y = std::max(most_y, y), most_z = std::max(most_z, z);
-      items[k] = {key_of(y, z), by_x.row(k)};
-    }
-    const auto key = [](const Item& item) { return item.key; };
-    Item* sorted = radix_sort<11>(items.get(), spare.get(), count_, 0, static_cast<int>(std::bit_width(most_y)), key, 1,
-                                  interrupt);
-    Item* other = sorted == items.get() ? spare.get() : items.get();
-    sorted =
-        radix_sort<11>(sorted, other, count_, 32, 32 + static_cast<int>(std::bit_width(most_z)), key, 1, interrupt);
+    has_reaches_ = framed.points().reaches != nullptr;
+    has_wraps_ = framed.has_wraps();
+    if (has_reaches_) reaches_.grow(count_);
+    if (has_wraps_) wraps_.grow(count_);
+    rows_.clear();
+    bounds_ = {};
+    const Item* sorted = sort(framed, y_cells, z_cells, interrupt);
     for (std::size_t k = 0; k < count_; ++k) {
       const std::size_t from = sorted[k].from;
       const Vector3 point = framed.points().at(from), &place = framed.place(from);
       exact_[k] = {point[0], point[1], point[2], framed.points().row(from), 0};
-      if (reaches_.size() > 0)
-        reaches_[k] = framed.points().reaches[static_cast<std::size_t>(framed.points().row(from))];
-      if (wraps_.size() > 0) wraps_[k] = framed.wrap(from);
+      if (has_reaches_) reaches_[k] = framed.points().reaches[static_cast<std::size_t>(framed.points().row(from))];
+      if (has_wraps_) wraps_[k] = framed.wrap(from);
       if (rows_.empty() || rows_.back().key != sorted[k].key)
         rows_.push_back({sorted[k].key, static_cast<std::uint32_t>(k), 0, {}});
       rows_.back().end = static_cast<std::uint32_t>(k + 1);
@@ -177,6 +167,11 @@ class PointRows {
     }
     for (const PointRow& row : rows_)
       for (std::size_t axis = 0; axis < 3; ++axis) bounds_[axis].add(row.bounds[axis]);
+    if (count_ > kFewPoints) {
+      by_x_ = {};
+      items_ = {};
+      spare_ = {};
+    }
   }
 
   static std::uint64_t key_of(std::uint32_t y, std::uint32_t z) { return std::uint64_t{z} << 32 | y; }
@@ -185,8 +180,8 @@ class PointRows {
   const std::vector<PointRow>& rows() const { return rows_; }
   const double* column(std::size_t axis) const { return columns_[axis].get(); }
   const ExactPoint& exact(std::size_t k) const { return exact_[k]; }
-  const Shift* wraps() const { return wraps_.get(); }       // or null: none is wrapped
-  const double* reaches() const { return reaches_.get(); }  // or null
+  const Shift* wraps() const { return has_wraps_ ? wraps_.get() : nullptr; }  // or null: none is wrapped
+  const double* reaches() const { return has_reaches_ ? reaches_.get() : nullptr; }
   const std::array<Bounds, 3>& bounds() const { return bounds_; }
 
   // The first row whose key is at least this.
@@ -206,7 +201,54 @@ class PointRows {
   }
 
  private:
-  std::size_t count_;
+  struct Item {
+    std::uint64_t key;
+    std::uint32_t from;
+  };
+  // Of fewer, what is needed to sort them waits for the next ones.
+  static constexpr std::size_t kFewPoints = 4096;
+
+  // By row and by x.
+  const Item* sort(const FramedPoints& framed, const RowCells& y_cells, const RowCells& z_cells, Interrupt& interrupt) {
+    by_x_.start(count_);
+    for (std::size_t k = 0; k < count_; ++k) by_x_.add(framed.place(k)[0], static_cast<std::uint32_t>(k));
+    by_x_.sort(interrupt);
+    items_.grow(count_);
+    std::uint32_t most_y = 0, most_z = 0;
+    for (std::size_t k = 0; k < count_; ++k) {
+      const Vector3& place = framed.place(by_x_.row(k));
+      const std::uint32_t y = y_cells.number(place[1]), z = z_cells.number(place[2]);
+      most_y = std::max(most_y, y), most_z = std::max(most_z, z);
+      items_[k] = {key_of(y, z), by_x_.row(k)};
+    }
+    if (most_y == 0 && most_z == 0) return items_.get();
+    constexpr std::size_t kInsertionSize = 64;
+    if (count_ <= kInsertionSize) {
+      for (std::size_t k = 1; k < count_; ++k) {
+        const Item item = items_[k];
+        std::size_t to = k;
+        for (; to > 0 && items_[to - 1].key > item.key; --to) items_[to] = items_[to - 1];
+        items_[to] = item;
+      }
+      return items_.get();
+    }
+    spare_.grow(count_);
+    return count_ < 1000 ? sort_rows<8>(most_y, most_z, interrupt) : sort_rows<11>(most_y, most_z, interrupt);
+  }
+  template <int Digit>
+  const Item* sort_rows(std::uint32_t most_y, std::uint32_t most_z, Interrupt& interrupt) {
+    const auto key = [](const Item& item) { return item.key; };
+    Item* sorted = radix_sort<Digit>(items_.get(), spare_.get(), count_, 0, static_cast<int>(std::bit_width(most_y)),
+                                     key, 1, interrupt);
+    Item* other = sorted == items_.get() ? spare_.get() : items_.get();
+    return radix_sort<Digit>(sorted, other, count_, 32, 32 + static_cast<int>(std::bit_width(most_z)), key, 1,
+                             interrupt);
+  }
+
+  RowSorter<double> by_x_;
+  PlainArray<Item> items_, spare_;
+  std::size_t count_ = 0;
+  bool has_reaches_ = false, has_wraps_ = false;
   PlainArray<double> columns_[3];
   PlainArray<ExactPoint> exact_;
   PlainArray<double> reaches_;

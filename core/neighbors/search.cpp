@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -33,85 +33,118 @@ struct Image {
   int order = 0;  // of its cells to none: lexicographic
 };
 
+// Positions of points in their rows.
+struct Hits {
+  std::vector<std::uint32_t> own, others;
+};
+
+// Points that are searched at once, and all that belongs to them.
+struct SearchPart {
+  PointView points, others;
+  bool cross = false;    // pairs of a point and another one
+  bool one_set = false;  // of which both are parts without a common row: the lower row comes first
+  const Cell* cell = nullptr;
+  const Lattice* lattice = nullptr;  // of the cell
+  PairCutoff kind = PairCutoff::kSum;
+  double cutoff = 0;
+};
+
+// Keeps its memory for the next part.
 class Search {
  public:
-  Search(const NeighborQuery& query, WindowKernel window_kernel, Interrupt& interrupt)
-      : query_(query), window_kernel_(window_kernel), lattice_(query.cell) {
-    if (!lattice_.is_valid()) throw FlatCell();
-    FramedPoints own(query.points, lattice_, interrupt);
-    if (own.far_row() >= 0) throw FarPoint(false, own.far_row());
-    if (!query.cross) {
-      prepare(own, own);
-      rows_ = std::make_unique<PointRows>(own, cells_[0], cells_[1], interrupt);
+  explicit Search(WindowKernel window_kernel) : window_kernel_(window_kernel) {}
+
+  void start(const SearchPart& part, Interrupt& interrupt) {
+    part_ = part;
+    own_.place(part.points, *part.lattice, interrupt);
+    if (own_.far_row() >= 0) throw FarPoint(false, own_.far_row());
+    if (!part.cross) {
+      prepare(own_, own_);
+      rows_.file(own_, cells_[0], cells_[1], interrupt);
     } else {
-      FramedPoints others(query.others, lattice_, interrupt);
-      if (others.far_row() >= 0) throw FarPoint(!query.one_set, others.far_row());
-      prepare(own, others);
-      rows_ = std::make_unique<PointRows>(own, cells_[0], cells_[1], interrupt);
-      other_rows_ = std::make_unique<PointRows>(others, cells_[0], cells_[1], interrupt);
+      others_.place(part.others, *part.lattice, interrupt);
+      if (others_.far_row() >= 0) throw FarPoint(!part.one_set, others_.far_row());
+      prepare(own_, others_);
+      rows_.file(own_, cells_[0], cells_[1], interrupt);
+      other_rows_.file(others_, cells_[0], cells_[1], interrupt);
     }
-    limit_ = query.kind == PairCutoff::kOne ? largest_square(query.cutoff) : 0;
+    limit_ = part.points.reaches == nullptr ? largest_square(part.cutoff) : 0;
   }
 
-  std::size_t count() const { return rows_->count(); }
-
-  struct Scratch {
-    std::vector<std::uint32_t> own, others;  // hits
-  };
+  std::size_t count() const { return rows_.count(); }
 
   // The pairs of points [begin, end) in the order of rows, with those behind them.
-  void run(std::size_t begin, std::size_t end, Scratch& scratch, NeighborPairs& out) const {
-    scratch.own.resize(kMostWindowHits + 16);
-    scratch.others.resize(kMostWindowHits + 16);
-    for (std::size_t row = rows_->row_of(begin); begin < end; ++row) {
-      const std::size_t until = std::min<std::size_t>(end, rows_->rows()[row].end);
-      run_row(row, begin, until, scratch, out);
+  void run(std::size_t begin, std::size_t end, Hits& hits, NeighborPairs& out) const {
+    hits.own.resize(kMostWindowHits + 16);
+    hits.others.resize(kMostWindowHits + 16);
+    for (std::size_t row = rows_.row_of(begin); begin < end; ++row) {
+      const std::size_t until = std::min<std::size_t>(end, rows_.rows()[row].end);
+      run_row(row, begin, until, hits, out);
       begin = until;
     }
   }
 
  private:
-  // How far numbers of the frame may be off the numbers that decide, and cells of y and z as wide as the reach.
+  static constexpr std::size_t kFewPoints = 128;
+  static constexpr double kPointsPerRow = 8;
+
+  const Lattice& lattice() const { return *part_.lattice; }
+
+  // How far numbers of the frame may be off the numbers that decide, and cells of y and z as wide as the reach, or
+  // wider where there are few points: then rows cost more than points that are compared in vain.
   void prepare(const FramedPoints& own, const FramedPoints& others) {
     constexpr double kRounding = 0x1p-48, kSlack = 1 + 1e-11;
     double error = 0;
-    if (lattice_.count() > 0) {
-      double wide = query_.cutoff;
+    if (lattice().count() > 0) {
+      double wide = part_.cutoff;
       std::array<std::int64_t, 3> most_cells{};
-      for (std::size_t k = lattice_.count(); k-- > 0;) {
+      for (std::size_t k = lattice().count(); k-- > 0;) {
         double across = wide;
-        for (std::size_t above = k; above < lattice_.count(); ++above)
-          across += (static_cast<double>(most_cells[above]) + 1) * std::abs(lattice_.components(above)[k]);
-        const double cells = across / lattice_.edge(k) + 2;
+        for (std::size_t above = k; above < lattice().count(); ++above)
+          across += (static_cast<double>(most_cells[above]) + 1) * std::abs(lattice().components(above)[k]);
+        const double cells = across / lattice().edge(k) + 2;
         if (!(cells < 1e6)) throw ManyImages();
         most_cells[k] = static_cast<std::int64_t>(cells);
       }
       for (std::size_t l = 0; l < 3; ++l) {
-        if (lattice_.is_apart(l)) continue;
+        if (lattice().is_apart(l)) continue;
         error += std::max(own.most(l), others.most(l));
       }
       for (std::size_t l = 0; l < 3; ++l) {
         double shifts = std::max(own.most_wraps(l), others.most_wraps(l));
-        for (std::size_t k = 0; k < lattice_.count(); ++k)
-          shifts += static_cast<double>(most_cells[k]) * static_cast<double>(std::abs(lattice_.combination(k)[l]));
+        for (std::size_t k = 0; k < lattice().count(); ++k)
+          shifts += static_cast<double>(most_cells[k]) * static_cast<double>(std::abs(lattice().combination(k)[l]));
         if (!(shifts < 2 * Lattice::kMostCells)) throw ManyImages();
-        for (const double component : query_.cell.vectors[l]) error += shifts * std::abs(component);
+        for (const double component : part_.cell->vectors[l]) error += shifts * std::abs(component);
       }
       error *= kRounding;
     }
-    reach_ = (query_.cutoff + 4 * error) * kSlack;
+    reach_ = (part_.cutoff + 4 * error) * kSlack;
     // A pair at no distance at all is found too.
     reach_ = std::max(reach_, std::numeric_limits<double>::min());
+    double width = reach_;
+    std::array<Bounds, 3> bounds = own.bounds();
+    for (std::size_t axis = 1; axis < 3; ++axis) {
+      bounds[axis].add(others.bounds()[axis]);
+      if (axis < lattice().count()) bounds[axis] = {0.0, lattice().edge(axis)};
+    }
+    const std::size_t points = std::max(own.points().count, others.points().count);
+    if (points <= kFewPoints) {
+      double rows = 1;
+      for (std::size_t axis = 1; axis < 3; ++axis)
+        rows *= std::max((bounds[axis].upper - bounds[axis].lower) / reach_, 1.0);
+      const double wanted = std::max(static_cast<double>(points) / kPointsPerRow, 1.0);
+      if (rows > wanted) width *= std::sqrt(rows / wanted);
+    }
     for (std::size_t axis = 1; axis < 3; ++axis) {
       RowCells& cells = cells_[axis - 1];
-      if (axis < lattice_.count()) {
+      if (axis < lattice().count()) {
         constexpr double kMostCells = 1 << 20;
-        const double number = std::clamp(std::floor(lattice_.edge(axis) / reach_), 1.0, kMostCells);
-        cells = {0.0, number / lattice_.edge(axis), number - 1};
+        const double number = std::clamp(std::floor(lattice().edge(axis) / width), 1.0, kMostCells);
+        cells = {0.0, number / lattice().edge(axis), number - 1};
       } else {
         constexpr double kMostCells = 0xffffffffu;
-        const double low = std::min(own.bounds()[axis].lower, others.bounds()[axis].lower);
-        cells = {low, 1 / reach_, kMostCells};
+        cells = {bounds[axis].lower, 1 / width, kMostCells};
       }
     }
   }
@@ -120,35 +153,35 @@ class Search {
   // `own`.
   template <class Use>
   void with_images(std::size_t k, const Bounds& own, const Bounds& bounds, double base, Use&& use) const {
-    if (k >= lattice_.count()) return use(std::int64_t{0});
-    const double edge = lattice_.edge(k);
+    if (k >= lattice().count()) return use(std::int64_t{0});
+    const double edge = lattice().edge(k);
     const double first = std::floor((own.lower - reach_ - base - bounds.upper) / edge);
     const double last = std::ceil((own.upper + reach_ - base - bounds.lower) / edge);
     for (auto cells = static_cast<std::int64_t>(first); cells <= static_cast<std::int64_t>(last); ++cells) use(cells);
   }
 
-  void run_row(std::size_t row, std::size_t begin, std::size_t end, Scratch& scratch, NeighborPairs& out) const {
-    const PointRows& others = query_.cross ? *other_rows_ : *rows_;
+  void run_row(std::size_t row, std::size_t begin, std::size_t end, Hits& found, NeighborPairs& out) const {
+    const PointRows& others = part_.cross ? other_rows_ : rows_;
     if (others.count() == 0) return;
-    const std::array<Bounds, 3>& own = rows_->rows()[row].bounds;
-    const Bounds own_x{rows_->column(0)[begin], rows_->column(0)[end - 1]};
+    const std::array<Bounds, 3>& own = rows_.rows()[row].bounds;
+    const Bounds own_x{rows_.column(0)[begin], rows_.column(0)[end - 1]};
     std::array<std::int64_t, 3> cells{};
     with_images(2, own[2], others.bounds()[2], 0.0, [&](std::int64_t z_cells) {
-      const double z = static_cast<double>(z_cells) * lattice_.components(2)[2];
-      const double y_base = static_cast<double>(z_cells) * lattice_.components(2)[1];
+      const double z = static_cast<double>(z_cells) * lattice().components(2)[2];
+      const double y_base = static_cast<double>(z_cells) * lattice().components(2)[1];
       if (own[2].upper + reach_ < others.bounds()[2].lower + z || own[2].lower - reach_ > others.bounds()[2].upper + z)
         return;
       const std::uint32_t z_first = cells_[1].number(own[2].lower - reach_ - z),
                           z_last = cells_[1].number(own[2].upper + reach_ - z);
       with_images(1, own[1], others.bounds()[1], y_base, [&](std::int64_t y_cells) {
-        const double y = y_base + static_cast<double>(y_cells) * lattice_.components(1)[1];
+        const double y = y_base + static_cast<double>(y_cells) * lattice().components(1)[1];
         if (own[1].upper + reach_ < others.bounds()[1].lower + y ||
             own[1].lower - reach_ > others.bounds()[1].upper + y)
           return;
         const std::uint32_t y_first = cells_[0].number(own[1].lower - reach_ - y),
                             y_last = cells_[0].number(own[1].upper + reach_ - y);
-        const double x_base = static_cast<double>(z_cells) * lattice_.components(2)[0] +
-                              static_cast<double>(y_cells) * lattice_.components(1)[0];
+        const double x_base = static_cast<double>(z_cells) * lattice().components(2)[0] +
+                              static_cast<double>(y_cells) * lattice().components(1)[0];
         for (std::size_t other = others.row_from(PointRows::key_of(y_first, z_first)); other < others.rows().size();) {
           const PointRow& at = others.rows()[other];
           const auto at_y = static_cast<std::uint32_t>(at.key);
@@ -165,7 +198,7 @@ class Search {
           }
           with_images(0, own_x, at.bounds[0], x_base, [&](std::int64_t x_cells) {
             cells = {x_cells, y_cells, z_cells};
-            run_pair(row, begin, end, other, image_of(cells), scratch, out);
+            run_pair(row, begin, end, other, image_of(cells), found, out);
           });
           ++other;
         }
@@ -179,21 +212,21 @@ class Search {
       if (cells[k] == 0) continue;
       if (image.order == 0) image.order = cells[k] < 0 ? -1 : 1;
       for (std::size_t axis = 0; axis <= k; ++axis)
-        image.in_frame[axis] += static_cast<double>(cells[k]) * lattice_.components(k)[axis];
+        image.in_frame[axis] += static_cast<double>(cells[k]) * lattice().components(k)[axis];
     }
     if (image.order == 0) return image;
-    const std::array<std::int64_t, 3> shift = lattice_.original(cells);
+    const std::array<std::int64_t, 3> shift = lattice().original(cells);
     for (std::size_t l = 0; l < 3; ++l) image.shift[l] = static_cast<std::int32_t>(shift[l]);
-    image.exact = query_.cell.translation(image.shift);
+    image.exact = part_.cell->translation(image.shift);
     return image;
   }
 
-  void run_pair(std::size_t row, std::size_t begin, std::size_t end, std::size_t other, const Image& image,
-                Scratch& scratch, NeighborPairs& out) const {
+  void run_pair(std::size_t row, std::size_t begin, std::size_t end, std::size_t other, const Image& image, Hits& found,
+                NeighborPairs& out) const {
     // Of one set, a pair of rows and an image is the same as the other way round with the opposite image.
-    if (!query_.cross && (image.order < 0 || (image.order == 0 && other < row))) return;
-    const PointRows& others = query_.cross ? *other_rows_ : *rows_;
-    const PointRow &own_row = rows_->rows()[row], &other_row = others.rows()[other];
+    if (!part_.cross && (image.order < 0 || (image.order == 0 && other < row))) return;
+    const PointRows& others = part_.cross ? other_rows_ : rows_;
+    const PointRow &own_row = rows_.rows()[row], &other_row = others.rows()[other];
     double gaps = 0;
     WindowSearch window;
     for (std::size_t axis = 1; axis < 3; ++axis) {
@@ -207,14 +240,14 @@ class Search {
     window.squared_reach = reach_ * reach_;
     if (gaps > window.squared_reach) return;
     window.reach = std::sqrt(window.squared_reach - gaps);
-    const double *own_x = rows_->column(0), *other_x = others.column(0);
+    const double *own_x = rows_.column(0), *other_x = others.column(0);
     const double shift_x = image.in_frame[0];
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      window.own_columns[axis] = rows_->column(axis);
+      window.own_columns[axis] = rows_.column(axis);
       window.columns[axis] = others.column(axis);
       window.shift[axis] = image.in_frame[axis];
     }
-    window.behind = !query_.cross && image.order == 0 && other == row;
+    window.behind = !part_.cross && image.order == 0 && other == row;
     // The first own point that reaches the other row, and the first of the other row that it reaches.
     const double row_begins = other_x[other_row.begin];
     window.own = static_cast<std::size_t>(
@@ -229,43 +262,43 @@ class Search {
         static_cast<std::size_t>(std::lower_bound(other_x + other_row.begin, other_x + other_row.end, first) - other_x);
     if (window.low == other_row.end) return;
     while (window.own < end) {
-      const std::size_t hits = window_kernel_(window, {scratch.own.data(), scratch.others.data()});
-      if (hits > 0) decide(image, others, scratch, hits, out);
+      const std::size_t hits = window_kernel_(window, {found.own.data(), found.others.data()});
+      if (hits > 0) decide(image, others, found, hits, out);
     }
   }
 
-  void decide(const Image& image, const PointRows& others, const Scratch& scratch, std::size_t hits,
+  void decide(const Image& image, const PointRows& others, const Hits& found, std::size_t hits,
               NeighborPairs& out) const {
     out.room(hits);
-    const bool wrapped = rows_->wraps() != nullptr || others.wraps() != nullptr;
-    if (rows_->reaches() != nullptr)
-      decide_in<true, true>(image, others, scratch, hits, out);
+    const bool wrapped = rows_.wraps() != nullptr || others.wraps() != nullptr;
+    if (rows_.reaches() != nullptr)
+      decide_in<true, true>(image, others, found, hits, out);
     else if (wrapped)
-      decide_in<true, false>(image, others, scratch, hits, out);
+      decide_in<true, false>(image, others, found, hits, out);
     else
-      decide_in<false, false>(image, others, scratch, hits, out);
+      decide_in<false, false>(image, others, found, hits, out);
   }
 
   // By the given numbers: (other - own) + translation, rounded axis by axis.
   template <bool Wrapped, bool Reaches>
-  void decide_in(const Image& image, const PointRows& others, const Scratch& scratch, std::size_t hits,
+  void decide_in(const Image& image, const PointRows& others, const Hits& found, std::size_t hits,
                  NeighborPairs& out) const {
     const std::size_t dimension = out.dimension;
     std::int32_t *first = out.first(), *second = out.second();
     std::int32_t* shifts = out.has_shifts ? out.shifts.get() : nullptr;
     double* distances = out.has_distances ? out.distances.get() : nullptr;
     double* vectors = out.has_vectors ? out.vectors.get() : nullptr;
-    [[maybe_unused]] const double *own_reaches = rows_->reaches(), *other_reaches = others.reaches();
-    [[maybe_unused]] const Shift *own_wraps = rows_->wraps(), *other_wraps = others.wraps();
+    [[maybe_unused]] const double *own_reaches = rows_.reaches(), *other_reaches = others.reaches();
+    [[maybe_unused]] const Shift *own_wraps = rows_.wraps(), *other_wraps = others.wraps();
     [[maybe_unused]] const double limit = limit_;
     // Of one set, the lower row comes first; of a point and its own image, so that the shift is lexicographically
     // positive. Pairs of two sets stay as they are.
-    const bool two_sets = query_.cross && !query_.one_set;
+    const bool two_sets = part_.cross && !part_.one_set;
     const std::int64_t turned_from = two_sets ? std::int64_t{1} << 40 : image.shift < Shift{} ? 0 : 1;
     std::size_t size = out.size;
     for (std::size_t hit = 0; hit < hits; ++hit) {
-      const std::size_t own = scratch.own[hit], other = scratch.others[hit];
-      const ExactPoint &from = rows_->exact(own), &to = others.exact(other);
+      const std::size_t own = found.own[hit], other = found.others[hit];
+      const ExactPoint &from = rows_.exact(own), &to = others.exact(other);
       // All ones or none, instead of a branch that half of all pairs would take.
       const auto turned = -static_cast<std::int32_t>(from.row >= to.row + turned_from);
       const std::int32_t difference = (from.row ^ to.row) & turned;
@@ -282,7 +315,7 @@ class Search {
           shift_0 += own_wrap[0] - other_wrap[0];
           shift_1 += own_wrap[1] - other_wrap[1];
           shift_2 += own_wrap[2] - other_wrap[2];
-          own_translation = query_.cell.translation({shift_0, shift_1, shift_2});
+          own_translation = part_.cell->translation({shift_0, shift_1, shift_2});
           translation = &own_translation;
         }
       }
@@ -293,7 +326,7 @@ class Search {
       bool near;
       if constexpr (Reaches) {
         const double a = own_reaches[own], b = other_reaches[other];
-        near = std::sqrt(square) <= (query_.kind == PairCutoff::kSum ? a + b : std::max(a, b));
+        near = std::sqrt(square) <= (part_.kind == PairCutoff::kSum ? a + b : std::max(a, b));
       } else {
         near = square <= limit;
       }
@@ -316,10 +349,10 @@ class Search {
     out.size = size;
   }
 
-  NeighborQuery query_;
   WindowKernel window_kernel_;
-  Lattice lattice_;
-  std::unique_ptr<PointRows> rows_, other_rows_;
+  SearchPart part_;
+  FramedPoints own_, others_;
+  PointRows rows_, other_rows_;
   std::array<RowCells, 2> cells_{};
   double reach_ = 0, limit_ = 0;
 };
@@ -359,47 +392,48 @@ NeighborPairs pairs_for(const NeighborQuery& query) {
   return NeighborPairs(query.points.dimension, query.distances, query.vectors, query.shifts);
 }
 
-// Behind those that `out` has.
-void find_with_one_reach(const NeighborQuery& query, WindowKernel window_kernel, unsigned workers, Interrupt& interrupt,
-                         NeighborPairs& out) {
-  constexpr std::size_t kTask = 2048;  // points
-  if (query.points.count == 0 || (query.cross && query.others.count == 0)) return;
-  const Search search(query, window_kernel, interrupt);
-  const std::size_t count = search.count(), tasks = (count + kTask - 1) / kTask, before = out.size;
-  workers = static_cast<unsigned>(std::min<std::size_t>(workers, tasks));
-  std::vector<Search::Scratch> scratch(workers);
-  if (workers <= 1) {
-    for (std::size_t task = 0; task < tasks; ++task) {
-      search.run(task * kTask, std::min(count, (task + 1) * kTask), scratch[0], out);
-      if (task >= tasks / 16)
-        out.expect(before +
-                   static_cast<std::size_t>(1.06 * static_cast<double>(out.size - before) * static_cast<double>(tasks) /
-                                            static_cast<double>(task + 1)) +
-                   2 * kMostWindowHits);
-      interrupt.check();
-    }
-    return;
-  }
+constexpr std::size_t kTask = 2048;  // points
+
+// Calls run(worker, task, pairs) for all tasks, on several threads, which writes behind the pairs that are there; and
+// writes all of these in the order of tasks behind those that `out` has.
+template <class Run>
+void join_tasks(std::size_t tasks, unsigned workers, Interrupt& interrupt, NeighborPairs& out, Run&& run) {
   struct Segment {
     std::size_t worker, begin, end;
   };
   std::vector<Segment> segments(tasks);
   std::vector<NeighborPairs> found;
-  for (unsigned worker = 0; worker < workers; ++worker) found.push_back(pairs_for(query));
+  for (unsigned worker = 0; worker < workers; ++worker)
+    found.emplace_back(out.dimension, out.has_distances, out.has_vectors, out.has_shifts);
   for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
     NeighborPairs& own = found[worker];
     const std::size_t begin = own.size;
-    search.run(task * kTask, std::min(count, (task + 1) * kTask), scratch[worker], own);
+    run(worker, task, own);
     segments[task] = {worker, begin, own.size};
   });
-  std::vector<std::size_t> target(tasks + 1, before);
+  std::vector<std::size_t> target(tasks + 1, out.size);
   for (std::size_t task = 0; task < tasks; ++task)
     target[task + 1] = target[task] + segments[task].end - segments[task].begin;
-  out.room(target.back() - before);
+  out.room(target.back() - out.size);
   out.size = target.back();
   for_each_task(tasks, workers, interrupt, [&](unsigned, std::size_t task) {
     out.copy(found[segments[task].worker], segments[task].begin, segments[task].end, target[task]);
   });
+}
+
+// What one thread needs, kept from one batch to the next.
+struct Room {
+  Search search;
+  Hits hits;
+};
+
+// So many pairs may be expected in all, if `done` of `all` have given those that were found since `before`.
+void expect(NeighborPairs& out, std::size_t before, std::size_t done, std::size_t all) {
+  if (done >= all / 16)
+    out.expect(before +
+               static_cast<std::size_t>(1.06 * static_cast<double>(out.size - before) * static_cast<double>(all) /
+                                        static_cast<double>(done)) +
+               2 * kMostWindowHits);
 }
 
 // Rows of points by reach: those of a class reach at least a quarter as far as its farthest one.
@@ -414,7 +448,7 @@ std::vector<ReachClass> reach_classes(const PointView& points) {
   constexpr double kStep = 0.25;
   std::vector<ReachClass> classes;
   std::vector<std::int32_t> left(points.count);
-  std::iota(left.begin(), left.end(), 0);
+  for (std::size_t k = 0; k < points.count; ++k) left[k] = points.row(k);
   const auto reach = [&](std::int32_t row) { return points.reaches[row]; };
   while (!left.empty()) {
     ReachClass next;
@@ -437,34 +471,163 @@ PointView part_of(const PointView& points, const ReachClass& part) {
   return view;
 }
 
+double most_reach(const PointView& points) {
+  double most = 0;
+  for (std::size_t k = 0; k < points.count; ++k)
+    most = std::max(most, points.reaches[static_cast<std::size_t>(points.row(k))]);
+  return most;
+}
+
+// Searches the points of a batch, or all.
+class BatchSearch {
+ public:
+  BatchSearch(const NeighborQuery& query, WindowKernel window_kernel) : query_(query), window_kernel_(window_kernel) {
+    if (query.cell_count == 1) whole_.emplace(lattice_of(0));
+  }
+
+  Room room() const { return {Search(window_kernel_), {}}; }
+
+  // On more threads than one only where the points are many: with a room for each.
+  void run(const PointView& points, const PointView& others, std::size_t cell, std::vector<Room>& rooms,
+           unsigned workers, Interrupt& interrupt, NeighborPairs& out) const {
+    if (points.count == 0 || (query_.cross && others.count == 0)) return;
+    std::optional<Lattice> own_lattice;
+    if (!whole_) own_lattice.emplace(lattice_of(cell));
+    SearchPart part;
+    part.points = points;
+    part.others = others;
+    part.cross = query_.cross;
+    part.cell = query_.cells + cell;
+    part.lattice = whole_ ? &*whole_ : &*own_lattice;
+    part.kind = query_.kind;
+    part.cutoff = query_.cutoff;
+    if (points.reaches == nullptr) return run(part, rooms, workers, interrupt, out);
+    const auto cutoff_of = [&](double a, double b) { return query_.kind == PairCutoff::kSum ? a + b : std::max(a, b); };
+    // Rows are as wide as the longest cutoff of a pair. So that a few long ones do not widen them for all, points of
+    // different classes are searched apart, where that can make a difference.
+    constexpr std::size_t kFewPoints = 64;
+    if (std::max(points.count, others.count) <= kFewPoints) {
+      const double most = most_reach(points);
+      part.cutoff = cutoff_of(most, query_.cross ? most_reach(others) : most);
+      return run(part, rooms, workers, interrupt, out);
+    }
+    const std::vector<ReachClass> own = reach_classes(points);
+    const std::vector<ReachClass> of_others = query_.cross ? reach_classes(others) : std::vector<ReachClass>();
+    const std::vector<ReachClass>& second = query_.cross ? of_others : own;
+    for (std::size_t a = 0; a < own.size(); ++a)
+      for (std::size_t b = query_.cross ? 0 : a; b < second.size(); ++b) {
+        part.points = part_of(points, own[a]);
+        part.cutoff = cutoff_of(own[a].most, second[b].most);
+        part.cross = query_.cross || a != b;
+        part.one_set = !query_.cross && a != b;
+        if (part.cross) part.others = part_of(query_.cross ? others : points, second[b]);
+        run(part, rooms, workers, interrupt, out);
+      }
+  }
+
+ private:
+  Lattice lattice_of(std::size_t cell) const {
+    Lattice lattice(query_.cells[cell]);
+    if (!lattice.is_valid()) throw FlatCell(cell, query_.cell_count == 1);
+    return lattice;
+  }
+
+  void run(const SearchPart& part, std::vector<Room>& rooms, unsigned workers, Interrupt& interrupt,
+           NeighborPairs& out) const {
+    Search& search = rooms[0].search;
+    search.start(part, interrupt);
+    const std::size_t count = search.count(), tasks = (count + kTask - 1) / kTask, before = out.size;
+    const auto run_task = [&](std::size_t task, Hits& hits, NeighborPairs& to) {
+      search.run(task * kTask, std::min(count, (task + 1) * kTask), hits, to);
+    };
+    workers = static_cast<unsigned>(std::min<std::size_t>(workers, tasks));
+    if (workers > 1)
+      return join_tasks(tasks, workers, interrupt, out, [&](unsigned worker, std::size_t task, NeighborPairs& to) {
+        run_task(task, rooms[worker].hits, to);
+      });
+    for (std::size_t task = 0; task < tasks; ++task) {
+      run_task(task, rooms[0].hits, out);
+      if (tasks > 1) expect(out, before, task + 1, tasks);
+      interrupt.check();
+    }
+  }
+
+  const NeighborQuery& query_;
+  WindowKernel window_kernel_;
+  std::optional<Lattice> whole_;  // of the one cell of all
+};
+
+// Batch after batch; many small ones are a task.
+void find_in_batches(const NeighborQuery& query, const BatchSearch& search, std::vector<Room>& rooms, unsigned workers,
+                     Interrupt& interrupt, NeighborPairs& out) {
+  const Batches batches = batches_of(*query.keys, query.cross ? &*query.other_keys : nullptr, interrupt);
+  std::vector<Batch> own_only;
+  if (!query.cross) {
+    // Those with a single point, too: it may be near its own images.
+    const std::vector<std::uint32_t>& start = batches.sets[0].start;
+    for (std::size_t k = 0; k + 1 < start.size(); ++k) own_only.push_back({{start[k], 0}, {start[k + 1], 0}});
+  }
+  const std::vector<Batch>& all = query.cross ? batches.with_pairs : own_only;
+  const auto points_of = [&](std::size_t set, const Batch& batch) {
+    PointView view = set == 0 ? query.points : query.others;
+    view.count = batch.count(set);
+    view.first = batch.begin[set];
+    if (!batches.sets[set].sorted_already()) view.rows = batches.sets[set].rows.get() + batch.begin[set];
+    return view;
+  };
+  const auto run = [&](const Batch& batch, std::vector<Room>& own_rooms, unsigned threads, Interrupt& own_interrupt,
+                       NeighborPairs& to) {
+    const auto row = static_cast<std::size_t>(batches.sets[0].row(batch.begin[0]));
+    const std::size_t cell = query.cell_count > 1 ? static_cast<std::size_t>(query.keys->of(row)) : 0;
+    search.run(points_of(0, batch), points_of(1, batch), cell, own_rooms, threads, own_interrupt, to);
+  };
+  const auto size_of = [](const Batch& batch) { return batch.count(0) + batch.count(1); };
+  if (workers <= 1) {
+    std::size_t done = 0, next = 0;
+    for (const Batch& batch : all) {
+      run(batch, rooms, 1, interrupt, out);
+      done += batch.count(0);
+      if (done < next) continue;
+      next = done + kTask;
+      expect(out, 0, done, query.points.count);
+    }
+    return;
+  }
+  for (std::size_t begin = 0; begin < all.size();) {
+    if (size_of(all[begin]) > 4 * kTask) {
+      run(all[begin++], rooms, workers, interrupt, out);
+      continue;
+    }
+    std::vector<std::size_t> tasks{begin};  // where each begins, and the end of the last
+    std::size_t points = 0, end = begin;
+    for (; end < all.size() && size_of(all[end]) <= 4 * kTask; ++end) {
+      points += size_of(all[end]);
+      if (points >= kTask) tasks.push_back(end + 1), points = 0;
+    }
+    if (tasks.back() != end) tasks.push_back(end);
+    std::vector<std::vector<Room>> own_rooms(workers);
+    for (std::vector<Room>& own : own_rooms) own.push_back(search.room());
+    join_tasks(tasks.size() - 1, workers, interrupt, out, [&](unsigned worker, std::size_t task, NeighborPairs& to) {
+      Interrupt no_interrupt;
+      for (std::size_t k = tasks[task]; k < tasks[task + 1]; ++k) run(all[k], own_rooms[worker], 1, no_interrupt, to);
+    });
+    begin = end;
+  }
+}
+
 }  // namespace
 
 NeighborPairs find_neighbors(const NeighborQuery& query, WindowKernel window_kernel, unsigned workers,
                              Interrupt& interrupt) {
   NeighborPairs out = pairs_for(query);
   out.room(1);
-  if (query.kind == PairCutoff::kOne) {
-    find_with_one_reach(query, window_kernel, workers, interrupt, out);
-    return out;
-  }
-  // Rows are as wide as the longest cutoff of a pair. So that a few long ones do not widen them for all, points of
-  // different classes are searched apart.
-  const std::vector<ReachClass> own = reach_classes(query.points);
-  const std::vector<ReachClass> others = query.cross ? reach_classes(query.others) : std::vector<ReachClass>();
-  const std::vector<ReachClass>& second = query.cross ? others : own;
-  for (std::size_t a = 0; a < own.size(); ++a)
-    for (std::size_t b = query.cross ? 0 : a; b < second.size(); ++b) {
-      NeighborQuery part = query;
-      part.points = part_of(query.points, own[a]);
-      part.cutoff =
-          query.kind == PairCutoff::kSum ? own[a].most + second[b].most : std::max(own[a].most, second[b].most);
-      if (query.cross || a != b) {
-        part.cross = true;
-        part.one_set = !query.cross;
-        part.others = part_of(query.cross ? query.others : query.points, second[b]);
-      }
-      find_with_one_reach(part, window_kernel, workers, interrupt, out);
-    }
+  const BatchSearch search(query, window_kernel);
+  std::vector<Room> rooms;
+  for (unsigned worker = 0; worker < std::max(workers, 1u); ++worker) rooms.push_back(search.room());
+  if (query.keys)
+    find_in_batches(query, search, rooms, workers, interrupt, out);
+  else
+    search.run(query.points, query.others, 0, rooms, workers, interrupt, out);
   return out;
 }
 

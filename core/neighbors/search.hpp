@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "batches/rows_by_key.hpp"
 #include "neighbors/lattice.hpp"
 #include "neighbors/point_rows.hpp"
 #include "neighbors/windows.hpp"
@@ -15,21 +17,27 @@
 namespace broadphase {
 
 // How the cutoff of a pair follows from the reaches of its points, where they have their own.
-enum class PairCutoff { kOne, kSum, kLarger };
+enum class PairCutoff { kSum, kLarger };
 
 struct NeighborQuery {
   PointView points, others;
-  bool cross = false;    // pairs of a point and another one
-  bool one_set = false;  // of which both are parts without a common row: the lower row comes first
-  Cell cell;
-  PairCutoff kind = PairCutoff::kOne;
-  double cutoff = 0;
+  bool cross = false;  // pairs of a point and another one
+  // Points of different keys are no pairs. For both sets or for none.
+  std::optional<RowKeys> keys, other_keys;
+  // One for all points, or that of key k at k.
+  const Cell* cells = nullptr;
+  std::size_t cell_count = 1;
+  PairCutoff kind = PairCutoff::kSum;  // of points with reaches
+  double cutoff = 0;                   // the largest of a pair
   bool distances = false, vectors = false, shifts = false;
 };
 
 // What is wrong with a query that only the core can see.
 struct FlatCell : std::invalid_argument {
-  FlatCell() : std::invalid_argument("the periodic vectors of the cell do not span a volume") {}
+  FlatCell(std::size_t cell, bool is_one)
+      : std::invalid_argument("the periodic vectors of the cell do not span a volume"), cell(cell), is_one(is_one) {}
+  std::size_t cell;
+  bool is_one;
 };
 struct FarPoint : std::invalid_argument {
   FarPoint(bool other, std::int32_t at) : std::invalid_argument("too many cells away"), of_others(other), row(at) {}

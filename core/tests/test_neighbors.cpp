@@ -27,7 +27,7 @@ std::vector<Row> in_order(std::vector<Row> rows) {
 // `most`: no shift of a pair has a larger number.
 std::vector<Row> plain_neighbors(const NeighborQuery& query, std::int32_t most) {
   const PointView& others = query.cross ? query.others : query.points;
-  const auto shifts_along = [&](std::size_t axis) { return query.cell.periodic[axis] ? most : 0; };
+  const auto shifts_along = [&](std::size_t axis) { return query.cells->periodic[axis] ? most : 0; };
   std::vector<Row> found;
   Shift shift{};
   for (shift[0] = -shifts_along(0); shift[0] <= shifts_along(0); ++shift[0])
@@ -36,13 +36,14 @@ std::vector<Row> plain_neighbors(const NeighborQuery& query, std::int32_t most) 
         for (std::size_t i = 0; i < query.points.count; ++i)
           for (std::size_t j = query.cross ? 0 : i; j < others.count; ++j) {
             if (!query.cross && i == j && shift <= Shift{}) continue;  // itself, and one of two opposite images
-            const Vector3 from = query.points.at(i), to = others.at(j), moved = query.cell.translation(shift);
+            const Vector3 from = query.points.at(i), to = others.at(j), moved = query.cells->translation(shift);
             const double x = (to[0] - from[0]) + moved[0], y = (to[1] - from[1]) + moved[1],
                          z = (to[2] - from[2]) + moved[2];
             const double distance = std::sqrt((x * x + y * y) + z * z);
             double limit = query.cutoff;
-            if (query.kind == PairCutoff::kSum) limit = query.points.reaches[i] + others.reaches[j];
-            if (query.kind == PairCutoff::kLarger) limit = std::max(query.points.reaches[i], others.reaches[j]);
+            if (query.points.reaches != nullptr)
+              limit = query.kind == PairCutoff::kSum ? query.points.reaches[i] + others.reaches[j]
+                                                     : std::max(query.points.reaches[i], others.reaches[j]);
             if (distance <= limit)
               found.emplace_back(static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), shift, distance);
           }
@@ -81,24 +82,25 @@ void check_scene(Random& random) {
                             others = points_of(random, other_count, dimension), reaches = reaches_of(random, count),
                             other_reaches = reaches_of(random, other_count);
   NeighborQuery query;
-  query.points = {points.data(), count, dimension, nullptr, nullptr};
-  query.others = {others.data(), other_count, dimension, nullptr, nullptr};
+  query.points = {points.data(), count, dimension, nullptr, nullptr, 0};
+  query.others = {others.data(), other_count, dimension, nullptr, nullptr, 0};
   query.cross = random.chance(0.4);
   query.distances = query.shifts = true;
+  Cell cell;
+  query.cells = &cell;
   for (std::size_t k = 0; k < dimension; ++k) {
-    query.cell.periodic[k] = random.chance(0.6);
-    query.cell.vectors[k][k] = random.chance(0.5) ? 1 : 0.8 + random.uniform();
-    for (std::size_t axis = 0; axis < k; ++axis) query.cell.vectors[k][axis] = 0.4 * random.uniform();
+    cell.periodic[k] = random.chance(0.6);
+    cell.vectors[k][k] = random.chance(0.5) ? 1 : 0.8 + random.uniform();
+    for (std::size_t axis = 0; axis < k; ++axis) cell.vectors[k][axis] = 0.4 * random.uniform();
   }
-  query.kind = std::vector{PairCutoff::kOne, PairCutoff::kSum, PairCutoff::kLarger}[random.below(3)];
-  if (query.kind != PairCutoff::kOne) {
+  const std::size_t cutoffs = random.below(3);
+  query.cutoff = 0.3 * double(random.below(4));
+  if (cutoffs > 0) {
+    query.kind = cutoffs == 1 ? PairCutoff::kSum : PairCutoff::kLarger;
     query.points.reaches = reaches.data();
     query.others.reaches = other_reaches.data();
+    query.cutoff = cutoffs == 1 ? 0.8 : 0.4;
   }
-  // As the callers do: the largest cutoff of a pair.
-  query.cutoff = query.kind == PairCutoff::kSum      ? 0.8
-                 : query.kind == PairCutoff::kLarger ? 0.4
-                                                     : 0.3 * double(random.below(4));
   const std::vector<Row> expected = plain_neighbors(query, 6);
   for_each_level([&](const Kernels& kernels) {
     for (const unsigned workers : {1u, 3u}) {
@@ -118,14 +120,59 @@ void check_scene(Random& random) {
   });
 }
 
+// Batches, each with its own cell, against each of them by itself.
+void check_batches(Random& random) {
+  constexpr std::size_t kCells = 3;
+  const std::size_t dimension = 2 + random.below(2), count = random.below(40);
+  const std::vector<double> points = points_of(random, count, dimension);
+  std::vector<std::int64_t> keys(count);
+  for (std::int64_t& key : keys) key = static_cast<std::int64_t>(random.below(kCells));
+  std::vector<Cell> cells(kCells);
+  for (Cell& cell : cells)
+    for (std::size_t k = 0; k < dimension; ++k) {
+      cell.periodic[k] = random.chance(0.5);
+      cell.vectors[k][k] = 0.8 + random.uniform();
+    }
+  NeighborQuery query;
+  query.points = {points.data(), count, dimension, nullptr, nullptr, 0};
+  query.distances = query.shifts = true;
+  query.cutoff = 0.6;
+  std::vector<Row> expected;
+  for (std::size_t key = 0; key < kCells; ++key) {
+    std::vector<double> own;
+    std::vector<std::int32_t> rows;
+    for (std::size_t row = 0; row < count; ++row) {
+      if (keys[row] != static_cast<std::int64_t>(key)) continue;
+      rows.push_back(static_cast<std::int32_t>(row));
+      for (std::size_t axis = 0; axis < dimension; ++axis) own.push_back(points[row * dimension + axis]);
+    }
+    query.points = {own.data(), rows.size(), dimension, nullptr, nullptr, 0};
+    query.cells = &cells[key];
+    for (auto [i, j, shift, distance] : plain_neighbors(query, 6))
+      expected.emplace_back(rows[static_cast<std::size_t>(i)], rows[static_cast<std::size_t>(j)], shift, distance);
+  }
+  query.points = {points.data(), count, dimension, nullptr, nullptr, 0};
+  query.keys = RowKeys{count, keys.data(), 1};
+  query.cells = cells.data();
+  query.cell_count = kCells;
+  for_each_level([&](const Kernels& kernels) {
+    for (const unsigned workers : {1u, 3u}) {
+      Interrupt interrupt;
+      CHECK(rows_of(find_neighbors(query, window_kernel_of(kernels), workers, interrupt)) == in_order(expected));
+    }
+  });
+}
+
 void check_refused_cells() {
   current_case() = "cells that are refused";
   const double points[] = {0, 0, 0, 0.5, 0, 0};
   NeighborQuery query;
-  query.points = {points, 2, 3, nullptr, nullptr};
+  query.points = {points, 2, 3, nullptr, nullptr, 0};
   query.cutoff = 1;
-  query.cell.vectors = {{{1, 0, 0}, {2, 0, 0}, {0, 0, 1}}};
-  query.cell.periodic = {true, true, false};
+  Cell cell;
+  cell.vectors = {{{1, 0, 0}, {2, 0, 0}, {0, 0, 1}}};
+  cell.periodic = {true, true, false};
+  query.cells = &cell;
   Interrupt interrupt;
   for_each_level([&](const Kernels& kernels) {
     CHECK(is_refused([&] { find_neighbors(query, window_kernel_of(kernels), 1, interrupt); }));
@@ -142,6 +189,7 @@ int main(int argc, char** argv) {
     current_case() = "scene " + std::to_string(scene);
     Random random(scene);
     check_scene(random);
+    check_batches(random);
   }
   check_refused_cells();
 }

@@ -1,8 +1,8 @@
-"""Which boxes are compared at all: those with the same key, one integer per box."""
+"""Which boxes or points are compared at all: those with the same key, one integer each."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["batched_rows"]
+__all__ = ["KeyedSet", "batched_rows", "keyed_sets"]
 
-_ARRAY_FORM = "boxes of shape (E, n, 2, d) are E batches of n already"
+#: How many rows, and the key of each, or None: then so many in a row are a batch.
+KeyedSet: TypeAlias = "tuple[int, NDArray[np.int64] | None, int]"
 
 
 def batched_rows(
@@ -40,35 +41,54 @@ def batched_rows(
     ValueError, TypeError
         A key is missing, or is no integer.
     """
+    own, *other = keyed_sets(batch, counts, sizes, kept, "boxes", "(E, n, 2, d)")
+    return _native.BatchedRows(own, other[0] if other else None)
+
+
+def keyed_sets(
+    batch: Any,
+    counts: Sequence[int],
+    sizes: Sequence[int | None],
+    kept: Sequence[NDArray[np.int64] | None],
+    what: str,
+    shape: str,
+) -> list[KeyedSet]:
+    """Convert ``batch=`` as `batched_rows` does, for the core's searches with keys.
+
+    Parameters
+    ----------
+    batch, counts, sizes, kept
+        As of `batched_rows`.
+    what, shape : str
+        The name of the first set, and its shape where it came as scenes of one size.
+    """
+    form = f"{what} of shape {shape} are E batches of n already"
     if len(counts) == 1:
-        return _native.BatchedRows(_keys("batch", batch, counts[0], sizes[0], kept[0]), None)
+        return [_keys("batch", batch, counts[0], sizes[0], kept[0], form)]
     if batch is None:
         if sizes[0] is None or sizes[1] is None:
-            plain = "other" if sizes[1] is None else "boxes"
-            raise ValueError(f"batch: {_ARRAY_FORM}, and {plain} is not; give the keys of {plain} in a tuple with None")
+            plain = "other" if sizes[1] is None else what
+            raise ValueError(f"batch: {form}, and {plain} is not; give the keys of {plain} in a tuple with None")
         scenes = [count // max(size, 1) for count, size in zip(counts, sizes, strict=True) if size is not None]
         if scenes[0] != scenes[1] and all(counts):
-            raise ValueError(f"boxes has {scenes[0]} batches, and other has {scenes[1]}")
+            raise ValueError(f"{what} has {scenes[0]} batches, and other has {scenes[1]}")
         batch = (None, None)
     elif np.isscalar(batch):
         batch = (batch, batch)
     if not isinstance(batch, tuple) or len(batch) != 2:
-        raise ValueError("batch: for two sets of boxes, give a tuple (for the first, for the second)")
-    first, second = (_keys(f"batch[{k}]", batch[k], counts[k], sizes[k], kept[k]) for k in range(2))
-    return _native.BatchedRows(first, second)
+        raise ValueError("batch: for two sets, give a tuple (for the first, for the second)")
+    return [_keys(f"batch[{k}]", batch[k], counts[k], sizes[k], kept[k], form) for k in range(2)]
 
 
-def _keys(
-    name: str, batch: Any, count: int, size: int | None, kept: NDArray[np.int64] | None
-) -> tuple[int, NDArray[np.int64] | None, int]:
+def _keys(name: str, batch: Any, count: int, size: int | None, kept: NDArray[np.int64] | None, form: str) -> KeyedSet:
     if size is not None:
         if batch is not None:
-            raise ValueError(f"{name}: {_ARRAY_FORM}; leave it out")
+            raise ValueError(f"{name}: {form}; leave it out")
         if kept is None:
             return count, None, max(size, 1)
         keys = kept // max(size, 1)
     elif batch is None:
-        raise ValueError(f"{name} is None; one key per box is needed")
+        raise ValueError(f"{name} is None; one key per row is needed")
     else:
         keys = as_attribute(name, batch, count, np.int64)
         if kept is not None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_array, as_flag, as_real, as_reals
+from broadphase.batches import KeyedSet, keyed_sets
 from broadphase.boxes.checking import as_points, first_bad_row, require_finite
+from broadphase.boxes.forms import as_numbers
 from broadphase.errors import unknown_name
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["CombineName", "NeighborList", "Neighbors", "neighbors"]
@@ -25,8 +28,6 @@ _COMBINATIONS = ("sum", "max")
 _MOST_POINTS = 2**31 - 64
 _LEAST_CUTOFF, _MOST_CUTOFF = 1e-150, 1e150  # their squares are normal numbers
 _MOST_SKEWED = 1e6  # cells beyond it are not compared with one another
-_MOST_JUMPS = 2**20
-_FLAT_CELL = "cell: the periodic vectors do not span a volume"
 
 
 class Neighbors(NamedTuple):
@@ -70,6 +71,7 @@ def neighbors(
     distances: bool = False,
     vectors: bool = False,
     shifts: bool = False,
+    batch: Any = None,
     sort: bool = False,
     workers: int = 1,
 ) -> Neighbors:
@@ -80,21 +82,26 @@ def neighbors(
 
     Parameters
     ----------
-    points, other : array_like, shape (n, d), d = 2 or 3
+    points, other : array_like, shape (n, d) or (E, n, d), d = 2 or 3
         Finite, any one length unit; inside the cell or outside of it. With `other`, pairs of a point of the first set
-        and one of the second.
+        and one of the second. (E, n, d) are E batches of n points, as if by `batch`; their rows count through: point i
+        of batch e is row ``e * n + i``.
     cutoff : float, or array_like of float, shape (n,)
         The largest distance of a pair. One number for each point: see `combine`; with `other`, a tuple of two arrays.
-    cell : array_like, shape (d,) or (d, d), optional
-        Edge lengths, or lattice vectors as rows: of any handedness, as skewed as you like. Default: open space.
-    periodic : bool, or array_like of bool, shape (d,)
-        Along which lattice vectors the cell repeats. Others may be zero.
+    cell : array_like, shape (d,), (d, d) or (E, d, d), optional
+        Edge lengths, or lattice vectors as rows: of any handedness, as skewed as you like. (E, d, d): one for each
+        batch; keys are then 0 to E - 1. Default: open space.
+    periodic : bool, or array_like of bool, shape (d,) or (E, d)
+        Along which lattice vectors the cell repeats. Others may be zero. (E, d): of each of E cells.
     combine : {"sum", "max"}
         The cutoff of a pair: the sum or the larger of the cutoffs of its points.
     full : bool
         Each pair in both directions, in the order of the first rows, with `Neighbors.offsets`.
     distances, vectors, shifts : bool
         What to return besides the rows.
+    batch : int or array_like of int, shape (n,), optional
+        A key for each point: points of different keys are no pairs, and are never compared. With `other`, a tuple of
+        two. Many small systems in one call.
     sort : bool
         Sort by first row, second row and, with `shifts`, shift.
     workers : int
@@ -109,8 +116,8 @@ def neighbors(
     ------
     ValueError
         Wrong shapes; a cutoff that is negative, or not 0 and not from 1e-150 to 1e150; a cell whose periodic vectors
-        do not span a volume; a point that is more than 10⁹ cells away, with its row; InvalidBoxError for NaN or
-        infinity, with the row.
+        do not span a volume; a point that is more than 10⁹ cells away, with its row; a key without a cell;
+        InvalidBoxError for NaN or infinity, with the row.
     TypeError
         Numbers that are not real.
     MemoryError
@@ -130,7 +137,8 @@ def neighbors(
 
     Points are filed into rows as wide as the cutoff and sorted along them; each is compared with those of the rows
     around it that its ball can reach. O(n + m) time where points are spread evenly. Skewed cells are reduced to short
-    lattice vectors first. Releases the GIL; Ctrl-C works.
+    lattice vectors first. Batches are searched one after another, so that their number and their places do not matter.
+    Releases the GIL; Ctrl-C works.
 
     Examples
     --------
@@ -143,17 +151,21 @@ def neighbors(
     >>> nb.distances.round(3)
     array([0.2])
     """
-    own = _as_points(points, "points")
+    own, size = _as_points(points, "points")
     dimension = own.shape[1]
-    others = None
+    others, other_size = None, None
     if other is not None:
-        others = _as_points(other, "other")
+        others, other_size = _as_points(other, "other")
         if others.shape[1] != dimension:
             if len(own) and len(others):
                 raise ValueError(f"points have {dimension} dimensions and other has {others.shape[1]}")
             dimension = max(dimension, others.shape[1])
             own, others = (one if len(one) else np.empty((0, dimension)) for one in (own, others))
-    vectors_of_cell, repeats = _as_cell(cell, periodic, dimension)
+    cells, repeats = _as_cells(cell, periodic, dimension)
+    if others is None:
+        [keys], other_keys = _as_keys(batch, (own,), (size,), cells, cell), None
+    else:
+        [keys, other_keys] = _as_keys(batch, (own, others), (size, other_size), cells, cell)
     if not isinstance(combine, str) or combine not in _COMBINATIONS:
         raise ValueError(unknown_name("combine", combine, _COMBINATIONS))
     limit, reaches, other_reaches = _as_cutoff(cutoff, combine, own, others)
@@ -162,7 +174,9 @@ def neighbors(
         found: Any = _native.neighbors(
             own,
             others,
-            vectors_of_cell,
+            keys,
+            other_keys,
+            cells,
             repeats,
             limit,
             reaches,
@@ -176,12 +190,9 @@ def neighbors(
             sort,
             workers if type(workers) is int and workers == 1 else worker_count(workers),
         )
-    except _native.FlatCell:
-        raise ValueError(_FLAT_CELL) from None
     except _native.ManyImages:
         raise ValueError(_many_images(limit)) from None
-    pairs, offsets, (lengths, differences, images) = found
-    return Neighbors(pairs, offsets, None if offsets is None else pairs[:, 1], lengths, differences, images)
+    return _result(found)
 
 
 class NeighborList:
@@ -253,20 +264,23 @@ class NeighborList:
         self._workers = worker_count(workers)
         self._candidates: Any = None
         self._before = np.empty((0, 0))
-        self._cell_before: list[float] = []
-        self._repeats: list[bool] = []
+        self._keys: KeyedSet | None = None
+        self._cells = self._inverses = np.empty((0, 3, 3))
+        self._repeats = np.empty((0, 3), bool)
         self.updates = 0
         self.rebuilds = 0
 
-    def update(self, points: ArrayLike, cell: ArrayLike | None = None) -> Neighbors:
+    def update(self, points: ArrayLike, cell: ArrayLike | None = None, *, batch: Any = None) -> Neighbors:
         """Return the neighbors of the points as they are now.
 
         Parameters
         ----------
-        points : array_like, shape (n, d), d = 2 or 3
+        points : array_like, shape (n, d) or (E, n, d), d = 2 or 3
             Finite; the same points as before, or others.
-        cell : array_like, shape (d,) or (d, d), optional
+        cell : array_like, shape (d,), (d, d) or (E, d, d), optional
             As in `neighbors`.
+        batch : int or array_like of int, shape (n,), optional
+            As in `neighbors`. Other keys than before need a search.
 
         Returns
         -------
@@ -278,104 +292,156 @@ class NeighborList:
         ValueError, TypeError
             As `neighbors`; the list is then as it was.
         """
-        now = _as_points(points, "points")
-        vectors, repeats = _as_cell(cell, self._periodic, now.shape[1])
-        usable, jumps = self._jumps(now, vectors, repeats)
-        if not usable:
-            self._search(now, vectors, repeats)
-        found: Any = self._candidates.near(now, jumps, vectors, repeats, self._cutoff, *self._wanted)
+        now, size = _as_points(points, "points")
+        cells, repeats = _as_cells(cell, self._periodic, now.shape[1])
+        [keys] = _as_keys(batch, (now,), (size,), cells, cell)
+        jumps = self._jumps(now, keys, cells, repeats)
+        if jumps is False:
+            self._search(now, keys, cells, repeats)
+            jumps = None
+        found: Any = self._candidates.near(now, jumps, keys, cells, repeats, self._cutoff, *self._wanted, self._workers)
         self.updates += 1
-        pairs, offsets, (lengths, differences, images) = found
-        return Neighbors(pairs, offsets, None if offsets is None else pairs[:, 1], lengths, differences, images)
+        return _result(found)
 
-    def _search(self, now: NDArray[np.float64], vectors: list[float], repeats: list[bool]) -> None:
+    def _search(
+        self, now: NDArray[np.float64], keys: KeyedSet | None, cells: NDArray[np.float64], repeats: NDArray[np.bool_]
+    ) -> None:
         try:
-            candidates = _native.neighbor_candidates(now, vectors, repeats, self._reach, self._workers)
-        except _native.FlatCell:
-            raise ValueError(_FLAT_CELL) from None
+            candidates = _native.neighbor_candidates(now, keys, cells, repeats, self._reach, self._workers)
         except _native.ManyImages:
             raise ValueError(_many_images(self._reach)) from None
-        self._candidates, self._before = candidates, now.copy()
-        self._cell_before, self._repeats = vectors, repeats
+        # Of vectors that do not repeat, the columns are 0.
+        inverses = np.ascontiguousarray(np.linalg.pinv(cells * repeats[:, :, np.newaxis]))
+        if keys is not None and keys[1] is not None:
+            keys = (keys[0], keys[1].copy(), keys[2])
+        self._candidates, self._before, self._keys = candidates, now.copy(), keys
+        self._cells, self._inverses, self._repeats = cells, inverses, repeats
         self.rebuilds += 1
 
     def _jumps(
-        self, now: NDArray[np.float64], vectors: list[float], repeats: list[bool]
-    ) -> tuple[bool, NDArray[np.int32] | None]:
-        """Whether the pairs that are kept hold all that are near now, and how many cells each point was put back by."""
-        if self._candidates is None or now.shape != self._before.shape or repeats != self._repeats or not len(now):
-            return False, None
-        skin, points = self._skin, now
-        size = float(np.abs(now).max()) + float(np.abs(vectors).max()) + self._reach
-        before, dimension = np.reshape(self._cell_before, (3, 3)), now.shape[1]
-        if vectors != self._cell_before:
-            # As the points would lie if the cell had not changed, and how much distances can have been longer.
-            cells = before[:dimension, :dimension], np.reshape(vectors, (3, 3))[:dimension, :dimension]
-            if not all(repeats[:dimension]) or np.linalg.cond(cells[1]) > _MOST_SKEWED:
-                return False, None
-            back = np.linalg.solve(cells[1], cells[0])
-            skin -= self._cutoff * max(float(np.linalg.norm(back, 2)) * (1 + 1e-9) - 1, 0.0)
-            points = np.ascontiguousarray(now @ back)
-        limit = skin / 2 - 1e-12 * size  # for what is rounded
-        if not limit >= 0:
-            return False, None
-        if _native.most_motion(points, self._before) <= limit:
-            return True, None
-        if not any(repeats):
-            return False, None
-        # Points that were put back into the cell have moved by lattice vectors, and by the rest.
-        ways = np.zeros((len(now), 3))
-        ways[:, :dimension] = points - self._before
-        steps = np.rint(ways @ np.linalg.pinv(before[repeats]))
-        if not np.abs(steps).max() < _MOST_JUMPS:
-            return False, None
-        rest = np.ascontiguousarray(ways - steps @ before[repeats])
-        if not _native.most_motion(rest, np.zeros_like(rest)) <= limit:
-            return False, None
-        jumps = np.zeros((len(now), 3), np.int32)
-        jumps[:, repeats] = steps
-        return True, jumps
+        self, now: NDArray[np.float64], keys: KeyedSet | None, cells: NDArray[np.float64], repeats: NDArray[np.bool_]
+    ) -> NDArray[np.int32] | Literal[False] | None:
+        """Return False if the pairs that are kept may not hold all that are near now.
+
+        Otherwise, how many cells each point was put back by, or None if none was.
+        """
+        if self._candidates is None or now.shape != self._before.shape or not len(now):
+            return False
+        if not np.array_equal(repeats, self._repeats) or not _same_keys(keys, self._keys):
+            return False
+        skin, dimension, back = self._skin, now.shape[1], None
+        if not np.array_equal(cells, self._cells):
+            # As the points would lie if the cells had not changed, and how much distances can have been longer.
+            after, before = (these[:, :dimension, :dimension] for these in (cells, self._cells))
+            if not repeats[:, :dimension].all() or (np.linalg.cond(after) > _MOST_SKEWED).any():
+                return False
+            back = np.zeros_like(cells)
+            back[:, :dimension, :dimension] = np.linalg.solve(after, before)
+            longer = float(np.linalg.norm(back, 2, axis=(1, 2)).max()) * (1 + 1e-9) - 1
+            skin -= self._cutoff * max(longer, 0.0)
+        rounding = 1e-12
+        limit = skin / 2 - rounding * (float(np.abs(cells).max()) + self._reach)
+        inverses = self._inverses if repeats.any() else None
+        jumps: Any = _native.motion(
+            now, self._before, keys, self._cells, back, inverses, limit, rounding, self._workers
+        )
+        return False if jumps is False else jumps
+
+
+def _result(found: Any) -> Neighbors:
+    pairs, offsets, (lengths, differences, images) = found
+    return Neighbors(pairs, offsets, None if offsets is None else pairs[:, 1], lengths, differences, images)
 
 
 def _many_images(cutoff: float) -> str:
     return f"cutoff {cutoff} spans more than 10⁶ periodic cells"
 
 
-def _as_points(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    points = as_points(values, name)
+def _as_points(values: ArrayLike, name: str) -> tuple[NDArray[np.float64], int | None]:
+    """Return (n, d) points, and how many of them are a batch where they came as batches of one size."""
+    size = None
+    numbers = as_numbers(values, name=name)
+    if numbers.ndim == 3:
+        size = numbers.shape[1]
+        numbers = numbers.reshape(-1 if size else 0, numbers.shape[2])
+    points = as_points(numbers, name)
     if not 2 <= points.shape[1] <= 3:
-        raise ValueError(f"{name} must have shape (n, 2) or (n, 3), not {points.shape}")
+        raise ValueError(f"{name} must have shape (n, d) or (E, n, d), d = 2 or 3, not {np.shape(values)}")
     if len(points) > _MOST_POINTS:
         raise ValueError(f"at most {_MOST_POINTS} points a set: row numbers are int32")
     if not np.isfinite(points).all():
         require_finite(points, name)
     exact: NDArray[np.float64] = np.ascontiguousarray(points, np.float64)
-    return exact
+    return exact, size
 
 
-def _as_cell(cell: ArrayLike | None, periodic: Any, dimension: int) -> tuple[list[float], list[bool]]:
-    """Return nine numbers, lattice vectors as rows, and three flags."""
-    repeats = [False] * 3
+def _as_cells(cell: ArrayLike | None, periodic: Any, dimension: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return lattice vectors as rows, (E, 3, 3), and (E, 3) flags; E is 1 where all points have the same cell."""
+    given = None if cell is None else as_reals(cell, "cell")
+    if given is not None and (given.ndim > 3 or given.shape[-2:] != (dimension, dimension)[-given.ndim :]):
+        shapes = f"({dimension},), ({dimension}, {dimension}) or (E, {dimension}, {dimension})"
+        raise ValueError(f"cell must have shape {shapes}, not {given.shape}")
+    count = len(given) if given is not None and given.ndim == 3 else 1
+    repeats = np.zeros((count, 3), bool)
     if periodic is not True and periodic is not False:
         flags = as_array(periodic, "periodic")
-        if flags.shape not in {(), (dimension,)} or flags.dtype.kind not in "bi" or not np.isin(flags, (0, 1)).all():
-            raise ValueError(f"periodic must be True, False or {dimension} of them")
-        periodic = np.broadcast_to(flags, (dimension,)).astype(bool).tolist()
-    if cell is None:
-        return [0.0] * 9, repeats
-    given = as_reals(cell, "cell")
-    if given.shape not in {(dimension,), (dimension, dimension)}:
-        raise ValueError(f"cell must have shape ({dimension},) or ({dimension}, {dimension}), not {given.shape}")
-    repeats[:dimension] = [periodic] * dimension if isinstance(periodic, bool) else periodic
-    vectors = [0.0] * 9
-    for k, row in enumerate(given.tolist()):
-        if given.ndim == 1:
-            vectors[4 * k] = row
-        else:
-            vectors[3 * k : 3 * k + dimension] = row
-    if not all(map(math.isfinite, vectors)):
+        shapes_of_flags = {(), (dimension,)} | (
+            {(count, dimension)} if given is not None and given.ndim == 3 else set()
+        )
+        if flags.shape not in shapes_of_flags or flags.dtype.kind not in "bi" or not np.isin(flags, (0, 1)).all():
+            raise ValueError(f"periodic must be True, False or {dimension} of them, or that for each of E cells")
+        periodic = flags.astype(bool)
+    vectors = np.zeros((count, 3, 3))
+    if given is None:
+        return vectors, repeats
+    repeats[:, :dimension] = periodic
+    if given.ndim == 1:
+        vectors[0].flat[: 4 * dimension : 4] = given
+    else:
+        vectors[:, :dimension, :dimension] = given
+    if not np.isfinite(vectors).all():
         raise ValueError("cell must be finite")
     return vectors, repeats
+
+
+def _as_keys(
+    batch: Any,
+    points: tuple[NDArray[np.float64], ...],
+    sizes: tuple[int | None, ...],
+    cells: NDArray[np.float64],
+    cell: ArrayLike | None,
+) -> Sequence[KeyedSet | None]:
+    """Return the keys of each set, or None where there are none; each key has its cell."""
+    each_its_own = len(cells) != 1 or (cell is not None and np.ndim(cell) == 3)
+    if batch is None and all(size is None for size in sizes):
+        if each_its_own:
+            raise ValueError("cell of shape (E, d, d): give batch=, or points of shape (E, n, d)")
+        return [None] * len(points)
+    counts = [len(one) for one in points]
+    sets = keyed_sets(batch, counts, sizes, [None] * len(points), "points", "(E, n, d)")
+    if not each_its_own:
+        return sets
+    checked: list[KeyedSet] = []
+    for k, (count, keys, each) in enumerate(sets):
+        if keys is None:
+            if count not in {0, each * len(cells)}:
+                raise ValueError(f"{('points', 'other')[k]} has {count // each} batches, and cell has {len(cells)}")
+            checked.append((count, None, each))
+            continue
+        own = keys.copy()  # as they are checked, whatever another thread writes
+        bad = first_bad_row((own < 0) | (own >= len(cells)))
+        if bad is not None:
+            raise ValueError(f"batch: row {bad} is {own[bad]}; with {len(cells)} cells, keys are 0 to {len(cells) - 1}")
+        checked.append((count, own, each))
+    return checked
+
+
+def _same_keys(one: KeyedSet | None, two: KeyedSet | None) -> bool:
+    if one is None or two is None:
+        return one is two
+    if one[1] is None or two[1] is None:
+        return one[1] is two[1] and one[2] == two[2]
+    return np.array_equal(one[1], two[1])
 
 
 def _as_cutoff(
