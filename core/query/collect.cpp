@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/memory.hpp"
@@ -17,11 +21,6 @@ namespace broadphase {
 namespace detail {
 
 namespace {
-
-// What one worker found in tasks that follow each other.
-struct Segment {
-  std::size_t task, last_task, worker, begin, end;
-};
 
 void check_limit(std::uint64_t found, std::uint64_t limit) {
   if (found > limit) throw TooManyPairs();
@@ -44,24 +43,67 @@ std::vector<PairBuffer> buffers_of(unsigned workers, const Filter* filter, bool 
   return buffers;
 }
 
-Pairs assemble(std::vector<Segment>& segments, const std::vector<PairBuffer>& buffers, unsigned workers,
-               Interrupt& interrupt) {
-  std::sort(segments.begin(), segments.end(), [](const Segment& a, const Segment& b) { return a.task < b.task; });
-  std::vector<std::size_t> target(segments.size() + 1, 0);
-  for (std::size_t k = 0; k < segments.size(); ++k) target[k + 1] = target[k] + segments[k].end - segments[k].begin;
-  Pairs result;
-  result.size = result.stride = target.back();
-  result.block = allocate_pairs(result.stride);
-  for_each_task(segments.size(), workers, interrupt, [&](unsigned, std::size_t k) {
-    const Segment& from = segments[k];
-    const PairBuffer& buffer = buffers[from.worker];
-    const std::size_t bytes = (from.end - from.begin) * sizeof(std::int32_t);
-    if (bytes == 0) return;
-    std::memcpy(result.block.get() + target[k], buffer.first_column() + from.begin, bytes);
-    std::memcpy(result.block.get() + result.stride + target[k], buffer.second_column() + from.begin, bytes);
-  });
-  return result;
-}
+// Puts the pairs of stretches of tasks together in the order of the tasks, while later ones still run: their buffers are
+// used again, so that the pairs are in memory once and not twice, and mostly still in a near cache when they are copied.
+class OrderedPairs {
+ public:
+  OrderedPairs(std::size_t stretches, const Filter* filter, std::uint64_t limit)
+      : filter_(filter), limit_(limit), done_(stretches), result_(nullptr, false, limit) {}
+
+  // What a stretch has found, which leaves an empty buffer in its place. `expected`: so many pairs there may be in all;
+  // 0: that is not known yet, and the pairs wait.
+  void add(std::size_t stretch, PairBuffer& found, std::size_t expected) {
+    std::unique_lock lock(mutex_);
+    done_[stretch].emplace(std::exchange(found, PairBuffer(filter_, false, limit_)));
+    if (expected > 0) join(lock, expected);
+    if (spare_.empty()) return;
+    found = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  // When all stretches have been added.
+  Pairs finish() {
+    std::unique_lock lock(mutex_);
+    join(lock, 0);
+    return take(result_);
+  }
+
+ private:
+  void join(std::unique_lock<std::mutex>& lock, std::size_t expected) {
+    while (!growing_ && next_ < done_.size() && done_[next_]) {
+      const std::size_t size = done_[next_]->size();
+      if (result_.size() + size > result_.capacity()) {
+        growing_ = true;  // the others leave theirs, which come next, to this thread
+        still_.wait(lock, [this] { return copying_ == 0; });
+        result_.expect(expected);
+        result_.room(size);
+        growing_ = false;
+      }
+      PairBuffer part = std::move(*done_[next_++]);
+      std::int32_t *first = result_.first(), *second = result_.second();
+      result_.commit(size);
+      ++copying_;
+      lock.unlock();
+      if (size > 0) {
+        std::memcpy(first, part.first_column(), size * sizeof(std::int32_t));
+        std::memcpy(second, part.second_column(), size * sizeof(std::int32_t));
+      }
+      part.clear();
+      lock.lock();
+      if (--copying_ == 0) still_.notify_all();
+      spare_.push_back(std::move(part));
+    }
+  }
+
+  const Filter* filter_;
+  std::uint64_t limit_;
+  std::mutex mutex_;
+  std::condition_variable still_;
+  std::vector<std::optional<PairBuffer>> done_;
+  std::size_t next_ = 0, copying_ = 0;
+  bool growing_ = false;
+  PairBuffer result_;
+  std::vector<PairBuffer> spare_;
+};
 
 }  // namespace
 
@@ -84,36 +126,28 @@ Pairs collect_in_order(const Tasks& tasks, const Filter* filter, std::uint64_t l
 Pairs collect_on_threads(const Tasks& tasks, const Filter* filter, unsigned workers, std::uint64_t limit,
                          Interrupt& interrupt) {
   std::vector<PairBuffer> buffers = buffers_of(workers, filter, false, limit);
-  std::vector<std::vector<Segment>> segments(workers);
   std::atomic<std::uint64_t> found{0};
   std::atomic<std::size_t> finished{0};
   const std::size_t grain = tasks.count / (std::size_t{workers} * 32) + 1;
+  OrderedPairs joined((tasks.count + grain - 1) / grain, filter, limit);
   for_each_task(
       tasks.count, workers, interrupt,
       [&](unsigned worker, std::size_t task) {
         PairBuffer& out = buffers[worker];
-        const std::size_t begin = out.size();
         const std::uint64_t before = out.count();
         tasks.run(task, worker, out);
         const std::uint64_t so_far = found += out.count() - before;
         check_limit(so_far, limit);
+        const std::size_t done = ++finished;
+        if ((task + 1) % grain != 0 && task + 1 < tasks.count) return;
         // Extrapolated from the tasks that have finished, which may be many more than those before this one: the
         // system may have kept this thread waiting.
-        const std::size_t done = ++finished;
-        if (done > tasks.count / 16)
-          out.expect(static_cast<std::size_t>(1.2 * static_cast<double>(so_far) * static_cast<double>(tasks.count) /
-                                              static_cast<double>(done) / workers));
-        // Tasks in a row that one worker did are one segment.
-        auto& own = segments[worker];
-        if (!own.empty() && own.back().last_task + 1 == task)
-          own.back().last_task = task, own.back().end = out.size();
-        else
-          own.push_back({task, task, worker, begin, out.size()});
+        const double all = 1.1 * static_cast<double>(so_far) * static_cast<double>(tasks.count);
+        joined.add(task / grain, out,
+                   done > tasks.count / 16 ? static_cast<std::size_t>(all / static_cast<double>(done)) + 1 : 0);
       },
       grain);
-  std::vector<Segment> all;
-  for (const auto& list : segments) all.insert(all.end(), list.begin(), list.end());
-  return assemble(all, buffers, workers, interrupt);
+  return joined.finish();
 }
 
 Pairs collect_some(const Tasks& tasks, const Filter* filter, std::size_t wanted, std::size_t& task,
