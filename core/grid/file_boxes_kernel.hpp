@@ -182,11 +182,23 @@ struct Waiting {
   static constexpr std::size_t kTwos = kRecordsAtATime / 8;
   F records[kTwos][4];             // of two boxes, by place
   std::uint32_t places[kTwos][8];  // cells
-  // Numbers of the records that there are: 8 * two + 4 * which + place. Eight more are written to; the rest fills up
+  // Numbers of the records that there are: 8 * two + 4 * which + place. Up to eight more are written; the rest fills up
   // the last register's worth of the structure, of which MSVC would warn as padding.
   std::uint16_t present[8 * kTwos + (sizeof(F) - 2 * sizeof(std::uint32_t)) / sizeof(std::uint16_t)];
   std::uint32_t present_count, twos;
 };
+
+// Of the numbers 0 to 7 those that are in a set of bits, in order.
+struct NumbersOfBits {
+  std::uint16_t numbers[256][8] = {};
+
+  constexpr NumbersOfBits() {
+    for (std::uint32_t bits = 0; bits < 256; ++bits)
+      for (std::uint32_t number = 0, count = 0; number < 8; ++number)
+        if ((bits >> number & 1u) != 0) numbers[bits][count++] = static_cast<std::uint16_t>(number);
+  }
+};
+inline constexpr NumbersOfBits kNumbersOfBits;
 
 // Prepares rows from `row` on, two at a time and never the last, up to the first that needs the general way.
 template <class T, std::size_t D, class F>
@@ -231,11 +243,13 @@ void prepare_twos(const FileBoxes<T>& boxes, const FilingMasks<F>& masks, typena
     put(1, low_a, high_a);
     put(2, low - masks.delta[1], high + masks.delta[1]);
     put(3, low_a - masks.delta[1], high_a + masks.delta[1]);
-    const std::uint32_t absent = missing.negative(), base = 8 * two;
-    for (std::uint32_t k = 0; k < 8; ++k) {
-      waiting.present[present] = static_cast<std::uint16_t>(base + k);
-      present += k % 4 == 0 ? 1u : ~absent >> k & 1u;
-    }
+    // Four numbers to a word, all eight written: the next ones overwrite those that are too many.
+    const std::uint32_t there = ~missing.negative() & 0xffu;
+    std::uint64_t words[2];
+    memcpy(words, kNumbersOfBits.numbers[there], sizeof words);
+    for (std::uint64_t& word : words) word += std::uint64_t{8} * two * 0x0001000100010001u;
+    memcpy(waiting.present + present, words, sizeof words);
+    present += bit_count(there);
   }
   waiting.twos = two;
   waiting.present_count = present;
