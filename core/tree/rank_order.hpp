@@ -323,7 +323,8 @@ class RankOrder {
         sorter.add(boxes.lower(row_at(i), k), static_cast<std::uint32_t>(2 * i));
         sorter.add(boxes.upper(row_at(i), k), static_cast<std::uint32_t>(2 * i + 1));
       }
-      sorter.sort(interrupt);
+      Interrupt none;  // the calling thread is the only one that can be interrupted
+      sorter.sort(worker == 0 ? interrupt : none);
       std::size_t rank = 0;
       for (std::size_t at = 0; at < 2 * count_; ++at) {
         if (at > 0 && sorter.bits(at) != sorter.bits(at - 1)) rank = at;
