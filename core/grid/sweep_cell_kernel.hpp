@@ -212,6 +212,10 @@ bool sweep_run(const SweptSet<D>& a, const SweptSet<D>& b, std::size_t i, std::u
   return true;
 }
 
+// Steps of 32 records between two looks at whose runs have ended. One look takes half as long as a step; of four steps
+// together, those behind the last run of short ones are too many.
+inline constexpr int kStepsTogether = 3;
+
 // Where a few boxes of 32 have long runs, they are tested one by one. Whether that pays is asked once, when so few have
 // been left for so many steps. A test of a record by itself takes as long as some of 32 side by side.
 inline constexpr std::uint32_t kFewLeft = 8, kStepsWithFew = 4, kAlone = 2;
@@ -232,7 +236,7 @@ inline bool better_alone(const SweepRequest& request, std::size_t i, std::size_t
 }
 
 // The pairs of one set: fills blocks, but for those without a possible pair, until all records of the request are done
-// or there is no room for two more; returns how many. The request then says where to go on.
+// or there is no room for three more; returns how many. The request then says where to go on.
 template <std::size_t D>
 std::size_t sweep_behind(SweepRequest& request, CandidateBlock* blocks) {
   const CellArrays& a = *request.a;
@@ -248,12 +252,12 @@ std::size_t sweep_behind(SweepRequest& request, CandidateBlock* blocks) {
       std::size_t j = request.begin_candidate == 0 ? i + 1 : request.begin_candidate;
       request.begin_candidate = 0;
       for (std::uint32_t steps_with_few = 0; j < count;) {
-        if (full - to < 2) {
+        if (full - to < kStepsTogether) {
           request.begin_candidate = static_cast<std::uint32_t>(j);
           return static_cast<std::size_t>(to - blocks);
         }
         Words::Vector begins[Words::kParts];
-        for (int twice = 0; twice < 2; ++twice, ++j) {
+        for (int step = 0; step < kStepsTogether; ++step, ++j) {
           to->record = static_cast<std::uint32_t>(i) | kDiagonal;
           to->candidate = static_cast<std::uint32_t>(j);
           to += own.test(set.lower, set.upper, set.before, j, begins, *to);

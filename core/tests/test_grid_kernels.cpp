@@ -283,7 +283,7 @@ std::vector<CandidateBlock> swept(const Kernels& kernels, SweepRequest request) 
   while (request.begin < request.end) {
     const std::size_t used = sweep(request, blocks.data());
     CHECK(used <= request.capacity);
-    CHECK(used + 2 > request.capacity || request.begin >= request.end);
+    CHECK(used + 3 > request.capacity || request.begin >= request.end);
     all.insert(all.end(), blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(used));
   }
   return all;
@@ -382,7 +382,7 @@ void check_cell(std::uint64_t seed, std::size_t count, std::size_t other_count) 
     const CellArrays &a = room[0].arrays, &b = room[1].arrays;
     // Blocks for a part of a record's run only, for one record, and for all of them at once.
     const auto part = [&](std::size_t share) { return a.count * share / 5 / kBlockLanes * kBlockLanes; };
-    for (const std::size_t capacity : {2u, 3u, 128u}) {
+    for (const std::size_t capacity : {3u, 4u, 128u}) {
       check_sweep<D>(kernels, {&a, &a, &buckets, axis, false, 0, a.count, capacity});
       check_sweep<D>(kernels, {&a, &a, &buckets, axis, false, part(1), part(3), capacity});
       check_sweep<D>(kernels, {&a, &b, &buckets, axis, false, 0, a.count, capacity});
