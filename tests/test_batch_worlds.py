@@ -4,23 +4,26 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.world import ccd, narrow_phase
 from cases import METHOD_NAMES
 
 SCENES = np.array([-(2**63), -3, 0, 5, 2**40])
 
 
-def worlds_of(rng, dim, count, method="auto", **options):
+def worlds_of(rng, dim, count, method="auto", fast=0.0, **options):
     """Make a world of all scenes in one place, its keys, and a world of each, with its rows."""
     kind, keys = bp.Circle if dim == 2 else bp.Sphere, rng.permutation(np.repeat(SCENES, count))
     n = len(keys)
     radii, positions, velocities = rng.random(n) * 0.4 + 0.1, rng.random((n, dim)) * 4, rng.normal(size=(n, dim))
+    ccd = rng.random(n) < fast
+    velocities[ccd] *= 30
     together = bp.World(dim=dim, method=method, **options)
-    together.add_many(kind(radii), positions, velocities=velocities, batch=keys)
+    together.add_many(kind(radii), positions, velocities=velocities, batch=keys, ccd=ccd)
     alone = {}
     for key in SCENES:
         rows = np.flatnonzero(keys == key)
         world = bp.World(dim=dim, **options)
-        world.add_many(kind(radii[rows]), positions[rows], velocities=velocities[rows])
+        world.add_many(kind(radii[rows]), positions[rows], velocities=velocities[rows], ccd=ccd[rows])
         alone[key] = world, rows
     return together, keys, alone
 
@@ -91,6 +94,44 @@ def test_fast_bodies_meet_those_of_their_scene_on_the_way():
     world.add_many(bp.Rectangle(0.1, 9), [[5, 0], [5, 0]], body_type="static", batch=[0, 1])
     world.add_many(bp.Circle(0.1), [[0, 0]], velocities=[[100, 0]], ccd=True, batch=1)
     np.testing.assert_array_equal(world.step(dt=1.0).enter, [[1, 2]])
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("boundary", ["none", "wrap", "bounce"])
+def test_fast_bodies_of_scenes_in_one_world_meet_as_in_a_world_each(boundary, dim):
+    rng = np.random.default_rng(dim)
+    bounds = None if boundary == "none" else [[0.0] * dim, [6.0] * dim]
+    together, _, alone = worlds_of(rng, dim, 30, fast=0.1, bounds=bounds, boundary=boundary)
+    met = 0
+    for _ in range(4):
+        frame = together.step(dt=0.2)
+        frames = {key: world.step(dt=0.2) for key, (world, _) in alone.items()}
+        for name in ("enter", "exit", "touching"):
+            same(getattr(frame, name), [(alone[key][1], getattr(frames[key], name)) for key in alone])
+        pairs = np.concatenate([alone[key][1][frames[key].impacts.pairs] for key in alone])
+        order = np.lexsort(pairs.T[::-1])
+        np.testing.assert_array_equal(frame.impacts.pairs, pairs[order])
+        for name in ("times", "normals"):
+            parts = np.concatenate([getattr(frames[key].impacts, name) for key in alone])
+            np.testing.assert_allclose(getattr(frame.impacts, name), parts[order], atol=1e-12)
+        met += len(pairs)
+    assert met > 20
+
+
+@pytest.mark.parametrize("bounds", [None, [[0.0, 0.0], [9.0, 9.0]]])
+def test_bodies_of_other_scenes_are_not_looked_at_on_the_way(bounds, monkeypatch):
+    rng, scenes = np.random.default_rng(14), 200
+    world = bp.World(2, bounds=bounds, boundary="none" if bounds is None else "wrap")
+    places, velocities = rng.random((scenes * 5, 2)) * 9, rng.normal(size=(scenes * 5, 2)) * 5
+    numbers = np.arange(scenes * 5)
+    world.add_many(bp.Circle(0.2), places, velocities=velocities, batch=numbers // 5, ccd=numbers % 10 == 0)
+    looked_at, searches = [], []
+    near_ways, search_of = narrow_phase._near_ways, ccd._search_of
+    monkeypatch.setattr(narrow_phase, "_near_ways", lambda *given: looked_at.append(near_ways(*given)) or looked_at[-1])
+    monkeypatch.setattr(ccd, "_search_of", lambda *given: searches.append(search_of(*given)) or searches[-1])
+    world.step(1.0)
+    assert set(looked_at[0] // 5 % 2) == {0}  # scenes with a followed body
+    assert scenes // 2 < sum(searches[0].candidate_counts) < 40 * scenes
 
 
 def test_queries_with_keys_equal_those_of_a_world_each():

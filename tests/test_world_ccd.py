@@ -294,7 +294,7 @@ def test_rows_near_ways_are_those_whose_own_way_may_meet_one(dimension, is_perio
         alive[followed] = 1
         bounds = origin + np.array([[0.0] * dimension, [edge] * dimension]) if is_periodic else None
         rows = _native.near_ways(
-            before, after, now, boxes, alive, followed.view(np.uint8), None, bounds, is_periodic, 2
+            before, after, now, boxes, alive, followed.view(np.uint8), None, None, bounds, is_periodic, 2
         )
         lower, upper = np.minimum(before, after) - half, np.maximum(before, after) + half
         bodies = before[followed], after[followed] - before[followed], half[followed]

@@ -323,7 +323,7 @@ KEPT = {
 }
 DERIVED = {
     "Columns": {
-        *("spare", "stale", "_next_poses", "_enlarged", "_unwrapped", "next_changed", "moved", "frame", "contacts_of"),
+        *("spare", "stale", "_next_poses", "_enlarged", "next_changed", "moved", "frame", "contacts_of"),
         *("_flags", "_replaced", "_view", "_steady", "_writes"),
     },
     "BoxStore": {"batch", "corners", "living", "_first_free", "_numbers", "_views"},

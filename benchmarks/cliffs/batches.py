@@ -94,6 +94,18 @@ def moving_rows(pace: float) -> Iterator[Row]:
     what = "step of 4,096 scenes × 50 discs, 1 % moving / side by side without keys"
     yield ratio(what, found["with keys"], found["side by side"], 1.5)
 
+    steps = {}
+    for scenes in (1024, 4096):
+        some = slice(scenes * 50)
+        world, is_first = bp.World(dim=2), np.arange(scenes * 50) % 50 == 0
+        ways = random.normal(size=(scenes * 50, 2))
+        world.add_many(bp.Circle(0.3), places[some], velocities=ways, batch=keys[some], ccd=is_first)
+        world.step(dt=0.02)
+        steps[str(scenes)] = partial(world.step, dt=0.02)
+    found = median_times(steps, budget=4 * pace)
+    what = "step of 4,096 scenes × 50 discs, one of each with ccd / of 1,024, each by its number"
+    yield ratio(what, found["4096"], found["1024"], 1.5, scale=1024 / 4096)
+
     index = bp.BVH(scenes_of(4096, 50))
     origins, ways, robots = random.random((4096, 3)) * 50 ** (1 / 3), random.normal(size=(4096, 3)), np.arange(4096)
 

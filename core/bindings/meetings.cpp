@@ -37,10 +37,11 @@ MeetingSearch<D> search_of(const Boxes& boxes, const Vector<std::int32_t>& numbe
                            const Table<double>& motions, const Flags& counts, const Flags& is_followed,
                            const Vector<std::int32_t>& way_rows, const Vector<double>& since,
                            const Vector<double>& until, const Table<double>& begin, const Table<double>& way_motions,
-                           const double* bounds) {
+                           const double* bounds, const std::int64_t* keys) {
   std::vector<WayRow<D>> rows(numbers.shape(0));
   for (std::size_t k = 0; k < rows.size(); ++k) {
     WayRow<D>& row = rows[k];
+    row.key = keys != nullptr ? keys[k] : 0;
     row.number = numbers.data()[k];
     if (static_cast<std::size_t>(row.number) >= boxes.shape(0)) throw nb::index_error("a row that does not exist");
     std::copy_n(boxes.data() + static_cast<std::size_t>(row.number) * 2 * D, 2 * D, row.box.begin());
@@ -64,17 +65,19 @@ MeetingSearch<D> search_of(const Boxes& boxes, const Vector<std::int32_t>& numbe
 
 void make(WaySearch* self, Boxes boxes, Vector<std::int32_t> numbers, Table<double> places, Table<double> motions,
           Flags counts, Flags is_followed, Vector<std::int32_t> way_rows, Vector<double> since, Vector<double> until,
-          Table<double> begin, Table<double> way_motions, std::optional<Table<double>> bounds) {
+          Table<double> begin, Table<double> way_motions, std::optional<Table<double>> bounds,
+          std::optional<Vector<std::int64_t>> keys) {
   const std::size_t dimension = boxes.shape(2), count = numbers.shape(0), ways = way_rows.shape(0);
   const auto fits = [&](const Table<double>& table, std::size_t rows) {
     return table.shape(0) == rows && table.shape(1) == dimension;
   };
   require((dimension == 2 || dimension == 3) && boxes.shape(1) == 2 && fits(places, count) && fits(motions, count) &&
           counts.shape(0) == count && is_followed.shape(0) == count && since.shape(0) == ways &&
-          until.shape(0) == ways && fits(begin, ways) && fits(way_motions, ways) && (!bounds || fits(*bounds, 2)));
+          until.shape(0) == ways && fits(begin, ways) && fits(way_motions, ways) && (!bounds || fits(*bounds, 2)) &&
+          (!keys || keys->shape(0) == count));
   const auto with = [&]<std::size_t D>() {
     return search_of<D>(boxes, numbers, places, motions, counts, is_followed, way_rows, since, until, begin,
-                        way_motions, bounds ? bounds->data() : nullptr);
+                        way_motions, bounds ? bounds->data() : nullptr, keys ? keys->data() : nullptr);
   };
   if (dimension == 2)
     new (self) WaySearch{with.template operator()<2>()};
@@ -89,7 +92,10 @@ nb::object approaches_of(MeetingSearch<D>& search, const Filter* filter) {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     is_left = search.next(filter, [&](const Problem<double>& problem) {
-      return with_method(MethodName::automatic, problem, {chosen_kernels(), 1, interrupt},
+      // To look at so few boxes takes longer than to compare them all.
+      constexpr double kFew = 262144;
+      const MethodName name = all_pairs(problem) < kFew ? MethodName::brute_force : MethodName::automatic;
+      return with_method(name, problem, {chosen_kernels(), 1, interrupt},
                          [&](const MethodCalls<double>& calls, const Preparation& with) {
                            return calls.collect(problem, kNoLimit, with);
                          });
@@ -133,7 +139,7 @@ void bind_meetings(nb::module_& module) {
   nb::class_<WaySearch>(module, "WaySearch", "A search for what followed bodies meet on their ways.")
       .def("__init__", &make, nb::arg("boxes"), nb::arg("numbers"), nb::arg("places"), nb::arg("motions"),
            nb::arg("counts"), nb::arg("is_followed"), nb::arg("way_rows"), nb::arg("since"), nb::arg("until"),
-           nb::arg("begin"), nb::arg("way_motions"), nb::arg("bounds").none())
+           nb::arg("begin"), nb::arg("way_motions"), nb::arg("bounds").none(), nb::arg("keys").none())
       .def(
           "next",
           [](WaySearch& self, const PairFilter* filter) {

@@ -2,9 +2,11 @@
 #include "world/advance.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -47,11 +49,10 @@ using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::de
 // changed are None where they are many. Without `to_positions`, the spare placement holds all rows.
 nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers positions, Numbers velocities,
                    MaybeNumbers rotations, MaybeNumbers angular_velocities, Flags moves, double dt, MaybeNumbers bounds,
-                   std::optional<Flags> wraps, std::optional<Written> unwrapped, std::optional<Written> to_positions,
-                   std::optional<Written> to_rotations, Numbers seen_positions, MaybeNumbers seen_rotations,
-                   Written spare_positions, std::optional<Written> spare_rotations, Written boxes, Flags look,
-                   WrittenFlags stale, WrittenFlags changed, WrittenFlags moved, Boxes seen_boxes, double cap,
-                   unsigned workers) {
+                   std::optional<Flags> wraps, std::optional<Written> to_positions, std::optional<Written> to_rotations,
+                   Numbers seen_positions, MaybeNumbers seen_rotations, Written spare_positions,
+                   std::optional<Written> spare_rotations, Written boxes, Flags look, WrittenFlags stale,
+                   WrittenFlags changed, WrittenFlags moved, Boxes seen_boxes, double cap, unsigned workers) {
   const std::size_t count = look.shape(0), dimension = shapes.dimension, turn = dimension == 2 ? 1 : 4;
   const auto fits = [count](const auto& array, std::size_t numbers) {
     return array.ndim() > 0 && array.shape(0) >= count && array.size() == array.shape(0) * numbers;
@@ -59,11 +60,11 @@ nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers posit
   const auto may_fit = [&](const auto& array, std::size_t numbers) { return !array || fits(*array, numbers); };
   require(fits(positions, dimension) && fits(velocities, dimension) && may_fit(rotations, turn) &&
           may_fit(angular_velocities, dimension == 2 ? 1 : 3) && fits(moves, 1) && may_fit(wraps, 1) &&
-          (!wraps || (bounds && bounds->size() == 2 * dimension)) && may_fit(unwrapped, dimension) &&
-          may_fit(to_positions, dimension) && may_fit(to_rotations, turn) && fits(seen_positions, dimension) &&
-          may_fit(seen_rotations, turn) && fits(spare_positions, dimension) && may_fit(spare_rotations, turn) &&
-          (!rotations || (seen_rotations && spare_rotations)) && fits(boxes, 2 * dimension) && fits(seen_boxes, 2 * dimension) && fits(stale, 1) &&
-          fits(changed, 1) && fits(moved, 1));
+          (!wraps || (bounds && bounds->size() == 2 * dimension)) && may_fit(to_positions, dimension) &&
+          may_fit(to_rotations, turn) && fits(seen_positions, dimension) && may_fit(seen_rotations, turn) &&
+          fits(spare_positions, dimension) && may_fit(spare_rotations, turn) &&
+          (!rotations || (seen_rotations && spare_rotations)) && fits(boxes, 2 * dimension) &&
+          fits(seen_boxes, 2 * dimension) && fits(stale, 1) && fits(changed, 1) && fits(moved, 1));
   for (std::size_t k = 0; rows && k < rows->shape(0); ++k)
     if (static_cast<std::size_t>(rows->data()[k]) >= count) throw nb::index_error("a row that does not exist");
   const auto at = [](const auto& array) { return array ? array->data() : nullptr; };
@@ -74,7 +75,6 @@ nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers posit
         {seen_positions.data(), at(seen_rotations), spare_positions.data(), at(spare_rotations), boxes.data(),
          seen_boxes.data(), !to_positions},
         {look.data(), stale.data(), changed.data(), moved.data()},
-        at(unwrapped),
         at(to_positions),
         at(to_rotations),
         cap};
@@ -257,15 +257,27 @@ nb::object seam_pairs(Boxes boxes, Table<double> bounds, Flags counts, std::opti
   return nb::make_tuple(found.wide_row, pairs, as_corners(std::move(found.offsets), dimension));
 }
 
+// Rows that the boundary turned, ascending: how, and where they would be if there were none.
+using Turned = std::tuple<Vector<std::int32_t>, Vector<std::uint8_t>, Table<double>>;
+
 nb::object near_ways(Table<double> before, Table<double> after, Table<double> now, Boxes boxes, Flags counts,
-                     Flags is_followed, std::optional<Flags> turned, std::optional<Table<double>> bounds,
-                     bool is_periodic, unsigned workers) {
+                     Flags is_followed, std::optional<Vector<std::int64_t>> keys, std::optional<Turned> turned,
+                     std::optional<Table<double>> bounds, bool is_periodic, unsigned workers) {
   const std::size_t rows = counts.shape(0), dimension = before.shape(1);
   const auto fits = [&](const Table<double>& table) { return table.shape(0) >= rows && table.shape(1) == dimension; };
   require(fits(before) && fits(after) && fits(now) && boxes.shape(0) >= rows && boxes.shape(1) == 2 &&
-          boxes.shape(2) == dimension && is_followed.shape(0) >= rows && (!turned || turned->shape(0) >= rows) &&
+          boxes.shape(2) == dimension && is_followed.shape(0) >= rows && (!keys || keys->shape(0) >= rows) &&
           (bounds || (!turned && !is_periodic)) &&
           (!bounds || (bounds->shape(0) == 2 && bounds->shape(1) == dimension)));
+  std::vector<std::uint8_t> flags(turned ? rows : 0);
+  if (turned) {
+    const auto& [some, how, ends] = *turned;
+    require(how.shape(0) == some.shape(0) && ends.shape(0) == some.shape(0) && ends.shape(1) == dimension);
+    for (std::size_t k = 0; k < some.shape(0); ++k) {
+      if (static_cast<std::size_t>(some.data()[k]) >= rows) throw nb::index_error("a row that does not exist");
+      flags[static_cast<std::size_t>(some.data()[k])] = how.data()[k];
+    }
+  }
   return as_array(in_plane_or_space(dimension,
                                     [&](auto d) {
                                       const Journeys<d()> journeys{before.data(),
@@ -274,7 +286,11 @@ nb::object near_ways(Table<double> before, Table<double> after, Table<double> no
                                                                    boxes.data(),
                                                                    counts.data(),
                                                                    is_followed.data(),
-                                                                   turned ? turned->data() : nullptr,
+                                                                   keys ? keys->data() : nullptr,
+                                                                   turned ? flags.data() : nullptr,
+                                                                   turned ? std::get<0>(*turned).data() : nullptr,
+                                                                   turned ? std::get<2>(*turned).data() : nullptr,
+                                                                   turned ? std::get<0>(*turned).shape(0) : 0,
                                                                    bounds ? bounds->data() : nullptr,
                                                                    is_periodic};
                                       return rows_near_ways<d()>(journeys, rows, workers);
@@ -289,12 +305,13 @@ void bind_motion(nb::module_& module) {
   const auto positions = nb::arg("positions").noconvert(), velocities = nb::arg("velocities").noconvert();
   module.def("advance", &advance, nb::arg("shapes"), nb::arg("rows").none(), nb::arg("positions"),
              nb::arg("velocities"), nb::arg("rotations").none(), nb::arg("angular_velocities").none(), nb::arg("moves"),
-             nb::arg("dt"), nb::arg("bounds").none(), nb::arg("wraps").none(), nb::arg("unwrapped").noconvert().none(),
+             nb::arg("dt"), nb::arg("bounds").none(), nb::arg("wraps").none(),
              nb::arg("to_positions").noconvert().none(), nb::arg("to_rotations").noconvert().none(),
              nb::arg("seen_positions"), nb::arg("seen_rotations").none(), nb::arg("spare_positions").noconvert(),
              nb::arg("spare_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"),
              nb::arg("stale").noconvert(), nb::arg("changed").noconvert(), nb::arg("moved").noconvert(),
-             nb::arg("seen_boxes"), nb::arg("cap"), nb::arg("workers"), "Move rows, wrap them at the sides of the world, and place their shapes.");
+             nb::arg("seen_boxes"), nb::arg("cap"), nb::arg("workers"),
+             "Move rows, wrap them at the sides of the world, and place their shapes.");
   module.def("fill", &fill, nb::arg("seen"), nb::arg("spare"), nb::arg("rows"), nb::arg("kinds"), nb::arg("sizes"),
              nb::arg("numbers"), nb::arg("types"), nb::arg("places"), nb::arg("speeds").none(), nb::arg("turns").none(),
              nb::arg("spins").none(), positions, velocities, nb::arg("rotations").noconvert().none(),
@@ -311,8 +328,8 @@ void bind_motion(nb::module_& module) {
   module.def("wrap", &wrap_rows, positions, nb::arg("bounds"), nb::arg("moves"),
              "Move rows into the half-open bounds in place, by multiples of their size; which are others now.");
   module.def("near_ways", &near_ways, nb::arg("before"), nb::arg("after"), nb::arg("now"), nb::arg("boxes"),
-             nb::arg("counts"), nb::arg("is_followed"), nb::arg("turned").none(), nb::arg("bounds").none(),
-             nb::arg("is_periodic"), nb::arg("workers"),
+             nb::arg("counts"), nb::arg("is_followed"), nb::arg("keys").none(), nb::arg("turned").none(),
+             nb::arg("bounds").none(), nb::arg("is_periodic"), nb::arg("workers"),
              "The followed rows, and those that may meet one of them on its way.");
   module.def("seam_pairs", &seam_pairs, nb::arg("boxes"), nb::arg("bounds"), nb::arg("counts"),
              nb::arg("changed").none(), nb::arg("filter").none(), nb::arg("any_width"), nb::arg("workers"),

@@ -29,7 +29,6 @@ struct Advance {
   Wrapping wrapping;
   Placements<D> placements;
   NoticedFlags flags;
-  double* unwrapped;                    // where positions are written as if there were no sides; may be null
   double *to_positions, *to_rotations;  // where all rows are afterwards; may be null
   double cap;                           // see Growth
 };
@@ -61,7 +60,6 @@ void advance_rows(ShapeStore& shapes, const Advance<D>& step, std::size_t begin,
       found.lost = std::min(at, count);
       return;
     }
-    if (step.unwrapped != nullptr) std::copy_n(positions, size * D, step.unwrapped + begin * D);
     if (step.wrapping.wraps != nullptr) {
       const auto rows = wrap<D>(positions, step.wrapping.bounds, step.wrapping.wraps + begin, size);
       for (const std::int32_t row : rows) found.wrapped.push_back(row + static_cast<std::int32_t>(begin));

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.hpp"
+#include "batches/rows_by_key.hpp"
 #include "query/collect.hpp"
 #include "query/filter.hpp"
 #include "query/problem.hpp"
@@ -32,6 +34,7 @@ template <std::size_t D>
 struct WayRow {
   std::array<double, 2 * D> box;
   std::array<double, D> place, motion;
+  std::int64_t key;     // rows of different keys never meet
   std::int32_t number;  // in the world
   bool counts, is_followed;
 };
@@ -68,6 +71,7 @@ class MeetingSearch {
   // `bounds` is null where the world is not periodic.
   MeetingSearch(std::vector<WayRow<D>> rows, std::vector<WayPart<D>> ways, const double* bounds)
       : rows_(std::move(rows)), ways_(std::move(ways)), is_periodic_(bounds != nullptr) {
+    for (const WayRow<D>& row : rows_) has_keys_ |= row.key != rows_.front().key;
     if (is_periodic_) std::copy_n(bounds, 2 * D, bounds_.begin());
     std::vector<std::uint8_t> has_ways(rows_.size());
     for (const WayPart<D>& way : ways_) {
@@ -247,6 +251,13 @@ class MeetingSearch {
     return part < rows_.size() ? static_cast<std::int32_t>(part) : ways_[part - rows_.size()].row;
   }
 
+  std::vector<std::int64_t> keys_of(const Pieces& pieces) const {
+    std::vector<std::int64_t> keys;
+    keys.reserve(pieces.of.size());
+    for (const Piece& piece : pieces.of) keys.push_back(rows_[static_cast<std::size_t>(row_of(piece.part))].key);
+    return keys;
+  }
+
   template <class Search>
   void find_approaches(std::size_t begin, std::size_t end, const Filter* filter, Search&& search) {
     const double began = ways_[followed_[begin]].since;
@@ -307,6 +318,14 @@ class MeetingSearch {
     problem.second = boxes_of(other);
     problem.dimension = is_bent_ ? D + 1 : D;
     problem.cross = true;
+    Batches batches;
+    if (has_keys_) {
+      const std::vector<std::int64_t> keys = keys_of(one), others = keys_of(other);
+      const RowKeys second{others.size(), others.data(), 1};
+      Interrupt none;
+      batches = batches_of({keys.size(), keys.data(), 1}, &second, none);
+      problem.batches = &batches;
+    }
     const Pairs close = search(problem);
     found.reserve(close.size);
     for (std::size_t k = 0; k < close.size; ++k) {
@@ -404,7 +423,7 @@ class MeetingSearch {
   std::vector<WayRow<D>> rows_;
   std::vector<WayPart<D>> ways_;
   std::array<double, 2 * D> bounds_{};
-  bool is_periodic_, is_bent_ = false;
+  bool is_periodic_, is_bent_ = false, has_keys_ = false;
   Pieces pieces_;
   std::vector<std::size_t> followed_;  // ways
   std::size_t begin_ = 0, count_ = 0;

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -18,19 +20,30 @@ template <std::size_t D>
 struct Journeys {
   static constexpr std::uint8_t kReflected = 1, kWrapped = 2;
 
-  const double *before, *after, *now;  // `after`: as if there were no boundary
+  const double *before, *after, *now;  // `after`: as if there were no boundary, but for the turned rows
   const double* boxes;                 // (n, 2, D), where the rows are now
   const std::uint8_t *counts, *is_followed;
-  const std::uint8_t* turned;  // may be null: kReflected; kWrapped, where the world is not periodic
-  const double* bounds;        // lower and upper corner, may be null
+  const std::int64_t* keys;         // may be null; only rows of one key meet
+  const std::uint8_t* turned;       // how the boundary acted on each row, may be null
+  const std::int32_t* turned_rows;  // those with a flag there, ascending
+  const double* turned_after;       // where they would be if there were no boundary
+  std::size_t turned_count;
+  const double* bounds;  // lower and upper corner, may be null
   bool is_periodic;
+
+  const double* after_of(std::size_t row) const {
+    if (turned == nullptr || turned[row] == 0) return after + row * D;
+    const auto at = std::lower_bound(turned_rows, turned_rows + turned_count, static_cast<std::int32_t>(row));
+    return turned_after + static_cast<std::size_t>(at - turned_rows) * D;
+  }
 
   // A box around the way of a row, rounded outwards; in a periodic world, around one image of it.
   void around(std::size_t row, std::array<double, D>& lower, std::array<double, D>& upper) const {
     constexpr double kMost = 0x1p900, kSlack = 0x1p-46;
     const std::uint8_t turn = turned != nullptr ? turned[row] : 0;
+    const double* ends = after_of(row);
     for (std::size_t k = 0; k < D; ++k) {
-      const double from = before[row * D + k], to = after[row * D + k], here = now[row * D + k];
+      const double from = before[row * D + k], to = ends[k], here = now[row * D + k];
       double low = std::min(from, to), high = std::max(from, to);
       if (!is_periodic || turn == kReflected) low = std::min(low, here), high = std::max(high, here);
       if (turn == kReflected) {
@@ -38,7 +51,7 @@ struct Journeys {
         low -= way;
         high += way;
       }
-      if (turn == kWrapped) low = std::min(low, bounds[k]), high = std::max(high, bounds[D + k]);
+      if (turn == kWrapped && !is_periodic) low = std::min(low, bounds[k]), high = std::max(high, bounds[D + k]);
       const double *box = boxes + row * 2 * D, slack = kSlack * (std::abs(low) + std::abs(high) + std::abs(here) +
                                                                  std::max(std::abs(box[k]), std::abs(box[D + k])));
       lower[k] = std::clamp(low + (box[k] - here) - slack, -kMost, kMost);
@@ -56,15 +69,20 @@ class WayMap {
   explicit WayMap(const Journeys<D>& journeys, std::size_t rows) : is_periodic_(journeys.is_periodic) {
     from_.fill(std::numeric_limits<double>::infinity());
     to_.fill(-std::numeric_limits<double>::infinity());
-    std::array<double, D> lower, upper;
     std::vector<std::size_t> followed;
-    for (std::size_t row = 0; row < rows; ++row)
-      if (journeys.is_followed[row] != 0) followed.push_back(row);
+    for (std::size_t row = 0; row < rows; ++row) {
+      if (row + 8 <= rows && no_flags(journeys.is_followed + row))
+        row += 7;
+      else if (journeys.is_followed[row] != 0)
+        followed.push_back(row);
+    }
     for (const std::size_t row : followed) {
-      journeys.around(row, lower, upper);
-      for (std::size_t k = 0; k < D; ++k) from_[k] = std::min(from_[k], lower[k]), to_[k] = std::max(to_[k], upper[k]);
-      boxes_.push_back({lower, upper});
-      widest_ = std::max(widest_, upper[0] - lower[0]);
+      Box box{{}, {}, journeys.keys != nullptr ? journeys.keys[row] : 0};
+      journeys.around(row, box.lower, box.upper);
+      for (std::size_t k = 0; k < D; ++k)
+        from_[k] = std::min(from_[k], box.lower[k]), to_[k] = std::max(to_[k], box.upper[k]);
+      boxes_.push_back(box);
+      widest_ = std::max(widest_, box.upper[0] - box.lower[0]);
     }
     for (std::size_t k = 0; k < D; ++k) {
       if (is_periodic_) from_[k] = journeys.bounds[k], to_[k] = journeys.bounds[D + k];
@@ -72,28 +90,33 @@ class WayMap {
       cells_a_unit_[k] = by <= std::numeric_limits<double>::max() ? by : 0.0;
       offset_[k] = std::max(std::abs(from_[k]), std::abs(to_[k])) * cells_a_unit_[k];
     }
+    set_reach(journeys, rows);
     for (std::size_t i = 0; i < kRowsTogether * D; ++i) {
       from_each_[i] = from_[i % D];
       cells_each_[i] = offset_[i % D] <= kFarthest ? cells_a_unit_[i % D] : std::numeric_limits<double>::infinity();
       most_each_[i] = static_cast<double>(kCells[i % D]) - kSlack;
+      reach_each_[i] = reach_[i % D];
     }
     if (is_periodic_)
       for (Box& box : boxes_) to_this_world(box);
-    std::sort(boxes_.begin(), boxes_.end(), [](const Box& a, const Box& b) { return a.lower[0] < b.lower[0]; });
+    std::sort(boxes_.begin(), boxes_.end(),
+              [](const Box& a, const Box& b) { return a.key != b.key ? a.key < b.key : a.lower[0] < b.lower[0]; });
+    for (std::size_t k = 0; k < boxes_.size(); ++k)
+      if (k == 0 || boxes_[k].key != boxes_[k - 1].key) keys_.push_back({boxes_[k].key, k});
     words_.assign(kCells[1] * (D == 3 ? kCells[2] : 1), 0);
     around_words_ = words_;
+    const std::array<double, D> none{};
     for (const std::size_t row : followed) {
-      mark(journeys, row, 0, words_);
-      mark(journeys, row, kReach, around_words_);
+      mark(journeys, row, none, words_);
+      mark(journeys, row, reach_, around_words_);
     }
   }
 
   // Which of N rows from `begin` on may meet a way, as bits: one look at the cell of the lower corner of each row's box
-  // and motion, where these are together no longer than `kReach` cells. Few rows. All rows and axes are calculated side
-  // by side, without a branch.
+  // and motion, where these are together no longer than most are. Few rows. All rows and axes are calculated side by
+  // side, without a branch.
   template <std::size_t N>
   std::uint32_t near_ones(const Journeys<D>& journeys, std::size_t begin) const {
-    constexpr double kLongest = kReach - 0.01;
     const double *boxes = journeys.boxes + begin * 2 * D, *before = journeys.before + begin * D,
                  *after = journeys.after + begin * D;
     double low[N * D], length[N * D];
@@ -109,7 +132,7 @@ class WayMap {
       double inside = place > least ? place : least;
       inside = inside < most ? inside : most;
       length[i] = (length[i] + 2 * way) * cells_each_[i];
-      if (is_periodic_) length[i] += std::abs(place - inside) * kLongest * 0x1p20;  // beyond: as if it were long
+      if (is_periodic_) length[i] += std::abs(place - inside) * 0x1p21;  // beyond: as if it were long
       cell[i] = static_cast<std::int32_t>(is_periodic_ ? inside + (most + kSlack) : inside);
     }
     std::uint32_t near = 0;
@@ -117,7 +140,7 @@ class WayMap {
       bool is_large = false;
       std::size_t at[D];
       for (std::size_t k = 0; k < D; ++k) {
-        is_large |= !(length[row * D + k] <= kLongest);
+        is_large |= !(length[row * D + k] <= reach_each_[k]);
         at[k] = static_cast<std::size_t>(cell[row * D + k]) & (kCells[k] - 1);
       }
       const std::size_t word = D == 2 ? at[1] : at[1] * kCells[2] + at[D - 1];
@@ -127,35 +150,87 @@ class WayMap {
     return near;
   }
 
-  // Whether a box may meet a way.
-  bool meets(const std::array<double, D>& lower, const std::array<double, D>& upper) const {
-    std::array<Range, D> ranges;
-    for (std::size_t k = 0; k < D; ++k) {
-      if (!is_periodic_ && (lower[k] > to_[k] || upper[k] < from_[k])) return false;
-      ranges[k] = range(k, lower[k], upper[k], 0);
-    }
-    bool any = false;
-    for_each_word(ranges, [&](std::size_t word, std::uint64_t bits) { any |= (words_[word] & bits) != 0; });
-    return any && (is_periodic_ ? meets_image({lower, upper}) : meets_box(lower, upper));
+  // The ways of a key, in the order of their lower first numbers: rows with it often come one after the other.
+  struct Box {
+    std::array<double, D> lower, upper;
+    std::int64_t key;
+  };
+  struct WaysOfKey {
+    std::int64_t key;
+    const Box *first = nullptr, *last = nullptr;  // the latter null: not looked up yet
+  };
+
+  // Whether a row may meet a way of its key. `known` is kept from one call to the next.
+  bool meets(const Journeys<D>& journeys, std::size_t row, WaysOfKey& known) const {
+    const std::int64_t key = journeys.keys != nullptr ? journeys.keys[row] : 0;
+    if (known.last == nullptr || known.key != key) known = ways_of(key);
+    if (known.first == known.last) return false;
+    Box box;
+    journeys.around(row, box.lower, box.upper);
+    return is_periodic_ ? meets_image(known.first, known.last, box) : meets_box(known.first, known.last, box);
   }
 
  private:
-  static constexpr int kReach = 2;
+  // The most cells by which ways are enlarged where they are marked, and so many ways are compared before their cells
+  // are looked at.
+  static constexpr double kMostReach = 3;
+  static constexpr std::ptrdiff_t kFew = 16;
   static constexpr std::array<std::size_t, 3> kCells = {64, D == 3 ? std::size_t{64} : 1024, 64};
 
-  struct Box {
-    std::array<double, D> lower, upper;
+  struct KeyBegin {
+    std::int64_t key;
+    std::size_t begin;
   };
 
-  // Whether a box meets that around one of the ways, which are in the order of their lower first numbers.
-  bool meets_box(const std::array<double, D>& lower, const std::array<double, D>& upper) const {
-    auto at = std::lower_bound(boxes_.begin(), boxes_.end(), lower[0] - widest_ * (1 + 0x1p-50),
-                               [](const Box& box, double x) { return box.lower[0] < x; });
-    for (; at != boxes_.end() && at->lower[0] <= upper[0]; ++at) {
+  WaysOfKey ways_of(std::int64_t key) const {
+    const auto at = std::lower_bound(keys_.begin(), keys_.end(), key,
+                                     [](const KeyBegin& one, std::int64_t other) { return one.key < other; });
+    const Box *first = boxes_.data(), *end = first + boxes_.size();
+    if (at == keys_.end() || at->key != key) return {key, end, end};
+    return {key, first + at->begin, at + 1 == keys_.end() ? end : first + (at + 1)->begin};
+  }
+
+  static bool no_flags(const std::uint8_t* flags) {
+    std::uint64_t eight;
+    std::memcpy(&eight, flags, sizeof(eight));
+    return eight == 0;
+  }
+
+  // How many cells most rows are long, with their motion: a little more than all of a sample.
+  void set_reach(const Journeys<D>& journeys, std::size_t rows) {
+    constexpr std::size_t kSample = 256;
+    reach_.fill(0);
+    for (std::size_t row = 0; row < rows; row += rows / kSample + 1) {
+      if (journeys.counts[row] == 0) continue;
+      for (std::size_t k = 0; k < D; ++k) {
+        const double* box = journeys.boxes + row * 2 * D;
+        const double way = std::abs(journeys.after[row * D + k] - journeys.before[row * D + k]);
+        const double length = (box[D + k] - box[k] + 2 * way) * cells_a_unit_[k] * 1.0625;
+        reach_[k] = std::max(reach_[k], std::min(length, kMostReach));
+      }
+    }
+  }
+
+  // Whether the cells of a box have a way.
+  bool meets_cells(const Box& box) const {
+    std::array<Range, D> ranges;
+    for (std::size_t k = 0; k < D; ++k) ranges[k] = range(k, box.lower[k], box.upper[k]);
+    bool any = false;
+    for_each_word(ranges, [&](std::size_t word, std::uint64_t bits) { any |= (words_[word] & bits) != 0; });
+    return any;
+  }
+
+  // Whether a box meets one around the ways from `first` on, which are in the order of their lower first numbers.
+  bool meets_box(const Box* first, const Box* last, const Box& box) const {
+    for (std::size_t k = 0; k < D; ++k)
+      if (box.lower[k] > to_[k] || box.upper[k] < from_[k]) return false;
+    const Box* at = from_first_number(first, last, box.lower[0] - widest_ * (1 + 0x1p-50));
+    for (const Box* few = at + std::min(kFew, last - at); at != last && at->lower[0] <= box.upper[0]; ++at) {
+      if (at == few && !meets_cells(box)) return false;
       bool is_apart = false;
       for (std::size_t k = 0; k < D; ++k) {
-        is_apart |= at->lower[k] > upper[k];
-        is_apart |= at->upper[k] < lower[k];
+        is_apart |= at->lower[k] > box.upper[k];
+        is_apart |= at->upper[k] < box.lower[k];
       }
       if (!is_apart) return true;
     }
@@ -163,21 +238,23 @@ class WayMap {
   }
 
   // The same in a periodic world: whether any image of a box does.
-  bool meets_image(Box box) const {
+  bool meets_image(const Box* first, const Box* last, Box box) const {
+    if (last - first > kFew && !meets_cells(box)) return false;
     const double period = to_[0] - from_[0], reach = widest_ * (1 + 0x1p-50) + kSlack * period;
     to_this_world(box);
     if (!(box.upper[0] - box.lower[0] + reach < period && offset_[0] <= kFarthest)) {
-      for (const Box& way : boxes_)
-        if (overlap_somewhere(way, box)) return true;
+      for (; first != last; ++first)
+        if (overlap_somewhere(*first, box)) return true;
       return false;
     }
-    for (const double world : {-period, 0.0, period}) {
-      auto at = std::lower_bound(boxes_.begin(), boxes_.end(), box.lower[0] + world - reach,
-                                 [](const Box& way, double x) { return way.lower[0] < x; });
-      for (; at != boxes_.end() && at->lower[0] <= box.upper[0] + world + reach; ++at)
+    for (const double world : {-period, 0.0, period})
+      for (const Box* at = from_first_number(first, last, box.lower[0] + world - reach);
+           at != last && at->lower[0] <= box.upper[0] + world + reach; ++at)
         if (overlap_somewhere(*at, box)) return true;
-    }
     return false;
+  }
+  static const Box* from_first_number(const Box* first, const Box* last, double x) {
+    return std::lower_bound(first, last, x, [](const Box& box, double number) { return box.lower[0] < number; });
   }
   // Whether two boxes overlap, moved by any number of worlds along each axis; perhaps also where they nearly do.
   bool overlap_somewhere(const Box& a, const Box& b) const {
@@ -204,13 +281,15 @@ class WayMap {
     std::size_t first, count;  // cells; past the last one, the first follows
   };
 
-  // The cells of numbers from `low` to `high`, and as many more before them; all of them in case of doubt.
-  Range range(std::size_t axis, double low, double high, std::int64_t more) const {
+  // The cells of numbers from `low` to `high`, and of as many cells before them as `more`; all of them in case of
+  // doubt.
+  Range range(std::size_t axis, double low, double high, double more = 0) const {
     const auto cells = static_cast<std::int64_t>(kCells[axis]);
-    const double begin = (low - from_[axis]) * cells_a_unit_[axis], end = (high - from_[axis]) * cells_a_unit_[axis];
+    const double begin = (low - from_[axis]) * cells_a_unit_[axis] - more,
+                 end = (high - from_[axis]) * cells_a_unit_[axis];
     if (!(begin >= -kFarthest && end <= kFarthest && begin <= end && offset_[axis] <= kFarthest))
       return {0, kCells[axis]};
-    std::int64_t first = floor_of(begin - kSlack) - more, last = floor_of(end + kSlack);
+    std::int64_t first = floor_of(begin - kSlack), last = floor_of(end + kSlack);
     if (!is_periodic_) {
       first = std::clamp<std::int64_t>(first, 0, cells - 1);
       last = std::clamp<std::int64_t>(last, 0, cells - 1);
@@ -240,18 +319,19 @@ class WayMap {
     }
   }
 
-  // Marks a way piece by piece, where it is straight, and so many cells around it.
-  void mark(const Journeys<D>& journeys, std::size_t row, std::int64_t more, std::vector<std::uint64_t>& words) const {
+  // Marks a way piece by piece, where it is straight, and so many cells before it.
+  void mark(const Journeys<D>& journeys, std::size_t row, const std::array<double, D>& more,
+            std::vector<std::uint64_t>& words) const {
     constexpr double kMostPieces = 256;
     std::array<double, D> lower, upper, move{};
     journeys.around(row, lower, upper);
-    bool is_straight = journeys.turned == nullptr || journeys.turned[row] == 0;
-    for (std::size_t k = 0; k < D; ++k)
-      is_straight &=
-          std::abs(journeys.after[row * D + k] - journeys.before[row * D + k]) * cells_a_unit_[k] < kFarthest;
+    bool is_straight = journeys.turned == nullptr || journeys.turned[row] == 0 ||
+                       (journeys.turned[row] == Journeys<D>::kWrapped && is_periodic_);
+    const double *from = journeys.before + row * D, *to = journeys.after_of(row);
+    for (std::size_t k = 0; k < D; ++k) is_straight &= std::abs(to[k] - from[k]) * cells_a_unit_[k] < kFarthest;
     double pieces = 1;
     for (std::size_t k = 0; is_straight && k < D; ++k) {
-      move[k] = journeys.after[row * D + k] - journeys.before[row * D + k];
+      move[k] = to[k] - from[k];
       pieces = std::max(pieces, std::min(kMostPieces, std::ceil(std::abs(move[k]) * cells_a_unit_[k])));
     }
     for (double piece = 0; piece < pieces; ++piece) {
@@ -260,31 +340,34 @@ class WayMap {
         const double length = std::abs(move[k]), begin = length * (piece / pieces),
                      end = length * (1 - (piece + 1) / pieces);
         const bool up = move[k] >= 0;
-        ranges[k] = range(k, lower[k] + (up ? begin : end), upper[k] - (up ? end : begin), more);
+        ranges[k] = range(k, lower[k] + (up ? begin : end), upper[k] - (up ? end : begin), more[k]);
       }
       for_each_word(ranges, [&](std::size_t word, std::uint64_t bits) { words[word] |= bits; });
     }
   }
 
   bool is_periodic_;
-  std::vector<Box> boxes_;  // around ways
+  std::vector<Box> boxes_;      // around ways; by key
+  std::vector<KeyBegin> keys_;  // ascending
   double widest_ = 0;
   std::array<double, D> from_, to_, cells_a_unit_, offset_;  // the last: how many cells from 0
-  // For each axis of several rows: that of `from_`, of `cells_a_unit_`, and nearly the number of cells.
-  std::array<double, kRowsTogether * D> from_each_, cells_each_, most_each_;
-  std::vector<std::uint64_t> words_, around_words_;  // the cells of ways; those and others `kReach` cells around
+  std::array<double, D> reach_;                              // in cells
+  // For each axis of several rows: that of `from_`, of `cells_a_unit_`, of `reach_`, and nearly the number of cells.
+  std::array<double, kRowsTogether * D> from_each_, cells_each_, reach_each_, most_each_;
+  std::vector<std::uint64_t> words_, around_words_;  // the cells of ways; those and others by `reach_` before them
 };
+
+// Bits of up to 32 flags.
+inline std::uint32_t flags_of(const std::uint8_t* flags, std::size_t count) {
+  std::uint32_t bits = 0;
+  for (std::size_t k = 0; k < count; ++k) bits |= static_cast<std::uint32_t>(flags[k] != 0) << k;
+  return bits;
+}
 
 // The followed rows, and all others that may meet one of them on its way; ascending.
 template <std::size_t D>
 std::vector<std::int32_t> rows_near_ways(const Journeys<D>& journeys, std::size_t rows, unsigned workers) {
   const WayMap<D> map(journeys, rows);
-  const auto is_near = [&](std::size_t row) {
-    if (journeys.counts[row] == 0) return false;
-    std::array<double, D> lower, upper;
-    journeys.around(row, lower, upper);
-    return map.meets(lower, upper);
-  };
   constexpr std::size_t kTogether = WayMap<D>::kRowsTogether, kRowsATask = 1024 * kTogether, kTasksWorthThreads = 3;
   const std::size_t tasks = (rows + kRowsATask - 1) / kRowsATask;
   std::vector<std::vector<std::int32_t>> found(tasks);
@@ -292,12 +375,15 @@ std::vector<std::int32_t> rows_near_ways(const Journeys<D>& journeys, std::size_
   for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, none, [&](unsigned, std::size_t task) {
     const std::size_t end = std::min(rows, (task + 1) * kRowsATask);
     std::size_t row = task * kRowsATask;
+    typename WayMap<D>::WaysOfKey known{};
     const auto add = [&](std::size_t count, std::uint32_t near) {
-      for (std::size_t k = 0; k < count; ++k)
-        if (journeys.is_followed[row + k] != 0 ||
-            (((near >> k & 1) != 0 || (journeys.turned != nullptr && journeys.turned[row + k] != 0)) &&
-             is_near(row + k)))
-          found[task].push_back(static_cast<std::int32_t>(row + k));
+      for (const std::uint8_t* flags : {journeys.is_followed, journeys.turned})
+        if (flags != nullptr) near |= flags_of(flags + row, count);
+      for (; near != 0; near &= near - 1) {
+        const std::size_t one = row + static_cast<std::size_t>(std::countr_zero(near));
+        if (journeys.is_followed[one] != 0 || (journeys.counts[one] != 0 && map.meets(journeys, one, known)))
+          found[task].push_back(static_cast<std::int32_t>(one));
+      }
     };
     for (; row + kTogether <= end; row += kTogether) add(kTogether, map.template near_ones<kTogether>(journeys, row));
     for (; row < end; ++row) add(1, map.template near_ones<1>(journeys, row));

@@ -49,27 +49,52 @@ class Trace:
     before : ndarray, shape (slots, d), float64
         Positions where the world saw the rows before the step.
     after : ndarray, shape (slots, d), float64
-        Positions after it, as if there were no boundary.
+        Positions after it.
     bounced, wrapped : ndarray, shape (k,), int32
         Rows that were reflected; rows that came in at the other side.
+    turned, ends : ndarray, shape (k,), int32, and shape (k, d), float64
+        All of these, ascending, and where they would be after the step if there were no boundary.
     numbers : ndarray, shape (slots,), int32, or None
         Rows of the world that these are, ascending; None: the same.
     """
 
-    __slots__ = ("after", "before", "bounced", "is_ccd", "numbers", "wrapped")
+    __slots__ = ("after", "before", "bounced", "ends", "is_ccd", "numbers", "turned", "wrapped")
 
     def __init__(self, is_ccd: NDArray[np.bool_], before: Floats, after: Floats, numbers: Rows | None = None) -> None:
         self.is_ccd, self.before, self.after, self.numbers = is_ccd, before, after, numbers
-        self.bounced = self.wrapped = np.empty(0, np.int32)
+        self.bounced = self.wrapped = self.turned = np.empty(0, np.int32)
+        self.ends = np.empty((0, before.shape[1]))
+
+    def turn(self, rows: Rows, ends: Floats) -> None:
+        """Note where rows would be if the boundary had not turned them."""
+        if len(self.turned):
+            rows, ends = np.concatenate([self.turned, rows]), np.concatenate([self.ends, ends])
+            order = np.argsort(rows, kind="stable")
+            rows, ends = rows[order], ends[order]
+        self.turned, self.ends = rows, ends
+
+    def after_of(self, rows: Rows) -> Floats:
+        """Give where rows, ascending, would be after the step if there were no boundary."""
+        after = self.after[rows]
+        if len(self.turned):
+            places, found = _places_of(self.turned, rows)
+            after[places] = self.ends[found]
+        return after
 
     def of(self, rows: Rows) -> Trace:
-        """Give the same of some rows, ascending, under new numbers."""
-        some = Trace(self.is_ccd[rows], self.before[rows], self.after[rows], rows)
-        some.bounced, some.wrapped = (
-            np.flatnonzero(np.isin(rows, these, assume_unique=True)).astype(np.int32)
-            for these in (self.bounced, self.wrapped)
-        )
+        """Give the same of some rows, ascending, under new numbers, and all positions as if there were no boundary."""
+        some = Trace(self.is_ccd[rows], self.before[rows], self.after_of(rows), rows)
+        some.bounced, some.wrapped = (_places_of(these, rows)[0] for these in (self.bounced, self.wrapped))
         return some
+
+
+def _places_of(some: Rows, rows: Rows) -> tuple[Rows, NDArray[np.bool_]]:
+    """Give the places among ascending rows of those of some rows that are there, and which these are."""
+    if not len(some) or not len(rows):
+        return np.empty(0, np.int32), np.zeros(len(some), np.bool_)
+    places = np.searchsorted(rows, some)
+    found = rows[np.minimum(places, len(rows) - 1)] == some
+    return places[found].astype(np.int32), found
 
 
 class Ways(NamedTuple):
@@ -266,6 +291,7 @@ def meetings(
     bounds: Floats | None = None,
     wanted: _native.PairFilter | None = None,
     numbers: Rows | None = None,
+    keys: NDArray[np.int64] | None = None,
 ) -> Impacts:
     """Find what touched a followed body during a step, and when it first did.
 
@@ -290,6 +316,8 @@ def meetings(
         Which pairs of rows of `shapes` count.
     numbers : ndarray, shape (n,), int32, optional
         Rows of `shapes` that all other arrays are about, ascending. Default: 0, 1, 2...
+    keys : ndarray, shape (n,), int64, optional
+        Rows of different keys are never compared.
 
     Returns
     -------
@@ -303,7 +331,7 @@ def meetings(
     """
     if numbers is None:
         numbers = np.arange(len(places), dtype=np.int32)
-    search = _search_of(shapes.boxes, numbers, places, motions, alive, is_ccd, ways, bounds)
+    search = _search_of(shapes.boxes, numbers, places, motions, alive, is_ccd, ways, bounds, keys)
     while (approaches := search.next(wanted)) is not None:
         first, second, relative, offsets = approaches
         search.note(*impacts(shapes, shapes, first, second, relative, offsets))
@@ -319,9 +347,10 @@ def _search_of(
     is_ccd: NDArray[np.bool_],
     ways: Ways,
     bounds: Floats | None,
+    keys: NDArray[np.int64] | None = None,
 ) -> Any:
     rows = boxes, numbers, places, motions, alive.view(np.uint8), is_ccd.view(np.uint8)
-    return _native.WaySearch(*rows, ways.rows, ways.since, ways.until, ways.begin, ways.motion, bounds)
+    return _native.WaySearch(*rows, ways.rows, ways.since, ways.until, ways.begin, ways.motion, bounds, keys)
 
 
 def _cells(places: Floats, origin: Floats, period: Floats) -> Floats:

@@ -154,7 +154,6 @@ class Columns:
         self.frame: weakref.ref[Frame] | None = None
         # What a step computes into, besides the spare placement.
         self._next_poses: tuple[Floats, Floats | None] = np.empty((0, dim)), None
-        self._unwrapped: Floats | None = None
         self._enlarged: Floats | None = None
         self.next_changed = np.empty(0, np.uint8)
         self.moved = np.empty(0, np.uint8)
@@ -264,7 +263,7 @@ class Columns:
             )
         change.assign(self.spare, boxes=_longer(self.spare.boxes, np.zeros((more, 2, d))))
         grown["next_changed"], grown["moved"] = np.empty(capacity, np.uint8), np.empty(capacity, np.uint8)
-        grown["_unwrapped"] = grown["_enlarged"] = None
+        grown["_enlarged"] = None
         replaced = [(name, getattr(self, name)) for name in _WRITABLE if name in grown]
         grown["_replaced"] = self._replaced + [(name, weakref.ref(old), old.copy()) for name, old in replaced]
         change.assign(self, **grown)
@@ -361,12 +360,6 @@ class Columns:
             count = len(self.positions)
             self.angular_velocities = np.zeros(count if self.dim == 2 else (count, 3))
         return self.angular_velocities
-
-    def unwrapped(self) -> Floats:
-        """Give a scratch array for the positions of all rows, (slots, d)."""
-        if self._unwrapped is None:
-            self._unwrapped = np.empty_like(self.positions)
-        return self._unwrapped[: self.slots]
 
     def enlarged(self) -> Floats:
         """Give a scratch array for boxes of all rows, (capacity, 2, d)."""

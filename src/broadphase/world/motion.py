@@ -53,7 +53,6 @@ def advance(
     changed: Flags,
     dt: float,
     wraps: Flags | None = None,
-    unwrapped: Floats | None = None,
     workers: int = 1,
 ) -> Advanced:
     """Move what moves by itself, and place shapes that are elsewhere than they were seen in the spare placement.
@@ -77,8 +76,6 @@ def advance(
         The time; may be negative.
     wraps : ndarray, shape (slots,), uint8, optional
         Rows that come in at the other side of the world.
-    unwrapped : ndarray, shape (slots, d), float64, optional
-        Where positions are written as they are before that.
     workers : int, optional
         Threads.
 
@@ -97,7 +94,7 @@ def advance(
     to_positions, to_rotations = columns.next_poses() if columns.update_intervals is not None else (None, None)
     found: Any = _native.advance(
         spare.store, rows, columns.positions, columns.velocities, columns.rotations, columns.angular_velocities,
-        columns.moves(), dt, columns.bounds, wraps, unwrapped, to_positions, to_rotations, seen.positions,
+        columns.moves(), dt, columns.bounds, wraps, to_positions, to_rotations, seen.positions,
         seen.rotations, spare.positions, spare.rotations, spare.boxes, look, columns.stale, changed, columns.moved,
         seen.boxes, longest_growth(columns), workers,
     )  # fmt: skip

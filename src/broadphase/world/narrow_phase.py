@@ -31,6 +31,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+# How the boundary acts on a body, for the core.
+_REFLECTED, _WRAPPED = 1, 2
+
+
 def touching_pairs(
     columns: Columns,
     placement: Placement,
@@ -234,6 +238,7 @@ def impacts_on_the_way(
         columns.period_bounds,
         columns.filters().native(slots),
         rows,
+        None if columns.batches is None else columns.batches[rows],
     )
     if not len(found.pairs):
         return found
@@ -246,11 +251,11 @@ def _near_ways(
     columns: Columns, placement: Placement, trace: Trace, alive: NDArray[np.bool_], workers: int
 ) -> NDArray[np.int32]:
     """Give the followed rows and those that may meet them on their ways: a few more than do."""
-    slots, is_periodic, turned = columns.slots, columns.period_bounds is not None, None
-    if len(trace.bounced) or (len(trace.wrapped) and not is_periodic):
-        turned = np.zeros(slots, np.uint8)
-        turned[trace.wrapped] = 0 if is_periodic else 2
-        turned[trace.bounced] = 1
+    turned = None
+    if len(trace.turned):
+        how = np.full(len(trace.turned), _WRAPPED, np.uint8)
+        how[np.isin(trace.turned, trace.bounced)] = _REFLECTED
+        turned = trace.turned, how, trace.ends
     found: Any = _native.near_ways(
         trace.before,
         trace.after,
@@ -258,9 +263,10 @@ def _near_ways(
         placement.boxes,
         alive.view(np.uint8),
         trace.is_ccd.view(np.uint8),
+        None if columns.batches is None else columns.batches[: columns.slots],
         turned,
         columns.bounds,
-        is_periodic,
+        columns.period_bounds is not None,
         workers,
     )
     rows: NDArray[np.int32] = found

@@ -222,19 +222,18 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, worker
     steadiness = columns.steadiness() if few is None else None
     slots = columns.slots
     wraps, bounces = columns.kept_by("wrap"), columns.kept_by("bounce")
-    keeps_all = wraps is None and bounces is None
-    unwrapped = None if trace is None or keeps_all else columns.unwrapped()
     positions, rotations, wrapped, shifted, rotated, growth, strays = advance(
-        columns, few, looked_at, changed, dt, wraps, unwrapped, workers
+        columns, few, looked_at, changed, dt, wraps, workers
     )
     if trace is not None or columns.update_intervals is not None or shifted is None or rotated is None:
         steadiness = None
     shifted = _with_rows(shifted, wrapped)
     if trace is not None:
-        trace.after, trace.wrapped = positions[:slots] if unwrapped is None else unwrapped, wrapped
+        trace.after, trace.wrapped = positions[:slots], wrapped
+        trace.turn(wrapped, _unturned(columns, wrapped, dt))
         # A body may come round to where it was.
-        rows = np.flatnonzero(trace.is_ccd & columns.moves().view(np.bool_))
-        changed[rows] |= (trace.after[rows] != trace.before[rows]).any(axis=1)
+        rows = np.flatnonzero(trace.is_ccd & columns.moves().view(np.bool_)).astype(np.int32)
+        changed[rows] |= (trace.after_of(rows) != trace.before[rows]).any(axis=1)
     bounced, velocities = _NO_ROWS, columns.velocities[:0]
     if bounces is not None and columns.bounds is not None:
         spare = columns.spare
@@ -255,6 +254,7 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, worker
             changed[bounced] = columns.moved[bounced] = 1
             if trace is not None:
                 trace.bounced = bounced
+                trace.turn(bounced, _unturned(columns, bounced, dt))
     removed = _removed(columns, changed, trace)
     if trace is not None:
         trace.is_ccd[removed] = False  # none of its way was in the world, so it meets nothing there
@@ -281,6 +281,15 @@ def _trace(columns: Columns) -> Trace | None:
     return Trace(is_ccd, before, before)
 
 
+def _unturned(columns: Columns, rows: Rows, dt: float) -> Floats:
+    """Give where rows would be after a motion if there were no boundary."""
+    positions = columns.positions[rows]
+    if dt != 0:
+        moves = columns.moves()[rows].view(np.bool_)
+        positions[moves] += columns.velocities[rows[moves]] * dt
+    return positions
+
+
 def _removed(columns: Columns, changed: Flags, trace: Trace | None) -> Rows:
     """Find the rows that have left the world and are to be removed.
 
@@ -296,7 +305,7 @@ def _removed(columns: Columns, changed: Flags, trace: Trace | None) -> Rows:
         looked_at |= leaves & trace.is_ccd.view(np.uint8)
     rows = outside(corners, columns.bounds, looked_at)
     if trace is not None and len(rows):
-        back = trace.is_ccd[rows, np.newaxis] * (trace.before[rows] - trace.after[rows])
+        back = trace.is_ccd[rows, np.newaxis] * (trace.before[rows] - trace.after_of(rows))
         ways = corners[rows]
         ways[:, 0] += np.minimum(back, 0.0)
         ways[:, 1] += np.maximum(back, 0.0)
