@@ -146,7 +146,8 @@ def test_clearances_are_the_distances_of_fcl(seed):
     assert 5 < (found.gaps > 0).sum() < len(found.gaps) - 5
     between = np.linalg.norm(found.points[:, 1] - found.points[:, 0], axis=1)
     assert np.allclose(between, found.gaps, atol=1e-12)
-    threaded = bp.clearances(shapes, within=1.5, solid=False, workers=3)
+    again = bp.Shapes([bp.Mesh(*surface) for surface in surfaces], places, turns)  # whose trees threads build
+    threaded = bp.clearances(again, within=1.5, solid=False, workers=3)
     assert all(np.array_equal(one, two) for one, two in zip(found, threaded, strict=True))
     inner = bp.distance(shapes, pairs=found.pairs, within=0.5)
     every = bp.distance(shapes, pairs=found.pairs)

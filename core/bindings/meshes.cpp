@@ -17,6 +17,37 @@ namespace broadphase::python {
 
 namespace {
 
+// Calls make(k) for each place of the result, without the GIL, on threads.
+template <class Made, class Make>
+nb::list made_by(std::size_t count, unsigned workers, const Make& make) {
+  std::vector<std::optional<Made>> made(count);
+  {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    for_each_task(count, workers, interrupt, [&](unsigned, std::size_t k) { made[k].emplace(make(k)); });
+  }
+  nb::list result;
+  for (std::optional<Made>& one : made) result.append(nb::cast(std::move(*one)));
+  return result;
+}
+
+// Trees of meshes, each given as a tuple of its vertices and its faces.
+nb::list mesh_trees(nb::list meshes, unsigned workers) {
+  std::vector<std::pair<Table<double>, Table<std::int32_t>>> given;
+  for (const nb::handle mesh : meshes)
+    given.emplace_back(nb::cast<Table<double>>(mesh[0]), nb::cast<Table<std::int32_t>>(mesh[1]));
+  return made_by<MeshTree>(given.size(), workers, [&](std::size_t k) {
+    const auto& [vertices, faces] = given[k];
+    return MeshTree({vertices.data(), vertices.size()}, {faces.data(), faces.size()});
+  });
+}
+
+nb::list mesh_solids(nb::list trees, unsigned workers) {
+  std::vector<const MeshTree*> given;
+  for (const nb::handle tree : trees) given.push_back(nb::cast<const MeshTree*>(tree));
+  return made_by<MeshSolid>(given.size(), workers, [&](std::size_t k) { return MeshSolid(*given[k]); });
+}
+
 // One of the two is null; both are for a number that is not in use.
 struct Geometry {
   const MeshTree* tree = nullptr;
@@ -260,15 +291,13 @@ void bind_meshes(nb::module_& module) {
              workers = nb::arg("workers"), first = nb::arg("first"), second = nb::arg("second");
   const auto offsets = nb::arg("offsets").none();
   nb::class_<MeshTree>(module, "MeshTree")
-      .def(
-          "__init__",
-          [](MeshTree* self, Table<double> vertices, Table<std::int32_t> faces) {
-            new (self) MeshTree({vertices.data(), vertices.size()}, {faces.data(), faces.size()});
-          },
-          nb::arg("vertices"), nb::arg("faces"))
+      .def_prop_ro("middle",
+                   [](const MeshTree& tree) {
+                     const Vec<3> middle = tree.middle();
+                     return as_array(std::vector<double>(middle.begin(), middle.end()), 1);
+                   })
       .def_prop_ro("memory_bytes", &MeshTree::memory_bytes);
   nb::class_<MeshSolid>(module, "MeshSolid")
-      .def(nb::init<const MeshTree&>(), nb::arg("tree"))
       .def_prop_ro("is_closed", &MeshSolid::is_closed)
       .def_prop_ro("memory_bytes", &MeshSolid::memory_bytes);
   nb::class_<Polytope>(module, "Polytope")
@@ -281,6 +310,8 @@ void bind_meshes(nb::module_& module) {
           },
           nb::arg("points"))
       .def_prop_ro("memory_bytes", &Polytope::memory_bytes);
+  module.def("mesh_trees", &mesh_trees, nb::arg("meshes"), workers);
+  module.def("mesh_solids", &mesh_solids, nb::arg("trees"), workers);
   module.def("geometry_overlaps", &overlaps_of, a, geometries_a, b, geometries_b, first, second, offsets);
   module.def("geometry_distances", &distances, a, geometries_a, b, geometries_b, first, second, offsets,
              nb::arg("within"), workers);

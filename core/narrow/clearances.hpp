@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/radix_sort.hpp"
 #include "narrow/meshes.hpp"
 
 namespace broadphase {
@@ -32,27 +33,29 @@ class MeshSolid {
     for (std::size_t face = 0; face < count; ++face)
       for (std::size_t c = 0; c < 3; ++c) corners[face][c] = places[tree.vertex_of(static_cast<std::int32_t>(face), c)];
     find_shells(corners, places.size());
-    std::vector<std::int32_t> order;
+    std::vector<Face> faces;
+    faces.reserve(count);
     for (std::size_t face = 0; face < count; ++face) {
       std::sort(corners[face].begin(), corners[face].end());
-      if (corners[face][0] != corners[face][1] && corners[face][1] != corners[face][2])
-        order.push_back(static_cast<std::int32_t>(face));
+      const auto [low, middle, high] = corners[face];
+      if (low != middle && middle != high)
+        faces.push_back({std::uint64_t{low} << 32 | middle, high, static_cast<std::int32_t>(face)});
     }
-    const std::size_t with_area = order.size();
-    const auto of = [&](std::int32_t face) -> const Triple& { return corners[static_cast<std::size_t>(face)]; };
-    const std::vector<std::int32_t> all = order;
-    std::sort(order.begin(), order.end(),
-              [&](std::int32_t a, std::int32_t b) { return of(a) != of(b) ? of(a) < of(b) : a < b; });
-    order.erase(std::unique(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return of(a) == of(b); }),
-                order.end());
-    is_closed_ = are_closed(order, corners);
-    if (is_closed_ && order.size() < count) {
+    std::vector<Face> once = sorted(faces, places.size());
+    once.erase(std::unique(once.begin(), once.end(),
+                           [](const Face& a, const Face& b) { return a.edge == b.edge && a.high == b.high; }),
+               once.end());
+    const auto count_these = [&](const std::vector<Face>& these) {
+      if (these.size() == count) return;
       ignored_.assign(count, 1);
-      for (const std::int32_t face : order) ignored_[static_cast<std::size_t>(face)] = 0;
-    } else if (!is_closed_ && order.size() < with_area && are_closed(all, corners)) {
+      for (const Face& face : these) ignored_[static_cast<std::size_t>(face.face)] = 0;
+    };
+    is_closed_ = are_closed(once, places.size());
+    if (is_closed_) {
+      count_these(once);
+    } else if (once.size() < faces.size() && are_closed(faces, places.size())) {
       is_closed_ = true;
-      ignored_.assign(count, 1);
-      for (const std::int32_t face : all) ignored_[static_cast<std::size_t>(face)] = 0;
+      count_these(faces);
     }
   }
 
@@ -67,25 +70,66 @@ class MeshSolid {
 
  private:
   using Triple = std::array<std::uint32_t, 3>;
+  // The places of its corners, ascending: that of the first in the upper half of `edge`, of the second in the lower.
+  struct Face {
+    std::uint64_t edge;
+    std::uint32_t high;
+    std::int32_t face;
 
-  // For each vertex the first one, in an order by coordinates, in the same place.
+    bool operator<(const Face& other) const {
+      return edge != other.edge ? edge < other.edge : high != other.high ? high < other.high : face < other.face;
+    }
+  };
+
+  // For each vertex one of those in the same place, and the same for all of them.
   static std::vector<std::uint32_t> places_of(const MeshTree& tree) {
-    std::vector<std::uint32_t> order(tree.vertex_count()), places(tree.vertex_count());
-    std::iota(order.begin(), order.end(), 0U);
-    const auto compare = [&](std::uint32_t a, std::uint32_t b) {
-      const double *const p = tree.vertex(a), *const q = tree.vertex(b);
+    struct Vertex {
+      std::uint64_t key;  // of the coordinates, nearly always a different one
+      std::uint32_t number;
+    };
+    std::vector<Vertex> order(tree.vertex_count());
+    for (std::size_t vertex = 0; vertex < order.size(); ++vertex) {
+      std::uint64_t key = 0;
+      for (std::size_t k = 0; k < 3; ++k) {
+        key = (key ^ order_bits(tree.vertex(vertex)[k])) * 0x9e3779b97f4a7c15;
+        key ^= key >> 32;
+      }
+      order[vertex] = {key, static_cast<std::uint32_t>(vertex)};
+    }
+    const auto compare = [&](const Vertex& a, const Vertex& b) {
+      if (a.key != b.key) return a.key < b.key ? -1 : 1;
+      const double *const p = tree.vertex(a.number), *const q = tree.vertex(b.number);
       for (std::size_t k = 0; k < 3; ++k)
         if (p[k] != q[k]) return p[k] < q[k] ? -1 : 1;
       return 0;
     };
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    std::sort(order.begin(), order.end(), [&](const Vertex& a, const Vertex& b) {
       const int way = compare(a, b);
-      return way != 0 ? way < 0 : a < b;
+      return way != 0 ? way < 0 : a.number < b.number;
     });
+    std::vector<std::uint32_t> places(order.size());
     for (std::size_t k = 0; k < order.size(); ++k)
-      places[order[k]] = k > 0 && compare(order[k - 1], order[k]) == 0 ? places[order[k - 1]] : order[k];
+      places[order[k].number] =
+          k > 0 && compare(order[k - 1], order[k]) == 0 ? places[order[k - 1].number] : order[k].number;
     return places;
   }
+
+  // First by the place in the upper half of the edge, of which there are so many: few items have the same one.
+  template <class Item>
+  static std::vector<Item> sorted(const std::vector<Item>& items, std::size_t places) {
+    const auto low = [](const Item& item) { return static_cast<std::size_t>(edge_of(item) >> 32); };
+    std::vector<std::size_t> ends(places + 1);
+    for (const Item& item : items) ++ends[low(item) + 1];
+    for (std::size_t place = 0; place < places; ++place) ends[place + 1] += ends[place];
+    std::vector<Item> result(items.size());
+    for (const Item& item : items) result[ends[low(item)]++] = item;
+    for (std::size_t begin = 0, place = 0; begin < result.size(); begin = ends[place++])
+      std::sort(result.begin() + static_cast<std::ptrdiff_t>(begin),
+                result.begin() + static_cast<std::ptrdiff_t>(ends[place]));
+    return result;
+  }
+  static std::uint64_t edge_of(const Face& face) { return face.edge; }
+  static std::uint64_t edge_of(std::uint64_t edge) { return edge; }
 
   void find_shells(const std::vector<Triple>& corners, std::size_t vertices) {
     std::vector<std::uint32_t> parent(vertices);
@@ -110,14 +154,13 @@ class MeshSolid {
     }
   }
 
-  static bool are_closed(const std::vector<std::int32_t>& faces, const std::vector<Triple>& corners) {
+  static bool are_closed(const std::vector<Face>& faces, std::size_t places) {
     std::vector<std::uint64_t> edges;
     edges.reserve(3 * faces.size());
-    for (const std::int32_t face : faces) {
-      const Triple& of = corners[static_cast<std::size_t>(face)];
-      for (std::size_t c = 0; c < 3; ++c) edges.push_back(std::uint64_t{of[c == 2 ? 0 : c]} << 32 | of[c == 0 ? 1 : 2]);
-    }
-    std::sort(edges.begin(), edges.end());
+    for (const Face& face : faces)
+      edges.insert(edges.end(),
+                   {face.edge, (face.edge & ~std::uint64_t{0xffffffff}) | face.high, face.edge << 32 | face.high});
+    edges = sorted(edges, places);
     for (std::size_t k = 0; k < edges.size(); k += 2)
       if (k + 1 == edges.size() || edges[k] != edges[k + 1]) return false;
     return !edges.empty();

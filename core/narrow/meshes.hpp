@@ -82,8 +82,9 @@ struct MeshUnits {
       const double from = static_cast<double>(centre), half = std::max(high - from, from - low);
       const float rounded = static_cast<float>(half);
       block.centre[k][lane] = centre;
+      // Upwards; of a number from 0 on, the bits of the next one are one more.
       block.half[k][lane] = static_cast<double>(rounded) < half
-                                ? std::nextafter(rounded, std::numeric_limits<float>::infinity())
+                                ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(rounded) + 1)
                                 : rounded;
     }
   }
@@ -119,6 +120,14 @@ class MeshTree {
     return static_cast<std::size_t>(faces_[3 * static_cast<std::size_t>(face) + which]);
   }
   const double* corner(std::int32_t face, std::size_t which) const { return vertex(vertex_of(face, which)); }
+  // The mean of the corners of all faces.
+  Vec<3> middle() const {
+    Vec<3> mean{};
+    for (const std::int32_t corner : faces_)
+      for (std::size_t k = 0; k < 3; ++k)
+        mean[k] += vertex(static_cast<std::size_t>(corner))[k] / static_cast<double>(faces_.size());
+    return mean;
+  }
   std::size_t memory_bytes() const {
     return vertices_.capacity() * sizeof(double) + faces_.capacity() * sizeof(std::int32_t) +
            blocks_.capacity() * sizeof(MeshBlock);
@@ -132,10 +141,10 @@ class MeshTree {
     static constexpr double kFar = std::numeric_limits<double>::infinity();
     Vec<3> lower{kFar, kFar, kFar}, upper{-kFar, -kFar, -kFar};
 
-    void add(const Vec<3>& low, const Vec<3>& high) {
+    void add(const double* point) {
       for (std::size_t k = 0; k < 3; ++k) {
-        lower[k] = std::min(lower[k], low[k]);
-        upper[k] = std::max(upper[k], high[k]);
+        lower[k] = std::min(lower[k], point[k]);
+        upper[k] = std::max(upper[k], point[k]);
       }
     }
   };
@@ -149,7 +158,10 @@ class MeshTree {
         middles[face][axis] =
             corner(order[face], 0)[axis] / 3 + corner(order[face], 1)[axis] / 3 + corner(order[face], 2)[axis] / 3;
     std::vector<Part> parts{{0, static_cast<std::uint32_t>(count)}};  // of each block
-    blocks_.reserve(count / 2 + 2);
+    std::vector<std::uint64_t> keys(count);
+    constexpr std::size_t kNotFull = 32;  // nearly all blocks are full
+    parts.reserve(count / 3 + kNotFull);
+    blocks_.reserve(count / 3 + kNotFull);
     add_boxes(std::span(parts), parts);
     // Children come after their parent, so one pass over the growing array divides all. A part of a block has a power
     // of four of faces, but for the last one: so nearly all blocks are full.
@@ -163,7 +175,7 @@ class MeshTree {
           const Part part = quarters[k];
           if (part.count <= most) continue;
           const std::uint32_t left = part.count > 2 * most ? 2 * most : most;
-          divide(std::span(order).subspan(part.first, part.count), left, middles);
+          divide(std::span(order).subspan(part.first, part.count), left, middles, keys.data());
           quarters[k].count = left;
           quarters[boxes++] = {part.first + left, part.count - left};
         }
@@ -173,22 +185,52 @@ class MeshTree {
   }
 
   // Puts as many faces as told to the left of the others, along the axis along which they are spread most.
-  static void divide(std::span<std::int32_t> faces, std::size_t left, const std::vector<Vec<3>>& middles) {
+  static void divide(std::span<std::int32_t> faces, std::size_t left, const std::vector<Vec<3>>& middles,
+                     std::uint64_t* keys) {
     Bounds of_middles;
-    for (const std::int32_t face : faces) {
-      const Vec<3>& middle = middles[static_cast<std::size_t>(face)];
-      of_middles.add(middle, middle);
-    }
+    for (const std::int32_t face : faces) of_middles.add(middles[static_cast<std::size_t>(face)].data());
     std::size_t longest = 0;
     const auto length = [&](std::size_t axis) { return of_middles.upper[axis] - of_middles.lower[axis]; };
     for (std::size_t axis = 1; axis < 3; ++axis)
       if (length(axis) > length(longest)) longest = axis;
-    std::nth_element(faces.begin(), faces.begin() + static_cast<std::ptrdiff_t>(left), faces.end(),
-                     [&](std::int32_t a, std::int32_t b) {
-                       const double x = middles[static_cast<std::size_t>(a)][longest],
-                                    y = middles[static_cast<std::size_t>(b)][longest];
-                       return x != y ? x < y : a < b;
-                     });
+    // The coordinate, from the lowest one on, and the face: so no two are equal.
+    const double lowest = of_middles.lower[longest],
+                 scale = length(longest) > 0x1p-900 && length(longest) < 0x1p900 ? 0x1p31 / length(longest) : 0;
+    for (std::size_t k = 0; k < faces.size(); ++k) {
+      const double height = scale > 0 ? (middles[static_cast<std::size_t>(faces[k])][longest] - lowest) * scale : 0;
+      keys[k] = static_cast<std::uint64_t>(height) << 32 | static_cast<std::uint32_t>(faces[k]);
+    }
+    put_least_first({keys, faces.size()}, left);
+    for (std::size_t k = 0; k < faces.size(); ++k) faces[k] = static_cast<std::int32_t>(keys[k] & 0xffffffff);
+  }
+
+  // Puts that many of the least keys, no two of which are equal, before the others; as std::nth_element, but without a
+  // branch for each key.
+  static void put_least_first(std::span<std::uint64_t> keys, std::size_t count) {
+    constexpr std::size_t kFew = 8;
+    std::size_t begin = 0, end = keys.size();
+    // Each round puts aside half of the keys, or nearly so, but for orders made to prevent it.
+    constexpr int kMostRounds = 100;
+    for (int round = 0; end - begin > kFew; ++round) {
+      if (round == kMostRounds) {
+        std::nth_element(keys.begin() + static_cast<std::ptrdiff_t>(begin),
+                         keys.begin() + static_cast<std::ptrdiff_t>(count),
+                         keys.begin() + static_cast<std::ptrdiff_t>(end));
+        return;
+      }
+      const std::uint64_t x = keys[begin], y = keys[begin + (end - begin) / 2], z = keys[end - 1],
+                          middle = std::max(std::min(x, y), std::min(std::max(x, y), z));
+      std::size_t place = begin;
+      for (std::size_t k = begin; k < end; ++k) {
+        const std::uint64_t key = keys[k];
+        keys[k] = keys[place];
+        keys[place] = key;
+        place += key < middle ? 1 : 0;
+      }
+      if (place == count) return;
+      (place < count ? begin : end) = place;
+    }
+    std::sort(keys.begin() + static_cast<std::ptrdiff_t>(begin), keys.begin() + static_cast<std::ptrdiff_t>(end));
   }
 
   // Adds a block of boxes around parts of the faces; those of more than one face will have blocks of their own.
@@ -208,26 +250,25 @@ class MeshTree {
 
   // From the leaves upwards.
   void write_boxes() {
+    Bounds of_all;
+    for (std::size_t k = 0; k < vertex_count(); ++k) of_all.add(vertex(k));
+    units_ = MeshUnits(of_all.lower, of_all.upper);
     std::vector<Bounds> of_blocks(blocks_.size());
-    const auto of_box = [&](std::uint32_t first) {
-      if ((first & MeshBlock::kFace) == 0) return of_blocks[first];
-      Bounds bounds;
-      for (std::size_t c = 0; c < 3; ++c) {
-        const double* const at = corner(static_cast<std::int32_t>(first & ~MeshBlock::kFace), c);
-        bounds.add({at[0], at[1], at[2]}, {at[0], at[1], at[2]});
+    for (std::size_t at = blocks_.size(); at-- > 0;) {
+      MeshBlock& block = blocks_[at];
+      for (std::size_t lane = 0; lane < block.count; ++lane) {
+        const std::uint32_t first = block.first[lane];
+        Bounds bounds;
+        if ((first & MeshBlock::kFace) == 0)
+          bounds = of_blocks[first];
+        else
+          for (std::size_t c = 0; c < 3; ++c)
+            bounds.add(corner(static_cast<std::int32_t>(first & ~MeshBlock::kFace), c));
+        units_.write(bounds.lower, bounds.upper, block, lane);
+        of_blocks[at].add(bounds.lower.data());
+        of_blocks[at].add(bounds.upper.data());
       }
-      return bounds;
-    };
-    const auto each = [&](std::size_t at, auto&& use) {
-      for (std::size_t lane = 0; lane < blocks_[at].count; ++lane) use(lane, of_box(blocks_[at].first[lane]));
-    };
-    for (std::size_t at = blocks_.size(); at-- > 0;)
-      each(at, [&](std::size_t, const Bounds& bounds) { of_blocks[at].add(bounds.lower, bounds.upper); });
-    units_ = MeshUnits(of_blocks[0].lower, of_blocks[0].upper);
-    for (std::size_t at = 0; at < blocks_.size(); ++at)
-      each(at, [&](std::size_t lane, const Bounds& bounds) {
-        units_.write(bounds.lower, bounds.upper, blocks_[at], lane);
-      });
+    }
   }
 
   // Puts the faces in the order of the leaves, and vertices in that of the faces: a leaf reads from one place.

@@ -76,6 +76,59 @@ void check_pair(const MeshSide& a, std::size_t faces_a, const MeshSide& b, std::
   }
 }
 
+// Every face is in one leaf, and in all boxes around that.
+void check_tree(const MeshTree& tree) {
+  std::vector<int> found(tree.face_count());
+  const double unit = power_of_two(tree.units().exponent);
+  const auto check_face = [&](std::size_t face, const std::vector<MeshBox>& around) {
+    ++found[face];
+    for (std::size_t c = 0; c < 3; ++c)
+      for (std::size_t k = 0; k < 3; ++k)
+        for (const MeshBox& box : around) {
+          const double at = tree.corner(static_cast<std::int32_t>(face), c)[k] - tree.units().middle[k],
+                       middle = unit * static_cast<double>(box.centre[k]),
+                       half = unit * static_cast<double>(box.half[k]);
+          CHECK(std::abs(at - middle) <= half + 1e-15 * tree.units().size + 0x1p-1070);
+        }
+  };
+  std::vector<MeshBox> around;
+  const auto descend = [&](const auto& self, std::size_t block) -> void {
+    for (std::size_t lane = 0; lane < tree.blocks()[block].count; ++lane) {
+      around.push_back(tree.blocks()[block].box(lane));
+      const std::uint32_t first = around.back().first;
+      if ((first & MeshBlock::kFace) != 0)
+        check_face(first & ~MeshBlock::kFace, around);
+      else
+        self(self, first);
+      around.pop_back();
+    }
+    CHECK(around.size() < MeshTree::kMostLevels);
+  };
+  descend(descend, 0);
+  for (const int times : found) CHECK(times == 1);
+}
+
+// Faces in a row, on top of one another, in an order made for no method, and of sizes near the ends of the numbers.
+void check_trees_of_many(std::uint64_t seed) {
+  Random random(seed);
+  current_case() = "many faces, seed " + std::to_string(seed);
+  for (const double size : {1.0, 0.0, 0x1p-1060, 0x1p-899, 0x1p-901, 0x1p899, 0x1p1020}) {
+    const std::size_t faces = 1 + random.below(700);
+    const bool is_row = random.chance(0.5), is_saw = random.chance(0.5);
+    std::vector<double> vertices;
+    std::vector<std::int32_t> corners;
+    for (std::size_t face = 0; face < faces; ++face)
+      for (std::size_t c = 0; c < 3; ++c) {
+        const std::size_t place = is_saw && face % 2 == 1 ? faces - face : face;
+        const double along = static_cast<double>(place) / static_cast<double>(faces);
+        for (std::size_t k = 0; k < 3; ++k)
+          vertices.push_back(size * (is_row ? (k == 0 ? along : 0) : random.below(3) == c ? 0.25 : 0.5));
+        corners.push_back(static_cast<std::int32_t>(3 * face + c));
+      }
+    check_tree(MeshTree(vertices, corners));
+  }
+}
+
 void check_scene(std::uint64_t seed) {
   Random random(seed);
   current_case() = "meshes, seed " + std::to_string(seed);
@@ -88,6 +141,7 @@ void check_scene(std::uint64_t seed) {
   const double away = random.chance(0.8) ? 0 : 1e6 * size, larger = std::max({size, size_b, away});
   const MeshTree tree_a = random_mesh(random, faces_a, lattice, size, away),
                  tree_b = random_mesh(random, faces_b, lattice, size_b, 0);
+  check_tree(tree_a);
   const std::vector<double> place_a = random_place(random, lattice, size),
                             place_b = random_place(random, lattice, size);
   const MeshSide a(tree_a, place_a);
@@ -120,4 +174,5 @@ void check_scene(std::uint64_t seed) {
 int main(int argc, char** argv) {
   const std::size_t count = broadphase::tests::rounds(argc, argv, 600);
   for (std::uint64_t seed = 0; seed < count; ++seed) broadphase::tests::check_scene(seed);
+  for (std::uint64_t seed = 0; seed < count / 20; ++seed) broadphase::tests::check_trees_of_many(seed);
 }

@@ -16,6 +16,8 @@ from broadphase import io
 from broadphase.cli.boxes import JsonOption, ProgressOption, WorkersOption
 from broadphase.cli.screen import duration, print_facts, print_json, print_table, progress_bar
 from broadphase.errors import clipped
+from broadphase.shapes import prepare_meshes
+from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 HARD = ("duplicate", "penetrates", "contains")  # the kinds that parts which fit together do not have
 HARD_CLASHES = 4  # exit code
 _MOST_LISTED = 20
+_TOGETHER = 64  # meshes whose trees are built between two looks at the progress bar
 
 
 def _length(value: float) -> float:
@@ -97,10 +100,13 @@ def clash(
         parts = [part for file in read for part in file.parts]
         begin = time.perf_counter()
         known: dict[int, bp.Mesh] = {}
-        for number, part in enumerate(parts):
-            step("building trees", number, len(parts))
+        for part in parts:
             if id(part.vertices) not in known:
                 known[id(part.vertices)] = bp.Mesh(part.vertices, part.faces)
+        distinct = list(known.values())
+        for begins in range(0, len(distinct), _TOGETHER):
+            step("building trees", begins, len(distinct))
+            prepare_meshes(distinct[begins : begins + _TOGETHER], True, worker_count(workers))
         meshes = [known[id(part.vertices)] for part in parts]
         watertight = [mesh.is_watertight for mesh in meshes]
         seconds["trees"] = time.perf_counter() - begin

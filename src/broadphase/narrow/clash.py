@@ -127,9 +127,9 @@ def clashes(
     [2, 3] near nan
     """
     near, close = as_length(clearance, "clearance"), as_length(tolerance, "tolerance")
-    first = Solids(shapes, "shapes", solid)
-    second = first if other is None else Solids(other, "other", solid)
     workers = worker_count(workers)
+    first = Solids(shapes, "shapes", solid, workers)
+    second = first if other is None else Solids(other, "other", solid, workers)
     filters = {"layer": layer, "mask": mask, "group": group, "ignore_pairs": ignore_pairs}
     limit = max(near, close)
     candidates = pairs_within(first, second, limit, parent, filters, workers)
@@ -153,42 +153,40 @@ def clashes(
     )  # fmt: skip
 
 
-class _Part(NamedTuple):
-    shape: Shape
-    record: Floats  # as it is placed
-    middle: Floats  # of the vertices, if it is a mesh; else of the box
-    faces: int
-
-
 class _Comparison:
     """Compares parts of two sets, which may be the same, up to a tolerance."""
 
     def __init__(self, first: Solids, second: Solids, tolerance: float) -> None:
         self._first, self._second, self._tolerance = first, second, tolerance
-        self._known: dict[tuple[int, int], _Part] = {}
+        self._middles: dict[tuple[int, int], Floats] = {}
+        self._shapes: dict[tuple[int, int], Shape] = {}
 
     def is_duplicate(self, row: int, other: int) -> bool:
-        one, two = self._part(self._first, row), self._part(self._second, other)
-        if one.faces != two.faces or type(one.shape) is not type(two.shape):
+        between = np.abs(self._middle(self._first, row) - self._middle(self._second, other)).max()
+        if between > self._tolerance + 1e-9 * float(np.abs(self._first.shapes.boxes[row]).max()):
             return False
-        if not self._are_within(one.middle, two.middle):
-            return False
-        if isinstance(one.shape, Mesh) and isinstance(two.shape, Mesh):
-            return self._are_equal_meshes(one.shape, one.record, two.shape, two.record)
-        if isinstance(one.shape, ConvexHull) and isinstance(two.shape, ConvexHull):  # the first number is only its name
-            return one.shape.content == two.shape.content and self._are_within(one.record[1:], two.record[1:])
-        return len(one.record) == len(two.record) and self._are_within(one.record, two.record)
+        one, two = self._shape(self._first, row), self._shape(self._second, other)
+        record, other_record = self._first.record(row), self._second.record(other)
+        if isinstance(one, Mesh) and isinstance(two, Mesh):
+            return len(one.faces) == len(two.faces) and self._are_equal_meshes(one, record, two, other_record)
+        if isinstance(one, ConvexHull) and isinstance(two, ConvexHull):  # the first number is only its name
+            return one.content == two.content and self._are_within(record[1:], other_record[1:])
+        return type(one) is type(two) and len(record) == len(other_record) and self._are_within(record, other_record)
 
-    def _part(self, solids: Solids, row: int) -> _Part:
+    def _middle(self, solids: Solids, row: int) -> Floats:
+        """Say where the mean of its triangles is, if it is a mesh; else the middle of its box."""
         key = id(solids), row
-        if key not in self._known:
-            shape, record = solids.shapes[row], np.asarray(solids.shapes.store.placed(row))
-            if isinstance(shape, Mesh):
-                middle = _placed(shape, record)[shape.faces].mean(axis=(0, 1))
-            else:
-                middle = solids.shapes.boxes[row].mean(axis=0)
-            self._known[key] = _Part(shape, record, middle, len(shape.faces) if isinstance(shape, Mesh) else 0)
-        return self._known[key]
+        if key not in self._middles:
+            tree, record = solids.tree(row), solids.record(row)
+            box: Floats = solids.shapes.boxes[row].mean(axis=0)
+            self._middles[key] = box if tree is None else record[1:4] + tree.middle @ record[4:13].reshape(3, 3)
+        return self._middles[key]
+
+    def _shape(self, solids: Solids, row: int) -> Shape:
+        key = id(solids), row
+        if key not in self._shapes:
+            self._shapes[key] = solids.shapes[row]
+        return self._shapes[key]
 
     def _are_equal_meshes(self, one: Mesh, record: Floats, two: Mesh, other_record: Floats) -> bool:
         corners, others = _placed(one, record), _placed(two, other_record)

@@ -12,7 +12,7 @@ from broadphase.errors import UnsupportedQueryError, quoted
 from broadphase.filters import as_attribute
 from broadphase.narrow import custom
 from broadphase.pairs import pairs as box_pairs
-from broadphase.shapes import ConvexHull, Mesh, Shape, Shapes
+from broadphase.shapes import ConvexHull, Mesh, Shape, Shapes, prepare_meshes
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -121,10 +121,9 @@ def clearances(
     >>> found.pairs.tolist(), found.gaps.tolist(), found.points.tolist()
     ([[0, 1]], [1.0], [[[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]])
     """
-    first = Solids(shapes, "shapes", solid)
-    second = first if other is None else Solids(other, "other", solid)
-    limit = as_length(within, "within")
-    workers = worker_count(workers)
+    limit, workers = as_length(within, "within"), worker_count(workers)
+    first = Solids(shapes, "shapes", solid, workers)
+    second = first if other is None else Solids(other, "other", solid, workers)
     filters = {"layer": layer, "mask": mask, "group": group, "ignore_pairs": ignore_pairs}
     candidates = pairs_within(first, second, limit, parent, filters, workers)
     return measure(first, second, candidates, limit, workers)[0]
@@ -140,6 +139,8 @@ class Solids:
         Their name in messages.
     solid : bool
         Whether closed meshes have an inside.
+    workers : int
+        Threads to use.
 
     Attributes
     ----------
@@ -148,13 +149,14 @@ class Solids:
         False for meshes that are surfaces.
     """
 
-    def __init__(self, given: Any, name: str, solid: bool) -> None:
+    def __init__(self, given: Any, name: str, solid: bool, workers: int = 1) -> None:
         solid = as_flag(solid, "solid")
         self.shapes = shapes = _as_shapes(given, name)
         if shapes.dim != 3 and len(shapes):
             raise ValueError(f"{name} must be in space, not in {shapes.dim} dimensions")
         if shapes.geometries.has_custom:
             custom.refuse(shapes, shapes.living_rows(), "clearance")
+        prepare_meshes((kept for _, kept in shapes.geometries.items() if isinstance(kept, Mesh)), solid, workers)
         self._geometries: list[Any] = []
         self._solids: list[Any] = []
         for number, geometry in shapes.geometries.items():
@@ -163,13 +165,14 @@ class Solids:
             self._geometries += [*unused, None if isinstance(geometry, type) else known.prepared]
             self._solids += [*unused, known.solid if solid and isinstance(geometry, Mesh) else None]
         self.are_solid = np.ones(len(shapes), np.bool_)
+        self._geometry_of = np.full(len(shapes), -1, np.int64)
         if self._geometries:
             open_meshes = np.array(
                 [isinstance(tree, _native.MeshTree) and not (one is not None and one.is_closed)
                  for tree, one in zip(self._geometries, self._solids, strict=True)]
             )  # fmt: skip
             rows = shapes.living_rows()
-            numbers = _geometry_of(shapes, rows)
+            numbers = self._geometry_of[rows] = _geometry_of(shapes, rows)
             of_geometry = numbers >= 0
             self.are_solid[rows[of_geometry]] = ~open_meshes[numbers[of_geometry]]
 
@@ -177,6 +180,16 @@ class Solids:
     def native(self) -> tuple[Any, list[Any], list[Any]]:
         """What the core takes: the store, and what is known of all geometries."""
         return self.shapes.store, self._geometries, self._solids
+
+    def tree(self, row: int) -> Any:
+        """Give the tree of the triangles of a mesh; None for other shapes."""
+        number = self._geometry_of[row]
+        known = None if number < 0 else self._geometries[number]
+        return known if isinstance(known, _native.MeshTree) else None
+
+    def record(self, row: int) -> Floats:
+        """Give the record of a shape as it is placed."""
+        return np.asarray(self.shapes.store.placed(row))
 
     def __len__(self) -> int:
         return len(self.shapes)

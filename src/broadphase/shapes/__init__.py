@@ -18,7 +18,7 @@ from broadphase.shapes.simple import (
     Sphere,
     Triangle,
 )
-from broadphase.shapes.solids import ConvexHull, Geometry, Mesh
+from broadphase.shapes.solids import ConvexHull, Geometry, Mesh, prepare_meshes
 
 __all__ = [
     "AABB",
@@ -43,6 +43,7 @@ __all__ = [
     "Sphere",
     "Triangle",
     "dimension_of",
+    "prepare_meshes",
     "records_of",
     "shape_from_record",
 ]

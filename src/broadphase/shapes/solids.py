@@ -15,13 +15,14 @@ from broadphase.shapes.parameters import as_rows
 from broadphase.shapes.shape import Shape
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
 
-__all__ = ["ConvexHull", "Geometry", "Mesh"]
+__all__ = ["ConvexHull", "Geometry", "Mesh", "prepare_meshes"]
 
 
 class Geometry(Shape):
@@ -210,7 +211,11 @@ class Mesh(Geometry):
         self._keep_geometry(corners, offset, rotation)
 
     def _prepare(self) -> _native.MeshTree:
-        return _native.MeshTree(np.ascontiguousarray(self._vertices), np.ascontiguousarray(self._faces))
+        tree: _native.MeshTree = _native.mesh_trees([self._numbers()], 1)[0]
+        return tree
+
+    def _numbers(self) -> tuple[Floats, NDArray[np.int32]]:
+        return np.ascontiguousarray(self._vertices), np.ascontiguousarray(self._faces)
 
     @classmethod
     def from_trimesh(cls, mesh: Any, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None) -> Self:
@@ -253,13 +258,14 @@ class Mesh(Geometry):
     @property
     def solid(self) -> _native.MeshSolid:
         """What the core knows of its inside: on first use, and kept as `prepared` is."""
-        tree = self.prepared
-        for kept in self._prepared:
-            if isinstance(kept, _native.MeshSolid):
-                return kept
-        solid = _native.MeshSolid(tree)
+        if (known := self._known_solid()) is not None:
+            return known
+        solid: _native.MeshSolid = _native.mesh_solids([self.prepared], 1)[0]
         self._prepared.append(solid)
         return solid
+
+    def _known_solid(self) -> _native.MeshSolid | None:
+        return next((kept for kept in self._prepared if isinstance(kept, _native.MeshSolid)), None)
 
     @property
     def faces(self) -> NDArray[np.int32]:
@@ -295,3 +301,14 @@ def _vertices(values: Any, name: str) -> Floats:
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
         raise ValueError(f"{name} must have shape (k, 3), k at least 1, not {array.shape}")
     return as_rows(array, name, (3,), "(k, 3)").rows
+
+
+def prepare_meshes(meshes: Iterable[Mesh], solid: bool, workers: int) -> None:
+    """Compute `prepared` of meshes, and `solid` if told, on threads, where it is not known yet."""
+    known = list(meshes)
+    new = [mesh for mesh in known if not mesh._prepared]
+    for mesh, tree in zip(new, _native.mesh_trees([mesh._numbers() for mesh in new], workers), strict=True):
+        mesh._prepared.append(tree)
+    new = [mesh for mesh in known if solid and mesh._known_solid() is None]
+    for mesh, one in zip(new, _native.mesh_solids([mesh.prepared for mesh in new], workers), strict=True):
+        mesh._prepared.append(one)
