@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "batches/rows_by_key.hpp"
 #include "bindings.hpp"
 #include "choose/find.hpp"
 #include "filters.hpp"
@@ -195,7 +196,8 @@ struct Seams {
 
 template <std::size_t D>
 Seams find_seams(const Boxes& boxes, const Table<double>& bounds, const Flags& counts,
-                 const std::optional<Flags>& changed, const Filter* filter, bool any_width, unsigned workers) {
+                 const std::optional<Flags>& changed, const Filter* filter,
+                 const std::optional<Vector<std::int64_t>>& keys, bool any_width, unsigned workers) {
   Interrupt interrupt(signal_pending);
   const Period<D> period{bounds.data(), bounds.data() + D};
   const SeamImages<D> images(boxes.data(), counts.data(), counts.shape(0), period, any_width, workers);
@@ -213,6 +215,18 @@ Seams find_seams(const Boxes& boxes, const Table<double>& bounds, const Flags& c
     problem.second = boxes_of(scene->second);
     problem.dimension = D;
     problem.cross = true;
+    Batches batches;
+    if (keys) {
+      const auto keys_of = [&](const MovedBoxes<D>& moved) {
+        std::vector<std::int64_t> found_keys;
+        for (const std::int32_t row : moved.rows) found_keys.push_back(keys->data()[row]);
+        return found_keys;
+      };
+      const std::vector<std::int64_t> own = keys_of(scene->first), others = keys_of(scene->second);
+      const RowKeys second{others.size(), others.data(), 1};
+      batches = batches_of({own.size(), own.data(), 1}, &second, interrupt);
+      if (!batches.is_whole) problem.batches = &batches;
+    }
     const Pairs close = with_method(MethodName::automatic, problem, {chosen_kernels(), workers, interrupt},
                                     [&](const MethodCalls<double>& calls, const Preparation& with) {
                                       return calls.collect(problem, kNoLimit, with);
@@ -240,18 +254,19 @@ Seams find_seams(const Boxes& boxes, const Table<double>& bounds, const Flags& c
 
 // (first row that reaches out and is wider than the world or -1, pairs (m, 2), offsets (m, d)).
 nb::object seam_pairs(Boxes boxes, Table<double> bounds, Flags counts, std::optional<Flags> changed,
-                      const PairFilter* filter, bool any_width, unsigned workers) {
+                      const PairFilter* filter, std::optional<Vector<std::int64_t>> keys, bool any_width,
+                      unsigned workers) {
   const std::size_t dimension = boxes.shape(2);
   if ((dimension != 2 && dimension != 3) || boxes.shape(1) != 2 || bounds.shape(0) != 2 ||
       bounds.shape(1) != dimension || counts.shape(0) > boxes.shape(0) ||
-      (changed && changed->shape(0) < counts.shape(0)))
+      (changed && changed->shape(0) < counts.shape(0)) || (keys && keys->shape(0) < counts.shape(0)))
     throw nb::value_error("the arrays differ in their number of rows or of columns");
   Seams found;
   {
     const ReleasedGil release;
     const Filter* chosen = filter != nullptr ? filter->get() : nullptr;
-    found = dimension == 2 ? find_seams<2>(boxes, bounds, counts, changed, chosen, any_width, workers)
-                           : find_seams<3>(boxes, bounds, counts, changed, chosen, any_width, workers);
+    found = dimension == 2 ? find_seams<2>(boxes, bounds, counts, changed, chosen, keys, any_width, workers)
+                           : find_seams<3>(boxes, bounds, counts, changed, chosen, keys, any_width, workers);
   }
   nb::object pairs = as_array(std::move(found.pairs));
   return nb::make_tuple(found.wide_row, pairs, as_corners(std::move(found.offsets), dimension));
@@ -332,7 +347,8 @@ void bind_motion(nb::module_& module) {
              nb::arg("bounds").none(), nb::arg("is_periodic"), nb::arg("workers"),
              "The followed rows, and those that may meet one of them on its way.");
   module.def("seam_pairs", &seam_pairs, nb::arg("boxes"), nb::arg("bounds"), nb::arg("counts"),
-             nb::arg("changed").none(), nb::arg("filter").none(), nb::arg("any_width"), nb::arg("workers"),
+             nb::arg("changed").none(), nb::arg("filter").none(), nb::arg("keys").none(), nb::arg("any_width"),
+             nb::arg("workers"),
              "Pairs of which one overlaps another image of the other; the first row that is too wide, or -1.");
 }
 

@@ -157,6 +157,7 @@ def seam_pairs(
     changed: NDArray[np.uint8] | None = None,
     wanted: _native.PairFilter | None = None,
     workers: int = 1,
+    keys: NDArray[np.int64] | None = None,
 ) -> tuple[Rows, Floats]:
     """Find pairs of boxes of which one overlaps another image of the other.
 
@@ -179,6 +180,8 @@ def seam_pairs(
         Which pairs of rows count.
     workers : int, optional
         Threads.
+    keys : ndarray, shape (n or more,), int64, optional
+        Boxes of different keys are never compared.
 
     Returns
     -------
@@ -204,7 +207,7 @@ def seam_pairs(
     >>> seam_pairs(boxes, np.array([[0.0, 0.0], [10.0, 10.0]]), np.ones(3, np.uint8))
     (array([[0, 1]], dtype=int32), array([[-10.,   0.]]))
     """
-    answer: Any = _native.seam_pairs(boxes, bounds, alive, changed, wanted, False, workers)
+    answer: Any = _native.seam_pairs(boxes, bounds, alive, changed, wanted, keys, False, workers)
     row, found, offsets = answer
     if row >= 0:
         widths, size = boxes[row, 1] - boxes[row, 0], bounds[1] - bounds[0]
@@ -216,7 +219,7 @@ def image_pairs(
     boxes: Floats, bounds: Floats, alive: NDArray[np.uint8], changed: NDArray[np.uint8] | None = None
 ) -> tuple[Rows, Floats]:
     """Do the same as `seam_pairs` for boxes of any width, in the order of pairs, then of offsets."""
-    answer: Any = _native.seam_pairs(boxes, bounds, alive, changed, None, True, 1)
+    answer: Any = _native.seam_pairs(boxes, bounds, alive, changed, None, None, True, 1)
     _, found, offsets = answer
     order = np.lexsort([*offsets.T[::-1], found[:, 1], found[:, 0]])
     return found[order], offsets[order]

@@ -169,7 +169,8 @@ def pairs_across_seams(
     wanted = replace(columns.filters(), static=static.view(np.bool_) if len(static) else None).native(slots)
     corners = placement.boxes[:slots]
     # All pairs of changed rows, and where pairs were left for this step, of all rows, of which these are kept.
-    pairs, offsets = seam_pairs(corners, bounds, alive[:slots], changed if not len(again) else None, wanted, workers)
+    some = changed if not len(again) else None
+    pairs, offsets = seam_pairs(corners, bounds, alive[:slots], some, wanted, workers, columns.batches)
     if len(again):
         has_changed = changed.view(np.bool_)
         kept = has_changed[pairs].any(axis=1) | np.isin(keys_of(pairs), keys_of(again))

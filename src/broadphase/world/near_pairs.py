@@ -148,4 +148,4 @@ def pairs_of_images(columns: Columns, boxes: Floats, reach: float, wanted: Any, 
     farthest = max(-float(enlarged.min(initial=0.0)), float(enlarged.max(initial=0.0)))
     if not (widest + 4 * reach <= _WIDEST * narrowest and farthest <= 2.0**20 * narrowest):
         return None
-    return seam_pairs(enlarged, bounds, columns.living(), None, wanted, workers)[0]
+    return seam_pairs(enlarged, bounds, columns.living(), None, wanted, workers, columns.batches)[0]
