@@ -106,6 +106,17 @@ def moving_rows(pace: float) -> Iterator[Row]:
     what = "step of 4,096 scenes × 50 discs, one of each with ccd / of 1,024, each by its number"
     yield ratio(what, found["4096"], found["1024"], 1.5, scale=1024 / 4096)
 
+    steps = {}
+    for boundary in ("none", "wrap"):
+        bounds = None if boundary == "none" else [[0.0] * 2, [10.0] * 2]
+        world = bp.World(2, bounds=bounds, boundary=boundary)
+        world.add_many(bp.Circle(0.3), places, velocities=random.normal(size=(count, 2)), batch=keys)
+        world.step(dt=0.02)
+        steps[boundary] = partial(world.step, dt=0.02)
+    found = median_times(steps, budget=4 * pace)
+    what = "step of 4,096 scenes × 50 discs in a periodic world / in an open one"
+    yield ratio(what, found["wrap"], found["none"], 2.0)
+
     index = bp.BVH(scenes_of(4096, 50))
     origins, ways, robots = random.random((4096, 3)) * 50 ** (1 / 3), random.normal(size=(4096, 3)), np.arange(4096)
 
@@ -137,3 +148,16 @@ def ray_rows(pace: float) -> Iterator[Row]:
     found = median_times(calls, budget=6 * pace)
     what = f"rays of {robots:,} robots × {beams} with keys / side by side"
     yield ratio(what, found["with keys"], found["side by side"], 1.3)
+
+    world, discs = bp.World(dim=2), robots * 50
+    world.add_many(bp.Circle(0.3), random.random((discs, 2)) * 10, batch=np.repeat(np.arange(robots), 50))
+    index, flat = bp.BVH(world.boxes, batch=world.batches), np.repeat(random.random((robots, 2)) * 10, beams, axis=0)
+    angles = np.tile(np.linspace(0, 2 * np.pi, beams, endpoint=False), robots)
+    fans = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    calls = {
+        "world": lambda: world.raycast(flat, fans, 10.0, batch=keys),
+        "boxes": lambda: index.raycast(flat, fans, 10.0, batch=keys),
+    }
+    found = median_times(calls, budget=6 * pace)
+    what = f"rays of {robots:,} robots × {beams} among discs of a world / among their boxes"
+    yield ratio(what, found["world"], found["boxes"], 4.0)

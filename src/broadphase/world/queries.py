@@ -320,12 +320,19 @@ def find_first_hits(
     count, along = len(begin), _scaled(along)
     bits = _bits_of_queries(scene, count, layer, mask)
     # The distance of the shape in the first box, if the ray hits it: no box behind it needs to be tested.
-    boxes = scene.asked(scene.index()).raycast(begin, along, limit, workers=workers).rows
+    index = scene.asked(scene.index())
+    boxes = index.raycast(begin, along, limit, workers=workers).rows
     rows, queries = _allowed(scene, boxes, np.arange(count, dtype=np.int32), bits)
-    distance, _ = _distances(scene, rows, begin[queries], along[queries])
+    first, _ = _distances(scene, rows, begin[queries], along[queries])
     reach = limit.copy()
-    reach[queries] = np.minimum(reach[queries], distance)
-    rows, queries, found, _ = _hits(scene, begin, along, reach, workers, bits)
+    reach[queries] = np.minimum(reach[queries], first)
+    others = index.raycast_all(begin, along, reach * _ROOM, workers=workers)
+    more = np.flatnonzero(others.rows != boxes[others.query_rows])
+    more_rows, more_queries = _allowed(scene, others.rows[more], others.query_rows[more], bits)
+    behind, _ = _distances(scene, more_rows, begin[more_queries], along[more_queries])
+    rows, queries = np.concatenate([rows, more_rows]), np.concatenate([queries, more_queries])
+    found = np.concatenate([first, behind])
+    found[found > limit[queries]] = np.inf
     return RayHits(*_first_of_each(rows, queries, found, count))
 
 
@@ -671,7 +678,8 @@ def _scaled(directions: Floats) -> Floats:
     """Scale directions of extreme length by a power of two: the distances stay the same."""
     if not len(directions):
         return directions
-    largest = np.abs(directions).max(axis=1)
+    # Column by column: NumPy is slow at rows of two or three numbers.
+    largest = np.maximum.reduce([np.abs(column) for column in directions.T])
     if largest.max() <= _LARGEST_DIRECTION and largest.min() >= _SMALLEST_DIRECTION:
         return directions
     extreme = (largest > _LARGEST_DIRECTION) | ((largest < _SMALLEST_DIRECTION) & (largest > 0))
@@ -683,9 +691,9 @@ def _scaled(directions: Floats) -> Floats:
 def _distances(scene: Scene, rows: Rows, begin: Floats, along: Floats) -> tuple[Floats, Floats]:
     """Give distances and normals of the hits of single rays and rows; infinity for a miss."""
     times, normals = ray_hits(scene.columns.view, rows, begin, along)
-    lengths = np.sqrt((along * along).sum(axis=1))
-    hit = times < np.inf
-    return np.where(hit, np.where(hit, times, 0.0) * lengths, np.inf), normals
+    lengths = np.sqrt(np.add.reduce([column * column for column in along.T]))
+    distances = np.full(len(times), np.inf)
+    return np.multiply(times, lengths, out=distances, where=times < np.inf), normals
 
 
 def _answers_of(rows: Rows, queries: Rows, count: int) -> QueryResult:
