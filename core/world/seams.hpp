@@ -205,14 +205,15 @@ class SeamImages {
   // The boxes that are no farther from a side than others may reach, or beyond it, and their images. Boxes are read
   // again while they are in the cache.
   std::vector<Near> near_sides() const {
+    const Worlds low = low_, high = high_;
     return for_rows_where<Near>(
         rows_, workers_,
         [&](std::size_t row) {
           const double* box = boxes_ + row * 2 * D;
-          unsigned is_near = 0;
+          double between = std::numeric_limits<double>::infinity();
           for (std::size_t k = 0; k < D; ++k)
-            is_near |= static_cast<unsigned>(box[k] <= low_[k]) | static_cast<unsigned>(box[D + k] >= high_[k]);
-          return (is_near & static_cast<unsigned>(counts_[row] != 0)) != 0;
+            between = std::min(std::min(between, box[k] - low[k]), high[k] - box[D + k]);
+          return (static_cast<unsigned>(!(between > 0)) & static_cast<unsigned>(counts_[row] != 0)) != 0;
         },
         [&](Near& part, const std::int32_t* rows, std::size_t count) {
           for (std::size_t k = 0; k < count; ++k) add(rows[k], part);
