@@ -205,3 +205,15 @@ def test_image_pairs_wider_than_the_world_equal_all_images():
         found = image_pairs(boxes, bounds, everybody(boxes))
         assert told(found, bounds) == brute_force(boxes, bounds, 5), trial
         assert all(map(np.array_equal, found, in_order(found)))
+
+
+def test_seam_pairs_in_batches_are_those_of_each_batch():
+    rng = np.random.default_rng(6)
+    bounds, n, keys = np.array([[0.0, 0.0], [8.0, 8.0]]), 400, np.array([3, -(2**60), 0, 7])
+    centers, half = rng.uniform(0, 8, (n, 2)), rng.uniform(0.1, 0.6, (n, 2))
+    centers[:5] += 8.0  # strays
+    boxes, batch = np.stack([centers - half, centers + half], axis=1), keys[rng.integers(0, 4, n)]
+    expected = {found for found in brute_force(boxes, bounds, 2) if batch[found[0]] == batch[found[1]]}
+    found = seam_pairs(boxes, bounds, everybody(boxes), None, PairFilter(batch=batch).native(n))
+    assert told(found, bounds) == expected
+    assert len(expected) > 50

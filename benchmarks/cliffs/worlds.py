@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -94,6 +95,54 @@ def periodic_world(with_far: bool) -> bp.World:
     return world
 
 
+def environments(boundary: Any) -> bp.World:
+    """1,024 scenes of 50 fast discs in one place."""
+    rng = np.random.default_rng(7)
+    keys = np.repeat(np.arange(1024), 50)
+    world = bp.World(dim=2, bounds=[[0, 0], [5, 5]], boundary=boundary)
+    positions, velocities = rng.random((len(keys), 2)) * 5, rng.normal(0, 20, (len(keys), 2))
+    world.add_many(bp.Circle(0.3), positions, velocities=velocities, batch=keys)
+    return world
+
+
+def world_with_plate(is_long: bool, n: int = 50_000) -> bp.World:
+    """Spheres that move in a periodic world, and a plate there that may be nearly as long as the world."""
+    rng = np.random.default_rng(8)
+    edge = n ** (1 / 3)
+    world = bp.World(dim=3, bounds=[[0] * 3, [edge] * 3], boundary="wrap")
+    world.add_many(bp.Sphere(0.4), rng.uniform(0, edge, (n, 3)), velocities=rng.normal(0, 1, (n, 3)))
+    world.add(bp.Box(0.9 * edge if is_long else 1, 1, 1), position=[0.7 * edge] * 3, velocity=(0.1, 0.1, 0.1))
+    return world
+
+
+def in_cell(n: int, dim: int) -> tuple[Any, Any]:
+    """Make boxes that meet three others each, around a cell of edge 1; and the same, each in another cell."""
+    rng = np.random.default_rng(9)
+    centers, half = rng.random((n, dim)), rng.uniform(0.25, 0.5, (n, dim)) * (8 / n) ** (1 / dim) / 2
+    boxes = np.stack([centers - half, centers + half], axis=1)
+    return boxes.astype(np.float32), (boxes + rng.integers(-3, 4, (n, 1, dim))).astype(np.float32)
+
+
+def cell_rows(pace: float) -> Iterator[Row]:
+    """Measure `pairs` in periodic cells."""
+    for n, dim in ((10_000, 3), (100_000, 3), (100_000, 2)):
+        boxes, apart = in_cell(n, dim)
+        far = boxes.copy()
+        far[7] += 1e6
+        calls: dict[str, Callable[[], Any]] = {
+            "open": partial(bp.pairs, boxes),
+            "cell": partial(bp.pairs, boxes, period=1.0),
+            "far": partial(bp.pairs, far, period=1.0),
+            "apart": partial(bp.pairs, apart, period=1.0),
+        }
+        timings = median_times(calls, budget=2 * pace)
+        what = f"`pairs` of {n:,} boxes in a periodic cell, {dim}D"
+        yield ratio(what, timings["cell"], timings["open"], 1.3, note="to open space")
+        if n == 100_000:
+            yield ratio(f"{what}, one 10⁶ cells away", timings["far"], timings["open"], 1.5, note="to open space")
+            yield ratio(f"{what}, each in another cell", timings["apart"], timings["open"], 4, note="to open space")
+
+
 def adding(there: int, count: int) -> float:
     """Add bodies one by one to a world that has some, and has just grown; give the milliseconds that one takes."""
     places = np.random.default_rng(6).uniform(0, 50, (there + count, 3))
@@ -139,6 +188,17 @@ def rows(pace: float) -> Iterator[Row]:
         timings = median_times(calls, budget=3 * pace)
         what = f"ccd body that crosses 9,000 worlds a step, {boundary}"
         yield ratio(what, timings["9000"], timings["1"], 0.02, 1 / 9000, "for each crossing, to one")
+
+    yield from cell_rows(pace)
+    calls = {boundary: stepping(environments(boundary)) for boundary in ("bounce", "wrap")}
+    timings = median_times(calls, budget=2 * pace)
+    yield ratio(
+        "1,024 periodic scenes of 50 discs in one place", timings["wrap"], timings["none"], 3, note="to open ones"
+    )
+    calls = {str(is_long): stepping(world_with_plate(is_long)) for is_long in (False, True)}
+    timings = median_times(calls, budget=3 * pace)
+    what = "periodic world of 50,000 spheres, one plate nearly as long as the world"
+    yield ratio(what, timings["True"], timings["False"], 1.5, note="to a short plate")
 
     near, with_far = periodic_world(False), periodic_world(True)
     calls = {

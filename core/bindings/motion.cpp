@@ -5,6 +5,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -272,6 +273,22 @@ nb::object seam_pairs(Boxes boxes, Table<double> bounds, Flags counts, std::opti
   return nb::make_tuple(found.wide_row, pairs, as_corners(std::move(found.offsets), dimension));
 }
 
+// Of each pair: the multiple of the period that brings the second box nearest to the first, axis by axis, (m, d).
+nb::object ways_to_nearest_images(Table<std::int32_t> pairs, Boxes boxes, Vector<double> period) {
+  const std::size_t count = pairs.shape(0), dimension = period.shape(0), rows = boxes.shape(0);
+  require(pairs.shape(1) == 2 && boxes.shape(1) == 2 && boxes.shape(2) == dimension);
+  for (std::size_t k = 0; k < 2 * count; ++k) require(static_cast<std::size_t>(pairs.data()[k]) < rows);
+  std::vector<double> ways(count * dimension);
+  for (std::size_t k = 0; k < count; ++k) {
+    const double* first = boxes.data() + static_cast<std::size_t>(pairs.data()[2 * k]) * 2 * dimension;
+    const double* second = boxes.data() + static_cast<std::size_t>(pairs.data()[2 * k + 1]) * 2 * dimension;
+    for (std::size_t axis = 0; axis < dimension; ++axis)
+      ways[k * dimension + axis] =
+          std::nearbyint((first[axis] - second[axis]) / period.data()[axis]) * period.data()[axis];
+  }
+  return as_corners(std::move(ways), dimension);
+}
+
 // Rows that the boundary turned, ascending: how, and where they would be if there were none.
 using Turned = std::tuple<Vector<std::int32_t>, Vector<std::uint8_t>, Table<double>>;
 
@@ -346,6 +363,8 @@ void bind_motion(nb::module_& module) {
              nb::arg("counts"), nb::arg("is_followed"), nb::arg("keys").none(), nb::arg("turned").none(),
              nb::arg("bounds").none(), nb::arg("is_periodic"), nb::arg("workers"),
              "The followed rows, and those that may meet one of them on its way.");
+  module.def("ways_to_nearest_images", &ways_to_nearest_images, nb::arg("pairs"), nb::arg("boxes"), nb::arg("period"),
+             "What brings the second box of each pair to its image that is nearest to the first.");
   module.def("seam_pairs", &seam_pairs, nb::arg("boxes"), nb::arg("bounds"), nb::arg("counts"),
              nb::arg("changed").none(), nb::arg("filter").none(), nb::arg("keys").none(), nb::arg("any_width"),
              nb::arg("workers"),

@@ -97,6 +97,7 @@ from broadphase._core import (
     test_weights,
     triangle_pairs,
     turns,
+    ways_to_nearest_images,
     wrap,
 )
 
@@ -197,5 +198,6 @@ __all__ = [
     "test_weights",
     "triangle_pairs",
     "turns",
+    "ways_to_nearest_images",
     "wrap",
 ]

@@ -65,8 +65,8 @@ def touching_pairs(
         touching = joined(touching, overlapping_pairs(columns, placement, unknown))
     if len(far) and columns.period_bounds is not None:
         period = columns.period_bounds[1] - columns.period_bounds[0]
-        ways = placement.boxes[far[:, 0], 0] - placement.boxes[far[:, 1], 0]
-        touching = joined(touching, _touching_images(columns, placement, far, np.rint(ways / period) * period))
+        ways: Any = _native.ways_to_nearest_images(far, placement.boxes, period)
+        touching = joined(touching, _touching_images(columns, placement, far, ways))
     found: Pairs = touching
     return found
 
