@@ -8,7 +8,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.testing import assert_same_pairs, simd_level, simd_levels
-from cases import DIMENSIONS, DTYPES, EACH_INDEX, capabilities_of, lattice
+from cases import DIMENSIONS, DTYPES, EACH_INDEX, capabilities_of, each_index_with, lattice
 from oracles import queries as plain
 from test_batch_pairs import HUGE, by_loop, uneven_keys
 
@@ -308,6 +308,43 @@ def test_trees_follow_rows_of_which_the_caller_reuses_the_array():
     index.update([[5, 5, 6, 6]], rows)
     rows[0] = 3
     assert index.query([[5.0, 5, 6, 6]], batch=1).rows.tolist() == [0]
+
+
+@each_index_with("changes")
+@pytest.mark.parametrize("begins_with_keys", [True, False])
+def test_changes_of_batches_are_the_differences_of_their_pairs(kind, begins_with_keys):
+    rng = np.random.default_rng(16)
+    keys = rng.choice(HUGE[:3], 90) if begins_with_keys else np.zeros(90, int)
+    index = kind(lattice(rng, 90, 2, "float64", reach=8), batch=keys if begins_with_keys else None)
+    last, renewed = set(), set()
+    for step in range(14):
+        if step > 1:
+            gone = rng.choice(index.rows, 6, replace=False)
+            index.remove(gone)
+            new = rng.choice(HUGE[:3], 7) if begins_with_keys or step > 4 else np.zeros(7, int)
+            given = new if begins_with_keys or step > 4 else None
+            rows = index.insert(lattice(rng, 7, 2, "float64", reach=8), batch=given)
+            keys = np.concatenate([keys, np.zeros(max(0, rows.max() + 1 - len(keys)), int)])
+            keys[rows] = new
+            moved = rng.choice(index.rows, 20, replace=False)
+            index.update(lattice(rng, 20, 2, "float64", reach=8), moved)
+            renewed |= set(gone.tolist())
+        if step in (3, 8):
+            continue
+        touching, layer = step != 10, 1 + (np.arange(index.slots) % 3 > 0) if step == 11 else None
+        if step == 6:
+            index = pickle.loads(pickle.dumps(index))
+        with pytest.raises(ValueError, match="layer"):
+            index.changes(layer=[1, 2])
+        changes = index.changes(touching=touching, layer=layer, mask=layer)
+        pairs = index.rows[by_loop(index.boxes_of(), keys[index.rows], touching=touching)]
+        if layer is not None:
+            pairs = pairs[(layer[pairs[:, 0]] & layer[pairs[:, 1]]) != 0]
+        now = {tuple(pair) for pair in pairs.tolist()}
+        stay = {pair for pair in now & last if not renewed & set(pair)}
+        assert changes.enter.tolist() == sorted(map(list, now - stay)), step
+        assert changes.exit.tolist() == sorted(map(list, last - stay)), step
+        last, renewed = now, set()
 
 
 def test_queries_without_a_key_find_rows_of_all_batches():

@@ -974,6 +974,10 @@ class BoxIndex:
         RuntimeError
             Another thread queries or modifies the index: what it remembers of the last call is a part of it.
 
+        Notes
+        -----
+        Without keys, the work is that of what has changed. With them, it is that of `pairs`.
+
         Examples
         --------
         >>> import broadphase as bp
@@ -992,14 +996,19 @@ class BoxIndex:
         with self._guard.changing:
             if self._watch is None:
                 self._watch = PairWatch(touching)
-            changes = self._watch.changes(
-                self._arranged(),
-                self._builds,
-                self._store,
-                self._with_layers(pair_filter),
-                touching,
-                worker_count(workers),
-            )
+            if self._store.batch is not None:
+                options = {"workers": workers, "touching": touching, "margin": 0.0, "sort": True}
+                current = self._at_once(pairs, None, pair_filter, **options)
+                changes = self._watch.changes_in_batches(current, self._arranged, self._builds, self._store)
+            else:
+                changes = self._watch.changes(
+                    self._arranged(),
+                    self._builds,
+                    self._store,
+                    self._with_layers(pair_filter),
+                    touching,
+                    worker_count(workers),
+                )
         self._seconds["query"] = perf_counter() - began
         return changes
 

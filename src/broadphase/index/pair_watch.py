@@ -12,6 +12,8 @@ from broadphase.filters import NO_FILTER, PairFilter, as_attribute
 from broadphase.index.results import Changes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from broadphase.index.store import BoxStore
@@ -40,11 +42,16 @@ class PairWatch:
     The core appends its reports to a list, in the call in which it takes them for known. A call that an exception ends
     leaves them there, and changes nothing else: the next one covers both.
 
+    The core compares boxes of all batches. Where boxes have keys, all pairs are found anew instead, batch by batch, and
+    compared with those of the last call.
+
     Pairs are compared as keys ``first << 32 | second``, ascending.
     """
 
     def __init__(self, touching: bool) -> None:
         self._touching = touching
+        # Those of the last call, where the core was not asked.
+        self._found: Keys | None = None
         self._filter = NO_FILTER
         self._removed: NDArray[np.bool_] = np.zeros(0, np.bool_)  # rows, since the last call
         self._slots = 0
@@ -100,10 +107,31 @@ class PairWatch:
         change.commit()
         return changes
 
+    def changes_in_batches(
+        self, current: NDArray[np.int32], core: Callable[[], Any], builds: int, store: BoxStore
+    ) -> Changes:
+        """Return the changes since the last call, given all pairs of now in order; this call is then the last."""
+        now, last = _keys(current), self._found
+        if last is None:
+            last = np.empty(0, np.int64)
+            if self._builds > 0 or self._before is not None:  # boxes had no keys at the last call
+                before = self.without_core(core(), builds, store)._before
+                last = last if before is None else _kept(before, self._filter, self._slots)
+        stays, stayed = (_among(keys, others) & ~self._renewed(keys) for keys, others in ((now, last), (last, now)))
+        changes = Changes(_pairs(now[~stays]), _pairs(last[~stayed]))
+        change = Change()
+        change.clear(self._removed)
+        change.assign(self, _found=now, _reports=[])
+        change.commit()
+        return changes
+
     def without_core(self, core: Any, builds: int, store: BoxStore) -> PairWatch:
         """Make a copy that continues with another core, such as that of an unpickled index."""
         twin = PairWatch(self._touching)
+        twin._found = self._found
         twin._filter, twin._slots, twin._removed = self._filter, self._slots, self._removed.copy()
+        if self._found is not None:
+            return twin
         self._take_report(core, store, 1)
         enter, exit_ = self._since_the_last_call(core, builds, store, 1)
         lasting = np.setdiff1d(_overlaps(core, store, self._touching, None, 1), enter, assume_unique=True)
@@ -194,6 +222,14 @@ def _overlaps(core: Any, store: BoxStore, touching: bool, native_filter: Any, wo
 
 def _kept(keys: Keys, pair_filter: PairFilter, slots: int) -> Keys:
     return keys if pair_filter.is_empty else _keys(pair_filter.passing(_pairs(keys), slots))
+
+
+def _among(keys: Keys, others: Keys) -> NDArray[np.bool_]:
+    """Say which of some keys are among others, both ascending."""
+    if not len(others):
+        return np.zeros(len(keys), np.bool_)
+    found: NDArray[np.bool_] = others[np.minimum(np.searchsorted(others, keys), len(others) - 1)] == keys
+    return found
 
 
 def _keys(found: NDArray[np.int32]) -> Keys:
