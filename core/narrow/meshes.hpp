@@ -960,9 +960,11 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, do
     if (are_meshes) {
       const std::array<double, 9>&corners_a = placed_a.corners(face_a), &corners_b = placed_b.corners(face_b);
       if (limit < detail::kNone) {
-        // Around the nearest corner or edge are several triangles, equally near but for rounding.
+        // Around the nearest corner or edge are several triangles, equally near but for rounding; and where surfaces
+        // lie upon one another, all triangles are equally deep.
         const bool is_clear = best.distance < detail::kNone && best.distance > view.rounding();
-        const double most = limit + (is_clear ? -0x1p-8 : 1.0) * view.rounding();
+        const double slack = is_clear ? -0x1p-8 : best.distance <= 0 ? -0x1p-6 : 1.0;
+        const double most = limit + slack * view.rounding();
         if (are_beyond(corners_a, corners_b, most, way)) return limit;
       }
       const ShapeView<3> x{ShapeKind::kTriangle, corners_a}, y{ShapeKind::kTriangle, corners_b};
