@@ -1,5 +1,7 @@
 """Clearances and clashes of solids, against other libraries and against exact arithmetic on small cases."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -153,6 +155,126 @@ def test_clearances_are_the_distances_of_fcl(seed):
     every = bp.distance(shapes, pairs=found.pairs)
     assert np.array_equal(inner[every <= 0.5], every[every <= 0.5])
     assert np.isinf(inner[every > 0.5]).all()
+
+
+def exact_square(a, b):
+    """The squared distance of two triangles, of whole numbers, degenerate or not: the least of all that may be it."""
+
+    def minus(p, q):
+        return [x - y for x, y in zip(p, q, strict=True)]
+
+    def along(p, u, s):
+        return [x + s * y for x, y in zip(p, u, strict=True)]
+
+    def dot(u, v):
+        return sum(x * y for x, y in zip(u, v, strict=True))
+
+    def cross(u, v):
+        return [u[k - 2] * v[k - 1] - u[k - 1] * v[k - 2] for k in range(3)]
+
+    def square(p, q):
+        return dot(minus(p, q), minus(p, q))
+
+    squares = [square(p, q) for p in a for q in b]
+    for one, two in ((a, b), (b, a)):
+        p, u, v = one[0], minus(one[1], one[0]), minus(one[2], one[0])
+        normal = cross(u, v)
+        for k in range(3):
+            end, edge = one[k], minus(one[k - 1], one[k])
+            for q in two:  # a corner and an edge
+                if any(edge) and 0 <= dot(minus(q, end), edge) <= dot(edge, edge):
+                    squares.append(square(q, along(end, edge, Fraction(dot(minus(q, end), edge), dot(edge, edge)))))
+            for j in range(3):  # two edges
+                q, w = two[j], minus(two[j - 1], two[j])
+                uu, ww, uw, r = dot(edge, edge), dot(w, w), dot(edge, w), minus(end, q)
+                if (spread := uu * ww - uw * uw) == 0:
+                    continue
+                s = Fraction(uw * dot(w, r) - ww * dot(edge, r), spread)
+                t = Fraction(uu * dot(w, r) - uw * dot(edge, r), spread)
+                if 0 <= s <= 1 and 0 <= t <= 1:
+                    squares.append(square(along(end, edge, s), along(q, w, t)))
+        if not any(normal):
+            continue
+        nn = dot(normal, normal)
+
+        def is_above(point, p=p, u=u, v=v, normal=normal, nn=nn):
+            w = minus(point, p)
+            beta, gamma = dot(cross(w, v), normal), dot(cross(u, w), normal)
+            return beta >= 0 and gamma >= 0 and beta + gamma <= nn
+
+        heights = [dot(minus(q, p), normal) for q in two]
+        squares += [Fraction(h * h, nn) for q, h in zip(two, heights, strict=True) if is_above(q)]
+        for k in range(3):  # an edge through the face
+            if heights[k] * heights[k - 1] < 0:
+                at = along(two[k], minus(two[k - 1], two[k]), Fraction(heights[k], heights[k] - heights[k - 1]))
+                squares += [0] * is_above(at)
+    return min(squares)
+
+
+def check_exact(seed):
+    """Clearances of small meshes of whole numbers: open, with degenerate, equal, flipped and coplanar faces."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for _ in range(3):
+        vertices = rng.integers(0, 4, (6, 3)) + rng.integers(-4, 5, 3)
+        if rng.random() < 0.3:
+            vertices[:, 2] = 0
+        faces = rng.integers(0, 6, (4, 3))
+        parts.append((vertices, np.concatenate([faces, faces[:1, ::-1], faces[1:2]])))
+    shapes = placed([bp.Mesh(vertices.astype(float), faces) for vertices, faces in parts])
+    found = bp.clearances(shapes, within=100.0, solid=False)
+    assert len(found.pairs) == 3
+    for (i, j), gap, (p, q) in zip(found.pairs.tolist(), found.gaps.tolist(), found.points, strict=True):
+        corners = [
+            [[vertices[k].tolist() for k in face] for face in faces[:5]] for vertices, faces in (parts[i], parts[j])
+        ]
+        wanted = min(exact_square(a, b) for a in corners[0] for b in corners[1])
+        assert (gap == 0) == (wanted == 0), (seed, i, j)
+        assert gap == pytest.approx(float(wanted) ** 0.5, rel=1e-13), (seed, i, j)
+        assert np.linalg.norm(q - p) == pytest.approx(gap, abs=1e-12), (seed, i, j)
+        for row, point in ((i, p), (j, q)):
+            off = bp.distance(shapes, bp.Shapes(bp.Point(), [point]), pairs=[[row, 0]])[0]
+            assert off == pytest.approx(0, abs=1e-12), (seed, i, j)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_clearances_of_hard_meshes_are_what_exact_arithmetic_says(seed):
+    check_exact(seed)
+
+
+def check_coal(seed, count=12):
+    """Distances and nearest points of rough balls against coal's."""
+    coal = pytest.importorskip("coal")
+    rng = np.random.default_rng(seed)
+    surfaces = [rough_sphere(rng, rounds=1) for _ in range(count)]
+    places = rng.uniform(0, 8, (count, 3))
+    shapes = bp.Shapes([bp.Mesh(*surface) for surface in surfaces], places)
+    models = []
+    for vertices, faces in surfaces:
+        model = coal.BVHModelOBBRSS()
+        model.beginModel(len(faces), len(vertices))
+        model.addVertices(vertices)
+        model.addTriangles(faces.astype(np.int32))
+        model.endModel()
+        models.append(model)
+    found = bp.clearances(shapes, within=50.0, solid=False)
+    assert len(found.pairs) == count * (count - 1) // 2
+    apart = 0
+    for (i, j), gap, points in zip(found.pairs.tolist(), found.gaps, found.points, strict=True):
+        result = coal.DistanceResult()
+        poses = [coal.Transform3s(np.eye(3), places[row]) for row in (i, j)]
+        coal.distance(models[i], poses[0], models[j], poses[1], coal.DistanceRequest(True), result)
+        assert gap == pytest.approx(max(result.min_distance, 0.0), abs=1e-9), (seed, i, j)
+        if gap > 0:
+            apart += 1
+            nearest = np.array([result.getNearestPoint1(), result.getNearestPoint2()])
+            assert np.allclose(points, nearest, atol=1e-6), (seed, i, j)
+    assert apart > count
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_distances_and_nearest_points_are_those_of_coal(seed):
+    check_coal(seed)
 
 
 def test_points_are_on_both_shapes():

@@ -253,7 +253,7 @@ struct Clearance {
 
 namespace detail {
 
-// The points of two triangles that are nearest to each other. Precondition: they do not intersect.
+// The points of two triangles that are nearest to each other; if they intersect, one that both have, or nearly so.
 inline std::pair<Vec<3>, Vec<3>> nearest_points(const std::array<double, 9>& a, const std::array<double, 9>& b) {
   using namespace solid;
   const auto corner = [](const std::array<double, 9>& t, std::size_t k) {
@@ -279,20 +279,26 @@ inline std::pair<Vec<3>, Vec<3>> nearest_points(const std::array<double, 9>& a, 
       s = uu > 0 ? clamped((uv * t - uw) / uu, 0.0, 1.0) : 0.0;
       keep(p + u * s, q + v * t);
     }
-  // Of a corner and a face.
+  // Of a corner and a face, and where an edge goes through it.
   const auto above = [&](const std::array<double, 9>& corners, const std::array<double, 9>& face, bool turned) {
     const Vec3 p = corner(face, 0), u = corner(face, 1) - p, v = corner(face, 2) - p, n = cross(u, v);
     const double nn = squared(n);
     if (!(nn > 0)) return;
     for (std::size_t k = 0; k < 3; ++k) {
-      const Vec3 q = corner(corners, k), w = q - p;
-      const double beta = dot(cross(w, v), n) / nn, gamma = dot(cross(u, w), n) / nn;
-      if (!(beta >= 0 && gamma >= 0 && beta + gamma <= 1)) continue;
-      const Vec3 foot = p + u * beta + v * gamma;
-      if (turned)
-        keep(foot, q);
-      else
-        keep(q, foot);
+      const Vec3 q = corner(corners, k), w = q - p, edge = corner(corners, k + 1) - q;
+      const double height = dot(w, n), end = height + dot(edge, n);
+      const bool goes_through = (height < 0 && end > 0) || (height > 0 && end < 0);
+      for (const bool is_edge : {false, true}) {
+        if (is_edge && !goes_through) continue;
+        const Vec3 at = is_edge ? w + edge * (height / (height - end)) : w;
+        const double beta = dot(cross(at, v), n) / nn, gamma = dot(cross(u, at), n) / nn;
+        if (!(beta >= 0 && gamma >= 0 && beta + gamma <= 1)) continue;
+        const Vec3 foot = p + u * beta + v * gamma, from = is_edge ? foot : q;
+        if (turned)
+          keep(foot, from);
+        else
+          keep(from, foot);
+      }
     }
   };
   above(a, b, false);
@@ -357,11 +363,12 @@ inline Clearance clearance(const PlacedSolid& a, const PlacedSolid& b, double wi
     std::array<double, 9> corners_a, corners_b;
     const Element x = a.side.element(nearest.first, corners_a), y = b.side.element(nearest.second, corners_b);
     const bool are_triangles = a.side.is_mesh() && b.side.is_mesh();
-    std::tie(found.first, found.second) = are_triangles && nearest.distance > 0
+    std::tie(found.first, found.second) = are_triangles
                                               ? detail::nearest_points(corners_a, corners_b)
                                               : detail::nearest_points(x, y, nearest.distance, nearest.normal);
     if (nearest.distance <= 0) {
       found.gap = 0;
+      found.second = found.first;
       found.relation = Relation::kMeets;
       return found;
     }
