@@ -9,15 +9,14 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.filters import as_attribute
-from broadphase.index import queries
-from broadphase.index.regions import regions_of_boxes
-from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll
+from broadphase.index import derived, queries
+from broadphase.index.results import Nearest, QueryResult
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from broadphase.index.box_index import BoxIndex
     from broadphase.index.regions import Regions
@@ -50,6 +49,12 @@ class BatchedSearch:
     raycast = queries.raycast
     raycast_all = queries.raycast_all
 
+    _find_points = derived.find_points
+    _find_obbs = derived.find_obbs
+    _find_first_hits = derived.find_first_hits
+    _find_all_hits = derived.find_all_hits
+    _find_any_hits = derived.find_any_hits
+
     def __init__(self, index: BoxIndex, batch: Any) -> None:
         self._index, self._batch = index, batch
 
@@ -79,17 +84,9 @@ class BatchedSearch:
     def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
         return QueryResult(*self._ask(_native.query_boxes, "query", len(lower), layer, mask, lower, upper, workers))
 
-    def _find_points(self, points: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
-        return self._find_boxes(points, points, workers, layer, mask)
-
     def _find_balls(self, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any) -> QueryResult:
         given = (centers, radii, workers)
         return QueryResult(*self._ask(_native.query_balls, "query_ball", len(centers), layer, mask, *given))
-
-    def _find_obbs(
-        self, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, layer: Any, mask: Any
-    ) -> QueryResult:
-        return self._find_regions(regions_of_boxes(centers, half_sizes, rotations), workers, layer, mask)
 
     def _find_regions(self, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
         count = len(regions.around_lower)
@@ -101,36 +98,6 @@ class BatchedSearch:
         given = (points, k, limits, workers)
         rows, distances = self._ask(_native.nearest, "nearest", len(points), layer, mask, *given)
         return Nearest(rows.reshape(len(points), k), distances.reshape(len(points), k))
-
-    def _find_first_hits(
-        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
-    ) -> RayHits:
-        return RayHits(*self._cast(_native.sweep_first, origins, directions, limits, workers, layer, mask))
-
-    def _find_all_hits(
-        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
-    ) -> RayHitsAll:
-        return RayHitsAll(*self._cast(_native.sweep_all, origins, directions, limits, workers, layer, mask))
-
-    def _find_any_hits(
-        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
-    ) -> NDArray[np.bool_]:
-        found = self._cast(_native.sweep_any, origins, directions, limits, workers, layer, mask)
-        hits: NDArray[np.bool_] = found.view(np.bool_)
-        return hits
-
-    def _cast(
-        self,
-        sweep: Callable[..., Any],
-        origins: Floats,
-        directions: Floats,
-        limits: Floats,
-        workers: int,
-        layer: Any,
-        mask: Any,
-    ) -> Any:
-        given = (origins, origins, directions, limits, True, workers)
-        return self._ask(sweep, "raycast", len(origins), layer, mask, *given)
 
     def _sweep(
         self,

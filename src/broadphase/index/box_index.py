@@ -16,14 +16,13 @@ from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
 from broadphase.errors import TooManyPairsError, UnsupportedQueryError, unknown_name
 from broadphase.filters import as_attribute, filter_of
-from broadphase.index import queries
+from broadphase.index import derived, queries
 from broadphase.index.batched import BatchedSearch
 from broadphase.index.one_shot import BoxSet, find_at_once, set_of
 from broadphase.index.options import INDEX_CLASSES, IndexOptions
 from broadphase.index.pair_watch import PairWatch
-from broadphase.index.regions import regions_of_boxes
 from broadphase.index.registry import METHODS
-from broadphase.index.results import Changes, Nearest, Outline, QueryResult, RayHits, RayHitsAll, SweepHits
+from broadphase.index.results import Changes, Nearest, Outline, QueryResult, SweepHits
 from broadphase.index.stats import IndexStats
 from broadphase.index.store import BoxStore, checked_corners, keys_by_shape
 from broadphase.pairs import count_pairs, pair_limit, pairs
@@ -618,6 +617,12 @@ class BoxIndex:
     raycast_all = queries.raycast_all
     raycast_any = queries.raycast_any
 
+    _find_points = derived.find_points
+    _find_obbs = derived.find_obbs
+    _find_first_hits = derived.find_first_hits
+    _find_all_hits = derived.find_all_hits
+    _find_any_hits = derived.find_any_hits
+
     def shapecast(
         self,
         boxes: Boxes,
@@ -657,7 +662,6 @@ class BoxIndex:
         >>> index.shapecast([[0, 0, 1, 1], [0, 0, 1, 1]], [[8, 0], [0, 8]])
         SweepHits(rows=array([ 0, -1], dtype=int32), times=array([0.5, inf]))
         """
-        self._require("shapecast")
         lower, upper = (
             np.ascontiguousarray(corner, dtype=np.float64) for corner in checked_corners(boxes, "boxes", self.dim)
         )
@@ -678,9 +682,6 @@ class BoxIndex:
         self._seconds["query"] = perf_counter() - began
         return QueryResult(*found)
 
-    def _find_points(self, points: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
-        return self._find_boxes(points, points, workers, layer, mask)
-
     def _find_balls(self, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any) -> QueryResult:
         self._require("query_ball")
         began = perf_counter()
@@ -689,11 +690,6 @@ class BoxIndex:
             self._expect_few(len(centers))
         self._seconds["query"] = perf_counter() - began
         return QueryResult(*found)
-
-    def _find_obbs(
-        self, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, layer: Any, mask: Any
-    ) -> QueryResult:
-        return self._find_regions(regions_of_boxes(centers, half_sizes, rotations), workers, layer, mask)
 
     def _find_regions(self, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
         self._require("convex")
@@ -718,36 +714,6 @@ class BoxIndex:
         rows, distances = found
         return Nearest(rows.reshape(len(points), k), distances.reshape(len(points), k))
 
-    def _find_first_hits(
-        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
-    ) -> RayHits:
-        return RayHits(*self._cast(_native.sweep_first, origins, directions, limits, workers, layer, mask))
-
-    def _find_all_hits(
-        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
-    ) -> RayHitsAll:
-        return RayHitsAll(*self._cast(_native.sweep_all, origins, directions, limits, workers, layer, mask))
-
-    def _find_any_hits(
-        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
-    ) -> NDArray[np.bool_]:
-        found = self._cast(_native.sweep_any, origins, directions, limits, workers, layer, mask)
-        hits: NDArray[np.bool_] = found.view(np.bool_)
-        return hits
-
-    def _cast(
-        self,
-        sweep: Callable[..., Any],
-        origins: Floats,
-        directions: Floats,
-        limits: Floats,
-        workers: int,
-        layer: Any,
-        mask: Any,
-    ) -> Any:
-        self._require("raycast")
-        return self._sweep(sweep, origins, origins, directions, limits, True, workers, layer, mask)
-
     def _sweep(
         self,
         sweep: Callable[..., Any],
@@ -760,6 +726,7 @@ class BoxIndex:
         layer: Any,
         mask: Any,
     ) -> Any:
+        self._require("raycast" if is_ray else "shapecast")
         began = perf_counter()
         with self._guard.reading:
             query_filter = self._query_filter(len(lower), layer, mask)

@@ -1,0 +1,81 @@
+"""Queries that an index answers by more general ones of its own: with keys, or without."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.index.regions import regions_of_boxes
+from broadphase.index.results import QueryResult, RayHits, RayHitsAll
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from broadphase.index.regions import Regions
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["find_all_hits", "find_any_hits", "find_first_hits", "find_obbs", "find_points"]
+
+
+class _General(Protocol):
+    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+        """See `broadphase.index.queries.Searchable`."""
+
+    def _find_regions(self, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
+        """See `broadphase.index.queries.Searchable`."""
+
+    def _sweep(
+        self,
+        sweep: Callable[..., Any],
+        lower: Floats,
+        upper: Floats,
+        motions: Floats,
+        limits: Floats,
+        is_ray: bool,
+        workers: int,
+        layer: Any,
+        mask: Any,
+    ) -> Any:
+        """Call a function of the core for moving boxes; rays are boxes without extent."""
+
+
+def find_points(self: _General, points: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+    """Find the rows that contain each point."""
+    return self._find_boxes(points, points, workers, layer, mask)
+
+
+def find_obbs(
+    self: _General, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, layer: Any, mask: Any
+) -> QueryResult:
+    """Find the rows that overlap each oriented box."""
+    return self._find_regions(regions_of_boxes(centers, half_sizes, rotations), workers, layer, mask)
+
+
+def find_first_hits(
+    self: _General, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+) -> RayHits:
+    """Find the first row on each ray."""
+    found = self._sweep(_native.sweep_first, origins, origins, directions, limits, True, workers, layer, mask)
+    return RayHits(*found)
+
+
+def find_all_hits(
+    self: _General, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+) -> RayHitsAll:
+    """Find all rows on each ray."""
+    found = self._sweep(_native.sweep_all, origins, origins, directions, limits, True, workers, layer, mask)
+    return RayHitsAll(*found)
+
+
+def find_any_hits(
+    self: _General, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+) -> NDArray[np.bool_]:
+    """Say which rays hit a row."""
+    found = self._sweep(_native.sweep_any, origins, origins, directions, limits, True, workers, layer, mask)
+    hits: NDArray[np.bool_] = found.view(np.bool_)
+    return hits
