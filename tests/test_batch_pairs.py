@@ -119,6 +119,62 @@ def test_scenes_of_one_size_are_batches_whose_rows_count_through():
         assert_same_pairs(bp.pairs(formed, other, batch=(None, other_keys)), across, f"{scenes} x {n}")
 
 
+def test_scenes_of_one_size_are_taken_by_each_function_of_boxes():
+    rng = np.random.default_rng(10)
+    scenes, other = (
+        lattice(rng, 60, 3, "float64").reshape(12, 5, 2, 3),
+        lattice(rng, 36, 3, "float64").reshape(12, 3, 2, 3),
+    )
+    boxes, keys, other_keys = scenes.reshape(60, 2, 3), np.arange(12).repeat(5), np.arange(12).repeat(3)
+    within, across = by_loop(boxes, keys), by_loop(boxes, keys, other.reshape(36, 2, 3), other_keys)
+    for form in (scenes, (scenes[:, :, 0], scenes[:, :, 1])):
+        assert bp.count_pairs(form) == len(within)
+        assert bp.count_pairs(form, other) == len(across)
+        assert_same_pairs(np.concatenate(list(bp.iter_pairs(form, chunk=7))), within, "in chunks")
+        assert_same_pairs(np.concatenate(list(bp.iter_pairs(form, other, chunk=7))), across, "two sets in chunks")
+        assert (bp.explain(form).batch_count, bp.explain(form, other).batch_count) == (12, 12)
+        index = bp.BVH(form)
+        assert_same_pairs(index.pairs(other), across, "an index and scenes")
+        assert index.count_pairs(other) == len(across)
+        index.remove(np.arange(20, 60))
+        np.testing.assert_array_equal(index.insert(form), np.arange(20, 80))
+        again = np.concatenate([keys[:20], keys])
+        assert_same_pairs(index.pairs(), by_loop(index.boxes_of(), again), "inserted")
+        assert set(again[index.query(boxes, batch=11).rows]) == {11}
+
+
+@pytest.mark.parametrize("pattern", ["one", "each its own", "extremes", "uneven"])
+def test_any_keys_give_each_function_the_pairs_of_a_loop(pattern):
+    rng = np.random.default_rng(11)
+    keys = {
+        "one": np.full(400, HUGE[0]),
+        "each its own": rng.permutation(400) * 2**54 - 2**62,
+        "extremes": rng.choice([-(2**63), 2**63 - 1], 400),
+        "uneven": np.where(np.arange(400) < 300, 2**63 - 1, np.arange(400) // 3),
+    }[pattern]
+    boxes = lattice(rng, 400, 2, "float64", reach=15)
+    other, other_keys = boxes[::3] + 1, keys[::3]
+    expected = check(boxes, keys, methods=["auto", "bvh"], workers=(2,), label=pattern)
+    across = check(boxes, keys, other, other_keys, methods=["auto", "grid"], workers=(2,), label=pattern)
+    both = keys, other_keys
+    assert_same_pairs(np.concatenate([expected[:0], *bp.iter_pairs(boxes, batch=keys, chunk=50)]), expected, pattern)
+    found = np.concatenate([across[:0], *bp.iter_pairs(boxes, other, batch=both, chunk=50)])
+    assert_same_pairs(found, across, pattern)
+    assert bp.explain(boxes, batch=keys).batch_count == len(np.unique(keys))
+    index, second = bp.BVH(boxes, batch=keys), bp.LinearTree(other, batch=other_keys)
+    assert_same_pairs(index.pairs(), expected, pattern)
+    assert_same_pairs(index.pairs(second), across, pattern)
+    assert_same_pairs(index.pairs(other, batch=other_keys), across, pattern)
+    assert_same_pairs(index.changes().enter, expected, pattern)
+    found = index.query(other, batch=other_keys)
+    assert_same_pairs(np.stack([found.rows, found.query_rows], axis=1), across, pattern)
+    shapes = bp.Shapes(bp.Rectangle(*(boxes[:, 1] - boxes[:, 0]).T), boxes.mean(axis=1))
+    assert_same_pairs(bp.overlaps(shapes, batch=keys), expected, pattern)
+    world = bp.World(2)
+    world.add_many(bp.Rectangle(*(boxes[:, 1] - boxes[:, 0]).T), boxes.mean(axis=1), batch=keys)
+    assert_same_pairs(world.step().enter, expected, pattern)
+
+
 def test_batches_with_filters_and_margins_equal_a_loop_over_them():
     rng = np.random.default_rng(5)
     keys = uneven_keys(rng, [500, 40, 40, 3, 3, 20])
