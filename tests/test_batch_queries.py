@@ -190,15 +190,13 @@ def moved_boxes(rng, boxes, how):
     return moved.astype(boxes.dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("sizes", "dim"), [([1500, 30, 9, 1], 2), ([600, 550, 40], 3), ([20] * 40, 2), ([1] * 300, 1)])
-def test_trees_of_batches_follow_all_changes(sizes, dim, dtype):
-    rng = np.random.default_rng(len(sizes))
+def check_trees_follow(rng, sizes, dim, dtype, steps):
+    """Change an index with keys at random, and compare its queries with a loop."""
     keys = uneven_keys(rng, sizes)
     names, first = np.append(np.unique(keys), [99, -5]), keys.copy()
     index = bp.BVH(lattice(rng, len(keys), dim, dtype, reach=12), batch=keys)
     hows = ["little"] * 4 + ["anywhere", "far", "together", "fine", "endless"]
-    for step in range(24):
+    for step in range(steps):
         for _ in range(rng.integers(1, 3)):
             rows = index.rows
             count = int(rng.choice([1, len(rows) // 50 + 1, len(rows) // 3, len(rows)]))
@@ -227,6 +225,12 @@ def test_trees_of_batches_follow_all_changes(sizes, dim, dtype):
         query, row = found_by_loop(boxes, rows, keys, around, asked)
         np.testing.assert_array_equal(found.query_rows, query)
         np.testing.assert_array_equal(found.rows, row)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("sizes", "dim"), [([1500, 30, 9, 1], 2), ([600, 550, 40], 3), ([20] * 40, 2), ([1] * 300, 1)])
+def test_trees_of_batches_follow_all_changes(sizes, dim, dtype):
+    check_trees_follow(np.random.default_rng(len(sizes)), sizes, dim, dtype, 24)
 
 
 def test_changes_pack_only_trees_of_the_keys_that_need_it():

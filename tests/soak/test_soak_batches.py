@@ -7,7 +7,7 @@ from scale import times
 import broadphase as bp
 from cases import DIMENSIONS, DTYPES, lattice
 from test_batch_pairs import check, uneven_keys
-from test_batch_queries import asked_of, check_queries
+from test_batch_queries import asked_of, check_queries, check_trees_follow
 
 pytestmark = pytest.mark.soak
 
@@ -48,3 +48,10 @@ def test_queries_with_keys_equal_the_oracle_among_rows_of_the_key(dimension):
         keys = uneven_keys(rng, np.append(sizes_of(rng), 1))
         index = bp.BVH(lattice(rng, len(keys), dimension, DTYPES[seed % 2], reach=12), batch=keys)
         check_queries(index, keys, asked_of(rng, keys, 12), rng, workers=1 + seed % 2)
+
+
+@pytest.mark.parametrize("dimension", DIMENSIONS)
+def test_trees_of_batches_follow_all_changes(dimension):
+    for seed in range(times(200)):
+        rng = np.random.default_rng([dimension, seed])
+        check_trees_follow(rng, np.append(sizes_of(rng), [2, 3]), dimension, DTYPES[seed % 2], 60)
