@@ -34,7 +34,7 @@ def integrate_to(positions, velocities, rotations, spins, moves, dt, to_position
     spare = SimpleNamespace(store=store, **vars(seen))
     bodies = SimpleNamespace(
         positions=positions, velocities=velocities, rotations=rotations, angular_velocities=spins, bounds=None,
-        period_bounds=None,
+        period=None,
         seen=seen, spare=spare, stale=np.zeros(n, np.uint8), moved=np.empty(n, np.uint8), update_intervals=2,
         moves=lambda: moves, next_poses=lambda: (to_positions, to_rotations),
     )  # fmt: skip

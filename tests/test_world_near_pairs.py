@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.world import broad_phase
+from broadphase.world import broad_phase, step
 
 
 @pytest.fixture(autouse=True)
 def _small_thresholds(monkeypatch):
-    monkeypatch.setattr(broad_phase, "_FEWEST_FOR_NEAR_PAIRS", 4)
+    for module in (broad_phase, step):
+        monkeypatch.setattr(module, "FEWEST_ROWS", 4)
 
 
 def kept(frame):

@@ -47,14 +47,15 @@ using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::de
 
 // Moves the rows listed, or all, as if by `advance_all`, and places them in `shapes`, the spare ones: (row that is lost
 // or -1, row without a place or -1, rows that were wrapped, rows whose positions the motion has changed, and whose
-// rotations, how far boxes grow beyond those seen, rows that grow by more than `cap`); the rows that the motion has
-// changed are None where they are many. Without `to_positions`, the spare placement holds all rows.
+// rotations, by how much boxes grow beyond those seen); the rows that the motion has changed are None where they are
+// many. Without `to_positions`, the spare placement holds all rows. `period`: the sizes of a periodic world.
 nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers positions, Numbers velocities,
                    MaybeNumbers rotations, MaybeNumbers angular_velocities, Flags moves, double dt, MaybeNumbers bounds,
                    std::optional<Flags> wraps, std::optional<Written> to_positions, std::optional<Written> to_rotations,
                    Numbers seen_positions, MaybeNumbers seen_rotations, Written spare_positions,
                    std::optional<Written> spare_rotations, Written boxes, Flags look, WrittenFlags stale,
-                   WrittenFlags changed, WrittenFlags moved, Boxes seen_boxes, double cap, unsigned workers) {
+                   WrittenFlags changed, WrittenFlags moved, Boxes seen_boxes, std::optional<Vector<double>> period,
+                   unsigned workers) {
   const std::size_t count = look.shape(0), dimension = shapes.dimension, turn = dimension == 2 ? 1 : 4;
   const auto fits = [count](const auto& array, std::size_t numbers) {
     return array.ndim() > 0 && array.shape(0) >= count && array.size() == array.shape(0) * numbers;
@@ -66,11 +67,17 @@ nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers posit
           may_fit(to_rotations, turn) && fits(seen_positions, dimension) && may_fit(seen_rotations, turn) &&
           fits(spare_positions, dimension) && may_fit(spare_rotations, turn) &&
           (!rotations || (seen_rotations && spare_rotations)) && fits(boxes, 2 * dimension) &&
-          fits(seen_boxes, 2 * dimension) && fits(stale, 1) && fits(changed, 1) && fits(moved, 1));
+          fits(seen_boxes, 2 * dimension) && fits(stale, 1) && fits(changed, 1) && fits(moved, 1) &&
+          (!period || period->shape(0) == dimension));
   for (std::size_t k = 0; rows && k < rows->shape(0); ++k)
     if (static_cast<std::size_t>(rows->data()[k]) >= count) throw nb::index_error("a row that does not exist");
   const auto at = [](const auto& array) { return array ? array->data() : nullptr; };
-  Advanced found = in_plane_or_space(dimension, [&](auto d) {
+  std::size_t lost = 0;
+  std::ptrdiff_t nowhere = -1;
+  double growth = 0;
+  FewRows shifted(0), rotated(0);
+  std::vector<std::int32_t> wrapped;
+  in_plane_or_space(dimension, [&](auto d) {
     const Advance<d()> step{
         {positions.data(), velocities.data(), at(rotations), at(angular_velocities), moves.data(), dt},
         {at(bounds), at(wraps)},
@@ -79,17 +86,22 @@ nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers posit
         {look.data(), stale.data(), changed.data(), moved.data()},
         at(to_positions),
         at(to_rotations),
-        cap};
-    return rows ? advance_few<d()>(shapes.store, step, count, rows->data(), rows->shape(0))
-                : advance_all<d()>(shapes.store, step, count, workers);
+        at(period)};
+    Advanced<d()> found = rows ? advance_few<d()>(shapes.store, step, count, rows->data(), rows->shape(0))
+                               : advance_all<d()>(shapes.store, step, count, workers);
+    lost = found.lost;
+    nowhere = found.nowhere;
+    growth = found.growth.most();
+    shifted = std::move(found.shifted);
+    rotated = std::move(found.rotated);
+    wrapped = std::move(found.wrapped);
   });
   const auto listed = [](FewRows&& few) -> nb::object {
     return few.are_few() ? as_array(std::move(few).take(), 1) : nb::none();
   };
-  nb::object wrapped = as_array(std::move(found.wrapped), 1), shifted = listed(std::move(found.shifted));
-  return nb::make_tuple(found.lost < count ? static_cast<std::ptrdiff_t>(found.lost) : -1, found.nowhere, wrapped,
-                        shifted, listed(std::move(found.rotated)), found.growth.most(),
-                        as_array(std::move(found.growth).take_strays(), 1));
+  nb::object in_again = as_array(std::move(wrapped), 1), moved_on = listed(std::move(shifted));
+  return nb::make_tuple(lost < count ? static_cast<std::ptrdiff_t>(lost) : -1, nowhere, in_again, moved_on,
+                        listed(std::move(rotated)), growth);
 }
 
 // Rows that are not in use get shapes, which are placed, and all else that bodies begin with. Each value is a row of
@@ -273,20 +285,26 @@ nb::object seam_pairs(Boxes boxes, Table<double> bounds, Flags counts, std::opti
   return nb::make_tuple(found.wide_row, pairs, as_corners(std::move(found.offsets), dimension));
 }
 
-// Of each pair: the multiple of the period that brings the second box nearest to the first, axis by axis, (m, d).
-nb::object ways_to_nearest_images(Table<std::int32_t> pairs, Boxes boxes, Vector<double> period) {
-  const std::size_t count = pairs.shape(0), dimension = period.shape(0), rows = boxes.shape(0);
-  require(pairs.shape(1) == 2 && boxes.shape(1) == 2 && boxes.shape(2) == dimension);
-  for (std::size_t k = 0; k < 2 * count; ++k) require(static_cast<std::size_t>(pairs.data()[k]) < rows);
-  std::vector<double> ways(count * dimension);
-  for (std::size_t k = 0; k < count; ++k) {
-    const double* first = boxes.data() + static_cast<std::size_t>(pairs.data()[2 * k]) * 2 * dimension;
-    const double* second = boxes.data() + static_cast<std::size_t>(pairs.data()[2 * k + 1]) * 2 * dimension;
-    for (std::size_t axis = 0; axis < dimension; ++axis)
-      ways[k * dimension + axis] =
-          std::nearbyint((first[axis] - second[axis]) / period.data()[axis]) * period.data()[axis];
-  }
-  return as_corners(std::move(ways), dimension);
+// Writes boxes that are larger by so much on all sides: (the largest extent of those given, the largest size of their
+// numbers).
+nb::object enlarge(Boxes boxes, double by, nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> to) {
+  const std::size_t count = boxes.shape(0), dimension = boxes.shape(2);
+  require(boxes.shape(1) == 2 && to.shape(0) == count && to.shape(1) == 2 && to.shape(2) == dimension);
+  double widest = 0, farthest = 0;
+  without_gil(count, [&] {
+    for (std::size_t row = 0; row < count; ++row) {
+      const double* box = boxes.data() + row * 2 * dimension;
+      double* larger = to.data() + row * 2 * dimension;
+      for (std::size_t k = 0; k < dimension; ++k) {
+        const double low = box[k], high = box[dimension + k];
+        widest = std::max(widest, high - low);
+        farthest = std::max({farthest, -low, high});
+        larger[k] = low - by;
+        larger[dimension + k] = high + by;
+      }
+    }
+  });
+  return nb::make_tuple(widest, farthest);
 }
 
 // Rows that the boundary turned, ascending: how, and where they would be if there were none.
@@ -342,7 +360,7 @@ void bind_motion(nb::module_& module) {
              nb::arg("seen_positions"), nb::arg("seen_rotations").none(), nb::arg("spare_positions").noconvert(),
              nb::arg("spare_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"),
              nb::arg("stale").noconvert(), nb::arg("changed").noconvert(), nb::arg("moved").noconvert(),
-             nb::arg("seen_boxes"), nb::arg("cap"), nb::arg("workers"),
+             nb::arg("seen_boxes"), nb::arg("period").none(), nb::arg("workers"),
              "Move rows, wrap them at the sides of the world, and place their shapes.");
   module.def("fill", &fill, nb::arg("seen"), nb::arg("spare"), nb::arg("rows"), nb::arg("kinds"), nb::arg("sizes"),
              nb::arg("numbers"), nb::arg("types"), nb::arg("places"), nb::arg("speeds").none(), nb::arg("turns").none(),
@@ -351,6 +369,8 @@ void bind_motion(nb::module_& module) {
              nb::arg("seen_rotations").noconvert().none(), nb::arg("boxes").noconvert(),
              nb::arg("body_types").noconvert(), nb::arg("stale").noconvert(),
              "Write to rows that are not in use what bodies begin with.");
+  module.def("enlarge", &enlarge, nb::arg("boxes"), nb::arg("by"), nb::arg("to").noconvert(),
+             "Write boxes that are larger on all sides; the largest extent, and the largest size of a number.");
   module.def("sticking_out", &rows_beyond_bounds<true>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),
              "Rows of boxes that are not wholly within the bounds.");
   module.def("outside", &rows_beyond_bounds<false>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),
@@ -363,8 +383,6 @@ void bind_motion(nb::module_& module) {
              nb::arg("counts"), nb::arg("is_followed"), nb::arg("keys").none(), nb::arg("turned").none(),
              nb::arg("bounds").none(), nb::arg("is_periodic"), nb::arg("workers"),
              "The followed rows, and those that may meet one of them on its way.");
-  module.def("ways_to_nearest_images", &ways_to_nearest_images, nb::arg("pairs"), nb::arg("boxes"), nb::arg("period"),
-             "What brings the second box of each pair to its image that is nearest to the first.");
   module.def("seam_pairs", &seam_pairs, nb::arg("boxes"), nb::arg("bounds"), nb::arg("counts"),
              nb::arg("changed").none(), nb::arg("filter").none(), nb::arg("keys").none(), nb::arg("any_width"),
              nb::arg("workers"),

@@ -1,7 +1,9 @@
 // Shapes: the store of their records, and the narrow phase on pairs of them.
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -76,16 +78,44 @@ nb::object overlap_flags(const PlacedShapes& a, const PlacedShapes& b, Rows firs
   return as_array(std::move(answers), 1);
 }
 
-// (pairs that overlap, pairs with a hull or a mesh whose boxes do, pairs that do not overlap and are farther apart than
-// the root of a limit), each (m, 2). Boxes: null if those of all pairs do.
-nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, MaybeNumbers boxes, double limit,
-                    unsigned workers) {
+// (pairs that overlap, pairs with a hull or a mesh whose boxes do), each (m, 2). Boxes: null if those of all pairs do.
+// With the sizes of a periodic world, pairs that overlap in the image where they are nearest are there, too; of those
+// with a hull or a mesh, (pairs, offsets) that are to be tested there, or None.
+nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, MaybeNumbers boxes,
+                    std::optional<Vector<double>> period, unsigned workers) {
+  if (period && (period->shape(0) != shapes.dimension || !boxes))
+    throw nb::value_error("boxes and a size for each axis");
   TouchingPairRows found;
+  RowPairs unknown;
+  std::vector<double> unknown_offsets;
   in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    found = keep_touching<D>(shapes.store, pairs_of(first, second, {}), boxes_of(boxes, boxes), limit, workers);
+    double limit = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < D && period; ++k) limit = std::min(limit, period->data()[k] / 2);
+    found = keep_touching<D>(shapes.store, pairs_of(first, second, {}), boxes_of(boxes, boxes), limit * limit, workers);
+    if (found.others.far.empty()) return;
+    const RowPairs& far = found.others.far;
+    const std::vector<double> offsets = offsets_to_nearest<D>(far, boxes->data(), period->data());
+    std::vector<std::int32_t> columns[2];
+    for (std::size_t k = 0; k < far.size(); ++k) columns[k % 2].push_back(far[k]);
+    const TouchingImages images =
+        keep_touching_images<D>(shapes.store, {columns[0].data(), columns[1].data(), offsets.data(), columns[0].size()},
+                                {boxes->data(), boxes->data()});
+    Pairs& all = found.touching;  // there is room: these are others of the pairs given
+    for (std::size_t k = 0; k < images.touching.size(); ++k)
+      all.block[(k % 2) * all.stride + all.size + k / 2] = images.touching[k];
+    all.size += images.touching.size() / 2;
+    for (const std::int32_t place : images.unknown) {
+      const auto k = static_cast<std::size_t>(place);
+      OtherPairs::add(unknown, far[2 * k], far[2 * k + 1]);
+      unknown_offsets.insert(unknown_offsets.end(), offsets.begin() + static_cast<std::ptrdiff_t>(k * D),
+                             offsets.begin() + static_cast<std::ptrdiff_t>((k + 1) * D));
+    }
   });
-  nb::object kept = as_array(std::move(found.touching));
-  return nb::make_tuple(kept, as_array(std::move(found.others.unknown), 2), as_array(std::move(found.others.far), 2));
+  nb::object kept = as_array(std::move(found.touching)), undecided = as_array(std::move(found.others.unknown), 2);
+  if (unknown.empty()) return nb::make_tuple(kept, undecided, nb::none());
+  nb::object images = as_array(std::move(unknown), 2);
+  return nb::make_tuple(kept, undecided,
+                        nb::make_tuple(images, as_corners(std::move(unknown_offsets), shapes.dimension)));
 }
 
 // (pairs that overlap with their offset and not without, the places of those with a hull or a mesh).
@@ -168,7 +198,7 @@ void bind_shapes(nb::module_& module) {
   module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets, nb::arg("boxes_a") = nb::none(),
              nb::arg("boxes_b") = nb::none());
   module.def("shape_touching", &touching, nb::arg("shapes"), first, second, nb::arg("boxes").none(),
-             nb::arg("limit"), nb::arg("workers"));
+             nb::arg("period").none(), nb::arg("workers"));
   module.def("shape_touching_images", &touching_images, nb::arg("shapes"), first, second, nb::arg("offsets"), boxes);
   module.def("shape_distances", &distances, a, b, first, second, offsets);
   module.def("shape_contacts", &contacts, a, b, first, second, offsets);

@@ -178,8 +178,8 @@ struct TouchingPairRows {
 };
 
 template <std::size_t D>
-TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, const PairBoxes& boxes,
-                               double limit, unsigned workers) {
+TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, const PairBoxes& boxes, double limit,
+                               unsigned workers) {
   constexpr std::size_t kPairsATask = 8192, kTasksWorthThreads = 4;
   const bool is_alone = workers <= 1 || pairs.count < kTasksWorthThreads * kPairsATask;
   const std::size_t pairs_a_task = is_alone ? std::max<std::size_t>(pairs.count, 1) : kPairsATask,
@@ -208,6 +208,23 @@ TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs
     append(found.others.far, others[task].far);
   }
   return found;
+}
+
+// The offsets that bring the second of some pairs to the image nearest to the first in a periodic world: by their
+// boxes, which are fewer than 2^51 worlds apart.
+template <std::size_t D>
+std::vector<double> offsets_to_nearest(const RowPairs& pairs, const double* boxes, const double* period) {
+  // Added and taken off again, this rounds to whole numbers; calls of the library take ten times as long.
+  constexpr double kWhole = 0x1.8p52;
+  std::vector<double> offsets;
+  offsets.reserve(pairs.size() / 2 * D);
+  for (std::size_t k = 0; k < pairs.size(); k += 2)
+    for (std::size_t axis = 0; axis < D; ++axis) {
+      const double way = boxes[2 * D * static_cast<std::size_t>(pairs[k]) + axis] -
+                         boxes[2 * D * static_cast<std::size_t>(pairs[k + 1]) + axis];
+      offsets.push_back((way / period[axis] + kWhole - kWhole) * period[axis]);
+    }
+  return offsets;
 }
 
 // Of pairs whose second shape is moved, those that overlap then, but not where they are; and the places of those with a

@@ -30,15 +30,16 @@ struct Advance {
   Placements<D> placements;
   NoticedFlags flags;
   double *to_positions, *to_rotations;  // where all rows are afterwards; may be null
-  double cap;                           // see Growth
+  const double* period;                 // the sizes of a periodic world, or null
 };
 
+template <std::size_t D>
 struct Advanced {
   std::size_t lost;             // the first row that would not be finite, or the number of rows
   std::ptrdiff_t nowhere = -1;  // a row without a place
   FewRows shifted, rotated;     // whose position, or rotation, the motion has changed
   std::vector<std::int32_t> wrapped;
-  Growth growth;
+  Growth<D> growth;
 };
 
 // Moves, wraps and places the rows from `begin` to `end`. Block by block, which stay in the cache: of each row, only
@@ -47,7 +48,7 @@ struct Advanced {
 // Poses may be written to by other threads meanwhile: each is copied, and the copy is looked at and used.
 template <std::size_t D>
 void advance_rows(ShapeStore& shapes, const Advance<D>& step, std::size_t begin, std::size_t end, std::size_t count,
-                  Advanced& found) {
+                  Advanced<D>& found) {
   constexpr std::size_t kBlock = 16 * kRowsAStretch, R = kRotationNumbers<D>;
   double positions[kBlock * D], rotations[kBlock * R];
   const bool turn = step.motion.rotations != nullptr;
@@ -75,18 +76,19 @@ void advance_rows(ShapeStore& shapes, const Advance<D>& step, std::size_t begin,
 
 // The same for all rows, on threads. The row that is lost, or without a place, is the first one.
 template <std::size_t D>
-Advanced advance_all(ShapeStore& shapes, const Advance<D>& step, std::size_t count, unsigned workers) {
+Advanced<D> advance_all(ShapeStore& shapes, const Advance<D>& step, std::size_t count, unsigned workers) {
   constexpr std::size_t kRowsATask = 4096, kTasksWorthThreads = 4;
   const std::size_t size =
       workers <= 1 || count < kTasksWorthThreads * kRowsATask ? std::max<std::size_t>(count, 1) : kRowsATask;
   const std::size_t tasks = (count + size - 1) / size;
-  std::vector<Advanced> parts(tasks, Advanced{count, -1, FewRows(count), FewRows(count), {}, Growth(step.cap)});
+  std::vector<Advanced<D>> parts(tasks,
+                                 Advanced<D>{count, -1, FewRows(count), FewRows(count), {}, Growth<D>(step.period)});
   Interrupt none;
   for_each_task(tasks, workers, none, [&](unsigned, std::size_t task) {
     advance_rows<D>(shapes, step, task * size, std::min(count, (task + 1) * size), count, parts[task]);
   });
-  Advanced all{count, -1, FewRows(count), FewRows(count), {}, Growth(step.cap)};
-  for (Advanced& part : parts) {
+  Advanced<D> all{count, -1, FewRows(count), FewRows(count), {}, Growth<D>(step.period)};
+  for (Advanced<D>& part : parts) {
     if (part.lost < count || part.nowhere >= 0) return std::move(part);
     all.shifted.append(part.shifted);
     all.rotated.append(part.rotated);
@@ -99,9 +101,9 @@ Advanced advance_all(ShapeStore& shapes, const Advance<D>& step, std::size_t cou
 // The same for the rows listed, ascending, and then for what is stale: for a world in which few rows move, and nobody
 // has written to the others.
 template <std::size_t D>
-Advanced advance_few(ShapeStore& shapes, const Advance<D>& step, std::size_t count, const std::int32_t* rows,
-                     std::size_t row_count) {
-  Advanced found{count, -1, FewRows::up_to(row_count), FewRows::up_to(row_count), {}, Growth(step.cap)};
+Advanced<D> advance_few(ShapeStore& shapes, const Advance<D>& step, std::size_t count, const std::int32_t* rows,
+                        std::size_t row_count) {
+  Advanced<D> found{count, -1, FewRows::up_to(row_count), FewRows::up_to(row_count), {}, Growth<D>(step.period)};
   std::memset(step.flags.moved, 0, count);
   for (std::size_t k = 0; k < row_count && found.lost == count && found.nowhere < 0; ++k) {
     const auto row = static_cast<std::size_t>(rows[k]);

@@ -7,8 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
-#include <vector>
+#include <limits>
 
 #include "shapes/shape.hpp"
 #include "shapes/store.hpp"
@@ -105,64 +104,69 @@ struct NextPoses {
   }
 };
 
-// How far the boxes of rows that have moved reach beyond where they were seen: not more, along any axis.
+// By how much the boxes of rows that have moved reach beyond where they were seen, along any axis, or less. In a
+// periodic world, of which there are the sizes, where a row is but for whole worlds.
+template <std::size_t D>
 class Growth {
  public:
-  // Rows that grow by more than `cap` are listed instead.
-  explicit Growth(double cap) : cap_(cap) {}
+  explicit Growth(const double* period) : period_(period) {
+    for (std::size_t k = 0; k < D && period != nullptr; ++k) usual_ = std::min(usual_, period[k] / 2);
+  }
 
   double most() const { return most_; }
-  std::vector<std::int32_t> take_strays() && { return std::move(strays_); }
 
-  void add(std::size_t row, double grown) {
-    if (grown <= cap_)
-      most_ = std::max(most_, grown);
-    else
-      strays_.push_back(static_cast<std::int32_t>(row));
-  }
   // A row, by its box before and after.
-  template <std::size_t D>
-  void add_box(std::size_t row, const double* before, const double* after) {
+  void add_box(const double* before, const double* after) {
     double grown = 0;
     for (std::size_t k = 0; k < D; ++k) {
       const double below = before[k] - after[k], above = after[D + k] - before[D + k];
-      grown = grown >= below ? grown : below;  // NaN, too
-      grown = grown >= above ? grown : above;
+      const double worlds = std::max(std::abs(below), std::abs(above)) <= usual_ ? 0.0 : way_of_worlds(k, -below);
+      const double rounding = 0x1p-48 * std::abs(worlds);
+      grown = std::max({grown, size_or_all(below + worlds) + rounding, size_or_all(above - worlds) + rounding});
     }
-    add(row, kMore * grown);
+    add(grown);
   }
-  // Balls around positions, whose sizes are together no more than `reach`.
-  template <std::size_t D, std::size_t N>
-  void add_balls(std::size_t row, const double* before, const double* after, const StoredBall* balls, double reach) {
+  // N rows with balls around positions, whose sizes are together no more than `reach`.
+  template <std::size_t N>
+  void add_balls(const double* before, const double* after, const StoredBall* balls, double reach) {
     double farthest[N * D], radius = 0;
     for (std::size_t k = 0; k < N * D; ++k) farthest[k] = std::abs(after[k] - before[k]);
     for (std::size_t k = 0; k < N; ++k) radius = std::max(radius, balls[k][D]);
-    for (std::size_t half = N * D / 2; half >= D; half /= 2)
-      for (std::size_t k = 0; k < half; ++k) farthest[k] = std::max(farthest[k], farthest[half + k]);
-    double all = 0;
-    for (std::size_t k = 0; k < D; ++k) all = std::max(all, farthest[k]);
-    // Boxes are rounded, by less than this.
-    const auto rounded = [&](double way) { return kMore * way + 0x1p-48 * (2 * reach + way + radius); };
-    if (const double grown = rounded(all); grown <= cap_) {
-      most_ = std::max(most_, grown);
-      return;
+    const double rounding = 0x1p-48 * (2 * reach + radius);  // of the boxes, and more
+    double all = largest_of<N>(farthest);
+    if (!(all <= usual_)) {
+      for (std::size_t k = 0; k < N * D; ++k) {
+        const double way = after[k] - before[k];
+        if (!(farthest[k] <= usual_))
+          farthest[k] = size_or_all(std::abs(way - way_of_worlds(k % D, way))) + 0x1p-48 * std::abs(way);
+      }
+      all = largest_of<N>(farthest);
     }
-    for (std::size_t k = 0; k < N; ++k) {
-      double way = 0;
-      for (std::size_t axis = k * D; axis < (k + 1) * D; ++axis) way = std::max(way, std::abs(after[axis] - before[axis]));
-      add(row + k, rounded(way));
-    }
+    add(all + rounding);
   }
-  void append(const Growth& more) {
-    most_ = std::max(most_, more.most_);
-    strays_.insert(strays_.end(), more.strays_.begin(), more.strays_.end());
-  }
+  void append(const Growth& more) { most_ = std::max(most_, more.most_); }
 
  private:
-  static constexpr double kMore = 1 + 0x1p-40;
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-  double cap_, most_ = 0;
-  std::vector<std::int32_t> strays_;
+  template <std::size_t N>
+  static double largest_of(const double* sizes) {
+    double most[N * D / 2], all = 0;
+    for (std::size_t k = 0; k < N * D / 2; ++k) most[k] = std::max(sizes[k], sizes[N * D / 2 + k]);
+    for (std::size_t half = N * D / 4; half >= D; half /= 2)
+      for (std::size_t k = 0; k < half; ++k) most[k] = std::max(most[k], most[half + k]);
+    for (std::size_t k = 0; k < D; ++k) all = std::max(all, most[k]);
+    return all;
+  }
+  // What is no number may be any.
+  static double size_or_all(double x) { return x == x ? x : kInfinity; }
+  double way_of_worlds(std::size_t axis, double way) const {
+    return period_ != nullptr ? std::nearbyint(way / period_[axis]) * period_[axis] : 0.0;
+  }
+  void add(double grown) { most_ = std::max(most_, (1 + 0x1p-40) * grown); }
+
+  const double* period_;
+  double usual_ = kInfinity, most_ = 0;
 };
 
 inline constexpr std::size_t kRowsAStretch = 16;
@@ -179,7 +183,7 @@ inline bool are_all(std::uint64_t flag, const std::uint8_t* flags) {
 // Places a stretch of rows all of which have balls around their positions, are looked at and have moved; if so.
 template <std::size_t D>
 bool place_moved_balls(ShapeStore& shapes, const NextPoses<D>& next, const Placements<D>& to, const NoticedFlags& flags,
-                       Growth& growth, std::size_t row) {
+                       Growth<D>& growth, std::size_t row) {
   constexpr std::size_t kCount = kRowsAStretch;
   if (next.rotations != nullptr || !next.are_near() || !are_all(1, flags.look + row) ||
       !shapes.are_centred_balls(row, kCount))
@@ -194,7 +198,7 @@ bool place_moved_balls(ShapeStore& shapes, const NextPoses<D>& next, const Place
   }
   if (!all_moved) return false;
   std::memset(flags.stale + row, 1, kCount);
-  growth.add_balls<D, kCount>(row, seen, position, shapes.balls() + row, next.reach);
+  growth.template add_balls<kCount>(seen, position, shapes.balls() + row, next.reach);
   next.write(to, row, kCount);
   shapes.place_centred_balls<D>(row, kCount, position, to.boxes + row * 2 * D);
   std::memset(flags.changed + row, 1, kCount);
@@ -210,7 +214,7 @@ bool place_moved_balls(ShapeStore& shapes, const NextPoses<D>& next, const Place
 // all, these rows are placed again. Returns a row that has no place, where it ended, or -1.
 template <std::size_t D>
 std::ptrdiff_t place_moved(ShapeStore& shapes, const NextPoses<D>& next, const Placements<D>& to,
-                           const NoticedFlags& flags, Growth& growth, std::size_t begin, std::size_t end) {
+                           const NoticedFlags& flags, Growth<D>& growth, std::size_t begin, std::size_t end) {
   const auto& [look, stale, changed, moved] = flags;
   const bool turn = next.rotations != nullptr;
   const Poses<D> spare{to.positions, turn ? to.rotations : nullptr, to.positions, to.rotations, to.boxes};
@@ -234,7 +238,7 @@ std::ptrdiff_t place_moved(ShapeStore& shapes, const NextPoses<D>& next, const P
       next.write(to, row, 1);
       if (!is_somewhere(spare, row)) return static_cast<std::ptrdiff_t>(row);
       look_at_row(shapes, spare, row);
-      growth.add_box<D>(row, to.seen_boxes + row * 2 * D, to.boxes + row * 2 * D);
+      growth.add_box(to.seen_boxes + row * 2 * D, to.boxes + row * 2 * D);
       changed[row] = moved[row] = 1;
     } else {
       if (stale[row] != 0 && shapes.has(row)) look_at_row(shapes, seen, row);

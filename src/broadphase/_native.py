@@ -36,6 +36,7 @@ from broadphase._core import (
     count,
     deliver,
     describe_grid,
+    enlarge,
     fill,
     first_invalid,
     geometry_contacts,
@@ -97,7 +98,6 @@ from broadphase._core import (
     test_weights,
     triangle_pairs,
     turns,
-    ways_to_nearest_images,
     wrap,
 )
 
@@ -137,6 +137,7 @@ __all__ = [
     "count",
     "deliver",
     "describe_grid",
+    "enlarge",
     "fill",
     "first_invalid",
     "geometry_contacts",
@@ -198,6 +199,5 @@ __all__ = [
     "test_weights",
     "triangle_pairs",
     "turns",
-    "ways_to_nearest_images",
     "wrap",
 ]

@@ -238,6 +238,9 @@ def records_of(shapes: ShapesLike, count: int, dim: int, geometries: Geometries)
     Records(kinds=array([1, 2], dtype=uint8), sizes=array([3, 4], dtype=int32),
             numbers=array([0., 0., 2., 0., 0., 1., 0.]))
     """
+    if count == 1 and isinstance(shapes, Shape) and shapes.dim == dim and len(shapes) == 1:
+        rows = _rows_of(shapes, dim, geometries)  # of one body: many are added one by one
+        return Records(*_of_one(shapes.kind, rows.shape[1]), rows[0])
     given = as_shapes(shapes)
     if isinstance(given, Shape):
         if given.dim != dim:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
-from weakref import KeyedRef
+from weakref import ref
 
 import numpy as np
 
@@ -311,13 +311,20 @@ class Actor:
             array[row] = given
 
 
+class _Reference(ref[Actor]):
+    """A reference to an actor that knows its handle, as `weakref.KeyedRef`, which takes three times as long to make."""
+
+    __slots__ = ("handle",)
+    handle: int
+
+
 class Actors:
     """The actors of a world: made when they are asked for, and kept only where something would be lost."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         # As a WeakValueDictionary, at half its cost.
-        self._seen: dict[int, KeyedRef[int, Actor]] = {}
+        self._seen: dict[int, _Reference] = {}
         self._held: dict[int, Actor] = {}
         # Those removed since the last step, and before it: the exits of their pairs are still to be delivered.
         self._removed: dict[int, Actor] = {}
@@ -341,7 +348,7 @@ class Actors:
         data = actor._data if data is None else data
         for name, value in (("_world", self._world), ("_handle", handle), ("_data", data)):
             change.set_slot(actor, name, value)
-        change.set_item(self._seen, handle, KeyedRef(actor, self._overlook, handle))
+        change.set_item(self._seen, handle, self._reference(actor, handle))
         hooks = type(actor)._hooks
         if hooks:
             self._reserve(row + 1)
@@ -360,7 +367,7 @@ class Actors:
         handle, data = self._handle(row), actor._data if data is None else data
         _native.insert_body(
             vars(rows), vars(columns), rows.alive, columns.changed, row, actor, self._world, handle, data, self._seen,
-            KeyedRef(actor, self._overlook, handle), self._held if data is not None or kind is not Actor else None,
+            self._reference(actor, handle), self._held if data is not None or kind is not Actor else None,
         )  # fmt: skip
         return True
 
@@ -464,12 +471,17 @@ class Actors:
         return value
 
     def _note(self, actor: Actor) -> None:
-        self._seen[actor._handle] = KeyedRef(actor, self._overlook, actor._handle)
+        self._seen[actor._handle] = self._reference(actor, actor._handle)
 
-    def _overlook(self, reference: KeyedRef[int, Actor]) -> None:
+    def _reference(self, actor: Actor, handle: int) -> _Reference:
+        reference = _Reference(actor, self._overlook)
+        reference.handle = handle
+        return reference
+
+    def _overlook(self, reference: _Reference) -> None:
         """Drop the reference to an actor that has been deleted, unless another is in its place."""
-        if self._seen.get(reference.key) is reference:
-            del self._seen[reference.key]
+        if self._seen.get(reference.handle) is reference:
+            del self._seen[reference.handle]
 
     def _own_row(self, actor: Actor) -> int:
         if actor._world is not None and actor._world is not self._world:
@@ -477,7 +489,7 @@ class Actors:
         return actor.row
 
     def _handle(self, row: int) -> int:
-        return int(self._world._columns.rows.generation[row]) << 32 | row
+        return self._world._columns.rows.generation.item(row) << 32 | row
 
     def _reserve(self, slots: int) -> None:
         if slots > len(self._hooks):

@@ -12,7 +12,7 @@ from broadphase.arguments import as_real
 from broadphase.errors import unknown_name
 from broadphase.index.options import INDEX_CLASSES, IndexOptions
 from broadphase.workers import worker_count
-from broadphase.world.near_pairs import MOST_PAIRS, NearPairs, pairs_of_images, reach_of
+from broadphase.world.near_pairs import FEWEST_ROWS, MOST_PAIRS, NearPairs, pairs_of_images, reach_of
 from broadphase.world.touching import joined
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ __all__ = ["BroadPhase", "Candidates"]
 _FEW = 1 / 30
 _STEPS_BEFORE_A_TREE = 3
 _FEWEST_FOR_A_TREE = 1000
-# Near pairs are kept where there are so many rows.
-_FEWEST_FOR_NEAR_PAIRS = 1000
 # How far the boxes in a tree reach beyond those of the shapes, in their largest extents, unless the user says: a body
 # that moves by less need not be moved in the tree. As in Box2D: a tenth of a metre for bodies of about one metre.
 _MARGIN = 0.1
@@ -209,7 +207,7 @@ class BroadPhase:
         elif quiet_steps < _STEPS_BEFORE_A_TREE:
             quiet_steps += 1
         near = self.near
-        if quiet_steps > 0 or growth is None or living < _FEWEST_FOR_NEAR_PAIRS or self.margin == 0.0:
+        if quiet_steps > 0 or growth is None or living < FEWEST_ROWS or self.margin == 0.0:
             near = near.dropped()
         else:
             near = self._near_pairs(boxes, near.after(growth, columns.flags_token), growth, wanted, static)

@@ -179,6 +179,11 @@ class Columns:
         return self.bounds if self.boundary == "wrap" else None
 
     @property
+    def period(self) -> Floats | None:
+        """The sizes of a periodic world, or None."""
+        return None if self.bounds is None or self.boundary != "wrap" else self.bounds[1] - self.bounds[0]
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all arrays, and of the shapes but for hulls and meshes."""
         arrays = sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
@@ -213,10 +218,13 @@ class Columns:
 
     def free_rows(self, count: int) -> NDArray[np.int32]:
         """Give the rows that so many new bodies get, and make room for them in all arrays."""
-        rows = self.rows.next_rows(count)
+        kept = self.rows
+        if count == 1 and kept.living == kept.slots < len(self.positions):  # many are added one by one
+            return np.array([kept.slots], np.int32)
+        rows = kept.next_rows(count)
         if count and rows[-1] >= len(self.positions):
-            change, grown = Change(), self.rows.grown(int(rows[-1]) + 1)
-            change.assign(self.rows, **grown)
+            change, grown = Change(), kept.grown(int(rows[-1]) + 1)
+            change.assign(kept, **grown)
             self._lengthen(change, grown["corners"], grown["alive"])
             change.commit()
         return rows
@@ -276,7 +284,12 @@ class Columns:
     def steadiness(self) -> Steadiness | None:
         """Give what to note after a look at all rows that begins now; None where others hold the arrays."""
         number = self._writes
-        is_held = any(getattr(self, name) is not None and _references(self, name) > _ALONE for name in _WRITABLE)
+        is_held = (
+            getrefcount(self.positions) > _ALONE
+            or getrefcount(self.velocities) > _ALONE
+            or (self.rotations is not None and getrefcount(self.rotations) > _ALONE)
+            or (self.angular_velocities is not None and getrefcount(self.angular_velocities) > _ALONE)
+        )
         return None if is_held or self._replaced else (number, None)
 
     def steady_rows(self) -> NDArray[np.int32] | None:
@@ -666,14 +679,13 @@ class Columns:
         raise ValueError(f"rotation of row {row} is {fault}: {rotation}")
 
 
-def _references(owner: object, name: str) -> int:
-    """Count the references to the array that is an attribute: views refer to it, too."""
-    array = getattr(owner, name)
-    return getrefcount(array)
+def _references_of_one_alone() -> int:
+    """Count the references to an array that is an attribute, and that nobody else holds: views refer to it, too."""
+    placement = Placement(2)
+    return getrefcount(placement.boxes)
 
 
-# Of an array that nobody else holds.
-_ALONE = _references(Placement(2), "boxes")
+_ALONE = _references_of_one_alone()
 
 
 def no_rotations(count: int, dim: int) -> Floats:

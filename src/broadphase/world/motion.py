@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from broadphase import _native
-from broadphase.world.near_pairs import longest_growth
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,9 +31,7 @@ class Advanced(NamedTuple):
     shifted, rotated : ndarray, shape (k,), int32, or None
         Rows whose position, or rotation, the motion has changed, ascending; None for more than an eighth of all.
     growth : float
-        By how much boxes reach beyond those that were seen, along any axis; at most, but for the strays.
-    strays : ndarray, shape (k,), int32
-        Rows that seem to have come to the other side of a periodic world.
+        By how much boxes reach beyond those that were seen, along any axis; in a periodic world, whole worlds apart.
     """
 
     positions: Floats
@@ -43,7 +40,6 @@ class Advanced(NamedTuple):
     shifted: Rows | None
     rotated: Rows | None
     growth: float
-    strays: Rows
 
 
 def advance(
@@ -96,16 +92,16 @@ def advance(
         spare.store, rows, columns.positions, columns.velocities, columns.rotations, columns.angular_velocities,
         columns.moves(), dt, columns.bounds, wraps, to_positions, to_rotations, seen.positions,
         seen.rotations, spare.positions, spare.rotations, spare.boxes, look, columns.stale, changed, columns.moved,
-        seen.boxes, longest_growth(columns), workers,
+        seen.boxes, columns.period, workers,
     )  # fmt: skip
-    lost, nowhere, wrapped, shifted, rotated, growth, strays = found
+    lost, nowhere, wrapped, shifted, rotated, growth = found
     if lost >= 0:
         _refuse_motion(columns, lost, dt)
     if nowhere >= 0:
         columns.refuse(nowhere, spare.positions[nowhere], None if spare.rotations is None else spare.rotations[nowhere])
     if to_positions is None:
         to_positions, to_rotations = spare.positions, spare.rotations
-    return Advanced(to_positions, to_rotations, wrapped, shifted, rotated, growth, strays)
+    return Advanced(to_positions, to_rotations, wrapped, shifted, rotated, growth)
 
 
 def _refuse_motion(columns: Columns, row: int, dt: float) -> NoReturn:

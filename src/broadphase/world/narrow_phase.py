@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,7 +11,6 @@ from broadphase import _native
 from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.world.boundary import seam_pairs
 from broadphase.world.ccd import meetings, no_impacts, ways_of
-from broadphase.world.near_pairs import far_limit
 from broadphase.world.touching import NO_PAIRS, are_among, joined, keys_of
 
 if TYPE_CHECKING:
@@ -58,31 +56,23 @@ def touching_pairs(
         Whether they may touch in another image of a periodic world; in one only.
     """
     boxes = None if is_tight else placement.boxes
-    limit = far_limit(columns) if has_images else inf
-    answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes, limit, workers)
-    touching, unknown, far = answers
+    period = columns.period if has_images else None
+    answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes, period, workers)
+    touching, unknown, images = answers
     if len(unknown):  # hulls, meshes and custom shapes
         touching = joined(touching, overlapping_pairs(columns, placement, unknown))
-    if len(far) and columns.period_bounds is not None:
-        period = columns.period_bounds[1] - columns.period_bounds[0]
-        ways: Any = _native.ways_to_nearest_images(far, placement.boxes, period)
-        touching = joined(touching, _touching_images(columns, placement, far, ways))
+    if images is not None:
+        touching = joined(touching, _images_overlap(columns, placement, *images))
     found: Pairs = touching
     return found
 
 
-def _touching_images(columns: Columns, placement: Placement, pairs: Pairs, offsets: NDArray[np.float64]) -> Pairs:
-    """Give the pairs that touch where the second is moved by its offset, but not where they are."""
-    corners = placement.boxes[: columns.slots]
-    first, second = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
-    answers: Any = _native.shape_touching_images(placement.store, first, second, offsets, corners)
-    found: Pairs
-    found, unknown = answers
-    if len(unknown):  # hulls, meshes and custom shapes
-        pairs, offsets, shapes = pairs[unknown], offsets[unknown], columns.shapes_of(placement)
-        first, second = np.ascontiguousarray(pairs.T)
-        touch = overlap_mask(shapes, shapes, first, second, offsets) & ~overlap_mask(shapes, shapes, first, second)
-        found = joined(found, pairs[touch])
+def _images_overlap(columns: Columns, placement: Placement, pairs: Pairs, offsets: NDArray[np.float64]) -> Pairs:
+    """Give the pairs of any shapes that touch where the second is moved by its offset, but not where they are."""
+    shapes = columns.shapes_of(placement)
+    first, second = np.ascontiguousarray(pairs.T)
+    touch = overlap_mask(shapes, shapes, first, second, offsets) & ~overlap_mask(shapes, shapes, first, second)
+    found: Pairs = pairs[touch]
     return found
 
 
@@ -175,7 +165,14 @@ def pairs_across_seams(
         has_changed = changed.view(np.bool_)
         kept = has_changed[pairs].any(axis=1) | np.isin(keys_of(pairs), keys_of(again))
         pairs, offsets = pairs[kept], offsets[kept]
-    return _touching_images(columns, placement, pairs, offsets) if len(pairs) else pairs
+    if not len(pairs):
+        return pairs
+    answers: Any = _native.shape_touching_images(placement.store, pairs[:, 0], pairs[:, 1], offsets, corners)
+    found: Pairs
+    found, unknown = answers
+    if len(unknown):  # hulls, meshes and custom shapes
+        found = joined(found, _images_overlap(columns, placement, pairs[unknown], offsets[unknown]))
+    return found
 
 
 def impacts_on_the_way(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.world.boundary import seam_pairs
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     Pairs: TypeAlias = NDArray[np.int32]
     Rows: TypeAlias = NDArray[np.int32]
 
-__all__ = ["MOST_PAIRS", "NearPairs", "far_limit", "growth_of", "longest_growth", "pairs_of_images", "reach_of"]
+__all__ = ["FEWEST_ROWS", "MOST_PAIRS", "NearPairs", "growth_of", "pairs_of_images", "reach_of"]
 
 # The reach is at most this share of the extent of a usual box: up to three times as many pairs are near as overlap.
 _REACH = 0.08
@@ -30,6 +31,8 @@ _REACH = 0.08
 _FEWEST_USES = 2
 # Steps in a row in which boxes grow so little, before pairs are kept, and the most after these were of no use.
 _PATIENCE, _MOST_PATIENCE = 2, 64
+# Near pairs are kept where there are so many rows.
+FEWEST_ROWS = 1000
 # Near pairs for each body, beyond which testing them takes longer than searching anew.
 MOST_PAIRS = 16
 # More than rounding adds to a sum.
@@ -106,31 +109,13 @@ def reach_of(columns: Columns, boxes: Floats, growth: float) -> float:
     return reach if reach >= _FEWEST_USES * growth and reach < inf else 0.0
 
 
-def longest_growth(columns: Columns) -> float:
-    """Give the growth of a box beyond which it is taken for a jump to the other side of a periodic world."""
-    bounds = columns.period_bounds
-    return inf if bounds is None else 0.5 * float((bounds[1] - bounds[0]).min())
-
-
 def growth_of(columns: Columns, most: float, rows: Rows) -> float:
-    """Give by how much boxes have grown: `most`, or more for some rows; in a periodic world, whole worlds apart."""
+    """Give by how much boxes have grown: `most`, or more for some rows."""
     if not len(rows):
         return most
-    if len(rows) > columns.slots // 16 + 64:
-        return inf
     before, after = columns.seen.boxes[rows], columns.spare.boxes[rows]
-    bounds, rounding = columns.period_bounds, 0.0
-    if bounds is not None:
-        period = bounds[1] - bounds[0]
-        after = after - (np.rint((after[:, 0] - before[:, 0]) / period) * period)[:, np.newaxis]
-        rounding = 2.0**-48 * float(np.abs(bounds).max() + np.abs(after).max() + np.abs(before).max())
     grown = float(np.maximum(before[:, 0] - after[:, 0], after[:, 1] - before[:, 1]).max())
-    return max(most, grown * _MORE + rounding) if grown < inf else inf
-
-
-def far_limit(columns: Columns) -> float:
-    """Give the square of how far boxes are apart that can meet only in another image of a periodic world."""
-    return longest_growth(columns) ** 2
+    return max(most, grown * _MORE) if grown < inf else inf
 
 
 def pairs_of_images(columns: Columns, boxes: Floats, reach: float, wanted: Any, workers: int) -> Pairs | None:
@@ -141,11 +126,9 @@ def pairs_of_images(columns: Columns, boxes: Floats, reach: float, wanted: Any, 
     bounds, slots = columns.period_bounds, columns.slots
     if bounds is None:
         return None
-    boxes, enlarged, narrowest = boxes[:slots], columns.enlarged()[:slots], float((bounds[1] - bounds[0]).min())
-    widest = float(np.subtract(boxes[:, 1], boxes[:, 0], out=enlarged[:, 0]).max(initial=0.0))
-    np.subtract(boxes[:, 0], reach, out=enlarged[:, 0])
-    np.add(boxes[:, 1], reach, out=enlarged[:, 1])
-    farthest = max(-float(enlarged.min(initial=0.0)), float(enlarged.max(initial=0.0)))
+    enlarged, narrowest = columns.enlarged()[:slots], float((bounds[1] - bounds[0]).min())
+    sizes: Any = _native.enlarge(boxes[:slots], reach, enlarged)
+    widest, farthest = sizes
     if not (widest + 4 * reach <= _WIDEST * narrowest and farthest <= 2.0**20 * narrowest):
         return None
     return seam_pairs(enlarged, bounds, columns.living(), None, wanted, workers, columns.batches)[0]

@@ -25,7 +25,7 @@ from broadphase.world.narrow_phase import (
     pairs_across_seams,
     touching_pairs,
 )
-from broadphase.world.near_pairs import growth_of
+from broadphase.world.near_pairs import FEWEST_ROWS, growth_of
 from broadphase.world.touching import NO_PAIRS, Waiting, are_among, joined, keys_of
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def step(
     slots, rows, workers = columns.slots, columns.rows, broad.threads
     changed = columns.next_changed
     changed[:] = columns.changed
-    only_moves = budget is None and not len(memory.waiting.pairs) and not changed.view(np.bool_).any()
+    only_moves = budget is None and slots >= FEWEST_ROWS and not len(memory.waiting.pairs)
+    only_moves = only_moves and not changed.view(np.bool_).any()
     renewed = columns.renewed
     looked_at = columns.due(number)
     motion = _moved(columns, looked_at, changed, dt, workers)
@@ -222,7 +223,7 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, worker
     steadiness = columns.steadiness() if few is None else None
     slots = columns.slots
     wraps, bounces = columns.kept_by("wrap"), columns.kept_by("bounce")
-    positions, rotations, wrapped, shifted, rotated, growth, strays = advance(
+    positions, rotations, wrapped, shifted, rotated, growth = advance(
         columns, few, looked_at, changed, dt, wraps, workers
     )
     if trace is not None or columns.update_intervals is not None or shifted is None or rotated is None:
@@ -258,7 +259,7 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, worker
     removed = _removed(columns, changed, trace)
     if trace is not None:
         trace.is_ccd[removed] = False  # none of its way was in the world, so it meets nothing there
-    growth = growth_of(columns, growth, np.union1d(strays, bounced) if len(bounced) else strays)
+    growth = growth_of(columns, growth, bounced)
     return _Motion(
         positions, rotations, trace, bounced, velocities, removed, shifted, rotated, growth, few is not None, steadiness
     )
