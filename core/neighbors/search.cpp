@@ -73,6 +73,19 @@ class Search {
 
   std::size_t count() const { return rows_.count(); }
 
+  // Of points that are spread evenly; not many more than there are points, if they are not.
+  std::size_t expected_pairs() const {
+    const double points = static_cast<double>(rows_.count()), cutoff = part_.cutoff;
+    double share = 4.19 * cutoff * cutoff * cutoff;  // of a ball in the volume of all
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const Bounds& bounds = neighbor_rows().bounds()[axis];
+      const double extent = axis < lattice().count() ? lattice().edge(axis) : bounds.upper - bounds.lower;
+      share /= std::max({extent, 2 * cutoff, std::numeric_limits<double>::min()});
+    }
+    const double around = std::min(share * static_cast<double>(neighbor_rows().count()), 64.0);
+    return static_cast<std::size_t>((part_.cross ? around : around / 2) * 1.06 * points) + 2 * kMostWindowHits;
+  }
+
   // The pairs of points [begin, end) in the order of rows, with those behind them.
   void run(std::size_t begin, std::size_t end, Hits& hits, NeighborPairs& out) const {
     hits.own.resize(kMostWindowHits + 16);
@@ -85,10 +98,12 @@ class Search {
   }
 
  private:
+  // 4,096 systems of 50 points took a quarter longer with 8 points to a row, and in periodic cells two thirds longer.
   static constexpr std::size_t kFewPoints = 128;
-  static constexpr double kPointsPerRow = 8;
+  static constexpr double kPointsPerRow = 14;
 
   const Lattice& lattice() const { return *part_.lattice; }
+  const PointRows& neighbor_rows() const { return part_.cross ? other_rows_ : rows_; }
 
   // How far numbers of the frame may be off the numbers that decide, and cells of y and z as wide as the reach, or
   // wider where there are few points: then rows cost more than points that are compared in vain.
@@ -161,7 +176,7 @@ class Search {
   }
 
   void run_row(std::size_t row, std::size_t begin, std::size_t end, Hits& found, NeighborPairs& out) const {
-    const PointRows& others = part_.cross ? other_rows_ : rows_;
+    const PointRows& others = neighbor_rows();
     if (others.count() == 0) return;
     const std::array<Bounds, 3>& own = rows_.rows()[row].bounds;
     const Bounds own_x{rows_.column(0)[begin], rows_.column(0)[end - 1]};
@@ -225,7 +240,7 @@ class Search {
                 NeighborPairs& out) const {
     // Of one set, a pair of rows and an image is the same as the other way round with the opposite image.
     if (!part_.cross && (image.order < 0 || (image.order == 0 && other < row))) return;
-    const PointRows& others = part_.cross ? other_rows_ : rows_;
+    const PointRows& others = neighbor_rows();
     const PointRow &own_row = rows_.rows()[row], &other_row = others.rows()[other];
     double gaps = 0;
     WindowSearch window;
@@ -549,6 +564,7 @@ class BatchSearch {
       return join_tasks(tasks, workers, interrupt, out, [&](unsigned worker, std::size_t task, NeighborPairs& to) {
         run_task(task, rooms[worker].hits, to);
       });
+    if (!query_.keys) out.expect(before + search.expected_pairs());
     for (std::size_t task = 0; task < tasks; ++task) {
       run_task(task, rooms[0].hits, out);
       if (tasks > 1) expect(out, before, task + 1, tasks);
