@@ -300,6 +300,79 @@ class PairStream {
   PortionedSearch search_;
 };
 
+// Boxes at their places in a periodic cell, and their images: what an index of such boxes keeps.
+class PlacedBoxes {
+ public:
+  using Corners = Table<double>;
+
+  PlacedBoxes(Corners lower, Corners upper, const PeriodicCell& cell)
+      : lower_(lower),
+        upper_(upper),
+        cell_(cell),
+        interrupt_(signal_pending),
+        boxes_(view_of(lower, upper), 0, true, cell, interrupt_) {}
+  static PlacedBoxes in_cell(Corners lower, Corners upper, Vector<double> period) {
+    Problem<double> problem;
+    problem.first = view_of(lower, upper);
+    PeriodicCell cell;
+    cell.dimension = lower.shape(1);
+    std::copy_n(period.data(), cell.dimension, cell.period);
+    choose_place(problem, cell);
+    return {lower, upper, cell};
+  }
+  // Others in the same cell.
+  PlacedBoxes others(Corners lower, Corners upper) const { return {lower, upper, cell_}; }
+
+  // (boxes (n, 2, d), the row of each).
+  nb::tuple placed() const {
+    const BoxView<double> boxes = boxes_.view();
+    const std::size_t dimension = cell_.dimension;
+    std::vector<double> corners(boxes.lower, boxes.lower + boxes.count * 2 * dimension);
+    std::vector<std::int32_t> rows(boxes.count);
+    for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = boxes_.row_of(static_cast<std::int32_t>(k));
+    nb::object numbers = as_array(std::move(rows), 1);
+    return nb::make_tuple(as_array(std::move(corners), 1).attr("reshape")(boxes.count, 2, dimension), numbers);
+  }
+
+  // The rows that each asked box overlaps in the cell, ascending, by those that its images were found to.
+  nb::object keep(const PlacedBoxes& asked, Vector<std::int32_t> found, Vector<std::int64_t> offsets,
+                  unsigned workers) const {
+    if (offsets.shape(0) != asked.boxes_.view().count + 1)
+      throw nb::value_error("there must be one answer for each box and image");
+    Ragged answers;
+    {
+      const ReleasedGil release;
+      Interrupt interrupt(signal_pending);
+      PairBuffer kept(nullptr, false);
+      kept.room(found.shape(0));
+      for (std::size_t query = 0; query + 1 < offsets.shape(0); ++query)
+        for (std::int64_t at = offsets.data()[query]; at < offsets.data()[query + 1]; ++at) {
+          const auto number = static_cast<std::int32_t>(query);
+          const std::int32_t box = found.data()[at];
+          if ((asked.boxes_.is_as_given(number) && boxes_.is_as_given(box)) || asked.boxes_.takes(number, boxes_, box))
+            kept.push(asked.boxes_.row_of(number), boxes_.row_of(box));
+        }
+      Pairs pairs;
+      pairs.size = kept.size();
+      pairs.stride = kept.capacity();
+      pairs.block = kept.capacity() > 0 ? kept.release() : allocate_pairs(0);
+      answers = by_query(std::move(pairs), asked.boxes_.count(), boxes_.count(), workers, interrupt);
+    }
+    return as_tuple(std::move(answers));
+  }
+
+ private:
+  static BoxView<double> view_of(const Corners& lower, const Corners& upper) {
+    const auto stride = static_cast<std::ptrdiff_t>(lower.shape(1));
+    return {lower.data(), upper.data(), stride, stride, lower.shape(0)};
+  }
+
+  Corners lower_, upper_;
+  PeriodicCell cell_;
+  Interrupt interrupt_;
+  CellBoxes<double> boxes_;
+};
+
 }  // namespace
 
 void bind_pairs(nb::module_& module) {
@@ -323,6 +396,11 @@ void bind_pairs(nb::module_& module) {
       .def(nb::init<const BatchedRows::Set&, const std::optional<BatchedRows::Set>&>(), nb::arg("first"),
            nb::arg("second").none())
       .def_prop_ro("key_count", &BatchedRows::key_count);
+  nb::class_<PlacedBoxes>(module, "PlacedBoxes")
+      .def_static("in_cell", &PlacedBoxes::in_cell, nb::arg("lower"), nb::arg("upper"), nb::arg("period"))
+      .def("others", &PlacedBoxes::others, nb::arg("lower"), nb::arg("upper"))
+      .def("placed", &PlacedBoxes::placed)
+      .def("keep", &PlacedBoxes::keep, nb::arg("asked"), nb::arg("found"), nb::arg("offsets"), nb::arg("workers"));
   nb::class_<PairStream>(module, "PairStream")
       .def(nb::init<MethodName, AnyArray, AnyArray, std::optional<AnyArray>, std::optional<AnyArray>, bool, double,
                     nb::object, nb::object, unsigned, std::optional<Vector<double>>>(),

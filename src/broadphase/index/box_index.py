@@ -50,7 +50,7 @@ _FEW = 16
 # What belongs to this process: made again by `_begin`.
 _FLEETING = (
     "__weakref__", "_arrangement", "_behind", "_behind_count", "_builds", "_few", "_forest", "_guard", "_is_stale",
-    "_seconds",
+    "_in_cell", "_seconds",
 )  # fmt: skip
 # Trees of batches that are so many changes of each row behind are built again.
 _MOST_BEHIND = 4
@@ -139,6 +139,9 @@ class BoxIndex:
     #: Method of `broadphase.pairs` for what the arrangement does not answer: margins, two sets. None: `method`.
     _one_shot_method: str | None = None
 
+    #: Edge lengths of a periodic cell, if the class knows of any.
+    _periods: NDArray[np.float64] | None = None
+
     #: What `changes` remembers, once it has been called.
     _watch: PairWatch | None
 
@@ -225,6 +228,10 @@ class BoxIndex:
     # For subclasses: whether the arrangement follows a change of so many rows, or the next query builds it again.
     def _keeps_up(self, changed: int) -> bool:
         return self._incremental
+
+    # For subclasses: lets a change include that what they have made of the boxes is forgotten.
+    def _forget(self, change: Change) -> None:
+        pass
 
     # For subclasses that build at the first query.
     def _build_first(self) -> None:
@@ -469,6 +476,7 @@ class BoxIndex:
         with self._guard.changing:
             change = Change()
             self._store.set_filters(change, self._store.known(rows), layer, mask)
+            self._forget(change)
             change.commit()
 
     # A change is checked, then computed beside the store, then committed: one call of the core writes the store and
@@ -526,6 +534,7 @@ class BoxIndex:
         follows = not self._is_stale and self._keeps_up(count) and not was_empty
         change.set_slot(self, "_is_stale", True)
         change.set_slot(self, "_few", None)
+        self._forget(change)
         if self._forest is not None:
             self._leave_trees_behind(change, rows, dropped)
         change.commit()
@@ -1019,6 +1028,9 @@ class BoxIndex:
     ) -> Any:
         """Search without the arrangement, or in that of a tree if a few boxes are compared with many."""
         options["method"] = self._one_shot_method or self.method
+        if isinstance(other, BoxIndex) and not _are_same(self._periods, other._periods):
+            raise ValueError(f"the two indexes have different periods: {self._periods} and {other._periods}")
+        options["period"] = self._periods
         if other is None:
             return find_at_once(function, set_of(self._store), None, pair_filter, **options)
         if not isinstance(other, BoxIndex):
@@ -1040,7 +1052,7 @@ class BoxIndex:
     ) -> Any:
         plain = options["touching"] and options["margin"] == 0.0 and options.get("max_pairs") is None
         has_keys = second.batch is not None or self._store.batch is not None
-        if function is pairs and plain and pair_filter.is_empty and not has_keys:
+        if function is pairs and plain and pair_filter.is_empty and not has_keys and self._periods is None:
             sort, workers = options["sort"], worker_count(options["workers"])
             if self._is_tree_of_many_more(second):
                 return _sorted(self._looked_up(second, workers), sort)
@@ -1143,6 +1155,10 @@ def _refuse_keys_of_an_index(other: Any, batch: Any) -> None:
     if batch is not None and (other is None or isinstance(other, BoxIndex)):
         whose = "this index" if other is None else "other, an index,"
         raise ValueError(f"batch: the boxes of {whose} have the keys that they were given when they came into it")
+
+
+def _are_same(periods: NDArray[np.float64] | None, others: NDArray[np.float64] | None) -> bool:
+    return periods is others or (periods is not None and others is not None and bool((periods == others).all()))
 
 
 def _sorted(columns: NDArray[np.int32], sort: bool) -> NDArray[np.int32]:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from broadphase import _native
+from broadphase.errors import UnsupportedQueryError
 from broadphase.filters import PairFilter
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.bvh import BVH
 from broadphase.index.joining import join
-from broadphase.index.results import QueryResult
+from broadphase.index.periodic import CellSearch
+from broadphase.index.results import Nearest, QueryResult
 from broadphase.pairs import count_pairs, pairs
+from broadphase.periods import periods_of
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from broadphase.change import Change
 
 __all__ = ["Index"]
 
@@ -27,6 +32,8 @@ __all__ = ["Index"]
 _JOINED_SHARE = 0.3
 _JOINED_SHARE_WITHOUT_TREE = 0.1
 _FEWEST_JOINED = 64
+# What an index in a periodic cell can do.
+_IN_CELLS = frozenset({"query", "query_ball", "nearest", "pairs"})
 
 
 class Index(BoxIndex):
@@ -37,8 +44,12 @@ class Index(BoxIndex):
 
     Parameters
     ----------
-    boxes, layer, mask
+    boxes, layer, mask, batch
         As in `BoxIndex`, which documents all queries.
+    period : float, or sequence of float, shape (d,), optional
+        Edge lengths of a periodic cell, as of `broadphase.pairs`: pairs, and rows of which any image is what a query
+        looks for. `query` and `query_points` are exact; distances of `query_ball` and `nearest` are rounded, and so are
+        their points in the cell. Other queries raise UnsupportedQueryError. Default: open space.
     workers : int
         Threads to build the tree with, and to move many boxes; -1 for one per core.
 
@@ -52,17 +63,63 @@ class Index(BoxIndex):
     array([[0, 1]], dtype=int32)
     >>> index.nearest([[4, 4]]).rows
     array([[1]], dtype=int32)
+
+    In a cell of 10 by 10, where the third box is next to the first:
+
+    >>> bp.Index([[0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 10, 10]], period=10).nearest([[-1, -1]], 2)
+    Nearest(rows=array([[2, 0]], dtype=int32), distances=array([[0.        , 1.41421356]]))
     """
 
-    __slots__ = ("_changed_since_query", "_core_options", "_settings")
+    __slots__ = ("_changed_since_query", "_core_options", "_in_cell", "_periods", "_settings")
     method = "auto"
     _capabilities = BVH._capabilities
 
-    def __init__(self, boxes: Any, *, layer: Any = None, mask: Any = None, batch: Any = None, workers: int = 1) -> None:
+    def __init__(
+        self,
+        boxes: Any,
+        *,
+        layer: Any = None,
+        mask: Any = None,
+        batch: Any = None,
+        period: Any = None,
+        workers: int = 1,
+    ) -> None:
         self._settings = self._checked(workers)
         self._core_options = {"workers": worker_count(workers)}
         self._changed_since_query = 0
+        self._periods = None
         super().__init__(boxes, layer=layer, mask=mask, batch=batch)
+        self._periods = periods_of(period, self.dim)
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._in_cell: CellSearch | None = None  # once a query needs it
+
+    @property
+    def period(self) -> NDArray[np.float64] | None:
+        """Edge lengths of the periodic cell, infinite along axes that do not repeat; None in open space. A copy."""
+        return None if self._periods is None else self._periods.copy()
+
+    def _forget(self, change: Change) -> None:
+        change.set_slot(self, "_in_cell", None)
+
+    def _cell(self) -> CellSearch:
+        """Return what answers queries in the cell. For the inside of a query."""
+        found = self._in_cell
+        if found is None:
+            with self._guard.building:  # several threads may come here at once
+                found = self._in_cell
+                if found is None:
+                    found = self._in_cell = CellSearch(self._store, cast("NDArray[np.float64]", self._periods))
+        return found
+
+    def _require(self, capability: str) -> None:
+        if self._periods is not None and capability not in _IN_CELLS:
+            raise UnsupportedQueryError(f"{capability} is not supported in a periodic cell; a world that wraps may do")
+        super()._require(capability)
+
+    def _in_batches(self, batch: Any) -> Any:
+        return super()._in_batches(batch) if self._periods is None else CellQueries(self, batch)
 
     @staticmethod
     def _checked(workers: Any = 1) -> dict[str, Any]:
@@ -100,6 +157,8 @@ class Index(BoxIndex):
         return count
 
     def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+        if self._periods is not None:
+            return CellQueries(self, None)._find_boxes(lower, upper, workers, layer, mask)
         count, share = len(lower), _JOINED_SHARE_WITHOUT_TREE if self._is_stale else _JOINED_SHARE
         if count < max(_FEWEST_JOINED, share * len(self)):
             return super()._find_boxes(lower, upper, workers, layer, mask)
@@ -114,3 +173,87 @@ class Index(BoxIndex):
                 rows, offsets = kept
         self._seconds["query"] = perf_counter() - began
         return QueryResult(rows, offsets)
+
+    def _find_balls(
+        self, centers: NDArray[np.float64], radii: NDArray[np.float64], workers: int, layer: Any, mask: Any
+    ) -> QueryResult:
+        if self._periods is not None:
+            return CellQueries(self, None)._find_balls(centers, radii, workers, layer, mask)
+        return super()._find_balls(centers, radii, workers, layer, mask)
+
+    def _find_nearest(
+        self,
+        points: NDArray[np.float64],
+        k: int,
+        limits: NDArray[np.float64],
+        workers: int,
+        layer: Any,
+        mask: Any,
+    ) -> Nearest:
+        if self._periods is not None:
+            return CellQueries(self, None)._find_nearest(points, k, limits, workers, layer, mask)
+        return super()._find_nearest(points, k, limits, workers, layer, mask)
+
+    def _nbytes(self) -> int:
+        return super()._nbytes() + (0 if self._in_cell is None else self._in_cell.nbytes)
+
+
+class CellQueries:
+    """An index in a periodic cell as its queries see it: a `broadphase.index.queries.Searchable`.
+
+    Parameters
+    ----------
+    index : Index
+    batch : array_like of int, shape (q,), or int, or None
+        Keys of the queries, as the caller gave them.
+    """
+
+    __slots__ = ("_batch", "_index")
+
+    _few = None
+
+    def __init__(self, index: Index, batch: Any) -> None:
+        self._index, self._batch = index, batch
+
+    @property
+    def dim(self) -> int:
+        """Number of axes."""
+        return self._index.dim
+
+    def _in_batches(self, batch: Any) -> CellQueries:
+        return CellQueries(self._index, batch)
+
+    def _ask(self, name: str, *given: Any) -> Any:
+        index = self._index
+        began = perf_counter()
+        with index._guard.reading:
+            found = getattr(index._cell(), name)(*given, self._batch)
+        index._seconds["query"] = perf_counter() - began
+        return found
+
+    def _find_boxes(self, *given: Any) -> QueryResult:
+        found: QueryResult = self._ask("boxes", *given)
+        return found
+
+    def _find_points(self, points: NDArray[Any], *given: Any) -> QueryResult:
+        return self._find_boxes(points, points, *given)
+
+    def _find_balls(self, *given: Any) -> QueryResult:
+        found: QueryResult = self._ask("balls", *given)
+        return found
+
+    def _find_nearest(self, *given: Any) -> Nearest:
+        found: Nearest = self._ask("nearest", *given)
+        return found
+
+    def _find_obbs(self, *given: Any) -> Any:
+        return self._index._require("convex")
+
+    def _find_first_hits(self, *given: Any) -> Any:
+        return self._index._require("raycast")
+
+    def _sweep(self, *given: Any) -> Any:
+        return self._index._require("shapecast")
+
+    _find_regions = _find_obbs
+    _find_all_hits = _find_any_hits = _find_first_hits

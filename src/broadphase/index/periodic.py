@@ -1,0 +1,212 @@
+"""Queries of boxes in a periodic cell: by trees of the boxes at their places in it."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.errors import InvalidBoxError
+from broadphase.filters import as_attribute
+from broadphase.index.bvh import BVH
+from broadphase.index.results import Nearest, QueryResult
+from broadphase.pairs import pairs
+from broadphase.periods import nowhere
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from broadphase.index.store import BoxStore
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["CellSearch"]
+
+_LOW = 0xFFFF_FFFF
+# More than rounding takes from a distance.
+_MORE = 1 + 2.0**-40
+_POINTS_AT_ONCE = 4096
+# From so many boxes for each box of the index on, all are compared at once.
+_JOINED_SHARE, _FEWEST_JOINED = 0.3, 64
+
+
+class CellSearch:
+    """The boxes of an index where they are in a periodic cell.
+
+    Any number of threads may query at once, as long as the store is not changed.
+
+    Parameters
+    ----------
+    store : BoxStore
+    periods : ndarray, shape (d,), float64
+        Infinite along axes that do not repeat.
+
+    Raises
+    ------
+    InvalidBoxError
+        A box that has no place in the cell.
+    """
+
+    def __init__(self, store: BoxStore, periods: Floats) -> None:
+        lower, upper, rows = store.living_corners()
+        self._lower, self._upper = _doubles(lower), _doubles(upper)
+        self._periods, self._rows = periods, rows
+        self._placed = self._checked("boxes", self._lower, self._upper)
+        boxes, numbers = self._placed.placed()
+        slots = numbers if rows is None else rows[numbers]
+        self._attributes = [None if array is None else array[slots] for array in (*store.bits, store.keys)]
+        layer, mask, batch = self._attributes
+        self._tree = BVH(boxes, layer=layer, mask=mask, batch=batch)
+        # Of the boxes alone, for distances, and what these reach across.
+        self._places: BVH | None = None
+        self._around = np.zeros((2, len(periods)))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the trees."""
+        return self._tree.memory_bytes + (0 if self._places is None else self._places.memory_bytes)
+
+    def boxes(
+        self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any, batch: Any
+    ) -> QueryResult:
+        """Find the rows of which some image overlaps each box; exact."""
+        lower, upper = _doubles(lower), _doubles(upper)
+        if len(lower) >= max(_FEWEST_JOINED, _JOINED_SHARE * len(self._lower)):
+            return self._joined(lower, upper, workers, layer, mask, batch)
+        try:
+            asked = self._placed.others(lower, upper)
+        except _native.InvalidBoxes:
+            raise _out_of_cell("boxes", lower, upper, self._periods) from None
+        images, numbers = asked.placed()
+        found = self._tree.query(images, workers=workers, **_of_queries(layer, mask, batch, len(lower), numbers))
+        kept: Any = self._placed.keep(asked, found.rows, found.offsets, workers)
+        return QueryResult(self._numbers(kept[0]), kept[1])
+
+    def _joined(self, lower: Floats, upper: Floats, workers: int, layer: Any, mask: Any, batch: Any) -> QueryResult:
+        names, own = ("layer", "mask", "batch"), self._attributes
+        options: dict[str, Any] = {}
+        for name, given, mine, usual in zip(names, (layer, mask, batch), own, (None, None, 0), strict=True):
+            if name == "batch" and given is None:
+                continue  # of all batches
+            if given is not None or mine is not None:
+                options[name] = given, usual if mine is None else mine[: len(self._lower)]
+        found = pairs(
+            (lower, upper), (self._lower, self._upper), period=self._periods, workers=workers, sort=True, **options
+        )
+        offsets = np.searchsorted(found[:, 0], np.arange(len(lower) + 1))
+        return QueryResult(self._numbers(np.ascontiguousarray(found[:, 1])), offsets)
+
+    def balls(self, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any, batch: Any) -> QueryResult:
+        """Find the rows of which some image is within each radius of a point; distances are rounded."""
+        tree, centers, count = self._tree_of_places(), self._within(centers), len(centers)
+        options = _of_queries(layer, mask, batch, count, np.arange(count))
+        here = tree.query_ball(centers, radii, workers=workers, **options)
+        queries, moved = self._images(centers, radii)
+        if not len(queries):
+            return QueryResult(self._numbers(here.rows), here.offsets)
+        options = _of_queries(layer, mask, batch, count, queries)
+        there = tree.query_ball(moved, radii[queries], workers=workers, **options)
+        owners = np.concatenate([here.query_rows, queries[there.query_rows]]).astype(np.int64)
+        keys = np.unique(owners << 32 | np.concatenate([here.rows, there.rows]))
+        offsets = np.searchsorted(keys, np.arange(count + 1, dtype=np.int64) << 32)
+        return QueryResult(self._numbers((keys & _LOW).astype(np.int32)), offsets)
+
+    def nearest(
+        self, points: Floats, k: int, limits: Floats, workers: int, layer: Any, mask: Any, batch: Any
+    ) -> Nearest:
+        """Find the rows of which some image is nearest to each point; distances are rounded."""
+        count, width = len(points), max(1, min(k, len(self._lower)))
+        tree, points = self._tree_of_places(), self._within(points)
+        options = _of_queries(layer, mask, batch, count, np.arange(count))
+        rows, distances = tree.nearest(points, width, limits, workers=workers, **options)
+        limits = np.minimum(limits, distances[:, -1] * _MORE)  # infinite where there are fewer
+        queries, moved = self._images(points, limits)
+        if len(queries):
+            options = _of_queries(layer, mask, batch, count, queries)
+            there = tree.nearest(moved, width, limits[queries], workers=workers, **options)
+            _merge(rows, distances, queries, there)
+        return Nearest(np.where(rows < 0, np.int32(-1), self._numbers(np.maximum(rows, 0))), distances)
+
+    def _images(self, points: Floats, reach: Floats) -> tuple[NDArray[np.intp], Floats]:
+        """Give the images of points, elsewhere than they are, of which the boxes at their places are within a reach."""
+        steps = np.array(list(product(*((0.0,) if np.isinf(p) else (0.0, -p, p) for p in self._periods))))[1:]
+        found = []
+        for begin in range(0, len(points), _POINTS_AT_ONCE):
+            some = points[begin : begin + _POINTS_AT_ONCE]
+            squares = np.zeros((len(steps), len(some)))
+            with np.errstate(over="ignore", invalid="ignore"):
+                for axis, (low, high) in enumerate(self._around.T):
+                    x = some[:, axis] + steps[:, axis, np.newaxis]
+                    squares += np.maximum(np.maximum(low - x, x - high), 0.0) ** 2
+                near = squares <= (reach[begin : begin + _POINTS_AT_ONCE] * _MORE) ** 2
+            found.append(np.argwhere(near) + np.array([0, begin]))
+        images = np.concatenate(found) if found else np.empty((0, 2), np.intp)
+        return images[:, 1], points[images[:, 1]] + steps[images[:, 0]]
+
+    def _tree_of_places(self) -> BVH:
+        if self._places is None:
+            layer, mask, batch = (None if one is None else one[: len(self._lower)] for one in self._attributes)
+            with np.errstate(invalid="ignore", over="ignore"):
+                width = np.minimum(self._upper - self._lower, self._periods)
+                lower = self._within(np.where(width < self._periods, self._lower, 0.0))
+                lower = np.where(np.isinf(self._periods), self._lower, lower)
+                upper = np.where(np.isinf(self._periods), self._upper, lower + width)
+            self._around = np.stack([lower.min(axis=0, initial=np.inf), upper.max(axis=0, initial=-np.inf)])
+            self._places = BVH((lower, upper), layer=layer, mask=mask, batch=batch)
+        return self._places
+
+    def _within(self, points: Floats) -> Floats:
+        """Move points into [0, period], rounded."""
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isinf(self._periods), points, np.mod(points, self._periods))
+
+    def _numbers(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
+        return places if self._rows is None else self._rows[places]
+
+    def _checked(self, name: str, lower: Floats, upper: Floats) -> _native.PlacedBoxes:
+        try:
+            return _native.PlacedBoxes.in_cell(lower, upper, self._periods)
+        except _native.InvalidBoxes:
+            raise _out_of_cell(name, lower, upper, self._periods) from None
+
+
+def _merge(rows: NDArray[np.int32], distances: Floats, queries: NDArray[np.intp], there: Nearest) -> None:
+    """Put what is nearest to images of points among what is nearest to these, each row once; in place."""
+    involved, place = np.unique(queries, return_inverse=True)
+    width = rows.shape[1]
+    owners = np.concatenate([np.repeat(np.arange(len(involved)), width), np.repeat(place, width)])
+    numbers = np.concatenate([rows[involved].ravel(), there.rows.ravel()])
+    ways = np.concatenate([distances[involved].ravel(), there.distances.ravel()])
+    order = np.lexsort((ways, numbers, owners))
+    order = order[numbers[order] >= 0]
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = (numbers[order][1:] != numbers[order][:-1]) | (owners[order][1:] != owners[order][:-1])
+    order = order[is_first]
+    order = order[np.lexsort((numbers[order], ways[order], owners[order]))]
+    owners = owners[order]
+    rank = np.arange(len(order)) - np.searchsorted(owners, owners)
+    order, owners, rank = order[rank < width], owners[rank < width], rank[rank < width]
+    rows[involved[owners], rank] = numbers[order]
+    distances[involved[owners], rank] = ways[order]
+
+
+def _doubles(corners: NDArray[Any]) -> Floats:
+    return np.ascontiguousarray(corners, np.float64)
+
+
+def _of_queries(
+    layer: Any, mask: Any, batch: Any, count: int, numbers: NDArray[Any]
+) -> dict[str, NDArray[np.uint64] | NDArray[np.int64] | None]:
+    """Give the attributes of queries to their images."""
+    given = (("layer", layer, np.uint64), ("mask", mask, np.uint64), ("batch", batch, np.int64))
+    return {
+        name: None if value is None else as_attribute(name, value, count, kind)[numbers] for name, value, kind in given
+    }
+
+
+def _out_of_cell(name: str, lower: Floats, upper: Floats, periods: Floats) -> InvalidBoxError:
+    row, axis = nowhere(lower, upper, periods) or (0, 0)
+    why = f"row {row} is at {lower[row, axis]} along axis {axis}, which is nowhere in a periodic cell"
+    return InvalidBoxError(f"{name}: {why}", row=row)
