@@ -14,6 +14,7 @@ from benchmarks.measuring import Timing, argsort_call, median_times
 from benchmarks.rows import Row, in_t, ratio
 
 _COUNT = 100_000
+_MANY = 12
 
 
 def _balls(count: int, moving: int, **options: Any) -> bp.World:
@@ -34,6 +35,19 @@ def _step_of(world: bp.World) -> Callable[[], Any]:
     for _ in range(8):  # by then it has the buffers and trees that it is going to use
         world.step(1.0)
     return lambda: world.step(1.0)
+
+
+def _many_steps_of(world: bp.World, jumps: bool) -> Callable[[], Any]:
+    """Make a call of many steps; one body may be put elsewhere before each."""
+    step, random = _step_of(world), np.random.default_rng(6)
+
+    def run() -> None:
+        for _ in range(_MANY):
+            if jumps:
+                world.positions[7] = random.random(3) * _COUNT ** (1 / 3)
+            step()
+
+    return run
 
 
 def _ccd_row(what: str, followed: Timing, plain: Timing, sort: Timing) -> Row:
@@ -68,6 +82,12 @@ def rows(pace: float) -> Iterator[Row]:
         )
         yield in_t(f"{what}, step", found["step"], found["T"], bound)
     yield _allocated(few)
+    # Some steps search for what the others test: all of them, and where none can do without.
+    for what, jumps, bound in (("mean of 12 steps", False, 5.0), ("one of them jumps, mean of 12 steps", True, 8.0)):
+        steps = _many_steps_of(_balls(_COUNT, _COUNT), jumps)
+        found = median_times({"T": argsort_call(_COUNT), "steps": steps}, budget=2 * budget)
+        mean, sort = found["steps"].milliseconds / _MANY, found["T"].milliseconds
+        yield Row(f"10⁵ balls all move, {what}", mean / sort, "T", bound, False, mean, sort)
 
     calls = {
         "open": _step_of(_balls(_COUNT // 2, _COUNT // 2)),
