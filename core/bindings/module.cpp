@@ -56,6 +56,7 @@ void bind_meetings(nb::module_& module);
 void bind_forest(nb::module_& module);
 void bind_turns(nb::module_& module);
 void bind_neighbors(nb::module_& module);
+void bind_tiles(nb::module_& module);
 
 }  // namespace broadphase::python
 
@@ -111,6 +112,7 @@ NB_MODULE(_core, m) {
   bind_turns(m);
   bind_commit(m);
   bind_suppression(m);
+  bind_tiles(m);
   bind_neighbors(m);
   bind_motion(m);
 }

@@ -30,7 +30,7 @@ Pictures
 Submodules, imported on first use
     boxes (make and change box arrays), io (files), data (bundled boxes), scenes (worlds from files),
     recording (Rerun files and replay pages), demo (the live page), testing (scenes and the oracle for your tests),
-    morton (Z order)
+    morton (Z order), scale (more boxes than fit into memory, from files to files)
 
 ``help(bp.pairs)`` and so on describe each. Documentation: docs/README.md of the repository.
 """
@@ -107,7 +107,7 @@ from broadphase.world.queries import Hit, Visible
 from broadphase.world.world import World
 
 if TYPE_CHECKING:
-    from broadphase import boxes, data, demo, io, morton, recording, scenes, testing
+    from broadphase import boxes, data, demo, io, morton, recording, scale, scenes, testing
 
 __all__ = [
     "AABB",
@@ -194,6 +194,7 @@ __all__ = [
     "plot",
     "raycast",
     "recording",
+    "scale",
     "scenes",
     "selection_matrix",
     "testing",
@@ -203,7 +204,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_SUBMODULES = frozenset({"boxes", "data", "demo", "io", "morton", "recording", "scenes", "testing"})
+_SUBMODULES = frozenset({"boxes", "data", "demo", "io", "morton", "recording", "scale", "scenes", "testing"})
 _PUBLIC = frozenset(__all__) | {"__version__"}
 
 # Type checkers read the list above. At run time it goes: pydoc prints every name of __all__ in full, which made

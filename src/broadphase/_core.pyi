@@ -540,6 +540,14 @@ def pairs_above(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None)
 
 def suppress(pairs: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
+class Tiling:
+    def __init__(self, at: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], axis: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dimension: int) -> None: ...
+
+    @property
+    def tiles(self) -> int: ...
+
+    def assign(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], most: int) -> object: ...
+
 class ManyImages(ValueError):
     pass
 

@@ -1,0 +1,189 @@
+"""The pairs of the boxes in files, written to files."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from broadphase.arguments import as_flag
+from broadphase.errors import quoted
+from broadphase.scale.columns import BoxColumns
+from broadphase.scale.local import find_pairs, plan_of, tile_rows
+from broadphase.scale.output import Output
+from broadphase.scale.source import open_source
+from broadphase.workers import worker_count
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from broadphase.scale.planning import Plan
+    from broadphase.scale.report import Report
+
+__all__ = ["pairs", "plan"]
+
+_UNITS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_LEAST_MEMORY = 1 << 24
+
+
+def as_bytes(value: Any, name: str) -> int:
+    """Turn "2GB", "500 MiB" or a number of bytes into bytes.
+
+    Examples
+    --------
+    >>> as_bytes("2GB", "memory"), as_bytes("1 GiB", "memory")
+    (2000000000, 1073741824)
+    """
+    text = str(value).strip().lower() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([kmgt]?i?)b?", text)
+    if match is None or match[2] not in _UNITS:
+        raise ValueError(f'{name} must be a number of bytes or text such as "2GB", not {quoted(value)}')
+    count = int(float(match[1]) * _UNITS[match[2]])
+    if count < _LEAST_MEMORY:
+        raise ValueError(f"{name} must be at least {_LEAST_MEMORY // 2**20} MiB, not {quoted(value)}")
+    return count
+
+
+def plan(
+    files: Any,
+    other: Any = None,
+    *,
+    lower: Sequence[str] = ("x0", "y0", "z0"),
+    upper: Sequence[str] = ("x1", "y1", "z1"),
+    tile_memory: str | int = "256MB",
+) -> Plan:
+    """Divide space into tiles for the boxes of files, judged by a sample of them.
+
+    Parameters
+    ----------
+    files, other, lower, upper
+        As in `pairs`.
+    tile_memory : str or int
+        Bytes that the boxes of one tile take while they are joined, such as "256MB".
+
+    Returns
+    -------
+    Plan
+        See `Plan.to_json`, and `Plan.bounds` for pictures.
+
+    Raises
+    ------
+    FileNotFoundError, FileFormatError, MissingExtraError
+        As `pairs`.
+    """
+    columns = BoxColumns(None, tuple(lower), tuple(upper))
+    sources = [open_source(one, columns) for one in (files, other) if one is not None]
+    rows = sum(source.box_count for source in sources)
+    row_bytes = max(source.row_bytes for source in sources)
+    return plan_of(
+        [source.sample() for source in sources], rows, tile_rows(as_bytes(tile_memory, "tile_memory"), row_bytes)
+    )
+
+
+def pairs(
+    files: Any,
+    other: Any = None,
+    *,
+    output: str | os.PathLike[str],
+    id: str | None = "id",
+    lower: Sequence[str] = ("x0", "y0", "z0"),
+    upper: Sequence[str] = ("x1", "y1", "z1"),
+    keep: Sequence[str] = (),
+    touching: bool = True,
+    margin: float = 0.0,
+    layer: str | None = None,
+    mask: str | None = None,
+    group: str | None = None,
+    batch: str | None = None,
+    memory: str | int = "2GB",
+    workers: int = -1,
+    plan: Plan | None = None,
+    resume: bool = True,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Report:
+    """Find every pair of overlapping boxes in files, and write the pairs to files, in bounded memory.
+
+    Parameters
+    ----------
+    files, other : str, path-like or sequence of them
+        Files, folders (all files below, but for names that begin with a dot or an underscore) and patterns with ``*``;
+        with ``scheme://`` in front, on any file system of pyarrow. Parquet, Arrow IPC and .npy. With `other`, pairs are
+        of a box of the first set and one of the second.
+    output : path-like
+        A folder, new or empty, or that of an earlier run. It gets a Parquet file for each tile that has pairs: columns
+        ``first`` and ``second`` with the ids of each pair (in one set the smaller first), and ``first_<name>`` and
+        ``second_<name>`` for each column that is kept.
+    id : str, optional
+        The column that names each box, integers or text, each once. None: the row of each box, counted over the files
+        in the order of their names.
+    lower, upper : sequence of str
+        The columns of the lower corner and of the upper one, one per axis, 1 to 4. float32 if all are, otherwise
+        float64. Of .npy files, all numbers of a row are corners.
+    keep : sequence of str
+        Columns that come along with each pair.
+    touching, margin
+        As in `broadphase.pairs`.
+    layer, mask, group, batch : str, optional
+        The columns of these options of `broadphase.pairs`.
+    memory : str or int
+        Bytes to use, such as "2GB"; besides, Python and its libraries take up to 300 MB.
+    workers : int
+        Threads; -1 for one per core.
+    plan : Plan, optional
+        The tiles; does not change the result. Default: made from a sample, so that a tile fits into memory.
+    resume : bool
+        Go on where an earlier run with the same input stopped. False: delete what it has written.
+    progress : callable, optional
+        Called with the name of a stage, the rows that are done in it, and the number of rows.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    FileNotFoundError
+        There are no such files.
+    FileFormatError
+        A file cannot be read, lacks a column, has an empty cell or an id that occurs twice; names the file and the row.
+    InvalidBoxError
+        NaN or lower > upper; names the file and the row.
+    ValueError
+        `output` holds the results of other boxes or other options.
+    FileExistsError
+        `output` holds files of another kind.
+    MissingExtraError
+        pyarrow is not installed.
+
+    Notes
+    -----
+    Space is divided into half-open tiles by a k-d tree. Each box is given to every tile that it meets, and a pair
+    belongs to the tile that holds, on every axis, the larger of its two lower corners [1]_: each pair comes out once,
+    whatever the tiles, and there is nothing to sort or to compare afterwards. Boxes that meet very many tiles are kept
+    apart, and each tile reads those that meet it. Tiles that turn out too large are divided again.
+
+    `output` holds only whole files, at any time: a run that was killed goes on with the tiles that are missing.
+    What is not a result lies in ``_scratch`` there until the end.
+
+    References
+    ----------
+    .. [1] Dittrich and Seeger, "Data redundancy and duplicate detection in spatial join processing", ICDE 2000.
+       doi:10.1109/ICDE.2000.839452
+    """
+    columns = BoxColumns(id, tuple(lower), tuple(upper), tuple(keep), layer, mask, group, batch, touching, margin)
+    sources = [open_source(one, columns) for one in (files, other) if one is not None]
+    dtype = max(source.dtype for source in sources)
+    for source in sources:
+        source.dtype = dtype
+    facts = {"input": [source.digest for source in sources], "options": repr(columns)}
+    size, threads = as_bytes(memory, "memory"), worker_count(workers)
+    place = Output(output, facts, resume=as_flag(resume, "resume"))
+    try:
+        return find_pairs(sources, place, memory=size, workers=threads, plan=plan, progress=progress or _silent)
+    except Exception:  # not Ctrl-C: a later run goes on from there
+        place.give_up()
+        raise
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    pass

@@ -1,0 +1,109 @@
+"""Ids that occur twice, among more of them than fit into memory."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.errors import FileFormatError, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from broadphase.scale.source import Source
+
+__all__ = ["IdRanges", "check_ids"]
+
+_MIX = 0x9E3779B97F4A7C15  # an odd number whose multiples are far apart
+
+
+class IdRanges:
+    """Whether ids ascend from one piece of the input to the next, as row numbers do: then none occurs twice."""
+
+    def __init__(self) -> None:
+        self._ranges: list[tuple[int, int]] = []
+        self._ascending = True
+        self._lock = threading.Lock()
+
+    def add(self, ids: Any) -> None:
+        """Take note of the ids of one piece."""
+        ascending = isinstance(ids, np.ndarray) and bool(np.all(ids[1:] > ids[:-1]))
+        with self._lock:
+            if not ascending:
+                self._ascending = False
+            elif len(ids):
+                self._ranges.append((int(ids[0]), int(ids[-1])))
+
+    def are_apart(self) -> bool:
+        """Return whether no id can have occurred twice."""
+        ranges = sorted(self._ranges)
+        return self._ascending and all(one[1] < other[0] for one, other in itertools.pairwise(ranges))
+
+
+def keys_of(ids: Any) -> NDArray[np.uint64]:
+    """Return a number for each id: different for different integers, nearly always for different texts."""
+    if isinstance(ids, np.ndarray):
+        return ids.view(np.uint64) * np.uint64(_MIX)
+    if len(ids) == 0:
+        return np.empty(0, np.uint64)
+    _, offsets_buffer, text = ids.buffers()
+    offsets = np.frombuffer(offsets_buffer, np.int64)[ids.offset : ids.offset + len(ids) + 1]
+    data = np.frombuffer(text, np.uint8) if text is not None else np.empty(0, np.uint8)
+    lengths = np.diff(offsets)
+    keys = lengths.astype(np.uint64)
+    for place in range(int(lengths.max())):
+        rows = np.flatnonzero(lengths > place)
+        keys[rows] = (keys[rows] ^ data[offsets[rows] + place]) * np.uint64(_MIX)
+        keys[rows] ^= keys[rows] >> np.uint64(29)
+    return keys
+
+
+def check_ids(ids: Callable[[], Iterable[Any]], count: int, most: int, source: Source) -> None:
+    """Check that no id occurs twice.
+
+    Parameters
+    ----------
+    ids : callable
+        Called for each pass: yields the ids of all boxes, in arrays.
+    count : int
+        How many there are.
+    most : int
+        So many fit into memory; with more, several passes each look at a part of them.
+    source : Source
+        Where they come from.
+
+    Raises
+    ------
+    FileFormatError
+        One occurs twice; names both files and rows.
+    """
+    passes = max(1, -(-count // most))
+    for part in range(passes):
+        found = [keys_of(some) for some in ids()]
+        if passes > 1:
+            found = [keys[(keys >> np.uint64(32)) % np.uint64(passes) == part] for keys in found]
+        keys = np.sort(np.concatenate(found)) if found else np.empty(0, np.uint64)
+        twice = np.unique(keys[1:][keys[1:] == keys[:-1]])
+        if len(twice):
+            _name_duplicate(source, twice)
+
+
+def _name_duplicate(source: Source, twice: NDArray[np.uint64]) -> None:
+    seen: dict[Any, str] = {}
+    for identity, place in _places(source, twice):
+        if identity in seen:
+            raise FileFormatError(f"{place}: id {quoted(identity)} is that of {seen[identity]}, too")
+        seen[identity] = place
+
+
+def _places(source: Source, keys: NDArray[np.uint64]) -> Iterator[tuple[Any, str]]:
+    for stretch in source.stretches(1 << 18):
+        for piece in source.read(stretch, 1 << 18):
+            ids = piece.boxes.ids
+            for row in np.flatnonzero(np.isin(keys_of(ids), keys)).tolist():
+                yield (int(ids[row]) if isinstance(ids, np.ndarray) else ids[row].as_py()), piece.describe(row)

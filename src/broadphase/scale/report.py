@@ -1,0 +1,55 @@
+"""What a search over files has found, and where its time went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["Report"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of `broadphase.scale.pairs`.
+
+    Attributes
+    ----------
+    pair_count : int
+        Number of pairs, in all files of the output.
+    box_count : int
+        Number of boxes, of both sets.
+    tiles : int
+        Number of tiles that were joined.
+    copies : int
+        How many more times boxes were read because they meet several tiles.
+    wide : int
+        Boxes that meet so many tiles that each tile reads them.
+    seconds_by_stage : dict of str to float
+        Wall time: ``plan``, ``assign`` and ``join``.
+    bytes_by_stage : dict of str to int
+        ``assign``: bytes of the boxes by tile; ``join``: bytes of the output.
+    resumed_tiles : int
+        Of the tiles, those that an earlier run had joined.
+    """
+
+    pair_count: int
+    box_count: int
+    tiles: int
+    copies: int
+    wide: int
+    seconds_by_stage: dict[str, float] = field(default_factory=dict)
+    bytes_by_stage: dict[str, int] = field(default_factory=dict)
+    resumed_tiles: int = 0
+
+    def __str__(self) -> str:
+        """Return a few lines for people."""
+        seconds = ", ".join(f"{stage} {time:.2f} s" for stage, time in self.seconds_by_stage.items())
+        share = self.copies / max(self.box_count, 1)
+        lines = [
+            f"{self.pair_count:,} pairs of {self.box_count:,} boxes",
+            f"{self.tiles:,} tiles; {share:.1%} copies, {self.wide:,} wide boxes",
+            f"{seconds}; spilled {self.bytes_by_stage.get('assign', 0) / 1e6:,.0f} MB, "
+            f"wrote {self.bytes_by_stage.get('join', 0) / 1e6:,.0f} MB",
+        ]
+        if self.resumed_tiles:
+            lines.append(f"{self.resumed_tiles:,} tiles were there from an earlier run")
+        return "\n".join(lines)

@@ -1,0 +1,409 @@
+"""Boxes in files: which there are, read a stretch at a time, and a sample of them."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import hashlib
+import os
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.boxes import as_corners
+from broadphase.errors import FileFormatError, clipped, quoted
+from broadphase.io.extras import import_extra
+from broadphase.scale.columns import BadRowError, BoxColumns, BoxSet, arrow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Source", "Stretch", "open_source"]
+
+_FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc", ".npy": "npy"}
+_BATCH = 1 << 16  # rows
+_SAMPLED_PARTS = 32
+_SAMPLED_ROWS = 1 << 16
+_FIRST = 1 << 12  # rows that are read of each
+_READ_AHEAD = 1 << 16  # bytes
+_ARRAY_ROWS = 1 << 17
+_COVERED = 0.5  # of the range that the statistics of a part tell
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows of one file that can be read by themselves: a row group, a whole file, or a slice of an array."""
+
+    path: str
+    first_row: int
+    rows: int
+    schema: Any
+    fragment: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Rows that are read together, from one file or from several.
+
+    Attributes
+    ----------
+    number : int
+        Its place among the stretches.
+    first_row : int
+        The number of its first row, counted over all files.
+    rows : int
+        How many.
+    parts : tuple of Part
+        Where they are.
+    """
+
+    number: int
+    first_row: int
+    rows: int
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Boxes that were read, and where: path, first row in the file, and number of rows, of one part after the other."""
+
+    boxes: BoxSet
+    places: list[tuple[str, int, int]]
+
+    def describe(self, row: int) -> str:
+        """Return the file of a box, and its row there."""
+        return _place(self.places, row)
+
+
+class Source:
+    """The files of one set of boxes.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        All rows, in order.
+    columns : BoxColumns
+        What the columns mean.
+    schema : pyarrow.Schema
+        Of the columns.
+    dtype : dtype
+        Of the corners.
+    digest : str
+        A fingerprint of the files: names, sizes and times.
+    """
+
+    def __init__(self, parts: Sequence[Part], columns: BoxColumns, schema: Any, dtype: Any, digest: str) -> None:
+        self.parts = parts
+        self.columns = columns
+        self.schema = schema
+        self.dtype = dtype
+        self.digest = digest
+
+    @cached_property
+    def box_count(self) -> int:
+        """Number of rows."""
+        return sum(part.rows for part in self.parts)
+
+    def stretches(self, rows: int) -> list[Stretch]:
+        """Put parts together up to a number of rows; what is larger is a stretch of its own."""
+        found: list[Stretch] = []
+        waiting: list[Part] = []
+        first = count = 0
+        part: Part | None
+        for part in (*self.parts, None):
+            if waiting and (part is None or count + part.rows > rows or part.schema != waiting[0].schema):
+                found.append(Stretch(len(found), first, count, tuple(waiting)))
+                first, count, waiting = first + count, 0, []
+            if part is not None and part.rows:
+                waiting.append(part)
+                count += part.rows
+        return found
+
+    def read(self, stretch: Stretch, rows: int) -> Iterator[Piece]:
+        """Read a stretch, in pieces of about so many rows.
+
+        Raises
+        ------
+        FileFormatError
+            A file cannot be read, or a row of it cannot be used: names the file and the row.
+        """
+        pa = arrow()
+        first = stretch.first_row
+        waiting: list[Any] = []
+        places: list[tuple[str, int, int]] = []
+        count = 0
+        for part in stretch.parts:
+            row = part.first_row
+            for batch in self._batches(part, rows):
+                waiting.append(batch)
+                places.append((part.path, row, batch.num_rows))
+                row += batch.num_rows
+                count += batch.num_rows
+                if count >= rows:
+                    yield self._boxes(pa.Table.from_batches(waiting), first, places)
+                    first, count, waiting, places = first + count, 0, [], []
+            if row != part.first_row + part.rows:
+                raise FileFormatError(f"{part.path}: it has changed while it was read")
+        if waiting:
+            yield self._boxes(pa.Table.from_batches(waiting), first, places)
+
+    def _batches(self, part: Part, rows: int) -> Iterator[Any]:
+        pa = arrow()
+        if isinstance(part.fragment, np.ndarray):
+            yield _batch_of_array(part, self.columns)
+            return
+        try:
+            for batch in _scan(part, self.columns, rows):
+                if batch.num_rows:
+                    yield batch
+        except (pa.ArrowException, OSError) as error:
+            raise FileFormatError(f"{part.path}: {clipped(_without_secrets(str(error)))}") from None
+
+    def _boxes(self, table: Any, first_row: int, places: list[tuple[str, int, int]]) -> Piece:
+        try:
+            boxes = BoxSet.of(table.combine_chunks(), self.columns, dtype=self.dtype, first_row=first_row)
+        except BadRowError as error:
+            raise FileFormatError(f"{_place(places, error.row)}: {error.reason}") from None
+        except ValueError as error:
+            raise FileFormatError(f"{places[0][0]}: {error}") from None
+        return Piece(boxes, places)
+
+    @cached_property
+    def row_bytes(self) -> float:
+        """About how many bytes a box takes."""
+        for stretch in self.stretches(1):
+            for piece in self.read(stretch, _FIRST):
+                return max(1.0, float(piece.boxes.to_batch().nbytes / len(piece.boxes)))
+        return 1.0
+
+    def sample(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Read some boxes from everywhere in the files; return their corners."""
+        parts = [part for part in self.parts if part.rows]
+        count = min(len(parts), _SAMPLED_PARTS)
+        chosen = [parts[k * len(parts) // count] for k in range(count)]
+        lowers, uppers = [], []
+        most = max(1, _SAMPLED_ROWS // max(count, 1))
+        for part in chosen:
+            lower, upper = self._sample_of(part, most)
+            valid = np.all(lower <= upper, axis=1)
+            lowers.append(lower[valid])
+            uppers.append(upper[valid])
+        if not lowers:
+            return np.empty((0, self.columns.dim)), np.empty((0, self.columns.dim))
+        return np.concatenate(lowers), np.concatenate(uppers)
+
+    def _sample_of(self, part: Part, most: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Read the beginning of a part, or all of it where the beginning tells little of the rest."""
+        columns = replace(self.columns, id=None, keep=(), layer=None, mask=None, group=None, batch=None)
+        found: list[BoxSet] = []
+        count = 0
+        for batch in self._batches_from_the_beginning(part, columns, min(part.rows, _FIRST)):
+            found.append(BoxSet.of(batch, columns, dtype=self.dtype))
+            count += len(found[-1])
+            if count >= _FIRST and _covers(found[0], part, columns):
+                break
+        corners = np.concatenate([boxes.corners for boxes in found])
+        corners = corners[:: max(1, len(corners) // most)]
+        return corners[:, 0], corners[:, 1]
+
+    def _batches_from_the_beginning(self, part: Part, columns: BoxColumns, rows: int) -> Iterator[Any]:
+        groups = getattr(part.fragment, "row_groups", None)
+        if not groups:
+            yield from self._batches(part, _BATCH)
+            return
+        # A scan of a data set would read the whole row group for its first rows.
+        parquet = import_extra("pyarrow.parquet", purpose="broadphase.scale", extra="scale")
+        try:
+            with parquet.ParquetFile(
+                part.fragment.path, filesystem=part.fragment.filesystem, pre_buffer=False, buffer_size=_READ_AHEAD
+            ) as file:
+                yield from file.iter_batches(rows, [groups[0].id], columns.names, use_threads=False)
+        except (arrow().ArrowException, OSError) as error:
+            raise FileFormatError(f"{part.path}: {clipped(_without_secrets(str(error)))}") from None
+
+
+def _covers(boxes: BoxSet, part: Part, columns: BoxColumns) -> bool:
+    """Return whether the first boxes of a row group reach over most of what its statistics tell of all."""
+    groups = getattr(part.fragment, "row_groups", None) or []
+    for axis, name in enumerate(columns.lower):
+        told = [group.statistics[name] for group in groups if name in (group.statistics or {})]
+        if not told:
+            continue
+        wide = max(one["max"] for one in told) - min(one["min"] for one in told)
+        if np.ptp(boxes.lower[:, axis]) < _COVERED * wide:
+            return False
+    return True
+
+
+def _scan(part: Part, columns: BoxColumns, rows: int) -> Iterator[Any]:
+    dataset = import_extra("pyarrow.dataset", purpose="broadphase.scale", extra="scale")
+    options = None
+    if part.fragment.format.default_extname == "parquet":
+        # A large row group is not held in whole.
+        options = dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
+    yield from part.fragment.to_batches(
+        schema=part.schema,
+        columns=list(columns.names),
+        batch_size=min(rows, _BATCH),
+        batch_readahead=0,
+        fragment_readahead=0,
+        use_threads=False,
+        fragment_scan_options=options,
+    )
+
+
+def _batch_of_array(part: Part, columns: BoxColumns) -> Any:
+    pa = arrow()
+    lower, upper = as_corners(part.fragment)
+    values = [np.ascontiguousarray(corner[:, k]) for corner in (lower, upper) for k in range(columns.dim)]
+    return pa.record_batch(values, names=[*columns.lower, *columns.upper])
+
+
+def _place(places: list[tuple[str, int, int]], row: int) -> str:
+    for path, first, count in places:
+        if row < count:
+            return f"{path}, row {first + row}"
+        row -= count
+    raise AssertionError("no such row")
+
+
+def _without_secrets(text: str) -> str:
+    """Hide what stands before the host and behind the question mark of addresses: keys and passwords."""
+    text = re.sub(r"([a-z][a-z0-9+.-]*://)[^/@\s]*@", r"\1", text)
+    return re.sub(r"([a-z][a-z0-9+.-]*://[^\s?'\"]*)\?[^\s'\"]*", r"\1", text)
+
+
+def open_source(files: Any, columns: BoxColumns) -> Source:
+    """Find the files of a set of boxes, and what is in them, without reading the boxes.
+
+    Parameters
+    ----------
+    files : str, path-like or sequence of them
+        Files, folders (all files below, but for names that begin with a dot or an underscore) or patterns with ``*``;
+        with ``scheme://`` in front, on any file system of pyarrow. Parquet, Arrow IPC and .npy.
+    columns : BoxColumns
+        What the columns mean. Of .npy files, all numbers of a row are corners, and the ids are rows.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    FileFormatError
+        A file cannot be read, is of another kind, or lacks a column.
+    """
+    names = [files] if isinstance(files, str | os.PathLike) else list(files)
+    parts: list[Part] = []
+    marks: list[str] = []
+    schemas: list[tuple[str, Any]] = []
+    for name in names:
+        for path, system, size, time in _found(os.fspath(name)):
+            marks.append(f"{path} {size} {time}")
+            schemas.append((path, _open(path, system, columns, parts)))
+    if not schemas:
+        raise FileNotFoundError(f"there are no files of boxes in {quoted(_without_secrets(str(files)))}")
+    first = schemas[0][1]
+    for path, schema in schemas:
+        for name in {*columns.names} - {*columns.lower, *columns.upper}:
+            was, now = first.field(name).type, schema.field(name).type
+            if was != now:
+                raise FileFormatError(f"{path}: column {clipped(name)} holds {now}, and {was} in {schemas[0][0]}")
+    is_float32 = all(columns.is_float32(schema) for _, schema in schemas)
+    dtype = np.dtype(np.float32 if is_float32 else np.float64)
+    digest = hashlib.sha256("\n".join(marks).encode()).hexdigest()[:16]
+    return Source(parts, columns, first, dtype, digest)
+
+
+def _found(name: str) -> Iterator[tuple[str, Any, int, int]]:
+    """Yield path, file system (None: this machine's), size and time of each file that a name stands for, sorted."""
+    if "://" not in name:
+        paths = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else [os.path.normpath(name)]
+        for path in paths:
+            inside = _files_below(path) if os.path.isdir(path) else [path]
+            for file in inside:
+                if not os.path.exists(file):
+                    raise FileNotFoundError(f"there is no file {quoted(file)}")
+                facts = os.stat(file)
+                yield file, None, facts.st_size, facts.st_mtime_ns
+        return
+    fs = import_extra("pyarrow.fs", purpose="broadphase.scale", extra="scale")
+    start = re.split(r"[*?\[]", name.split("://", 1)[1], maxsplit=1)[0]
+    plain = name if start == name.split("://", 1)[1] else name.split("://", 1)[0] + "://" + start.rpartition("/")[0]
+    try:
+        system, base = fs.FileSystem.from_uri(plain)
+        pattern = None if plain == name else base + name[len(plain) :]
+        kind = system.get_file_info(base)
+        infos = [kind] if kind.is_file else system.get_file_info(fs.FileSelector(base, recursive=True))
+    except (arrow().ArrowException, OSError, ValueError) as error:
+        raise FileNotFoundError(f"{_without_secrets(name)}: {clipped(_without_secrets(str(error)))}") from None
+    for info in sorted(infos, key=lambda one: one.path):
+        hidden = any(part.startswith(("_", ".")) for part in info.path[len(base) :].split("/"))
+        if info.is_file and not hidden and (pattern is None or fnmatch.fnmatchcase(info.path, pattern)):
+            yield info.path, system, info.size, info.mtime_ns or 0
+
+
+def _files_below(folder: str) -> list[str]:
+    found = []
+    for path in Path(folder).rglob("*"):
+        hidden = any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
+        if path.is_file() and not hidden and path.suffix.lower() in _FORMATS:
+            found.append(str(path))
+    return sorted(found)
+
+
+def _open(path: str, system: Any, columns: BoxColumns, parts: list[Part]) -> Any:
+    """Add the parts of a file; return its schema."""
+    pa = arrow()
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in _FORMATS:
+        raise FileFormatError(f"{path}: not a .parquet, .arrow or .npy file")
+    if _FORMATS[ending] == "npy":
+        return _open_array(path, system, columns, parts)
+    dataset = import_extra("pyarrow.dataset", purpose="broadphase.scale", extra="scale")
+    try:
+        is_parquet = _FORMATS[ending] == "parquet"
+        kind = dataset.ParquetFileFormat() if is_parquet else dataset.IpcFileFormat()
+        partition = dataset.HivePartitioning.discover()
+        opened = dataset.dataset(
+            [path], format=kind, filesystem=system, partitioning=partition, exclude_invalid_files=False
+        )
+        columns.check(opened.schema, path)
+        schema = pa.schema([opened.schema.field(name) for name in columns.names])
+        row = 0
+        for fragment in opened.get_fragments():
+            pieces = fragment.split_by_row_group() if is_parquet else [fragment]
+            for piece in pieces:
+                # Of a row group, count_rows counts the whole file.
+                rows = sum(group.num_rows for group in piece.row_groups) if is_parquet else piece.count_rows()
+                parts.append(Part(path, row, rows, schema, piece))
+                row += rows
+        return schema
+    except (pa.ArrowException, OSError) as error:
+        raise FileFormatError(f"{path}: {clipped(_without_secrets(str(error)))}") from None
+
+
+def _open_array(path: str, system: Any, columns: BoxColumns, parts: list[Part]) -> Any:
+    pa = arrow()
+    if system is not None:
+        raise FileFormatError(f"{path}: .npy files are read from this machine only")
+    if columns.id is not None or columns.keep or columns.filters:
+        raise FileFormatError(f"{path}: .npy files have no columns besides the corners; use id=None")
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        lower, _ = as_corners(array[:0])
+    except (ValueError, OSError, TypeError, IndexError) as error:
+        raise FileFormatError(f"{path}: {error}") from None
+    if lower.shape[1] != columns.dim:
+        raise FileFormatError(f"{path}: boxes of {lower.shape[1]} axes, and lower names {columns.dim}")
+    number = pa.float32() if lower.dtype == np.float32 else pa.float64()
+    schema = pa.schema([(name, number) for name in (*columns.lower, *columns.upper)])
+    for begin in range(0, len(array), _ARRAY_ROWS):
+        parts.append(
+            Part(path, begin, min(_ARRAY_ROWS, len(array) - begin), schema, array[begin : begin + _ARRAY_ROWS])
+        )
+    return schema

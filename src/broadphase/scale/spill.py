@@ -1,0 +1,160 @@
+"""Boxes by tile: each stretch of the input is divided once, and kept in memory or in a file until it is joined."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.io.extras import import_extra
+from broadphase.scale.columns import BoxSet
+from broadphase.scale.tiles import WIDE, assigned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from broadphase.scale.columns import BoxColumns
+    from broadphase.scale.planning import Plan
+
+__all__ = ["Spill"]
+
+
+class Spill:
+    """The boxes of one set, by tile.
+
+    A **chunk** has the boxes of one stretch of the input: for each tile that they meet a run of boxes, those first
+    whose lower corners lie in the tile. In a folder, a chunk is an Arrow file with a record batch for each run, and an
+    index that is written last: a chunk without one is not there.
+
+    Parameters
+    ----------
+    plan : Plan
+        The tiles.
+    columns : BoxColumns
+        What the columns mean.
+    folder : Path, optional
+        Where the files go. Default: memory.
+    """
+
+    def __init__(self, plan: Plan, columns: BoxColumns, folder: Path | None) -> None:
+        self.plan = plan
+        self.columns = columns
+        self.folder = folder
+        self.is_resumed = False
+        # Of each chunk: tile, boxes that come first, and boxes of each run; the runs, or None if they are in a file.
+        self._chunks: dict[int, tuple[NDArray[np.int64], list[BoxSet] | None]] = {}
+
+    def has(self, number: int) -> bool:
+        """Return whether a chunk is there, perhaps from an earlier run."""
+        if number not in self._chunks and self.folder is not None and self._index_path(number).exists():
+            self._chunks[number] = np.load(self._index_path(number)), None
+            self.is_resumed = True
+        return number in self._chunks
+
+    def add(self, number: int, pieces: Iterator[BoxSet]) -> int:
+        """Divide a chunk; return the bytes that it takes."""
+        index: list[tuple[int, int, int]] = []
+        if self.folder is None:
+            runs = []
+            for boxes in pieces:
+                for entry, run in self._runs(boxes):
+                    index.append(entry)
+                    runs.append(run)
+            self._chunks[number] = np.array(index, np.int64).reshape(-1, 3), runs
+            return sum(run.corners.nbytes for run in runs)
+        pa = import_extra("pyarrow", purpose="broadphase.scale", extra="scale")
+        path = self._path(number)
+        writer = None
+        with pa.OSFile(str(path), "wb") as stream:
+            for boxes in pieces:
+                for entry, run in self._runs(boxes):
+                    batch = run.to_batch()
+                    writer = writer or pa.ipc.new_file(stream, batch.schema)
+                    writer.write_batch(batch)
+                    index.append(entry)
+            if writer is not None:
+                writer.close()
+            size = stream.tell() if writer is None else path.stat().st_size
+        entries = np.array(index, np.int64).reshape(-1, 3)
+        unfinished = self._index_path(number).with_suffix(".part")
+        with unfinished.open("wb") as index_stream:
+            np.save(index_stream, entries)
+        os.replace(unfinished, self._index_path(number))
+        self._chunks[number] = entries, None
+        return int(size)
+
+    def _runs(self, boxes: BoxSet) -> Iterator[tuple[tuple[int, int, int], BoxSet]]:
+        offsets, homes, rows, wide = assigned(boxes, self.plan, self.columns.margin)
+        if len(wide):
+            yield (WIDE, len(wide), len(wide)), boxes.take(wide)
+        if len(rows) == 0:
+            return
+        ordered = boxes.take(rows)
+        for tile in np.flatnonzero(np.diff(offsets)).tolist():
+            begin, end = int(offsets[tile]), int(offsets[tile + 1])
+            yield (tile, int(homes[tile]), end - begin), ordered.slice(begin, end)
+
+    def counts(self) -> NDArray[np.int64]:
+        """Return how many boxes meet each tile; the last number is that of wide boxes."""
+        counts = np.zeros(self.plan.tile_count + 1, np.int64)
+        for index, _ in self._chunks.values():
+            np.add.at(counts, index[:, 0], index[:, 2])
+        return counts
+
+    def count(self, tile: int) -> int:
+        """Return how many boxes meet a tile."""
+        return int(self.counts()[tile])
+
+    def blocks(self, tile: int, rows: int) -> Iterator[BoxSet]:
+        """Yield the boxes of a tile, about so many at a time."""
+        waiting: list[BoxSet] = []
+        count = 0
+        for run, _ in self.runs(tile):
+            for begin in range(0, len(run), rows):
+                part = run.slice(begin, min(len(run), begin + rows))
+                if waiting and count + len(part) > rows:
+                    yield BoxSet.concatenated(waiting)
+                    waiting, count = [], 0
+                waiting.append(part)
+                count += len(part)
+        if waiting:
+            yield BoxSet.concatenated(waiting)
+
+    def ids(self) -> Iterator[Any]:
+        """Yield the id of each box, once: those of a tile where its lower corner lies, and of wide ones."""
+        for tile in range(WIDE, self.plan.tile_count):
+            for run, homes in self.runs(tile):
+                yield run.slice(0, homes).ids
+
+    def load(self, tile: int) -> BoxSet:
+        """Return all boxes of a tile that has some, those first whose lower corners lie in it."""
+        runs = list(self.runs(tile))
+        heads = [run.slice(0, homes) for run, homes in runs if homes]
+        return BoxSet.concatenated(heads + [run.slice(homes, len(run)) for run, homes in runs if homes < len(run)])
+
+    def runs(self, tile: int) -> Iterator[tuple[BoxSet, int]]:
+        """Yield the runs of a tile, and how many boxes of each have their lower corner in it."""
+        for number in sorted(self._chunks):
+            index, kept = self._chunks[number]
+            found = np.flatnonzero(index[:, 0] == tile)
+            if len(found) == 0:
+                continue
+            if kept is not None:
+                yield from ((kept[run], int(index[run, 1])) for run in found)
+                continue
+            pa = import_extra("pyarrow", purpose="broadphase.scale", extra="scale")
+            with pa.OSFile(str(self._path(number)), "rb") as stream:
+                reader = pa.ipc.open_file(stream)
+                for run in found:
+                    yield BoxSet.from_batch(reader.get_batch(int(run)), self.columns), int(index[run, 1])
+
+    def _path(self, number: int) -> Path:
+        assert self.folder is not None
+        return self.folder / f"chunk-{number:06d}.arrow"
+
+    def _index_path(self, number: int) -> Path:
+        return self._path(number).with_suffix(".npy")

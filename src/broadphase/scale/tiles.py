@@ -1,0 +1,289 @@
+"""The two steps of a search past memory, over Arrow tables: the tiles that each box meets, and the pairs of a tile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.boxes import find_invalid
+from broadphase.errors import InvalidBoxError, quoted
+from broadphase.io.extras import import_extra
+from broadphase.pairs import iter_pairs
+from broadphase.scale.columns import BoxColumns, BoxSet, arrow, plain_type, take
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from broadphase.scale.planning import Plan
+
+__all__ = ["WIDE", "assign", "assigned", "join", "pair_schema", "portions"]
+
+#: The tile of boxes that meet very many tiles: they are kept apart, and each tile reads all of them.
+WIDE = -1
+_PORTION = 1 << 20  # pairs
+
+
+def assign(table: Any, plan: Plan, columns: BoxColumns) -> Any:
+    """Give each box to every tile that it meets.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The boxes.
+    plan : Plan
+        The tiles.
+    columns : BoxColumns
+        What the columns mean.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns named in `columns`, and ``tile`` (int32): a row for each box and each tile that it meets, ascending
+        by tile. Boxes that meet more than ``plan.most_copies`` tiles come once, with tile -1.
+
+    Raises
+    ------
+    InvalidBoxError
+        NaN, an empty cell, or lower > upper; names the row.
+    FileFormatError
+        The table lacks a column.
+
+    Notes
+    -----
+    A pure function. O(n * log(tiles)) time.
+    """
+    pa = arrow()
+    columns.check(table.schema, "the table")
+    offsets, _, rows, wide = assigned(BoxSet.of(table, columns), plan, columns.margin)
+    tiles = np.repeat(np.arange(WIDE, plan.tile_count, dtype=np.int32), [len(wide), *np.diff(offsets)])
+    taken = table.select(columns.names).combine_chunks().take(pa.array(np.concatenate([wide, rows])))
+    return taken.append_column("tile", pa.array(tiles))
+
+
+def assigned(
+    boxes: BoxSet, plan: Plan, margin: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Find the tiles of boxes.
+
+    Returns
+    -------
+    offsets : ndarray of int64, shape (tiles + 1,)
+        Where the rows of each tile begin.
+    homes : ndarray of int64, shape (tiles,)
+        How many of them have their lower corner in it; these come first.
+    rows : ndarray of int32
+        The rows of all tiles.
+    wide : ndarray of int32
+        Those that meet more than ``plan.most_copies`` tiles, and are in none.
+
+    Raises
+    ------
+    InvalidBoxError
+        Names the first bad row.
+    """
+    if boxes.corners.shape[2] != plan.dim:
+        raise ValueError(f"the plan is for {plan.dim} axes, and the boxes have {boxes.corners.shape[2]}")
+    lower, upper = boxes.grown(margin)
+    try:
+        found: Any = plan.tiling.assign(lower, upper, plan.most_copies)
+    except _native.InvalidBoxes:
+        rows, reasons = find_invalid((boxes.lower, boxes.upper), limit=1)
+        raise InvalidBoxError(reasons[0], int(rows[0])) from None
+    return found  # type: ignore[no-any-return]
+
+
+def join(
+    table: Any,
+    plan: Plan,
+    tile: int,
+    columns: BoxColumns,
+    *,
+    wide: Any = None,
+    other: Any = None,
+    other_wide: Any = None,
+) -> Any:
+    """Find the pairs that belong to one tile.
+
+    A pair belongs to the tile that holds, on every axis, the larger of its two lower corners: to exactly one tile,
+    whatever the plan, and to one that both boxes meet. So all tiles together, -1 among them, give each pair once.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The rows that `assign` gave to the tile.
+    plan : Plan
+        The tiles.
+    tile : int
+        Number of the tile; -1: the pairs of wide boxes with each other, which `table` and `other` hold then.
+    columns : BoxColumns
+        What the columns mean.
+    wide : pyarrow.Table, optional
+        The rows that `assign` gave to tile -1.
+    other, other_wide : pyarrow.Table, optional
+        The same of a second set, with the same columns: pairs are of a box of the first set and one of the second.
+
+    Returns
+    -------
+    pyarrow.Table
+        ``first`` and ``second``, the ids of each pair; those of one set with the smaller first. Then
+        ``first_<name>`` and ``second_<name>`` for each column that is kept.
+
+    Raises
+    ------
+    ValueError
+        There is no such tile, or the corners of the two sets differ in dtype.
+
+    Notes
+    -----
+    A pure function; the order of the pairs is the same in every run.
+    """
+    if not WIDE <= tile < plan.tile_count:
+        raise ValueError(f"tile must be from -1 to {plan.tile_count - 1}, not {quoted(tile)}")
+    region = None if tile == WIDE else plan.bounds[tile]
+    own, own_wide, theirs, their_wide = (
+        None if one is None else BoxSet.of(one.combine_chunks(), columns) for one in (table, wide, other, other_wide)
+    )
+    found: list[Any] = []
+    for first, second in compared(own, own_wide, theirs, their_wide, one_set=other is None):
+        found += portions(first, second, region, columns, one_set=other is None)
+    schema = pair_schema(table.schema, columns)
+    return arrow().concat_tables(found) if found else schema.empty_table()
+
+
+def compared(own: Any, own_wide: Any, theirs: Any, their_wide: Any, *, one_set: bool) -> Iterator[tuple[Any, Any]]:
+    """List what is compared in a tile: boxes with one another (second is None), or with those of another set."""
+    if one_set:
+        yield own, None
+        if own_wide is not None:
+            yield own, own_wide
+        return
+    yield own, theirs
+    if their_wide is not None:
+        yield own, their_wide
+    if own_wide is not None:
+        yield own_wide, theirs
+
+
+def portions(
+    first: BoxSet,
+    second: BoxSet | None,
+    region: NDArray[Any] | None,
+    columns: BoxColumns,
+    *,
+    one_set: bool,
+    chunk: int = _PORTION,
+) -> Iterator[Any]:
+    """Yield the pairs of one part of space, as `join`, a portion at a time.
+
+    Parameters
+    ----------
+    first, second : BoxSet
+        The boxes. No second: pairs within the first.
+    region : ndarray, shape (2, d), optional
+        Lower corner, which belongs to it, and upper corner, which does not. Default: all of space.
+    columns : BoxColumns
+        What is a pair, and which columns come along.
+    one_set : bool
+        Whether all are boxes of one set, so that the smaller id comes first.
+    chunk : int
+        Pairs of a portion.
+    """
+    if second is not None and first.corners.dtype != second.corners.dtype:
+        raise ValueError(f"the corners of the two sets are {first.corners.dtype} and {second.corners.dtype}")
+    first, begin = _those_inside_first(first, region, columns.margin)
+    other, other_begin = (first, begin) if second is None else _those_inside_first(second, region, columns.margin)
+    filters: dict[str, Any] = first.filters
+    if second is not None:
+        filters = {name: (values, other.filters[name]) for name, values in filters.items()}
+    found = iter_pairs(
+        first.corners,
+        None if second is None else other.corners,
+        chunk=chunk,
+        touching=columns.touching,
+        margin=columns.margin,
+        **filters,
+    )
+    lower, other_lower = first.grown(columns.margin)[0], other.grown(columns.margin)[0]
+    shift = 0
+    if one_set and second is not None:
+        shift = len(first)
+        first = other = BoxSet.concatenated([first, other])
+    for rows in found:
+        i, j = rows[:, 0], rows[:, 1]
+        if region is not None:
+            # The larger of two corners inside is inside. Only for the other pairs has it to be computed.
+            belongs = (i < begin) & (j < other_begin)
+            rest = np.flatnonzero(~belongs)
+            if len(rest):
+                belongs[rest] = inside(region, np.maximum(lower[i[rest]], other_lower[j[rest]]))
+                i, j = i[belongs], j[belongs]
+        if len(i):
+            yield _pair_table(first, i, other, j + shift if shift else j, columns, one_set=one_set)
+
+
+def inside(region: NDArray[Any], points: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which points, of shape (n, d), a half-open region holds; infinite sides hold everything beyond."""
+    found = np.ones(len(points), np.bool_)
+    for k in range(points.shape[1]):
+        # Arrays of one number: a number by itself would be rounded to the type of the points.
+        if region[0, k] > -np.inf:
+            found &= points[:, k] >= region[0, k : k + 1]
+        if region[1, k] < np.inf:
+            found &= points[:, k] < region[1, k : k + 1]
+    return found
+
+
+def _those_inside_first(boxes: BoxSet, region: NDArray[Any] | None, margin: float) -> tuple[BoxSet, int]:
+    """Put the boxes whose lower corners lie in a region before the others, and count them."""
+    if region is None:
+        return boxes, len(boxes)
+    home = inside(region, boxes.grown(margin)[0])
+    count = int(np.count_nonzero(home))
+    if not home[:count].all():
+        boxes = boxes.take(np.argsort(~home, kind="stable"))
+    return boxes, count
+
+
+def pair_schema(schema: Any, columns: BoxColumns) -> Any:
+    """Return the schema of pairs, from that of the boxes."""
+    pa = arrow()
+    is_number = columns.id is None or pa.types.is_integer(schema.field(columns.id).type)
+    kind = pa.int64() if is_number else pa.large_string()
+    ids = [pa.field(side, kind) for side in ("first", "second")]
+    kept = [
+        pa.field(f"{side}_{name}", plain_type(schema.field(name).type))
+        for side in ("first", "second")
+        for name in columns.keep
+    ]
+    return pa.schema([*ids, *kept])
+
+
+def _pair_table(
+    first: BoxSet, i: NDArray[Any], second: BoxSet, j: NDArray[Any], columns: BoxColumns, *, one_set: bool
+) -> Any:
+    pa = arrow()
+    ids, others = take(first.ids, i), take(second.ids, j)
+    if one_set and not columns.keep and isinstance(ids, np.ndarray):
+        ids, others = np.minimum(ids, others), np.maximum(ids, others)
+    elif one_set:
+        swapped = _greater(ids, others)
+        i, j = np.where(swapped, j, i), np.where(swapped, i, j)
+        ids, others = take(first.ids, i), take(second.ids, j)
+    table = pa.table({"first": ids, "second": others})
+    for side, boxes, rows in (("first", first, i), ("second", second, j)):
+        for name in columns.keep:
+            table = table.append_column(f"{side}_{name}", take(boxes.kept.column(name), rows))
+    return table
+
+
+def _greater(ids: Any, others: Any) -> NDArray[np.bool_]:
+    if isinstance(ids, np.ndarray):
+        greater: NDArray[np.bool_] = ids > others
+        return greater
+    compute = import_extra("pyarrow.compute", purpose="broadphase.scale", extra="scale")
+    result: NDArray[np.bool_] = compute.greater(ids, others).to_numpy(zero_copy_only=False)
+    return result
