@@ -1,10 +1,14 @@
 // Random histories of a Bvh: sound after every step, with the pairs of a plain search.
 #include "bvh/bvh.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "bvh/changes.hpp"
 #include "methods.hpp"
+#include "tree/rank_order.hpp"
 
 namespace broadphase::tests {
 namespace {
@@ -151,12 +155,40 @@ void check_wrong_rows() {
   }
 }
 
+// Where boxes are ranked on several threads, the calling thread alone asks whether it is to stop: Python, which is
+// asked, allows no other.
+std::atomic<std::thread::id> calling_thread;
+std::atomic<bool> asked_elsewhere{false};
+
+void check_who_asks() {
+  constexpr std::size_t kMany = 20000, kTimes = 10;
+  current_case() = "who asks whether to stop";
+  calling_thread = std::this_thread::get_id();
+  std::vector<float> lower(3 * kMany), upper(3 * kMany);
+  Random random(1);
+  for (std::size_t k = 0; k < lower.size(); ++k) upper[k] = (lower[k] = static_cast<float>(random.uniform())) + 0.01f;
+  const BoxView<float> view{lower.data(), upper.data(), 3, 3, kMany};
+  std::size_t levels = 0;
+  const Kernels& kernels = *available_kernels(levels)[0];
+  for (std::size_t time = 0; time < kTimes; ++time) {
+    Interrupt interrupt([] {
+      if (std::this_thread::get_id() != calling_thread.load()) asked_elsewhere = true;
+      return false;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));  // so that the next check asks
+    RankOrder<float> order;
+    order.sort(GrownBoxes<float>{view, 3, 0.0f}, nullptr, kMany, kernels, 3, interrupt);
+  }
+  CHECK(!asked_elsewhere);
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
 int main(int argc, char** argv) {
   using namespace broadphase::tests;
   check_growth();
+  check_who_asks();
   check_wrong_rows();
   const std::size_t scenes = rounds(argc, argv, 60);
   for (std::uint64_t seed = 0; seed < scenes; ++seed)
