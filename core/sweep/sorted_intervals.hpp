@@ -165,23 +165,23 @@ std::size_t end_of_run(const T* values, std::size_t from, std::size_t count, std
       return low + 1;
     }
   }
+  // Elsewhere in a stretch between steps that grow quickly, by halvings: each step may be a wrong guess of a branch.
+  constexpr std::size_t kGrowth = 8;
   guess = std::clamp(guess, from, count);
   std::size_t low = guess, high = guess;  // all before low are within, none from high on
-  for (std::size_t step = 1; high < count && within(high); step *= 2) {
+  for (std::size_t step = kWindow; high < count && within(high); step *= kGrowth) {
     low = high + 1;
-    high = std::min(count, high + step);
+    high = count - low > step ? low + step : count;
   }
   if (low == guess)
-    for (std::size_t step = 1; low > from && !within(low - 1); step *= 2) {
+    for (std::size_t step = kWindow; low > from && !within(low - 1); step *= kGrowth) {
       high = low - 1;
-      low = low - from > step ? low - step : from;
+      low = high - from > step ? high - step : from;
     }
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    if (within(middle))
-      low = middle + 1;
-    else
-      high = middle;
+  for (std::size_t length = high - low; length > 0;) {
+    const std::size_t half = (length + 1) / 2;
+    low += half * static_cast<std::size_t>(within(low + half - 1));
+    length -= half;
   }
   return low;
 }

@@ -1,4 +1,5 @@
 // Directions, void borders and queries of single boxes.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -247,6 +248,26 @@ void check_long_runs() {
   CHECK(pairs_of(method, nullptr, 2).size() == kMany - 1);
 }
 
+// The end of a run, wherever the search for it begins.
+void check_ends_of_runs(std::uint64_t seed) {
+  Random random(seed);
+  const std::size_t count = random.below(random.chance(0.5) ? 100 : 5000);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.below(random.chance(0.5) ? 20 : 4000));
+  std::sort(values.begin(), values.end());
+  for (int k = 0; k < 100; ++k) {
+    const std::size_t from = random.below(count + 1), guess = random.below(count + 100);
+    const auto limit = static_cast<float>(random.below(4100));
+    current_case() = "seed " + std::to_string(seed) + ", from " + std::to_string(from) + ", guess " +
+                     std::to_string(guess) + ", limit " + std::to_string(limit);
+    std::size_t closed = from, open = from;
+    while (closed < count && values[closed] <= limit) ++closed;
+    while (open < count && values[open] < limit) ++open;
+    CHECK(end_of_run<true>(values.data(), from, count, guess, limit) == closed);
+    CHECK(end_of_run<false>(values.data(), from, count, guess, limit) == open);
+  }
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
@@ -257,6 +278,7 @@ int main(int argc, char** argv) {
   check_principal_direction();
   check_long_runs();
   for (std::uint64_t seed = 0; seed < scenes; ++seed) {
+    check_ends_of_runs(seed);
     check_directions<float>(seed);
     check_directions<double>(seed);
     check_questions<float>(seed);
