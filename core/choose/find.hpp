@@ -1,6 +1,7 @@
 // The methods by name, and one call that runs any of them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,6 +34,7 @@ struct Preparation {
   Interrupt& interrupt;
   const SceneShape* shape = nullptr;        // of the problem's boxes, for the grid
   const GridPlan* plan = nullptr;           // by that shape
+  int axis = -1;                            // along which the fewest boxes overlap, for the sweep; below 0: not known
   MethodName name = MethodName::automatic;  // for each batch, for boxes in batches
 };
 
@@ -68,6 +70,8 @@ auto with_method(MethodName name, const Problem<T>& problem, Preparation with, U
   if (name == MethodName::automatic || name == MethodName::grid) {
     const SceneReport report = report_scene(problem);
     if (name == MethodName::automatic) name = report.choice;
+    const double* meeting = report.shape.meeting;
+    with.axis = static_cast<int>(std::min_element(meeting, meeting + problem.dimension) - meeting);
     if (name == MethodName::grid) {
       with.shape = &report.shape;
       with.plan = &report.plan;

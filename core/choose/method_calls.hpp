@@ -20,6 +20,8 @@ const MethodCalls<T>& calls_of() {
       if constexpr (std::is_constructible_v<Made, const Problem<T>&, const Kernels&, unsigned, const SceneShape&,
                                             const GridPlan&, Interrupt&>)
         return Made(problem, with.kernels, with.workers, *with.shape, *with.plan, with.interrupt);
+      else if constexpr (std::is_constructible_v<Made, const Problem<T>&, const Kernels&, unsigned, int, Interrupt&>)
+        return Made(problem, with.kernels, with.workers, with.axis, with.interrupt);
       else if constexpr (std::is_constructible_v<Made, const Problem<T>&, const Preparation&>)
         return Made(problem, with);
       else

@@ -37,6 +37,9 @@ class SweepAndPrune {
   // Along the axis where the fewest intervals overlap. `interrupt` is checked while the boxes are sorted.
   SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt interrupt = Interrupt())
       : SweepAndPrune(problem, kernels, workers, best_axis(problem), interrupt) {}
+  // Along this axis; below 0: as above.
+  SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned workers, int axis, Interrupt& interrupt)
+      : SweepAndPrune(problem, kernels, workers, axis < 0 ? best_axis(problem) : SweepDirection{axis, {}}, interrupt) {}
 
   SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/,
                 const SweepDirection& direction, Interrupt interrupt = Interrupt())
