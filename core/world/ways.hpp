@@ -115,7 +115,7 @@ class WayMap {
   // Which of N rows from `begin` on may meet a way, as bits: one look at the cell of the lower corner of each row's box
   // and motion, where these are together no longer than most are. Few rows. All rows and axes are calculated side by
   // side, without a branch.
-  template <std::size_t N>
+  template <std::size_t N, bool kPeriodic>
   std::uint32_t near_ones(const Journeys<D>& journeys, std::size_t begin) const {
     const double *boxes = journeys.boxes + begin * 2 * D, *before = journeys.before + begin * D,
                  *after = journeys.after + begin * D;
@@ -128,12 +128,12 @@ class WayMap {
     std::int32_t cell[N * D];
     for (std::size_t i = 0; i < N * D; ++i) {
       const double way = std::abs(after[i] - before[i]), place = (low[i] - way - from_each_[i]) * cells_each_[i];
-      const double most = most_each_[i], least = is_periodic_ ? -most : 0.0;
+      const double most = most_each_[i], least = kPeriodic ? -most : 0.0;
       double inside = place > least ? place : least;
       inside = inside < most ? inside : most;
       length[i] = (length[i] + 2 * way) * cells_each_[i];
-      if (is_periodic_) length[i] += std::abs(place - inside) * 0x1p21;  // beyond: as if it were long
-      cell[i] = static_cast<std::int32_t>(is_periodic_ ? inside + (most + kSlack) : inside);
+      if constexpr (kPeriodic) length[i] += std::abs(place - inside) * 0x1p21;  // beyond: as if it were long
+      cell[i] = static_cast<std::int32_t>(kPeriodic ? inside + (most + kSlack) : inside);
     }
     std::uint32_t near = 0;
     for (std::size_t row = 0; row < N; ++row) {
@@ -239,7 +239,6 @@ class WayMap {
 
   // The same in a periodic world: whether any image of a box does.
   bool meets_image(const Box* first, const Box* last, Box box) const {
-    if (last - first > kFew && !meets_cells(box)) return false;
     const double period = to_[0] - from_[0], reach = widest_ * (1 + 0x1p-50) + kSlack * period;
     to_this_world(box);
     if (!(box.upper[0] - box.lower[0] + reach < period && offset_[0] <= kFarthest)) {
@@ -247,10 +246,14 @@ class WayMap {
         if (overlap_somewhere(*first, box)) return true;
       return false;
     }
-    for (const double world : {-period, 0.0, period})
-      for (const Box* at = from_first_number(first, last, box.lower[0] + world - reach);
-           at != last && at->lower[0] <= box.upper[0] + world + reach; ++at)
+    std::ptrdiff_t compared = 0;
+    for (const double world : {-period, 0.0, period}) {
+      const Box* at = from_first_number(first, last, box.lower[0] + world - reach);
+      for (; at != last && at->lower[0] <= box.upper[0] + world + reach; ++at) {
+        if (compared++ == kFew && !meets_cells(box)) return false;
         if (overlap_somewhere(*at, box)) return true;
+      }
+    }
     return false;
   }
   static const Box* from_first_number(const Box* first, const Box* last, double x) {
@@ -258,14 +261,15 @@ class WayMap {
   }
   // Whether two boxes overlap, moved by any number of worlds along each axis; perhaps also where they nearly do.
   bool overlap_somewhere(const Box& a, const Box& b) const {
-    bool do_so = true;
-    for (std::size_t k = 0; k < D; ++k) {
+    constexpr double kMost = 0x1p52;
+    for (std::size_t k = D; k-- > 0;) {
       const double period = to_[k] - from_[k], low = (a.lower[k] - b.upper[k]) / period,
                    high = (a.upper[k] - b.lower[k]) / period;
       const double slack = kSlack * (1 + std::abs(low) + std::abs(high)) + offset_[k] * 0x1p-46;
-      do_so &= std::floor(high + slack) >= std::ceil(low - slack);
+      if (!(std::abs(low) + std::abs(high) + slack < kMost)) continue;
+      if (floor_of(high + slack) < -floor_of(slack - low)) return false;
     }
-    return do_so;
+    return true;
   }
   // Moves a box along the first axis by whole worlds, to where its lower number is within this one.
   void to_this_world(Box& box) const {
@@ -385,8 +389,15 @@ std::vector<std::int32_t> rows_near_ways(const Journeys<D>& journeys, std::size_
           found[task].push_back(static_cast<std::int32_t>(one));
       }
     };
-    for (; row + kTogether <= end; row += kTogether) add(kTogether, map.template near_ones<kTogether>(journeys, row));
-    for (; row < end; ++row) add(1, map.template near_ones<1>(journeys, row));
+    const auto look = [&]<bool kPeriodic>() {
+      for (; row + kTogether <= end; row += kTogether)
+        add(kTogether, map.template near_ones<kTogether, kPeriodic>(journeys, row));
+      for (; row < end; ++row) add(1, map.template near_ones<1, kPeriodic>(journeys, row));
+    };
+    if (journeys.is_periodic)
+      look.template operator()<true>();
+    else
+      look.template operator()<false>();
   });
   std::vector<std::int32_t> all;
   for (const std::vector<std::int32_t>& some : found) all.insert(all.end(), some.begin(), some.end());
