@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "neighbors/point_rows.hpp"
@@ -65,49 +66,59 @@ NeighborPairs NeighborCandidates::near(const double* points, const Shift* jumps,
     }
   };
   const double limit = largest_square(cutoff);
-  // Calls use(from, to, shift, vector, square) for the candidates [begin, end).
-  const auto each = [&](std::size_t begin, std::size_t end, auto&& use) {
-    const auto look = [&](const ExactPoint& from, const ExactPoint& to, const Shift& shift,
-                          const Vector3& translation) {
-      const Vector3 way{(to.x - from.x) + translation[0], (to.y - from.y) + translation[1],
-                        (to.z - from.z) + translation[2]};
-      use(from, to, shift, way, way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
+  // Returns size = use(shifted, size, from, to, shift, vector, square) for the candidates [begin, end) in turn. There
+  // is one call for each type of `shifted`, which the compiler puts in line, with all values in registers.
+  const auto each = [&](std::size_t begin, std::size_t end, std::size_t size, const auto& use) {
+    const auto look = [&](auto shifted, std::size_t first, std::size_t last) {
+      const auto own_use = use;
+      std::size_t own_size = size;
+      for (std::size_t k = first; k < last; ++k) {
+        const ExactPoint &from = exact[places_[k].first], &to = exact[places_[k].second];
+        Shift shift{};
+        Vector3 translation{};
+        if constexpr (shifted) {
+          if (k >= unshifted_) shift = shifts_[k - unshifted_];
+          if (jumps != nullptr)
+            for (std::size_t l = 0; l < 3; ++l) shift[l] += jumps[from.row][l] - jumps[to.row][l];
+          if (shift != Shift{}) translation = cells.of(static_cast<std::size_t>(from.row)).translation(shift);
+        }
+        const double x = (to.x - from.x) + translation[0], y = (to.y - from.y) + translation[1],
+                     z = (to.z - from.z) + translation[2];
+        own_size = own_use(shifted, own_size, from, to, shift, Vector3{x, y, z}, x * x + y * y + z * z);
+      }
+      size = own_size;
     };
     const std::size_t plain = jumps == nullptr ? std::clamp(unshifted_, begin, end) : begin;
-    for (std::size_t k = begin; k < plain; ++k) look(exact[places_[k].first], exact[places_[k].second], {}, {});
-    for (std::size_t k = plain; k < end; ++k) {
-      const ExactPoint &from = exact[places_[k].first], &to = exact[places_[k].second];
-      Shift shift = k >= unshifted_ ? shifts_[k - unshifted_] : Shift{};
-      if (jumps != nullptr)
-        for (std::size_t l = 0; l < 3; ++l) shift[l] += jumps[from.row][l] - jumps[to.row][l];
-      look(from, to, shift, cells.of(static_cast<std::size_t>(from.row)).translation(shift));
-    }
+    look(std::false_type{}, begin, plain);
+    look(std::true_type{}, plain, end);
+    return size;
   };
   // Writes those within the cutoff to entries [size, last), without a branch for each; returns where they end.
   const auto write = [&](std::size_t begin, std::size_t end, std::size_t size, std::size_t last) {
     std::int32_t *first = out.first(), *second = out.second(), *to_shifts = out.shifts.get();
     double *to_distances = out.distances.get(), *to_vectors = out.vectors.get();
-    each(begin, end,
-         [&](const ExactPoint& from, const ExactPoint& to, const Shift& shift, const Vector3& way, double square) {
-           if (size == last) return;
-           first[size] = from.row;
-           second[size] = to.row;
-           if (to_distances != nullptr) to_distances[size] = std::sqrt(square);
-           if (to_shifts != nullptr) {
-             std::int32_t* entry = to_shifts + size * dimension_;
-             entry[0] = shift[0];
-             entry[1] = shift[1];
-             if (solid) entry[2] = shift[2];
-           }
-           if (to_vectors != nullptr) {
-             double* entry = to_vectors + size * dimension_;
-             entry[0] = way[0] + 0.0;
-             entry[1] = way[1] + 0.0;
-             if (solid) entry[2] = way[2] + 0.0;
-           }
-           size += square <= limit ? 1 : 0;
-         });
-    return size;
+    const std::size_t dimension = dimension_;
+    return each(begin, end, size,
+                [=](auto, std::size_t at, const ExactPoint& from, const ExactPoint& to, const Shift& shift,
+                    const Vector3& way, double square) {
+                  if (at == last) return at;
+                  first[at] = from.row;
+                  second[at] = to.row;
+                  if (to_distances != nullptr) to_distances[at] = std::sqrt(square);
+                  if (to_shifts != nullptr) {
+                    std::int32_t* entry = to_shifts + at * dimension;
+                    entry[0] = shift[0];
+                    entry[1] = shift[1];
+                    if (solid) entry[2] = shift[2];
+                  }
+                  if (to_vectors != nullptr) {
+                    double* entry = to_vectors + at * dimension;
+                    entry[0] = way[0] + 0.0;
+                    entry[1] = way[1] + 0.0;
+                    if (solid) entry[2] = way[2] + 0.0;
+                  }
+                  return at + (square <= limit ? 1 : 0);
+                });
   };
   if (workers <= 1) {
     place(0, named_);
@@ -124,12 +135,9 @@ NeighborPairs NeighborCandidates::near(const double* points, const Shift* jumps,
   // Counted first, so that each task knows where its own begin.
   std::vector<std::size_t> target(tasks + 1, 0);
   for_each_task(tasks, workers, interrupt, [&](unsigned, std::size_t task) {
-    std::size_t near = 0;
-    each(task * kTask, std::min(count_, (task + 1) * kTask),
-         [&](const ExactPoint&, const ExactPoint&, const Shift&, const Vector3&, double square) {
-           near += square <= limit ? 1 : 0;
-         });
-    target[task + 1] = near;
+    target[task + 1] = each(task * kTask, std::min(count_, (task + 1) * kTask), 0,
+                            [=](auto, std::size_t near, const ExactPoint&, const ExactPoint&, const Shift&,
+                                const Vector3&, double square) { return near + (square <= limit ? 1 : 0); });
   });
   for (std::size_t task = 0; task < tasks; ++task) target[task + 1] += target[task];
   out.room(target.back() + 1);
