@@ -203,7 +203,9 @@ def _print(answer: dict[str, Any], found: bp.Clashes, names: list[str]) -> None:
     print_facts("Clashes", facts)
     rank = list(answer["counts"])
     depths = np.nan_to_num(found.depths)
-    worst = sorted(range(len(found.pairs)), key=lambda row: (rank.index(found.kinds[row]), -depths[row], row))
+    worst = sorted(
+        range(len(found.pairs)), key=lambda row: (rank.index(found.kinds[row]), -depths[row], found.gaps[row], row)
+    )
     if not worst:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))

@@ -40,7 +40,7 @@ _COLUMNS = (
 def write_clashes(
     path: str | os.PathLike[str], clashes: Any, files: Sequence[PartFile], watertight: Sequence[bool]
 ) -> int:
-    """Write clashes to a file, those of the worst kind first.
+    """Write clashes to a file, those of the worst kind first: of one kind, the deepest and then the nearest.
 
     The file is replaced only when the new one is complete.
 
@@ -86,7 +86,7 @@ def write_clashes(
 
 
 def describe_clashes(clashes: Any, files: Sequence[PartFile], watertight: Sequence[bool]) -> dict[str, Any]:
-    """Return clashes, those of the worst kind first, and what clashes, as values for JSON."""
+    """Return clashes, in the order of `write_clashes`, and what clashes, as values for JSON."""
     known = [(file, part) for file in files for part in file.parts]
     parts = [
         {
@@ -99,7 +99,11 @@ def describe_clashes(clashes: Any, files: Sequence[PartFile], watertight: Sequen
         for (file, part), closed in zip(known, watertight, strict=True)
     ]
     rank = {kind: place for place, kind in enumerate(CLASH_KINDS)}
-    order = sorted(range(len(clashes.pairs)), key=lambda row: (rank[str(clashes.kinds[row])], row))
+    depths = np.nan_to_num(clashes.depths)
+    order = sorted(
+        range(len(clashes.pairs)),
+        key=lambda row: (rank[str(clashes.kinds[row])], -depths[row], clashes.gaps[row], row),
+    )
     return {
         "unit": next((file.unit for file in files if file.unit is not None), None),
         "counts": clashes.counts(),
