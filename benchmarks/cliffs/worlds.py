@@ -140,7 +140,7 @@ def cell_rows(pace: float) -> Iterator[Row]:
         yield ratio(what, timings["cell"], timings["open"], 1.3, note="to open space")
         if n == 100_000:
             yield ratio(f"{what}, one 10⁶ cells away", timings["far"], timings["open"], 1.5, note="to open space")
-            yield ratio(f"{what}, each in another cell", timings["apart"], timings["open"], 4, note="to open space")
+            yield ratio(f"{what}, each in another cell", timings["apart"], timings["open"], 5, note="to open space")
 
 
 def adding(there: int, count: int) -> float:

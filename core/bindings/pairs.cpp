@@ -306,11 +306,7 @@ class PlacedBoxes {
   using Corners = Table<double>;
 
   PlacedBoxes(Corners lower, Corners upper, const PeriodicCell& cell)
-      : lower_(lower),
-        upper_(upper),
-        cell_(cell),
-        interrupt_(signal_pending),
-        boxes_(view_of(lower, upper), 0, true, cell, interrupt_) {}
+      : lower_(lower), upper_(upper), cell_(cell), boxes_(put(lower, upper, cell)) {}
   static PlacedBoxes in_cell(Corners lower, Corners upper, Vector<double> period) {
     Problem<double> problem;
     problem.first = view_of(lower, upper);
@@ -345,13 +341,15 @@ class PlacedBoxes {
       Interrupt interrupt(signal_pending);
       PairBuffer kept(nullptr, false);
       kept.room(found.shape(0));
-      for (std::size_t query = 0; query + 1 < offsets.shape(0); ++query)
+      for (std::size_t query = 0; query + 1 < offsets.shape(0); ++query) {
+        if (query % 1024 == 0) interrupt.check();
         for (std::int64_t at = offsets.data()[query]; at < offsets.data()[query + 1]; ++at) {
           const auto number = static_cast<std::int32_t>(query);
           const std::int32_t box = found.data()[at];
           if ((asked.boxes_.is_as_given(number) && boxes_.is_as_given(box)) || asked.boxes_.takes(number, boxes_, box))
             kept.push(asked.boxes_.row_of(number), boxes_.row_of(box));
         }
+      }
       Pairs pairs;
       pairs.size = kept.size();
       pairs.stride = kept.capacity();
@@ -367,9 +365,14 @@ class PlacedBoxes {
     return {lower.data(), upper.data(), stride, stride, lower.shape(0)};
   }
 
+  static CellBoxes<double> put(const Corners& lower, const Corners& upper, const PeriodicCell& cell) {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    return {view_of(lower, upper), 0, true, cell, interrupt};
+  }
+
   Corners lower_, upper_;
   PeriodicCell cell_;
-  Interrupt interrupt_;
   CellBoxes<double> boxes_;
 };
 
