@@ -413,17 +413,18 @@ NeighborPairs pairs_for(const NeighborQuery& query) {
 
 constexpr std::size_t kTask = 2048;  // points
 
-// Calls run(worker, task, pairs) for all tasks, on several threads, which writes behind the pairs that are there; and
-// writes all of these in the order of tasks behind those that `out` has.
+// Calls run(worker, task, pairs) for all tasks, which may find so many pairs in all, on several threads, which writes
+// behind the pairs that are there; and writes all of these in the order of tasks behind those that `out` has.
 template <class Run>
-void join_tasks(std::size_t tasks, unsigned workers, Interrupt& interrupt, NeighborPairs& out, Run&& run) {
+void join_tasks(std::size_t tasks, unsigned workers, std::size_t expected, Interrupt& interrupt, NeighborPairs& out,
+                Run&& run) {
   struct Segment {
     std::size_t worker, begin, end;
   };
   std::vector<Segment> segments(tasks);
   std::vector<NeighborPairs> found;
   for (unsigned worker = 0; worker < workers; ++worker)
-    found.emplace_back(out.dimension, out.has_distances, out.has_vectors, out.has_shifts);
+    found.emplace_back(out.dimension, out.has_distances, out.has_vectors, out.has_shifts).expect(expected / workers);
   for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
     NeighborPairs& own = found[worker];
     const std::size_t begin = own.size;
@@ -561,9 +562,9 @@ class BatchSearch {
     };
     workers = static_cast<unsigned>(std::min<std::size_t>(workers, tasks));
     if (workers > 1)
-      return join_tasks(tasks, workers, interrupt, out, [&](unsigned worker, std::size_t task, NeighborPairs& to) {
-        run_task(task, rooms[worker].hits, to);
-      });
+      return join_tasks(
+          tasks, workers, search.expected_pairs(), interrupt, out,
+          [&](unsigned worker, std::size_t task, NeighborPairs& to) { run_task(task, rooms[worker].hits, to); });
     if (!query_.keys) out.expect(before + search.expected_pairs());
     for (std::size_t task = 0; task < tasks; ++task) {
       run_task(task, rooms[0].hits, out);
@@ -627,7 +628,7 @@ void find_in_batches(const NeighborQuery& query, const BatchSearch& search, std:
     if (tasks.back() != end) tasks.push_back(end);
     std::vector<std::vector<Room>> own_rooms(workers);
     for (std::vector<Room>& own : own_rooms) own.push_back(search.room());
-    join_tasks(tasks.size() - 1, workers, interrupt, out, [&](unsigned worker, std::size_t task, NeighborPairs& to) {
+    join_tasks(tasks.size() - 1, workers, 0, interrupt, out, [&](unsigned worker, std::size_t task, NeighborPairs& to) {
       Interrupt no_interrupt;
       for (std::size_t k = tasks[task]; k < tasks[task + 1]; ++k) run(all[k], own_rooms[worker], 1, no_interrupt, to);
     });
