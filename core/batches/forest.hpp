@@ -78,7 +78,8 @@ class Forest {
       const std::size_t begin = by_key.start[k], end = by_key.start[k + 1];
       keys_.push_back(keys[sorted[begin]]);
       numbers_.push_back(static_cast<std::uint32_t>(k));
-      for (std::size_t at = begin; at < end; ++at) tree_of_[sorted[at]] = static_cast<std::uint32_t>(k);
+      for (std::size_t at = begin; at < end; ++at)
+        tree_of_[static_cast<std::size_t>(sorted[at])] = static_cast<std::uint32_t>(k);
       rows_of_task += end - begin;
       if (rows_of_task < kRowsATask && k + 1 < trees_.size()) continue;
       tasks.push_back(k + 1);
@@ -360,7 +361,7 @@ class Forest {
     all.reserve(rows);
     if (tree.root != kNoBlock)
       for_each_row(tree.blocks, tree.root, [&](std::int32_t row) {
-        if (tree_of_[row] == number) all.push_back(row);
+        if (tree_of_[static_cast<std::size_t>(row)] == number) all.push_back(row);
       });
     for (const Edit& edit : edits)
       if (edit.what == Edit::kCame) all.push_back(edit.row);
@@ -379,7 +380,7 @@ class Forest {
     float box[8];
     const auto set_boxes = [&] {
       for (const Edit& edit : edits) {
-        const std::uint32_t place = places_[edit.row];
+        const std::uint32_t place = places_[static_cast<std::size_t>(edit.row)];
         local.get(static_cast<std::size_t>(edit.row), box);
         tree.blocks.set_box(block_of(place), lane_of(place), box);
       }
