@@ -156,10 +156,11 @@ class Solids:
             raise ValueError(f"{name} must be in space, not in {shapes.dim} dimensions")
         if shapes.geometries.has_custom:
             custom.refuse(shapes, shapes.living_rows(), "clearance")
-        prepare_meshes((kept for _, kept in shapes.geometries.items() if isinstance(kept, Mesh)), solid, workers)
+        items = list(shapes.geometries.items())
+        prepare_meshes([kept for _, kept in items if isinstance(kept, Mesh)], solid, workers)
         self._geometries: list[Any] = []
         self._solids: list[Any] = []
-        for number, geometry in shapes.geometries.items():
+        for number, geometry in items:
             unused = [None] * (number - len(self._geometries))
             known: Any = geometry
             self._geometries += [*unused, None if isinstance(geometry, type) else known.prepared]

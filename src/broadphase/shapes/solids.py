@@ -265,7 +265,10 @@ class Mesh(Geometry):
         return solid
 
     def _known_solid(self) -> _native.MeshSolid | None:
-        return next((kept for kept in self._prepared if isinstance(kept, _native.MeshSolid)), None)
+        for kept in self._prepared:  # called for each of thousands of parts
+            if isinstance(kept, _native.MeshSolid):
+                return kept
+        return None
 
     @property
     def faces(self) -> NDArray[np.int32]:
@@ -305,7 +308,9 @@ def _vertices(values: Any, name: str) -> Floats:
 
 def prepare_meshes(meshes: Iterable[Mesh], solid: bool, workers: int) -> None:
     """Compute `prepared` of meshes, and `solid` if told, on threads, where it is not known yet."""
-    known = list(meshes)
+    known = [mesh for mesh in meshes if len(mesh._prepared) < 1 + solid]
+    if not known:
+        return
     new = [mesh for mesh in known if not mesh._prepared]
     for mesh, tree in zip(new, _native.mesh_trees([mesh._numbers() for mesh in new], workers), strict=True):
         mesh._prepared.append(tree)
