@@ -78,15 +78,14 @@ inline double overlapping_share(const Sample& sample, std::size_t dimension) {
 
 // Nanoseconds for the pairs of a grid that whole numbers do not tell apart, where boxes lie close together in far more
 // places than the plan's cells and sample can show: along every axis many more boxes meet than would by their corners.
-inline double blur_cost(const SceneShape& shape, const GridPlan& plan, double box_count, std::size_t dimension) {
+inline double blur_cost(const SceneShape& shape, double box_count, std::size_t dimension) {
   constexpr double kChance = 1.0 / 4096;  // more than evenly spread boxes that end where others begin
-  double blur = 1, cells = 1;
-  for (std::size_t d = 0; d < dimension; ++d) {
-    blur = std::min(blur, shape.blurred[d] - shape.meeting[d]);
-    cells *= plan.cells[d];
-  }
-  if (blur < kChance || box_count > kCrowd * cells) return 0;  // a crowd gets a finer grid of its own
-  return box_count * std::min(GridCosts::kRank, GridCosts::kUndecided * blur * box_count);
+  constexpr double kFew = 10 * kCrowd;    // of more boxes, clusters are crowds, each with a finer grid of its own
+  constexpr double kRanked = 0.6;         // of the boxes, at most: the others lie in clusters wide enough
+  double blur = 1;
+  for (std::size_t d = 0; d < dimension; ++d) blur = std::min(blur, shape.blurred[d] - shape.meeting[d]);
+  if (blur < kChance || box_count > kFew) return 0;
+  return box_count * std::min(kRanked * GridCosts::kRank, GridCosts::kUndecided * blur * box_count);
 }
 
 template <class T>
@@ -105,8 +104,7 @@ SceneReport report_scene(const Problem<T>& problem) {
   report.costs.brute_force = (500 + 20 * n + report.pair_count * pair_cost) / kMillisecond;
   const double sorted = 30 + 15 * static_cast<double>(problem.dimension);
   report.costs.sweep_and_prune = (3000 + sorted * n + 1.6 * report.pair_count * in_run * pair_cost) / kMillisecond;
-  report.costs.grid =
-      (4000 + report.plan.cost + blur_cost(report.shape, report.plan, n, problem.dimension)) / kMillisecond;
+  report.costs.grid = (4000 + report.plan.cost + blur_cost(report.shape, n, problem.dimension)) / kMillisecond;
   // Boxes that meet on every axis, but not in one place, are what a tree is for: it takes about so long whatever they
   // are like, longer where scales nest, and the others never as long unless they fall.
   const bool many_scales =

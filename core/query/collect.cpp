@@ -43,8 +43,9 @@ std::vector<PairBuffer> buffers_of(unsigned workers, const Filter* filter, bool 
   return buffers;
 }
 
-// Puts the pairs of stretches of tasks together in the order of the tasks, while later ones still run: their buffers are
-// used again, so that the pairs are in memory once and not twice, and mostly still in a near cache when they are copied.
+// Puts the pairs of stretches of tasks together in the order of the tasks, while later ones still run: their buffers
+// are used again, so that the pairs are in memory once and not twice, and mostly still in a near cache when they are
+// copied.
 class OrderedPairs {
  public:
   OrderedPairs(std::size_t stretches, const Filter* filter, std::uint64_t limit)
