@@ -70,6 +70,19 @@ def test_many_balls_in_any_scene_are_those_of_the_oracle(kind: str, dtype: Any) 
         oracle.assert_same_answers(bp.Index(boxes).query_ball(points, radii), oracle.query_ball(boxes, points, radii))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_rays_through_any_scene_hit_what_the_oracle_says(kind: str, dtype: Any) -> None:
+    random = np.random.default_rng([len(kind), np.dtype(dtype).itemsize, 2])
+    for dim in (1, 2, 3, 4):
+        boxes = scene(kind, dim, dtype, random)
+        origins, ways = asked(boxes, random), random.normal(size=(COUNT, dim))
+        ways[::5, 0], ways[::7] = 0.0, ways[::7] * 1e-30
+        lengths = np.where(random.random(COUNT) < 0.5, np.inf, random.random(COUNT))
+        found = bp.Index(boxes).raycast(origins, ways, lengths)
+        oracle.assert_same_answers(found, oracle.raycast(boxes, origins, ways, lengths), kind)
+
+
 def asked(boxes: NDArray[Any], random: np.random.Generator) -> NDArray[np.float64]:
     """Return points near the boxes, on their corners, and some far away."""
     corners = boxes.reshape(-1, boxes.shape[2]).astype(np.float64)

@@ -66,6 +66,21 @@ class Queries {
     });
   }
 
+  // ask(queries, query, scratch) stores the results of queries before, in their own order, and end(queries, scratch)
+  // those of all that are left.
+  template <class Scratch, class Ask, class End>
+  void each_in_turn(std::size_t count, unsigned workers, const Ask& ask, const End& end) const {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    const std::size_t together = queries_together(rows_), tasks = (count + together - 1) / together;
+    std::vector<Scratch> scratch(std::max(1u, workers));
+    for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
+      for (std::size_t k = task * together; k < std::min(count, (task + 1) * together); ++k)
+        ask(queries_, k, scratch[worker]);
+    });
+    for (Scratch& own : scratch) end(queries_, own);
+  }
+
   // The same for groups of points near each other. ask(queries, group, count, scratch, rows, ended) appends the results
   // of a group, and calls ended(query) after each.
   template <class Scratch, class Ask>
@@ -117,6 +132,7 @@ class Queries {
   }
 
   // Queries with keys do not share a tree.
+  bool takes_turns() const { return index_.forest == nullptr && queries_.takes_turns(); }
   bool walks_together(std::size_t wanted) const { return index_.forest == nullptr && queries_.walks_together(wanted); }
   bool has_keys() const { return index_.forest != nullptr; }
 
@@ -321,19 +337,29 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
                        Table<double> from_upper, Table<double> motion, Vector<double> limit, bool is_ray,
                        const LayerFilter* filter, unsigned workers) {
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
-  const auto ahead = [&](std::size_t query) { sweeps.read_ahead_of(query); };
   std::vector<std::int32_t> rows(sweeps.count(), -1);
   std::vector<double> times(sweeps.count(), kNever);
-  Queries(index, lower, upper, filter)
-      .each<SweepWalk>(sweeps.places(), sweeps.dimension(), workers, ahead,
-                       [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
-                         const Sweep sweep = sweeps.sweep(query);
-                         queries.first_touched(query, sweep, sweeps.limit(query), walk,
-                                               [&](std::int32_t row, double time) {
-                                                 rows[query] = row;
-                                                 times[query] = time;
-                                               });
-                       });
+  const auto report = [&](std::size_t query, std::int32_t row, double time) {
+    rows[query] = row;
+    times[query] = time;
+  };
+  const Queries all(index, lower, upper, filter);
+  if (sweeps.count() < kManyQueries || !all.takes_turns()) {
+    all.each<SweepWalk>(
+        sweeps.places(), sweeps.dimension(), workers, [&](std::size_t query) { sweeps.read_ahead_of(query); },
+        [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
+          queries.first_touched(query, sweeps.sweep(query), sweeps.limit(query), walk,
+                                [&](std::int32_t row, double time) { report(query, row, time); });
+        });
+  } else {
+    using Scratch = TreeQueries::TurnsScratch;
+    all.each_in_turn<Scratch>(
+        sweeps.count(), workers,
+        [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
+          queries.first_in_turn(query, sweeps.sweep(query), sweeps.limit(query), scratch, report);
+        },
+        [&](const TreeQueries& queries, Scratch& scratch) { queries.last_in_turn(scratch, report); });
+  }
   nb::object first = as_array(std::move(rows), 1);
   return nb::make_tuple(first, as_array(std::move(times), 1));
 }

@@ -165,6 +165,25 @@ inline Eight upper_halves(WideEight numbers, std::int32_t most) {
   return {_mm256_castsi256_ps(_mm256_min_epi32(upper, _mm256_set1_epi32(most)))};
 }
 
+// Keys with the numbers of their lanes in their last bits.
+inline __m256i numbered(Eight keys) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_or_si256(_mm256_andnot_si256(_mm256_set1_epi32(7), _mm256_castps_si256(keys.v)), lanes);
+}
+// Sorts the first four, and writes them and their values. What is no key has to be 0.
+inline void put_in_order(__m128i numbered, const std::int32_t* values, float* key, std::int32_t* to) {
+  __m128i x = numbered, other = _mm_shuffle_epi32(x, 0x4e);
+  x = _mm_blend_epi32(_mm_max_epu32(x, other), _mm_min_epu32(x, other), 0xc);
+  other = _mm_shuffle_epi32(x, 0xb1);
+  x = _mm_blend_epi32(_mm_max_epu32(x, other), _mm_min_epu32(x, other), 0xa);
+  other = _mm_shuffle_epi32(x, 0xd8);
+  x = _mm_blend_epi32(_mm_max_epu32(x, other), _mm_min_epu32(x, other), 0x4);
+  const __m256i all = _mm256_load_si256(reinterpret_cast<const __m256i*>(values));
+  const __m256i sorted = _mm256_permutevar8x32_epi32(all, _mm256_castsi128_si256(x));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(sorted));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(key), _mm_andnot_si128(_mm_set1_epi32(7), x));
+}
+
 // An argument of type Eight does not bring these: AVX-512 has its own.
 namespace by_table {
 
@@ -180,6 +199,15 @@ inline std::size_t keep(const std::int32_t* values, std::uint32_t bits, std::int
 inline std::size_t keep(Eight values, std::uint32_t bits, float* to) {
   _mm256_storeu_ps(to, _mm256_castsi256_ps(kept(_mm256_castps_si256(values.v), bits)));
   return static_cast<std::size_t>(_mm_popcnt_u32(bits));
+}
+
+inline bool keep_few_in_order(Eight keys, const std::int32_t* values, std::uint32_t bits, float* key, std::int32_t* to,
+                              std::size_t& count) {
+  count = static_cast<std::size_t>(_mm_popcnt_u32(bits));
+  if (count > 4) return false;
+  const __m128i used = _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(count)), _mm_setr_epi32(0, 1, 2, 3));
+  put_in_order(_mm_and_si128(_mm256_castsi256_si128(kept(numbered(keys), bits)), used), values, key, to);
+  return true;
 }
 
 }  // namespace by_table

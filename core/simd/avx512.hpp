@@ -126,4 +126,12 @@ inline std::size_t keep(Eight values, std::uint32_t bits, float* to) {
   return static_cast<std::size_t>(_mm_popcnt_u32(bits));
 }
 
+inline bool keep_few_in_order(Eight keys, const std::int32_t* values, std::uint32_t bits, float* key, std::int32_t* to,
+                              std::size_t& count) {
+  count = static_cast<std::size_t>(_mm_popcnt_u32(bits));
+  if (count > 4) return false;
+  with_avx2::put_in_order(_mm256_castsi256_si128(kept(with_avx2::numbered(keys), bits)), values, key, to);
+  return true;
+}
+
 }  // namespace broadphase::BROADPHASE_LEVEL::with_avx512

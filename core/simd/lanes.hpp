@@ -28,6 +28,8 @@
 //   EightTests               several at_most(a, b), all of which a lane must pass; bits()
 //   keep(values, bits, to)   writes those of eight values whose bits are set one after the other, and returns how many;
 //                            may write all eight places; for integers and for an Eight
+//   keep_few_in_order(keys, values, bits, key, to, count)   the same for up to four keys, none negative, and their
+//                            values, the largest key first; keys lose their last three bits. False: nothing is written
 // WideEight: eight doubles, as a block of a wide tree holds them
 //   splat(x), load(p), read(p)   load: p is aligned to 64 bytes; read: needs no alignment
 //   +, -, *, larger(a, b), smaller(a, b)   as of Eight

@@ -191,6 +191,10 @@ inline std::size_t keep(const Eight& values, std::uint32_t bits, float* to) {
   return count;
 }
 
+inline bool keep_few_in_order(const Eight&, const std::int32_t*, std::uint32_t, float*, std::int32_t*, std::size_t&) {
+  return false;
+}
+
 inline std::size_t emit_eight(std::uint32_t bits, std::uint32_t j, std::uint32_t* out) {
   std::size_t count = 0;
   for (std::uint32_t l = 0; l < 8; ++l) {

@@ -121,6 +121,7 @@ class Case {
       check_regions(queries, given, at);
     }
     check_together(queries, given, all);
+    check_turns(queries);
   }
 
  private:
@@ -291,6 +292,22 @@ class Case {
     if (expected.size() > 1) expected.resize(1);
     CHECK(first == expected);
     CHECK(queries.any_touched(query, sweep, farthest, scratch.walk) == !expected.empty());
+    sweeps_.push_back({sweep, farthest, expected});
+  }
+
+  // All sweeps so far, in any order and some of them several times: more than go on at a time.
+  void check_turns(const TreeQueries& queries) {
+    if (!queries.takes_turns() || sweeps_.empty()) return;
+    const auto scratch = std::make_unique<TreeQueries::TurnsScratch>();
+    std::vector<std::size_t> asked(random_.below(40));
+    std::vector<std::vector<KeyedRow>> found(asked.size());
+    const auto report = [&](std::size_t query, std::int32_t row, double time) { found[query].emplace_back(time, row); };
+    for (std::size_t query = 0; query < asked.size(); ++query) {
+      const Swept& swept = sweeps_[asked[query] = random_.below(sweeps_.size())];
+      queries.first_in_turn(query, swept.sweep, swept.farthest, *scratch, report);
+    }
+    queries.last_in_turn(*scratch, report);
+    for (std::size_t query = 0; query < asked.size(); ++query) CHECK(found[query] == sweeps_[asked[query]].first);
   }
 
   void check_regions(const TreeQueries& queries, const AnyBoxes& given, std::size_t query) {
@@ -326,6 +343,12 @@ class Case {
   std::vector<std::int32_t> rows_;
   std::vector<std::uint64_t> layer_, mask_;
   QueryFilter filter_;
+  struct Swept {
+    Sweep sweep;
+    double farthest;
+    std::vector<KeyedRow> first;
+  };
+  std::vector<Swept> sweeps_;
   TreeQueries::NearestScratch nearest_;  // kept from query to query
 };
 

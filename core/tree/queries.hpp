@@ -22,6 +22,7 @@
 #include "simd/kernels.hpp"
 #include "tree/blocks.hpp"
 #include "tree/curve_order.hpp"
+#include "tree/in_turn.hpp"
 #include "tree/nearest_rows.hpp"
 #include "tree/together.hpp"
 #include "tree/walks.hpp"
@@ -534,6 +535,49 @@ class TreeQueries {
     if (wide.second >= 0) report(wide.second, (wide.first * wide_length).to_double());
   }
 
+  // The same for many sweeps, several of them at a time: first_in_turn() may report those of queries before, and
+  // last_in_turn() reports all that are left. If takes_turns().
+  struct TurnsScratch {
+    SweepsInTurn turns;
+    SweepWalk walk, alone;  // of the query to begin, and of one that ends by itself
+    struct Asked {
+      std::size_t query;
+      Sweep sweep;
+      double length, farthest;
+    } asked[SweepsInTurn::kMost];
+  };
+  bool takes_turns() const { return filter_.row_layer == nullptr && !tree_.is_wide() && tree_.root != kNoBlock; }
+
+  // Calls report(query, row, value).
+  template <class Report>
+  void first_in_turn(std::size_t query, const Sweep& sweep, double farthest, TurnsScratch& scratch,
+                     const Report& report) const {
+    SweepsInTurn& turns = scratch.turns;
+    const auto length = length_of<double>(sweep, dimension_);
+    start(scratch.walk, tree_, sweep, length, farthest, true);
+    if (!is_safe(sweep, length) || !is_near(scratch.walk))
+      return first_touched(query, sweep, farthest, scratch.walk,
+                           [&](std::int32_t row, double value) { report(query, row, value); });
+    std::size_t number = turns.count;
+    if (turns.count < SweepsInTurn::kMost)
+      turns.active[turns.count++] = static_cast<std::uint32_t>(number);
+    else
+      number = decide_first(scratch, report);
+    turns.memory = tree_.blocks.memory();
+    turns.rough = tree_.is_exact() ? 0.0F : 5e-7F;
+    scratch.asked[number] = {query, sweep, length, farthest};
+    begin(turns.sweep[number], scratch.walk);
+  }
+  template <class Report>
+  void last_in_turn(TurnsScratch& scratch, const Report& report) const {
+    SweepsInTurn& turns = scratch.turns;
+    while (turns.count > 0) {
+      decide_first(scratch, report);
+      turns.active[turns.turn] = turns.active[--turns.count];
+      if (turns.turn == turns.count) turns.turn = 0;
+    }
+  }
+
   struct TouchedScratch {
     SweepWalk walk;
     std::vector<KeyedRow> found;
@@ -738,6 +782,64 @@ class TreeQueries {
       }
     }
     return true;
+  }
+
+  // Whether floats tell times at which a box is surely touched: where the start is far away, or next to nothing moves
+  // along an axis, what rounding changes may be infinite.
+  bool is_near(const SweepWalk& walk) const {
+    constexpr float kFar = 1e6F, kMostTime = 1e38F;
+    bool near = true;
+    for (std::size_t k = 0; k < 2 * dimension_; ++k) {
+      const float at = std::fabs(walk.box[k]);
+      near = near && at < kFar && at * std::fabs(walk.inverse[k % dimension_]) < kMostTime;
+    }
+    return near;
+  }
+
+  void begin(SweepInTurn& sweep, const SweepWalk& walk) const {
+    float reach = 1;
+    for (std::size_t k = 0; k < 2 * dimension_; ++k) reach = std::max(reach, std::fabs(walk.box[k]));
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      const bool forward = walk.inverse[k] > 0;
+      const float low = walk.box[k], high = walk.box[dimension_ + k];
+      sweep.front[k] = forward ? high : low;
+      sweep.rear[k] = forward ? low : high;
+      sweep.near[k] = (forward ? k : dimension_ + k) * kLanes;
+      sweep.far[k] = (forward ? dimension_ + k : k) * kLanes;
+      sweep.inverse[k] = walk.inverse[k];
+      // Twice as much as start() may have added.
+      sweep.late[k] = std::fabs(walk.inverse[k]) * ((std::fabs(low) + std::fabs(high)) * 1e-6F + reach * 1e-15F);
+    }
+    sweep.limit = walk.limit;
+    sweep.crowded = false;
+    sweep.depth = 1;
+    sweep.found = 0;
+    sweep.stack[0] = tree_.root;
+    sweep.key[0] = 0;
+  }
+
+  // Waits for one of the sweeps to end, and decides what it touches first. Returns its number.
+  template <class Report>
+  std::size_t decide_first(TurnsScratch& scratch, const Report& report) const {
+    const std::size_t number = sweep_kernel_of(kernels_, dimension_)(scratch.turns);
+    const SweepInTurn& sweep = scratch.turns.sweep[number];
+    const auto& asked = scratch.asked[number];
+    KeyedRow best(kNever, -1);
+    bool sure = !sweep.crowded;
+    for (std::size_t at = 0; at < sweep.found && sure; ++at) {
+      if (sweep.row_key[at] > sweep.limit) continue;
+      const KeyedRow candidate(touch_time(asked.sweep, read(sweep.rows[at]).box, dimension_), sweep.rows[at]);
+      sure = !std::isnan(candidate.first);
+      if (!is_never(candidate.first) && is_within(candidate.first, asked.length, asked.farthest))
+        best = std::min(best, candidate);
+    }
+    if (!sure) {
+      first_touched(asked.query, asked.sweep, asked.farthest, scratch.alone,
+                    [&](std::int32_t row, double value) { report(asked.query, row, value); });
+    } else if (best.second >= 0) {
+      report(asked.query, best.second, best.first * asked.length);
+    }
+    return number;
   }
 
   template <class Number>

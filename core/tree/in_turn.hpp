@@ -1,0 +1,49 @@
+// What the kernel of several sweeps that take turns and its callers hand to each other, besides walks.hpp. Plain data:
+// this header is read by every SIMD level.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tree/walks.hpp"
+
+namespace broadphase {
+
+struct Kernels;
+
+// The rows that several moving boxes or rays touch first, a step of each in turn: while one waits for its next block,
+// the others are computed. In trees that are not wide.
+struct SweepInTurn {
+  static constexpr std::size_t kRoom = 64;
+
+  float front[4], rear[4];      // the sides of the box at the start that arrive and leave first, along each axis
+  float inverse[4];             // as SweepWalk
+  float late[4];                // what rounding the box at the start changes times by, along each axis
+  std::size_t near[4], far[4];  // where a block has the sides that are met by these
+  float limit;                  // as OrderedWalk; lowered to times at which a row surely has been touched
+  bool crowded;                 // more than kRoom rows are within the limit: some are missing
+  std::size_t depth, found;
+  // Rows that may be the first, and their times: those beyond the limit are not.
+  std::int32_t rows[kRoom + kLanes];
+  float row_key[kRoom + kLanes];
+  std::int32_t stack[kStackSize + kLanes];
+  float key[kStackSize + kLanes];
+};
+struct SweepsInTurn {
+  static constexpr std::size_t kMost = 8;
+
+  const float* memory = nullptr;  // of the blocks
+  float rough = 0;                // what a number of a block may lack of the true one, as a part of it
+  std::uint64_t visited = 0;      // blocks so far
+  std::size_t count = 0;          // of sweeps on their way
+  std::size_t turn = 0;           // whose turn it is, as a place in `active`
+  std::uint32_t active[kMost];
+  SweepInTurn sweep[kMost];
+};
+
+// Of the level whose kernels of trees these are, by dimension: goes on until one of the sweeps has been to all blocks
+// within its limit, and returns which.
+using SweepKernel = std::size_t (*)(SweepsInTurn&);
+SweepKernel sweep_kernel_of(const Kernels& kernels, std::size_t dimension);
+
+}  // namespace broadphase
