@@ -5,6 +5,7 @@ import threading
 from urllib.parse import urlsplit
 
 import pytest
+from watching import VIEWPORT
 
 pytest.importorskip("viser", reason="the demo needs viser")
 
@@ -67,7 +68,7 @@ def hostile(demo):
 
 def test_page_of_another_origin_cannot_use_the_demo(demo, hostile, browser):
     # The names of the attacker's pages: another port of this machine, and a name that resolves to it (rebinding).
-    context = browser.new_context()
+    context = browser.new_context(viewport=VIEWPORT)
     try:
         own = context.new_page()
         own.goto(demo.url)
