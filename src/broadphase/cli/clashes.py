@@ -16,8 +16,6 @@ from broadphase import io
 from broadphase.cli.boxes import JsonOption, ProgressOption, WorkersOption
 from broadphase.cli.screen import duration, print_facts, print_json, print_table, progress_bar
 from broadphase.errors import clipped
-from broadphase.shapes import prepare_meshes
-from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,7 +104,7 @@ def clash(
         distinct = list(known.values())
         for begins in range(0, len(distinct), _TOGETHER):
             step("building trees", begins, len(distinct))
-            prepare_meshes(distinct[begins : begins + _TOGETHER], True, worker_count(workers))
+            bp.Mesh.prepare(distinct[begins : begins + _TOGETHER], workers=workers)
         meshes = [known[id(part.vertices)] for part in parts]
         watertight = [mesh.is_watertight for mesh in meshes]
         seconds["trees"] = time.perf_counter() - begin

@@ -12,7 +12,7 @@ from broadphase.errors import UnsupportedQueryError, quoted
 from broadphase.filters import as_attribute
 from broadphase.narrow import custom
 from broadphase.pairs import pairs as box_pairs
-from broadphase.shapes import ConvexHull, Mesh, Shape, Shapes, prepare_meshes
+from broadphase.shapes import ConvexHull, Mesh, Shape, Shapes
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Solids:
         if shapes.geometries.has_custom:
             custom.refuse(shapes, shapes.living_rows(), "clearance")
         items = list(shapes.geometries.items())
-        prepare_meshes([kept for _, kept in items if isinstance(kept, Mesh)], solid, workers)
+        Mesh.prepare([kept for _, kept in items if isinstance(kept, Mesh)], solid=solid, workers=workers)
         self._geometries: list[Any] = []
         self._solids: list[Any] = []
         for number, geometry in items:

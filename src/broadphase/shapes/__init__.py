@@ -18,7 +18,7 @@ from broadphase.shapes.simple import (
     Sphere,
     Triangle,
 )
-from broadphase.shapes.solids import ConvexHull, Geometry, Mesh, prepare_meshes
+from broadphase.shapes.solids import ConvexHull, Geometry, Mesh
 
 __all__ = [
     "AABB",
@@ -43,7 +43,6 @@ __all__ = [
     "Sphere",
     "Triangle",
     "dimension_of",
-    "prepare_meshes",
     "records_of",
     "shape_from_record",
 ]

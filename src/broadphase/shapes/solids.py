@@ -13,6 +13,7 @@ from broadphase.errors import quoted
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.parameters import as_rows
 from broadphase.shapes.shape import Shape
+from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["ConvexHull", "Geometry", "Mesh", "prepare_meshes"]
+__all__ = ["ConvexHull", "Geometry", "Mesh"]
 
 
 class Geometry(Shape):
@@ -246,6 +247,37 @@ class Mesh(Geometry):
             raise TypeError(f"mesh must have vertices and faces, which {quoted(mesh)} has not")
         return cls(np.asarray(mesh.vertices), np.asarray(mesh.faces), offset=offset, rotation=rotation)
 
+    @staticmethod
+    def prepare(meshes: Iterable[Mesh], *, solid: bool = True, workers: int = 1) -> None:
+        """Build the trees of meshes now, on threads, instead of one by one when they are first needed.
+
+        Parameters
+        ----------
+        meshes : iterable of Mesh
+            Those that have their trees already take no time.
+        solid : bool
+            Whether to compute what each encloses, too, as `clearances` and `clashes` need it.
+        workers : int
+            Threads; -1 for one per core.
+
+        Notes
+        -----
+        Trees are kept with the geometry, which moved copies share. About 0.2 ms for 1,000 triangles.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> bp.Mesh.prepare([bp.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])], workers=-1)
+        """
+        threads = worker_count(workers)
+        known = [mesh for mesh in meshes if len(mesh._prepared) < 1 + solid]
+        new = [mesh for mesh in known if not mesh._prepared]
+        for mesh, tree in zip(new, _native.mesh_trees([mesh._numbers() for mesh in new], threads), strict=True):
+            mesh._prepared.append(tree)
+        new = [mesh for mesh in known if solid and mesh._known_solid() is None]
+        for mesh, one in zip(new, _native.mesh_solids([mesh.prepared for mesh in new], threads), strict=True):
+            mesh._prepared.append(one)
+
     @property
     def is_watertight(self) -> bool:
         """Whether the surface is closed, so that it has an inside: computed once, on first use.
@@ -304,16 +336,3 @@ def _vertices(values: Any, name: str) -> Floats:
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
         raise ValueError(f"{name} must have shape (k, 3), k at least 1, not {array.shape}")
     return as_rows(array, name, (3,), "(k, 3)").rows
-
-
-def prepare_meshes(meshes: Iterable[Mesh], solid: bool, workers: int) -> None:
-    """Compute `prepared` of meshes, and `solid` if told, on threads, where it is not known yet."""
-    known = [mesh for mesh in meshes if len(mesh._prepared) < 1 + solid]
-    if not known:
-        return
-    new = [mesh for mesh in known if not mesh._prepared]
-    for mesh, tree in zip(new, _native.mesh_trees([mesh._numbers() for mesh in new], workers), strict=True):
-        mesh._prepared.append(tree)
-    new = [mesh for mesh in known if solid and mesh._known_solid() is None]
-    for mesh, one in zip(new, _native.mesh_solids([mesh.prepared for mesh in new], workers), strict=True):
-        mesh._prepared.append(one)
