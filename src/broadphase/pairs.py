@@ -15,7 +15,7 @@ from broadphase.batches import batched_rows
 from broadphase.boxes.forms import Boxes, as_corners, as_rows, find_invalid
 from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
 from broadphase.filters import NO_FILTER, PairFilter, filter_of, without_invalid
-from broadphase.periods import nowhere, periods_of
+from broadphase.periods import out_of_cell, periods_of
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -337,11 +337,9 @@ class _Search:
             if len(rows):
                 more = f" ({len(rows) - 1} more such rows)" if len(rows) > 1 else ""
                 return InvalidBoxError(f"{name}: {reasons[0]}{more}", row=int(rows[0]))
-            place = None if self.periods is None else nowhere(*corners, self.periods)
-            if place is not None:
-                row, axis = place
-                why = f"row {row} is at {corners[0][row, axis]} along axis {axis}, which is nowhere in a periodic cell"
-                return InvalidBoxError(f"{name}: {why}", row=row)
+            error = None if self.periods is None else out_of_cell(name, *corners, self.periods)
+            if error is not None:
+                return error
         return InvalidBoxError("the boxes were modified while they were read")
 
 

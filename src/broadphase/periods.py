@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.arguments import as_array, as_real
-from broadphase.errors import quoted
+from broadphase.errors import InvalidBoxError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["nowhere", "periods_of"]
+__all__ = ["out_of_cell", "periods_of"]
 
 
 def periods_of(period: Any, dim: int) -> NDArray[np.float64] | None:
@@ -49,19 +49,20 @@ def periods_of(period: Any, dim: int) -> NDArray[np.float64] | None:
     lengths = np.array([np.inf if length is None else as_real(length, "period") for length in period])
     for length in lengths:
         if not length > 0:
-            raise ValueError(
-                f"period must be positive, or infinite along axes that do not repeat, not {quoted(length)}"
-            )
+            raise ValueError(f"period must be positive, or infinite along axes that do not repeat, not {length}")
     return None if np.isinf(lengths).all() else lengths
 
 
-def nowhere(lower: NDArray[Any], upper: NDArray[Any], periods: NDArray[np.float64]) -> tuple[int, int] | None:
-    """Find the first box that has no place in a cell: along an axis that repeats, both corners are infinite and equal.
+def out_of_cell(
+    name: str, lower: NDArray[Any], upper: NDArray[Any], periods: NDArray[np.float64]
+) -> InvalidBoxError | None:
+    """Make the error for the first box that has no place in a cell; None if there is none.
 
-    Returns
-    -------
-    (int, int) or None
-        Its row, and the axis.
+    Such a box has both corners at the same infinity, along an axis that repeats.
     """
     found = np.argwhere((lower == upper) & np.isinf(lower) & np.isfinite(periods))
-    return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+    if not len(found):
+        return None
+    row, axis = found[0].tolist()
+    why = f"row {row} is at {lower[row, axis]} along axis {axis}, which is nowhere in a periodic cell"
+    return InvalidBoxError(f"{name}: {why}", row=row)

@@ -42,7 +42,7 @@ class PairWatch:
     The core appends its reports to a list, in the call in which it takes them for known. A call that an exception ends
     leaves them there, and changes nothing else: the next one covers both.
 
-    The core compares boxes of all batches. Where boxes have keys, all pairs are found anew instead, batch by batch, and
+    The core compares boxes of all batches. Where boxes have keys, all pairs are found again, batch by batch, and
     compared with those of the last call.
 
     Pairs are compared as keys ``first << 32 | second``, ascending.

@@ -13,7 +13,7 @@ from broadphase.filters import as_attribute
 from broadphase.index.bvh import BVH
 from broadphase.index.results import Nearest, QueryResult
 from broadphase.pairs import pairs
-from broadphase.periods import nowhere
+from broadphase.periods import out_of_cell
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ class CellSearch:
         try:
             asked = self._placed.others(lower, upper)
         except _native.InvalidBoxes:
-            raise _out_of_cell("boxes", lower, upper, self._periods) from None
+            raise self._error("boxes", lower, upper) from None
         images, numbers = asked.placed()
         found = self._tree.query(images, workers=workers, **_of_queries(layer, mask, batch, len(lower), numbers))
         kept: Any = self._placed.keep(asked, found.rows, found.offsets, workers)
@@ -169,7 +169,11 @@ class CellSearch:
         try:
             return _native.PlacedBoxes.in_cell(lower, upper, self._periods)
         except _native.InvalidBoxes:
-            raise _out_of_cell(name, lower, upper, self._periods) from None
+            raise self._error(name, lower, upper) from None
+
+    def _error(self, name: str, lower: Floats, upper: Floats) -> InvalidBoxError:
+        modified = InvalidBoxError("the boxes were modified while they were read")
+        return out_of_cell(name, lower, upper, self._periods) or modified
 
 
 def _merge(rows: NDArray[np.int32], distances: Floats, queries: NDArray[np.intp], there: Nearest) -> None:
@@ -204,9 +208,3 @@ def _of_queries(
     return {
         name: None if value is None else as_attribute(name, value, count, kind)[numbers] for name, value, kind in given
     }
-
-
-def _out_of_cell(name: str, lower: Floats, upper: Floats, periods: Floats) -> InvalidBoxError:
-    row, axis = nowhere(lower, upper, periods) or (0, 0)
-    why = f"row {row} is at {lower[row, axis]} along axis {axis}, which is nowhere in a periodic cell"
-    return InvalidBoxError(f"{name}: {why}", row=row)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.io.extras import import_extra
-from broadphase.scale.columns import BoxSet
+from broadphase.scale.columns import BoxSet, arrow
 from broadphase.scale.tiles import WIDE, assigned
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Spill:
                     runs.append(run)
             self._chunks[number] = np.array(index, np.int64).reshape(-1, 3), runs
             return sum(run.corners.nbytes for run in runs)
-        pa = import_extra("pyarrow", purpose="broadphase.scale", extra="scale")
+        pa = arrow()
         path = self._path(number)
         writer = None
         with pa.OSFile(str(path), "wb") as stream:
@@ -146,7 +145,7 @@ class Spill:
             if kept is not None:
                 yield from ((kept[run], int(index[run, 1])) for run in found)
                 continue
-            pa = import_extra("pyarrow", purpose="broadphase.scale", extra="scale")
+            pa = arrow()
             with pa.OSFile(str(self._path(number)), "rb") as stream:
                 reader = pa.ipc.open_file(stream)
                 for run in found:

@@ -90,10 +90,11 @@ def assigned(
     lower, upper = boxes.grown(margin)
     try:
         found: Any = plan.tiling.assign(lower, upper, plan.most_copies)
+        offsets, homes, rows, wide = found
     except _native.InvalidBoxes:
-        rows, reasons = find_invalid((boxes.lower, boxes.upper), limit=1)
-        raise InvalidBoxError(reasons[0], int(rows[0])) from None
-    return found  # type: ignore[no-any-return]
+        bad, reasons = find_invalid((boxes.lower, boxes.upper), limit=1)
+        raise InvalidBoxError(reasons[0], int(bad[0])) from None
+    return offsets, homes, rows, wide
 
 
 def join(

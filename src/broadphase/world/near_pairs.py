@@ -33,7 +33,7 @@ _FEWEST_USES = 2
 _PATIENCE, _MOST_PATIENCE = 2, 64
 # Near pairs are kept where there are so many rows.
 FEWEST_ROWS = 1000
-# Near pairs for each body, beyond which testing them takes longer than searching anew.
+# Near pairs for each body, beyond which testing them takes longer than another search.
 MOST_PAIRS = 16
 # More than rounding adds to a sum.
 _MORE = 1 + 2.0**-40
@@ -92,7 +92,7 @@ class NearPairs(NamedTuple):
         return NearPairs(pairs, reach, token, 0, self.calm, self.patience)
 
     def not_worth(self) -> NearPairs:
-        """Note that it takes less time to search anew for some time."""
+        """Note that for some time a search in each step takes less time."""
         return NearPairs(patience=min(2 * self.patience, _MOST_PATIENCE))
 
 
