@@ -439,3 +439,9 @@ def test_equal_parts_in_one_place_are_all_duplicates():
     found = bp.clashes(bp.Shapes(mesh, np.zeros((30, 3))))
     assert found.counts() == {"duplicate": 435, "penetrates": 0, "contains": 0, "touches": 0, "near": 0}
     assert not found.gaps.any()
+
+
+def test_prepare_names_what_is_no_mesh():
+    mesh = bp.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    with pytest.raises(TypeError, match="meshes: number 1 is 3, not a Mesh"):
+        bp.Mesh.prepare([mesh, 3])

@@ -367,3 +367,17 @@ def test_manifest_says_nothing_but_what_the_pairs_depend_on(tmp_path: Path) -> N
     facts = json.loads((tmp_path / "pairs" / "_manifest.json").read_text())
     assert set(facts) == {"kind", "input", "options"}
     assert str(tmp_path) not in json.dumps(facts)
+
+
+@pytest.mark.parametrize("name", ["lower", "upper", "keep"])
+@pytest.mark.parametrize("names", ["xyz", 5, [1, 2]])
+def test_names_of_columns_that_are_no_sequence_of_texts_are_refused(name: str, names: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=f"{name} must be a sequence of names of columns"):
+        scale.pairs(write_files(tmp_path / "boxes", scattered(10)), output=tmp_path / "pairs", **{name: names})
+
+
+@pytest.mark.parametrize("files", [5, ["a.parquet", 5], None])
+def test_files_that_are_no_paths_are_refused(files: Any, tmp_path: Path) -> None:
+    boxes = write_files(tmp_path / "boxes", scattered(10))
+    with pytest.raises(TypeError, match="files must be a path, or a sequence of paths"):
+        scale.pairs(files, boxes, output=tmp_path / "pairs")

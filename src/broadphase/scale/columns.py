@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["BadRowError", "BoxColumns", "BoxSet", "arrow", "plain_type", "take"]
+__all__ = ["BadRowError", "BoxColumns", "BoxSet", "arrow", "as_names", "plain_type", "take"]
 
 _MAX_DIM = 4
 
@@ -71,7 +72,7 @@ class BoxColumns:
     def __post_init__(self) -> None:
         """Check the values."""
         for name in ("lower", "upper", "keep"):
-            object.__setattr__(self, name, _as_names(getattr(self, name), name))
+            object.__setattr__(self, name, as_names(getattr(self, name), name))
         if not 1 <= len(self.lower) <= _MAX_DIM or len(self.lower) != len(self.upper):
             raise ValueError(
                 f"lower and upper name one column per axis, 1 to 4; they are {list(self.lower)} and {list(self.upper)}"
@@ -141,8 +142,9 @@ class BoxColumns:
         return all(schema.field(name).type == pa.float32() for name in (*self.lower, *self.upper))
 
 
-def _as_names(names: Any, argument: str) -> tuple[str, ...]:
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+def as_names(names: Any, argument: str) -> tuple[str, ...]:
+    """Convert names of columns; one text is not several."""
+    if isinstance(names, str) or not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"{argument} must be a sequence of names of columns, not {quoted(names)}")
     return tuple(names)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from broadphase.arguments import as_flag
 from broadphase.errors import quoted
-from broadphase.scale.columns import BoxColumns
+from broadphase.scale.columns import BoxColumns, as_names
 from broadphase.scale.local import find_pairs, plan_of, tile_rows
 from broadphase.scale.output import Output
 from broadphase.scale.source import open_source
@@ -71,8 +71,8 @@ def plan(
     FileNotFoundError, FileFormatError, MissingExtraError
         As `pairs`.
     """
-    columns = BoxColumns(None, tuple(lower), tuple(upper))
-    sources = [open_source(one, columns) for one in (files, other) if one is not None]
+    columns = BoxColumns(None, as_names(lower, "lower"), as_names(upper, "upper"))
+    sources = [open_source(one, columns) for one in ((files,) if other is None else (files, other))]
     rows = sum(source.box_count for source in sources)
     row_bytes = max(source.row_bytes for source in sources)
     return plan_of(
@@ -170,8 +170,9 @@ def pairs(
     .. [1] Dittrich and Seeger, "Data redundancy and duplicate detection in spatial join processing", ICDE 2000.
        doi:10.1109/ICDE.2000.839452
     """
-    columns = BoxColumns(id, tuple(lower), tuple(upper), tuple(keep), layer, mask, group, batch, touching, margin)
-    sources = [open_source(one, columns) for one in (files, other) if one is not None]
+    low, high, kept = as_names(lower, "lower"), as_names(upper, "upper"), as_names(keep, "keep")
+    columns = BoxColumns(id, low, high, kept, layer, mask, group, batch, touching, margin)
+    sources = [open_source(one, columns) for one in ((files,) if other is None else (files, other))]
     dtype = max(source.dtype for source in sources)
     for source in sources:
         source.dtype = dtype

@@ -7,6 +7,7 @@ import glob
 import hashlib
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ from broadphase.io.extras import import_extra
 from broadphase.scale.columns import BadRowError, BoxColumns, BoxSet, arrow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -297,7 +298,9 @@ def open_source(files: Any, columns: BoxColumns) -> Source:
     FileFormatError
         A file cannot be read, is of another kind, or lacks a column.
     """
-    names = [files] if isinstance(files, str | os.PathLike) else list(files)
+    names = [files] if isinstance(files, str | os.PathLike) else files
+    if not isinstance(names, Sequence) or not all(isinstance(name, str | os.PathLike) for name in names):
+        raise TypeError(f"files must be a path, or a sequence of paths, not {quoted(files)}")
     parts: list[Part] = []
     marks: list[str] = []
     schemas: list[tuple[str, Any]] = []

@@ -269,8 +269,11 @@ class Mesh(Geometry):
         >>> import broadphase as bp
         >>> bp.Mesh.prepare([bp.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])], workers=-1)
         """
-        threads = worker_count(workers)
-        known = [mesh for mesh in meshes if len(mesh._prepared) < 1 + solid]
+        threads, given = worker_count(workers), list(meshes)
+        for place, mesh in enumerate(given):
+            if not isinstance(mesh, Mesh):
+                raise TypeError(f"meshes: number {place} is {quoted(mesh)}, not a Mesh")
+        known = [mesh for mesh in given if len(mesh._prepared) < 1 + solid]
         new = [mesh for mesh in known if not mesh._prepared]
         for mesh, tree in zip(new, _native.mesh_trees([mesh._numbers() for mesh in new], threads), strict=True):
             mesh._prepared.append(tree)
