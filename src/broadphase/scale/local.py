@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from broadphase.errors import InvalidBoxError
-from broadphase.files import replacing
-from broadphase.io.extras import import_extra
-from broadphase.scale.columns import arrow
 from broadphase.scale.ids import IdRanges, check_ids
+from broadphase.scale.joining import StoppedError, TileJoin, tile_name, write_pairs
 from broadphase.scale.planning import Plan, divide
 from broadphase.scale.report import Report
-from broadphase.scale.spill import Spill
-from broadphase.scale.tiles import WIDE, pair_schema, portions
+from broadphase.scale.spill import Spill, made
+from broadphase.scale.tiles import WIDE, pair_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,8 +35,6 @@ _ROWS_PER_RUN = 256
 _JOIN_BYTES = 96  # of a box while it is joined, besides itself: the copies of the methods, and row numbers
 _PAIR_BYTES = 64  # of a pair while it is written
 _TILES_PER_WORKER = 4
-_SPLIT_WORTHWHILE = 0.8
-_SAMPLE = 1 << 16
 _HEADROOM = 1.25  # samples and tiles are never quite even
 
 
@@ -205,7 +198,7 @@ class _Run:
             def pieces() -> Iterator[BoxSet]:
                 for piece in source.read(stretch, piece_rows):
                     if self.stopped.is_set():
-                        raise _StoppedError
+                        raise StoppedError
                     last[:] = [piece]
                     ranges.add(piece.boxes.ids)
                     yield piece.boxes
@@ -232,89 +225,25 @@ class _Run:
     def _join_all(self, counts: NDArray[np.int64]) -> None:
         met = counts[:, :-1].sum(axis=0)
         tiles = [*np.argsort(-met, kind="stable").tolist(), WIDE]  # the largest first, so that all end together
-        names = {tile: "wide" if tile == WIDE else f"{tile:06d}" for tile in tiles}
+        names = {tile: tile_name(tile) for tile in tiles}
         total = int(met.sum() + counts[:, WIDE].sum())
         done = sum(int(counts[:, tile].sum()) for tile in tiles if names[tile] in self.output.finished)
 
+        search = TileJoin(
+            self.spills,
+            tile_rows=self.sizes.tile_rows,
+            chunk_pairs=self.sizes.chunk_pairs,
+            scratch=self.output.scratch,
+            stopped=self.stopped,
+        )
+
         def join(tile: int) -> tuple[int, str | None, int]:
-            return tile, *self._write(names[tile], self._tile(tile))
+            return tile, *write_pairs(self.output.folder, tile, search.pairs_of(tile), self.schema)
 
         for tile, file, pairs in self._in_parallel(join, [t for t in tiles if names[t] not in self.output.finished]):
             self.output.finish(names[tile], file, pairs)
             done += int(counts[:, tile].sum())
             self.progress("join", done, total)
-
-    def _tile(self, tile: int) -> Iterator[Any]:
-        if tile == WIDE:
-            return self._within(self.spills, WIDE, None)
-        return self._all_of(self.spills, tile, self.plan.bounds[tile])
-
-    def _all_of(self, spills: list[Spill], tile: int, region: NDArray[Any] | None) -> Iterator[Any]:
-        """Yield the pairs of a tile: of its boxes with each other, and with the wide ones."""
-        yield from self._within(spills, tile, region)
-        sides = ((0, 0),) if len(spills) == 1 else ((0, 1), (1, 0))
-        for own, other in sides:
-            for wide in spills[other].blocks(WIDE, self.sizes.tile_rows // 2):
-                near = _meeting(wide, region, self.columns.margin)
-                if len(near) == 0:
-                    continue
-                for block in spills[own].blocks(tile, self.sizes.tile_rows // 2):
-                    first, second = (block, near) if own <= other else (near, block)
-                    yield from self._portions(first, second, region)
-
-    def _within(self, spills: list[Spill], tile: int, region: NDArray[Any] | None) -> Iterator[Any]:
-        """Yield the pairs of the boxes of a tile; where they are too many, of parts of it."""
-        counts = [spill.count(tile) for spill in spills]
-        if min(counts) == 0:
-            return
-        if sum(counts) <= self.sizes.tile_rows:
-            yield from self._portions(spills[0].load(tile), spills[1].load(tile) if len(spills) > 1 else None, region)
-            return
-        with _divided(spills, tile, sum(counts), self.sizes, self.output) as parts:
-            if parts is not None:
-                plan, below = parts
-                for part in range(plan.tile_count):
-                    yield from self._all_of(below, part, _common(region, plan.bounds[part]))
-                yield from self._within(below, WIDE, region)
-                return
-        yield from self._block_by_block(spills, tile, region)
-
-    def _block_by_block(self, spills: list[Spill], tile: int, region: NDArray[Any] | None) -> Iterator[Any]:
-        """Yield the pairs of boxes that no plane divides: each block of them with each other one."""
-        rows = self.sizes.tile_rows // 2
-        for k, block in enumerate(spills[0].blocks(tile, rows)):
-            if len(spills) == 1:
-                yield from self._portions(block, None, region)
-            for m, other in enumerate(spills[-1].blocks(tile, rows)):
-                if len(spills) == 2 or m > k:
-                    yield from self._portions(block, other, region)
-
-    def _portions(self, first: BoxSet, second: BoxSet | None, region: NDArray[Any] | None) -> Iterator[Any]:
-        one_set = len(self.sources) == 1
-        for table in portions(first, second, region, self.columns, one_set=one_set, chunk=self.sizes.chunk_pairs):
-            if self.stopped.is_set():
-                raise _StoppedError
-            yield table
-
-    def _write(self, name: str, tables: Iterable[Any]) -> tuple[str | None, int]:
-        """Write pairs to a file of their own, if there are any; return its name, and how many pairs."""
-        parquet = import_extra("pyarrow.parquet", purpose="broadphase.scale", extra="scale")
-        found = iter(tables)
-        table = next(found, None)
-        if table is None:
-            return None, 0
-        file = f"pairs-{name}.parquet"
-        count = 0
-        texts = [one.name for one in self.schema if arrow().types.is_large_string(one.type)]
-        with (
-            replacing(self.output.folder / file) as unfinished,
-            parquet.ParquetWriter(unfinished, self.schema, compression="lz4", use_dictionary=texts) as writer,
-        ):
-            while table is not None:
-                writer.write_table(table.cast(self.schema))
-                count += table.num_rows
-                table = next(found, None)
-        return file, count
 
     def _in_parallel(self, work: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
         """Yield the result of each task, as they end; stop all at the first error, or at Ctrl-C."""
@@ -330,50 +259,3 @@ class _Run:
                 self.stopped.set()
                 pool.shutdown(cancel_futures=True)
                 raise
-
-
-class _StoppedError(Exception):
-    """Another thread has failed, or Ctrl-C was pressed."""
-
-
-def made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _common(region: NDArray[Any] | None, part: NDArray[Any]) -> NDArray[Any]:
-    """Return what two regions have in common."""
-    if region is None:
-        return part
-    return np.stack([np.maximum(region[0], part[0]), np.minimum(region[1], part[1])])
-
-
-def _meeting(boxes: BoxSet, region: NDArray[Any] | None, margin: float) -> BoxSet:
-    """Return the boxes that meet a region."""
-    if region is None:
-        return boxes
-    lower, upper = boxes.grown(margin)
-    below = (lower < region[1]) | (region[1] == np.inf)
-    return boxes.take(np.flatnonzero(np.all(below & (upper >= region[0]), axis=1)))
-
-
-@contextmanager
-def _divided(
-    spills: list[Spill], tile: int, rows: int, sizes: Sizes, output: Output
-) -> Iterator[tuple[Plan, list[Spill]] | None]:
-    """Divide the boxes of a tile among smaller ones, on disk; None where that would help little."""
-    step = max(1, rows // _SAMPLE)
-    samples = [run.corners[::step] for spill in spills for run, _ in spill.runs(tile)]
-    corners = np.concatenate(samples)
-    plan = divide(corners[:, 0], corners[:, 1], rows, sizes.tile_rows / 2)
-    if plan.tile_count == 1:
-        yield None
-        return
-    with tempfile.TemporaryDirectory(prefix="part-", dir=output.scratch) as folder:
-        below = []
-        for k, spill in enumerate(spills):
-            below.append(Spill(plan, spill.columns, made(Path(folder) / f"set-{k}")))
-            for number, (run, _) in enumerate(spill.runs(tile)):
-                below[k].add(number, iter([run]))
-        largest = int(np.sum([spill.counts() for spill in below], axis=0).max())
-        yield (plan, below) if largest <= _SPLIT_WORTHWHILE * rows else None

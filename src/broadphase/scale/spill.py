@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from broadphase.scale.columns import BoxColumns
     from broadphase.scale.planning import Plan
 
-__all__ = ["Spill"]
+__all__ = ["Spill", "made"]
 
 
 class Spill:
@@ -157,3 +157,9 @@ class Spill:
 
     def _index_path(self, number: int) -> Path:
         return self._path(number).with_suffix(".npy")
+
+
+def made(folder: Path) -> Path:
+    """Make a folder unless it is there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
