@@ -13,11 +13,15 @@ from broadphase.world import broad_phase, step
 def _small_thresholds(monkeypatch):
     for module in (broad_phase, step):
         monkeypatch.setattr(module, "FEWEST_ROWS", 4)
+    monkeypatch.setattr(broad_phase, "_FEWEST_FOR_A_TREE", 4)
+    monkeypatch.setattr(broad_phase, "_STEPS_BEFORE_A_TREE", 1)
+    monkeypatch.setattr(broad_phase, "_FEW", 0.7)
 
 
-def kept(frame):
+def kept(frame, has_few=False):
     """Whether a step tested pairs that an earlier one had found."""
-    return "near each other" in frame.stats["reason"] and " near each other 0 " not in frame.stats["reason"]
+    near = "near them" if has_few else "near each other"
+    return near in frame.stats["reason"] and f" {near} 0 " not in frame.stats["reason"]
 
 
 def touching_balls(positions, radii, period=None):
@@ -30,9 +34,10 @@ def touching_balls(positions, radii, period=None):
     return np.stack([first[touch], second[touch]], axis=1).tolist()
 
 
+@pytest.mark.parametrize("has_few", [False, True])
 @pytest.mark.parametrize("boundary", [None, "wrap", "bounce"])
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_balls_on_a_lattice_that_move_slowly_touch_as_their_distances_say(dimension, boundary):
+def test_balls_on_a_lattice_that_move_slowly_touch_as_their_distances_say(dimension, boundary, has_few):
     # All numbers are multiples of 2^-7: distances are exact, and many are just those at which balls touch.
     rng, uses = np.random.default_rng(dimension), 0
     for edge, fastest in itertools.product([8, 16], [1, 3]):
@@ -41,6 +46,8 @@ def test_balls_on_a_lattice_that_move_slowly_touch_as_their_distances_say(dimens
         positions = rng.integers(0, edge * 4, (count, dimension)) / 4
         velocities = rng.integers(-fastest, fastest + 1, (count, dimension)) / 128
         velocities[: count // 3] = np.sign(velocities[: count // 3]) * fastest / 128
+        if has_few:
+            velocities[rng.random(count) < 0.5] = 0
         options = {} if boundary is None else {"boundary": boundary, "bounds": [[0] * dimension, [edge] * dimension]}
         world = bp.World(dimension, workers=2, **options)
         kind = bp.Circle if dimension == 2 else bp.Sphere
@@ -52,12 +59,12 @@ def test_balls_on_a_lattice_that_move_slowly_touch_as_their_distances_say(dimens
             frame = world.step(1.0)
             period = edge if boundary == "wrap" else None
             assert frame.touching.tolist() == touching_balls(world.positions, radii, period)
-            uses += kept(frame)
+            uses += kept(frame, has_few)
     assert uses > 30
     world.validate()
 
 
-def _mixed(rng, dimension, method, boundary):
+def _mixed(rng, dimension, method, boundary, has_few):
     edge = 9.0
     world = bp.World(dimension, method=method, boundary=boundary, bounds=[[0] * dimension, [edge] * dimension])
     shapes = (
@@ -70,20 +77,24 @@ def _mixed(rng, dimension, method, boundary):
         moves = {"velocities": rng.uniform(-0.006, 0.006, (count, dimension))}
         if kind in (1, 2):
             moves["angular_velocities"] = rng.uniform(-0.01, 0.01, count if dimension == 2 else (count, 3))
+        for values in moves.values() if has_few else ():
+            values[count // 2 :] = 0
         world.add_many(shape, rng.uniform(0, edge, (count, dimension)), **moves)
     return world
 
 
+@pytest.mark.parametrize("has_few", [False, True])
 @pytest.mark.parametrize("boundary", ["none", "wrap", "bounce", "remove"])
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_any_shapes_and_what_is_done_to_them_have_the_events_of_a_world_that_searches(dimension, boundary):
+def test_any_shapes_and_what_is_done_to_them_have_the_events_of_a_world_that_searches(dimension, boundary, has_few):
     uses = 0
     for seed in range(2):
-        worlds = [_mixed(np.random.default_rng(seed), dimension, of, boundary) for of in ("auto", "brute_force")]
+        methods = ("auto", "brute_force")
+        worlds = [_mixed(np.random.default_rng(seed), dimension, of, boundary, has_few) for of in methods]
         rng, found = np.random.default_rng(seed), []
         for number in range(40):
             rows = rng.choice(worlds[0].rows, 3, replace=False)
-            deed = rng.integers(9) if number % 9 == 8 else -1
+            deed = rng.integers(10) if number % 9 == 8 else -1
             place, mask = rng.uniform(0, 9, dimension), int(rng.integers(3))
             for world in worlds:
                 if deed == 0:
@@ -103,17 +114,20 @@ def test_any_shapes_and_what_is_done_to_them_have_the_events_of_a_world_that_sea
                     world.refresh()
                 elif deed == 7:
                     world.add((bp.Circle if dimension == 2 else bp.Sphere)(0.5), position=place)
+                elif deed == 9:
+                    world.velocities[rows] += 0.004
             frames = [world.step(1.0, budget=bp.Budget(tests=5) if deed == 8 else None) for world in worlds]
             found = frames[0].touching
             for name in ("touching", "enter", "exit", "exit_handles"):
                 assert np.array_equal(getattr(frames[0], name), getattr(frames[1], name)), (seed, number, deed, name)
-            uses += kept(frames[0])
+            uses += kept(frames[0], has_few)
         for world in worlds:
             world.validate()
     assert uses > 10
 
 
-def test_boxes_that_reach_each_other_with_the_last_of_the_reach_are_told():
+@pytest.mark.parametrize("has_few", [False, True])
+def test_boxes_that_reach_each_other_with_the_last_of_the_reach_are_told(has_few):
     # Two rows of balls come towards each other, by an equal step each, and touch just when one of the steps ends.
     for steps in range(3, 40):
         world = bp.World(2)
@@ -121,8 +135,36 @@ def test_boxes_that_reach_each_other_with_the_last_of_the_reach_are_told():
         places = np.stack([np.zeros(count), np.arange(count) * 4.0], axis=1)
         world.add_many(bp.Circle(0.5), places, velocities=[[way, 0.0]] * count)
         world.add_many(bp.Circle(0.5), places + np.array([1 + 2 * way * steps, 0]), velocities=[[-way, 0.0]] * count)
+        if has_few:
+            world.add_many(bp.Circle(0.5), places + np.array([50, 0]))
         entered = [len(world.step(1.0).enter) for _ in range(steps + 1)]
         assert entered == [0] * (steps - 1) + [count, 0]
+
+
+def test_balls_that_begin_to_move_one_after_the_other_are_searched_for_alone(monkeypatch):
+    # Of three columns of balls, the outer ones come towards the middle one. It begins to move, too, ball by ball.
+    searched, around = [], broad_phase.BroadPhase._around
+    monkeypatch.setattr(
+        broad_phase.BroadPhase,
+        "_around",
+        lambda broad, boxes, rows, *given: searched.append(len(rows)) or around(broad, boxes, rows, *given),
+    )
+    count, way, rng = 24, 2.0**-8, np.random.default_rng(5)
+    heights = np.arange(count) * 4.0
+    for gap in (10, 20, 40):
+        world, apart = bp.World(2), 1 + gap * way
+        for column, speed in ((-1, way), (1, -way), (0, 0.0), (20, 0.0)):
+            places = np.stack([np.full(count, column * apart), heights], axis=1)
+            world.add_many(bp.Circle(0.5), places, velocities=[[speed, 0.0]] * count)
+        positions, searched[:] = world.positions.copy(), []
+        for number in range(gap + 4):
+            if number > 5 and number % 3 == 0:
+                world.velocities[2 * count + rng.integers(count), 0] = rng.choice([-way, way])
+            positions += world.velocities
+            frame = world.step(1.0)
+            assert frame.touching.tolist() == touching_balls(positions, np.full(4 * count, 0.5))
+        assert 1 in searched
+        assert sum(many >= 2 * count for many in searched) < gap / 4
 
 
 def test_one_body_that_jumps_every_other_step_makes_no_search_twice():

@@ -53,22 +53,40 @@ nb::object next(Column last_first, Column last_second, Vector<std::uint32_t> las
   return nb::make_tuple(touching, starts, began, ended, as_array(std::move(step.began_at), 1));
 }
 
-// Pairs from queries around changed rows, (m, 2): see `pairs_around`.
-nb::object around(Column rows, Column found, Vector<std::int64_t> offsets, Vector<std::uint8_t> changed,
-                  const PairFilter* filter) {
+// Boxes by row, some of which are enlarged by a reach.
+struct EnlargedBoxes {
+  const double* boxes;
+  const std::uint8_t* is_enlarged;
+  double reach;
+  std::size_t dimension;
+
+  bool overlap(std::size_t i, std::size_t j) const {
+    // The difference of two numbers is rounded by less than a part of 2^-52 of it.
+    const double gap = reach * (is_enlarged[i] + is_enlarged[j]) * (1 + 0x1p-50);
+    const double *p = boxes + i * 2 * dimension, *q = boxes + j * 2 * dimension;
+    bool apart = false;
+    for (std::size_t axis = 0; axis < dimension; ++axis)
+      apart |= (p[axis] - q[dimension + axis] > gap) | (q[axis] - p[dimension + axis] > gap);
+    return !apart;
+  }
+};
+
+// Pairs from queries around some rows, (m, 2): see `pairs_around`. With flags of the boxes that are enlarged by a
+// reach: only those that overlap then.
+nb::object around(Column rows, Column found, Vector<std::int64_t> offsets, Vector<std::uint8_t> of,
+                  const PairFilter* filter, Boxes boxes, Flags is_enlarged, double reach) {
   const std::size_t count = rows.shape(0);
   if (offsets.shape(0) != count + 1 || static_cast<std::size_t>(offsets.data()[count]) != found.shape(0))
     throw nb::value_error("the offsets are those of other queries");
   Pairs pairs;
   {
     const ReleasedGil release;
-    const auto find = [&](auto&& allows) {
-      return pairs_around(rows.data(), count, found.data(), offsets.data(), changed.data(), allows);
-    };
-    if (filter == nullptr)
-      pairs = find([](std::size_t, std::size_t) { return true; });
-    else
-      pairs = find([&](std::size_t low, std::size_t high) { return filter->get()->allows(low, high); });
+    const EnlargedBoxes enlarged{boxes.data(), is_enlarged ? is_enlarged->data() : nullptr, reach, boxes.shape(2)};
+    pairs =
+        pairs_around(rows.data(), count, found.data(), offsets.data(), of.data(), [&](std::size_t i, std::size_t j) {
+          return (filter == nullptr || filter->get()->allows(i, j)) &&
+                 (enlarged.is_enlarged == nullptr || enlarged.overlap(i, j));
+        });
   }
   return as_array(std::move(pairs));
 }
@@ -111,8 +129,8 @@ nb::object among(Column first, Column second, Column of_first, Column of_second,
 void bind_touching(nb::module_& module) {
   module.def("among", &among, nb::arg("first"), nb::arg("second"), nb::arg("of_first"), nb::arg("of_second"),
              nb::arg("is_ordered"), "Whether each of a few pairs is among many others.");
-  module.def("pairs_around", &around, nb::arg("rows"), nb::arg("found"), nb::arg("offsets"), nb::arg("changed"),
-             nb::arg("filter").none());
+  module.def("pairs_around", &around, nb::arg("rows"), nb::arg("found"), nb::arg("offsets"), nb::arg("of"),
+             nb::arg("filter").none(), nb::arg("boxes").noconvert(), nb::arg("is_enlarged").none(), nb::arg("reach"));
   module.def("left_boxes", &left_boxes, nb::arg("boxes").noconvert(), nb::arg("kept").noconvert(), nb::arg("behind"),
              nb::arg("alive"), nb::arg("slots"), "Rows that are behind and whose boxes are not within those kept.");
   module.def("next_touching", &next, nb::arg("last_first"), nb::arg("last_second"), nb::arg("last_starts"),

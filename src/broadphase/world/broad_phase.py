@@ -12,7 +12,7 @@ from broadphase.arguments import as_real
 from broadphase.errors import unknown_name
 from broadphase.index.options import INDEX_CLASSES, IndexOptions
 from broadphase.workers import worker_count
-from broadphase.world.near_pairs import FEWEST_ROWS, MOST_PAIRS, NearPairs, pairs_of_images, reach_of
+from broadphase.world.near_pairs import FEWEST_ROWS, MOST_PAIRS, NearPairs, pairs_of_images, reach_among, reach_of
 from broadphase.world.touching import joined
 
 if TYPE_CHECKING:
@@ -165,6 +165,7 @@ class BroadPhase:
         static: Any,
         count: int,
         growth: float | None,
+        wrapped: NDArray[np.int32],
     ) -> Candidates:
         """Find the pairs for a step.
 
@@ -180,7 +181,9 @@ class BroadPhase:
             How many rows have changed.
         growth : float or None
             By how much boxes reach beyond those that the world sees, if nothing else has changed, and more pairs than
-            those of boxes that overlap may be given; None if not.
+            those of boxes that overlap may be given; None if not. In a periodic world, whole worlds apart.
+        wrapped : ndarray, shape (k,), int32
+            Rows that came in at the other side of the world.
         """
         columns = self._columns
         living, wanted = columns.rows.living, columns.filters()
@@ -206,21 +209,31 @@ class BroadPhase:
             quiet_steps = 0
         elif quiet_steps < _STEPS_BEFORE_A_TREE:
             quiet_steps += 1
-        near = self.near
-        if quiet_steps > 0 or growth is None or living < FEWEST_ROWS or self.margin == 0.0:
+        near, has_few = self.near, quiet_steps == _STEPS_BEFORE_A_TREE
+        is_kept = growth is not None and living >= FEWEST_ROWS and self.margin != 0.0
+        if growth is None or not is_kept or 0 < quiet_steps < _STEPS_BEFORE_A_TREE:
             near = near.dropped()
-        else:
-            near = self._near_pairs(boxes, near.after(growth, columns.flags_token), growth, wanted, static)
+        elif not has_few:
+            near = near.for_all().after(growth, columns.flags_token)
+            near = self._near_pairs(boxes, near, growth, wanted, static)
             if near.pairs is not None:
                 reason = f"{count} of {living} changed: those near each other {near.uses} steps ago"
                 has_images = columns.period_bounds is not None
                 return Candidates(near.pairs, False, reason, quiet_steps, False, near, has_images)
-        if quiet_steps < _STEPS_BEFORE_A_TREE:
+        if not has_few:
             reason = f"{count} of {living} changed: search for all pairs"
             pairs = self._all_pairs(boxes, replace(wanted, static=still()))
             return Candidates(pairs, True, reason, quiet_steps, False, near)
+        rows = np.flatnonzero(changed[: columns.slots].view(np.bool_)).astype(np.int32)
+        if growth is not None and is_kept:
+            near = near.for_few(rows, wrapped).after(growth, columns.flags_token)
+            near, is_synchronized = self._near_pairs_of_few(boxes, near, rows, growth, wanted)
+            if near.pairs is not None:
+                reason = f"{count} of {living} changed: those near them {near.uses} steps ago"
+                return Candidates(near.pairs, False, reason, quiet_steps, is_synchronized, near)
         reason = f"{count} of {living} changed: queries of a tree around these"
-        return Candidates(self._around_changed(boxes, changed, wanted), False, reason, quiet_steps, True, near)
+        pairs = self._around(boxes, rows, changed, wanted)
+        return Candidates(pairs, False, reason, quiet_steps, True, near)
 
     def _near_pairs(
         self, boxes: NDArray[np.float64], near: NearPairs, growth: float, wanted: PairFilter, static: Any
@@ -264,19 +277,59 @@ class BroadPhase:
         found: NDArray[np.int32] = pairs if rows is None else rows[pairs]
         return found
 
-    def _around_changed(
-        self, boxes: NDArray[np.float64], changed: NDArray[np.uint8], wanted: PairFilter
+    def _near_pairs_of_few(
+        self, boxes: NDArray[np.float64], near: NearPairs, rows: NDArray[np.int32], growth: float, wanted: PairFilter
+    ) -> tuple[NearPairs, bool]:
+        """Find the near pairs of rows that move, unless they are known or it is not time to; say if the index was used.
+
+        Those of rows that begin to move are added.
+        """
+        if near.pairs is None:
+            reach = reach_among(boxes[rows], growth) if near.calm >= near.patience else 0.0
+            if not reach:
+                return near if near.calm < near.patience else near.not_worth(), False
+            around = np.zeros(self._columns.slots, np.uint8)
+            around[rows] = 1
+            index = self._index if self._pending is None else None
+            if index is not None:  # they leave these boxes when the reach is used up
+                index.update(_enlarged(boxes[rows], reach), rows)
+            pairs = self._around(boxes, rows, around, wanted, around, reach, index is not None)
+            if len(pairs) > MOST_PAIRS * len(rows):
+                return near.not_worth(), True
+            return near.found(pairs, reach, self._columns.flags_token, around), True
+        if not len(others := near.others(rows)):
+            return near, False
+        known: Any = near.around
+        around, of = known.copy(), np.zeros_like(known)
+        around[others] = of[others] = 1
+        return near.with_others(self._around(boxes, others, of, wanted, around, near.left), around), True
+
+    def _around(
+        self,
+        boxes: NDArray[np.float64],
+        rows: NDArray[np.int32],
+        flags: NDArray[np.uint8],
+        wanted: PairFilter,
+        enlarged: NDArray[np.uint8] | None = None,
+        reach: float = 0.0,
+        is_in_index: bool = False,
     ) -> NDArray[np.int32]:
-        slots = self._columns.slots
-        rows = np.flatnonzero(changed[:slots].view(np.bool_)).astype(np.int32)
-        corners = boxes[rows]
+        """Find the pairs of rows, which have flags; of boxes some of which are enlarged by a reach, also by flags.
+
+        `is_in_index`: those of the index are enlarged.
+        """
+        slots, corners = self._columns.slots, boxes[rows]
+        if enlarged is not None:
+            corners = _enlarged(corners, reach if is_in_index else 2 * reach)
         index: BoxIndex | BatchedSearch = self._synchronized(boxes)
         if wanted.batch is not None:
             index = index._in_batches(wanted.batch[rows])
         near = index._near_boxes(corners[:, 0], corners[:, 1], self.workers)
-        pairs: Any = _native.pairs_around(rows, near.rows, near.offsets, changed, wanted.native(slots))
-        found: NDArray[np.int32] = pairs
-        return found
+        found: Any = _native.pairs_around(
+            rows, near.rows, near.offsets, flags, wanted.native(slots), boxes, enlarged, reach
+        )
+        pairs: NDArray[np.int32] = found
+        return pairs
 
     def _synchronized(self, boxes: NDArray[np.float64]) -> BoxIndex:
         """Give the index with boxes that hold these; the marks stay, as these boxes may come to nothing."""
@@ -346,3 +399,9 @@ class BroadPhase:
         else:
             reach = np.full((len(corners), 1), self.margin)
         return np.stack([corners[:, 0] - reach, corners[:, 1] + reach], axis=1)
+
+
+def _enlarged(corners: NDArray[np.float64], reach: float) -> NDArray[np.float64]:
+    """Enlarge boxes, rounded outward."""
+    lower, upper = np.nextafter(corners[:, 0] - reach, -np.inf), np.nextafter(corners[:, 1] + reach, np.inf)
+    return np.stack([lower, upper], axis=1)

@@ -13,20 +13,26 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.world.boundary import seam_pairs
+from broadphase.world.touching import joined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.world.columns import Columns
 
+    Flags: TypeAlias = NDArray[np.uint8]
     Floats: TypeAlias = NDArray[np.float64]
     Pairs: TypeAlias = NDArray[np.int32]
     Rows: TypeAlias = NDArray[np.int32]
 
-__all__ = ["FEWEST_ROWS", "MOST_PAIRS", "NearPairs", "growth_of", "pairs_of_images", "reach_of"]
+__all__ = ["FEWEST_ROWS", "MOST_PAIRS", "NearPairs", "growth_of", "pairs_of_images", "reach_among", "reach_of"]
 
 # The reach is at most this share of the extent of a usual box: up to three times as many pairs are near as overlap.
 _REACH = 0.08
+# Where few boxes move, among many that do not: finding the pairs of each takes as long as 50 tests.
+_REACH_OF_FEW = 0.2
+# Up to this share of the rows that move may begin to in one step, or all pairs are found again.
+_MOST_NEW = 1 / 8
 # It is to last for so many more steps, or is not worth the search.
 _FEWEST_USES = 2
 # Steps in a row in which boxes grow so little, before pairs are kept, and the most after these were of no use.
@@ -56,6 +62,8 @@ class NearPairs(NamedTuple):
         Steps that searched for nothing else.
     calm, patience : int
         Steps in a row in which boxes grew little; how many there must be before pairs are kept.
+    around : ndarray, shape (slots,), uint8, or None
+        Rows of which these are all near pairs; None: of every row.
     """
 
     pairs: Pairs | None = None
@@ -64,11 +72,12 @@ class NearPairs(NamedTuple):
     uses: int = 0
     calm: int = 0
     patience: int = _PATIENCE
+    around: Flags | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of the pairs."""
-        return 0 if self.pairs is None else self.pairs.nbytes
+        return sum(0 if array is None else array.nbytes for array in (self.pairs, self.around))
 
     def dropped(self) -> NearPairs:
         """Give up the pairs: something else than motion has changed."""
@@ -87,9 +96,40 @@ class NearPairs(NamedTuple):
             return self.dropped()
         return NearPairs(calm=_MOST_PATIENCE)  # used up, and to be found again
 
-    def found(self, pairs: Pairs, reach: float, token: object) -> NearPairs:
+    def for_all(self) -> NearPairs:
+        """Give these if they are those of every row, or none."""
+        return self if self.around is None else self.dropped()
+
+    def for_few(self, rows: Rows, wrapped: Rows) -> NearPairs:
+        """Give these if they are those around some rows, of which nearly all are given, or none.
+
+        Rows that came in at the other side of a periodic world have others near them: those in place, without images.
+        """
+        if self.pairs is None:
+            return self
+        if self.around is None or len(self.pairs) > MOST_PAIRS * len(rows):
+            return self.dropped()
+        near = self
+        if len(wrapped):
+            around = self.around.copy()
+            around[wrapped] = 0
+            near = self._replace(around=around)
+        return near if len(near.others(rows)) <= _MOST_NEW * len(rows) else self.dropped()
+
+    def others(self, rows: Rows) -> Rows:
+        """Give those of the rows around which nothing has been found."""
+        around: Any = self.around
+        unknown: Rows = rows[around[rows] == 0]
+        return unknown
+
+    def found(self, pairs: Pairs, reach: float, token: object, around: Flags | None = None) -> NearPairs:
         """Keep pairs that have been found with this reach."""
-        return NearPairs(pairs, reach, token, 0, self.calm, self.patience)
+        return NearPairs(pairs, reach, token, 0, self.calm, self.patience, around)
+
+    def with_others(self, pairs: Pairs, around: Flags) -> NearPairs:
+        """Add the pairs of more rows; one of these and a row that was known may be there twice."""
+        known: Any = self.pairs
+        return self._replace(pairs=joined(known, pairs), around=around)
 
     def not_worth(self) -> NearPairs:
         """Note that for some time a search in each step takes less time."""
@@ -101,11 +141,20 @@ def reach_of(columns: Columns, boxes: Floats, growth: float) -> float:
     slots = columns.slots
     every = slots // 256 + 1
     some = boxes[:slots:every][columns.rows.alive[:slots:every]]
+    # A longer reach saves searches, and adds pairs to every test.
+    return _reach(some, growth, _REACH, 1.0)
+
+
+def reach_among(boxes: Floats, growth: float) -> float:
+    """Do the same where few boxes move, which are given."""
+    return _reach(boxes[:: len(boxes) // 256 + 1], growth, _REACH_OF_FEW, 2.0)
+
+
+def _reach(some: Floats, growth: float, most: float, by: float) -> float:
     if not len(some):
         return 0.0
     extent = float(np.median((some[:, 1] - some[:, 0]).max(axis=1)))
-    # A longer reach saves searches, and adds pairs to every test.
-    reach = min(_REACH * extent, max(sqrt(growth * extent), 0.01 * extent))
+    reach = min(most * extent, max(by * sqrt(growth * extent), 0.01 * extent))
     return reach if reach >= _FEWEST_USES * growth and reach < inf else 0.0
 
 

@@ -62,6 +62,7 @@ class _Motion(NamedTuple):
     bounced: Rows
     velocities: Floats  # of `bounced`
     removed: Rows
+    wrapped: Rows
     shifted: Rows | None
     rotated: Rows | None
     growth: float  # of boxes: see NearPairs
@@ -114,7 +115,8 @@ def step(
 
     count = int(np.count_nonzero(changed[:slots]))
     growth = motion.growth if only_moves else None
-    candidates = _candidates(columns, broad, changed, count, growth, renewed if len(removed) else None)
+    leaving = renewed if len(removed) else None
+    candidates = _candidates(columns, broad, changed, count, growth, motion.wrapped, leaving)
     searched = perf_counter()
 
     spare = columns.spare
@@ -261,8 +263,9 @@ def _moved(columns: Columns, looked_at: Flags, changed: Flags, dt: float, worker
         trace.is_ccd[removed] = False  # none of its way was in the world, so it meets nothing there
     growth = growth_of(columns, growth, bounced)
     return _Motion(
-        positions, rotations, trace, bounced, velocities, removed, shifted, rotated, growth, few is not None, steadiness
-    )
+        positions, rotations, trace, bounced, velocities, removed, wrapped, shifted, rotated, growth, few is not None,
+        steadiness,
+    )  # fmt: skip
 
 
 def _trace(columns: Columns) -> Trace | None:
@@ -315,7 +318,13 @@ def _removed(columns: Columns, changed: Flags, trace: Trace | None) -> Rows:
 
 
 def _candidates(
-    columns: Columns, broad: BroadPhase, changed: Flags, count: int, growth: float | None, renewed: Flags | None
+    columns: Columns,
+    broad: BroadPhase,
+    changed: Flags,
+    count: int,
+    growth: float | None,
+    wrapped: Rows,
+    renewed: Flags | None,
 ) -> Candidates | None:
     """Find the pairs to be tested; None if nothing has changed. `renewed` has the rows that are being removed."""
     if not count:
@@ -324,7 +333,7 @@ def _candidates(
     flags = changed[:slots]
     has_changed_all = count == columns.rows.living
     all_static = static.view(np.bool_) if len(static) else None
-    found = broad.candidates(columns.spare.boxes, columns.moved, changed, all_static, count, growth)
+    found = broad.candidates(columns.spare.boxes, columns.moved, changed, all_static, count, growth, wrapped)
     pairs = found.pairs
     if not has_changed_all and len(static) and (static & flags).any():
         pairs = pairs[(static[pairs[:, 0]] & static[pairs[:, 1]]) == 0]
