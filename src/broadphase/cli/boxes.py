@@ -21,6 +21,7 @@ import typer
 import broadphase as bp
 from broadphase import data, io
 from broadphase.cli.screen import duration, print_facts, print_json, progress_bar
+from broadphase.cli.tables import Engine, find_pairs_in_files, is_folder, is_set_of_files
 from broadphase.errors import clipped, unknown_name
 from broadphase.io import BoxFile
 from broadphase.testing import simd_levels
@@ -49,8 +50,8 @@ def _known_method(name: str | None) -> str | None:
     return name
 
 
-def _possible_workers(workers: int) -> int:
-    if workers == 0 or workers < -1:
+def _possible_workers(workers: int | None) -> int | None:
+    if workers is not None and (workers == 0 or workers < -1):
         raise typer.BadParameter("must be at least 1, or -1 for all cores")
     return workers
 
@@ -302,14 +303,53 @@ _CHUNK = 1_000_000  # pairs written or counted between two updates of the progre
 _HELD = 50_000_000  # pairs held in memory (8 bytes each); more are counted first, then found a chunk at a time
 
 
+# Options of `pairs` that make sense in memory only, and from files to files only.
+_IN_MEMORY = {
+    "method": "--method",
+    "sort": "--sort",
+    "max_pairs": "--max-pairs",
+    "invalid": "--invalid",
+    "parts": "--parts",
+    "names": "--names",
+}
+_PAST_MEMORY = {
+    "engine": "--engine",
+    "id_column": "--id",
+    "lower": "--lower",
+    "upper": "--upper",
+    "keep": "--keep",
+    "layer": "--layer",
+    "mask": "--mask",
+    "group": "--group",
+    "batch": "--batch",
+    "plan": "--plan",
+    "resume": "--resume",
+}
+_FILES_PANEL = "From files to files, past memory (with --memory, or with an --output that is a folder)"
+
+
+def _column(text: str) -> Any:
+    return typer.Option(metavar="COLUMN", help=text, rich_help_panel=_FILES_PANEL)
+
+
 def pairs(
+    context: typer.Context,
     file: FileArgument,
     file2: SecondFileArgument = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the pairs: .npy, .npz, .csv or .parquet.")
+        str | None,
+        typer.Option("--output", "-o", help="Write the pairs: .npy, .npz, .csv or .parquet; or a folder, see below."),
     ] = None,
     method: MethodOption = "auto",
-    workers: WorkersOption = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            "-w",
+            callback=_possible_workers,
+            help="Number of threads; -1: one per core. Default: 1; from files to files -1.",
+        ),
+    ] = None,
     sort: Annotated[bool, typer.Option("--sort", help="Sort the pairs by row numbers.")] = False,
     touching: TouchingOption = True,
     margin: MarginOption = 0.0,
@@ -319,6 +359,59 @@ def pairs(
     invalid: InvalidOption = Invalid.RAISE,
     parts: PartsOption = False,
     names: NamesOption = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="BYTES",
+            help="Memory to use, such as 500MB. Default: 2GB.",
+            rich_help_panel=_FILES_PANEL,
+        ),
+    ] = None,
+    engine: Annotated[
+        Engine, typer.Option("--engine", help="What runs the search.", rich_help_panel=_FILES_PANEL)
+    ] = Engine.LOCAL,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="The column that names each box. Default: id, or else rows.",
+            rich_help_panel=_FILES_PANEL,
+        ),
+    ] = None,
+    lower: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="The columns of the lower corner, separated by commas. Default: found by name.",
+            rich_help_panel=_FILES_PANEL,
+        ),
+    ] = None,
+    upper: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMNS", help="Those of the upper corner.", rich_help_panel=_FILES_PANEL),
+    ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMNS", help="Columns to write with each pair.", rich_help_panel=_FILES_PANEL),
+    ] = None,
+    layer: Annotated[str | None, _column("Column of the bits of the layers of a box.")] = None,
+    mask: Annotated[str | None, _column("Column of the layers that a box meets.")] = None,
+    group: Annotated[str | None, _column("Column of groups: below 0 never, above 0 always within a group.")] = None,
+    batch: Annotated[str | None, _column("Column of batches: pairs are within one.")] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option("--plan", help="A plan of tiles, written by Plan.to_json.", rich_help_panel=_FILES_PANEL),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume/--no-resume",
+            help="Go on where an earlier run stopped, or start from the beginning.",
+            rich_help_panel=_FILES_PANEL,
+        ),
+    ] = True,
     as_json: JsonOption = False,
     progress: ProgressOption = None,
 ) -> None:
@@ -327,6 +420,10 @@ def pairs(
     Prints a summary; with --output, also writes the pairs to a file. Rows are counted from 0. If the boxes have names,
     .csv and .parquet files contain them.
 
+    If --output is a folder, such as pairs/, or with --memory, boxes go from files to files in bounded memory: FILE is
+    then also a folder or a pattern of .parquet, .arrow and .npy files, or an address such as s3://bucket/boxes. After
+    Ctrl-C, the same command goes on where it stopped.
+
     For example:
 
     - `broadphase pairs us_counties`
@@ -334,11 +431,64 @@ def pairs(
     - `broadphase pairs rooms.csv --output overlaps.csv --no-touching`
 
     - `broadphase pairs walls.glb pipes.glb --parts --margin 0.05 --json`
+
+    - `broadphase pairs 'boxes/*.parquet' --output pairs/ --memory 2GB`
     """
-    if output is not None and output.suffix.lower() not in io.PAIR_FORMATS:
-        raise typer.BadParameter(
-            f"{output}: the file name must end in {', '.join(io.PAIR_FORMATS)}", param_hint="--output"
+    given = [name for name in context.params if getattr(context.get_parameter_source(name), "name", "") != "DEFAULT"]
+    files = [file] if file2 is None else [file, file2]
+    if memory is not None or "engine" in given or (output is not None and is_folder(output)):
+        wrong = [_IN_MEMORY[name] for name in given if name in _IN_MEMORY]
+        if wrong:
+            raise typer.BadParameter("not from files to files: leave it out, or give --output a file", param_hint=wrong)
+        options: dict[str, Any] = {"layer": layer, "mask": mask, "group": group, "batch": batch}
+        if engine is not Engine.LOCAL:
+            options["engine"] = engine.value
+        options |= {"touching": touching, "margin": margin, "workers": -1 if workers is None else workers}
+        find_pairs_in_files(
+            files,
+            output,
+            lower=lower,
+            upper=upper,
+            id_column=id_column,
+            keep=keep,
+            memory=memory or "2GB",
+            plan=plan,
+            resume=resume,
+            as_json=as_json,
+            progress=progress,
+            **options,
         )
+        return
+    wrong = [_PAST_MEMORY[name] for name in given if name in _PAST_MEMORY]
+    if wrong:
+        raise typer.BadParameter("only where --output is a folder, such as --output pairs/", param_hint=wrong)
+    if any(map(is_set_of_files, files)):
+        raise typer.BadParameter(
+            "a pattern, folder or address needs a folder for the pairs, such as --output pairs/", param_hint="FILE"
+        )
+    path = None if output is None else Path(output)
+    if path is not None and path.suffix.lower() not in io.PAIR_FORMATS:
+        raise typer.BadParameter(
+            f"{output}: the file name must end in {', '.join(io.PAIR_FORMATS)}; that of a folder in /",
+            param_hint="--output",
+        )
+    query: dict[str, Any] = {"method": method, "workers": workers or 1, "touching": touching, "margin": margin}
+    _pairs_in_memory(file, file2, path, query, sort, max_pairs, invalid, parts, names, as_json, progress)
+
+
+def _pairs_in_memory(
+    file: str,
+    file2: str | None,
+    output: Path | None,
+    query: dict[str, Any],
+    sort: bool,
+    max_pairs: int | None,
+    invalid: Invalid,
+    parts: bool,
+    names: str | None,
+    as_json: bool,
+    progress: bool | None,
+) -> None:
     seconds: dict[str, float] = {}
     with progress_bar(progress) as step:
         step("reading")
@@ -347,7 +497,6 @@ def pairs(
         seconds["read"] = time.perf_counter() - begin
 
         step("finding pairs")
-        query: dict[str, Any] = {"method": method, "workers": workers, "touching": touching, "margin": margin}
         other = None if second is None else second.boxes
         begin = time.perf_counter()
         with naming_rows(first, second):

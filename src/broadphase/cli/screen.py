@@ -11,16 +11,27 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 from broadphase.errors import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
+
+    from rich.progress import Task
 
     Step = Callable[..., None]
-    from types import FrameType
 
 
 _MOST_LINE, _MOST_CELL = 2000, 10_000  # characters
@@ -105,6 +116,49 @@ def progress_bar(wanted: bool | None) -> Iterator[Step]:
 
         def step(text: str, done: int = 0, total: int | None = None) -> None:
             progress.update(task, description=text, completed=done, total=total)
+
+        yield step
+
+
+class _RateColumn(ProgressColumn):
+    """Rows of a stage, those that are done, and how many a second."""
+
+    def render(self, task: Task) -> Text:
+        done = task.completed - task.fields["first"]
+        rate = f", {done / task.elapsed:,.0f}/s" if task.elapsed and done > 0 else ""
+        return Text(f"{task.completed:,.0f}/{task.total or 0:,.0f} rows{rate}", no_wrap=True)
+
+
+@contextmanager
+def stage_bars(wanted: bool | None) -> Iterator[Step]:
+    """Show the progress of one stage after the other on stderr, each in a line that stays.
+
+    Yields ``step(stage, done, total)``.
+
+    Parameters
+    ----------
+    wanted : bool, optional
+        Default: if stderr is a terminal.
+    """
+    console = Console(stderr=True)
+    if not (console.is_terminal if wanted is None else wanted):
+        yield lambda stage, done, total: None
+        return
+    columns = (
+        SpinnerColumn(finished_text=" "),
+        TextColumn("{task.description:<6}"),
+        BarColumn(bar_width=10),
+        _RateColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    with Progress(*columns, console=console) as progress:
+        tasks: dict[str, Any] = {}
+
+        def step(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                # What an earlier run has done is not counted in the rate.
+                tasks[stage] = progress.add_task(stage, total=total, completed=done, first=done)
+            progress.update(tasks[stage], completed=done, total=total)
 
         yield step
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,6 +89,10 @@ class BoxColumns:
         corners = (*self.lower, *self.upper)
         if len(set(corners)) < len(corners):
             raise ValueError(f"a column is named twice in lower={list(self.lower)} and upper={list(self.upper)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as values for JSON."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @property
     def dim(self) -> int:

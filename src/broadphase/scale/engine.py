@@ -148,10 +148,8 @@ def pairs(
         A file cannot be read, lacks a column, has an empty cell or an id that occurs twice; names the file and the row.
     InvalidBoxError
         NaN or lower > upper; names the file and the row.
-    ValueError
-        `output` holds the results of other boxes or other options.
     FileExistsError
-        `output` holds files of another kind.
+        `output` holds the results of other boxes or other options, or files of another kind.
     MissingExtraError
         pyarrow is not installed.
 
@@ -176,7 +174,7 @@ def pairs(
     dtype = max(source.dtype for source in sources)
     for source in sources:
         source.dtype = dtype
-    facts = {"input": [source.digest for source in sources], "options": repr(columns)}
+    facts = {"input": [source.digest for source in sources], "options": columns.to_dict()}
     size, threads = as_bytes(memory, "memory"), worker_count(workers)
     place = Output(output, facts, resume=as_flag(resume, "resume"))
     try:

@@ -13,6 +13,7 @@ import numpy as np
 from broadphase.errors import InvalidBoxError
 from broadphase.scale.ids import IdRanges, check_ids
 from broadphase.scale.joining import StoppedError, TileJoin, tile_name, write_pairs
+from broadphase.scale.output import OTHERWISE
 from broadphase.scale.planning import Plan, divide
 from broadphase.scale.report import Report
 from broadphase.scale.spill import Spill, made
@@ -104,11 +105,12 @@ def find_pairs(
         return before
     begin = time.perf_counter()
     rows = sum(source.box_count for source in sources)
+    progress("plan", 0, rows)
     sizes = Sizes.of(memory, workers, rows, max(source.row_bytes for source in sources))
     stored = output.stored_plan()
     if stored is not None:
         if plan is not None and plan.digest != stored[0].digest:
-            raise ValueError(f"{output.folder} holds results of another plan; use another folder, or resume=False")
+            raise FileExistsError(f"{output.folder} holds results of another plan; {OTHERWISE}")
         plan, piece_rows = stored
     else:
         # Several tiles for each worker, so that all end at about the same time.
@@ -117,6 +119,7 @@ def find_pairs(
         # Many tiles: larger pieces, so that their runs are worth writing.
         piece_rows = max(sizes.piece_rows, min(_ROWS_PER_RUN * plan.tile_count, _MOST_ROWS))
         output.store_plan(plan, piece_rows)
+    progress("plan", rows, rows)
     seconds = {"plan": time.perf_counter() - begin}
     run = _Run(sources, output, plan, sizes, workers, progress)
     return run.report(rows, piece_rows, seconds)
@@ -210,6 +213,7 @@ class _Run:
                 raise InvalidBoxError(f"{last[0].describe(error.row)}: {reason}", error.row) from None
 
         spilled = done = 0
+        self.progress("assign", 0, rows)
         for size, count in self._in_parallel(add, work):
             spilled, done = spilled + size, done + count
             self.progress("assign", done, rows)
@@ -236,6 +240,7 @@ class _Run:
             scratch=self.output.scratch,
             stopped=self.stopped,
         )
+        self.progress("join", done, total)
 
         def join(tile: int) -> tuple[int, str | None, int]:
             return tile, *write_pairs(self.output.folder, tile, search.pairs_of(tile), self.schema)

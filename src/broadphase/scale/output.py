@@ -16,12 +16,13 @@ from broadphase.scale.report import Report
 if TYPE_CHECKING:
     import os
 
-__all__ = ["Output"]
+__all__ = ["OTHERWISE", "Output"]
 
 _MANIFEST, _PLAN, _FINISHED, _REPORT, _SCRATCH = (
     *("_manifest.json", "_plan.json", "_finished.jsonl", "_report.json", "_scratch"),
 )
 _KIND = "broadphase pairs"
+OTHERWISE = "use another folder, or replace them by resume=False (--no-resume)"
 
 
 class Output:
@@ -40,10 +41,8 @@ class Output:
 
     Raises
     ------
-    ValueError
-        The folder holds the results of other boxes or options.
     FileExistsError
-        The folder holds files of another kind.
+        The folder holds the results of other boxes or options, or files of another kind.
     """
 
     def __init__(self, folder: str | os.PathLike[str], facts: dict[str, Any], *, resume: bool) -> None:
@@ -73,11 +72,14 @@ class Output:
             kind = None
         if kind != _KIND:
             raise FileExistsError(f"{manifest} is not of this program; output must be a new or an empty folder")
-        for name in facts:
-            if before.get(name) != facts[name]:
-                raise ValueError(
-                    f"{self.folder} holds results of other {name}: {quoted(before.get(name))}, not "
-                    f"{quoted(facts[name])}; use another folder, or resume=False to replace them"
+        if before.get("input") != facts["input"]:
+            raise FileExistsError(f"{self.folder} holds results of other input; {OTHERWISE}")
+        for name, value in facts["options"].items():
+            was = before.get("options", {}).get(name)
+            if was != value:
+                raise FileExistsError(
+                    f"{self.folder} holds results of other options: {name} was {quoted(was)}, and is {quoted(value)}; "
+                    f"{OTHERWISE}"
                 )
         for line in self._lines():
             path = self.folder / line["file"] if line["file"] else None

@@ -18,6 +18,7 @@ import numpy as np
 from broadphase.boxes import as_corners
 from broadphase.errors import FileFormatError, clipped, quoted
 from broadphase.io.extras import import_extra
+from broadphase.scale.addresses import file_system, is_address, without_secrets
 from broadphase.scale.columns import BadRowError, BoxColumns, BoxSet, arrow
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Source", "Stretch", "open_source"]
+__all__ = ["Source", "Stretch", "column_names", "open_source"]
 
 _FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc", ".npy": "npy"}
 _BATCH = 1 << 16  # rows
@@ -164,7 +165,7 @@ class Source:
                 if batch.num_rows:
                     yield batch
         except (pa.ArrowException, OSError) as error:
-            raise FileFormatError(f"{part.path}: {clipped(_without_secrets(str(error)))}") from None
+            raise FileFormatError(f"{part.path}: {clipped(without_secrets(str(error)))}") from None
 
     def _boxes(self, table: Any, first_row: int, places: list[tuple[str, int, int]]) -> Piece:
         try:
@@ -226,7 +227,7 @@ class Source:
             ) as file:
                 yield from file.iter_batches(rows, [groups[0].id], columns.names, use_threads=False)
         except (arrow().ArrowException, OSError) as error:
-            raise FileFormatError(f"{part.path}: {clipped(_without_secrets(str(error)))}") from None
+            raise FileFormatError(f"{part.path}: {clipped(without_secrets(str(error)))}") from None
 
 
 def _covers(boxes: BoxSet, part: Part, columns: BoxColumns) -> bool:
@@ -274,12 +275,6 @@ def _place(places: list[tuple[str, int, int]], row: int) -> str:
     raise AssertionError("no such row")
 
 
-def _without_secrets(text: str) -> str:
-    """Hide what stands before the host and behind the question mark of addresses: keys and passwords."""
-    text = re.sub(r"([a-z][a-z0-9+.-]*://)[^/@\s]*@", r"\1", text)
-    return re.sub(r"([a-z][a-z0-9+.-]*://[^\s?'\"]*)\?[^\s'\"]*", r"\1", text)
-
-
 def open_source(files: Any, columns: BoxColumns) -> Source:
     """Find the files of a set of boxes, and what is in them, without reading the boxes.
 
@@ -309,7 +304,7 @@ def open_source(files: Any, columns: BoxColumns) -> Source:
             marks.append(f"{path} {size} {time}")
             schemas.append((path, _open(path, system, columns, parts)))
     if not schemas:
-        raise FileNotFoundError(f"there are no files of boxes in {quoted(_without_secrets(str(files)))}")
+        raise FileNotFoundError(f"there are no files of boxes in {quoted(without_secrets(str(files)))}")
     first = schemas[0][1]
     for path, schema in schemas:
         for name in {*columns.names} - {*columns.lower, *columns.upper}:
@@ -322,9 +317,20 @@ def open_source(files: Any, columns: BoxColumns) -> Source:
     return Source(parts, columns, first, dtype, digest)
 
 
+def column_names(files: str) -> list[str]:
+    """Return the names of the columns of the first file; of .npy files, those by which its corners are called."""
+    path, system, _, _ = next(_found(files), (None, None, 0, 0))
+    if path is None:
+        raise FileNotFoundError(f"there are no files of boxes in {quoted(without_secrets(files))}")
+    if _format_of(path) != "npy":
+        return list(_opened(path, system).schema.names)
+    dim = _array_of(path, system)[1]
+    return [f"{axis}{side}" for side in (0, 1) for axis in "xyzw"[:dim]]
+
+
 def _found(name: str) -> Iterator[tuple[str, Any, int, int]]:
     """Yield path, file system (None: this machine's), size and time of each file that a name stands for, sorted."""
-    if "://" not in name:
+    if not is_address(name):
         paths = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else [os.path.normpath(name)]
         for path in paths:
             inside = _files_below(path) if os.path.isdir(path) else [path]
@@ -335,15 +341,16 @@ def _found(name: str) -> Iterator[tuple[str, Any, int, int]]:
                 yield file, None, facts.st_size, facts.st_mtime_ns
         return
     fs = import_extra("pyarrow.fs", purpose="broadphase.scale", extra="scale")
-    start = re.split(r"[*?\[]", name.split("://", 1)[1], maxsplit=1)[0]
-    plain = name if start == name.split("://", 1)[1] else name.split("://", 1)[0] + "://" + start.rpartition("/")[0]
+    address, _, query = name.partition("?")
+    start = re.split(r"[*\[]", address, maxsplit=1)[0]
+    plain = address if start == address else start.rpartition("/")[0]
+    system, base = file_system(f"{plain}?{query}" if query else plain)
+    pattern = None if plain == address else base + address[len(plain) :]
     try:
-        system, base = fs.FileSystem.from_uri(plain)
-        pattern = None if plain == name else base + name[len(plain) :]
         kind = system.get_file_info(base)
         infos = [kind] if kind.is_file else system.get_file_info(fs.FileSelector(base, recursive=True))
-    except (arrow().ArrowException, OSError, ValueError) as error:
-        raise FileNotFoundError(f"{_without_secrets(name)}: {clipped(_without_secrets(str(error)))}") from None
+    except (arrow().ArrowException, OSError) as error:
+        raise FileNotFoundError(f"{without_secrets(name)}: {clipped(without_secrets(str(error)))}") from None
     for info in sorted(infos, key=lambda one: one.path):
         hidden = any(part.startswith(("_", ".")) for part in info.path[len(base) :].split("/"))
         if info.is_file and not hidden and (pattern is None or fnmatch.fnmatchcase(info.path, pattern)):
@@ -359,23 +366,35 @@ def _files_below(folder: str) -> list[str]:
     return sorted(found)
 
 
-def _open(path: str, system: Any, columns: BoxColumns, parts: list[Part]) -> Any:
-    """Add the parts of a file; return its schema."""
-    pa = arrow()
+def _format_of(path: str) -> str:
     ending = os.path.splitext(path)[1].lower()
     if ending not in _FORMATS:
         raise FileFormatError(f"{path}: not a .parquet, .arrow or .npy file")
-    if _FORMATS[ending] == "npy":
-        return _open_array(path, system, columns, parts)
+    return _FORMATS[ending]
+
+
+def _opened(path: str, system: Any) -> Any:
+    """Open a file of Parquet or Arrow as a data set; folders such as ``year=2024`` above it are columns."""
     dataset = import_extra("pyarrow.dataset", purpose="broadphase.scale", extra="scale")
+    kind = dataset.ParquetFileFormat() if _format_of(path) == "parquet" else dataset.IpcFileFormat()
+    partition = dataset.HivePartitioning.discover()
     try:
-        is_parquet = _FORMATS[ending] == "parquet"
-        kind = dataset.ParquetFileFormat() if is_parquet else dataset.IpcFileFormat()
-        partition = dataset.HivePartitioning.discover()
-        opened = dataset.dataset(
+        return dataset.dataset(
             [path], format=kind, filesystem=system, partitioning=partition, exclude_invalid_files=False
         )
-        columns.check(opened.schema, path)
+    except (arrow().ArrowException, OSError) as error:
+        raise FileFormatError(f"{path}: {clipped(without_secrets(str(error)))}") from None
+
+
+def _open(path: str, system: Any, columns: BoxColumns, parts: list[Part]) -> Any:
+    """Add the parts of a file; return its schema."""
+    pa = arrow()
+    is_parquet = _format_of(path) == "parquet"
+    if _format_of(path) == "npy":
+        return _open_array(path, system, columns, parts)
+    opened = _opened(path, system)
+    columns.check(opened.schema, path)
+    try:
         schema = pa.schema([opened.schema.field(name) for name in columns.names])
         row = 0
         for fragment in opened.get_fragments():
@@ -387,23 +406,29 @@ def _open(path: str, system: Any, columns: BoxColumns, parts: list[Part]) -> Any
                 row += rows
         return schema
     except (pa.ArrowException, OSError) as error:
-        raise FileFormatError(f"{path}: {clipped(_without_secrets(str(error)))}") from None
+        raise FileFormatError(f"{path}: {clipped(without_secrets(str(error)))}") from None
 
 
-def _open_array(path: str, system: Any, columns: BoxColumns, parts: list[Part]) -> Any:
-    pa = arrow()
+def _array_of(path: str, system: Any) -> tuple[Any, int, Any]:
+    """Map an array; return it, and the number of axes and the type of its boxes."""
     if system is not None:
         raise FileFormatError(f"{path}: .npy files are read from this machine only")
-    if columns.id is not None or columns.keep or columns.filters:
-        raise FileFormatError(f"{path}: .npy files have no columns besides the corners; use id=None")
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         lower, _ = as_corners(array[:0])
     except (ValueError, OSError, TypeError, IndexError) as error:
         raise FileFormatError(f"{path}: {error}") from None
-    if lower.shape[1] != columns.dim:
-        raise FileFormatError(f"{path}: boxes of {lower.shape[1]} axes, and lower names {columns.dim}")
-    number = pa.float32() if lower.dtype == np.float32 else pa.float64()
+    return array, lower.shape[1], lower.dtype
+
+
+def _open_array(path: str, system: Any, columns: BoxColumns, parts: list[Part]) -> Any:
+    pa = arrow()
+    array, dim, dtype = _array_of(path, system)
+    if columns.id is not None or columns.keep or columns.filters:
+        raise FileFormatError(f"{path}: .npy files have no columns besides the corners; use id=None")
+    if dim != columns.dim:
+        raise FileFormatError(f"{path}: boxes of {dim} axes, and lower names {columns.dim}")
+    number = pa.float32() if dtype == np.float32 else pa.float64()
     schema = pa.schema([(name, number) for name in (*columns.lower, *columns.upper)])
     for begin in range(0, len(array), _ARRAY_ROWS):
         parts.append(
