@@ -40,8 +40,13 @@ soak: $(DONE)/package $(DONE)/test ## the long tests: minutes to hours
 	$(BIN)/python -m pytest -o addopts='-ra --strict-config --strict-markers' $(or $(ARGS),tests/soak)
 
 .PHONY: docs
-docs: $(DONE)/package $(DONE)/test ## run the code of README and docs, and check their links
+docs: site $(DONE)/test ## build the documentation site, run the code of README and docs, and check their links
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_readme.py
+
+.PHONY: site
+site: $(DONE)/package $(DONE)/docs ## build the documentation site in build/site, recipes included; a warning is an error
+	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees docs build/site
+	@echo 'open build/site/index.html'
 
 .PHONY: bench
 bench: $(DONE)/package $(DONE)/bench ## compare with other libraries, pairs, queries and worlds: benchmarks/results, and plots
@@ -66,7 +71,7 @@ pictures: $(DONE)/package $(DONE)/test ## draw the pictures of README and docs, 
 	$(BIN)/python docs/images/draw_demo.py
 
 .PHONY: check
-check: lint types layers core-check ## ruff, mypy, import-linter, clang-format, and the core's tests under sanitizers
+check: lint types layers site core-check ## ruff, mypy, import-linter, clang-format, the site, and the core's tests under sanitizers
 	@echo 'make check: passed'
 
 .PHONY: lint
@@ -103,6 +108,7 @@ stub: $(DONE)/package ## copy the type stub of the core from the build
 
 .PHONY: clean
 clean: ## remove all build output, and .venv
+	rm -rf docs/recipes docs/api/generated
 	rm -rf $(VENV) build dist wheelhouse .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -130,6 +136,10 @@ $(DONE)/demo: pyproject.toml | $(DONE)/package
 
 $(DONE)/extras: pyproject.toml | $(DONE)/package
 	$(PIP) 'broadphase[cli,demo,io,plot]'
+	touch $@
+
+$(DONE)/docs: pyproject.toml | $(DONE)/extras
+	$(PIP) --group docs
 	touch $@
 
 $(DONE)/bench: pyproject.toml | $(DONE)/package

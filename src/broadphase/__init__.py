@@ -32,7 +32,7 @@ Submodules, imported on first use
     recording (Rerun files and replay pages), demo (the live page), testing (scenes and the oracle for your tests),
     morton (Z order), scale (more boxes than fit into memory, from files to files)
 
-``help(bp.pairs)`` and so on describe each. Documentation: docs/README.md of the repository.
+``help(bp.pairs)`` and so on describe each. Documentation: docs/index.md of the repository.
 """
 
 import sys
