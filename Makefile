@@ -39,6 +39,11 @@ test: $(DONE)/package $(DONE)/test ## the tests of the package, its docstrings a
 soak: $(DONE)/package $(DONE)/test ## the long tests: minutes to hours
 	$(BIN)/python -m pytest -o addopts='-ra --strict-config --strict-markers' $(or $(ARGS),tests/soak)
 
+.PHONY: scale
+scale: $(DONE)/package $(DONE)/test ## 10^8 boxes in 2 GB, and 20 kills of a run over 10^7: half an hour, 8 GB of disk
+	$(BIN)/python -m benchmarks.scale kills $(ARGS)
+	$(BIN)/python -m benchmarks.scale memory $(ARGS)
+
 .PHONY: docs
 docs: site $(DONE)/test ## build the documentation site, run the code of README and docs, and check their links
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_readme.py

@@ -11,6 +11,7 @@ import numpy as np
 
 from broadphase.files import replacing
 from broadphase.io.extras import import_extra
+from broadphase.scale.clock import Clock
 from broadphase.scale.columns import arrow
 from broadphase.scale.planning import Plan, divide
 from broadphase.scale.spill import Spill, made
@@ -49,11 +50,21 @@ class TileJoin:
         A folder for the boxes of tiles that are divided again.
     stopped : threading.Event
         Ends the search by StoppedError.
+    clock : Clock, optional
+        Counts the time of ``load`` and ``join``.
     """
 
     def __init__(
-        self, spills: list[Spill], *, tile_rows: int, chunk_pairs: int, scratch: Path, stopped: threading.Event
+        self,
+        spills: list[Spill],
+        *,
+        tile_rows: int,
+        chunk_pairs: int,
+        scratch: Path,
+        stopped: threading.Event,
+        clock: Clock | None = None,
     ) -> None:
+        self.clock = clock or Clock()
         self.spills = spills
         self.plan = spills[0].plan
         self.columns = spills[0].columns
@@ -86,7 +97,9 @@ class TileJoin:
         if min(counts) == 0:
             return
         if sum(counts) <= self.tile_rows:
-            yield from self._portions(spills[0].load(tile), spills[1].load(tile) if len(spills) > 1 else None, region)
+            with self.clock.measure("load"):
+                loaded = [spill.load(tile) for spill in spills]
+            yield from self._portions(loaded[0], loaded[1] if len(loaded) > 1 else None, region)
             return
         with _divided(spills, tile, sum(counts), self.tile_rows, self.scratch) as parts:
             if parts is not None:
@@ -109,7 +122,8 @@ class TileJoin:
 
     def _portions(self, first: BoxSet, second: BoxSet | None, region: NDArray[Any] | None) -> Iterator[Any]:
         one_set = len(self.spills) == 1
-        for table in portions(first, second, region, self.columns, one_set=one_set, chunk=self.chunk_pairs):
+        found = portions(first, second, region, self.columns, one_set=one_set, chunk=self.chunk_pairs)
+        for table in self.clock.each("join", found):
             if self.stopped.is_set():
                 raise StoppedError
             yield table
@@ -120,7 +134,9 @@ def tile_name(tile: int) -> str:
     return "wide" if tile == WIDE else f"{tile:06d}"
 
 
-def write_pairs(folder: Path, tile: int, tables: Iterable[Any], schema: Any) -> tuple[str | None, int]:
+def write_pairs(
+    folder: Path, tile: int, tables: Iterable[Any], schema: Any, clock: Clock | None = None
+) -> tuple[str | None, int]:
     """Write the pairs of a tile to a file of their own, if there are any; return its name, and how many pairs."""
     parquet = import_extra("pyarrow.parquet", purpose="broadphase.scale", extra="scale")
     found = iter(tables)
@@ -130,12 +146,14 @@ def write_pairs(folder: Path, tile: int, tables: Iterable[Any], schema: Any) -> 
     file = f"pairs-{tile_name(tile)}.parquet"
     count = 0
     texts = [one.name for one in schema if arrow().types.is_large_string(one.type)]
+    clock = clock or Clock()
     with (
         replacing(folder / file) as unfinished,
         parquet.ParquetWriter(unfinished, schema, compression="lz4", use_dictionary=texts) as writer,
     ):
         while table is not None:
-            writer.write_table(table.cast(schema))
+            with clock.measure("write"):
+                writer.write_table(table.cast(schema))
             count += table.num_rows
             table = next(found, None)
     return file, count

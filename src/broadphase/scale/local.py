@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.errors import InvalidBoxError
+from broadphase.scale.clock import Clock
 from broadphase.scale.ids import IdRanges, check_ids
 from broadphase.scale.joining import StoppedError, TileJoin, tile_name, write_pairs
 from broadphase.scale.output import OTHERWISE
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sizes", "find_pairs"]
 
+_STEPS = ("read", "assign", "spill", "load", "join", "write")
 _LEAST_ROWS, _MOST_ROWS = 1 << 14, 1 << 20
 _PIECE_ROWS = 1 << 16  # what a core's own cache holds
 _ROWS_PER_RUN = 256
@@ -155,7 +157,10 @@ class _Run:
         self.schema = pair_schema(sources[0].schema, self.columns)
         self.ids = [IdRanges() for _ in sources]
         folder = None if sizes.in_memory else output.scratch
-        self.spills = [Spill(plan, self.columns, folder and made(folder / f"set-{k}")) for k in range(len(sources))]
+        self.clock = Clock()
+        self.spills = [
+            Spill(plan, self.columns, folder and made(folder / f"set-{k}"), self.clock) for k in range(len(sources))
+        ]
 
     def report(self, rows: int, piece_rows: int, seconds: dict[str, float]) -> Report:
         begin = time.perf_counter()
@@ -177,6 +182,7 @@ class _Run:
             wide=wide,
             seconds_by_stage=seconds,
             bytes_by_stage={"assign": spilled, "join": sum(line["bytes"] for line in done)},
+            busy_seconds={what: self.clock.seconds[what] for what in _STEPS if what in self.clock.seconds},
             resumed_tiles=resumed,
         )
         self.output.store_report(report)
@@ -199,7 +205,7 @@ class _Run:
             ranges = self.ids[self.sources.index(source)]
 
             def pieces() -> Iterator[BoxSet]:
-                for piece in source.read(stretch, piece_rows):
+                for piece in self.clock.each("read", source.read(stretch, piece_rows)):
                     if self.stopped.is_set():
                         raise StoppedError
                     last[:] = [piece]
@@ -239,11 +245,12 @@ class _Run:
             chunk_pairs=self.sizes.chunk_pairs,
             scratch=self.output.scratch,
             stopped=self.stopped,
+            clock=self.clock,
         )
         self.progress("join", done, total)
 
         def join(tile: int) -> tuple[int, str | None, int]:
-            return tile, *write_pairs(self.output.folder, tile, search.pairs_of(tile), self.schema)
+            return tile, *write_pairs(self.output.folder, tile, search.pairs_of(tile), self.schema, self.clock)
 
         for tile, file, pairs in self._in_parallel(join, [t for t in tiles if names[t] not in self.output.finished]):
             self.output.finish(names[tile], file, pairs)

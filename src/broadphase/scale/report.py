@@ -25,6 +25,9 @@ class Report:
         Boxes that meet so many tiles that each tile reads them.
     seconds_by_stage : dict of str to float
         Wall time: ``plan``, ``assign`` and ``join``.
+    busy_seconds : dict of str to float
+        Of all threads together: ``read``, ``assign``, ``spill`` (boxes by tile, to the disk), ``load``, ``join`` and
+        ``write``. Empty where another engine ran them.
     bytes_by_stage : dict of str to int
         ``assign``: bytes of the boxes by tile; ``join``: bytes of the output.
     resumed_tiles : int
@@ -37,6 +40,7 @@ class Report:
     copies: int
     wide: int
     seconds_by_stage: dict[str, float] = field(default_factory=dict)
+    busy_seconds: dict[str, float] = field(default_factory=dict)
     bytes_by_stage: dict[str, int] = field(default_factory=dict)
     resumed_tiles: int = 0
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.scale.clock import Clock
 from broadphase.scale.columns import BoxSet, arrow
 from broadphase.scale.tiles import WIDE, assigned
 
@@ -37,9 +38,12 @@ class Spill:
         What the columns mean.
     folder : Path, optional
         Where the files go. Default: memory.
+    clock : Clock, optional
+        Counts the time of ``assign`` and ``spill``.
     """
 
-    def __init__(self, plan: Plan, columns: BoxColumns, folder: Path | None) -> None:
+    def __init__(self, plan: Plan, columns: BoxColumns, folder: Path | None, clock: Clock | None = None) -> None:
+        self.clock = clock or Clock()
         self.plan = plan
         self.columns = columns
         self.folder = folder
@@ -60,9 +64,10 @@ class Spill:
         if self.folder is None:
             runs = []
             for boxes in pieces:
-                for entry, run in self._runs(boxes):
-                    index.append(entry)
-                    runs.append(run)
+                with self.clock.measure("assign"):
+                    for entry, run in self._runs(boxes):
+                        index.append(entry)
+                        runs.append(run)
             self._chunks[number] = np.array(index, np.int64).reshape(-1, 3), runs
             return sum(run.corners.nbytes for run in runs)
         pa = arrow()
@@ -70,11 +75,14 @@ class Spill:
         writer = None
         with pa.OSFile(str(path), "wb") as stream:
             for boxes in pieces:
-                for entry, run in self._runs(boxes):
-                    batch = run.to_batch()
-                    writer = writer or pa.ipc.new_file(stream, batch.schema)
-                    writer.write_batch(batch)
-                    index.append(entry)
+                with self.clock.measure("assign"):
+                    divided = list(self._runs(boxes))
+                with self.clock.measure("spill"):
+                    for entry, run in divided:
+                        batch = run.to_batch()
+                        writer = writer or pa.ipc.new_file(stream, batch.schema)
+                        writer.write_batch(batch)
+                        index.append(entry)
             if writer is not None:
                 writer.close()
             size = stream.tell() if writer is None else path.stat().st_size
