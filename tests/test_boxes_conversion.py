@@ -54,12 +54,37 @@ def test_from_rects_of_tuples_and_objects_of_either_y_axis():
     assert from_rects(iter([])).shape == (0, 2, 2)
 
 
-def test_from_rects_of_pygame_finds_the_collisions_of_pygame():
+def test_from_rects_of_a_corner_and_a_size_takes_attributes_and_methods():
+    as_methods = {name: (lambda value=value: value) for name, value in zip("xy", (1, 2), strict=True)}
+    of_qt = SimpleNamespace(**as_methods, width=lambda: 2, height=lambda: 3, left=lambda: 1, right=lambda: 2)
+    of_qt.top, of_qt.bottom = lambda: 2, lambda: 4  # the last pixels
+    rects = [
+        SimpleNamespace(x=1, y=2, w=2, h=3),
+        SimpleNamespace(x=1, y=2, width=2, height=3),
+        SimpleNamespace(left=1, top=2, width=2, height=3),
+        SimpleNamespace(rect=SimpleNamespace(left=1, right=3, top=2, bottom=5)),
+        of_qt,
+    ]
+    assert from_rects(rects).tolist() == [[[1, 2], [3, 5]]] * 5
+
+
+@pytest.mark.parametrize("kind", ["Rect", "FRect"])
+def test_from_rects_of_pygame_finds_the_collisions_of_pygame(kind):
     pygame = pytest.importorskip("pygame")
     rng = np.random.default_rng(2)
-    rects = [pygame.Rect(*map(int, numbers)) for numbers in rng.integers(1, 12, (60, 4))]
-    collide = [[i, j] for i in range(60) for j in rects[i].collidelistall(rects) if j > i]
+    numbers = rng.integers(-4, 12, (80, 4))  # of negative sizes and of no size too
+    scale = 1 if kind == "Rect" else 0.25  # sums are exact
+    rects = [getattr(pygame, kind)(*(scale * row).tolist()) for row in numbers]
+    collide = [[i, j] for i in range(80) for j in rects[i].collidelistall(rects) if j > i]
     assert bp.pairs(from_rects(rects), touching=False, sort=True).tolist() == sorted(collide)
+
+
+def test_from_rects_of_arcade_equals_its_overlaps():
+    arcade = pytest.importorskip("arcade")
+    numbers = np.random.default_rng(3).integers(0, 9, (50, 4)).tolist()
+    rects = [arcade.LBWH(x, y, 1 + w, 1 + h) for x, y, w, h in numbers]
+    meet = [[i, j] for i in range(50) for j in range(i + 1, 50) if rects[i].overlaps(rects[j])]
+    assert bp.pairs(from_rects(rects), touching=False, sort=True).tolist() == meet
 
 
 @pytest.mark.parametrize(
@@ -69,7 +94,8 @@ def test_from_rects_of_pygame_finds_the_collisions_of_pygame():
         ([(0, 0, 1, 1), (0, 0, 1)], "rects: row 1 is (0, 0, 1); needed are left"),
         ([(0, 0, 1, 1), "rect"], "rects: row 1 is 'rect'; needed are left"),
         ([SimpleNamespace(left="a", right=1, top=0, bottom=1)], "rects: row 0, left is not a number but 'a'"),
-        ([(0, 0, 1, 1), SimpleNamespace(left=2, right=1, top=0, bottom=1)], "rects: row 1"),
+        ([(0, 0, 1, 1), SimpleNamespace(left=NAN, right=1, top=0, bottom=1)], "rects: row 1 has NaN"),
+        ([SimpleNamespace(x=0, y=0, w=1, h=-1)], "rects: row 0 has the negative size -1.0, axis 1"),
     ],
 )
 def test_from_rects_of_something_else_names_the_row(rects, message):
@@ -117,7 +143,7 @@ def test_from_geometries_of_trimesh_gives_boxes_in_space():
 
 def test_from_geometries_of_wkb_without_shapely_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "shapely", None)
-    with pytest.raises(bp.MissingExtraError, match="pip install shapely"):
+    with pytest.raises(bp.MissingExtraError, match=r'pip install "broadphase\[gis\]"'):
         from_geometries([b"\x00"])
 
 
@@ -138,9 +164,21 @@ def test_from_frame_of_any_table_gives_its_rows(library, make):
     narrow = {name: np.array(values, np.float32) for name, values in COLUMNS.items()}
     assert from_frame(make(narrow), **CORNERS).dtype == np.float32
     gap = {**COLUMNS, "y0": [0.0, None]}
-    with pytest.raises(bp.InvalidBoxError, match=r"row 1: 'y0' (is NaN|has no value)") as caught:
+    with pytest.raises(bp.InvalidBoxError, match="row 1: 'y0' is NaN or has no value") as caught:
         from_frame(make(gap), **CORNERS)
     assert caught.value.row == 1
+
+
+def test_from_frame_without_names_knows_those_of_files():
+    assert from_frame(COLUMNS).tolist() == BOXES
+    records = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
+    assert from_frame(records).tolist() == BOXES
+    assert from_frame(records, **CORNERS).tolist() == BOXES
+    rows = np.array(list(zip(*COLUMNS.values(), strict=True)), [(name, "f4") for name in COLUMNS])
+    assert from_frame(rows).tolist() == BOXES
+    assert from_frame(rows).dtype == np.float32
+    with pytest.raises(bp.InvalidBoxError, match=r"frame: row 1: lower\[1\] is NaN"):
+        from_frame({**COLUMNS, "y0": [0.0, None]})
 
 
 def test_from_frame_of_a_column_of_geometries():
@@ -158,13 +196,16 @@ def test_from_frame_of_a_column_of_geometries():
     [
         (COLUMNS, {"lower": ["x0", "yy0"], "upper": ["x1", "y1"]}, "unknown column 'yy0' (did you mean 'y0'?)"),
         (COLUMNS, {"lower": ["x0"], "upper": ["x1", "y1"]}, "must name as many columns, 1 to 4, not 1 and 2"),
-        (COLUMNS, {}, "name the columns of the corners"),
+        (COLUMNS, {"lower": ["x0", "y0"]}, "give both lower= and upper="),
+        ({"a": [1.0]}, {}, "frame needs columns xmin, ymin, xmax, ymax"),
+        ([{"xmin": 0}, {"xmax": 0}], {}, "frame: row 1 has no 'xmin', which row 0 has"),
         (COLUMNS, {**CORNERS, "geometry": "x0"}, "give either lower and upper, or geometry"),
         (COLUMNS, {"geometry": "x0"}, "column 'x0': row 0 is a float, which has no bounds"),
         ({**COLUMNS, "y1": [2.0, 3.0]}, CORNERS, "row 1: 'y0' > 'y1' (4.0 > 3.0)"),
         ({**COLUMNS, "y1": ["a", "b"]}, CORNERS, "column 'y1' must be float32, float64 or integer"),
         ({**COLUMNS, "y1": [2.0]}, CORNERS, "the columns must be of one length, not of 1, 2"),
-        ([1, 2], CORNERS, "frame must be a table or a mapping of columns, not list"),
+        ([1, 2], CORNERS, "frame: row 0 is 1, not a dict of values by name"),
+        (5, CORNERS, "frame must be a table or a mapping of columns, not int"),
     ],
 )
 def test_from_frame_of_bad_columns_names_row_and_column(frame, options, message):

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from broadphase.errors import quoted
+from broadphase.errors import clipped, quoted
 
-__all__ = ["as_array", "as_flag", "as_real", "as_reals", "as_whole"]
+__all__ = ["array_of", "as_array", "as_flag", "as_real", "as_reals", "as_whole"]
 
 
 def as_whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
@@ -119,9 +119,67 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     ValueError: rows must not be sequences of different lengths
     """
     try:
-        return np.asarray(values)
+        return array_of(values, name)
     except ValueError:
         raise ValueError(f"{name} must not be sequences of different lengths") from None
+
+
+_HOST = (
+    1,
+    3,
+    11,
+    13,
+)  # devices of DLPack whose memory the processor reads: its own, pinned, and managed by CUDA or ROCm
+
+
+def array_of(values: Any, name: str) -> npt.NDArray[Any]:
+    """Convert anything to an array of any dtype, without a copy where it shares its memory.
+
+    Arrays of other libraries share theirs by the array interface or by DLPack.
+
+    Raises
+    ------
+    TypeError
+        A tensor of another device, or one that is part of a computation of gradients; names the argument, and says what
+        to pass.
+    ValueError
+        Of NumPy: nested sequences of different lengths.
+
+    Examples
+    --------
+    >>> class Tensor:
+    ...     def __dlpack_device__(self):
+    ...         return 2, 1
+    >>> array_of(Tensor(), "boxes")
+    Traceback (most recent call last):
+    TypeError: boxes is on device cuda:1; copy it to host memory, such as boxes.cpu() of torch or boxes.get() of cupy
+    """
+    if isinstance(values, np.ndarray):
+        return np.asarray(values)
+    is_tensor = type(values) is not list and hasattr(values, "__dlpack_device__")
+    if is_tensor:
+        _require_host(values, name)
+    try:
+        return np.from_dlpack(values) if is_tensor and not hasattr(values, "__array__") else np.asarray(values)
+    except (TypeError, RuntimeError, BufferError) as error:
+        raise TypeError(f"{name} cannot be read as an array: {clipped(str(error))}") from error
+
+
+def _require_host(values: Any, name: str) -> None:
+    if getattr(values, "requires_grad", False) is True:
+        raise TypeError(f"{name} is a tensor that requires a gradient, which no result has; pass {name}.detach()")
+    try:
+        kind, number = map(int, values.__dlpack_device__())
+    except Exception as error:  # such as ValueError of torch for tensors without data
+        raise TypeError(f"{name} is on a device whose memory cannot be read: {clipped(str(error))}") from error
+    if kind not in _HOST:
+        device = {2: "cuda", 8: "metal", 10: "rocm", 14: "oneapi"}.get(kind, f"DLPack type {kind}")
+        raise TypeError(
+            f"{name} is on device {device}:{number}; copy it to host memory,"
+            f" such as {name}.cpu() of torch or {name}.get() of cupy"
+        )
+    if "bfloat16" in str(getattr(values, "dtype", "")):
+        raise TypeError(f"{name} is of dtype bfloat16, which NumPy does not have; pass {name}.float()")
 
 
 def as_reals(values: Any, name: str) -> npt.NDArray[np.float64]:

@@ -10,7 +10,7 @@ from broadphase import _native
 from broadphase.arguments import as_array, as_flag, as_real, as_reals
 from broadphase.batches import KeyedSet, keyed_sets
 from broadphase.boxes.checking import as_points, first_bad_row, require_finite
-from broadphase.boxes.forms import as_numbers
+from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import unknown_name
 from broadphase.workers import worker_count
 

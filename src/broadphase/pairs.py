@@ -61,7 +61,8 @@ def pairs(
     boxes, other : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
         Lower and upper corner of each box, any one length unit, d = 1 to 4. float32 and float64 are used as they are,
         integers are converted to float64, and two sets of different dtypes to float64. Any strides; never modified.
-        Corners may be infinite.
+        Corners may be infinite. Also tensors, Arrow data, DataFrames by the names of their columns, and geometries or
+        anything else with ``bounds``: the table in docs/boxes.md has all.
     method : str
         "auto", or a name in ``bp.METHODS``. Does not change the result.
     workers : int
@@ -359,12 +360,22 @@ def prepare(
     size = other_lower = other_upper = other_size = counts = None
     if type(boxes) is not np.ndarray or boxes.ndim == 4:
         boxes, size = as_rows(boxes, "boxes")
-    lower, upper = as_corners(boxes)
-    if other is not None:
+    if other is None:
+        lower, upper = as_corners(boxes)
+        if len(lower) == 1:
+            _refuse_one_object(boxes)
+    else:
         if type(other) is not np.ndarray or other.ndim == 4:
             other, other_size = as_rows(other, "other")
-        dim = lower.shape[1]
-        other_lower, other_upper = as_corners(other, name="other", empty_dim=dim)
+        try:
+            lower, upper = as_corners(boxes)
+            dim = lower.shape[1]
+            other_lower, other_upper = as_corners(other, name="other", empty_dim=dim)
+        except ValueError:
+            _refuse_corners(boxes, other)
+            raise
+        if dim == 1:
+            _refuse_corners(boxes, other)
         other_dim = other_lower.shape[1]
         if other_dim != dim:
             if len(lower):
@@ -409,6 +420,33 @@ def prepare(
         (first_rows, second_rows),
         None if period is None else periods_of(period, lower.shape[1]),
     )
+
+
+def _refuse_corners(boxes: Any, other: Any) -> None:
+    """Raise ValueError if two sets may be the lower and the upper corners of one: both of shape (n, d), d < 4.
+
+    With d = 2, they could be intervals too; which is meant must not depend on their values.
+    """
+    try:
+        shapes = [np.shape(one) for one in (boxes, other) if not isinstance(one, tuple) and not hasattr(one, "columns")]
+    except ValueError:  # of rows of different lengths
+        return
+    if len(shapes) < 2 or any(len(shape) != 2 for shape in shapes) or shapes[0][1] != shapes[1][1] or shapes[0][1] > 3:
+        return
+    intervals = " If they are two sets of intervals, pass each as shape (n, 2, 1)." if shapes[0][1] == 2 else ""
+    raise ValueError(
+        f"boxes and other have shapes {shapes[0]} and {shapes[1]}, and are two sets of boxes. If they are the lower and"
+        f" the upper corners of one set, pass them as one tuple, (lower, upper).{intervals}"
+    )
+
+
+def _refuse_one_object(boxes: Any) -> None:
+    """Raise ValueError for the one box of an object with bounds, such as a mesh, which has no pairs with itself."""
+    if not isinstance(boxes, np.ndarray | list | tuple) and hasattr(boxes, "bounds") and not hasattr(boxes, "__len__"):
+        raise ValueError(
+            f"boxes is one {type(boxes).__name__}, which has one box and so no pairs; pass a list of objects, or the"
+            " boxes of its parts, such as bp.boxes.from_triangles(mesh.vertices, mesh.faces)"
+        )
 
 
 def _counts(lower: NDArray[Any], other_lower: NDArray[Any] | None) -> tuple[int, ...]:

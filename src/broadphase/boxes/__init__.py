@@ -14,8 +14,9 @@ A result is float32 if every array given is float32, otherwise float64; a plain 
 
 from broadphase.boxes.changing import grow, merge, swept
 from broadphase.boxes.conversion import from_frame, from_geometries, from_rects, from_xywh
-from broadphase.boxes.forms import Boxes, as_boxes, as_corners, as_numbers, describe_invalid, find_invalid
+from broadphase.boxes.forms import Boxes, as_boxes, as_corners, describe_invalid, find_invalid
 from broadphase.boxes.making import from_centers, from_parts, from_points, from_segments, from_spheres, from_triangles
+from broadphase.boxes.numbers import as_numbers
 
 __all__ = [
     "Boxes",

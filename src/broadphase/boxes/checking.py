@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.arguments import as_array
-from broadphase.boxes.forms import MAX_DIMENSION, as_numbers, describe_invalid
+from broadphase.boxes.forms import describe_invalid
+from broadphase.boxes.numbers import MAX_DIMENSION, as_numbers
 from broadphase.errors import InvalidBoxError
 
 if TYPE_CHECKING:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
-from importlib import import_module
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.boxes import arrow
 from broadphase.boxes.checking import first_bad_row, require_boxes, require_finite
-from broadphase.boxes.forms import MAX_DIMENSION, as_numbers
+from broadphase.boxes.numbers import MAX_DIMENSION, as_numbers
+from broadphase.boxes.objects import SIDES, SIZES, bounds_of, boxes_of, column_numbers, names_of, side_by_side
 from broadphase.boxes.rounding import boxes_around
-from broadphase.errors import InvalidBoxError, MissingExtraError, quoted, unknown_name
+from broadphase.errors import InvalidBoxError, quoted, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["from_frame", "from_geometries", "from_rects", "from_xywh"]
 
-_SIDES = ("left", "right", "top", "bottom")
+_sides_of = attrgetter(*SIDES)
 
 
 def from_xywh(xywh: ArrayLike) -> NDArray[Any]:
@@ -77,23 +79,29 @@ def from_rects(rects: Iterable[Any]) -> NDArray[np.float64]:
     ----------
     rects : iterable
         Objects with the attributes ``left``, ``right``, ``top`` and ``bottom``, as those of pygame and arcade, whether
-        their y axis points up or down; or sequences of four numbers x, y, width, height.
+        their y axis points up or down; or with ``x``, ``y``, ``width`` (``w``) and ``height`` (``h``), or ``left``,
+        ``top``, ``width`` and ``height``, as attributes or methods; or with a ``rect`` that is one of these, as
+        sprites; or sequences of four numbers x, y, width, height.
 
     Returns
     -------
     boxes : ndarray, shape (n, 2, 2), float64
-        One for each, in their order.
+        One for each, in their order. What has sides has exactly these; one of negative size is turned the right way, as
+        pygame does when it looks for collisions. The far corner of a corner and a size is rounded up, see `from_xywh`.
 
     Raises
     ------
     InvalidBoxError
-        NaN, a negative size; names the first bad row.
+        NaN; a negative size of a tuple, or of an object without sides; names the first bad row.
     ValueError, TypeError
         Something that is no rectangle; names the first bad row.
 
     Notes
     -----
-    In pygame, rectangles that only share an edge do not collide: use ``bp.pairs(boxes, touching=False)`` for that.
+    In pygame, a rectangle covers the pixels from ``left`` to ``right - 1``: two that share an edge do not collide, and
+    one of no width or height never does. In arcade, rectangles that share an edge do not overlap either. So
+    ``bp.pairs(boxes, touching=False)`` gives the pairs for which ``Rect.colliderect``, or ``Rect.overlaps``, is True.
+    (pygame rounds the sums of an `FRect` to float32; here they are float64.)
 
     Examples
     --------
@@ -108,37 +116,67 @@ def from_rects(rects: Iterable[Any]) -> NDArray[np.float64]:
     if not isinstance(rects, Iterable) or (isinstance(rects, np.ndarray) and not rects.ndim):
         raise TypeError(f"rects must be rectangles, not {quoted(rects)}")
     given = list(rects)
-    if not any(hasattr(rect, "left") for rect in given):
-        try:
-            return from_xywh(np.asarray(given, np.float64).reshape(len(given), 4))
-        except (TypeError, ValueError):
-            pass  # one by one, to name the row
-    boxes = np.empty((len(given), 2, 2))
-    for row, rect in enumerate(given):
-        if all(hasattr(rect, side) for side in _SIDES):
-            left, right, top, bottom = (_number(getattr(rect, side), f"rects: row {row}, {side}") for side in _SIDES)
-            boxes[row] = (left, min(top, bottom)), (right, max(top, bottom))
-            continue
-        try:
-            boxes[row] = from_xywh(np.asarray(rect, np.float64).reshape(1, 4))[0]
-        except InvalidBoxError as error:
-            raise InvalidBoxError(str(error).replace("xywh: row 0", f"rects: row {row}"), row) from None
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"rects: row {row} is {quoted(rect)}; needed are left, right, top and bottom, or (x, y, width, height)"
-            ) from None
+    sides = _sides(given)
+    if sides is not None:
+        return sides
+    try:
+        return from_xywh(np.asarray(given, np.float64).reshape(len(given), 4))
+    except (TypeError, ValueError):
+        pass  # one by one, to name the row
+    return np.stack([_box_of_rectangle(rect, row) for row, rect in enumerate(given)])
+
+
+def _sides(given: list[Any]) -> NDArray[np.float64] | None:
+    """Return the boxes of objects that all have sides; None if others are among them, or none are numbers."""
+    if not given or not all(hasattr(given[0], side) for side in SIDES):
+        return None
+    try:
+        sides = np.fromiter(chain.from_iterable(map(_sides_of, given)), np.float64, 4 * len(given)).reshape(-1, 2, 2)
+    except (AttributeError, TypeError, ValueError):
+        return None
+    boxes = np.stack((sides.min(axis=2), sides.max(axis=2)), axis=1)
     return require_boxes(boxes, "rects")
 
 
-def from_geometries(geometries: Iterable[Any]) -> NDArray[np.float64]:
+def _box_of_rectangle(rect: Any, row: int) -> NDArray[np.float64]:
+    one = rect if not hasattr(rect, "rect") or hasattr(rect, "left") else rect.rect
+    names = next((names for names in (SIDES, *SIZES) if all(hasattr(one, name) for name in names)), None)
+    if names == SIDES and not callable(one.left):
+        left, right, top, bottom = (_number(getattr(one, side), f"rects: row {row}, {side}") for side in SIDES)
+        box: NDArray[np.float64] = np.array(
+            [[min(left, right), min(top, bottom)], [max(left, right), max(top, bottom)]]
+        )
+        if np.isnan(box).any():
+            raise InvalidBoxError(f"rects: row {row} has NaN", row)
+        return box
+    numbers = one
+    if names is not None:  # of Qt, they are methods, and `right` is the last pixel
+        sizes = next((names for names in SIZES if all(hasattr(one, name) for name in names)), names)
+        values = [getattr(one, name) for name in sizes]
+        numbers = [
+            _number(value() if callable(value) else value, f"rects: row {row}, {name}")
+            for name, value in zip(sizes, values, strict=True)
+        ]
+    try:
+        box = from_xywh(np.asarray(numbers, np.float64).reshape(1, 4))[0]
+    except InvalidBoxError as error:
+        raise InvalidBoxError(str(error).replace("xywh: row 0", f"rects: row {row}"), row) from None
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"rects: row {row} is {quoted(rect)}; needed are left, right, top and bottom, or x, y, width and height"
+        ) from None
+    return box
+
+
+def from_geometries(geometries: Any) -> NDArray[np.float64]:
     """Make the bounding boxes of geometries: of shapely, GeoPandas, trimesh, or anything with bounds.
 
     Parameters
     ----------
     geometries : iterable
         Objects with ``bounds``: the lower corner followed by the upper one, shape (2*d,) or (2, d), all of one
-        dimension. Arrays and lists of shapely geometries, and a `GeoSeries`, are done at once; WKB (bytes) is decoded
-        by shapely.
+        dimension. Arrays and lists of shapely geometries, a `GeoSeries` and a `GeoDataFrame` are done at once; WKB
+        (bytes, or an Arrow array of them) is decoded by shapely.
 
     Returns
     -------
@@ -148,11 +186,16 @@ def from_geometries(geometries: Iterable[Any]) -> NDArray[np.float64]:
     Raises
     ------
     InvalidBoxError
-        An empty geometry, NaN, lower > upper; names the first bad row.
+        An empty geometry, None, NaN, lower > upper; names the first bad row.
     ValueError, TypeError
         Bounds of another form or dimension; an object without bounds; names the first bad row.
     MissingExtraError
         WKB without shapely.
+
+    Notes
+    -----
+    `broadphase.pairs` and all others take such objects as they are, but for WKB; the rows of empty ones are NaN there,
+    which ``invalid="skip"`` leaves out.
 
     Examples
     --------
@@ -168,21 +211,23 @@ def from_geometries(geometries: Iterable[Any]) -> NDArray[np.float64]:
 def from_frame(
     frame: Any, lower: Sequence[str] | None = None, upper: Sequence[str] | None = None, *, geometry: str | None = None
 ) -> NDArray[Any]:
-    """Make boxes from the columns of a table: of pandas, polars, PyArrow, GeoPandas, or a dict of arrays.
+    """Make boxes from the columns of a table: of pandas, polars, PyArrow, GeoPandas, a dict of arrays, or records.
 
     Parameters
     ----------
-    frame : DataFrame, Table or mapping of columns by name
+    frame : DataFrame, Table, structured array, mapping of columns by name, or sequence of dict
         One row for each box.
     lower, upper : sequence of str
-        Names of the columns with the lower and the upper corner, one for each axis.
+        Names of the columns with the lower and the upper corner, one for each axis. Default: the columns ``xmin, ymin,
+        xmax, ymax``, or others that files of tables may have, see `broadphase.io.read_boxes`; the geometries of a
+        GeoDataFrame.
     geometry : str, optional
         Name of a column of geometries, or of WKB, in place of `lower` and `upper`; see `from_geometries`.
 
     Returns
     -------
     boxes : ndarray, shape (n, 2, d)
-        float32 if all columns are float32, otherwise float64.
+        float32 if all columns are float32, otherwise float64. Rows count from 0, whatever the index of the table.
 
     Raises
     ------
@@ -204,22 +249,28 @@ def from_frame(
            [[4., 4.],
             [5., 9.]]])
     """
+    if not isinstance(frame, Mapping) and isinstance(frame, list | tuple) and frame:
+        frame = _columns_of_records(frame)
     if geometry is not None:
         if lower is not None or upper is not None:
             raise ValueError("give either lower and upper, or geometry")
         return _boxes_of_geometries(_column(frame, geometry), f"column {quoted(geometry)}")
+    if lower is None and upper is None:
+        if names_of(frame) is None and not arrow.is_arrow(frame):
+            raise TypeError(f"frame must be a table or a mapping of columns, not {type(frame).__name__}")
+        plain = boxes_of(frame, "frame")
+        if hasattr(frame, "geometry"):
+            return _without_blank(plain, "frame")
+        return require_boxes(_stacked(plain), "frame")
     if lower is None or upper is None:
-        raise ValueError("name the columns of the corners, lower= and upper=, or a column of geometries, geometry=")
+        raise ValueError("give both lower= and upper=, the names of the columns of the corners")
     names = _names(lower), _names(upper)
     if len(names[0]) != len(names[1]) or not 0 < len(names[0]) <= MAX_DIMENSION:
         raise ValueError(
             f"lower and upper must name as many columns, 1 to {MAX_DIMENSION}, not {len(names[0])} and {len(names[1])}"
         )
-    corners = [[_numbers_of(_column(frame, name), name) for name in side] for side in names]
-    counts = {len(column) for side in corners for column in side}
-    if len(counts) > 1:
-        raise ValueError(f"the columns must be of one length, not of {', '.join(map(str, sorted(counts)))}")
-    boxes = np.stack([np.stack(side, axis=1) for side in corners], axis=1)
+    columns = [_complete(_column(frame, name), name) for side in names for name in side]
+    boxes = _stacked(side_by_side(columns))
     for low, high, axis in zip(*names, range(len(names[0])), strict=True):
         bad = first_bad_row(boxes[:, 0, axis] > boxes[:, 1, axis])
         if bad is not None:
@@ -240,87 +291,61 @@ def _names(names: Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
+def _columns_of_records(records: Sequence[Any]) -> dict[str, list[Any]]:
+    """Turn a list of dicts into columns by name."""
+    odd = next((row for row, record in enumerate(records) if not isinstance(record, Mapping)), None)
+    if odd is not None:
+        raise TypeError(f"frame: row {odd} is {quoted(records[odd])}, not a dict of values by name")
+    names = list(records[0])
+    for row, record in enumerate(records):
+        for name in names:
+            if name not in record:
+                raise ValueError(f"frame: row {row} has no {quoted(name)}, which row 0 has")
+    return {name: [record[name] for record in records] for name in names}
+
+
 def _column(frame: Any, name: str) -> Any:
-    known = getattr(frame, "column_names", None)  # of PyArrow
-    if known is None:
-        known = frame.columns if hasattr(frame, "columns") else frame.keys() if hasattr(frame, "keys") else None
+    known = names_of(frame)
     if known is None:
         raise TypeError(f"frame must be a table or a mapping of columns, not {type(frame).__name__}")
-    if name not in list(known):
+    if name not in known:
         raise ValueError(unknown_name("column", name, map(str, known)))
     return frame[name]
 
 
-def _numbers_of(column: Any, name: str) -> NDArray[Any]:
+def _complete(column: Any, name: str) -> NDArray[Any]:
     """Convert a column of numbers to float32 or float64; a missing value is named by its row."""
-    values = np.asarray(column)
-    if values.dtype == object:
-        missing = np.array([value is None or type(value).__name__ == "NAType" for value in values], np.bool_)
-        if missing.any():
-            row = int(missing.argmax())
-            raise InvalidBoxError(f"row {row}: {quoted(name)} has no value", row)
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError):
-            raise TypeError(f"column {quoted(name)} must hold numbers") from None
-    numbers = as_numbers(values, name=f"column {quoted(name)}")
-    if numbers.ndim != 1:
-        raise ValueError(
-            f"column {quoted(name)} must hold one number for each row, not an array of shape {numbers.shape}"
-        )
+    numbers = column_numbers(column, f"column {quoted(name)}")
     bad = first_bad_row(np.isnan(numbers))
     if bad is not None:
-        raise InvalidBoxError(f"row {bad}: {quoted(name)} is NaN", bad)
+        raise InvalidBoxError(f"row {bad}: {quoted(name)} is NaN or has no value", bad)
     return numbers
 
 
 def _boxes_of_geometries(geometries: Any, name: str) -> NDArray[np.float64]:
-    if hasattr(geometries, "to_pylist"):  # a column of PyArrow
-        geometries = geometries.to_pylist()
-    given = list(geometries)
-    if not given:
+    bounds: Any = None if isinstance(geometries, list | tuple | np.ndarray) else getattr(geometries, "bounds", None)
+    if hasattr(bounds, "columns"):  # of GeoPandas
+        return _without_blank(bounds.to_numpy(), name)
+    if arrow.is_arrow(geometries):  # WKB
+        data = arrow.opened(geometries, name)
+        geometries = geometries if data is None else data.to_pylist()
+    if not isinstance(geometries, Iterable):
+        raise TypeError(f"{name} must be a sequence of geometries, not one {type(geometries).__name__}")
+    given = geometries if isinstance(geometries, np.ndarray) else list(geometries)
+    if not len(given):
         return np.empty((0, 2, 2))
-    bounds = _shapely_bounds(given)
-    if bounds is None:
-        rows = [_bounds_of(geometry, row, name) for row, geometry in enumerate(given)]
-        other = next((row for row, values in enumerate(rows) if len(values) != len(rows[0])), None)
-        if other is not None:
-            raise ValueError(
-                f"{name}: row 0 has {len(rows[0]) // 2} dimensions and row {other} has {len(rows[other]) // 2}"
-            )
-        bounds = np.array(rows)
+    return _without_blank(bounds_of(given, name), name)
+
+
+def _without_blank(bounds: NDArray[Any], name: str) -> NDArray[Any]:
     bad = first_bad_row(np.isnan(bounds))
     if bad is not None:
         raise InvalidBoxError(f"{name}: row {bad} is empty or missing: it has no bounds", bad)
-    return require_boxes(bounds.reshape(len(bounds), 2, bounds.shape[1] // 2), name)
+    return require_boxes(_stacked(bounds), name)
 
 
-def _shapely_bounds(given: list[Any]) -> NDArray[np.float64] | None:
-    """Get the bounds of shapely geometries at once, (n, 4), NaN for empty ones; None if some are not of shapely."""
-    if any(isinstance(geometry, bytes) for geometry in given):
-        try:
-            shapely: Any = import_module("shapely")
-        except ModuleNotFoundError as error:
-            raise MissingExtraError("geometries as WKB need shapely: pip install shapely", name=error.name) from error
-    else:
-        shapely = sys.modules.get("shapely")  # imported, if any of these is of it
-        if shapely is None:
-            return None
-    array = np.empty(len(given), object)
-    array[:] = [shapely.from_wkb(geometry) if isinstance(geometry, bytes) else geometry for geometry in given]
-    if not all(geometry is None or isinstance(geometry, shapely.Geometry) for geometry in array):
-        return None
-    bounds: NDArray[np.float64] = shapely.bounds(array)
-    return bounds
-
-
-def _bounds_of(geometry: Any, row: int, name: str) -> NDArray[np.float64]:
-    bounds = getattr(geometry, "bounds", None)
-    if bounds is None:
-        raise TypeError(f"{name}: row {row} is a {type(geometry).__name__}, which has no bounds")
-    values = as_numbers(bounds, name=f"{name}: bounds of row {row}").astype(np.float64)
-    if values.size % 2 or not 0 < values.size <= 2 * MAX_DIMENSION or values.shape not in (
-        (values.size,), (2, values.size // 2)
-    ):  # fmt: skip
-        raise ValueError(f"{name}: bounds of row {row} must have shape (2*d,) or (2, d), not {values.shape}")
-    return values.reshape(-1)
+def _stacked(boxes: Any) -> NDArray[Any]:
+    """Return boxes in the form (n, 2, d)."""
+    if isinstance(boxes, tuple):
+        return np.stack(boxes, axis=1)
+    return np.asarray(boxes).reshape(len(boxes), 2, -1)

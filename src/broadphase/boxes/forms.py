@@ -7,18 +7,17 @@ same numbers in a row, or a tuple ``(lower, upper)`` of two (n, d) arrays. The p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from broadphase.arguments import as_whole
+from broadphase.boxes.numbers import FLOAT32, FLOAT64, MAX_DIMENSION, as_float, as_plain_array
+from broadphase.boxes.objects import boxes_of
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-__all__ = ["Boxes", "as_boxes", "as_corners", "as_numbers", "as_rows", "describe_invalid", "find_invalid"]
+__all__ = ["Boxes", "as_boxes", "as_corners", "as_rows", "describe_invalid", "find_invalid"]
 
 _Real: TypeAlias = np.bool_ | np.integer[Any] | np.floating[Any]
 
@@ -27,20 +26,38 @@ class _SupportsArray(Protocol):
     def __array__(self) -> NDArray[_Real]: ...
 
 
-_Array: TypeAlias = NDArray[_Real] | _SupportsArray
+class _SupportsDLPack(Protocol):
+    def __dlpack_device__(self) -> tuple[Any, Any]: ...
+
+
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> Any: ...
+
+
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+class _SupportsBounds(Protocol):
+    @property
+    def bounds(self) -> Any: ...
+
+
+_Array: TypeAlias = NDArray[_Real] | _SupportsArray | _SupportsDLPack | _ArrowArray | _ArrowStream
 _Number: TypeAlias = float | _Real
 
 # Boxes in any accepted form, for annotations: an array, whatever converts to one (such as a table of numbers), nested
-# sequences of numbers, or a tuple (lower, upper). The array's shape is checked at run time. Text is never boxes.
+# sequences of numbers, a tuple (lower, upper), objects with bounds, or columns by name. The array's shape is checked at
+# run time. Text is never boxes.
 # One sequence type at each depth: with several, type checkers do not infer lists that mix int and float.
-Boxes: TypeAlias = _Array | Sequence[_Array | Sequence[_Array | _Number | Sequence[_Number]]]
+Boxes: TypeAlias = (
+    _Array
+    | _SupportsBounds
+    | Mapping[str, Any]
+    | Sequence[_Array | _SupportsBounds | Sequence[_Array | _Number | Sequence[_Number]]]
+)
 
-MAX_DIMENSION = 4
-
-_FLOAT32 = np.dtype(np.float32)
-_FLOAT64 = np.dtype(np.float64)
 _SEQUENCES = (list, tuple)
-_EXACT_INTEGER = 2**53  # every integer up to here is a float64; beyond, conversion would move corners
 
 _FORMS = "boxes are an array of shape (n, 2, d) or (n, 2*d), or a tuple (lower, upper) of two (n, d) arrays, d = 1 to 4"
 
@@ -87,7 +104,7 @@ def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> tupl
     array([[2., 1.],
            [6., 7.]])
     """
-    if type(boxes) is np.ndarray and (boxes.dtype == _FLOAT32 or boxes.dtype == _FLOAT64):
+    if type(boxes) is np.ndarray and (boxes.dtype == FLOAT32 or boxes.dtype == FLOAT64):
         # The plain case, kept short: this is the first step of every call on a few hundred boxes.
         # (An axis of length 1 may have any stride, even in a contiguous array: odd ones go the long way.)
         flags = boxes.flags
@@ -100,10 +117,15 @@ def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> tupl
                 and (shape[0] > 1 or boxes.strides[0] == boxes.nbytes)
             ):
                 return boxes[:, 0], boxes[:, 1]
-    if isinstance(boxes, tuple) and len(boxes) == 2:
-        lower, upper = _as_pair(boxes, name, empty_dim)
+        plain: Any = boxes
+    elif type(boxes) is tuple and len(boxes) == 2 and type(boxes[0]) is type(boxes[1]) is np.ndarray:
+        plain = boxes
     else:
-        both = _as_three_axes(boxes, name, empty_dim)
+        plain = boxes_of(boxes, name)
+    if isinstance(plain, tuple) and len(plain) == 2:
+        lower, upper = _as_pair(plain, name, empty_dim)
+    else:
+        both = _as_three_axes(plain, name, empty_dim)
         lower, upper = both[:, 0], both[:, 1]
     return _lay_out(lower), _lay_out(upper)
 
@@ -122,12 +144,12 @@ def as_rows(boxes: Any, name: str) -> tuple[Any, int | None]:
     """
     if isinstance(boxes, tuple) and len(boxes) == 2:
         if _depth(boxes[0]) == 3:
-            lower, upper = (_as_array(corner, name) for corner in boxes)
+            lower, upper = (as_plain_array(corner, name) for corner in boxes)
             if lower.shape == upper.shape and lower.ndim == 3 and 0 < lower.shape[2] <= MAX_DIMENSION:
                 shape = (lower.shape[0] * lower.shape[1], lower.shape[2])
                 return (lower.reshape(shape), upper.reshape(shape)), lower.shape[1]
     elif _depth(boxes) == 4:
-        both = _as_array(boxes, name)
+        both = as_plain_array(boxes, name)
         if both.ndim == 4 and both.shape[2] == 2 and 0 < both.shape[3] <= MAX_DIMENSION:
             return both.reshape(both.shape[0] * both.shape[1], *both.shape[2:]), both.shape[1]
     return boxes, None
@@ -179,9 +201,10 @@ def as_boxes(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> NDArra
     array([[[0., 0.],
             [2., 1.]]])
     """
-    if isinstance(boxes, tuple) and len(boxes) == 2:
-        return np.stack(_as_pair(boxes, name, empty_dim), axis=1)
-    return _as_three_axes(boxes, name, empty_dim)
+    plain = boxes_of(boxes, name)
+    if isinstance(plain, tuple) and len(plain) == 2:
+        return np.stack(_as_pair(plain, name, empty_dim), axis=1)
+    return _as_three_axes(plain, name, empty_dim)
 
 
 def find_invalid(boxes: Boxes, *, limit: int | None = None) -> tuple[NDArray[np.int64], list[str]]:
@@ -262,102 +285,27 @@ def describe_invalid(lower: NDArray[Any], upper: NDArray[Any], row: int) -> str:
     return f"row {row}: lower[{axis}] > upper[{axis}] ({low} > {high})"
 
 
-def as_numbers(values: ArrayLike, *, name: str) -> NDArray[Any]:
-    """Convert real numbers of any shape to native float32 or float64, as box corners are.
-
-    Parameters
-    ----------
-    values : array_like
-        float32 and float64 are kept as they are; integers, bool and float16 become float64.
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    ndarray, float32 or float64
-        The input itself where its dtype allows, otherwise a new array.
-
-    Raises
-    ------
-    ValueError
-        A ragged list; a masked value; an integer beyond 2**53. Names the row.
-    TypeError
-        Any other dtype.
-
-    Examples
-    --------
-    >>> as_numbers([1, 2], name="centers")
-    array([1., 2.])
-    """
-    return _as_float(_as_array(values, name), name)
-
-
-def _as_array(values: ArrayLike, name: str) -> NDArray[Any]:
-    if isinstance(values, np.ma.MaskedArray):
-        masked = np.flatnonzero(np.ma.getmaskarray(values).any(axis=tuple(range(1, values.ndim))))
-        if masked.size:
-            raise ValueError(f"{name}: row {masked[0]} has a masked value; fill it or remove the row")
-        return np.asarray(values.data)
-    try:
-        return np.asarray(values)
-    except ValueError as error:
-        if "inhomogeneous" not in str(error):
-            raise
-        raise ValueError(f"{name}: the rows have different lengths{_first_odd_row(values)}") from None
-
-
-def _first_odd_row(values: Any) -> str:
-    try:
-        shapes = [np.shape(row) for row in values]
-    except (TypeError, ValueError):  # ragged further down: the row is unknown
-        return ""
-    odd = next((row for row, shape in enumerate(shapes) if shape != shapes[0]), None)
-    return "" if odd is None else f": row {odd} has shape {shapes[odd]}, row 0 has {shapes[0]}"
-
-
-def _as_float(array: NDArray[Any], name: str) -> NDArray[Any]:
-    dtype = array.dtype
-    if dtype in (_FLOAT32, _FLOAT64):  # False for the other byte order
-        return array
-    kind = dtype.kind
-    if kind == "f" and dtype.itemsize <= 8:
-        return array.astype(_FLOAT32 if dtype.itemsize == 4 else _FLOAT64)
-    if kind == "b":
-        return array.astype(_FLOAT64)
-    if kind in "iu":
-        if dtype.itemsize == 8 and array.size and (array.max() > _EXACT_INTEGER or array.min() < -_EXACT_INTEGER):
-            too_large = (array > _EXACT_INTEGER) | ((array < -_EXACT_INTEGER) if kind == "i" else False)
-            place = np.unravel_index(int(np.argmax(too_large)), array.shape)
-            where = f"row {place[0]} has" if place else "got"
-            raise ValueError(
-                f"{name}: {where} the integer {array[place]}, which float64 cannot hold exactly;"
-                " subtract an origin first, or convert to float64 if rounding is acceptable"
-            )
-        return array.astype(_FLOAT64)
-    raise TypeError(f"{name} must be float32, float64 or integer, not {dtype}")
-
-
 def _as_three_axes(boxes: Any, name: str, empty_dim: int) -> NDArray[Any]:
-    array = _as_array(boxes, name)
+    array = as_plain_array(boxes, name)
     shape = array.shape
     if len(shape) == 3 and shape[1] == 2 and 0 < shape[2] <= MAX_DIMENSION:
-        return _as_float(array, name)
+        return as_float(array, name)
     if len(shape) == 2 and shape[1] in (2, 4, 6, 8):
-        return _as_float(array, name).reshape(shape[0], 2, shape[1] // 2)
+        return as_float(array, name).reshape(shape[0], 2, shape[1] // 2)
     if shape == (0,):
         return np.empty((0, 2, empty_dim))
     raise ValueError(f"{name} has shape {shape}; {_FORMS}")
 
 
 def _as_pair(pair: tuple[Any, Any], name: str, empty_dim: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    lower, upper = _as_array(pair[0], f"{name}, lower"), _as_array(pair[1], f"{name}, upper")
+    lower, upper = as_plain_array(pair[0], f"{name}, lower"), as_plain_array(pair[1], f"{name}, upper")
     if lower.shape == upper.shape == (0,):
         lower = upper = np.empty((0, empty_dim))
     if lower.ndim != 2 or lower.shape != upper.shape or not 0 < lower.shape[1] <= MAX_DIMENSION:
         raise ValueError(f"{name} has corners of shape {lower.shape} and {upper.shape}; {_FORMS}")
-    lower, upper = _as_float(lower, f"{name}, lower"), _as_float(upper, f"{name}, upper")
+    lower, upper = as_float(lower, f"{name}, lower"), as_float(upper, f"{name}, upper")
     if lower.dtype != upper.dtype:
-        lower, upper = lower.astype(_FLOAT64, copy=False), upper.astype(_FLOAT64, copy=False)
+        lower, upper = lower.astype(FLOAT64, copy=False), upper.astype(FLOAT64, copy=False)
     return lower, upper
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from broadphase.arguments import as_real, as_whole
 from broadphase.boxes.checking import as_points, first_bad_row, require_finite, require_no_nan
-from broadphase.boxes.forms import as_numbers
+from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import InvalidBoxError
 from broadphase.index.regions import regions_of_planes, regions_of_views
 from broadphase.index.results import Nearest, QueryResult, RayHits

@@ -1,5 +1,6 @@
 """Read boxes and parts from files, and write pairs, events and clashes to files."""
 
+from broadphase.io.arrow import to_arrow
 from broadphase.io.box_file import BoxFile
 from broadphase.io.boxes import FORMATS, read_boxes
 from broadphase.io.clashes import CLASH_FORMATS, write_clashes
@@ -17,6 +18,7 @@ __all__ = [
     "PartFile",
     "read_boxes",
     "read_parts",
+    "to_arrow",
     "write_clashes",
     "write_events",
     "write_pairs",

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from broadphase.boxes import as_boxes
+from broadphase.columns import listed
 from broadphase.errors import FileFormatError, clipped, quoted, unknown_name
 from broadphase.files import path_of
 from broadphase.io.box_file import BoxFile
 from broadphase.io.geojson import read_geojson
 from broadphase.io.meshes import read_mesh
-from broadphase.io.tables import listed, read_csv, read_parquet
+from broadphase.io.tables import read_csv, read_parquet
 
 if TYPE_CHECKING:
     import os

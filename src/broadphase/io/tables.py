@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase.boxes import as_numbers
-from broadphase.errors import FileFormatError, clipped, unknown_name
+from broadphase.columns import WANTED, find_box_columns, find_name_column, listed
+from broadphase.errors import FileFormatError
 from broadphase.io.box_file import BoxFile
 from broadphase.io.extras import has_library, import_extra
 
@@ -22,144 +23,6 @@ if TYPE_CHECKING:
     Portions = Iterable[dict[str, NDArray[Any]]]
 
 __all__ = ["TABLE_WRITERS", "write_csv", "write_parquet"]
-
-
-_AXES = "xyzw"
-_STYLES = (
-    ("{}min", "{}max"),
-    ("{}_min", "{}_max"),
-    ("min{}", "max{}"),
-    ("min_{}", "max_{}"),
-    ("lower_{}", "upper_{}"),
-    ("{}_lower", "{}_upper"),
-    ("lo_{}", "hi_{}"),
-    ("{}_lo", "{}_hi"),
-)
-_NUMBERED = (("{}0", "{}1"), ("{}1", "{}2"))
-_COMPASS = ("west", "south", "east", "north")
-_NAMES = ("name", "label", "id")
-_MANY_NAMES, _LONG_NAME = 20, 40
-WANTED = "xmin, ymin, xmax, ymax (or min_x, lower_x, lo_x ..., or x0 and x1, or west, south, east, north), x to w"
-
-
-def find_box_columns(header: list[str]) -> list[int] | None:
-    """Find the columns of lower corners, then of upper corners.
-
-    Parameters
-    ----------
-    header : list of str
-        Names of the columns. Capitals and outer blanks do not matter.
-
-    Returns
-    -------
-    list of int, or None
-        Positions of 2 * d columns; None if the names follow no known pattern.
-
-    Raises
-    ------
-    ValueError
-        A column is missing, there twice, or named in another way than the others; names it.
-
-    Examples
-    --------
-    >>> find_box_columns(["id", "xmin", "xmax", "ymin", "ymax"])
-    [1, 3, 2, 4]
-    >>> find_box_columns(["a", "b"])
-    >>> find_box_columns(["xmin", "xmax", "ymin"])
-    Traceback (most recent call last):
-    ValueError: there is a column ymin, but no column ymax
-    >>> find_box_columns(["xmin", "xmax", "y_min", "y_max"])
-    Traceback (most recent call last):
-    ValueError: the corners have two names: columns xmin, xmax, and y_min, y_max
-    """
-    names = [name.strip().lower() for name in header]
-    place = {name: column for column, name in reversed(list(enumerate(names)))}
-    styles = [_pairs_of(style) for style in (*_STYLES, *_NUMBERED)]
-    pairs = next((pairs for pairs in styles if pairs[0][0] in place and pairs[0][1] in place), None)
-    if pairs is None:
-        if not all(name in place for name in _COMPASS):
-            return None
-        pairs = [(_COMPASS[0], _COMPASS[2]), (_COMPASS[1], _COMPASS[3])]
-    dimension = 1 + max(axis for axis, pair in enumerate(pairs) if pair[0] in place or pair[1] in place)
-    for pair in pairs[:dimension]:
-        missing = [name for name in pair if name not in place]
-        if missing:
-            there = next(name for name in (*pair, *pairs[dimension - 1]) if name in place)
-            raise ValueError(f"there is a column {there}, but no column {missing[0]}")
-    used = [pair[side] for side in (0, 1) for pair in pairs[:dimension]]
-    for name in used:
-        if names.count(name) > 1:
-            twice = [header[column] for column, other in enumerate(names) if other == name]
-            raise ValueError(f"several columns are {name}: {listed(map(repr, twice))}")
-    # A number is at the end of other names, too: only two of them are corners.
-    others = [pair for pairs in styles[: len(_STYLES)] for pair in pairs if pair[0] in place or pair[1] in place]
-    others += [pair for pairs in styles[len(_STYLES) :] for pair in pairs if pair[0] in place and pair[1] in place]
-    if all(name in place for name in _COMPASS):
-        others.append(_COMPASS)
-    more = [header[place[name]] for pair in others for name in pair if name in place and name not in used]
-    if more:
-        mine = listed(header[place[name]] for name in used)
-        raise ValueError(f"the corners have two names: columns {mine}, and {listed(dict.fromkeys(more))}")
-    return [place[name] for name in used]
-
-
-def _pairs_of(style: tuple[str, str]) -> list[tuple[str, ...]]:
-    """Return the names of the lower and the upper corner along each axis."""
-    return [tuple(form.format(axis) for form in style) for axis in _AXES]
-
-
-def listed(names: Iterable[str]) -> str:
-    """Join names for a message, which says how many more there are, and no name in full that is long.
-
-    Examples
-    --------
-    >>> listed(["x", "y"]), listed(map(str, range(1000)))[-12:]
-    ('x, y', 'and 980 more')
-    """
-    texts = [clipped(name, _LONG_NAME) for name in names]
-    if len(texts) > _MANY_NAMES:
-        texts[_MANY_NAMES:] = [f"and {len(texts) - _MANY_NAMES} more"]
-    return ", ".join(texts)
-
-
-def find_name_column(header: list[str], wanted: str | None) -> int | None:
-    """Find the column that names the boxes.
-
-    Parameters
-    ----------
-    header : list of str
-        Names of the columns.
-    wanted : str, optional
-        The column to use. Default: "name", "label" or "id", in this order.
-
-    Returns
-    -------
-    int or None
-
-    Raises
-    ------
-    ValueError
-        There is no column `wanted`, or there are several columns of the name.
-
-    Examples
-    --------
-    >>> find_name_column(["ID", "xmin", "Name"], None)
-    2
-    """
-    if wanted is not None:
-        if header.count(wanted) > 1:
-            raise ValueError(f"several columns are {wanted!r}")
-        if wanted in header:
-            return header.index(wanted)
-        raise ValueError(unknown_name("column", wanted, header))
-    names = [name.strip().lower() for name in header]
-    found = next((name for name in _NAMES if name in names), None)
-    if found is None:
-        return None
-    if names.count(found) > 1:
-        twice = [header[column] for column, name in enumerate(names) if name == found]
-        raise ValueError(f"several columns are {found}: {listed(map(repr, twice))}; use name_column to choose one")
-    return names.index(found)
 
 
 _DELIMITERS = ",;\t"

@@ -1,0 +1,105 @@
+"""Numbers of any shape as native float32 or float64, the dtypes of corners."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.arguments import array_of
+from broadphase.boxes import arrow
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["MAX_DIMENSION", "as_float", "as_numbers", "as_plain_array"]
+
+MAX_DIMENSION = 4
+
+FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+_EXACT_INTEGER = 2**53  # every integer up to here is a float64; beyond, conversion would move corners
+
+
+def as_numbers(values: ArrayLike, *, name: str) -> NDArray[Any]:
+    """Convert real numbers of any shape to native float32 or float64, as box corners are.
+
+    Parameters
+    ----------
+    values : array_like
+        float32 and float64 are kept as they are; integers, bool and float16 become float64. Also DLPack, and Arrow
+        arrays of numbers or of lists of one length.
+    name : str
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    ndarray, float32 or float64
+        The input itself where its dtype allows, otherwise a new array.
+
+    Raises
+    ------
+    ValueError
+        A ragged list; a masked value; an integer beyond 2**53. Names the row.
+    TypeError
+        Any other dtype; a tensor that is not in host memory.
+
+    Examples
+    --------
+    >>> as_numbers([1, 2], name="centers")
+    array([1., 2.])
+    """
+    return as_float(as_plain_array(values, name), name)
+
+
+def as_plain_array(values: Any, name: str) -> NDArray[Any]:
+    """Convert anything to an array of any dtype; masked values and rows of different lengths raise ValueError."""
+    if type(values) is np.ndarray:
+        return values
+    if isinstance(values, np.ndarray) and isinstance(values, np.ma.MaskedArray):
+        masked = np.flatnonzero(np.ma.getmaskarray(values).any(axis=tuple(range(1, values.ndim))))
+        if masked.size:
+            raise ValueError(f"{name}: row {masked[0]} has a masked value; fill it or remove the row")
+        return np.asarray(values.data)
+    if type(values) is not list and arrow.is_arrow(values):
+        data = arrow.opened(values, name)
+        if data is not None and not hasattr(data, "schema"):
+            return arrow.numbers_of(data, name)
+    try:
+        return array_of(values, name)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ValueError(f"{name}: the rows have different lengths{_first_odd_row(values)}") from None
+
+
+def _first_odd_row(values: Any) -> str:
+    try:
+        shapes = [np.shape(row) for row in values]
+    except (TypeError, ValueError):  # ragged further down: the row is unknown
+        return ""
+    odd = next((row for row, shape in enumerate(shapes) if shape != shapes[0]), None)
+    return "" if odd is None else f": row {odd} has shape {shapes[odd]}, row 0 has {shapes[0]}"
+
+
+def as_float(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Convert an array of real numbers to native float32 or float64; see `as_numbers`."""
+    dtype = array.dtype
+    if dtype in (FLOAT32, FLOAT64):  # False for the other byte order
+        return array
+    kind = dtype.kind
+    if kind == "f" and dtype.itemsize <= 8:
+        return array.astype(FLOAT32 if dtype.itemsize == 4 else FLOAT64)
+    if kind == "b":
+        return array.astype(FLOAT64)
+    if kind in "iu":
+        if dtype.itemsize == 8 and array.size and (array.max() > _EXACT_INTEGER or array.min() < -_EXACT_INTEGER):
+            too_large = (array > _EXACT_INTEGER) | ((array < -_EXACT_INTEGER) if kind == "i" else False)
+            place = np.unravel_index(int(np.argmax(too_large)), array.shape)
+            where = f"row {place[0]} has" if place else "got"
+            raise ValueError(
+                f"{name}: {where} the integer {array[place]}, which float64 cannot hold exactly;"
+                " subtract an origin first, or convert to float64 if rounding is acceptable"
+            )
+        return array.astype(FLOAT64)
+    raise TypeError(f"{name} must be float32, float64 or integer, not {dtype}")
