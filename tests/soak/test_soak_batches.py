@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from scale import times
 
 import broadphase as bp
 from cases import DIMENSIONS, DTYPES, lattice
+from scale import times
 from test_batch_pairs import check, uneven_keys
 from test_batch_queries import asked_of, check_queries, check_trees_follow
 

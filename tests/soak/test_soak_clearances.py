@@ -1,8 +1,8 @@
 """Full numbers: clearances of meshes in exact arithmetic, and against coal."""
 
 import pytest
-from scale import times
 
+from scale import times
 from test_clearances import check_coal, check_exact
 
 pytestmark = pytest.mark.soak

@@ -1,9 +1,9 @@
 """The interpreter ends while a daemon thread is inside a call, many times for each call: no crash, no message."""
 
 import pytest
-from scale import times
 
 import exiting
+from scale import times
 from test_exit import end_inside
 
 pytestmark = pytest.mark.soak

@@ -8,6 +8,7 @@ import sys
 from itertools import islice
 
 import pytest
+
 from scale import times
 
 pytest.importorskip("viser")

@@ -6,7 +6,6 @@ import time
 
 import numpy as np
 import pytest
-from scale import times
 from test_soak_runs import resident_bytes
 
 import broadphase as bp
@@ -28,6 +27,7 @@ from index_cases import (
     scene,
 )
 from index_histories import History
+from scale import times
 from test_index_degenerate import KINDS, STACK, degenerate
 
 pytestmark = pytest.mark.soak

@@ -1,8 +1,8 @@
 """Full numbers: damaged files of every format."""
 
 import pytest
-from scale import times
 
+from scale import times
 from test_io_damage import check_damage
 
 pytestmark = pytest.mark.soak

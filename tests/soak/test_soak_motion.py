@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scale import times
 
 import broadphase as bp
+from scale import times
 from test_ccd import meetings_of_balls
 from test_periodic import most_pairs_of_lattice_scenes
 

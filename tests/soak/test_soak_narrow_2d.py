@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+
 from scale import times
 
 pytest.importorskip("shapely")

@@ -4,9 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scale import times
 
 import broadphase as bp
+from scale import times
 from test_neighbors import WANTED, random_cell, random_walk, require_as_ase, require_as_the_formula
 
 pytestmark = pytest.mark.soak

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scale import times
 
 import broadphase as bp
 from broadphase.testing import SCENES, assert_same_pairs, checksum, make_scene, oracle, simd_level, simd_levels
 from cases import DIMENSIONS, DTYPES, METHOD_NAMES, lattice
+from scale import times
 
 pytestmark = pytest.mark.soak
 

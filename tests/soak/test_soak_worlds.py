@@ -3,10 +3,10 @@
 import gc
 
 import pytest
-from scale import times
 from test_soak_runs import resident_bytes
 
 import broadphase as bp
+from scale import times
 from world_histories import METHODS, AnyShapes, History, RoundedBoxes, small_thresholds
 from world_seasons import Season, heaviest
 
