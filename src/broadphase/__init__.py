@@ -30,7 +30,8 @@ Pictures
 Submodules, imported on first use
     boxes (make and change box arrays), io (files), data (bundled boxes), scenes (worlds from files),
     recording (Rerun files and replay pages), demo (the live page), testing (scenes and the oracle for your tests),
-    morton (Z order), scale (more boxes than fit into memory, from files to files)
+    morton (Z order), scale (more boxes than fit into memory, from files to files),
+    adapters (functions of pygame and other libraries, faster)
 
 ``help(bp.pairs)`` and so on describe each. Documentation: docs/index.md of the repository.
 """
@@ -107,7 +108,7 @@ from broadphase.world.queries import Hit, Visible
 from broadphase.world.world import World
 
 if TYPE_CHECKING:
-    from broadphase import boxes, data, demo, io, morton, recording, scale, scenes, testing
+    from broadphase import adapters, boxes, data, demo, io, morton, recording, scale, scenes, testing
 
 __all__ = [
     "AABB",
@@ -171,6 +172,7 @@ __all__ = [
     "UnsupportedQueryError",
     "Visible",
     "World",
+    "adapters",
     "boxes",
     "clashes",
     "clearances",
@@ -204,7 +206,9 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_SUBMODULES = frozenset({"boxes", "data", "demo", "io", "morton", "recording", "scale", "scenes", "testing"})
+_SUBMODULES = frozenset(
+    {"adapters", "boxes", "data", "demo", "io", "morton", "recording", "scale", "scenes", "testing"}
+)
 _PUBLIC = frozenset(__all__) | {"__version__"}
 
 # Type checkers read the list above. At run time it goes: pydoc prints every name of __all__ in full, which made

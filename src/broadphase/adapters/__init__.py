@@ -1,0 +1,30 @@
+"""Drop-in replacements for functions of other libraries: same names, same arguments, same results, faster.
+
+Each module has the name of the library that it stands in for, and imports that library when it is imported itself. It
+uses nothing of broadphase but the public API.
+
+pygame
+    ``groupcollide``, ``spritecollide``, ``spritecollideany`` and a ``Group``, for pygame-ce.
+
+``docs/adapters/`` of the repository has a page for each.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from broadphase.errors import unknown_name
+
+__all__: list[str] = []  # a star would import every library
+_ADAPTERS = ("pygame",)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ADAPTERS:
+        return import_module(f"broadphase.adapters.{name}")
+    raise AttributeError(unknown_name("adapter", name, _ADAPTERS), name=name)
+
+
+def __dir__() -> list[str]:
+    return list(_ADAPTERS)

@@ -1,0 +1,579 @@
+"""Collisions of sprites as in ``pygame.sprite``: same arguments, same results, for thousands of sprites.
+
+`groupcollide`, `spritecollide` and `spritecollideany` stand in for the functions of these names. Rects are compared as
+arrays, or by ``Rect.collidelistall`` where there are few. What neither can take, such as rects of a class of your own,
+is given to pygame itself.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+import broadphase as bp
+from broadphase.adapters.library import import_library
+from broadphase.errors import quoted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Group", "groupcollide", "spritecollide", "spritecollideany"]
+
+theirs: Any = import_library("pygame.sprite", install="pygame-ce")
+Rect, FRect = theirs.pygame.Rect, theirs.pygame.FRect
+
+#: What ``collided=`` takes: a function of two sprites.
+Collided: TypeAlias = Callable[[Any, Any], Any]
+#: Lower and upper corners, (n, 2) each.
+Corners: TypeAlias = "tuple[NDArray[Any], NDArray[Any]]"
+
+# With fewer comparisons, reading rects into arrays costs more than Rect.collidelistall; with fewer calls of a function
+# of two sprites, finding out which are needed costs more than they do. Measured.
+_FEW_COMPARISONS = 20_000
+_FEW_CALLS = 256
+_FEW_RECTS = 24
+_CODES: dict[type, str] = {Rect: "i", FRect: "f"}  # of struct, which reads numbers in less time than NumPy
+_MOST = {Rect: 2.0**30, FRect: 1e37}  # beyond these, rects may overflow when they are inflated
+# Rects are rounded to whole pixels when they are inflated, compared with rects of the other type, or have a centre.
+_ROUNDING = 4.0
+
+# As they are when this is imported: a game may put ours in their place.
+_COLLIDE_RECT = theirs.collide_rect
+_SPRITECOLLIDE = theirs.spritecollide
+_SPRITECOLLIDEANY = theirs.spritecollideany
+
+_RECT_PROPERTY = theirs.Sprite.rect if isinstance(vars(theirs.Sprite).get("rect"), property) else None
+_HAS_RECT_PROPERTY = _RECT_PROPERTY is not None and _RECT_PROPERTY.fget.__code__.co_names == ("_Sprite__rect",)
+
+
+def groupcollide(
+    groupa: Iterable[Any],
+    groupb: Iterable[Any],
+    dokilla: bool,
+    dokillb: bool,
+    collided: Collided | None = None,
+    *,
+    reach: float | None = None,
+) -> dict[Any, list[Any]]:
+    """Find the collisions between the sprites of two groups, as ``pygame.sprite.groupcollide`` does.
+
+    Parameters
+    ----------
+    groupa, groupb : pygame.sprite.AbstractGroup or list of sprites
+        The sprites; each has a ``rect``.
+    dokilla, dokillb : bool
+        Kill the sprites that collide. A sprite of `groupb` that is killed is not met by the next one of `groupa`.
+    collided : callable, optional
+        Default: the rects overlap; rects that share only an edge do not. ``collide_rect``, ``collide_rect_ratio(r)``,
+        ``collide_circle``, ``collide_circle_ratio(r)`` and ``collide_mask`` of ``pygame.sprite`` are recognised, and
+        called only for sprites that are near each other. A function of your own is called for all sprites, as in
+        pygame, unless `reach` is given.
+    reach : float, optional
+        For a `collided` of your own: how far apart along an axis, in pixels, the rects of two sprites can be for which
+        it is true. It is then called for these only, on the rects as they are when the call begins.
+
+    Returns
+    -------
+    dict of sprite to list of sprites
+        In the order of `groupa`, each list in that of `groupb`.
+
+    Raises
+    ------
+    ValueError
+        `reach` is negative or not finite.
+
+    Notes
+    -----
+    Time O(n + m + sprites that are near each other). Each call reads the numbers of all rects, since they can change
+    unnoticed; in `Group.still` they are read once.
+    """
+    rule = _rule(collided, reach)
+    if rule is None or not isinstance(groupb, _GROUPS):
+        every = ((one, _SPRITECOLLIDE(one, groupb, dokillb, collided)) for one in groupa)
+        collisions = {one: hits for one, hits in every if hits}
+    else:
+        collisions = _collisions(groupa, groupb, dokillb, rule, collided)
+    if dokilla:
+        for sprite in collisions:
+            sprite.kill()
+    return collisions
+
+
+def spritecollide(
+    sprite: Any, group: Any, dokill: bool, collided: Collided | None = None, *, reach: float | None = None
+) -> list[Any]:
+    """Find the sprites of a group that collide with one sprite, as ``pygame.sprite.spritecollide`` does.
+
+    Parameters
+    ----------
+    sprite : pygame.sprite.Sprite
+        It finds itself if it is in the group, as in pygame.
+    group, dokill, collided, reach
+        As `groupb`, `dokillb`, `collided` and `reach` of `groupcollide`.
+
+    Returns
+    -------
+    list of sprites
+        In the order of `group`.
+
+    Notes
+    -----
+    Time O(n), most of which goes into reading the ``rect`` of each sprite; in `Group.still` they are read once.
+    """
+    kept = group._kept if isinstance(group, Group) else None
+    if collided is None or collided is _COLLIDE_RECT:
+        rect = sprite.rect
+        if kept is not None:
+            hits = kept.touched_by(rect)
+        else:
+            sprites = group.sprites() if type(group) in _PLAIN_GROUPS else list(group)
+            if len(sprites) < _FEW_RECTS or type(rect) not in _CODES:
+                collides = rect.colliderect
+                hits = [one for one in sprites if collides(one.rect)]
+            else:
+                hits = [sprites[row] for row in rect.collidelistall(_rects_of(sprites))]
+    else:
+        sprites = list(group) if kept is None else kept.living()
+        if len(sprites) < _FEW_CALLS:
+            hits = [one for one in sprites if collided(sprite, one)]
+        else:
+            hits = list(_met(sprite, kept or _Members(sprites), collided, reach))
+    if dokill:
+        for one in hits:
+            one.kill()
+    return hits
+
+
+def spritecollideany(
+    sprite: Any, group: Iterable[Any], collided: Collided | None = None, *, reach: float | None = None
+) -> Any:
+    """Find the first sprite of a group that collides with one sprite, as ``pygame.sprite.spritecollideany`` does.
+
+    Parameters
+    ----------
+    sprite, group, collided, reach
+        As in `spritecollide`.
+
+    Returns
+    -------
+    sprite or None
+        The first one in the order of `group`.
+    """
+    if (kept := _kept_by(group)) is not None and (collided is None or collided is _COLLIDE_RECT):
+        return next(iter(kept.touched_by(sprite.rect)), None)
+    if collided is None or collided is theirs.collide_circle or type(collided) is theirs.collide_circle_ratio:
+        return _SPRITECOLLIDEANY(sprite, group, collided)  # it stops early, and sets no radius behind the first hit
+    sprites = list(group) if kept is None else kept.living()
+    for one in sprites[:_FEW_CALLS]:
+        if collided(sprite, one):
+            return one
+    return next(_met(sprite, _Members(sprites[_FEW_CALLS:]), collided, reach), None)
+
+
+class Group(theirs.Group):  # type: ignore[misc]
+    """A ``pygame.sprite.Group`` that gives its rects as an array, and can keep them while they do not change.
+
+    Examples
+    --------
+    See ``docs/adapters/pygame.md``.
+    """
+
+    def __init__(self, *sprites: Any) -> None:
+        self._kept: _Members | None = None
+        super().__init__(*sprites)
+
+    @property
+    def boxes(self) -> NDArray[Any]:
+        """The rects as boxes for `broadphase.pairs` and indexes: a new array, shape (n, 2, 2), in the order of sprites.
+
+        float64 for Rects, float32 for FRects. Of a negative width or height, the corners are exchanged.
+
+        Raises
+        ------
+        TypeError
+            A sprite's ``rect`` is neither, or some are Rects and others FRects.
+        ValueError
+            A corner of a Rect is outside int32, or one of an FRect is NaN or infinite.
+        """
+        members = _Members.of(self)
+        if members.numbers() is None:
+            raise TypeError("the rects of a group must all be pygame.Rect, or all pygame.FRect")
+        corners = _corners(members.numbers())
+        if corners is None:
+            raise ValueError("a rect of the group has a corner that is NaN, infinite or outside int32")
+        boxes = np.stack(corners, axis=1)
+        return np.delete(boxes, list(members.gone), axis=0) if members.gone else boxes
+
+    @contextmanager
+    def still(self) -> Iterator[Group]:
+        """Keep the rects until the end of a ``with`` block, in which you do not change them.
+
+        Sprites can be added, removed and killed in the block.
+
+        Yields
+        ------
+        Group
+            This group.
+        """
+        outer = self._kept
+        self._kept = outer or _Members(self.sprites())
+        try:
+            yield self
+        finally:
+            self._kept = outer
+
+    def add_internal(self, sprite: Any, layer: Any = None) -> None:
+        """Add a sprite; called by ``add``."""
+        super().add_internal(sprite, layer)
+        if self._kept is not None:
+            self._kept.append(sprite)
+
+    def remove_internal(self, sprite: Any) -> None:
+        """Remove a sprite; called by ``remove`` and ``kill``."""
+        super().remove_internal(sprite)
+        if self._kept is not None:
+            self._kept.remove(sprite)
+
+
+# What iteration over these goes over is what their `sprites` returns, a new list.
+_PLAIN_GROUPS = frozenset((theirs.AbstractGroup, theirs.Group, Group))
+# Groups whose members are the same from one iteration to the next unless they are changed.
+_GROUPS = (theirs.AbstractGroup, list, tuple)
+# What these do when a sprite is killed is known: it leaves the group.
+_KNOWN = frozenset(
+    vars(kind)[name]
+    for kind in [*vars(theirs).values(), Group]
+    if isinstance(kind, type) and issubclass(kind, theirs.AbstractGroup)
+    for name in ("__iter__", "sprites", "remove_internal")
+    if name in vars(kind)
+)
+
+
+def _rects_of(sprites: list[Any]) -> list[Any]:
+    """Read the rects of sprites.
+
+    ``Sprite.rect`` is a property of pygame-ce that returns an attribute. To read that instead takes a fourth of the
+    time; it is done while no class of sprites has a ``rect`` of its own.
+    """
+    kinds = [theirs.Sprite] if _HAS_RECT_PROPERTY else []
+    for kind in kinds:
+        if kind.rect is not _RECT_PROPERTY or kind.__getattribute__ is not object.__getattribute__:
+            break
+        kinds += kind.__subclasses__()
+    else:
+        if kinds:
+            with suppress(AttributeError):  # they are no Sprites
+                return [one._Sprite__rect for one in sprites]
+    return [one.rect for one in sprites]
+
+
+def _kept_by(group: Any) -> _Members | None:
+    return group._kept if isinstance(group, Group) else None
+
+
+class _Members:
+    """The sprites of a group and their rects, as they were when they were read."""
+
+    def __init__(self, sprites: list[Any]) -> None:
+        self.sprites = sprites
+        self.gone: set[int] = set()  # rows of sprites that have left the group
+        self._rects: list[Any] = []
+        self._numbers: NDArray[Any] | None = None
+        self._rows: dict[Any, int] | None = None
+
+    @staticmethod
+    def of(group: Iterable[Any]) -> _Members:
+        return _kept_by(group) or _Members(list(group))
+
+    def living(self) -> list[Any]:
+        """Give those that are still in the group."""
+        gone = self.gone
+        return [one for row, one in enumerate(self.sprites) if row not in gone] if gone else self.sprites
+
+    def touched_by(self, rect: Any) -> list[Any]:
+        """Give those whose rects overlap a rect."""
+        if type(rect) not in _CODES:
+            return [one for one in self.living() if rect.colliderect(one.rect)]
+        return [self.sprites[row] for row in rect.collidelistall(self.rects()) if row not in self.gone]
+
+    def append(self, sprite: Any) -> None:
+        if self._rows is not None:
+            self._rows[sprite] = len(self.sprites)
+        self.sprites.append(sprite)
+        self._numbers = None
+
+    def remove(self, sprite: Any) -> None:
+        if self._rows is None:
+            self._rows = {one: row for row, one in enumerate(self.sprites)}
+        row = self._rows[sprite]
+        if row < len(self._rects):
+            self.gone.add(row)
+        else:  # added and removed between two queries; it may never have had a rect
+            del self.sprites[row]
+            self._rows = None
+
+    def rects(self) -> list[Any]:
+        if len(self._rects) < len(self.sprites):
+            self._rects += _rects_of(self.sprites[len(self._rects) :])
+        return self._rects
+
+    def numbers(self) -> NDArray[Any] | None:
+        """x, y, width and height of each, int32 or float32; None unless all are Rects or all are FRects."""
+        if self._numbers is None:
+            rects = self.rects()
+            if not rects:
+                return np.empty((0, 4), np.int32)
+            kinds = set(map(type, rects))
+            code = _CODES.get(kinds.pop()) if len(kinds) == 1 else None
+            if code is None:
+                return None
+            packed = struct.pack(f"{4 * len(rects)}{code}", *chain.from_iterable(rects))
+            self._numbers = np.frombuffer(packed, code).reshape(-1, 4)
+        return self._numbers
+
+    def selected(self, sprites: list[Any]) -> _Members:
+        """Give those of some sprites, as they were when they were read here."""
+        if len(sprites) == len(self.sprites) and not self.gone:
+            return self
+        if self._rows is None:
+            self._rows = {one: row for row, one in enumerate(self.sprites)}
+        chosen = [self._rows[one] for one in sprites]
+        result = _Members(sprites)
+        rects = self.rects()
+        result._rects = [rects[row] for row in chosen]
+        if self._numbers is not None:
+            result._numbers = self._numbers[chosen]
+        return result
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _corners(numbers: NDArray[Any] | None) -> Corners | None:
+    """Corners that compare as pygame does; None where its arithmetic overflows or rounds a size away."""
+    if numbers is None:
+        return None
+    start, size = numbers[:, :2], numbers[:, 2:]
+    if numbers.dtype == np.int32:
+        end = start + size.astype(np.float64)
+        exact = bool((np.abs(end) < 2.0**31).all())
+    else:
+        end = start + size
+        exact = bool(np.isfinite(end).all() and ((end != start) | (size == 0)).all())
+    return (np.minimum(start, end), np.maximum(start, end)) if exact else None
+
+
+class _Rule(NamedTuple):
+    """How collisions are decided."""
+
+    #: What encloses all that a sprite can collide with; None: the rects themselves, and they decide.
+    bounds: Callable[[_Members, NDArray[Any]], Corners | None] | None
+    #: Decides for two sprites whose bounds overlap.
+    test: Collided | None
+    #: `bounds` sets the attribute ``radius`` of sprites without one, as pygame does when it compares them.
+    sets_radius: bool = False
+    #: `test` is code of the game, which may remove sprites from groups.
+    is_foreign: bool = False
+
+
+def _rule(collided: Collided | None, reach: float | None) -> _Rule | None:
+    """Find the rule; None: a function of which nothing is known, or one with an error that is left to pygame."""
+    if reach is not None and not 0.0 <= reach < math.inf:
+        raise ValueError(f"reach: must be a number of pixels, 0 or more, got {quoted(reach)}")
+    if collided is None or collided is _COLLIDE_RECT:
+        return _Rule(None, None)
+    if collided is theirs.collide_circle:
+        return _Rule(_circle_bounds(1.0), collided, sets_radius=True)
+    if collided is theirs.collide_mask:
+        masks = _Masks()
+        return _Rule(masks.bounds, masks.overlap)
+    kind: Any = type(collided)
+    if kind in (theirs.collide_rect_ratio, theirs.collide_circle_ratio):
+        try:
+            ratio = float(collided.ratio)  # type: ignore[attr-defined]
+        except (TypeError, ValueError, OverflowError):
+            return None  # the error is pygame's
+        if kind is theirs.collide_rect_ratio:
+            return _Rule(_rect_bounds(ratio, 0.0), collided)
+        return _Rule(_circle_bounds(ratio), collided, sets_radius=True)
+    return None if reach is None else _Rule(_rect_bounds(1.0, reach), collided, is_foreign=True)
+
+
+def _rect_bounds(ratio: float, reach: float) -> Callable[[_Members, NDArray[Any]], Corners | None]:
+    def bounds(members: _Members, numbers: NDArray[Any]) -> Corners | None:
+        start, size = numbers[:, :2], numbers[:, 2:]
+        grown = np.abs(size * ratio - size) / 2 + reach
+        return np.minimum(start, start + size) - grown, np.maximum(start, start + size) + grown
+
+    return bounds
+
+
+def _circle_bounds(ratio: float) -> Callable[[_Members, NDArray[Any]], Corners | None]:
+    def bounds(members: _Members, numbers: NDArray[Any]) -> Corners | None:
+        try:
+            radii = np.fromiter(map(_radius, members.sprites), np.float64, len(members.sprites))
+        except (TypeError, ValueError, OverflowError):
+            return None
+        center, reach = numbers[:, :2] + numbers[:, 2:] / 2, np.abs(radii * ratio)[:, None]
+        return center - reach, center + reach
+
+    return bounds
+
+
+def _radius(sprite: Any) -> Any:
+    """Give the radius of a sprite, which pygame stores when a sprite without one is compared."""
+    try:
+        return sprite.radius
+    except AttributeError:
+        rect = sprite.rect
+        sprite.radius = 0.5 * ((rect.width**2 + rect.height**2) ** 0.5)
+        return sprite.radius
+
+
+class _Masks:
+    """The masks of one call; pygame makes that of a sprite without a mask from its image for every comparison."""
+
+    def __init__(self) -> None:
+        self._made: dict[Any, Any] = {}
+
+    def bounds(self, members: _Members, numbers: NDArray[Any]) -> Corners | None:
+        try:
+            sizes = [(one.mask if hasattr(one, "mask") else one.image).get_size() for one in members.sprites]
+        except AttributeError:
+            return None  # the error is pygame's
+        start = numbers[:, :2]
+        return start, start + np.array(sizes, np.float64).reshape(-1, 2)
+
+    def overlap(self, left: Any, right: Any) -> Any:
+        offset = right.rect[0] - left.rect[0], right.rect[1] - left.rect[1]
+        return self._of(left).overlap(self._of(right), offset)
+
+    def _of(self, sprite: Any) -> Any:
+        try:
+            return sprite.mask
+        except AttributeError:
+            if sprite not in self._made:
+                self._made[sprite] = theirs.from_surface(sprite.image)
+            return self._made[sprite]
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _bounds(members: _Members, rule: _Rule) -> Corners | None:
+    """Give the bounds of sprites, a little too large; None if they have none that pygame is sure to agree with."""
+    numbers = members.numbers()
+    if numbers is None or rule.bounds is None:
+        return None
+    bounds = rule.bounds(members, numbers.astype(np.float64))
+    if bounds is None:
+        return None
+    lower, upper = bounds
+    largest = np.maximum(np.abs(lower), np.abs(upper))
+    if not (largest < _MOST[Rect if numbers.dtype == np.int32 else FRect]).all():  # NaN is not
+        return None
+    slack = _ROUNDING + 1e-6 * largest
+    return lower - slack, upper + slack
+
+
+def _met(sprite: Any, members: _Members, collided: Collided, reach: float | None) -> Iterator[Any]:
+    """Find the sprites that collide with one sprite by a function, in order, as they are asked for."""
+    sprites = members.living()
+    rule = _rule(collided, reach) if len(sprites) >= _FEW_CALLS else None
+    own = None if rule is None else _bounds(_Members([sprite]), rule)
+    bounds = None if rule is None or own is None else _bounds(members, rule)
+    if rule is None or own is None or bounds is None or rule.test is None:
+        return (one for one in sprites if collided(sprite, one))
+    overlapping = (bounds[0] <= own[1]) & (bounds[1] >= own[0])
+    near = np.flatnonzero(overlapping[:, 0] & overlapping[:, 1]).tolist()
+    test, gone = rule.test, members.gone
+    return (members.sprites[row] for row in near if row not in gone and test(sprite, members.sprites[row]))
+
+
+def _meetings(members: _Members, others: _Members, rule: _Rule) -> Iterator[tuple[int, list[int]]] | None:
+    """Find for each sprite, in order, the rows of the others that it can collide with; None: ask pygame for all."""
+    comparisons = len(members.sprites) * len(others.sprites)
+    if rule.bounds is not None:
+        own = _bounds(members, rule) if comparisons >= _FEW_CALLS else None
+        other = None if own is None else _bounds(others, rule)
+        return None if own is None or other is None else _by_first(bp.pairs(own, other, sort=True))
+    rects = members.rects()
+    if not set(map(type, rects)) <= _CODES.keys():
+        return None
+    if comparisons >= _FEW_COMPARISONS:
+        own, other = _corners(members.numbers()), _corners(others.numbers())
+        # A Rect compares itself with FRects rounded to whole pixels.
+        if own is not None and other is not None and own[0].dtype == other[0].dtype:
+            return _by_first(bp.pairs(own, other, touching=False, sort=True))
+    against = others.rects()
+    compared = ((row, rect.collidelistall(against)) for row, rect in enumerate(rects))
+    return ((row, found) for row, found in compared if found)
+
+
+def _by_first(rows: NDArray[np.int32]) -> Iterator[tuple[int, list[int]]]:
+    """Divide sorted pairs by their first number."""
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for first, second in zip(rows[:, 0].tolist(), rows[:, 1].tolist(), strict=True):
+        found[first].append(second)
+    return iter(found.items())
+
+
+def _collisions(
+    groupa: Iterable[Any], groupb: Any, dokillb: bool, rule: _Rule, collided: Collided | None
+) -> dict[Any, list[Any]]:
+    collisions: dict[Any, list[Any]] = {}
+    kept = _kept_by(groupa)
+    sprites = list(groupa)
+    start, count = 0, len(sprites)
+    while start < len(sprites):
+        portion = sprites[start : start + count]
+        members = _Members(portion) if kept is None else kept.selected(portion)
+        others = _Members.of(groupb)
+        start, count = start + len(portion), 4 * count
+        unset = {one for one in portion if not hasattr(one, "radius")} if dokillb and rule.sets_radius else set()
+        meetings = _meetings(members, others, rule)
+        if meetings is None:
+            every = ((one, _SPRITECOLLIDE(one, groupb, dokillb, collided)) for one in portion)
+            collisions.update((one, hits) for one, hits in every if hits)
+            continue
+        for row, found in meetings:
+            hits = [other for other in found if other not in others.gone] if others.gone else found
+            if rule.is_foreign and isinstance(groupb, theirs.AbstractGroup):
+                hits = [other for other in hits if others.sprites[other] in groupb]
+            if rule.test is not None:
+                hits = [other for other in hits if rule.test(portion[row], others.sprites[other])]
+            if not hits:
+                continue
+            collisions[portion[row]] = killed = [others.sprites[other] for other in hits]
+            if dokillb and not _kill(killed, groupb):
+                # What code of the game did when it was told of the kill is not known: begin again behind this sprite,
+                # with one sprite, then with more as long as nobody else is killed.
+                start, count = start - len(portion) + row + 1, 1
+                _unset_radius(portion[row + 1 :], unset.difference(others.sprites))
+                break
+            if dokillb and isinstance(groupb, theirs.AbstractGroup):
+                others.gone.update(other for other in hits if others.sprites[other] not in groupb)
+                if len(others.gone) == len(others.sprites):
+                    _unset_radius(portion[row + 1 :], unset.difference(others.sprites))
+                    return collisions
+    return collisions
+
+
+def _unset_radius(sprites: list[Any], unset: set[Any]) -> None:
+    """Take the radius from sprites that had none and are not compared after all."""
+    for sprite in sprites:
+        if sprite in unset:
+            del sprite.radius
+
+
+def _kill(sprites: list[Any], group: Any) -> bool:
+    """Kill sprites; return True if that can only have removed them from their groups."""
+    is_known = type(group) in (list, tuple) or {type(group).__iter__, type(group).sprites} <= _KNOWN
+    for sprite in sprites:
+        is_known = is_known and getattr(sprite.kill, "__func__", None) is theirs.Sprite.kill
+        is_known = is_known and all(type(one).remove_internal in _KNOWN for one in sprite.groups())
+        sprite.kill()
+    return is_known
