@@ -176,7 +176,7 @@ def test_results_of_other_options_are_kept_unless_started_again(files: Path, run
     assert len(pairs_in("pairs")) > len(EXPECTED)
 
 
-@pytest.mark.parametrize("where", ["boxes"])
+@pytest.mark.parametrize("where", ["boxes", "pairs"])
 def test_secrets_of_addresses_are_not_printed(files: Path, run: Any, where: str) -> None:
     address = "nosuch://s3cretkey:s3cret/word@host/{}?token=s3cret"
     arguments = [address.format(one) if one == where else one for one in ("boxes", "pairs")]

@@ -318,6 +318,56 @@ def test_killed_process_leaves_whole_files_and_is_resumed(tmp_path: Path) -> Non
     assert report.resumed_tiles >= 1
 
 
+def test_interrupted_runs_leave_nothing_unfinished_beside_the_results(tmp_path: Path, little_memory: None) -> None:
+    files = write_files(tmp_path / "boxes", SCENES["scattered"])
+
+    def interrupt(now: str, done: int, total: int) -> None:
+        if now == "join" and done > total / 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scale.pairs(files, output=tmp_path / "pairs", progress=interrupt)
+    (tmp_path / "pairs" / ".pairs-000001.parquet.77-88.part").write_text("left by a process that was killed")
+    scale.pairs(files, output=tmp_path / "pairs")
+    left = {path.name for path in (tmp_path / "pairs").iterdir() if path.suffix != ".parquet"}
+    assert left == {"_manifest.json", "_plan.json", "_finished.jsonl", "_report.json"}
+
+
+@pytest.mark.parametrize("ascending", [True, False])
+def test_ids_are_checked_once_and_not_again_by_runs_that_go_on(
+    ascending: bool, tmp_path: Path, little_memory: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boxes = SCENES["scattered"]
+    ids = np.arange(len(boxes)) if ascending else np.random.default_rng(5).permutation(len(boxes))
+    parquet.write_table(table_of(boxes, ids=ids), tmp_path / "a.parquet", row_group_size=300)
+    checks = []
+    monkeypatch.setattr(local, "check_ids", lambda *arguments: checks.append(arguments))
+
+    def interrupt(now: str, done: int, total: int) -> None:
+        if now == "join" and done > total / 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scale.pairs(tmp_path / "a.parquet", output=tmp_path / "pairs", progress=interrupt)
+    scale.pairs(tmp_path / "a.parquet", output=tmp_path / "pairs")
+    assert len(checks) == (0 if ascending else 1)
+
+
+def test_ids_that_occur_twice_are_found_by_a_run_that_goes_on(tmp_path: Path, little_memory: None) -> None:
+    ids = np.arange(2000)
+    ids[1700] = 100
+    parquet.write_table(table_of(SCENES["scattered"], ids=ids), tmp_path / "a.parquet", row_group_size=300)
+
+    def interrupt(now: str, done: int, total: int) -> None:
+        if now == "assign" and done > total / 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scale.pairs(tmp_path / "a.parquet", output=tmp_path / "pairs", workers=1, progress=interrupt)
+    with pytest.raises(bp.FileFormatError, match=r"row 1700: id 100 is that of .*row 100, too"):
+        scale.pairs(tmp_path / "a.parquet", output=tmp_path / "pairs", workers=1)
+
+
 FULL = """
 import resource, signal, sys
 from broadphase import scale

@@ -324,6 +324,7 @@ _PAST_MEMORY = {
     "batch": "--batch",
     "plan": "--plan",
     "resume": "--resume",
+    "scratch": "--scratch",
 }
 _FILES_PANEL = "From files to files, past memory (with --memory, or with an --output that is a folder)"
 
@@ -412,6 +413,15 @@ def pairs(
             rich_help_panel=_FILES_PANEL,
         ),
     ] = True,
+    scratch: Annotated[
+        Path | None,
+        typer.Option(
+            "--scratch",
+            metavar="FOLDER",
+            help="For boxes on their way. Default: within --output; temporary if that is an address.",
+            rich_help_panel=_FILES_PANEL,
+        ),
+    ] = None,
     as_json: JsonOption = False,
     progress: ProgressOption = None,
 ) -> None:
@@ -443,7 +453,12 @@ def pairs(
         options: dict[str, Any] = {"layer": layer, "mask": mask, "group": group, "batch": batch}
         if engine is not Engine.LOCAL:
             options["engine"] = engine.value
-        options |= {"touching": touching, "margin": margin, "workers": -1 if workers is None else workers}
+        options |= {
+            "scratch": scratch,
+            "touching": touching,
+            "margin": margin,
+            "workers": -1 if workers is None else workers,
+        }
         find_pairs_in_files(
             files,
             output,

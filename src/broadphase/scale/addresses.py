@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from broadphase.errors import clipped
 from broadphase.io.extras import import_extra
 
-__all__ = ["file_system", "is_address", "without_secrets"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
+__all__ = ["file_system", "is_address", "secrets_of", "without_secrets"]
+
+_SHORT = 3  # characters of no secret
 _SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*://"
 
 
@@ -25,8 +29,15 @@ def is_address(name: str) -> bool:
     return re.match(_SCHEME, name) is not None
 
 
-def without_secrets(text: str) -> str:
+def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
     """Hide what stands before the host and behind the question mark of addresses: keys and passwords.
+
+    Parameters
+    ----------
+    text : str
+        A message, an address.
+    secrets : sequence of str
+        What is hidden wherever it stands, the longest first.
 
     Examples
     --------
@@ -35,7 +46,25 @@ def without_secrets(text: str) -> str:
     """
     # With a colon before the host, a password that may hold slashes and "@".
     text = re.sub(rf"({_SCHEME})(?:[^/\s'\"@:]*:[^\s'\"]*@|[^/@\s'\"]*@)", r"\1", text)
-    return re.sub(rf"({_SCHEME}[^\s?'\"]*)\?[^\s'\"]*", r"\1", text)
+    text = re.sub(rf"({_SCHEME}[^\s?'\"]*)\?[^\s'\"]*", r"\1", text)
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text
+
+
+def secrets_of(address: str) -> list[str]:
+    """Return what of an address is not to be shown, as it stands there and decoded, the longest first.
+
+    Examples
+    --------
+    >>> secrets_of("s3://key:pass%2Fword@host/boxes?scheme=http")
+    ['pass%2Fword', 'scheme=http', 'pass/word', 'scheme', 'http']
+    """
+    start, _, query = address.partition("?")
+    user, found, _ = start.partition("://")[2].rpartition("@")
+    parts = [*re.split("[:/@]", user if found else ""), *re.split("[=&]", query), query]
+    every = dict.fromkeys([*parts, *map(unquote, parts)])
+    return sorted((part for part in every if len(part) > _SHORT), key=len, reverse=True)
 
 
 def file_system(address: str) -> tuple[Any, str]:
@@ -50,18 +79,6 @@ def file_system(address: str) -> tuple[Any, str]:
     try:
         system, path = fs.FileSystem.from_uri(address)
     except (OSError, ValueError, ImportError) as error:  # errors of Arrow are of these
-        shown = without_secrets(address)
-        raise FileNotFoundError(f"{shown}: {clipped(_without(str(error), address))}") from None
+        message = without_secrets(str(error), secrets_of(address))
+        raise FileNotFoundError(f"{without_secrets(address)}: {clipped(message)}") from None
     return system, path
-
-
-def _without(message: str, address: str) -> str:
-    """Hide the secrets of an address where a message tells parts of it."""
-    start, _, query = address.partition("?")
-    user, found, _ = start.partition("://")[2].rpartition("@")
-    secrets = [*re.split(r"[:/@]", user if found else ""), *re.split(r"[=&]", query), query]
-    message = without_secrets(message)
-    for secret in sorted({*secrets, *map(unquote, secrets)}, key=len, reverse=True):
-        if len(secret) > 3:
-            message = message.replace(secret, "***")
-    return message

@@ -99,6 +99,7 @@ def pairs(
     workers: int = -1,
     plan: Plan | None = None,
     resume: bool = True,
+    scratch: str | os.PathLike[str] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Report:
     """Find every pair of overlapping boxes in files, and write the pairs to files, in bounded memory.
@@ -110,7 +111,8 @@ def pairs(
         with ``scheme://`` in front, on any file system of pyarrow. Parquet, Arrow IPC and .npy. With `other`, pairs are
         of a box of the first set and one of the second.
     output : path-like
-        A folder, new or empty, or that of an earlier run. It gets a Parquet file for each tile that has pairs: columns
+        A folder, new or empty, or that of an earlier run; with ``scheme://`` in front, on any file system of pyarrow.
+        It gets a Parquet file for each tile that has pairs: columns
         ``first`` and ``second`` with the ids of each pair (in one set the smaller first), and ``first_<name>`` and
         ``second_<name>`` for each column that is kept.
     id : str, optional
@@ -133,6 +135,9 @@ def pairs(
         The tiles; does not change the result. Default: made from a sample, so that a tile fits into memory.
     resume : bool
         Go on where an earlier run with the same input stopped. False: delete what it has written.
+    scratch : path-like, optional
+        A folder on this machine for boxes by tile, which take about as much as the input. Default: ``_scratch`` within
+        `output`. If `output` is an address, a temporary one; then a run that goes on has to read all boxes again.
     progress : callable, optional
         Called with the name of a stage, the rows that are done in it, and the number of rows.
 
@@ -161,7 +166,7 @@ def pairs(
     apart, and each tile reads those that meet it. Tiles that turn out too large are divided again.
 
     `output` holds only whole files, at any time: a run that was killed goes on with the tiles that are missing.
-    What is not a result lies in ``_scratch`` there until the end.
+    What is not a result has a name with an underscore in front, which readers of tables pass over.
 
     References
     ----------
@@ -176,12 +181,14 @@ def pairs(
         source.dtype = dtype
     facts = {"input": [source.digest for source in sources], "options": columns.to_dict()}
     size, threads = as_bytes(memory, "memory"), worker_count(workers)
-    place = Output(output, facts, resume=as_flag(resume, "resume"))
+    place = Output(output, facts, resume=as_flag(resume, "resume"), scratch=scratch)
     try:
         return find_pairs(sources, place, memory=size, workers=threads, plan=plan, progress=progress or _silent)
     except Exception:  # not Ctrl-C: a later run goes on from there
         place.give_up()
         raise
+    finally:
+        place.stop()
 
 
 def _silent(stage: str, done: int, total: int) -> None:

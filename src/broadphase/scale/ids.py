@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from broadphase.scale.source import Source
 
-__all__ = ["IdRanges", "check_ids"]
+__all__ = ["IdRanges", "check_ids", "id_range"]
 
 _MIX = 0x9E3779B97F4A7C15  # an odd number whose multiples are far apart
 
@@ -30,19 +30,24 @@ class IdRanges:
         self._ascending = True
         self._lock = threading.Lock()
 
-    def add(self, ids: Any) -> None:
-        """Take note of the ids of one piece."""
-        ascending = isinstance(ids, np.ndarray) and bool(np.all(ids[1:] > ids[:-1]))
+    def add(self, part: tuple[int, int] | None) -> None:
+        """Take note of the ids of one piece, by what `id_range` returns for it."""
         with self._lock:
-            if not ascending:
+            if part is None:
                 self._ascending = False
-            elif len(ids):
-                self._ranges.append((int(ids[0]), int(ids[-1])))
+            else:
+                self._ranges.append(part)
 
     def are_apart(self) -> bool:
         """Return whether no id can have occurred twice."""
         ranges = sorted(self._ranges)
         return self._ascending and all(one[1] < other[0] for one, other in itertools.pairwise(ranges))
+
+
+def id_range(ids: Any) -> tuple[int, int] | None:
+    """Return the first and the last of ids that ascend, one at least; None if they do not."""
+    ascending = isinstance(ids, np.ndarray) and bool(np.all(ids[1:] > ids[:-1]))
+    return (int(ids[0]), int(ids[-1])) if ascending else None
 
 
 def keys_of(ids: Any) -> NDArray[np.uint64]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.files import replacing
 from broadphase.io.extras import import_extra
 from broadphase.scale.clock import Clock
 from broadphase.scale.columns import arrow
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.scale.columns import BoxSet
+    from broadphase.scale.places import Place
 
 __all__ = ["StoppedError", "TileJoin", "tile_name", "write_pairs"]
 
@@ -135,7 +135,7 @@ def tile_name(tile: int) -> str:
 
 
 def write_pairs(
-    folder: Path, tile: int, tables: Iterable[Any], schema: Any, clock: Clock | None = None
+    place: Place, tile: int, tables: Iterable[Any], schema: Any, clock: Clock | None = None
 ) -> tuple[str | None, int]:
     """Write the pairs of a tile to a file of their own, if there are any; return its name, and how many pairs."""
     parquet = import_extra("pyarrow.parquet", purpose="broadphase.scale", extra="scale")
@@ -148,7 +148,7 @@ def write_pairs(
     texts = [one.name for one in schema if arrow().types.is_large_string(one.type)]
     clock = clock or Clock()
     with (
-        replacing(folder / file) as unfinished,
+        place.writing(file) as unfinished,
         parquet.ParquetWriter(unfinished, schema, compression="lz4", use_dictionary=texts) as writer,
     ):
         while table is not None:

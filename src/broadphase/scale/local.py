@@ -12,7 +12,7 @@ import numpy as np
 
 from broadphase.errors import InvalidBoxError
 from broadphase.scale.clock import Clock
-from broadphase.scale.ids import IdRanges, check_ids
+from broadphase.scale.ids import check_ids
 from broadphase.scale.joining import StoppedError, TileJoin, tile_name, write_pairs
 from broadphase.scale.output import OTHERWISE
 from broadphase.scale.planning import Plan, divide
@@ -112,7 +112,7 @@ def find_pairs(
     stored = output.stored_plan()
     if stored is not None:
         if plan is not None and plan.digest != stored[0].digest:
-            raise FileExistsError(f"{output.folder} holds results of another plan; {OTHERWISE}")
+            raise FileExistsError(f"{output.place} holds results of another plan; {OTHERWISE}")
         plan, piece_rows = stored
     else:
         # Several tiles for each worker, so that all end at about the same time.
@@ -155,7 +155,6 @@ class _Run:
         self.columns = sources[0].columns
         self.stopped = threading.Event()
         self.schema = pair_schema(sources[0].schema, self.columns)
-        self.ids = [IdRanges() for _ in sources]
         folder = None if sizes.in_memory else output.scratch
         self.clock = Clock()
         self.spills = [
@@ -202,14 +201,12 @@ class _Run:
         def add(task: tuple[Source, Spill, Stretch]) -> tuple[int, int]:
             source, spill, stretch = task
             last: list[Piece] = []
-            ranges = self.ids[self.sources.index(source)]
 
             def pieces() -> Iterator[BoxSet]:
                 for piece in self.clock.each("read", source.read(stretch, piece_rows)):
                     if self.stopped.is_set():
                         raise StoppedError
                     last[:] = [piece]
-                    ranges.add(piece.boxes.ids)
                     yield piece.boxes
 
             try:
@@ -226,9 +223,13 @@ class _Run:
         return spilled
 
     def _check_ids(self) -> None:
-        for source, spill, ranges in zip(self.sources, self.spills, self.ids, strict=True):
-            if self.columns.id is not None and not (ranges.are_apart() and not spill.is_resumed):
-                check_ids(spill.ids, source.box_count, self.sizes.tile_rows * self.workers, source)
+        for source, spill in zip(self.sources, self.spills, strict=True):
+            mark = None if spill.folder is None else spill.folder / "ids-checked"
+            if self.columns.id is None or spill.ids.are_apart() or (mark is not None and mark.exists()):
+                continue
+            check_ids(spill.every_id, source.box_count, self.sizes.tile_rows * self.workers, source)
+            if mark is not None:
+                mark.touch()  # or each run that goes on would look at all ids again
 
     # Pairs by tile
 
@@ -250,7 +251,7 @@ class _Run:
         self.progress("join", done, total)
 
         def join(tile: int) -> tuple[int, str | None, int]:
-            return tile, *write_pairs(self.output.folder, tile, search.pairs_of(tile), self.schema, self.clock)
+            return tile, *write_pairs(self.output.place, tile, search.pairs_of(tile), self.schema, self.clock)
 
         for tile, file, pairs in self._in_parallel(join, [t for t in tiles if names[t] not in self.output.finished]):
             self.output.finish(names[tile], file, pairs)

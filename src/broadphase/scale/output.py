@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from broadphase.errors import quoted
-from broadphase.files import replacing
+from broadphase.files import path_of
+from broadphase.scale.places import LocalPlace, place_at
 from broadphase.scale.planning import Plan
 from broadphase.scale.report import Report
 
@@ -33,11 +36,13 @@ class Output:
     Parameters
     ----------
     folder : path-like
-        The folder; made if there is none.
+        A folder or an address; made if there is none.
     facts : dict
         What the results depend on: the same in every run that goes on with them.
     resume : bool
         Whether to go on with what is there; otherwise the files of an earlier run are deleted.
+    scratch : path-like, optional
+        A folder on this machine for what is not a result. Default: within `folder`; a temporary one for an address.
 
     Raises
     ------
@@ -45,54 +50,64 @@ class Output:
         The folder holds the results of other boxes or options, or files of another kind.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], facts: dict[str, Any], *, resume: bool) -> None:
-        self.folder = Path(folder)
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        facts: dict[str, Any],
+        *,
+        resume: bool,
+        scratch: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.place = place_at(folder)
         self.finished: dict[str, dict[str, Any]] = {}
-        manifest = self.folder / _MANIFEST
-        if self.folder.exists() and not self.folder.is_dir():
-            raise FileExistsError(f"{self.folder} is a file, not a folder")
-        if self.folder.is_dir() and any(self.folder.iterdir()) and not manifest.exists():
-            raise FileExistsError(f"{self.folder} holds other files; output must be a new or an empty folder")
-        self._is_new = not self.folder.exists()
         self.is_complete = True
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if manifest.exists() and not resume:
+        self._scratch: Path | None = None
+        self._scratch_home: Path | None = None  # None: a temporary folder
+        if scratch is not None:
+            key = hashlib.sha256(json.dumps([str(self.place), facts]).encode()).hexdigest()[:16]
+            self._scratch_home = path_of(scratch) / f"broadphase-{key}"
+        elif isinstance(self.place, LocalPlace):
+            self._scratch_home = self.place.folder / _SCRATCH
+        self._is_new = not self.place.exists()
+        names = self.place.names()
+        if names and _MANIFEST not in names:
+            raise FileExistsError(f"{self.place} holds other files; output must be a new or an empty folder")
+        self.place.make()
+        if _MANIFEST in names and resume:
+            self._go_on(facts)
+            return
+        if _MANIFEST in names:
             self._clear()
-        elif manifest.exists():
-            self._go_on(manifest, facts)
-        if not manifest.exists():
-            with replacing(manifest) as unfinished:
-                unfinished.write_text(json.dumps({"kind": _KIND, **facts}), "utf-8")
+        self.place.write(_MANIFEST, json.dumps({"kind": _KIND, **facts}))
 
-    def _go_on(self, manifest: Path, facts: dict[str, Any]) -> None:
+    def _go_on(self, facts: dict[str, Any]) -> None:
         try:
-            before = json.loads(manifest.read_text("utf-8"))
+            before = json.loads(self.place.read(_MANIFEST) or "")
             kind = before.pop("kind")
         except (ValueError, KeyError, AttributeError):
             kind = None
         if kind != _KIND:
-            raise FileExistsError(f"{manifest} is not of this program; output must be a new or an empty folder")
+            raise FileExistsError(
+                f"{self.place}: {_MANIFEST} is not of this program; output must be a new or an empty folder"
+            )
         if before.get("input") != facts["input"]:
-            raise FileExistsError(f"{self.folder} holds results of other input; {OTHERWISE}")
+            raise FileExistsError(f"{self.place} holds results of other input; {OTHERWISE}")
         for name, value in facts["options"].items():
             was = before.get("options", {}).get(name)
             if was != value:
                 raise FileExistsError(
-                    f"{self.folder} holds results of other options: {name} was {quoted(was)}, and is {quoted(value)}; "
+                    f"{self.place} holds results of other options: {name} was {quoted(was)}, and is {quoted(value)}; "
                     f"{OTHERWISE}"
                 )
         for line in self._lines():
-            path = self.folder / line["file"] if line["file"] else None
-            if path is None or (path.exists() and path.stat().st_size == line["bytes"]):
+            if line["file"] is None or self.place.size(line["file"]) == line["bytes"]:
                 self.finished[line["tile"]] = line
             else:
                 self.is_complete = False
+        self.place.delete_unfinished()
 
     def _lines(self) -> list[dict[str, Any]]:
-        try:
-            text = (self.folder / _FINISHED).read_text("utf-8")
-        except FileNotFoundError:
-            return []
+        text = self.place.read(_FINISHED) or ""
         # What follows the last line end was not written to its end.
         return [json.loads(line) for line in text.split("\n")[:-1] if line.startswith("{") and line.endswith("}")]
 
@@ -100,61 +115,85 @@ class Output:
         """Delete what an earlier run has written, the manifest last."""
         for line in self._lines():
             if line["file"]:
-                (self.folder / line["file"]).unlink(missing_ok=True)
-        shutil.rmtree(self.folder / _SCRATCH, ignore_errors=True)
-        for name in (_FINISHED, _PLAN, _REPORT):
-            (self.folder / name).unlink(missing_ok=True)
-        (self.folder / _MANIFEST).unlink()
+                self.place.delete(line["file"])
+        self.place.delete_unfinished()
+        self._delete_scratch()
+        for name in (_FINISHED, _PLAN, _REPORT, _MANIFEST):
+            self.place.delete(name)
 
     def stored_report(self) -> Report | None:
         """Return the report of an earlier run that came to its end; None if one of its files is missing."""
-        try:
-            facts = json.loads((self.folder / _REPORT).read_text("utf-8"))
-        except FileNotFoundError:
+        text = self.place.read(_REPORT)
+        if text is None or not self.is_complete:
             return None
+        facts = json.loads(text)
         facts["resumed_tiles"] = facts["tiles"]
-        return Report(**facts) if self.is_complete else None
+        return Report(**facts)
 
     def store_report(self, report: Report) -> None:
         """Keep the report, and delete what is not a result."""
-        with replacing(self.folder / _REPORT) as unfinished:
-            unfinished.write_text(json.dumps(asdict(report)), "utf-8")
-        shutil.rmtree(self.folder / _SCRATCH, ignore_errors=True)
+        self.place.flush()
+        self.place.write(_REPORT, json.dumps(asdict(report)))
+        self._delete_scratch()
 
     def give_up(self) -> None:
         """Delete all but the results, after an error; everything if there are none."""
-        shutil.rmtree(self.folder / _SCRATCH, ignore_errors=True)
-        if not self.finished:
-            self._clear()
-            if self._is_new:
-                self.folder.rmdir()
+        self._delete_scratch()
+        if self.finished:
+            self.place.flush()
+            return
+        self._clear()
+        if self._is_new:
+            self.place.remove()
+
+    def stop(self) -> None:
+        """Leave what there is to a later run, if there is one."""
+        self.place.flush()
+        if self._scratch_home is None:
+            self._delete_scratch()
 
     def stored_plan(self) -> tuple[Plan, int] | None:
         """Return the plan of an earlier run, and how many rows it read at a time."""
-        try:
-            text = (self.folder / _PLAN).read_text("utf-8")
-        except FileNotFoundError:
+        text = self.place.read(_PLAN)
+        if text is None:
             return None
         facts = json.loads(text)
         return Plan.from_json(facts["plan"]), int(facts["rows"])
 
     def store_plan(self, plan: Plan, rows: int) -> None:
         """Keep the plan for a later run."""
-        with replacing(self.folder / _PLAN) as unfinished:
-            unfinished.write_text(json.dumps({"plan": plan.to_json(), "rows": rows}), "utf-8")
+        self.place.write(_PLAN, json.dumps({"plan": plan.to_json(), "rows": rows}))
 
     @property
     def scratch(self) -> Path:
-        """A folder for what is not a result."""
-        path = self.folder / _SCRATCH
-        path.mkdir(exist_ok=True)
-        return path
+        """A folder on this machine for what is not a result, once the plan is stored."""
+        if self._scratch is None:
+            self._scratch = self._opened_scratch(self._scratch_home)
+        return self._scratch
+
+    def _opened_scratch(self, home: Path | None) -> Path:
+        if home is None:
+            return Path(tempfile.mkdtemp(prefix="broadphase-"))
+        # What was divided by another plan is of no use: the results may have been deleted in between.
+        plan, mark = self.place.read(_PLAN) or "", home / _PLAN
+        if not mark.exists() or mark.read_text("utf-8") != plan:
+            shutil.rmtree(home, ignore_errors=True)
+            home.mkdir(parents=True)
+            mark.write_text(plan, "utf-8")
+        return home
+
+    def _delete_scratch(self) -> None:
+        path = self._scratch or self._scratch_home
+        if path is not None:
+            shutil.rmtree(path, ignore_errors=True)
+        self._scratch = None
 
     def finish(self, tile: str, file: str | None, pairs: int) -> int:
         """Record that a tile is done, after its file has its name; return the size of the file."""
-        size = (self.folder / file).stat().st_size if file else 0
+        size = self.place.size(file) if file else 0
+        if size is None:
+            raise FileNotFoundError(f"{self.place}: {file} is not there")
         line = {"tile": tile, "file": file, "pairs": pairs, "bytes": size}
-        with (self.folder / _FINISHED).open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(line) + "\n")
+        self.place.append(_FINISHED, json.dumps(line))
         self.finished[tile] = line
         return size

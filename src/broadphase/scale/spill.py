@@ -9,6 +9,7 @@ import numpy as np
 
 from broadphase.scale.clock import Clock
 from broadphase.scale.columns import BoxSet, arrow
+from broadphase.scale.ids import IdRanges, id_range
 from broadphase.scale.tiles import WIDE, assigned
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ class Spill:
         Where the files go. Default: memory.
     clock : Clock, optional
         Counts the time of ``assign`` and ``spill``.
+
+    Attributes
+    ----------
+    ids : IdRanges
+        Of the chunks that are there.
     """
 
     def __init__(self, plan: Plan, columns: BoxColumns, folder: Path | None, clock: Clock | None = None) -> None:
@@ -47,34 +53,47 @@ class Spill:
         self.plan = plan
         self.columns = columns
         self.folder = folder
-        self.is_resumed = False
+        self.ids = IdRanges()
         # Of each chunk: tile, boxes that come first, and boxes of each run; the runs, or None if they are in a file.
         self._chunks: dict[int, tuple[NDArray[np.int64], list[BoxSet] | None]] = {}
+        self._counted = 0, np.zeros(plan.tile_count + 1, np.int64)  # of how many chunks
 
     def has(self, number: int) -> bool:
         """Return whether a chunk is there, perhaps from an earlier run."""
         if number not in self._chunks and self.folder is not None and self._index_path(number).exists():
-            self._chunks[number] = np.load(self._index_path(number)), None
-            self.is_resumed = True
+            with np.load(self._index_path(number)) as index:
+                if self._path(number).stat().st_size == index["bytes"]:
+                    ranges = [(int(first), int(last)) for first, last in index["ids"]]
+                    self._keep(number, index["runs"], None, [*ranges, *([] if index["ascending"] else [None])])
         return number in self._chunks
+
+    def _keep(
+        self, number: int, index: NDArray[np.int64], runs: list[BoxSet] | None, ids: list[tuple[int, int] | None]
+    ) -> None:
+        for one in ids:
+            self.ids.add(one)
+        self._chunks[number] = index, runs
 
     def add(self, number: int, pieces: Iterator[BoxSet]) -> int:
         """Divide a chunk; return the bytes that it takes."""
-        index: list[tuple[int, int, int]] = []
+        found: list[tuple[int, int, int]] = []
+        ranges: list[tuple[int, int] | None] = []
         if self.folder is None:
             runs = []
             for boxes in pieces:
+                ranges.append(id_range(boxes.ids))
                 with self.clock.measure("assign"):
                     for entry, run in self._runs(boxes):
-                        index.append(entry)
+                        found.append(entry)
                         runs.append(run)
-            self._chunks[number] = np.array(index, np.int64).reshape(-1, 3), runs
+            self._keep(number, np.array(found, np.int64).reshape(-1, 3), runs, ranges)
             return sum(run.corners.nbytes for run in runs)
         pa = arrow()
         path = self._path(number)
         writer = None
         with pa.OSFile(str(path), "wb") as stream:
             for boxes in pieces:
+                ranges.append(id_range(boxes.ids))
                 with self.clock.measure("assign"):
                     divided = list(self._runs(boxes))
                 with self.clock.measure("spill"):
@@ -82,17 +101,17 @@ class Spill:
                         batch = run.to_batch()
                         writer = writer or pa.ipc.new_file(stream, batch.schema)
                         writer.write_batch(batch)
-                        index.append(entry)
+                        found.append(entry)
             if writer is not None:
                 writer.close()
-            size = stream.tell() if writer is None else path.stat().st_size
-        entries = np.array(index, np.int64).reshape(-1, 3)
+        index, size = np.array(found, np.int64).reshape(-1, 3), path.stat().st_size
         unfinished = self._index_path(number).with_suffix(".part")
-        with unfinished.open("wb") as index_stream:
-            np.save(index_stream, entries)
+        with unfinished.open("wb") as stream:
+            apart = np.array([one for one in ranges if one], np.int64).reshape(-1, 2)
+            np.savez(stream, runs=index, bytes=size, ids=apart, ascending=None not in ranges)
         os.replace(unfinished, self._index_path(number))
-        self._chunks[number] = entries, None
-        return int(size)
+        self._keep(number, index, None, ranges)
+        return size
 
     def _runs(self, boxes: BoxSet) -> Iterator[tuple[tuple[int, int, int], BoxSet]]:
         offsets, homes, rows, wide = assigned(boxes, self.plan, self.columns.margin)
@@ -107,10 +126,12 @@ class Spill:
 
     def counts(self) -> NDArray[np.int64]:
         """Return how many boxes meet each tile; the last number is that of wide boxes."""
-        counts = np.zeros(self.plan.tile_count + 1, np.int64)
-        for index, _ in self._chunks.values():
-            np.add.at(counts, index[:, 0], index[:, 2])
-        return counts
+        if self._counted[0] != len(self._chunks):
+            counts = np.zeros(self.plan.tile_count + 1, np.int64)
+            for index, _ in self._chunks.values():
+                np.add.at(counts, index[:, 0], index[:, 2])
+            self._counted = len(self._chunks), counts
+        return self._counted[1]
 
     def count(self, tile: int) -> int:
         """Return how many boxes meet a tile."""
@@ -131,7 +152,7 @@ class Spill:
         if waiting:
             yield BoxSet.concatenated(waiting)
 
-    def ids(self) -> Iterator[Any]:
+    def every_id(self) -> Iterator[Any]:
         """Yield the id of each box, once: those of a tile where its lower corner lies, and of wide ones."""
         for tile in range(WIDE, self.plan.tile_count):
             for run, homes in self.runs(tile):
@@ -164,7 +185,7 @@ class Spill:
         return self.folder / f"chunk-{number:06d}.arrow"
 
     def _index_path(self, number: int) -> Path:
-        return self._path(number).with_suffix(".npy")
+        return self._path(number).with_suffix(".npz")
 
 
 def made(folder: Path) -> Path:
