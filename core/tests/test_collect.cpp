@@ -179,8 +179,8 @@ int main() {
   check_guess_after_waiting();
   check_growths_near_the_end();
   Random random(1);
-  for (const std::size_t queries : {0, 1, 1023, 1024, 1025, 700000})
-    for (const std::size_t rows : {1, 2, 1 << 16, 1 << 22, (1 << 22) + 1, 0x7fffffff})
-      for (const std::size_t count : {0, 1, 3, 5000})
+  for (const std::size_t queries : {0U, 1U, 1023U, 1024U, 1025U, 700000U})
+    for (const std::size_t rows : {1U, 2U, 1U << 16, 1U << 22, (1U << 22) + 1, 0x7fffffffU})
+      for (const std::size_t count : {0U, 1U, 3U, 5000U})
         for (const unsigned workers : {1u, 2u}) check_by_query(random, queries, rows, count, workers);
 }

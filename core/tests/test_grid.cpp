@@ -254,7 +254,7 @@ void check_all() {
   check_nested_crowds<T>();
   for (std::size_t dimension = 1; dimension <= 4; ++dimension)
     check_many_scales<T>(dimension, dimension % 2 == 0, dimension == 3);
-  for (const std::size_t heap : {200, 2500})
+  for (const std::size_t heap : {200U, 2500U})
     for (const bool touching : {false, true})
       for (const bool cross : {false, true}) check_heaps<T>(heap, touching, cross && heap == 200);
 }

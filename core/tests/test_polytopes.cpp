@@ -89,7 +89,7 @@ struct Hull {
     const double scale = 1 / length(y);
     y = {y[0] * scale, y[1] * scale, y[2] * scale};
     const std::array<Point, 3> axes{x, y, cross(x, y)};
-    for (std::size_t k = 0; k < 3; ++k) std::copy(axes[k].begin(), axes[k].end(), record.begin() + 4 + 3 * k);
+    for (std::size_t k = 0; k < 3; ++k) std::copy(axes[k].begin(), axes[k].end(), record.data() + 4 + 3 * k);
     for (std::size_t k = 0; k < polytope.corner_count(); ++k) {
       Point at{record[1], record[2], record[3]};
       for (std::size_t i = 0; i < 3; ++i) at = add(at, axes[i], std::ldexp(polytope.corner(k)[i], polytope.exponent()));
