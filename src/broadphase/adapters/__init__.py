@@ -3,6 +3,8 @@
 Each module has the name of the library that it stands in for, and imports that library when it is imported itself. It
 uses nothing of broadphase but the public API.
 
+ase
+    ``neighbor_list``, ``NeighborList`` and their primitive forms.
 pygame
     ``groupcollide``, ``spritecollide``, ``spritecollideany`` and a ``Group``, for pygame-ce.
 
@@ -17,7 +19,7 @@ from typing import Any
 from broadphase.errors import unknown_name
 
 __all__: list[str] = []  # a star would import every library
-_ADAPTERS = ("pygame",)
+_ADAPTERS = ("ase", "pygame")
 
 
 def __getattr__(name: str) -> Any:
