@@ -46,16 +46,38 @@ class Writing {
 
   std::size_t count() const { return count_; }
 
+  // Parts that threads may write at once: a few of a large array that is copied as it is, otherwise one.
+  std::size_t parts() const {
+    constexpr std::size_t kBytesAPart = std::size_t{1} << 18;
+    return is_whole() ? count_ * width_ / kBytesAPart + 1 : 1;
+  }
+  void write(std::size_t part) const noexcept {
+    if (!is_whole()) {
+      write();
+      return;
+    }
+    const EvenSplit split{count_ * width_, parts()};
+    const std::size_t begin = split.at(part), size = split.at(part + 1) - begin;
+    auto* to = static_cast<std::byte*>(to_.data()) + begin;
+    if (form_ == Form::values)
+      std::memcpy(to, static_cast<const std::byte*>(values_.data()) + begin, size);
+    else
+      std::memset(to, flag_, size);
+  }
+
+ private:
+  enum class Form : std::uint8_t { flag, values, boxes };
+  using Target = nb::ndarray<nb::c_contig, nb::device::cpu>;
+  using Source = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+
+  // Whether all of the array is written, and nothing but bytes.
+  bool is_whole() const { return rows_ == nullptr && form_ != Form::boxes; }
   void write() const noexcept {
     auto* to = static_cast<std::byte*>(to_.data());
     if (form_ == Form::boxes)
       with_boxes(lower_, upper_, [&]<class T>(const BoxView<T>& boxes) {
         with_dimension(lower_.shape(1), [&](auto d) { keep_boxes<d()>(boxes, rows_, static_cast<T*>(to_.data())); });
       });
-    else if (rows_ == nullptr && form_ == Form::values)
-      std::memcpy(to, values_.data(), count_ * width_);
-    else if (rows_ == nullptr)
-      std::memset(to, flag_, count_ * width_);
     else if (form_ == Form::flag)
       for (std::size_t k = 0; k < count_; ++k) std::memset(to + at(k) * width_, flag_, width_);
     else if (width_ == 8)
@@ -64,11 +86,6 @@ class Writing {
       for (std::size_t k = 0; k < count_; ++k)
         std::memcpy(to + at(k) * width_, static_cast<const std::byte*>(values_.data()) + k * width_, width_);
   }
-
- private:
-  enum class Form : std::uint8_t { flag, values, boxes };
-  using Target = nb::ndarray<nb::c_contig, nb::device::cpu>;
-  using Source = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
   void take_boxes(const nb::tuple& corners) {
     if (corners.size() != 2) throw nb::value_error("boxes are lower and upper corners");
@@ -111,7 +128,7 @@ class Writing {
 
 // Writes arrays, then updates dictionaries, whose keys exist. All is checked first; from there on nothing fails, and no
 // signal is handled: who is interrupted finds all of it done, or nothing.
-void commit(nb::list arrays, nb::list dictionaries, nb::list items, nb::list shapes) {
+void commit(nb::list arrays, nb::list dictionaries, nb::list items, nb::list shapes, unsigned workers) {
   std::vector<Writing> writings;
   writings.reserve(arrays.size());
   std::pair<nb::object, Rows> rows;
@@ -132,7 +149,9 @@ void commit(nb::list arrays, nb::list dictionaries, nb::list items, nb::list sha
   for (const nb::handle entry : shapes) shape_writings.emplace_back(nb::cast<nb::tuple>(entry, false));
   ItemWritings item_writings(items);
   without_gil(count, [&] {
-    for (const Writing& writing : writings) writing.write();
+    Interrupt none;
+    for (const Writing& writing : writings)
+      for_each_task(writing.parts(), workers, none, [&](unsigned, std::size_t part) { writing.write(part); });
   });
   for (const ShapeWriting& writing : shape_writings) writing.write();
   for (const nb::handle entry : dictionaries)
@@ -196,7 +215,7 @@ nb::object deliver(nb::object queue, nb::object function, nb::object argument) {
 void bind_commit(nb::module_& module) {
   module.def(
       "commit", &commit, nb::arg("arrays"), nb::arg("dictionaries"), nb::arg("items") = nb::list(),
-      nb::arg("shapes") = nb::list(),
+      nb::arg("shapes") = nb::list(), nb::arg("workers") = 1,
       "Write (to, from) or (to, from, rows), where `from` is an array, a flag, None for zeros, or lower and upper "
       "corners, without rows those of the first ones; then update (to, from) dictionaries, items and shapes: all of "
       "it, or nothing.");

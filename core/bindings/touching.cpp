@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "bindings.hpp"
 #include "filters.hpp"
+#include "placed_shapes.hpp"
+#include "world/kept_pairs.hpp"
 #include "world/motion.hpp"
 #include "world/touching.hpp"
 
@@ -20,6 +23,7 @@ using Column = Vector<std::int32_t>;
 // Lower and upper corners, (n, 2, d).
 using Boxes = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Flags = std::optional<Vector<std::uint8_t>>;
+using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 PairColumns columns(const Column& first, const Column& second) { return {first.data(), second.data(), first.shape(0)}; }
 
@@ -31,7 +35,27 @@ nb::object as_pairs(Pairs&& pairs) {
   return as_array(std::move(pairs));
 }
 
-// (touching, starts, began, ended, began_at), the first two None if they are as before: see `next_touching`.
+nb::object owned(PlainArray<std::uint32_t>&& values) {
+  const std::size_t size = values.size();
+  auto kept = std::make_unique<PlainArray<std::uint32_t>>(std::move(values));
+  std::uint32_t* data = kept->get();
+  nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<PlainArray<std::uint32_t>*>(p); });
+  (void)kept.release();
+  return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(data, 1, &size, owner));
+}
+
+// (touching, starts, began, ended, began_at), the first two None if they are as before.
+nb::object as_tuple(TouchingStep&& step) {
+  nb::object touching = nb::none(), starts = nb::none();
+  if (!step.same) {
+    touching = as_pairs(std::move(step.touching));
+    starts = owned(std::move(step.starts));
+  }
+  nb::object began = as_pairs(std::move(step.began)), ended = as_pairs(std::move(step.ended));
+  return nb::make_tuple(touching, starts, began, ended, as_array(std::move(step.began_at), 1));
+}
+
+// See `next_touching`.
 nb::object next(Column last_first, Column last_second, Vector<std::uint32_t> last_starts, Column found_first,
                 Column found_second, Column again_first, Column again_second, Flags changed, Flags renewed,
                 std::size_t rows, unsigned workers) {
@@ -44,13 +68,28 @@ nb::object next(Column last_first, Column last_second, Vector<std::uint32_t> las
                          {changed ? changed->data() : nullptr, renewed ? renewed->data() : nullptr}, rows, workers,
                          interrupt);
   }
-  nb::object touching = nb::none(), starts = nb::none();
-  if (!step.same) {
-    touching = as_pairs(std::move(step.touching));
-    starts = as_array(std::move(step.starts), 1);
+  return as_tuple(std::move(step));
+}
+
+// See `next_touching_of_kept`: pairs, whether each touched, where to write whether it does.
+nb::object next_of_kept(const PlacedShapes& shapes, Column first, Column second, Vector<std::uint8_t> before,
+                        WrittenFlags now, Boxes boxes, std::optional<Vector<double>> period, Column last_first,
+                        Column last_second, Vector<std::uint32_t> last_starts, std::size_t rows, unsigned workers) {
+  const std::size_t count = first.shape(0);
+  if (second.shape(0) != count || before.shape(0) != count || now.shape(0) != count ||
+      boxes.shape(2) != shapes.dimension || (period && period->shape(0) != shapes.dimension))
+    throw nb::value_error("two flags for each pair, and a size for each axis");
+  const KeptPairs kept{{first.data(), second.data(), nullptr, count}, before.data(), now.data()};
+  const double* sizes = period ? period->data() : nullptr;
+  TouchingStep step;
+  {
+    const ReleasedGil release;
+    const TouchingPairs last{columns(last_first, last_second), last_starts.data(), last_starts.shape(0) - 1};
+    step = shapes.dimension == 2
+               ? next_touching_of_kept<2>(shapes.store, kept, boxes.data(), sizes, last, rows, workers)
+               : next_touching_of_kept<3>(shapes.store, kept, boxes.data(), sizes, last, rows, workers);
   }
-  nb::object began = as_pairs(std::move(step.began)), ended = as_pairs(std::move(step.ended));
-  return nb::make_tuple(touching, starts, began, ended, as_array(std::move(step.began_at), 1));
+  return as_tuple(std::move(step));
 }
 
 // Boxes by row, some of which are enlarged by a reach.
@@ -136,6 +175,10 @@ void bind_touching(nb::module_& module) {
   module.def("next_touching", &next, nb::arg("last_first"), nb::arg("last_second"), nb::arg("last_starts"),
              nb::arg("found_first"), nb::arg("found_second"), nb::arg("again_first"), nb::arg("again_second"),
              nb::arg("changed").none(), nb::arg("renewed").none(), nb::arg("rows"), nb::arg("workers"));
+  module.def("next_touching_of_kept", &next_of_kept, nb::arg("shapes"), nb::arg("first"), nb::arg("second"),
+             nb::arg("before"), nb::arg("now").noconvert(), nb::arg("boxes").noconvert(), nb::arg("period").none(),
+             nb::arg("last_first"), nb::arg("last_second"), nb::arg("last_starts"), nb::arg("rows"),
+             nb::arg("workers"));
 }
 
 }  // namespace broadphase::python

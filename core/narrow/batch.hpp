@@ -105,29 +105,28 @@ void overlaps_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pai
 // Pairs, first and second row, one pair after the other.
 using RowPairs = std::vector<std::int32_t>;
 
-// Pairs that were not decided: with a hull or a mesh, whose boxes overlap; and those that do not overlap and are
-// farther apart than a limit, which is squared.
+// Pairs that were not decided: with a hull or a mesh, whose boxes overlap; and the places of those that do not overlap
+// and are farther apart than a limit, which is squared.
 struct OtherPairs {
-  RowPairs unknown, far;
+  RowPairs unknown;
+  std::vector<std::int32_t> far;
   double limit = std::numeric_limits<double>::infinity();
-
-  static void add(RowPairs& to, std::int32_t first, std::int32_t second) {
-    to.push_back(first);
-    to.push_back(second);
-  }
 };
 
 // Writes those of the pairs that overlap to `first` and `second`, adds to the others, and returns how many were
-// written.
+// written. `hits`: where to write whether each pair overlaps; may be null.
 template <std::size_t D>
 std::size_t keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, const PairBoxes& boxes,
-                          std::int32_t* first, std::int32_t* second, OtherPairs& others) {
+                          std::int32_t* first, std::int32_t* second, OtherPairs& others, std::uint8_t* hits = nullptr) {
   // Rows of consecutive pairs are anywhere in memory: prefetched this many pairs ahead.
   constexpr std::size_t kAhead = 24;
   const StoredBall* balls = shapes.balls();
   const bool is_limited = others.limit < std::numeric_limits<double>::infinity();
+  std::uint8_t nowhere;
+  std::uint8_t* to = hits != nullptr ? hits : &nowhere;
+  const std::size_t step = hits != nullptr ? 1 : 0;
   const auto add_if_far = [&](std::size_t k) {
-    if (boxes.squared_way<D>(pairs, k) > others.limit) OtherPairs::add(others.far, pairs.first[k], pairs.second[k]);
+    if (boxes.squared_way<D>(pairs, k) > others.limit) others.far.push_back(static_cast<std::int32_t>(k));
   };
   std::size_t count = 0;
   for (std::size_t k = 0; k < pairs.count; ++k) {
@@ -139,34 +138,36 @@ std::size_t keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, con
 #endif
     const auto i = static_cast<std::size_t>(pairs.first[k]), j = static_cast<std::size_t>(pairs.second[k]);
     const double reach = balls[i][D] + balls[j][D];
-    bool hit;
+    std::uint8_t hit;
     if (reach >= kLeastReach && reach <= kMostReach) {
       double squared = 0;
       for (std::size_t axis = 0; axis < D; ++axis) {
         const double gap = balls[j][axis] - balls[i][axis];
         squared += gap * gap;
       }
-      hit = squared <= reach * reach;
-      if (squared > others.limit && !hit) OtherPairs::add(others.far, pairs.first[k], pairs.second[k]);
+      hit = static_cast<std::uint8_t>(squared <= reach * reach);
+      if (squared > others.limit && hit == 0) others.far.push_back(static_cast<std::int32_t>(k));
     } else if (reach == 2 * ShapeStore::kBoxMark) {
-      hit = boxes.overlap<D>(pairs, k);
-      if (is_limited && !hit) add_if_far(k);
+      hit = static_cast<std::uint8_t>(boxes.overlap<D>(pairs, k));
+      if (is_limited && hit == 0) add_if_far(k);
     } else {
+      to[k * step] = 0;
       if (!boxes.overlap<D>(pairs, k)) {
         if (is_limited) add_if_far(k);
         continue;
       }
       const ShapeView<D> a = shapes.placed<D>(i), b = shapes.placed<D>(j);
       if (is_kept_elsewhere(a.kind) || is_kept_elsewhere(b.kind)) {
-        OtherPairs::add(others.unknown, pairs.first[k], pairs.second[k]);
+        others.unknown.insert(others.unknown.end(), {pairs.first[k], pairs.second[k]});
         continue;
       }
-      hit = overlaps(a, b);
+      hit = static_cast<std::uint8_t>(overlaps(a, b));
     }
+    to[k * step] = hit;
     // Written unconditionally, then counted: whether a pair touches cannot be predicted.
     first[count] = pairs.first[k];
     second[count] = pairs.second[k];
-    count += hit ? 1 : 0;
+    count += hit;
   }
   return count;
 }
@@ -179,7 +180,7 @@ struct TouchingPairRows {
 
 template <std::size_t D>
 TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, const PairBoxes& boxes, double limit,
-                               unsigned workers) {
+                               std::uint8_t* hits, unsigned workers) {
   constexpr std::size_t kPairsATask = 8192, kTasksWorthThreads = 4;
   const bool is_alone = workers <= 1 || pairs.count < kTasksWorthThreads * kPairsATask;
   const std::size_t pairs_a_task = is_alone ? std::max<std::size_t>(pairs.count, 1) : kPairsATask,
@@ -195,7 +196,8 @@ TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs
     const std::size_t begin = task * pairs_a_task;
     const ShapePairs part{pairs.first + begin, pairs.second + begin, nullptr,
                           std::min(pairs_a_task, pairs.count - begin)};
-    counts[task] = keep_touching<D>(shapes, part, boxes, first + begin, second + begin, others[task]);
+    counts[task] = keep_touching<D>(shapes, part, boxes, first + begin, second + begin, others[task],
+                                    hits != nullptr ? hits + begin : nullptr);
   });
   for (std::size_t task = 0; task < tasks; ++task) {
     if (task > 0) {
@@ -203,35 +205,54 @@ TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs
       std::copy_n(second + task * pairs_a_task, counts[task], second + found.touching.size);
     }
     found.touching.size += counts[task];
-    const auto append = [](RowPairs& to, const RowPairs& more) { to.insert(to.end(), more.begin(), more.end()); };
-    append(found.others.unknown, others[task].unknown);
-    append(found.others.far, others[task].far);
+    const RowPairs& unknown = others[task].unknown;
+    found.others.unknown.insert(found.others.unknown.end(), unknown.begin(), unknown.end());
+    for (const std::int32_t at : others[task].far)
+      found.others.far.push_back(at + static_cast<std::int32_t>(task * pairs_a_task));
   }
   return found;
 }
 
-// The offsets that bring the second of some pairs to the image nearest to the first in a periodic world: by their
-// boxes, which are fewer than 2^51 worlds apart.
+// Beyond half a world along an axis, squared, shapes that do not overlap may do so in another image; null: never.
 template <std::size_t D>
-std::vector<double> offsets_to_nearest(const RowPairs& pairs, const double* boxes, const double* period) {
-  // Added and taken off again, this rounds to whole numbers; calls of the library take ten times as long.
-  constexpr double kWhole = 0x1.8p52;
-  std::vector<double> offsets;
-  offsets.reserve(pairs.size() / 2 * D);
-  for (std::size_t k = 0; k < pairs.size(); k += 2)
-    for (std::size_t axis = 0; axis < D; ++axis) {
-      const double way = boxes[2 * D * static_cast<std::size_t>(pairs[k]) + axis] -
-                         boxes[2 * D * static_cast<std::size_t>(pairs[k + 1]) + axis];
-      offsets.push_back((way / period[axis] + kWhole - kWhole) * period[axis]);
-    }
-  return offsets;
+double squared_half(const double* period) {
+  double half = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < D && period != nullptr; ++k) half = std::min(half, period[k] / 2);
+  return half * half;
 }
 
-// Of pairs whose second shape is moved, those that overlap then, but not where they are; and the places of those with a
-// hull or a mesh whose boxes overlap when moved.
+// Pairs with the offsets that bring the second of each to the image nearest to the first in a periodic world: by their
+// boxes, which are fewer than 2^51 worlds apart.
+template <std::size_t D>
+struct NearestImages {
+  std::vector<std::int32_t> first, second;
+  std::vector<double> offsets;
+
+  // Those at some places of other pairs.
+  NearestImages(const ShapePairs& pairs, const std::vector<std::int32_t>& places, const double* boxes,
+                const double* period) {
+    // Added and taken off again, this rounds to whole numbers; calls of the library take ten times as long.
+    constexpr double kWhole = 0x1.8p52;
+    first.reserve(places.size());
+    second.reserve(places.size());
+    offsets.reserve(places.size() * D);
+    for (const std::int32_t k : places) {
+      first.push_back(pairs.first[k]);
+      second.push_back(pairs.second[k]);
+      const double *p = boxes + 2 * D * static_cast<std::size_t>(first.back()),
+                   *q = boxes + 2 * D * static_cast<std::size_t>(second.back());
+      for (std::size_t axis = 0; axis < D; ++axis)
+        offsets.push_back(((p[axis] - q[axis]) / period[axis] + kWhole - kWhole) * period[axis]);
+    }
+  }
+
+  ShapePairs pairs() const { return {first.data(), second.data(), offsets.data(), first.size()}; }
+};
+
+// Of pairs whose second shape is moved, the places of those that overlap then, but not where they are; and of those
+// with a hull or a mesh whose boxes overlap when moved.
 struct TouchingImages {
-  std::vector<std::int32_t> touching;  // first and second row, one pair after the other
-  std::vector<std::int32_t> unknown;
+  std::vector<std::int32_t> touching, unknown;
 };
 
 template <std::size_t D>
@@ -264,10 +285,7 @@ TouchingImages keep_touching_images(const ShapeStore& shapes, const ShapePairs& 
       if (moved == 1) overlaps_of<D>(shapes, shapes, {pairs.first + k, pairs.second + k, nullptr, 1}, boxes, &here);
     }
     if (moved == 2) found.unknown.push_back(static_cast<std::int32_t>(k));
-    if (moved == 1 && here == 0) {
-      found.touching.push_back(pairs.first[k]);
-      found.touching.push_back(pairs.second[k]);
-    }
+    if (moved == 1 && here == 0) found.touching.push_back(static_cast<std::int32_t>(k));
   }
   return found;
 }

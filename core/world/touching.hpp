@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "query/collect.hpp"
 
@@ -39,7 +40,7 @@ struct TouchingPairs {
 struct TouchingStep {
   bool same = false;  // nothing began or ended; the next two are empty then
   Pairs touching;     // in order, each once
-  std::vector<std::uint32_t> starts;
+  PlainArray<std::uint32_t> starts;
   Pairs began, ended;                  // in order
   std::vector<std::int64_t> began_at;  // where the pairs of `began` are in `touching`
 };
@@ -200,7 +201,7 @@ inline void merge(const TouchingPairs& last, const std::vector<std::size_t>& end
   step.touching.stride = size + 1;
   step.touching.size = size;
   step.began_at.resize(step.began.size);
-  step.starts.resize(rows + 1);
+  step.starts.grow(rows + 1);
   step.starts[rows] = static_cast<std::uint32_t>(size);
   const EvenSplit split{rows, tasks};
   Interrupt none;

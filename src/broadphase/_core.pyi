@@ -407,7 +407,7 @@ class ShapeStore:
 
 def shape_overlaps(a: ShapeStore, b: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, boxes_a: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None = None, boxes_b: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None = None) -> object: ...
 
-def shape_touching(shapes: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, workers: int) -> object: ...
+def shape_touching(shapes: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, hits: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None, workers: int) -> object: ...
 
 def shape_touching_images(shapes: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> object: ...
 
@@ -471,6 +471,8 @@ def left_boxes(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, 
 
 def next_touching(last_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_starts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], found_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], found_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], again_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], again_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, renewed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: int, workers: int) -> object: ...
 
+def next_touching_of_kept(shapes: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], before: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], now: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, last_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_starts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: int, workers: int) -> object: ...
+
 class WaySearch:
     """A search for what followed bodies meet on their ways."""
 
@@ -514,7 +516,7 @@ def left_pairs(first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order=
     What had no turn, since when, and what of it touched after the last step.
     """
 
-def commit(arrays: list, dictionaries: list, items: list = [], shapes: list = []) -> None:
+def commit(arrays: list, dictionaries: list, items: list = [], shapes: list = [], workers: int = 1) -> None:
     """
     Write (to, from) or (to, from, rows), where `from` is an array, a flag, None for zeros, or lower and upper corners, without rows those of the first ones; then update (to, from) dictionaries, items and shapes: all of it, or nothing.
     """

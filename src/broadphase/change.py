@@ -76,6 +76,6 @@ class Change:
         """Place the shapes of rows at positions and rotations by row, and write their boxes, which are `place`."""
         self._shapes.append((store, rows, None, None, None, *place))
 
-    def commit(self) -> None:
-        """Write everything, or raise and write nothing."""
-        _native.commit(self._arrays, self._dictionaries, self._items, self._shapes)
+    def commit(self, workers: int = 1) -> None:
+        """Write everything, or raise and write nothing. Large arrays are copied on threads."""
+        _native.commit(self._arrays, self._dictionaries, self._items, self._shapes, workers)

@@ -107,6 +107,8 @@ class BroadPhase:
         self._behind = np.zeros(0, np.uint8)
         self.quiet_steps = 0
         self.near = NearPairs()
+        # Room for the hits of near pairs: those of `near` are in one, and a step writes to the other.
+        self._hits = np.empty(0, np.uint8), np.empty(0, np.uint8)
         # What has come into the world and left it, and the index has not followed: (those before, is_new, rows).
         self._pending: _Pending | None = None
         self._pending_count = 0
@@ -114,7 +116,8 @@ class BroadPhase:
     @property
     def nbytes(self) -> int:
         """Bytes of the index and of the near pairs."""
-        return self.near.nbytes + (0 if self._index is None else self._index.memory_bytes)
+        hits = self._hits[0].nbytes + self._hits[1].nbytes
+        return hits + self.near.nbytes + (0 if self._index is None else self._index.memory_bytes)
 
     @property
     def index(self) -> BoxIndex | None:
@@ -125,6 +128,16 @@ class BroadPhase:
     def behind(self) -> NDArray[np.uint8]:
         """Rows whose boxes may have left those of the index."""
         return self._room()
+
+    def room_for_hits(self, count: int) -> NDArray[np.uint8]:
+        """Give a scratch array for one flag for each near pair."""
+        one, other = self._hits
+        if self.near.hits is not None and self.near.hits.base is one:
+            one, other = other, one
+        if len(one) < count:
+            one = np.empty(count + count // 4, np.uint8)
+        self._hits = one, other
+        return one[:count]
 
     def note_insertion(self, change: Change, rows: NDArray[np.int32]) -> None:
         """Note that rows come into the world."""

@@ -40,6 +40,7 @@ def touching_pairs(
     workers: int,
     is_tight: bool = True,
     has_images: bool = False,
+    hits: Flags | None = None,
 ) -> Pairs:
     """Give the pairs whose shapes touch.
 
@@ -54,10 +55,12 @@ def touching_pairs(
         Whether their boxes are known to overlap.
     has_images : bool
         Whether they may touch in another image of a periodic world; in one only.
+    hits : ndarray, shape (m,), uint8, optional
+        Where to write which pairs touch; wrong for those of hulls, meshes and custom shapes.
     """
     boxes = None if is_tight else placement.boxes
     period = columns.period if has_images else None
-    answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes, period, workers)
+    answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes, period, hits, workers)
     touching, unknown, images = answers
     if len(unknown):  # hulls, meshes and custom shapes
         touching = joined(touching, overlapping_pairs(columns, placement, unknown))

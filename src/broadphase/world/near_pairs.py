@@ -64,6 +64,8 @@ class NearPairs(NamedTuple):
         Steps in a row in which boxes grew little; how many there must be before pairs are kept.
     around : ndarray, shape (slots,), uint8, or None
         Rows of which these are all near pairs; None: of every row.
+    hits : ndarray, shape (m,), uint8, or None
+        Which of the pairs touched after the last step, where no others of their rows did. None: not known.
     """
 
     pairs: Pairs | None = None
@@ -73,10 +75,11 @@ class NearPairs(NamedTuple):
     calm: int = 0
     patience: int = _PATIENCE
     around: Flags | None = None
+    hits: Flags | None = None
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the pairs."""
+        """Bytes of the pairs, without hits."""
         return sum(0 if array is None else array.nbytes for array in (self.pairs, self.around))
 
     def dropped(self) -> NearPairs:
@@ -129,7 +132,11 @@ class NearPairs(NamedTuple):
     def with_others(self, pairs: Pairs, around: Flags) -> NearPairs:
         """Add the pairs of more rows; one of these and a row that was known may be there twice."""
         known: Any = self.pairs
-        return self._replace(pairs=joined(known, pairs), around=around)
+        return self._replace(pairs=joined(known, pairs), around=around, hits=None)
+
+    def tested(self, hits: Flags | None) -> NearPairs:
+        """Note which of the pairs touch; None where that is not known."""
+        return self if hits is self.hits is None else self._replace(hits=hits)
 
     def not_worth(self) -> NearPairs:
         """Note that for some time a search in each step takes less time."""

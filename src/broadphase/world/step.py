@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from broadphase.world.broad_phase import BroadPhase, Candidates
     from broadphase.world.budget import Budget
     from broadphase.world.columns import Columns, Steadiness
-    from broadphase.world.touching import TouchMemory
+    from broadphase.world.touching import Advance, TouchMemory
 
     Floats: TypeAlias = NDArray[np.float64]
     Pairs: TypeAlias = NDArray[np.int32]
     Rows: TypeAlias = NDArray[np.int32]
     Flags: TypeAlias = NDArray[np.uint8]
 
-__all__ = ["look", "shared_threads", "step"]
+__all__ = ["look", "shared_threads", "step", "team_of"]
 
 # Rows for which threads are worth starting: once, for all parts of the step.
 _FEWEST_FOR_A_TEAM = 20_000
@@ -70,11 +70,14 @@ class _Motion(NamedTuple):
     steadiness: Steadiness | None
 
 
-def shared_threads(columns: Columns, broad: BroadPhase) -> AbstractContextManager[None]:
-    """Give the threads that all parts of a step share, to be entered around it; none where the rows are too few."""
-    if broad.threads > 1 and columns.slots >= _FEWEST_FOR_A_TEAM:
-        return _native.Team(broad.threads)
-    return nullcontext()
+def shared_threads(columns: Columns, broad: BroadPhase) -> int:
+    """Say how many threads all parts of a step share; 1 where the rows are too few."""
+    return broad.threads if columns.slots >= _FEWEST_FOR_A_TEAM else 1
+
+
+def team_of(threads: int) -> AbstractContextManager[None]:
+    """Give threads that all calls of the core share, to be entered around them."""
+    return _native.Team(threads) if threads > 1 else nullcontext()
 
 
 def step(
@@ -120,8 +123,9 @@ def step(
     searched = perf_counter()
 
     spare = columns.spare
+    known, hits = None, None
     if budget is None:
-        spent = _all_tested(columns, memory, candidates, changed, renewed, workers)
+        spent, known, hits = _all_tested(columns, broad, memory, candidates, changed, renewed, workers)
     else:
         spent = spend(columns, memory, candidates, changed, renewed, budget, number, began, workers)
     found, waiting, left = spent.touching, spent.waiting, spent.left
@@ -137,16 +141,20 @@ def step(
     passed, impacts = NO_PAIRS, no_impacts(columns.dim)
     if motion.trace is not None:
         impacts = impacts_on_the_way(columns, spare, motion.trace, alive, looked_at, renewed, memory.touching, workers)
-        passed = impacts.pairs[~are_among(impacts.pairs, found)] if len(impacts.pairs) else NO_PAIRS
-        if len(passed):
-            found = joined(found, passed)
-    advance = memory.advance(
-        found,
-        None if count == living else changed,
-        None if memory.generations is None and not len(removed) else renewed,
-        slots,
-        workers,
-    )
+        if len(impacts.pairs):
+            passed = impacts.pairs[~are_among(impacts.pairs, found, is_ordered=known is not None)]
+    if len(passed):
+        found, hits = joined(found, passed), None
+    if known is not None and not len(passed):
+        advance = known
+    else:
+        advance = memory.advance(
+            found,
+            None if count == living or known is not None else changed,
+            None if memory.generations is None and not len(removed) else renewed,
+            slots,
+            workers,
+        )
     exit_handles = memory.handles_then(advance.exit, rows.generation)
     if len(passed):  # what was met on the way may have been left for the next step as well
         waiting = waiting.with_others(passed[~np.isin(keys_of(passed), keys_of(waiting.pairs))], number)
@@ -197,7 +205,7 @@ def step(
     if candidates is not None:
         if candidates.is_synchronized:
             change.clear(broad.behind)
-        change.assign(broad, quiet_steps=candidates.quiet_steps, near=candidates.near)
+        change.assign(broad, quiet_steps=candidates.quiet_steps, near=candidates.near.tested(hits))
     return outcome, change
 
 
@@ -345,13 +353,18 @@ def _candidates(
 
 def _all_tested(
     columns: Columns,
+    broad: BroadPhase,
     memory: TouchMemory,
     candidates: Candidates | None,
     changed: Flags,
     renewed: Flags,
     workers: int,
-) -> Spent:
-    """Test all candidates, and all pairs that wait."""
+) -> tuple[Spent, Advance | None, Flags | None]:
+    """Test all candidates, and all pairs that wait.
+
+    Where what began and what ended is known at once, `Spent` has all pairs that touch, in order. Last, which of the
+    near pairs touch, if that is known.
+    """
     pairs = NO_PAIRS if candidates is None else candidates.pairs
     waiting = memory.waiting.pairs
     if len(waiting):
@@ -360,12 +373,23 @@ def _all_tested(
         waiting = waiting[boxes_meet(columns.spare.boxes, waiting)]
         pairs = joined(pairs, waiting)
     began = perf_counter()
-    found = NO_PAIRS
-    if len(pairs):
+    found, known, hits, spare = NO_PAIRS, None, None, columns.spare
+    if candidates is not None and pairs is candidates.near.pairs and _are_all(columns, candidates):
+        near, hits = candidates.near, broad.room_for_hits(len(pairs))
+        if near.hits is not None:
+            known = memory.advance_kept(spare, pairs, near.hits, hits, columns.period, columns.slots, workers)
+            found = known.touching
+    if len(pairs) and known is None:
         is_tight = candidates is None or candidates.is_tight
         has_images = candidates is not None and candidates.has_images
-        found = touching_pairs(columns, columns.spare, pairs, workers, is_tight, has_images)
-    return Spent(found, Waiting.none(), NO_PAIRS, len(pairs), perf_counter() - began)
+        found = touching_pairs(columns, spare, pairs, workers, is_tight, has_images, hits)
+    return Spent(found, Waiting.none(), NO_PAIRS, len(pairs), perf_counter() - began), known, hits
+
+
+def _are_all(columns: Columns, candidates: Candidates) -> bool:
+    """Say whether the core alone decides which candidates touch, and no other pairs of their rows do."""
+    is_open = columns.period_bounds is None or candidates.has_images
+    return is_open and columns.closed and not columns.geometries
 
 
 def _with_rows(some: Rows | None, more: Rows) -> Rows | None:

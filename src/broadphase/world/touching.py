@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.change import Change
+    from broadphase.world.columns import Placement
 
     Pairs: TypeAlias = NDArray[np.int32]
     Flags: TypeAlias = NDArray[np.uint8]
@@ -131,7 +132,8 @@ class TouchMemory:
     def handles_then(self, pairs: Pairs, generations: NDArray[np.int64]) -> NDArray[np.int64]:
         """Give the handles that pairs of rows had at the last step."""
         then = generations if self.generations is None else self.generations
-        handles: NDArray[np.int64] = (then[pairs] << 32) | pairs
+        by_side = np.ascontiguousarray(pairs.T)
+        handles: NDArray[np.int64] = ((then[by_side] << 32) | by_side).T
         return handles
 
     def advance(self, found: Pairs, changed: Flags | None, renewed: Flags | None, slots: int, workers: int) -> Advance:
@@ -153,9 +155,47 @@ class TouchMemory:
             last[:, 0], last[:, 1], self.starts, found[:, 0], found[:, 1], again[:, 0], again[:, 1], changed, renewed,
             slots, workers,
         )  # fmt: skip
-        touching, starts, enter, left, enter_at = step
+        return self._advance(*step)
+
+    def advance_kept(
+        self,
+        placement: Placement,
+        pairs: Pairs,
+        hits: Flags,
+        next_hits: Flags,
+        period: NDArray[np.float64] | None,
+        slots: int,
+        workers: int,
+    ) -> Advance:
+        """Test pairs, and compare them with what is known of them; no others can have begun or ceased to touch.
+
+        Parameters
+        ----------
+        placement : Placement
+            Where the shapes are; none is a hull, a mesh or a custom shape.
+        pairs : ndarray, shape (m, 2), int32
+            In any order; a pair may be there twice.
+        hits, next_hits : ndarray, shape (m,), uint8
+            Which of them touched; where to write which of them touch.
+        period : ndarray, shape (d,), or None
+            The sizes of a periodic world, where pairs may touch in another image.
+        slots : int
+            Every row is below this.
+        workers : int
+            Threads.
+        """
+        last = self.touching
+        step: Any = _native.next_touching_of_kept(
+            placement.store, pairs[:, 0], pairs[:, 1], hits, next_hits, placement.boxes, period, last[:, 0], last[:, 1],
+            self.starts, slots, workers,
+        )  # fmt: skip
+        return self._advance(*step)
+
+    def _advance(
+        self, touching: Pairs | None, starts: NDArray[np.uint32], enter: Pairs, left: Pairs, enter_at: NDArray[np.int64]
+    ) -> Advance:
         if touching is None:
-            touching, starts = last, self.starts
+            touching, starts = self.touching, self.starts
         else:
             touching.flags.writeable = False  # frames show it to the user
         return Advance(touching, starts, enter, left, enter_at)

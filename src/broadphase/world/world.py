@@ -26,7 +26,7 @@ from broadphase.world.frame import Frame
 from broadphase.world.queries import Hit, Scene, Visible
 from broadphase.world.snapshot import checked_data, describe, options_of, restore
 from broadphase.world.snapshot_format import as_json, pack, read_snapshot, unpack, write_snapshot
-from broadphase.world.step import look, shared_threads, step
+from broadphase.world.step import look, shared_threads, step, team_of
 from broadphase.world.touching import TouchMemory
 from broadphase.world.validate import faults
 from broadphase.world.values import (
@@ -918,15 +918,16 @@ update_interval, batch
         with self._guard.changing:
             columns.take_up_writes()
             began = perf_counter()
-            with shared_threads(columns, broad):
+            threads = shared_threads(columns, broad)
+            with team_of(threads):
                 found, change = step(columns, broad, self._memory, self._number + 1, self._time, dt, limit)
-            frame = Frame(found, columns)
-            change.assign(self, _number=found.number, _time=found.time, _found=found)
-            change.assign(columns, frame=weakref.ref(frame))
-            change.assign(self._bus, undelivered=frame)
-            if len(found.removed_handles):
-                self._actors.forget(change, found.removed_handles)
-            change.commit()
+                frame = Frame(found, columns)
+                change.assign(self, _number=found.number, _time=found.time, _found=found)
+                change.assign(columns, frame=weakref.ref(frame))
+                change.assign(self._bus, undelivered=frame)
+                if len(found.removed_handles):
+                    self._actors.forget(change, found.removed_handles)
+                change.commit(threads)
             columns.refresh_replaced()
             if columns.geometries:
                 columns.geometries.drop_unused()
