@@ -176,7 +176,7 @@ def check_kills(scene: Scene, memory: str, kills: int, folder: Path, seed: int) 
         runs += 1
         with subprocess.Popen(command(files, output, memory), stdout=subprocess.PIPE) as process:
             try:
-                process.wait(draws.uniform(0.1, 1.0) * whole)
+                process.wait(draws.uniform(0.2, 1.2) * whole)
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
                 done += 1

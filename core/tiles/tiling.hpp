@@ -63,7 +63,7 @@ class Tiling {
 
  private:
   static constexpr std::size_t kTogether =
-      8;  // boxes that descend side by side: their loads do not wait for each other
+      16;  // boxes that descend side by side: their loads do not wait for each other
   static constexpr std::int32_t kWide = -1;
 
   struct Copy {
@@ -94,7 +94,7 @@ class Tiling {
     bool valid = true;
     for (std::size_t begin = 0; begin < boxes.count; begin += kTogether) {
       const std::size_t count = std::min(kTogether, boxes.count - begin);
-      std::array<std::size_t, kTogether> leaf = leaves_of(boxes, begin, count);
+      std::array<std::size_t, kTogether> leaf = leaves_of<D>(boxes, begin, count);
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t row = begin + i;
         const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
@@ -107,7 +107,7 @@ class Tiling {
         home[row] = leaves_[leaf[i]];
         if (!inside && valid) {
           const std::size_t before = copies.size();
-          if (!find_others<D>(lower, upper, static_cast<std::int32_t>(row), home[row], most, copies)) {
+          if (!find_others(lower, upper, static_cast<std::int32_t>(row), leaf[i], most, copies)) {
             copies.resize(before);
             home[row] = kWide;
             result.wide.push_back(static_cast<std::int32_t>(row));
@@ -122,29 +122,47 @@ class Tiling {
     return result;
   }
 
-  template <class T>
+  template <std::size_t D, class T>
   std::array<std::size_t, kTogether> leaves_of(const BoxView<T>& boxes, std::size_t begin, std::size_t count) const {
     std::array<std::size_t, kTogether> node{};
-    std::array<const T*, kTogether> lower;
-    for (std::size_t i = 0; i < kTogether; ++i) lower[i] = boxes.lower_of(begin + std::min(i, count - 1));
+    std::array<std::array<double, D>, kTogether> lower;
+    for (std::size_t i = 0; i < kTogether; ++i)
+      for (std::size_t k = 0; k < D; ++k)
+        lower[i][k] = static_cast<double>(boxes.lower_of(begin + std::min(i, count - 1))[k]);
     for (std::size_t level = 0; level < depth_; ++level)
       for (std::size_t i = 0; i < kTogether; ++i) {
         const Plane& plane = planes_[node[i]];
-        node[i] = 2 * node[i] + 1 + (static_cast<double>(lower[i][plane.axis]) >= plane.at ? 1 : 0);
+        node[i] = 2 * node[i] + 1 + (lower[i][static_cast<std::size_t>(plane.axis)] >= plane.at ? 1 : 0);
       }
     for (std::size_t& leaf : node) leaf -= planes_.size();
     return node;
   }
 
-  // Adds the tiles that a box meets besides its home. False if it meets more than `most` in all.
-  template <std::size_t D, class T>
-  bool find_others(const T* lower, const T* upper, std::int32_t row, std::int32_t home, std::size_t most,
+  // Adds the tiles that a box meets besides that of the leaf of its lower corner. False if it meets more than `most` in
+  // all. They are behind the planes above that leaf which the box reaches: most of these are near the leaf, so that
+  // climbing up from it is much less work than a walk down from the root, and its loads do not wait for each other.
+  template <class T>
+  bool find_others(const T* lower, const T* upper, std::int32_t row, std::size_t leaf, std::size_t most,
                    std::vector<Copy>& copies) const {
+    std::size_t met = 1;
+    for (std::size_t node = leaf + planes_.size(); node > 0; node = (node - 1) / 2) {
+      if (node % 2 == 0) continue;  // beyond its plane already
+      const Plane& plane = planes_[node / 2];
+      if (static_cast<double>(upper[plane.axis]) >= plane.at && !walk(node + 1, lower, upper, row, met, most, copies))
+        return false;
+    }
+    return met <= most;
+  }
+
+  // Adds the tiles below a node that a box meets.
+  template <class T>
+  bool walk(std::size_t node, const T* lower, const T* upper, std::int32_t row, std::size_t& met, std::size_t most,
+            std::vector<Copy>& copies) const {
     std::array<std::size_t, kMaxDepth + 1> waiting;
-    std::size_t count = 0, met = 0;
-    waiting[count++] = 0;
+    std::size_t count = 0;
+    waiting[count++] = node;
     while (count > 0) {
-      std::size_t node = waiting[--count];
+      node = waiting[--count];
       while (node < planes_.size()) {
         const Plane& plane = planes_[node];
         const bool above = static_cast<double>(upper[plane.axis]) >= plane.at;
@@ -153,8 +171,7 @@ class Tiling {
         node = 2 * node + (below ? 1 : 2);
       }
       if (++met > most) return false;
-      const std::int32_t tile = leaves_[node - planes_.size()];
-      if (tile != home) copies.push_back({tile, row});
+      copies.push_back({leaves_[node - planes_.size()], row});
     }
     return true;
   }
