@@ -7,15 +7,26 @@ import pytest
 
 import broadphase as bp
 from broadphase.world import broad_phase, step
+from broadphase.world.touching import TouchMemory
 
 
 @pytest.fixture(autouse=True)
-def _small_thresholds(monkeypatch):
+def compared(monkeypatch):
+    """Take small worlds for large ones; list how many pairs each step compares with what is known of them."""
     for module in (broad_phase, step):
         monkeypatch.setattr(module, "FEWEST_ROWS", 4)
     monkeypatch.setattr(broad_phase, "_FEWEST_FOR_A_TREE", 4)
     monkeypatch.setattr(broad_phase, "_STEPS_BEFORE_A_TREE", 1)
     monkeypatch.setattr(broad_phase, "_FEW", 0.7)
+    counts, advance_kept = [], TouchMemory.advance_kept
+    monkeypatch.setattr(
+        TouchMemory,
+        "advance_kept",
+        lambda memory, placement, pairs, *given: (
+            counts.append(len(pairs)) or advance_kept(memory, placement, pairs, *given)
+        ),
+    )
+    return counts
 
 
 def kept(frame, has_few=False):
@@ -37,7 +48,7 @@ def touching_balls(positions, radii, period=None):
 @pytest.mark.parametrize("has_few", [False, True])
 @pytest.mark.parametrize("boundary", [None, "wrap", "bounce"])
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_balls_on_a_lattice_that_move_slowly_touch_as_their_distances_say(dimension, boundary, has_few):
+def test_balls_on_a_lattice_that_move_slowly_touch_as_their_distances_say(dimension, boundary, has_few, compared):
     # All numbers are multiples of 2^-7: distances are exact, and many are just those at which balls touch.
     rng, uses = np.random.default_rng(dimension), 0
     for edge, fastest in itertools.product([8, 16], [1, 3]):
@@ -61,6 +72,7 @@ def test_balls_on_a_lattice_that_move_slowly_touch_as_their_distances_say(dimens
             assert frame.touching.tolist() == touching_balls(world.positions, radii, period)
             uses += kept(frame, has_few)
     assert uses > 30
+    assert (len(compared) > 15) == (not has_few or boundary != "wrap")  # then others touch across the seams
     world.validate()
 
 
@@ -86,7 +98,9 @@ def _mixed(rng, dimension, method, boundary, has_few):
 @pytest.mark.parametrize("has_few", [False, True])
 @pytest.mark.parametrize("boundary", ["none", "wrap", "bounce", "remove"])
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_any_shapes_and_what_is_done_to_them_have_the_events_of_a_world_that_searches(dimension, boundary, has_few):
+def test_any_shapes_and_what_is_done_to_them_have_the_events_of_a_world_that_searches(
+    dimension, boundary, has_few, compared
+):
     uses = 0
     for seed in range(2):
         methods = ("auto", "brute_force")
@@ -124,6 +138,7 @@ def test_any_shapes_and_what_is_done_to_them_have_the_events_of_a_world_that_sea
         for world in worlds:
             world.validate()
     assert uses > 10
+    assert len(compared) > 10 or (has_few and boundary == "wrap")
 
 
 @pytest.mark.parametrize("has_few", [False, True])
@@ -165,6 +180,37 @@ def test_balls_that_begin_to_move_one_after_the_other_are_searched_for_alone(mon
             assert frame.touching.tolist() == touching_balls(positions, np.full(4 * count, 0.5))
         assert 1 in searched
         assert sum(many >= 2 * count for many in searched) < gap / 4
+
+
+@pytest.mark.parametrize("has_hull", [False, True])
+def test_what_is_met_on_the_way_and_hulls_are_told_between_steps_that_compare(has_hull, compared):
+    # A fast ball flies through balls that move slowly, and touches none of them when a step ends.
+    worlds = []
+    for method in ("auto", "brute_force"):
+        rng = np.random.default_rng(6)
+        world, shifts = bp.World(3, method=method), np.array([0.3, 0.45, 0])
+        places = np.arange(40)[:, np.newaxis] * np.array([1.5, 0, 0])
+        world.add_many(bp.Sphere(0.3), places, velocities=rng.uniform(-0.004, 0.004, (40, 3)))
+        world.add_many(bp.Sphere(0.3), places + shifts, velocities=rng.uniform(-0.004, 0.004, (40, 3)))
+        if has_hull:
+            corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+            world.add(bp.ConvexHull(corners), position=(3.0, 0.2, 0.0), velocity=(0.002, 0.001, 0.0))
+        world.add(bp.Sphere(0.1), position=(0.0, -1.2, 0.0), velocity=(0.004, 0.0, 0.0), ccd=True)
+        worlds.append(world)
+    passed = 0
+    for number in range(60):
+        if number % 13 == 9:
+            for world in worlds:
+                world.velocities[-1] = 0.0, 2.4 if world.positions[-1, 1] < 0 else -2.4, 0.0
+        elif number % 13 == 10:
+            for world in worlds:
+                world.velocities[-1] = 0.004, 0.0, 0.0
+        frames = [world.step(1.0) for world in worlds]
+        for name in ("touching", "enter", "exit"):
+            assert np.array_equal(*(getattr(frame, name) for frame in frames)), (number, name)
+        passed += len(frames[0].impacts.pairs)
+    assert passed > 2
+    assert (len(compared) > 10) != has_hull
 
 
 def test_one_body_that_jumps_every_other_step_makes_no_search_twice():
