@@ -420,3 +420,18 @@ def test_results_become_arrow_data_without_a_copy():
 def test_results_are_shared_by_dlpack():
     pairs = bp.pairs(np.tile(BOXES, (2, 1, 1)))
     assert np.shares_memory(np.from_dlpack(pairs), pairs)
+
+
+def test_integer_that_float64_cannot_hold_is_refused_in_every_table():
+    pa, pandas = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    columns = {"xmin": [0, 1], "xmax": [None, 2**53 + 1]}
+    for given in (
+        columns,
+        pa.table(columns),
+        pa.table({**columns, "xmax": [5, 2**53 + 1]}),
+        pa.array([None, [0, 2**53 + 1]]),
+        pa.array([None, [0, 2**53 + 1]], pa.list_(pa.int64(), 2)),
+        pandas.DataFrame(columns, dtype="Int64"),
+    ):
+        with pytest.raises(ValueError, match=r"(?s)integer 9007199254740993, which float64 cannot hold"):
+            as_boxes(given)

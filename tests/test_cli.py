@@ -177,7 +177,7 @@ def test_invalid_rows_can_be_skipped_with_a_warning(rooms, run, command):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["pairs", "nowhere.csv"], "nowhere.csv: no such file; the bundled data sets are us_counties"),
+        (["pairs", "nowhere"], "nowhere: no such file; the bundled data sets are us_counties"),
         (["pairs", "notes.txt"], "notes.txt: unknown file name ending"),
         (["pairs", "words.csv"], "words.csv, row 0 (line 2): column xmax is 'wide', not a number"),
         (["info", "words.csv"], "words.csv, row 0 (line 2)"),
@@ -340,3 +340,27 @@ def test_closed_pipe_prints_no_error():
     command = f"{sys.executable} -m broadphase.cli info --json | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+def test_missing_file_suggests_the_nearest_name(tmp_path, capsys):
+    (tmp_path / "rooms.csv").write_text("xmin,xmax\n0,1\n", "utf-8")
+    for name, nearest in (
+        ("us_county", "did you mean the data set 'us_counties'?"),
+        (str(tmp_path / "room.csv"), "rooms.csv'?"),
+        (str(tmp_path / "walls.glb"), "the bundled data sets are us_counties"),
+    ):
+        assert cli.main(["pairs", name]) == 1
+        assert nearest in capsys.readouterr().err
+
+
+def test_layer_of_a_file_is_named_behind_a_mark(tmp_path, capsys):
+    geopandas, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
+    pytest.importorskip("pyogrio")
+    path = tmp_path / "map.gpkg"
+    for layer, count in (("rooms", 3), ("halls", 2)):
+        frame = geopandas.GeoDataFrame(geometry=[shapely.box(0, 0, 1, 1)] * count, crs=32633)
+        frame.to_file(path, layer=layer)
+    assert cli.main(["count", f"{path}#rooms"]) == 0
+    assert capsys.readouterr().out == "3\n"
+    assert cli.main(["count", str(path)]) == 1
+    assert "FILE#" in capsys.readouterr().err

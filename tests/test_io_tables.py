@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.columns import find_box_columns
 from broadphase.io import read_boxes, tables
-from broadphase.io.tables import find_box_columns
 
 BOXES = np.array([[[0.0, 1.0], [2.0, 3.5]], [[-1e-3, 1e9], [5.0, 2e9]]])
 
@@ -150,8 +150,8 @@ def test_parquet_with_a_struct_of_corners_is_read(tmp_path):
     ("columns", "message"),
     [
         ({"a": [1.0]}, "needs columns xmin"),
-        ({"xmin": [1.0], "xmax": ["x"]}, "column xmax holds string, not numbers"),
-        ({"xmin": [1.0], "xmax": [2**60 + 1]}, "column xmax: row 0 has the integer"),
+        ({"xmin": [1.0], "xmax": ["x"]}, "the table, column xmax must hold numbers, not string"),
+        ({"xmin": [1.0], "xmax": [2**60 + 1]}, "the table, column xmax: row 0 has the integer"),
     ],
 )
 def test_parquet_that_is_bad_names_file_and_column(tmp_path, columns, message):

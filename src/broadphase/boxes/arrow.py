@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.boxes.floats import as_float
 from broadphase.columns import WANTED, find_box_columns, listed
 from broadphase.errors import MissingExtraError
 
@@ -109,7 +110,8 @@ def _corners_of_columns(
             f"{name} needs columns {WANTED}; has {listed(names)}."
             " Use bp.boxes.from_frame, and lower= and upper= for other names"
         )
-    arrays = [numbers_of(column(place), f"{name}, column {names[place]}") for place in places]
+    titles = [f"{name}, column {names[place]}" for place in places]
+    arrays = [as_float(numbers_of(column(at), title), title) for at, title in zip(places, titles, strict=True)]
     odd = next((place for place, array in zip(places, arrays, strict=True) if array.ndim != 1), None)
     if odd is not None:
         raise ValueError(f"{name}: column {names[odd]} must hold one number for each row")
@@ -150,9 +152,11 @@ def numbers_of(data: Any, name: str) -> NDArray[Any]:
         data = data.cast("float64")
     elif not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)):
         raise TypeError(f"{name} must hold numbers, not {kind}")
-    shared = not data.null_count and not types.is_boolean(kind)
-    numbers: NDArray[Any] = data.to_numpy(zero_copy_only=shared)
-    return numbers if numbers.dtype != object else numbers.astype(np.float64)
+    if data.null_count and not types.is_floating(kind):
+        filled = as_float(data.fill_null(False if types.is_boolean(kind) else 0).to_numpy(zero_copy_only=False), name)
+        return _with_blanks(filled, data.is_null().to_numpy(zero_copy_only=False))
+    numbers: NDArray[Any] = data.to_numpy(zero_copy_only=not data.null_count and not types.is_boolean(kind))
+    return numbers
 
 
 def _plain(data: Any) -> Any:

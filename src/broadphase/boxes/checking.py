@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.arguments import as_array
+from broadphase.boxes.floats import MAX_DIMENSION
 from broadphase.boxes.forms import describe_invalid
-from broadphase.boxes.numbers import MAX_DIMENSION, as_numbers
+from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import InvalidBoxError
 
 if TYPE_CHECKING:

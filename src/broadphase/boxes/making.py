@@ -17,7 +17,8 @@ from broadphase.boxes.checking import (
     require_finite,
     require_no_nan,
 )
-from broadphase.boxes.numbers import MAX_DIMENSION, as_numbers
+from broadphase.boxes.floats import MAX_DIMENSION
+from broadphase.boxes.numbers import as_numbers
 from broadphase.boxes.rounding import boxes_around
 from broadphase.errors import InvalidBoxError
 

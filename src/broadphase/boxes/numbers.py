@@ -8,17 +8,12 @@ import numpy as np
 
 from broadphase.arguments import array_of
 from broadphase.boxes import arrow
+from broadphase.boxes.floats import as_float
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MAX_DIMENSION", "as_float", "as_numbers", "as_plain_array"]
-
-MAX_DIMENSION = 4
-
-FLOAT32 = np.dtype(np.float32)
-FLOAT64 = np.dtype(np.float64)
-_EXACT_INTEGER = 2**53  # every integer up to here is a float64; beyond, conversion would move corners
+__all__ = ["as_numbers", "as_plain_array"]
 
 
 def as_numbers(values: ArrayLike, *, name: str) -> NDArray[Any]:
@@ -80,26 +75,3 @@ def _first_odd_row(values: Any) -> str:
         return ""
     odd = next((row for row, shape in enumerate(shapes) if shape != shapes[0]), None)
     return "" if odd is None else f": row {odd} has shape {shapes[odd]}, row 0 has {shapes[0]}"
-
-
-def as_float(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """Convert an array of real numbers to native float32 or float64; see `as_numbers`."""
-    dtype = array.dtype
-    if dtype in (FLOAT32, FLOAT64):  # False for the other byte order
-        return array
-    kind = dtype.kind
-    if kind == "f" and dtype.itemsize <= 8:
-        return array.astype(FLOAT32 if dtype.itemsize == 4 else FLOAT64)
-    if kind == "b":
-        return array.astype(FLOAT64)
-    if kind in "iu":
-        if dtype.itemsize == 8 and array.size and (array.max() > _EXACT_INTEGER or array.min() < -_EXACT_INTEGER):
-            too_large = (array > _EXACT_INTEGER) | ((array < -_EXACT_INTEGER) if kind == "i" else False)
-            place = np.unravel_index(int(np.argmax(too_large)), array.shape)
-            where = f"row {place[0]} has" if place else "got"
-            raise ValueError(
-                f"{name}: {where} the integer {array[place]}, which float64 cannot hold exactly;"
-                " subtract an origin first, or convert to float64 if rounding is acceptable"
-            )
-        return array.astype(FLOAT64)
-    raise TypeError(f"{name} must be float32, float64 or integer, not {dtype}")

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.boxes import arrow
-from broadphase.boxes.numbers import MAX_DIMENSION, as_float, as_numbers, as_plain_array
+from broadphase.boxes.floats import MAX_DIMENSION, as_float
+from broadphase.boxes.numbers import as_numbers, as_plain_array
 from broadphase.columns import WANTED, find_box_columns, listed
 from broadphase.errors import MissingExtraError, quoted
 
@@ -209,14 +210,17 @@ def names_of(frame: Any) -> list[Any] | None:
 
 def column_numbers(column: Any, name: str) -> NDArray[Any]:
     """Convert a column of numbers to float32 or float64, shape (n,); a missing value is NaN."""
+    dtype = getattr(column, "dtype", None)
+    if hasattr(dtype, "na_value") and getattr(dtype, "kind", "") in ("i", "u") and column.isna().any():
+        column = column.to_numpy(dtype=object)  # integers of pandas with missing ones would be rounded to float64
     values = as_plain_array(column, name)
     if values.dtype == object and values.ndim == 1:
-        missing = [value is None or type(value).__name__ == "NAType" for value in values]
-        values = np.where(missing, np.nan, values)
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError):
-            raise TypeError(f"{name} must hold numbers") from None
+        missing = np.array([value is None or type(value).__name__ == "NAType" for value in values], np.bool_)
+        given = as_plain_array(np.where(missing, 0, values).tolist(), name)
+        if given.dtype == object or given.ndim != 1:
+            raise TypeError(f"{name} must hold numbers")
+        values = as_float(given, name).copy()
+        values[missing] = np.nan
     numbers = as_float(values, name)
     if numbers.ndim != 1:
         raise ValueError(f"{name} must hold one number for each row, not an array of shape {numbers.shape}")

@@ -65,7 +65,8 @@ def _options_of_all(
 ) -> None:
     """Find all overlapping pairs of boxes, and run worlds of moving bodies.
 
-    Boxes are read from .npy, .npz, .csv, .parquet, GeoJSON and mesh files, or from a bundled data set (us_counties).
+    Boxes are read from .npy, .npz, .csv, .parquet, GeoJSON, GeoPackage, Shapefile, FlatGeobuf, IFC and mesh files, or
+    from a bundled data set (us_counties).
 
     For example:
 

@@ -10,8 +10,10 @@ import sys
 import time
 import warnings
 from contextlib import contextmanager
+from difflib import get_close_matches
 from enum import StrEnum
 from importlib import metadata
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +24,7 @@ import broadphase as bp
 from broadphase import data, io
 from broadphase.cli.screen import duration, print_facts, print_json, progress_bar
 from broadphase.cli.tables import Engine, find_pairs_in_files, is_folder, is_set_of_files
-from broadphase.errors import clipped, unknown_name
+from broadphase.errors import clipped, quoted, unknown_name
 from broadphase.io import BoxFile
 from broadphase.testing import simd_levels
 
@@ -41,6 +43,7 @@ class Invalid(StrEnum):
     SKIP = "skip"
 
 
+_MOST_BESIDE = 10_000  # files of a folder whose names are compared with one that does not exist
 _METHODS = ("auto", *(method.name for method in bp.METHODS))
 
 
@@ -111,7 +114,7 @@ InvalidOption = Annotated[
     Invalid,
     typer.Option("--invalid", help="Rows with NaN, or lower > upper: stop with an error, or skip them with a warning."),
 ]
-PartsOption = Annotated[bool, typer.Option("--parts", help="One box for each part of a GeoJSON feature or of a mesh.")]
+PartsOption = Annotated[bool, typer.Option("--parts", help="One box for each part of a feature or of a mesh.")]
 NamesOption = Annotated[
     str | None, typer.Option("--names", metavar="COLUMN", help="Column or property with the names of the boxes.")
 ]
@@ -128,7 +131,7 @@ def open_source(file: str, *, parts: bool = False, names: str | None = None) -> 
     Parameters
     ----------
     file : str
-        Value of the FILE argument.
+        Value of the FILE argument; with ``#`` and the name of a layer behind that of a file that has several.
     parts, names
         As `parts` and `name_column` of `broadphase.io.read_boxes`.
 
@@ -145,7 +148,26 @@ def open_source(file: str, *, parts: bool = False, names: str | None = None) -> 
         return io.read_boxes(file, parts=parts, name_column=names)
     if file in data.NAMES:
         return io.BoxFile(data.load(file), file, "bundled box")
-    raise FileNotFoundError(f"{file}: no such file; the bundled data sets are {', '.join(data.NAMES)}")
+    path, mark, layer = file.rpartition("#")
+    if mark and Path(path).exists():
+        return io.read_boxes(path, parts=parts, name_column=names, layer=layer)
+    raise FileNotFoundError(f"{clipped(file)}: no such file{_nearest(file)}")
+
+
+def _nearest(file: str) -> str:
+    """Return the end of a message: the data set or the file in the same folder whose name is nearest."""
+    path = Path(file)
+    near = get_close_matches(file.lower(), data.NAMES, n=1, cutoff=0.5)
+    if near:
+        return f", and no bundled data set; did you mean the data set {near[0]!r}?"
+    try:
+        beside = [one.name for one in islice(path.parent.iterdir(), _MOST_BESIDE) if one.suffix.lower() in io.FORMATS]
+    except OSError:
+        beside = []
+    names = get_close_matches(path.name, beside, n=1)
+    if names:
+        return f"; did you mean {quoted(str(path.parent / names[0]))}?"
+    return f"; the bundled data sets are {', '.join(data.NAMES)}"
 
 
 def open_sources(
@@ -266,7 +288,7 @@ def _describe_set(file: BoxFile, degrees: NDArray[np.int64]) -> dict[str, Any]:
         "without_pairs": int((degrees == 0).sum()),
         "most_pairs": [
             {"row": int(row), "pairs": int(degrees[row])}
-            | ({} if file.names is None else {"name": str(file.names[row])})
+            | ({} if file.names is None or file.names[row] is None else {"name": str(file.names[row])})
             for row in most
             if degrees[row]
         ],

@@ -41,7 +41,9 @@ def _patterns(values: list[str] | None) -> list[tuple[str, str]]:
 
 
 def clash(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Meshes: .glb, .obj, .stl, .ply and others.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Meshes: .glb, .gltf, .obj, .stl, .ply and others; .ifc.")
+    ],
     clearance: Annotated[
         float, typer.Option("--clearance", "-c", callback=_length, help="Parts that are nearer are listed as near.")
     ] = 0.0,
@@ -71,9 +73,9 @@ def clash(
 ) -> int:
     """Find parts that penetrate, contain or touch each other, are too near, or are there twice.
 
-    Parts are the nodes of the scenes in the files, by name. Lengths are in the unit of the files, which is printed:
-    metres in .glb and .gltf files; other formats rarely say. The exit code is 4 if there are hard clashes: parts that
-    penetrate or contain each other, or are there twice.
+    Parts are the nodes of the scenes in the files, by name, and the products of .ifc files. Lengths are in the unit of
+    the files, which is printed: metres in .glb, .gltf and .ifc files; other formats rarely say. The exit code is 4 if
+    there are hard clashes: parts that penetrate or contain each other, or are there twice.
 
     For example:
 

@@ -4,7 +4,8 @@ from broadphase.io.arrow import to_arrow
 from broadphase.io.box_file import BoxFile
 from broadphase.io.boxes import FORMATS, read_boxes
 from broadphase.io.clashes import CLASH_FORMATS, write_clashes
-from broadphase.io.meshes import Part, PartFile, read_parts
+from broadphase.io.meshes import read_parts
+from broadphase.io.part_file import Part, PartFile
 from broadphase.io.results import EVENT_COLUMNS, EVENT_FORMATS, PAIR_FORMATS, write_events, write_pairs
 
 __all__ = [

@@ -15,7 +15,9 @@ from broadphase.columns import listed
 from broadphase.errors import FileFormatError, clipped, quoted, unknown_name
 from broadphase.files import path_of
 from broadphase.io.box_file import BoxFile
-from broadphase.io.geojson import read_geojson
+from broadphase.io.features import read_features
+from broadphase.io.geojson import read_geojson, read_geojson_lines
+from broadphase.io.ifc import read_product_boxes
 from broadphase.io.meshes import read_mesh
 from broadphase.io.tables import read_csv, read_parquet
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-Format = Literal["npy", "npz", "csv", "parquet", "geojson", "mesh"]
+Format = Literal["npy", "npz", "csv", "parquet", "geojson", "geojsonseq", "features", "mesh", "ifc"]
 """What `read_boxes` can read."""
 
 _CORNER_KEYS = (("lower", "upper"), ("lo", "hi"))
@@ -142,13 +144,16 @@ def _as_boxes(array: Any, path: Path) -> Any:
         raise FileFormatError(str(error)) from error
 
 
-_READERS: dict[Format, Callable[[Path, bool, str | None], BoxFile]] = {
-    "npy": lambda path, parts, names: read_npy(path),
-    "npz": lambda path, parts, names: read_npz(path),
-    "csv": lambda path, parts, names: read_csv(path, name_column=names),
-    "parquet": lambda path, parts, names: read_parquet(path, name_column=names),
-    "geojson": lambda path, parts, names: read_geojson(path, parts=parts, name_property=names),
-    "mesh": lambda path, parts, names: read_mesh(path, parts=parts),
+_READERS: dict[Format, Callable[[Path, bool, str | None, str | None], BoxFile]] = {
+    "npy": lambda path, parts, names, layer: read_npy(path),
+    "npz": lambda path, parts, names, layer: read_npz(path),
+    "csv": lambda path, parts, names, layer: read_csv(path, name_column=names),
+    "parquet": lambda path, parts, names, layer: read_parquet(path, parts=parts, name_column=names),
+    "geojson": lambda path, parts, names, layer: read_geojson(path, parts=parts, name_property=names),
+    "geojsonseq": lambda path, parts, names, layer: read_geojson_lines(path, parts=parts, name_property=names),
+    "features": lambda path, parts, names, layer: read_features(path, parts=parts, name_column=names, layer=layer),
+    "mesh": lambda path, parts, names, layer: read_mesh(path, parts=parts),
+    "ifc": lambda path, parts, names, layer: read_product_boxes(path),
 }
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
@@ -159,10 +164,19 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         ".parquet": "parquet",
         ".geojson": "geojson",
         ".json": "geojson",
+        ".geojsonl": "geojsonseq",
+        ".geojsons": "geojsonseq",
+        ".ndjson": "geojsonseq",
+        ".jsonl": "geojsonseq",
+        ".gpkg": "features",
+        ".shp": "features",
+        ".fgb": "features",
         ".obj": "mesh",
         ".stl": "mesh",
         ".ply": "mesh",
         ".glb": "mesh",
+        ".gltf": "mesh",
+        ".ifc": "ifc",
     }
 )
 """The format of each file name ending."""
@@ -174,6 +188,7 @@ def read_boxes(
     format: Format | None = None,
     parts: bool = False,
     name_column: str | None = None,
+    layer: str | None = None,
 ) -> BoxFile:
     r"""Read the boxes of a file.
 
@@ -189,16 +204,20 @@ def read_boxes(
           ``hi``, and optionally ``names``.
         - .csv, .tsv, .parquet: columns such as ``xmin, ymin, xmax, ymax`` (also ``min_x``, ``lower_x``, ``x0`` and
           ``x1``, ``west``...; capitals do not matter); .csv also without a header, 2*d numbers in a row; .parquet also
-          with the corners in one struct column, ``bbox``.
-        - .geojson, .json: the box (longitude, latitude) of each feature.
-        - .obj, .stl, .ply, .glb: the box of each triangle.
-    format : {"npy", "npz", "csv", "parquet", "geojson", "mesh"}, optional
+          with the corners in one struct column, ``bbox``, or GeoParquet: the boxes of its geometries.
+        - .geojson, .json; .geojsonl, .geojsons, .ndjson, .jsonl with a feature on each line; .gpkg, .shp, .fgb: the box
+          (such as longitude, latitude) of each feature.
+        - .obj, .stl, .ply, .glb, .gltf: the box of each triangle.
+        - .ifc: the box of each product, in metres.
+    format : {"npy", "npz", "csv", "parquet", "geojson", "geojsonseq", "features", "mesh", "ifc"}, optional
         Default: as the file name ending says.
     parts : bool
-        GeoJSON: one box for each polygon, line or point of a feature that has several. Meshes: one box for each mesh
-        of the scene; if there is but one, for each connected piece of it.
+        Features: one box for each polygon, line or point of one that has several. Meshes: one box for each mesh of the
+        scene; if there is but one, for each connected piece of it.
     name_column : str, optional
         The column or property that names the boxes. Default: ``name``, ``label`` or ``id``, if there is one.
+    layer : str, optional
+        .gpkg: the layer to read. Default: the only one with geometries.
 
     Returns
     -------
@@ -215,7 +234,8 @@ def read_boxes(
     OSError
         The file cannot be read.
     MissingExtraError
-        .parquet without pyarrow, or a mesh without trimesh. (.csv is faster with pyarrow, but does not need it.)
+        .parquet without pyarrow, a mesh without trimesh, .gpkg, .shp or .fgb without pyogrio, .ifc without
+        ifcopenshell. (.csv is faster with pyarrow, but does not need it.)
 
     Examples
     --------
@@ -232,7 +252,10 @@ def read_boxes(
     if format is None:
         format = FORMATS.get(path.suffix.lower())
         if format is None:
-            raise FileFormatError(f"{clipped(str(path))}: unknown file name ending; known are {', '.join(FORMATS)}")
+            known = ", ".join(FORMATS)
+            raise FileFormatError(f"{clipped(str(path))}: unknown file name ending; known are {known}")
     if not isinstance(format, str) or format not in _READERS:
         raise ValueError(unknown_name("format", format, _READERS))
-    return _READERS[format](path, parts, name_column)
+    if layer is not None and format != "features":
+        raise ValueError(f"layer: {format} files have no layers")
+    return _READERS[format](path, parts, name_column, layer)

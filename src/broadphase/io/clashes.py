@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from broadphase.io.meshes import PartFile
+    from broadphase.io.part_file import PartFile
 
 __all__ = ["CLASH_FORMATS", "CLASH_KINDS", "describe_clashes", "write_clashes"]
 

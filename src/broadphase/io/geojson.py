@@ -59,6 +59,36 @@ def read_geojson(path: Path, *, parts: bool = False, name_property: str | None =
         raise FileFormatError(f"{path}: nested too deeply") from None
     except ValueError as error:
         raise FileFormatError(f"{path}: {error}") from error
+    return _file_of(features, path, parts, name_property)
+
+
+def read_geojson_lines(path: Path, *, parts: bool = False, name_property: str | None = None) -> BoxFile:
+    """Read a sequence of features, one on each line (RFC 8142, with record separators or without); see `read_geojson`.
+
+    Raises
+    ------
+    FileFormatError
+        As `read_geojson`; names the line.
+    """
+    features = []
+    number = 0
+    try:
+        with path.open(encoding="utf-8-sig") as stream:
+            for line in stream:
+                number += 1
+                text = line.strip("\x1e \t\r\n")
+                if text:
+                    features += _features_of(json.loads(text, parse_constant=_refuse_constant))
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from error
+    except RecursionError:
+        raise FileFormatError(f"{path}, line {number}: nested too deeply") from None
+    except ValueError as error:
+        raise FileFormatError(f"{path}, line {number}: {error}") from error
+    return _file_of(features, path, parts, name_property)
+
+
+def _file_of(features: list[Any], path: Path, parts: bool, name_property: str | None) -> BoxFile:
     boxes: list[_Box] = []
     names: list[str | None] = []
     owners: list[int] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from broadphase.errors import FileFormatError, MissingExtraError
 from broadphase.files import path_of
 from broadphase.io.box_file import BoxFile
 from broadphase.io.extras import import_extra
+from broadphase.io.ifc import read_products
+from broadphase.io.part_file import PartFile, part_of
 
 if TYPE_CHECKING:
     import os
@@ -65,12 +67,12 @@ def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
 
 
 def read_parts(path: str | os.PathLike[str]) -> PartFile:
-    """Read the parts of a mesh file: the nodes of its scene, by name, where they are.
+    """Read the parts of a mesh file: the nodes of its scene, by name, where they are; the products of an IFC file.
 
     Parameters
     ----------
     path : path-like
-        .obj, .stl, .ply, .glb or whatever else trimesh reads.
+        .obj, .stl, .ply, .glb, .gltf or whatever else trimesh reads; .ifc.
 
     Returns
     -------
@@ -82,64 +84,15 @@ def read_parts(path: str | os.PathLike[str]) -> PartFile:
     FileFormatError
         Not a mesh file, or it has no triangles, or a vertex that is not finite.
     MissingExtraError
-        trimesh is not installed.
+        trimesh is not installed; or ifcopenshell, for .ifc.
     """
     path = path_of(path)
+    if path.suffix.lower() == ".ifc":
+        return read_products(path)
     found = _with_scene(path, lambda scene: _parts_of(scene, path.suffix.lower(), str(path)))
     if not found.parts:
         raise FileFormatError(f"{path}: has no triangles")
     return found
-
-
-class Part(NamedTuple):
-    """One part of a mesh file.
-
-    Attributes
-    ----------
-    name : str
-        That of its node.
-    vertices : ndarray, shape (v, 3), float64
-        Before it is placed.
-    faces : ndarray, shape (f, 3), int64
-        Rows of the vertices.
-    position : ndarray, shape (3,), float64
-        Where the scene places it.
-    rotation : ndarray, shape (4,), float64
-        A quaternion (w, x, y, z).
-    parent : str, optional
-        The node above it; None for the root of the scene.
-    """
-
-    name: str
-    vertices: NDArray[np.float64]
-    faces: NDArray[np.int64]
-    position: NDArray[np.float64]
-    rotation: NDArray[np.float64]
-    parent: str | None
-
-    def placed_vertices(self) -> NDArray[np.float64]:
-        """Return the vertices where the scene places them."""
-        (w, axis) = self.rotation[0], self.rotation[1:]
-        twice = 2 * np.cross(axis, self.vertices)
-        placed: NDArray[np.float64] = self.vertices + w * twice + np.cross(axis, twice) + self.position
-        return placed
-
-
-class PartFile(NamedTuple):
-    """The parts of a mesh file.
-
-    Attributes
-    ----------
-    parts : list of Part
-    source : str
-        Name of the file.
-    unit : str, optional
-        Of its lengths: "m" for glTF; None if the file does not say.
-    """
-
-    parts: list[Part]
-    source: str
-    unit: str | None
 
 
 _IN_METRES = (".glb", ".gltf")  # the format says so
@@ -152,38 +105,14 @@ def _parts_of(scene: Any, suffix: str, source: str) -> PartFile:
     for node, pose, mesh in _nodes_of(scene):
         if not len(mesh.faces):
             continue
-        turn, place = pose[:3, :3], pose[:3, 3]
         if id(mesh) not in known:
             known[id(mesh)] = np.array(mesh.vertices, np.float64), np.array(mesh.faces, np.int64)
         vertices, faces = known[id(mesh)]
         parent = parents.get(node)
         of = None if parent in (None, scene.graph.base_frame) else str(parent)
-        if _is_rotation(turn):
-            parts.append(Part(str(node), vertices, faces, place.astype(np.float64), _quaternion(turn), of))
-        else:
-            parts.append(Part(str(node), vertices @ turn.T + place, faces, np.zeros(3), np.eye(4)[0], of))
+        parts.append(part_of(str(node), vertices, faces, pose, of))
     unit = "m" if suffix in _IN_METRES else scene.units
     return PartFile(parts, source, None if unit is None else str(unit))
-
-
-def _is_rotation(turn: NDArray[Any]) -> bool:
-    # Of single precision, they are a little less than that: then the vertices are moved.
-    return bool(np.abs(turn @ turn.T - np.eye(3)).max() < 1e-12 and np.linalg.det(turn) > 0)
-
-
-def _quaternion(turn: NDArray[Any]) -> NDArray[Any]:
-    """Return the quaternion (w, x, y, z) of a rotation: an eigenvector, after Bar-Itzhack."""
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = turn
-    matrix = np.array(
-        [
-            [xx - yy - zz, 0, 0, 0],
-            [yx + xy, yy - xx - zz, 0, 0],
-            [zx + xz, zy + yz, zz - xx - yy, 0],
-            [zy - yz, xz - zx, yx - xy, xx + yy + zz],
-        ]
-    )
-    x, y, z, w = np.linalg.eigh(matrix)[1][:, -1]
-    return np.array([w, x, y, z])
 
 
 def _read_scene(path: Path) -> list[Mesh]:
@@ -207,7 +136,11 @@ def _with_scene(path: Path, use: Callable[[Any], T]) -> T:
     with path.open("rb") as stream:
         log.setLevel(logging.CRITICAL)  # it also logs failures, which are raised here
         try:
-            return use(trimesh.load_scene(stream, file_type=path.suffix.lower().lstrip("."), process=False))
+            kind = path.suffix.lower().lstrip(".")
+            resolver = (
+                trimesh.resolvers.FilePathResolver(str(path)) if kind == "gltf" else None
+            )  # numbers lie beside it
+            return use(trimesh.load_scene(stream, file_type=kind, resolver=resolver, process=False))
         except ImportError as error:
             raise MissingExtraError(
                 f"{path}: trimesh needs {error.name} to read it: pip install {error.name}"

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from broadphase.boxes import as_numbers
+from broadphase.boxes import as_boxes
 from broadphase.columns import WANTED, find_box_columns, find_name_column, listed
 from broadphase.errors import FileFormatError
 from broadphase.io.box_file import BoxFile
 from broadphase.io.extras import has_library, import_extra
+from broadphase.io.features import geometry_column, read_geometries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -174,13 +175,17 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def read_parquet(path: Path, *, name_column: str | None = None) -> BoxFile:
+def read_parquet(path: Path, *, parts: bool = False, name_column: str | None = None) -> BoxFile:
     """Read a table of boxes: one column for each corner coordinate, or a struct column of them such as ``bbox``.
+
+    Of a GeoParquet file without such columns, and with `parts`, the geometries are read.
 
     Parameters
     ----------
     path : Path
         The file.
+    parts : bool
+        GeoParquet: one box for each member of a Multi... geometry or collection.
     name_column : str, optional
         The column that names the boxes.
 
@@ -194,7 +199,7 @@ def read_parquet(path: Path, *, name_column: str | None = None) -> BoxFile:
     FileFormatError
         Not a Parquet file, or it lacks such columns, or they do not hold numbers.
     MissingExtraError
-        pyarrow is not installed.
+        pyarrow is not installed; or shapely, which reads geometries.
     """
     pyarrow = import_extra("pyarrow", purpose="reading .parquet files")
     parquet = import_extra("pyarrow.parquet", purpose="reading .parquet files")
@@ -202,31 +207,30 @@ def read_parquet(path: Path, *, name_column: str | None = None) -> BoxFile:
         try:
             file = parquet.ParquetFile(stream)
             schema = file.schema_arrow
-            struct, columns, label = _find(pyarrow, schema, name_column)
-            wanted = [struct] if struct else columns
-            table = file.read(columns=wanted + ([label] if label else []))
-            if struct:
-                fields = table.select([struct]).flatten()
-                corners = [fields.column(f"{struct}.{name}") for name in columns]
-            else:
-                corners = [table.column(name) for name in columns]
-            arrays = [_as_numbers(pyarrow, name, column) for name, column in zip(columns, corners, strict=True)]
+            geometry = geometry_column(schema)
+            place = find_name_column(schema.names, name_column)
+            label = None if place is None else schema.names[place]
+            columns = None if geometry is not None and parts else _find(pyarrow, schema, needed=geometry is None)
+            wanted = [geometry] if columns is None else [columns[0]] if columns[0] else columns[1]
+            table = file.read(columns=[*wanted, *([label] if label else [])])
             names = None if label is None else table.column(label).cast("string").to_numpy().astype(object)
+            if columns is None:
+                return read_geometries(table.column(geometry), path, names, parts=parts)
+            boxes = as_boxes(table.select(wanted), name="the table")
+        except FileFormatError:
+            raise
         except (pyarrow.ArrowException, ValueError, TypeError) as error:
             raise FileFormatError(f"{path}: {error}") from error
         except OSError as error:
             raise FileFormatError(f"{path}: not a readable Parquet file ({error})") from error
-    numbers = np.empty((table.num_rows, len(columns)), np.result_type(*arrays))
-    for place, array in enumerate(arrays):
-        numbers[:, place] = array
-    boxes = numbers.reshape(len(numbers), 2, len(columns) // 2)
     return BoxFile(boxes, str(path), "table row", names, blank="an empty cell")
 
 
-def _find(pyarrow: Any, schema: Any, name_column: str | None) -> tuple[str | None, list[str], str | None]:
-    """Return the struct column or None, the names of the 2*d columns or fields, and the column of names or None."""
-    label = find_name_column(schema.names, name_column)
-    name = None if label is None else schema.names[label]
+def _find(pyarrow: Any, schema: Any, *, needed: bool) -> tuple[str | None, list[str]] | None:
+    """Return the struct column or None, and the names of the 2*d columns or fields; None if there are none.
+
+    Raises ValueError if there are several, or if there are none that are `needed`.
+    """
     places = find_box_columns(schema.names)
     structs = []
     for field in schema:
@@ -234,24 +238,17 @@ def _find(pyarrow: Any, schema: Any, name_column: str | None) -> tuple[str | Non
             inner = [field.type.field(place).name for place in range(field.type.num_fields)]
             corners = find_box_columns(inner)
             if corners is not None:
-                structs.append((field.name, [inner[place] for place in corners], name))
+                structs.append((field.name, [inner[place] for place in corners]))
     if len(structs) + (places is not None) > 1:
         own = [] if places is None else [schema.names[place] for place in places]
         raise ValueError(f"has several boxes: columns {listed([*own, *(struct[0] for struct in structs)])}")
     if places is not None:
-        return None, [schema.names[place] for place in places], name
+        return None, [schema.names[place] for place in places]
     if structs:
         return structs[0]
-    raise ValueError(f"needs columns {WANTED}, or a struct column of them; has {listed(schema.names)}")
-
-
-def _as_numbers(pyarrow: Any, name: str, column: Any) -> Any:
-    types = pyarrow.types
-    if types.is_decimal(column.type):
-        column = column.cast(pyarrow.float64())
-    if not (types.is_floating(column.type) or types.is_integer(column.type)):
-        raise ValueError(f"column {name} holds {column.type}, not numbers")
-    return as_numbers(column.to_numpy(), name=f"column {name}")
+    if needed:
+        raise ValueError(f"needs columns {WANTED}, or a struct column of them; has {listed(schema.names)}")
+    return None
 
 
 def write_csv(path: Path, portions: Portions, types: dict[str, str]) -> int:

@@ -1,0 +1,161 @@
+"""Boxes of the features of geographic files: GeoPackage, Shapefile and FlatGeobuf, and GeoParquet."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.columns import find_name_column, listed
+from broadphase.errors import FileFormatError, clipped, unknown_name
+from broadphase.io.box_file import BoxFile
+from broadphase.io.extras import import_extra
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["geometry_column", "read_features", "read_geometries"]
+
+_BLANK = "a feature without coordinates"
+_POLYGON = 3  # the number of GEOS for polygons; larger ones hold several geometries
+
+
+def read_features(
+    path: Path, *, parts: bool = False, name_column: str | None = None, layer: str | None = None
+) -> BoxFile:
+    """Read the box of each feature of a layer, in the coordinates of the file; altitudes are ignored.
+
+    Parameters
+    ----------
+    path : Path
+        .gpkg, .shp, .fgb, or whatever else GDAL reads.
+    parts : bool
+        One box for each member of a Multi... geometry or collection.
+    name_column : str, optional
+        The field that names the features.
+    layer : str, optional
+        Default: the only layer with geometries.
+
+    Returns
+    -------
+    BoxFile
+        float64, d = 2. A feature without coordinates is a row of NaN.
+
+    Raises
+    ------
+    FileFormatError
+        GDAL cannot read the file, or it has several layers; names them.
+    MissingExtraError
+        pyogrio is not installed; or shapely, which takes geometries apart.
+    """
+    pyogrio = import_extra("pyogrio", purpose=f"reading {path.suffix} files", extra="gis")
+    path.open("rb").close()  # so that a missing file is an OSError
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            layer = _layer(pyogrio.list_layers(path).tolist(), layer)
+            fields = list(pyogrio.read_info(path, layer=layer)["fields"])
+            place = find_name_column(fields, name_column)
+            names = None if place is None else _names(pyogrio, path, layer, fields[place])
+            if not parts:
+                bounds = np.ascontiguousarray(pyogrio.read_bounds(path, layer=layer)[1].T)
+                if bounds.any(axis=1).all():
+                    return _file(bounds, path, names)
+                # Either a point at the origin, or a geometry that is empty: GDAL gives the same bounds for both.
+            meta, table = pyogrio.read_arrow(path, layer=layer, columns=[])
+            column = table.column(meta["geometry_name"] or "wkb_geometry")
+        except (RuntimeError, ValueError) as error:
+            raise FileFormatError(f"{clipped(str(path))}: {clipped(str(error))}") from error
+    return read_geometries(column, path, names, parts=parts)
+
+
+def _layer(known: list[list[Any]], wanted: str | None) -> str:
+    layers = [str(name) for name, kind in known if kind is not None]
+    if wanted is not None:
+        if wanted not in layers:
+            raise ValueError(unknown_name("layer", wanted, layers))
+        return wanted
+    if len(layers) != 1:
+        raise ValueError(
+            f"has several layers: {listed(layers)}; name one by layer=, or by FILE#{layers[0]} in the command"
+            if layers
+            else "has no layer with geometries"
+        )
+    return layers[0]
+
+
+def _names(pyogrio: Any, path: Path, layer: str, field: str) -> NDArray[np.object_]:
+    _, table = pyogrio.read_arrow(path, layer=layer, columns=[field], read_geometry=False)
+    return _texts(table.column(field))
+
+
+def _texts(column: Any) -> NDArray[np.object_]:
+    names: NDArray[np.object_] = column.cast("string").to_numpy(zero_copy_only=False).astype(object)
+    return names
+
+
+def _file(bounds: NDArray[Any], path: Path, names: NDArray[np.object_] | None) -> BoxFile:
+    owners = np.arange(len(bounds), dtype=np.int64)
+    return BoxFile(bounds.reshape(-1, 2, 2), str(path), "feature", names, owners, blank=_BLANK)
+
+
+def _parts_of(column: Any, path: Path, names: NDArray[np.object_] | None) -> BoxFile:
+    """Return the box of each part of geometries as WKB; a feature without any is a row of NaN."""
+    shapely = import_extra("shapely", purpose="taking geometries apart", extra="gis")
+    try:
+        geometries = shapely.from_wkb(column.to_numpy(zero_copy_only=False).astype(object))
+    except shapely.GEOSException as error:
+        raise FileFormatError(f"{clipped(str(path))}: {clipped(str(error))}") from error
+    pieces, owners = geometries, np.arange(len(geometries))
+    while (shapely.get_type_id(pieces) > _POLYGON).any():  # collections may hold collections
+        pieces, index = shapely.get_parts(pieces, return_index=True)
+        owners = owners[index]
+    has_points = ~(shapely.is_empty(pieces) | shapely.is_missing(pieces))
+    pieces, owners = pieces[has_points], owners[has_points]
+    blank = np.setdiff1d(np.arange(len(geometries)), owners)
+    bounds = np.concatenate([shapely.bounds(pieces).reshape(-1, 4), np.full((len(blank), 4), np.nan)])
+    owners = np.concatenate([owners, blank]).astype(np.int64)
+    order = np.argsort(owners, kind="stable")
+    owners, bounds = owners[order], bounds[order]
+    known = None if names is None else names[owners]
+    return BoxFile(bounds.reshape(-1, 2, 2), str(path), "feature part", known, owners, blank=_BLANK)
+
+
+def geometry_column(schema: Any) -> str | None:
+    """Return the name of the main geometry column of a GeoParquet file; None if it is none.
+
+    Raises
+    ------
+    ValueError
+        The metadata are damaged, or the geometries are not WKB.
+    """
+    text = (schema.metadata or {}).get(b"geo")
+    if text is None:
+        return None
+    try:
+        meta = json.loads(text)
+        name = meta["primary_column"]
+        encoding = meta["columns"][name]["encoding"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"the GeoParquet metadata are damaged ({type(error).__name__}: {error})") from error
+    if encoding != "WKB":
+        raise ValueError(f"column {clipped(name, 40)} holds geometries as {clipped(encoding, 40)}, not as WKB")
+    if not isinstance(name, str) or name not in schema.names:
+        raise ValueError(f"there is no column {clipped(name, 40)}, which the GeoParquet metadata name")
+    return name
+
+
+def read_geometries(column: Any, path: Path, names: NDArray[np.object_] | None, *, parts: bool) -> BoxFile:
+    """Read the box of each geometry of a column of WKB, or of each part of it; see `read_features`."""
+    if parts:
+        return _parts_of(column, path, names)
+    shapely = import_extra("shapely", purpose="reading geometries", extra="gis")
+    try:
+        bounds = shapely.bounds(shapely.from_wkb(column.to_numpy(zero_copy_only=False).astype(object)))
+    except shapely.GEOSException as error:
+        raise FileFormatError(f"{clipped(str(path))}: {clipped(str(error))}") from error
+    return _file(bounds.reshape(-1, 4), path, names)

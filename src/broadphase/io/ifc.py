@@ -1,0 +1,109 @@
+"""Products of IFC files: walls, beams, pipes ... of buildings, as parts or as bounding boxes."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.errors import FileFormatError, clipped
+from broadphase.io.box_file import BoxFile
+from broadphase.io.extras import import_extra
+from broadphase.io.part_file import PartFile, part_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["read_product_boxes", "read_products"]
+
+_NOT_SOLID = ("IfcOpeningElement", "IfcSpace")  # what IfcConvert leaves out as well: holes, and the air of rooms
+
+
+def read_products(path: Path) -> PartFile:
+    """Read the products that have a body, in metres; openings are cut out of them, and spaces are left out.
+
+    Parameters
+    ----------
+    path : Path
+        .ifc.
+
+    Returns
+    -------
+    PartFile
+        A part is named as its product, or by type and GlobalId if that has no name; its parent is the assembly that it
+        is a part of.
+
+    Raises
+    ------
+    FileFormatError
+        Not an IFC file, or no product has a body.
+    MissingExtraError
+        ifcopenshell is not installed.
+    """
+    model, shapes = _shapes_of(path)
+    known: dict[str, Any] = {}
+    parts = []
+    for shape, pose in shapes:
+        geometry = shape.geometry
+        if geometry.id not in known:
+            known[geometry.id] = _vertices(geometry), np.array(geometry.faces, np.int64).reshape(-1, 3)
+        vertices, faces = known[geometry.id]
+        parts.append(part_of(_name_of(shape), vertices, faces, pose, _assembly_of(model, shape)))
+    return PartFile(parts, str(path), "m")
+
+
+def read_product_boxes(path: Path) -> BoxFile:
+    """Read the bounding box of each product, in metres; see `read_products`."""
+    _, shapes = _shapes_of(path)
+    boxes = np.empty((len(shapes), 2, 3))
+    for row, (shape, pose) in enumerate(shapes):
+        vertices = _vertices(shape.geometry) @ pose[:3, :3].T + pose[:3, 3]
+        boxes[row] = vertices.min(axis=0), vertices.max(axis=0)
+    names = np.array([_name_of(shape) for shape, _ in shapes], object)
+    return BoxFile(boxes, str(path), "product", names, np.arange(len(boxes)))
+
+
+def _shapes_of(path: Path) -> tuple[Any, list[tuple[Any, Any]]]:
+    """Return the model, and the shape of each product with its place, a matrix; in the order of the file."""
+    ifc = import_extra("ifcopenshell", purpose="reading .ifc files", extra="ifc")
+    geom = import_extra("ifcopenshell.geom", purpose="reading .ifc files", extra="ifc")
+    matrix_of = import_extra("ifcopenshell.util.shape", purpose="reading .ifc files", extra="ifc").get_shape_matrix
+    with path.open("rb") as stream:  # a missing file is an OSError, and another kind of file never reaches the library
+        if b"ISO-10303-21" not in stream.read(4096):
+            raise FileFormatError(f"{clipped(str(path))}: not an IFC file")
+    try:
+        model = ifc.open(str(path))
+        shapes = []
+        iterator = geom.iterator(geom.settings(), model, os.cpu_count() or 1, exclude=_NOT_SOLID)
+        if iterator.initialize():
+            while True:
+                shape = iterator.get()
+                if len(shape.geometry.faces):
+                    shapes.append((shape, np.array(matrix_of(shape), np.float64)))
+                if not iterator.next():
+                    break
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged files make it raise all kinds of exceptions
+        raise FileFormatError(f"{clipped(str(path))}: not a readable .ifc file ({clipped(str(error))})") from error
+    if not shapes:
+        raise FileFormatError(f"{clipped(str(path))}: no product has a body")
+    shapes.sort(key=lambda one: one[0].id)  # threads finish in any order
+    return model, shapes
+
+
+def _vertices(geometry: Any) -> Any:
+    return np.array(geometry.verts, np.float64).reshape(-1, 3)
+
+
+def _name_of(shape: Any) -> str:
+    return str(shape.name) if shape.name else f"{shape.type} {shape.guid}"
+
+
+def _assembly_of(model: Any, shape: Any) -> str | None:
+    for relation in model.by_id(shape.id).Decomposes:
+        whole = relation.RelatingObject
+        if whole.is_a("IfcElement"):
+            return f"{whole.Name or whole.is_a()} {whole.GlobalId}"
+    return None
