@@ -412,6 +412,15 @@ def test_neighbor_list_searches_again_where_it_must():
     assert (kept.updates, kept.rebuilds) == (9, 7)
 
 
+def test_neighbor_list_points_put_back_from_far_away_may_have_moved_by_what_is_rounded_there():
+    # Each has moved by a little more than half the skin; seen from 2^20, where numbers lie 2^-33 apart, by less.
+    edge, grid = 16.0, 2.0**-33
+    motion, skin = 0.03125 + 0.49 * grid, 0.0625 + 6e-11
+    kept = bp.NeighborList(1 - 2 * motion + 1e-13, skin=skin)
+    assert len(kept.update([[2**20 + 4, 1], [2**20 + 5, 1]], [edge, edge]).pairs) == 0
+    assert kept.update([[4 + motion, 1], [5 - motion, 1]], [edge, edge]).pairs.tolist() == [[0, 1]]
+
+
 @pytest.mark.parametrize("workers", [1, 3])
 def test_neighbor_list_of_batches_as_a_search(workers):
     rng = np.random.default_rng(8)
