@@ -3,6 +3,8 @@
 Each module has the name of the library that it stands in for, and imports that library when it is imported itself. It
 uses nothing of broadphase but the public API.
 
+arcade
+    ``check_for_collision_with_list``, ``check_for_collision_with_lists`` and a ``SpatialHash``.
 ase
     ``neighbor_list``, ``NeighborList`` and their primitive forms.
 pygame
@@ -19,7 +21,7 @@ from typing import Any
 from broadphase.errors import unknown_name
 
 __all__: list[str] = []  # a star would import every library
-_ADAPTERS = ("ase", "pygame")
+_ADAPTERS = ("arcade", "ase", "pygame")
 
 
 def __getattr__(name: str) -> Any:

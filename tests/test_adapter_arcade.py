@@ -1,0 +1,248 @@
+"""``broadphase.adapters.arcade`` against arcade, whose wheel has no tests: the same calls of both, without a window."""
+
+import gc
+import os
+import weakref
+
+import numpy as np
+import pytest
+
+os.environ.setdefault("ARCADE_HEADLESS", "True")
+arcade = pytest.importorskip("arcade", reason="arcade is not installed")
+
+from arcade.hitbox import HitBox  # noqa: E402 (the library is there)
+
+from broadphase.adapters import arcade as ours  # noqa: E402
+
+
+@pytest.fixture(params=["as it is", "arrays"])
+def road(request, monkeypatch):
+    """The sizes as measured; and arrays for any number of sprites."""
+    if request.param == "arrays":
+        monkeypatch.setattr(ours, "_FEW_SPRITES", 0)
+        monkeypatch.setattr(ours, "_FEW_HIT_BOXES", 1)
+
+
+STAR = [(0, 9), (2, 2), (9, 1), (3, -2), (6, -9), (0, -4), (-6, -9), (-3, -2), (-9, 1), (-2, 2)]
+TRIANGLE = [(-9, -9), (9, -9), (0, 9)]
+
+
+def plain(rng, number):
+    return arcade.SpriteSolidColor(20, 20, *rng.integers(0, 200, 2).tolist())
+
+
+def turned(rng, number):
+    sprite = arcade.SpriteSolidColor(*rng.integers(1, 40, 2).tolist(), *(rng.random(2) * 200).tolist())
+    sprite.angle = float(rng.choice([0, 90, 45, 400, rng.random() * 360]))
+    sprite.scale = float(rng.random() * 2), float(rng.random() * 2)
+    return sprite
+
+
+def shaped(rng, number):
+    """Hit boxes of other shapes, mirrored ones and basic sprites, which cannot turn."""
+    if number % 5 == 0:
+        return arcade.BasicSprite(arcade.make_soft_square_texture(18, arcade.color.RED), 1.5, *rng.integers(0, 200, 2))
+    sprite = turned(rng, number)
+    if number % 5 < 3:
+        sprite.hit_box = HitBox(STAR if number % 2 else TRIANGLE, sprite.position, sprite.scale)
+    sprite.scale_x *= -1 if number % 3 else 1
+    return sprite
+
+
+def on_a_lattice(rng, number):
+    """Sprites that share edges and corners, which is no collision."""
+    return arcade.SpriteSolidColor(20, 20, *(rng.integers(0, 8, 2) * 20).tolist())
+
+
+def extreme(rng, number):
+    """Far, huge, infinite and of zero size, and what is not a number."""
+    sprite = turned(rng, number)
+    change = {
+        0: lambda: setattr(sprite, "position", (1e12, 1e12 + number)),
+        1: lambda: setattr(sprite, "position", (1e39, 3.0)),
+        2: lambda: setattr(sprite, "position", (np.inf, 0.0)),
+        3: lambda: setattr(sprite, "position", (np.nan, 5.0)),
+        4: lambda: setattr(sprite, "scale", (1e9, 1e-9)),
+        5: lambda: setattr(sprite, "scale", (0.0, 0.0)),
+        6: lambda: setattr(sprite, "angle", np.nan),
+        7: lambda: setattr(sprite, "scale", (np.inf, 1.0)),
+        8: lambda: setattr(sprite, "scale", (-3.0, -50.0)),
+        9: lambda: setattr(sprite, "hit_box", HitBox([], sprite.position)),
+    }.get(number % 14)
+    if change:
+        change()
+    return sprite
+
+
+SCENES = [plain, turned, shaped, on_a_lattice, extreme]
+
+
+def made(scene, seed=0, count=40):
+    rng = np.random.default_rng(seed)
+    sprites = arcade.SpriteList(lazy=True)
+    sprites.extend(scene(rng, number) for number in range(count))
+    return sprites
+
+
+def assert_same_hits(asking, sprites):
+    hits = 0
+    for one in asking:
+        expected = arcade.check_for_collision_with_list(one, sprites, method=3)
+        found = ours.check_for_collision_with_list(one, sprites)
+        assert [id(other) for other in found] == [id(other) for other in expected]
+        hits += len(found)
+    return hits
+
+
+@pytest.mark.usefixtures("road")
+@pytest.mark.parametrize("scene", SCENES)
+def test_with_list_finds_the_sprites_of_arcade_in_its_order(scene):
+    sprites = made(scene)
+    assert assert_same_hits([*sprites, *made(scene, 1)], sprites) > 10
+
+
+@pytest.mark.parametrize("scene", [turned, shaped])
+def test_with_list_of_many_sprites_finds_those_of_arcade(scene):
+    sprites = made(scene, 2, 300)
+    assert assert_same_hits(sprites[:25], sprites) > 200
+
+
+@pytest.mark.usefixtures("road")
+def test_with_list_follows_every_change_of_the_list():
+    sprites, others = made(turned, 3, 60), made(turned, 4, 40)
+    changes = [
+        lambda: sprites.remove(sprites[7]),
+        lambda: sprites.pop(),
+        lambda: sprites.pop(3),
+        lambda: sprites.pop(-2),
+        lambda: sprites.append(others[0]),
+        lambda: sprites.insert(2, others[1]),
+        lambda: sprites.__setitem__(5, others[2]),
+        lambda: sprites.sort(key=lambda one: one.center_x),
+        sprites.reverse,
+        sprites.shuffle,
+        lambda: sprites.swap(1, 9),
+        lambda: sprites.move(30, -3),
+        lambda: [setattr(one, "angle", one.angle + 30) for one in sprites],
+        lambda: setattr(sprites[4], "scale", 3),
+        lambda: setattr(sprites[4], "width", 200),
+        lambda: sprites[6].kill(),
+        lambda: sprites.append(sprites.pop(10)),
+        lambda: sprites.insert(0, sprites.pop(-1)),
+        lambda: sprites.extend(others[5:30]),
+        sprites.clear,
+        lambda: sprites.append(others[31]),
+    ]
+    for change in changes:
+        change()
+        assert_same_hits([*others[:12], *sprites[:6]], sprites)
+
+
+def test_sprite_list_that_was_queried_is_freed_with_its_sprites(monkeypatch):
+    monkeypatch.setattr(ours, "_FEW_SPRITES", 0)
+    sprites = made(plain)
+    ours.check_for_collision_with_list(sprites[0], sprites)
+    alive = [weakref.ref(sprites), weakref.ref(sprites[0])]
+    del sprites
+    gc.collect()
+    assert [one() for one in alive] == [None, None]
+
+
+@pytest.mark.usefixtures("road")
+def test_with_lists_finds_the_sprites_of_each_list():
+    lists = [made(turned, seed) for seed in range(3)]
+    lists.append(lists[0])
+    hashed = made(turned, 9)
+    hashed.enable_spatial_hashing(64)
+    for one in lists[1]:
+        expected = arcade.check_for_collision_with_lists(one, lists, method=3)
+        assert ours.check_for_collision_with_lists(one, lists) == expected
+        expected = arcade.check_for_collision_with_lists(one, [hashed, lists[2]])
+        found = ours.check_for_collision_with_lists(one, iter([hashed, lists[2]]))
+        assert sorted(map(id, found)) == sorted(map(id, expected))
+
+
+@pytest.mark.usefixtures("road")
+def test_wrong_types_raise_as_in_arcade():
+    sprites = made(plain)
+    for arguments in ((None, sprites), (sprites[0], [sprites[1]]), (sprites, sprites)):
+        with pytest.raises(TypeError) as expected:
+            arcade.check_for_collision_with_list(*arguments)
+        with pytest.raises(TypeError) as caught:
+            ours.check_for_collision_with_list(*arguments)
+        assert str(caught.value) == str(expected.value)
+    assert ours.check_for_collision is arcade.check_for_collision
+
+
+def hashes(scene, seed, cell_size):
+    """A list with the hash of arcade and one with ours, and the number of each sprite."""
+    pair, numbers = [], {}
+    for _ in range(2):
+        pair.append(made(scene, seed))
+        numbers.update((one, number) for number, one in enumerate(pair[-1]))
+    pair[0].enable_spatial_hashing(cell_size)
+    ours.SpatialHash.of(pair[1], cell_size)
+    assert type(pair[1].spatial_hash) is ours.SpatialHash
+    return pair, numbers
+
+
+def assert_same_neighborhoods(pair, numbers, asking):
+    rects = [arcade.LBWH(30.5, -20, 150, 90), arcade.LBWH(0, 0, 0, 0), arcade.LBWH(-1e5, -1e5, 2e5, 2e5)]
+    rects = rects[: 3 if pair[0].spatial_hash.cell_size > 1000 else 2]
+    points = [(10, 20), (-0.5, 63.9), (64, 64), (1e9, -5)]
+    said = []
+    for sprites in pair:
+        hashed = sprites.spatial_hash
+        found = [hashed.get_sprites_near_sprite(one) for one in asking]
+        found += [hashed.get_sprites_near_point(point) for point in points]
+        found += [hashed.get_sprites_near_rect(rect) for rect in rects]
+        hits = [arcade.check_for_collision_with_list(one, sprites) for one in asking]
+        hits += [ours.check_for_collision_with_list(one, sprites) for one in asking]
+        hits += [arcade.get_sprites_at_point(point, sprites) for point in points]
+        said.append([sorted(numbers[one] for one in some) for some in (*found, *hits)])
+        assert hashed.count == len(sprites)
+        assert all(type(some) is set for some in found)
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("cell_size", [7, 64, 5000])
+@pytest.mark.parametrize("scene", [plain, turned, shaped])
+def test_spatial_hash_gives_the_sets_of_arcade_while_sprites_move(scene, cell_size):
+    pair, numbers = hashes(scene, 5, cell_size)
+    asking = made(scene, 6, 5)
+    assert_same_neighborhoods(pair, numbers, asking)
+    changes = [
+        lambda sprites: [setattr(one, "center_x", one.center_x + 3) for one in sprites[::2]],
+        lambda sprites: [setattr(one, "position", (one.center_y, one.center_x)) for one in sprites[::3]],
+        lambda sprites: [setattr(one, "scale", 2.5) for one in sprites[1::4]],
+        lambda sprites: [setattr(one, "angle", one.angle + 30) for one in sprites if hasattr(one, "turn_left")],
+        lambda sprites: sprites.remove(sprites[4]),
+        lambda sprites: sprites.pop(),
+        lambda sprites: sprites[2].kill(),
+    ]
+    for change in changes:
+        for sprites in pair:
+            change(sprites)
+        assert_same_neighborhoods(pair, numbers, asking)
+    for sprites in pair:
+        sprites.spatial_hash.reset()
+        assert sprites.spatial_hash.count == 0
+        assert sprites.spatial_hash.get_sprites_near_sprite(asking[0]) == set()
+
+
+def test_spatial_hash_of_wrong_sizes_and_unknown_sprites_raises_as_in_arcade():
+    for size, error in ((0, ValueError), (-3, ValueError), (2.5, TypeError)):
+        with pytest.raises(error):
+            ours.SpatialHash(size)
+    hashed = ours.SpatialHash(10)
+    with pytest.raises(KeyError):
+        hashed.move(made(plain)[0])
+    with pytest.raises(KeyError):
+        hashed.remove(made(plain)[0])
+
+
+def test_spatial_hash_makes_no_cells_by_queries():
+    hashed = ours.SpatialHash(10)
+    hashed.get_sprites_near_rect(arcade.LBWH(0, 0, 10_000, 10_000))
+    hashed.get_sprites_near_point((3, 3))
+    assert hashed.contents == {}
