@@ -199,3 +199,18 @@ def test_small_queries_take_no_memory_in_proportion_to_the_index(kind):
         assert tracemalloc.get_traced_memory()[1] - before < count
     finally:
         tracemalloc.stop()
+
+
+def test_lengths_may_be_any_plain_number():
+    index = bp.BVH(lattice(np.random.default_rng(5), 60, 2, "float64", 6))
+    center = np.zeros((1, 2))
+    expected = index.query_ball(center, [2.0])
+    for radius in (2.0, np.float64(2.0), 2):
+        assert index._few.balls(center, radius, 1, None, None) is not None
+        assert index.query_ball(center, radius).rows.tolist() == expected.rows.tolist()
+        assert np.array_equal(index.nearest(center, 9, radius).rows, index.nearest(center, 9, 2.0).rows)
+    for radius in (True, "2", 2**60, -2, np.float32(2.0)):
+        assert index._few.balls(center, radius, 1, None, None) is None
+    with pytest.raises(InvalidBoxError, match="radii: row 0 has -2"):
+        index.query_ball(center, -2)
+    assert len(index.query_ball(center, 0).rows) == len(index.query_points(center).rows)

@@ -242,8 +242,11 @@ class FewQueries {
     return number < 0 ? 0 : static_cast<std::size_t>(number);
   }
   static std::optional<double> number(nb::handle value) {
-    if (!PyFloat_CheckExact(value.ptr())) return std::nullopt;
-    return PyFloat_AS_DOUBLE(value.ptr());
+    if (PyFloat_Check(value.ptr())) return PyFloat_AS_DOUBLE(value.ptr());  // numpy.float64 too
+    const std::size_t large = std::size_t{1} << 53;  // up to here, every whole number is a double
+    const std::size_t integer = whole(value);
+    if (integer == 0 || integer > large) return std::nullopt;
+    return static_cast<double>(integer);
   }
   // Finite points, (q, d).
   bool read_points(const Numbers& given, double* place) const {
