@@ -141,22 +141,63 @@ def _holds_boxes(column: Any) -> bool:
 
 def numbers_of(data: Any, name: str) -> NDArray[Any]:
     """Return the numbers of an array of numbers, (n,), or of lists of one length, (n, k) or (n, k, l); null is NaN."""
+    values, blank = _values_of(data, name)
+    if blank is None or not blank.any():
+        return values
+    if values.dtype.kind != "f":  # as whole numbers they are checked before they are rounded
+        values = values.copy()
+        values[blank] = 0
+    return _with_blanks(as_float(values, name), blank)
+
+
+def _values_of(data: Any, name: str) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Return the numbers as they are, with anything in place of null, and where there is null, of the same shape."""
     data = _plain(data)
     types = import_module("pyarrow").types
     kind = data.type
     if types.is_fixed_size_list(kind):
-        return _rows(data, data.values, data.offset * kind.list_size, kind.list_size, name)
+        values, blank = _values_of(data.values.slice(data.offset * kind.list_size, len(data) * kind.list_size), name)
+        shape = len(data), kind.list_size, *values.shape[1:]
+        values, blank = values.reshape(shape), None if blank is None else blank.reshape(shape)
+        return values, _joined(data, shape, blank)
     if types.is_list(kind) or types.is_large_list(kind):
-        return _rows_of_lists(data, name)
+        return _values_of_lists(data, name)
     if types.is_decimal(kind) or types.is_null(kind):
         data = data.cast("float64")
     elif not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)):
         raise TypeError(f"{name} must hold numbers, not {kind}")
-    if data.null_count and not types.is_floating(kind):
-        filled = as_float(data.fill_null(False if types.is_boolean(kind) else 0).to_numpy(zero_copy_only=False), name)
-        return _with_blanks(filled, data.is_null().to_numpy(zero_copy_only=False))
-    numbers: NDArray[Any] = data.to_numpy(zero_copy_only=not data.null_count and not types.is_boolean(kind))
-    return numbers
+    if not data.null_count:
+        return data.to_numpy(zero_copy_only=not types.is_boolean(kind)), None
+    filled = data.fill_null(False if types.is_boolean(kind) else 0).to_numpy(zero_copy_only=False)
+    return filled, data.is_null().to_numpy(zero_copy_only=False)
+
+
+def _joined(data: Any, shape: tuple[int, ...], blank: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Return where lists or their members are null."""
+    if not data.null_count:
+        return blank
+    whole = np.zeros(shape, np.bool_) if blank is None else blank.copy()
+    whole[data.is_null().to_numpy(zero_copy_only=False)] = True
+    return whole
+
+
+def _values_of_lists(data: Any, name: str) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    lengths = np.asarray(data.value_lengths().fill_null(-1))
+    there = lengths >= 0
+    size = int(lengths[there][0]) if there.any() else 4
+    odd = np.flatnonzero(there & (lengths != size))
+    if len(odd):
+        raise ValueError(
+            f"{name}: the rows have different lengths: row {odd[0]} has {lengths[odd[0]]} numbers, the first has {size}"
+        )
+    values, blank = _values_of(data.flatten(), name)  # which leaves out what is null
+    shape = len(data), size, *values.shape[1:]
+    if there.all():
+        return values.reshape(shape), None if blank is None else blank.reshape(shape)
+    rows, blanks = np.zeros(shape, values.dtype), np.ones(shape, np.bool_)
+    rows[there] = values.reshape(-1, *shape[1:])
+    blanks[there] = False if blank is None else blank.reshape(-1, *shape[1:])
+    return rows, blanks
 
 
 def _plain(data: Any) -> Any:
@@ -166,26 +207,3 @@ def _plain(data: Any) -> Any:
         if hasattr(data, "chunks"):  # before pyarrow 16, one without chunks stays one
             data = import_module("pyarrow").concat_arrays(data.chunks)
     return data.storage if hasattr(data, "storage") else data
-
-
-def _rows(data: Any, values: Any, begin: int, size: int, name: str) -> NDArray[Any]:
-    inner = numbers_of(values.slice(begin, len(data) * size), name)
-    rows = inner.reshape(len(data), size, *inner.shape[1:])
-    return _with_blanks(rows, data.is_null().to_numpy(zero_copy_only=False) if data.null_count else None)
-
-
-def _rows_of_lists(data: Any, name: str) -> NDArray[Any]:
-    lengths = np.asarray(data.value_lengths().fill_null(-1))
-    given = lengths[lengths >= 0]
-    size = int(given[0]) if len(given) else 4
-    odd = np.flatnonzero((lengths >= 0) & (lengths != size))
-    if len(odd):
-        raise ValueError(
-            f"{name}: the rows have different lengths: row {odd[0]} has {lengths[odd[0]]} numbers, the first has {size}"
-        )
-    if not data.null_count:
-        return _rows(data, data.values, int(data.offsets[0].as_py()) if len(data) else 0, size, name)
-    inner = numbers_of(data.flatten(), name)  # which leaves out what is null
-    rows = np.full((len(data), size, *inner.shape[1:]), np.nan, np.result_type(inner, np.float32))
-    rows[lengths >= 0] = inner.reshape(-1, size, *inner.shape[1:])
-    return rows
