@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,14 @@ def test_plan_comes_back_from_json_as_it_was() -> None:
     lower = np.random.default_rng(8).normal(size=(500, 3))
     plan = divide(lower, lower + 0.01, 500, 20)
     again = scale.Plan.from_json(plan.to_json())
+    assert again.digest == plan.digest
+    assert np.array_equal(again.bounds, plan.bounds)
+
+
+def test_plan_that_was_used_is_sent_to_other_processes() -> None:
+    plan = plan_at(2, [(0, 0.5), (1, math.nan), (1, 2.0)])
+    assert plan.tile_count == 3
+    again = pickle.loads(pickle.dumps(plan))
     assert again.digest == plan.digest
     assert np.array_equal(again.bounds, plan.bounds)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,7 +119,7 @@ def find_pairs_in_files(
     place = without_secrets(output)
     sets = [without_secrets(file) for file in files]
     if as_json:
-        print_json({"sets": sets, **asdict(report), "output": place})
+        print_json({"sets": sets, **report.to_dict(), "output": place})
     else:
         _show(report, sets, place)
 

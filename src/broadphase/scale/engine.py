@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from broadphase.arguments import as_flag
-from broadphase.errors import quoted
+from broadphase.errors import quoted, unknown_name
 from broadphase.scale.columns import BoxColumns, as_names
 from broadphase.scale.local import find_pairs, plan_of, tile_rows
 from broadphase.scale.output import Output
@@ -15,15 +16,17 @@ from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from broadphase.scale.planning import Plan
     from broadphase.scale.report import Report
+    from broadphase.scale.source import Source
 
 __all__ = ["pairs", "plan"]
 
 _UNITS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _LEAST_MEMORY = 1 << 24
+_ENGINES = ("local", "ray")
 
 
 def as_bytes(value: Any, name: str) -> int:
@@ -84,7 +87,7 @@ def pairs(
     files: Any,
     other: Any = None,
     *,
-    output: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None,
     id: str | None = "id",
     lower: Sequence[str] = ("x0", "y0", "z0"),
     upper: Sequence[str] = ("x1", "y1", "z1"),
@@ -95,6 +98,8 @@ def pairs(
     mask: str | None = None,
     group: str | None = None,
     batch: str | None = None,
+    engine: str = "local",
+    address: str | None = None,
     memory: str | int = "2GB",
     workers: int = -1,
     plan: Plan | None = None,
@@ -110,11 +115,12 @@ def pairs(
         Files, folders (all files below, but for names that begin with a dot or an underscore) and patterns with ``*``;
         with ``scheme://`` in front, on any file system of pyarrow. Parquet, Arrow IPC and .npy. With `other`, pairs are
         of a box of the first set and one of the second.
-    output : path-like
+    output : path-like, optional
         A folder, new or empty, or that of an earlier run; with ``scheme://`` in front, on any file system of pyarrow.
         It gets a Parquet file for each tile that has pairs: columns
         ``first`` and ``second`` with the ids of each pair (in one set the smaller first), and ``first_<name>`` and
-        ``second_<name>`` for each column that is kept.
+        ``second_<name>`` for each column that is kept. None, with a Ray that is connected already: the pairs are
+        ``report.dataset``, a ``ray.data.Dataset``.
     id : str, optional
         The column that names each box, integers or text, each once. None: the row of each box, counted over the files
         in the order of their names.
@@ -127,14 +133,24 @@ def pairs(
         As in `broadphase.pairs`.
     layer, mask, group, batch : str, optional
         The columns of these options of `broadphase.pairs`.
+    engine : {"local", "ray"}
+        "local": threads of this process. "ray": tasks of Ray, on one machine or on many, which retries what is lost
+        with a process or a machine; needs ``pip install "broadphase[ray]"``, on all of them. Then `files` and `other`
+        may be a ``ray.data.Dataset``, too; they and `output` must be where all machines find them.
+    address : str, optional
+        Of a running cluster of Ray, such as "auto" or "ray://host:10001". Default: the cluster that this process is
+        connected to, and that is left as it is; or that of the variable RAY_ADDRESS; or one that is started on this
+        machine, and ended.
     memory : str or int
-        Bytes to use, such as "2GB"; besides, Python and its libraries take up to 300 MB.
+        Bytes to use, such as "2GB"; besides, Python and its libraries take up to 300 MB. With Ray, on each machine;
+        half of it for the store of objects of a Ray that is started here. Each process of Ray takes up to 300 MB more.
     workers : int
-        Threads; -1 for one per core.
+        Threads, or tasks of Ray at a time; -1 for one per core.
     plan : Plan, optional
         The tiles; does not change the result. Default: made from a sample, so that a tile fits into memory.
     resume : bool
-        Go on where an earlier run with the same input stopped. False: delete what it has written.
+        Go on where an earlier run with the same input stopped, with either engine. Not with a data set of Ray, which
+        cannot be recognised. False: delete what it has written.
     scratch : path-like, optional
         A folder on this machine for boxes by tile, which take about as much as the input. Default: ``_scratch`` within
         `output`. If `output` is an address, a temporary one; then a run that goes on has to read all boxes again.
@@ -156,7 +172,7 @@ def pairs(
     FileExistsError
         `output` holds the results of other boxes or other options, or files of another kind.
     MissingExtraError
-        pyarrow is not installed.
+        pyarrow or Ray is not installed.
 
     Notes
     -----
@@ -175,15 +191,50 @@ def pairs(
     """
     low, high, kept = as_names(lower, "lower"), as_names(upper, "upper"), as_names(keep, "keep")
     columns = BoxColumns(id, low, high, kept, layer, mask, group, batch, touching, margin)
-    sources = [open_source(one, columns) for one in ((files,) if other is None else (files, other))]
+    size, threads = as_bytes(memory, "memory"), worker_count(workers)
+    sets, goes_on = [files] if other is None else [files, other], as_flag(resume, "resume")
+    if engine not in _ENGINES:
+        raise ValueError(f"engine: {unknown_name('engine', engine, _ENGINES)}")
+    if engine == "local":
+        if address is not None or output is None:
+            raise ValueError('address=, and output=None, are for engine="ray"')
+        sources = of_one_dtype([open_source(one, columns) for one in sets])
+        with _output(output, sources, columns, resume=goes_on, scratch=scratch) as place:
+            assert place is not None
+            return find_pairs(sources, place, memory=size, workers=threads, plan=plan, progress=progress or _silent)
+    # Imports Ray, which few have.
+    from broadphase.scale import ray
+
+    with ray.connected(address, workers, size, to_stay=output is None) as cluster:
+        sources = of_one_dtype([ray.open_input(one, columns, cluster) for one in sets])
+        with _output(output, sources, columns, resume=goes_on, scratch=scratch) as place:
+            return ray.find_pairs(sources, place, cluster=cluster, memory=size, plan=plan, progress=progress or _silent)
+
+
+def of_one_dtype(sources: list[Source]) -> list[Source]:
+    """Make the corners of both sets the wider of their dtypes."""
     dtype = max(source.dtype for source in sources)
     for source in sources:
         source.dtype = dtype
+    return sources
+
+
+@contextmanager
+def _output(
+    folder: str | os.PathLike[str] | None,
+    sources: list[Source],
+    columns: BoxColumns,
+    *,
+    resume: bool,
+    scratch: str | os.PathLike[str] | None,
+) -> Iterator[Output | None]:
+    if folder is None:
+        yield None
+        return
     facts = {"input": [source.digest for source in sources], "options": columns.to_dict()}
-    size, threads = as_bytes(memory, "memory"), worker_count(workers)
-    place = Output(output, facts, resume=as_flag(resume, "resume"), scratch=scratch)
+    place = Output(folder, facts, resume=resume, scratch=scratch)
     try:
-        return find_pairs(sources, place, memory=size, workers=threads, plan=plan, progress=progress or _silent)
+        yield place
     except Exception:  # not Ctrl-C: a later run goes on from there
         place.give_up()
         raise

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from broadphase.scale.source import Source
 
-__all__ = ["IdRanges", "check_ids", "id_range"]
+__all__ = ["IdRanges", "check_ids", "id_range", "keys_of", "name_duplicate"]
 
 _MIX = 0x9E3779B97F4A7C15  # an odd number whose multiples are far apart
 
@@ -95,10 +95,11 @@ def check_ids(ids: Callable[[], Iterable[Any]], count: int, most: int, source: S
         keys = np.sort(np.concatenate(found)) if found else np.empty(0, np.uint64)
         twice = np.unique(keys[1:][keys[1:] == keys[:-1]])
         if len(twice):
-            _name_duplicate(source, twice)
+            name_duplicate(source, twice)
 
 
-def _name_duplicate(source: Source, twice: NDArray[np.uint64]) -> None:
+def name_duplicate(source: Source, twice: NDArray[np.uint64]) -> None:
+    """Raise FileFormatError if an id with one of these keys occurs twice."""
     seen: dict[Any, str] = {}
     for identity, place in _places(source, twice):
         if identity in seen:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from broadphase.scale.output import Output
     from broadphase.scale.source import Piece, Source, Stretch
 
-__all__ = ["Sizes", "find_pairs"]
+__all__ = ["Sizes", "chosen_plan", "find_pairs", "plan_of", "tile_rows"]
 
 _STEPS = ("read", "assign", "spill", "load", "join", "write")
 _LEAST_ROWS, _MOST_ROWS = 1 << 14, 1 << 20
@@ -109,22 +109,31 @@ def find_pairs(
     rows = sum(source.box_count for source in sources)
     progress("plan", 0, rows)
     sizes = Sizes.of(memory, workers, rows, max(source.row_bytes for source in sources))
-    stored = output.stored_plan()
-    if stored is not None:
-        if plan is not None and plan.digest != stored[0].digest:
-            raise FileExistsError(f"{output.place} holds results of another plan; {OTHERWISE}")
-        plan, piece_rows = stored
-    else:
-        # Several tiles for each worker, so that all end at about the same time.
-        most = min(sizes.tile_rows, max(rows / (_TILES_PER_WORKER * workers), _LEAST_ROWS))
-        plan = plan or plan_of([source.sample() for source in sources], rows, most)
-        # Many tiles: larger pieces, so that their runs are worth writing.
-        piece_rows = max(sizes.piece_rows, min(_ROWS_PER_RUN * plan.tile_count, _MOST_ROWS))
-        output.store_plan(plan, piece_rows)
+    plan, piece_rows = chosen_plan(sources, output, plan, sizes, workers)
     progress("plan", rows, rows)
     seconds = {"plan": time.perf_counter() - begin}
     run = _Run(sources, output, plan, sizes, workers, progress)
     return run.report(rows, piece_rows, seconds)
+
+
+def chosen_plan(
+    sources: list[Source], output: Output | None, plan: Plan | None, sizes: Sizes, workers: int
+) -> tuple[Plan, int]:
+    """Return the plan of a run, that of an earlier run if there was one, and how many rows are read at a time."""
+    stored = output.stored_plan() if output else None
+    if output and stored:
+        if plan is not None and plan.digest != stored[0].digest:
+            raise FileExistsError(f"{output.place} holds results of another plan; {OTHERWISE}")
+        return stored
+    rows = sum(source.box_count for source in sources)
+    # Several tiles for each worker, so that all end at about the same time.
+    most = min(sizes.tile_rows, max(rows / (_TILES_PER_WORKER * workers), _LEAST_ROWS))
+    plan = plan or plan_of([source.sample() for source in sources], rows, most)
+    # Many tiles: larger pieces, so that their runs are worth writing.
+    piece_rows = max(sizes.piece_rows, min(_ROWS_PER_RUN * plan.tile_count, _MOST_ROWS))
+    if output:
+        output.store_plan(plan, piece_rows)
+    return plan, piece_rows
 
 
 def tile_rows(memory: float, row_bytes: float) -> int:
@@ -212,8 +221,7 @@ class _Run:
             try:
                 return spill.add(stretch.number, pieces()), stretch.rows
             except InvalidBoxError as error:
-                _, _, reason = str(error).partition(": ")
-                raise InvalidBoxError(f"{last[0].describe(error.row)}: {reason}", error.row) from None
+                raise last[0].named(error) from None
 
         spilled = done = 0
         self.progress("assign", 0, rows)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import shutil
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,7 +132,7 @@ class Output:
     def store_report(self, report: Report) -> None:
         """Keep the report, and delete what is not a result."""
         self.place.flush()
-        self.place.write(_REPORT, json.dumps(asdict(report)))
+        self.place.write(_REPORT, json.dumps(report.to_dict()))
         self._delete_scratch()
 
     def give_up(self) -> None:
@@ -170,6 +169,11 @@ class Output:
         if self._scratch is None:
             self._scratch = self._opened_scratch(self._scratch_home)
         return self._scratch
+
+    @property
+    def shared_scratch(self) -> Path | None:
+        """A folder for what is not a result, there for all machines that share the results; None if there is none."""
+        return self.scratch if isinstance(self.place, LocalPlace) else None
 
     def _opened_scratch(self, home: Path | None) -> Path:
         if home is None:

@@ -61,6 +61,9 @@ class Plan:
     axis: NDArray[np.int32]
     leaves: NDArray[np.int32]
 
+    def __reduce__(self) -> tuple[type[Plan], tuple[Any, ...]]:
+        return type(self), (self.dim, self.at, self.axis, self.leaves)
+
     @cached_property
     def tiling(self) -> _native.Tiling:
         """The planes in the form of the core."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 __all__ = ["Report"]
 
@@ -32,6 +33,8 @@ class Report:
         ``assign``: bytes of the boxes by tile; ``join``: bytes of the output.
     resumed_tiles : int
         Of the tiles, those that an earlier run had joined.
+    dataset : ray.data.Dataset, optional
+        The pairs, where they were not written to files.
     """
 
     pair_count: int
@@ -43,6 +46,11 @@ class Report:
     busy_seconds: dict[str, float] = field(default_factory=dict)
     bytes_by_stage: dict[str, int] = field(default_factory=dict)
     resumed_tiles: int = 0
+    dataset: Any = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the data set, for JSON."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "dataset"}
 
     def __str__(self) -> str:
         """Return a few lines for people."""

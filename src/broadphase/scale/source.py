@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.boxes import as_corners
-from broadphase.errors import FileFormatError, clipped, quoted
+from broadphase.errors import FileFormatError, InvalidBoxError, clipped, quoted
 from broadphase.io.extras import import_extra
 from broadphase.scale.addresses import file_system, is_address, without_secrets
 from broadphase.scale.columns import BadRowError, BoxColumns, BoxSet, arrow
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Source", "Stretch", "column_names", "open_source"]
+__all__ = ["Part", "Source", "Stretch", "column_names", "open_source"]
 
 _FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc", ".npy": "npy"}
 _BATCH = 1 << 16  # rows
@@ -40,7 +40,7 @@ _COVERED = 0.5  # of the range that the statistics of a part tell
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows of one file that can be read by themselves: a row group, a whole file, or a slice of an array."""
+    """Rows of one file that can be read by themselves: a row group, a whole file, or rows of an array (no fragment)."""
 
     path: str
     first_row: int
@@ -82,6 +82,11 @@ class Piece:
         """Return the file of a box, and its row there."""
         return _place(self.places, row)
 
+    def named(self, error: InvalidBoxError) -> InvalidBoxError:
+        """Return the error with the file of the box."""
+        _, _, reason = str(error).partition(": ")
+        return InvalidBoxError(f"{self.describe(error.row)}: {reason}", error.row)
+
 
 class Source:
     """The files of one set of boxes.
@@ -111,6 +116,14 @@ class Source:
     def box_count(self) -> int:
         """Number of rows."""
         return sum(part.rows for part in self.parts)
+
+    def without_parts(self) -> Source:
+        """Return what `read` needs, for a process that is given its stretches."""
+        return type(self)((), self.columns, self.schema, self.dtype, self.digest)
+
+    def with_columns(self, columns: BoxColumns) -> Source:
+        """Return the same files, read for other columns."""
+        return type(self)(self.parts, columns, self.schema, self.dtype, self.digest)
 
     def stretches(self, rows: int) -> list[Stretch]:
         """Put parts together up to a number of rows; what is larger is a stretch of its own."""
@@ -157,7 +170,7 @@ class Source:
 
     def _batches(self, part: Part, rows: int) -> Iterator[Any]:
         pa = arrow()
-        if isinstance(part.fragment, np.ndarray):
+        if part.fragment is None:
             yield _batch_of_array(part, self.columns)
             return
         try:
@@ -262,7 +275,8 @@ def _scan(part: Part, columns: BoxColumns, rows: int) -> Iterator[Any]:
 
 def _batch_of_array(part: Part, columns: BoxColumns) -> Any:
     pa = arrow()
-    lower, upper = as_corners(part.fragment)
+    array = np.load(part.path, mmap_mode="r", allow_pickle=False)
+    lower, upper = as_corners(array[part.first_row : part.first_row + part.rows])
     values = [np.ascontiguousarray(corner[:, k]) for corner in (lower, upper) for k in range(columns.dim)]
     return pa.record_batch(values, names=[*columns.lower, *columns.upper])
 
@@ -431,7 +445,5 @@ def _open_array(path: str, system: Any, columns: BoxColumns, parts: list[Part]) 
     number = pa.float32() if dtype == np.float32 else pa.float64()
     schema = pa.schema([(name, number) for name in (*columns.lower, *columns.upper)])
     for begin in range(0, len(array), _ARRAY_ROWS):
-        parts.append(
-            Part(path, begin, min(_ARRAY_ROWS, len(array) - begin), schema, array[begin : begin + _ARRAY_ROWS])
-        )
+        parts.append(Part(path, begin, min(_ARRAY_ROWS, len(array) - begin), schema, None))
     return schema

@@ -113,6 +113,12 @@ class Spill:
         self._keep(number, index, None, ranges)
         return size
 
+    def put(self, index: NDArray[np.int64], boxes: BoxSet) -> None:
+        """Add a chunk that is divided already: its index, with tile, homes and boxes of each run, and all its boxes."""
+        ends = np.cumsum(index[:, 2]).tolist()
+        runs = [boxes.slice(end - count, end) for end, count in zip(ends, index[:, 2].tolist(), strict=True)]
+        self._chunks[len(self._chunks)] = index, runs
+
     def _runs(self, boxes: BoxSet) -> Iterator[tuple[tuple[int, int, int], BoxSet]]:
         offsets, homes, rows, wide = assigned(boxes, self.plan, self.columns.margin)
         if len(wide):
