@@ -8,9 +8,9 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.boxes import find_invalid
-from broadphase.errors import InvalidBoxError, quoted
+from broadphase.errors import InvalidBoxError, TooManyPairsError, quoted
 from broadphase.io.extras import import_extra
-from broadphase.pairs import iter_pairs
+from broadphase.pairs import iter_pairs, pairs
 from broadphase.scale.columns import BoxColumns, BoxSet, arrow, plain_type, take
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ __all__ = ["WIDE", "assign", "assigned", "join", "pair_schema", "portions"]
 #: The tile of boxes that meet very many tiles: they are kept apart, and each tile reads all of them.
 WIDE = -1
 _PORTION = 1 << 20  # pairs
+_AT_ONCE = 2  # portions: their rows take less than one portion while it is written
 
 
 def assign(table: Any, plan: Plan, columns: BoxColumns) -> Any:
@@ -200,14 +201,15 @@ def portions(
     filters: dict[str, Any] = first.filters
     if second is not None:
         filters = {name: (values, other.filters[name]) for name, values in filters.items()}
-    found = iter_pairs(
-        first.corners,
-        None if second is None else other.corners,
-        chunk=chunk,
-        touching=columns.touching,
-        margin=columns.margin,
-        **filters,
-    )
+    boxes = first.corners, None if second is None else other.corners
+    options: Any = {"touching": columns.touching, "margin": columns.margin, **filters}
+    found: Iterator[NDArray[Any]]
+    try:
+        # Found at once, pairs take three quarters of the time.
+        whole = pairs(*boxes, max_pairs=_AT_ONCE * chunk, **options)
+        found = (whole[row : row + chunk] for row in range(0, len(whole), chunk))
+    except TooManyPairsError:
+        found = iter_pairs(*boxes, chunk=chunk, **options)
     lower, other_lower = first.grown(columns.margin)[0], other.grown(columns.margin)[0]
     shift = 0
     if one_set and second is not None:
