@@ -12,6 +12,7 @@ from broadphase.batches import KeyedSet, keyed_sets
 from broadphase.boxes.checking import as_points, first_bad_row, require_finite
 from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import unknown_name
+from broadphase.representations import html_of_result, short_repr
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ class Neighbors(NamedTuple):
     distances: NDArray[np.float64] | None
     vectors: NDArray[np.float64] | None
     shifts: NDArray[np.int32] | None
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
 
 
 def neighbors(

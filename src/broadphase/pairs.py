@@ -16,6 +16,7 @@ from broadphase.boxes.forms import Boxes, as_corners, as_rows, find_invalid
 from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
 from broadphase.filters import NO_FILTER, PairFilter, filter_of, without_invalid
 from broadphase.periods import out_of_cell, periods_of
+from broadphase.representations import html_facts
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -530,6 +531,13 @@ class Explanation:
             mark = "  <- chosen by auto" if name == self.method else ""
             lines.append(f"  {name:<16} {cost:>12,.3f} ms{mark}")
         return "\n".join([*lines, self.reason])
+
+    def _repr_html_(self) -> str:
+        costs = sorted(self.costs.items(), key=lambda item: item[1])
+        return html_facts(
+            f"{self.box_count:,} boxes in {self.dim} dimensions, {self.dtype}. {self.reason}",
+            [(name, f"{cost:,.3f} ms{' (chosen by auto)' * (name == self.method)}") for name, cost in costs],
+        )
 
 
 def _row(values: tuple[float, ...]) -> str:

@@ -26,6 +26,7 @@ from broadphase.index.results import Changes, Nearest, Outline, QueryResult, Swe
 from broadphase.index.stats import IndexStats
 from broadphase.index.store import BoxStore, checked_corners, keys_by_shape
 from broadphase.pairs import count_pairs, pair_limit, pairs
+from broadphase.representations import html_facts
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -243,6 +244,15 @@ class BoxIndex:
     def __repr__(self) -> str:
         count = len(self)
         return f"<{type(self).__name__} of {count} box{'es' * (count != 1)}, {self.dim}-d {self.dtype}>"
+
+    def _repr_html_(self) -> str:
+        with self._guard.reading:
+            rows = self._store.numbers
+            corners = self._store.corners[rows]
+            facts = {"boxes": f"{len(rows):,}", "axes": str(self.dim), "dtype": str(self.dtype)}
+            if len(rows):
+                facts |= {"lower": str(corners[:, 0].min(axis=0)), "upper": str(corners[:, 1].max(axis=0))}
+        return html_facts(type(self).__name__, facts.items())
 
     def __getstate__(self) -> dict[str, Any]:
         with self._guard.reading:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from broadphase.representations import html_of_result, short_repr
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -58,7 +60,10 @@ class QueryResult:
         return (self.rows[begin:end] for begin, end in pairwise(offsets))
 
     def __repr__(self) -> str:
-        return f"QueryResult(rows={self.rows!r}, offsets={self.offsets!r})"
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -86,6 +91,12 @@ class Nearest(NamedTuple):
     rows: NDArray[np.int32]
     distances: NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
+
 
 class RayHits(NamedTuple):
     """The first row on each of q rays.
@@ -100,6 +111,12 @@ class RayHits(NamedTuple):
 
     rows: NDArray[np.int32]
     distances: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
 
 
 class RayHitsAll:
@@ -134,7 +151,10 @@ class RayHitsAll:
         return (self[ray] for ray in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"RayHitsAll(rows={self.rows!r}, offsets={self.offsets!r}, distances={self.distances!r})"
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -161,6 +181,12 @@ class SweepHits(NamedTuple):
     rows: NDArray[np.int32]
     times: NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
+
 
 class Changes(NamedTuple):
     """The pairs that began to overlap, and that no longer overlap, since the last call.
@@ -173,6 +199,12 @@ class Changes(NamedTuple):
 
     enter: NDArray[np.int32]
     exit: NDArray[np.int32]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
 
 
 class Outline(NamedTuple):
@@ -189,6 +221,12 @@ class Outline(NamedTuple):
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     level: NDArray[np.int32]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
 
 
 def _range_of(offsets: NDArray[np.int64], query: int) -> tuple[int, int]:

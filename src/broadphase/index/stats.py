@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from broadphase.representations import html_facts
+
 __all__ = ["IndexStats"]
 
 
@@ -48,6 +50,10 @@ class IndexStats(Mapping[str, Any]):
             if name != "method":
                 lines.append(f"  {name.replace('_', ' '):<20} {_shown(name, value):>11}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        facts = ((name.replace("_", " "), _shown(name, value)) for name, value in self._values.items())
+        return html_facts("IndexStats", facts)
 
 
 def _shown(name: str, value: Any) -> str:

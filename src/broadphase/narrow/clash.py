@@ -9,6 +9,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.narrow.clearance import MEETS, Solids, as_length, measure, pairs_within
 from broadphase.pairs import pairs as box_pairs
+from broadphase.representations import html_of_result, short_repr
 from broadphase.shapes import ConvexHull, Mesh
 from broadphase.workers import worker_count
 
@@ -66,6 +67,12 @@ class Clashes(NamedTuple):
     points: Floats
     inside: NDArray[np.int8]
     are_solid: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
 
     def counts(self) -> dict[str, int]:
         """Count the clashes of each kind, worst first."""

@@ -12,6 +12,7 @@ from broadphase.errors import UnsupportedQueryError, quoted
 from broadphase.filters import as_attribute
 from broadphase.narrow import custom
 from broadphase.pairs import pairs as box_pairs
+from broadphase.representations import html_of_result, short_repr
 from broadphase.shapes import ConvexHull, Mesh, Shape, Shapes
 from broadphase.workers import worker_count
 
@@ -54,6 +55,12 @@ class Clearances(NamedTuple):
     points: Floats
     inside: NDArray[np.int8]
     are_solid: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
 
 
 def clearances(

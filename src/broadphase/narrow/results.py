@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from broadphase.representations import html_of_result, short_repr
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -46,6 +48,12 @@ class Contacts(NamedTuple):
     points: Floats
     counts: NDArray[np.int8]
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
+
 
 class ShapeRayHits(NamedTuple):
     """Where each of q rays enters its shape: the fields of `RayHits`, and normals.
@@ -63,6 +71,12 @@ class ShapeRayHits(NamedTuple):
     rows: NDArray[np.int32]
     distances: Floats
     normals: Floats
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
 
 
 class Impacts(NamedTuple):
@@ -82,3 +96,9 @@ class Impacts(NamedTuple):
     pairs: NDArray[np.int32]
     times: Floats
     normals: Floats
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)

@@ -8,6 +8,7 @@ import numpy as np
 
 from broadphase.narrow.custom import are_custom
 from broadphase.narrow.row_pairs import contacts_of
+from broadphase.representations import html_facts
 from broadphase.world.boundary import where_touching
 
 if TYPE_CHECKING:
@@ -118,6 +119,16 @@ class Frame:
         return (
             f"<Frame {self.number}: {len(self.touching)} pairs touch, {len(self.enter)} enter, {len(self.exit)} exit>"
         )
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "time": f"{self.time:g}",
+            "pairs that touch": f"{len(self.touching):,}",
+            "enter": f"{len(self.enter):,}",
+            "exit": f"{len(self.exit):,}",
+            **{name.replace("_", " "): str(value) for name, value in self.stats.items()},
+        }
+        return html_facts(f"Frame {self.number}", facts.items())
 
     @property
     def stay(self) -> Pairs:

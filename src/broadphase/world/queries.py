@@ -19,6 +19,7 @@ from broadphase.index.octree import Octree
 from broadphase.index.queries import rays, turns_of, vectors
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.narrow.row_pairs import distances, impacts, overlap_mask, ray_hits
+from broadphase.representations import html_of_result, short_repr
 from broadphase.shapes import Box, Capsule, Circle, Point, Rectangle, Shapes, Sphere
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.placed import shapes_of_boxes
@@ -181,6 +182,12 @@ class Visible(NamedTuple):
     levels: NDArray[np.int32]
     distances: Floats
     culled: int
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
 
     @property
     def drawn(self) -> int:

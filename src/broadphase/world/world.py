@@ -14,6 +14,7 @@ from broadphase import _native
 from broadphase.arguments import as_flag, as_real, as_reals, as_whole
 from broadphase.change import Change
 from broadphase.index import queries as shared
+from broadphase.representations import html_facts
 from broadphase.shapes import Shapes
 from broadphase.shapes.records import records_of
 from broadphase.world import queries
@@ -166,6 +167,10 @@ class World:
     def __repr__(self) -> str:
         count = len(self)
         return f"<World of {count} bod{'y' if count == 1 else 'ies'}, {self.dim}-d, step {self._number}>"
+
+    def _repr_html_(self) -> str:
+        facts = {"axes": self.dim, "bounds": None if self.bounds is None else self.bounds.tolist(), **self.stats()}
+        return html_facts("World", ((name, str(value)) for name, value in facts.items()))
 
     def __len__(self) -> int:
         return self._columns.rows.living
