@@ -116,8 +116,9 @@ def test_world_draws_its_shapes_and_touching_pairs():
     assert discs[0].get_offsets().tolist() == [[2, 0], [0, 0]]  # the larger one below
     assert axes.get_xlim()[0] <= -9
     assert axes.get_title(loc="left") == "three"
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
     assert labels == ["touching", "static", "contacts"]
+    assert bp.plot(world, legend=True, ax=axes).get_legend() is not None
 
 
 def test_rotated_shapes_are_drawn_rotated_and_aabbs_are_not():
@@ -202,3 +203,33 @@ def test_hull_faces_enclose_all_points():
     assert len(faces) == 2 * len(np.unique(faces)) - 4  # Euler
     cube = unit_form("box", 3)
     assert len(hull_faces(cube.vertices)) == len(cube.faces)
+
+
+@pytest.mark.parametrize("size", [(10, 10), (30, 10), (10, 40), (9, 9, 9)])
+def test_legend_and_labels_of_axes_lie_within_the_picture(size):
+    lower = np.random.default_rng(7).random((20, len(size))) * size
+    figure = bp.plot((lower, lower + 1), pairs=True, labels=True, legend=True, title="boxes").figure
+    figure.canvas.draw()
+    width, height = figure.get_size_inches()
+    room = figure.legends[0].get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+    assert room.x1 <= width
+    assert room.y0 >= 0
+    if len(size) == 2:
+        drawn = figure.get_tightbbox()
+        assert drawn.x0 >= 0
+        assert drawn.y0 >= 0
+        assert drawn.x1 <= width
+        assert drawn.y1 <= height
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_row_numbers_are_above_the_lines_of_pairs_and_have_a_border(dim):
+    boxes = np.stack([np.zeros((3, dim)), np.ones((3, dim))], axis=1)
+    axes = bp.plot(boxes, pairs=True, labels=True)
+    numbers = [text for text in axes.texts if text.get_text().isdigit()]
+    assert len(numbers) == 3
+    assert all(text.get_path_effects() for text in numbers)
+    others = [piece.get_zorder() for piece in axes.collections]
+    assert min(text.get_zorder() for text in numbers) > max(others)
+    dots = len(axes.collections)
+    assert len(bp.plot(boxes, pairs=True).collections) == dots + 1  # where no number is, a dot ends a line

@@ -117,3 +117,7 @@ def test_run_too_large_for_a_browser_raises(monkeypatch):
     monkeypatch.setattr("broadphase.recording.replay.MOST_NUMBERS", 10)
     with pytest.raises(ValueError, match="too many for a page"):
         save_replay("bouncing_spheres", "never.html", steps=3)
+
+
+def test_save_replay_is_a_name_of_the_package():
+    assert bp.save_replay is save_replay

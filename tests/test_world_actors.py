@@ -396,3 +396,32 @@ def test_render_sums_what_actors_return():
     world.add(bp.Point(), position=(9, 9), data="many", actor=Model)
     with pytest.raises(TypeError, match=r"what Model\.render returned"):
         world.render()
+
+
+def test_data_of_many_bodies_is_that_of_their_actors():
+    world = bp.World(dim=2)
+    rows = world.add_many(bp.Circle(1.0), np.zeros((4, 2)), data=["a", None, {"b": 1}, 0])
+    assert [world.actor(row).data for row in rows] == ["a", None, {"b": 1}, 0]
+    gc.collect()  # the world keeps the actors that have data
+    assert world.actor(rows[0]).data == "a"
+    names = np.array(["x", "y"], object)
+    assert [world.actor(row).data for row in world.add_many(bp.Circle(1.0), np.zeros((2, 2)), data=names)] == ["x", "y"]
+    world.remove(rows[:1])
+    again = world.add_many(bp.Circle(1.0), [[5, 5]])
+    assert (again[0], world.actor(again[0]).data) == (rows[0], None)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (["a"], "data has 1 objects, but there are 2 bodies"),
+        ("ab", "data must be a sequence of 2 objects, one for each body, not 'ab'"),
+        (5, "data must be a sequence of 2 objects, one for each body, not 5"),
+        ({"a": 1, "b": 2}, "data must be a sequence of 2 objects"),
+    ],
+)
+def test_data_of_many_bodies_that_is_not_one_each_changes_nothing(data, message):
+    world = bp.World(dim=2)
+    with pytest.raises((TypeError, ValueError), match=message):
+        world.add_many(bp.Circle(1.0), np.zeros((2, 2)), data=data)
+    assert len(world) == 0

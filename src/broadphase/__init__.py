@@ -26,7 +26,7 @@ Parts in space, broad and narrow phase together
 Cameras
     perspective, orthographic, look_at, selection_matrix
 Pictures
-    plot
+    plot, save_replay (a page that plays a run in any browser)
 Submodules, imported on first use
     boxes (make and change box arrays), io (files), data (bundled boxes), scenes (worlds from files),
     recording (Rerun files and replay pages), demo (the live page), testing (scenes and the oracle for your tests),
@@ -109,6 +109,7 @@ from broadphase.world.world import World
 
 if TYPE_CHECKING:
     from broadphase import adapters, boxes, data, demo, io, morton, recording, scale, scenes, testing
+    from broadphase.recording import save_replay
 
 __all__ = [
     "AABB",
@@ -196,6 +197,7 @@ __all__ = [
     "plot",
     "raycast",
     "recording",
+    "save_replay",
     "scale",
     "scenes",
     "selection_matrix",
@@ -220,6 +222,8 @@ if not TYPE_CHECKING:  # for them the submodules are imported above, and any oth
     def __getattr__(name):
         if name in _SUBMODULES:
             return import_module(f"broadphase.{name}")
+        if name == "save_replay":
+            return import_module("broadphase.recording").save_replay
         from broadphase.errors import quoted
 
         raise AttributeError(

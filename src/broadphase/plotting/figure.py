@@ -52,7 +52,7 @@ def plot(
     labels : bool
         Write the row number at the center of each row.
     legend : bool
-        Add a legend.
+        Add a legend: beside new axes to the figure, otherwise to `ax`.
     title : str, optional
         Title of the axes.
     ax : matplotlib.axes.Axes, optional
@@ -100,7 +100,11 @@ def plot(
     if title is not None:
         drawn.set_title(title, loc="left", fontsize=10)
     if legend:
-        drawn.legend(handles=layers.legend(), loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
+        look = {"handles": layers.legend(), "fontsize": 8, "frameon": False}
+        if ax is None:  # of the figure, whose layout makes room for it
+            drawn.figure.legend(loc="outside right upper", **look)
+        else:
+            drawn.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **look)
     return drawn
 
 
@@ -113,4 +117,4 @@ def _new_axes(extent: NDArray[np.float64]) -> Any:
             projection="3d", computed_zorder=False
         )
     shape = min(1.1, max(0.35, height / width if width else 1.1))
-    return pyplot.figure(figsize=(6.4, 5.0 * shape + 0.6), layout="constrained").add_subplot()
+    return pyplot.figure(figsize=(6.4, 5.0 * shape + 0.6), layout="compressed").add_subplot()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "APART",
     "APART_EDGE",
@@ -13,6 +15,7 @@ __all__ = [
     "STATIC_EDGE",
     "TOUCHING",
     "TOUCHING_EDGE",
+    "label",
     "level_colours",
 ]
 
@@ -27,6 +30,14 @@ RAY, MISS = "#007a5a", "#6f7a86"
 # Samples of Matplotlib's "inferno": evenly spaced in lightness, from dark to the lightest that shows as a thin line on
 # white.
 _LEVELS = ("#1b0c41", "#4a0c6b", "#781c6d", "#a52c60", "#cf4446", "#ed6925", "#f08f10")
+
+
+def label() -> dict[str, Any]:
+    """Return the look of row numbers: a white border keeps them readable on lines and dark faces."""
+    from matplotlib.patheffects import withStroke
+
+    border = withStroke(linewidth=2.5, foreground="white")
+    return {"fontsize": 7, "ha": "center", "va": "center", "path_effects": [border]}
 
 
 def level_colours(count: int) -> list[str]:

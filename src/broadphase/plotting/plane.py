@@ -34,15 +34,15 @@ def draw_plane(axes: Any, layers: Layers) -> None:
         lines = LineCollection(list(middles[layers.lines]), colors=ink.PAIR, linewidths=0.9, zorder=4)
         lines.set(capstyle="round", rasterized=len(layers.lines) > MANY)
         axes.add_collection(lines, autolim=False)
-        ends = middles[np.unique(layers.lines)]
-        axes.scatter(*ends.T, s=7, color=ink.PAIR, linewidths=0, zorder=4)
+        if not layers.labels:  # which are at the same places
+            axes.scatter(*middles[np.unique(layers.lines)].T, s=7, color=ink.PAIR, linewidths=0, zorder=4)
     if layers.rays is not None:
         _draw_rays(axes, layers)
     if layers.contacts is not None:
         _draw_contacts(axes, layers)
     if layers.labels:
         for row in layers.subject.rows.tolist():
-            axes.text(*middles[row], str(row), fontsize=7, ha="center", va="center", zorder=7, clip_on=True)
+            axes.text(*middles[row], str(row), zorder=8, clip_on=True, **ink.label())
     _frame(axes, layers)
 
 

@@ -37,7 +37,8 @@ def draw_space(axes: Any, layers: Layers) -> None:
     middles = layers.subject.centers()
     if len(layers.lines):
         _add_lines(axes, middles[layers.lines], ink.PAIR, 1.1, zorder=4)
-        axes.scatter(*middles[np.unique(layers.lines)].T, s=7, color=ink.PAIR, depthshade=False, zorder=4)
+        if not layers.labels:  # which are at the same places
+            axes.scatter(*middles[np.unique(layers.lines)].T, s=7, color=ink.PAIR, depthshade=False, zorder=4)
     if layers.rays is not None:
         _draw_rays(axes, layers)
     if layers.contacts is not None:
@@ -47,7 +48,7 @@ def draw_space(axes: Any, layers: Layers) -> None:
         axes.scatter(*points.T, s=12, color=ink.CONTACT, edgecolors="white", linewidths=0.4, depthshade=False, zorder=7)
     if layers.labels:
         for row in layers.subject.rows.tolist():
-            axes.text(*middles[row], str(row), fontsize=7, ha="center", va="center", zorder=8)
+            axes.text(*middles[row], str(row), zorder=8, **ink.label())
     _frame(axes, layers)
 
 
@@ -124,6 +125,7 @@ def _frame(axes: Any, layers: Layers) -> None:
     axes.set_box_aspect(upper - lower, zoom=0.92)
     axes.view_init(elev=24, azim=-58)
     axes.tick_params(labelsize=8, pad=0)
+    axes.tick_params(axis="z", pad=4)  # long numbers would lie on the axis
     for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
         axis.set_major_locator(MaxNLocator(5))
         axis.set_pane_color((1.0, 1.0, 1.0, 0.0))

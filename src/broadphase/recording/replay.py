@@ -71,8 +71,8 @@ def save_replay(
 
     Examples
     --------
-    >>> from broadphase.recording import save_replay
-    >>> save_replay("bouncing_rectangles", "run.html", steps=200)  # doctest: +SKIP
+    >>> import broadphase as bp
+    >>> bp.save_replay("bouncing_rectangles", "run.html", steps=200)  # doctest: +SKIP
     """
     if isinstance(what, bp.World):
         replay = Replay(what, "A world" if title is None else title)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import weakref
+from collections.abc import Iterable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, overload
 
@@ -13,6 +14,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_flag, as_real, as_reals, as_whole
 from broadphase.change import Change
+from broadphase.errors import quoted
 from broadphase.index import queries as shared
 from broadphase.representations import html_facts
 from broadphase.shapes import Shapes
@@ -46,7 +48,7 @@ from broadphase.world.values import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
@@ -570,6 +572,7 @@ update_interval, batch
         ccd: ArrayLike = False,
         update_interval: ArrayLike = 1,
         batch: ArrayLike = 0,
+        data: Sequence[Any] | NDArray[Any] | None = None,
     ) -> NDArray[np.int32]:
         """Add bodies, and get their rows.
 
@@ -610,6 +613,8 @@ update_interval, batch
         batch : int, or array_like of int, shape (n,)
             Key of the scene that the body is in, any int64: bodies of different keys never meet, and are never
             compared. So one world can step thousands of separate scenes in the same place.
+        data : sequence of n objects, optional
+            Any object of yours for each body: `Actor.data` of its actor. None: the body has none.
 
         Returns
         -------
@@ -635,7 +640,7 @@ update_interval, batch
             places = as_places(positions, "positions", self.dim)
             return self._insert(
                 shapes, places, velocities, rotations, angular_velocities, body_type, boundary, layer, mask, group,
-                sensor, ccd, update_interval, batch,
+                sensor, ccd, update_interval, batch, data=_data_of_rows(data, len(places)),
             )  # fmt: skip
 
     def remove(self, rows: Any) -> None:
@@ -1718,7 +1723,7 @@ update_interval, batch
     ) -> NDArray[np.int32]:
         """Add rows at checked places, (n, d); everything else is checked before anything is changed.
 
-        `actor` is that of a single row.
+        `actor` is that of a single row, which has `data`; without it, `data` are those of all rows.
         """
         columns, d = self._columns, self.dim
         count = len(places)
@@ -1762,6 +1767,10 @@ update_interval, batch
             broad.note_insertion(change, rows)
             if actor is not None:
                 self._actors.attach(change, actor, int(rows[0]), data)
+            elif data is not None:
+                for row, one in zip(rows.tolist(), data, strict=True):
+                    if one is not None:
+                        self._actors.attach(change, Actor(), row, one)
             change.commit()
         finally:
             columns.geometries.drop_unused()
@@ -1940,3 +1949,15 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def _data_of_rows(data: Any, count: int) -> list[Any] | None:
+    """Return the objects of so many bodies as a list."""
+    if data is None:
+        return None
+    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
+        raise TypeError(f"data must be a sequence of {count} objects, one for each body, not {quoted(data)}")
+    objects = list(data)
+    if len(objects) != count:
+        raise ValueError(f"data has {len(objects)} objects, but there are {count} bodies")
+    return objects
