@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "base/radix_sort.hpp"
 #include "batches/forest.hpp"
 #include "filters.hpp"
@@ -90,7 +91,7 @@ class Queries {
     {
       const ReleasedGil release;
       Interrupt interrupt(signal_pending);
-      const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt));
+      const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), kTogether);
       answers.offsets.assign(places.count + 1, 0);
       const Ragged grouped = collect_ragged<Scratch>(
           groups.count(), rows_, workers, interrupt,
@@ -119,8 +120,8 @@ class Queries {
   void each_group(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Ask& ask) const {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt));
-    const std::size_t together = (queries_together(rows_) + kTogether - 1) / kTogether;
+    const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), Scratch::kGroup);
+    const std::size_t together = (queries_together(rows_) + Scratch::kGroup - 1) / Scratch::kGroup;
     std::vector<Scratch> scratch(std::max(1u, workers));
     for_each_task((groups.count() + together - 1) / together, workers, interrupt,
                   [&](unsigned worker, std::size_t task) {
@@ -174,17 +175,18 @@ class Queries {
     return order;
   }
 
-  // Queries in the order of a curve, eight a group.
+  // Queries in the order of a curve, in groups of as many.
   struct Groups {
-    explicit Groups(std::vector<std::uint32_t> along) : order(std::move(along)) {}
-    std::size_t count() const { return (order.size() + kTogether - 1) / kTogether; }
-    std::size_t size(std::size_t group) const { return std::min(kTogether, order.size() - group * kTogether); }
-    const std::uint32_t* begin(std::size_t group) const { return order.data() + group * kTogether; }
+    Groups(std::vector<std::uint32_t> along, std::size_t queries) : order(std::move(along)), most(queries) {}
+    std::size_t count() const { return (order.size() + most - 1) / most; }
+    std::size_t size(std::size_t group) const { return std::min(most, order.size() - group * most); }
+    const std::uint32_t* begin(std::size_t group) const { return order.data() + group * most; }
     void read_ahead_of(std::size_t group, const BoxView<double>& places) const {
-      for (std::size_t k = group * kTogether; k < std::min((group + 1) * kTogether, order.size()); ++k)
+      for (std::size_t k = group * most; k < std::min((group + 1) * most, order.size()); ++k)
         read_ahead(places.lower_of(order[k]));
     }
     std::vector<std::uint32_t> order;
+    std::size_t most;
   };
 
   const BlockIndex& index_;
@@ -251,13 +253,27 @@ nb::object query_balls(const BlockIndex& index, AnyArray lower, AnyArray upper, 
                                     });
 }
 
+// The first `count` values of an array that waits for the next call when Python drops it.
+template <class T>
+nb::object as_values(PlainArray<T>&& values, std::size_t count) {
+  auto kept = std::make_unique<PlainArray<T>>(std::move(values));
+  T* data = kept->get();
+  nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<PlainArray<T>*>(p); });
+  (void)kept.release();
+  return nb::cast(nb::ndarray<nb::numpy, T>(data, 1, &count, owner));
+}
+
 nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> centers, std::size_t wanted,
                    Vector<double> farthest, const LayerFilter* filter, unsigned workers) {
   const double *points = centers.data(), *limit = farthest.data();
   const std::size_t count = centers.shape(0), dimension = centers.shape(1);
   const BoxView<double> places = places_of(points, count, dimension);
-  std::vector<std::int32_t> rows(count * wanted, -1);
-  std::vector<double> distances(count * wanted, kNever);
+  PlainArray<std::int32_t> rows;
+  PlainArray<double> distances;
+  rows.grow(count * wanted);
+  distances.grow(count * wanted);
+  std::fill_n(rows.get(), count * wanted, -1);
+  std::fill_n(distances.get(), count * wanted, kNever);
   const Queries all(index, lower, upper, filter);
   // Eight points that are far apart in their order have hardly a block in common.
   constexpr std::size_t kRowsForAPoint = 32;
@@ -280,8 +296,8 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
           places, dimension, workers,
           [&](const TreeQueries& queries, const std::uint32_t* group, std::size_t number, Scratch& scratch) {
             for (std::size_t k = 0; k < number; ++k) {
-              read_ahead(rows.data() + group[k] * wanted);
-              read_ahead(distances.data() + group[k] * wanted);
+              read_ahead(rows.get() + group[k] * wanted);
+              read_ahead(distances.get() + group[k] * wanted);
             }
             queries.nearest_together(boxes, group, number, points, wanted, limit, scratch,
                                      [&](std::size_t query, std::size_t rank, std::int32_t row, double distance) {
@@ -292,8 +308,8 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
     });
   }
   // Reshaped by the caller: the shape of an empty array is ambiguous.
-  nb::object first = as_array(std::move(rows), 1);
-  return nb::make_tuple(first, as_array(std::move(distances), 1));
+  nb::object first = as_values(std::move(rows), count * wanted);
+  return nb::make_tuple(first, as_values(std::move(distances), count * wanted));
 }
 
 // Moving boxes or rays, each with its limit.

@@ -91,6 +91,16 @@ inline Eight absolute(const Eight& a) {
 inline Eight root(const Eight& a) {
   return eight_of([&](std::size_t l) { return sqrtf(a.v[l]); });
 }
+inline Eight marked(const Eight& a, std::uint32_t mark) {
+  return eight_of([&](std::size_t l) {
+    std::uint32_t bits;
+    memcpy(&bits, a.v + l, sizeof(float));
+    bits = (bits & ~0xffu) | mark;
+    float result;
+    memcpy(&result, &bits, sizeof(float));
+    return result;
+  });
+}
 inline std::uint32_t at_most(const Eight& a, const Eight& b) {
   std::uint32_t bits = 0;
   for (std::uint32_t l = 0; l < 8; ++l) bits |= static_cast<std::uint32_t>(a.v[l] <= b.v[l]) << l;

@@ -244,16 +244,19 @@ class Case {
             before = found.size();
           });
       CHECK(asked == begin + number);
-      if (queries.walks_together(wanted)) {
-        std::vector<std::vector<KeyedRow>> nearest(count);
-        queries.nearest_together(boxes_.view, order.data() + begin, number, points.data(), wanted, limits.data(), *many,
-                                 [&](std::size_t query, std::size_t rank, std::int32_t row, double far) {
-                                   CHECK(rank == nearest[query].size());
-                                   nearest[query].emplace_back(far, row);
-                                 });
-        for (std::size_t at = begin; at < begin + number; ++at)
-          CHECK(nearest[order[at]] == plain_nearest(given, order[at], arguments[order[at]], wanted, limits[order[at]]));
-      }
+      begin += number;
+    }
+    if (!queries.walks_together(wanted)) return;
+    for (std::size_t begin = 0; begin < count;) {
+      const std::size_t number = std::min(count - begin, 1 + random_.below(TreeQueries::TogetherScratch::kGroup));
+      std::vector<std::vector<KeyedRow>> nearest(count);
+      queries.nearest_together(boxes_.view, order.data() + begin, number, points.data(), wanted, limits.data(), *many,
+                               [&](std::size_t query, std::size_t rank, std::int32_t row, double far) {
+                                 CHECK(rank == nearest[query].size());
+                                 nearest[query].emplace_back(far, row);
+                               });
+      for (std::size_t at = begin; at < begin + number; ++at)
+        CHECK(nearest[order[at]] == plain_nearest(given, order[at], arguments[order[at]], wanted, limits[order[at]]));
       begin += number;
     }
   }

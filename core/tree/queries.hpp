@@ -452,11 +452,20 @@ class TreeQueries {
     scratch.wanted = 0;
   }
 
-  // The same for up to eight points near each other, if walks_together(wanted). Point k is number queries[k], at
-  // points + D * queries[k], and its rows are at most farthest[queries[k]] away. Calls report(query, rank, row,
-  // distance); ranks count from 0 on. `boxes` are those of the rows, in their own type.
+  // The same for points near each other, one after the other, if walks_together(wanted); at most kGroup. Point k is
+  // number queries[k], at points + D * queries[k], and its rows are at most farthest[queries[k]] away. Calls
+  // report(query, rank, row, distance); ranks count from 0 on. `boxes` are those of the rows, in their own type.
   struct TogetherScratch : NearestScratch {
+    static constexpr std::size_t kGroup = 4 * kTogether;
+    struct Candidates {
+      bool is_alone, is_crowded;
+      std::size_t count;
+      std::int32_t rows[NearestTogether::kRoom];
+    };
     NearestTogether together;
+    const float* memory = nullptr;  // of the blocks, and how many rows were wanted, when points were walked last
+    std::size_t wanted_before = 0;
+    Candidates candidates[kGroup];
   };
   bool walks_together(std::size_t wanted) const {
     return wanted > 0 && wanted <= NearestTogether::kMostWanted && filter_.row_layer == nullptr && !tree_.is_wide();
@@ -467,53 +476,21 @@ class TreeQueries {
                         const Report& report) const {
     with_dimension(dimension_, [&](auto dimension) {
       constexpr std::size_t D = decltype(dimension)::value;
-      NearestTogether& walk = scratch.together;
       const auto center_of = [&](std::size_t k) { return points + D * queries[k]; };
-      std::uint32_t alone = 0;
-      for (std::size_t k = 0; k < kTogether; ++k) {
-        walk.found[k] = 0;
-        walk.error[k] = 0;
-        if (k >= count) {
-          leave_out(walk, tree_, k);
-          continue;
-        }
-        const double error = place<D>(walk, tree_, k, center_of(k));
-        if (error < kNever) {
-          walk.error[k] = static_cast<float>(error * (1 + 1e-6));
-          walk.limit[k] = limit_of_distance(
-              tree_, std::min(farthest[queries[k]], reach_of(center_of(k), D, wanted, scratch)), error);
-        } else {
-          walk.limit[k] = -1;
-          alone |= 1u << k;
-        }
-      }
-      walk.memory = tree_.blocks.memory();
-      walk.wanted = wanted;
-      walk.leaves = walk.crowded = 0;
-      walk.depth = 0;
-      if (tree_.root != kNoBlock) {
-        walk.stack[0] = tree_.root;
-        walk.key[0] = 0;
-        walk.depth = 1;
-      }
-      kernels_.eight->nearest_together[dimension_ - 1](walk);
-      alone |= walk.crowded;
-      for (std::size_t k = 0; k < count; ++k)
-        for (std::size_t at = 0; at < walk.found[k]; ++at) {
-          const auto row = static_cast<std::size_t>(walk.rows[k][at]);
-          read_ahead(boxes.lower_of(row));
-          read_ahead(boxes.upper_of(row) + D - 1);
-        }
+      for (std::size_t first = 0; first < count; first += kTogether)
+        find_candidates<D>(boxes, queries + first, std::min(kTogether, count - first), points, wanted, farthest,
+                           scratch, scratch.candidates + first);
+      // By now the rows are in the cache.
       for (std::size_t k = 0; k < count; ++k) {
         const std::size_t query = queries[k];
-        if ((alone >> k & 1u) == 0 &&
-            decide_nearest<D>(walk, k, boxes, query, center_of(k), wanted, farthest[query], scratch, report))
+        const auto& candidates = scratch.candidates[k];
+        if (!candidates.is_alone && decide_nearest<D>(candidates.rows, candidates.count, boxes, query, center_of(k),
+                                                      wanted, farthest[query], report))
           continue;
         std::size_t rank = 0;
         nearest(
             query, center_of(k), wanted, farthest[query], scratch,
-            [&](std::int32_t row, double distance) { report(query, rank++, row, distance); },
-            (walk.crowded >> k & 1u) != 0);
+            [&](std::int32_t row, double distance) { report(query, rank++, row, distance); }, candidates.is_crowded);
       }
     });
   }
@@ -688,24 +665,75 @@ class TreeQueries {
     std::copy_n(center, dimension_, scratch.point);
   }
 
-  // Decides the candidates of query k, in doubles. False if these may have changed the result.
+  // Walks through the tree for up to eight points.
+  template <std::size_t D, class T>
+  void find_candidates(const BoxView<T>& boxes, const std::uint32_t* queries, std::size_t count, const double* points,
+                       std::size_t wanted, const double* farthest, TogetherScratch& scratch,
+                       TogetherScratch::Candidates* candidates) const {
+    NearestTogether& walk = scratch.together;
+    std::uint32_t alone = 0;
+    for (std::size_t k = 0; k < kTogether; ++k) {
+      walk.found[k] = 0;
+      walk.error[k] = 0;
+      if (k >= count) {
+        leave_out(walk, tree_, k);
+        continue;
+      }
+      const double error = place<D>(walk, tree_, k, points + D * queries[k]);
+      if (error < kNever) {
+        walk.error[k] = static_cast<float>(error * (1 + 1e-6));
+        walk.limit[k] = limit_of_distance(tree_, farthest[queries[k]], error);
+      } else {
+        walk.limit[k] = -1;
+        alone |= 1u << k;
+      }
+    }
+    if (scratch.memory != tree_.blocks.memory() || scratch.wanted_before != wanted) {
+      scratch.memory = walk.memory = tree_.blocks.memory();
+      scratch.wanted_before = walk.wanted = wanted;
+      std::fill_n(walk.reach, kTogether, std::numeric_limits<float>::infinity());
+      for (auto& axis : walk.before) std::fill_n(axis, kTogether, 0.0F);
+    }
+    walk.leaves = walk.crowded = 0;
+    walk.depth = 0;
+    if (tree_.root != kNoBlock) {
+      walk.stack[0] = tree_.root;
+      walk.key[0] = 0;
+      walk.depth = 1;
+    }
+    kernels_.eight->nearest_together[D - 1](walk);
+    alone |= walk.crowded;
+    for (std::size_t k = 0; k < count; ++k) {
+      auto& found = candidates[k];
+      found.is_alone = (alone >> k & 1u) != 0;
+      found.is_crowded = (walk.crowded >> k & 1u) != 0;
+      found.count = walk.found[k];
+      for (std::size_t at = 0; at < found.count; ++at) {
+        found.rows[at] = walk.rows[k][at];
+        const auto row = static_cast<std::size_t>(found.rows[at]);
+        read_ahead(boxes.lower_of(row));
+        read_ahead(boxes.upper_of(row) + D - 1);
+      }
+    }
+  }
+
+  // Decides the candidates of a query, in doubles. False if these may have changed the result.
   template <std::size_t D, class T, class Report>
-  bool decide_nearest(const NearestTogether& walk, std::size_t k, const BoxView<T>& boxes, std::size_t query,
-                      const double* center, std::size_t wanted, double farthest, NearestScratch& scratch,
-                      const Report& report) const {
+  bool decide_nearest(const std::int32_t* candidates, std::size_t count, const BoxView<T>& boxes, std::size_t query,
+                      const double* center, std::size_t wanted, double farthest, const Report& report) const {
     const double squared = farthest * farthest, surely = squared * (1 - kRounding), hardly = squared * (1 + kRounding);
     double square[NearestTogether::kRoom];
     std::int32_t rows[NearestTogether::kRoom];
     std::size_t found = 0;
-    for (std::size_t at = 0; at < walk.found[k]; ++at) {
-      const auto row = static_cast<std::size_t>(walk.rows[k][at]);
+    for (std::size_t at = 0; at < count; ++at) {
+      const auto row = static_cast<std::size_t>(candidates[at]);
       const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
       double box[2 * D];
       for (std::size_t axis = 0; axis < D; ++axis) {
         box[axis] = static_cast<double>(lower[axis]);
         box[D + axis] = static_cast<double>(upper[axis]);
       }
-      const KeyedRow candidate(squared_distance<double>(center, box, D), walk.rows[k][at]);
+      const KeyedRow candidate(squared_distance<double>(center, box, D), candidates[at]);
       if (candidate.first < kLeastSafe && !holds_point(box, center, D)) return false;
       if (candidate.first > kMostSafe) return false;
       if (candidate.first > hardly) continue;
@@ -721,12 +749,7 @@ class TreeQueries {
       rows[to] = candidate.second;
     }
     found = std::min(found, wanted);
-    double distance = 0;
-    for (std::size_t rank = 0; rank < found; ++rank) {
-      distance = std::sqrt(square[rank]);
-      report(query, rank, rows[rank], distance);
-    }
-    note(center, wanted, found, distance, scratch);
+    for (std::size_t rank = 0; rank < found; ++rank) report(query, rank, rows[rank], std::sqrt(square[rank]));
     return true;
   }
 

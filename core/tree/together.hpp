@@ -32,12 +32,16 @@ struct NearestTogether : PointsWalk {
   std::size_t wanted = 0;  // rows for each, kMostWanted at most
   float error[kTogether];  // what a distance from the point to the float boxes may lack of the true one
   float key[kStackSize + kLanes];
-  // Blocks with rows, and the squared distances of their rows by lane and query: candidates are listed later, when
-  // the limits are lower.
+  // Points of the walk before this one on the same tree, and for as many rows: no row wanted is farther from them than
+  // `reach`, which is infinite where nothing is known.
+  float before[4][kTogether], reach[kTogether];
+  // Blocks with rows, and the squared distances of their rows by lane and query. Where more rows than are wanted may be
+  // as near, candidates are listed from them, later, when the limits are lower.
   std::size_t leaves = 0;
   std::int32_t leaf[kLeaves];
   float leaf_key[kLeaves][kLanes][kTogether];
-  // The candidates of each query, and their squared distances. If there are more than kRoom, the query is `crowded`.
+  // The candidates of each query, and their squared distances where they were listed. If there are more than kRoom, the
+  // query is `crowded`.
   std::uint32_t crowded = 0;
   std::size_t found[kTogether];
   std::int32_t rows[kTogether][kRoom];

@@ -108,11 +108,51 @@ inline void order_candidates(NearestTogether& walk, std::size_t query) {
   walk.found[query] = kept;
 }
 
+// The candidates of a query are the rows wanted if the row behind them is surely farther away.
+template <std::size_t D, std::size_t Wanted>
+void name_candidates(NearestTogether& walk, const Eight* best, std::uint32_t queries) {
+  std::int32_t key[Wanted][kTogether];
+  static_assert(sizeof(key[0]) == sizeof(float[kTogether]));
+  for (std::size_t k = 0; k < walk.wanted; ++k) {
+    float keys[kTogether];
+    best[Wanted - walk.wanted + k].store(keys);
+    std::memcpy(key[k], keys, sizeof(keys));
+  }
+  for (; queries != 0; queries &= queries - 1) {
+    const std::size_t query = lowest_bit(queries);
+    for (std::size_t k = 0; k < walk.wanted; ++k) {
+      const auto mark = static_cast<std::uint32_t>(key[k][query]);
+      walk.rows[query][k] =
+          BlockReader<D>(walk.memory, walk.leaf[mark / kLanes % NearestTogether::kLeaves]).child()[mark % kLanes];
+    }
+    walk.found[query] = walk.wanted;
+  }
+}
+
+// The limits of queries by what is known of the points before: a row is no farther from a query than from another point
+// and that from the query.
+template <std::size_t D>
+Eight limit_by_reach(const NearestTogether& walk, const Eight* center, Eight error) {
+  constexpr float kLonger = 1.000002F;
+  Eight least = Eight::splat(HUGE_VALF);
+  for (std::size_t p = 0; p < kTogether; ++p) {
+    Eight square = Eight::splat(0.0F);
+    for (std::size_t k = 0; k < D; ++k) {
+      const Eight gap = center[k] - Eight::splat(walk.before[k][p]);
+      square = k == 0 ? gap * gap : square + gap * gap;
+    }
+    least = smaller(root(square) * Eight::splat(kLonger) + Eight::splat(walk.reach[p]), least);
+  }
+  // A gap lacks the errors of two points, and a distance to a box the error of one.
+  const Eight reach = least * Eight::splat(kLonger) + error + error + error;
+  return reach * reach * Eight::splat(kLonger);
+}
+
 // `Wanted`: at least as many rows as are wanted.
 template <std::size_t D, std::size_t Wanted>
 void nearest_together_of(NearestTogether& walk) {
   constexpr float kInfinity = HUGE_VALF, kLonger = 1.000002F;
-  Eight center[D], low[D], high[D], best[Wanted];
+  Eight center[D], low[D], high[D], best[Wanted + 1];
   for (std::size_t k = 0; k < D; ++k) {
     center[k] = Eight::read(walk.center[k]);
     float least = walk.center[k][0], most = least;
@@ -123,11 +163,13 @@ void nearest_together_of(NearestTogether& walk) {
     low[k] = Eight::splat(least);
     high[k] = Eight::splat(most);
   }
-  // The smallest squared distances of each query so far, ascending; the first ones are below all if fewer are wanted.
-  for (std::size_t k = 0; k < Wanted; ++k) best[k] = Eight::splat(k + walk.wanted < Wanted ? -kInfinity : kInfinity);
+  // The smallest squared distances of each query so far, ascending, and one more than are wanted; the first ones are
+  // below all if fewer are wanted. Each is marked by its lane and its block among those noted.
+  for (std::size_t k = 0; k <= Wanted; ++k) best[k] = Eight::splat(k + walk.wanted < Wanted ? -kInfinity : kInfinity);
   const Eight error = Eight::read(walk.error);
-  Eight limit = Eight::read(walk.limit);
+  Eight limit = smaller(limit_by_reach<D>(walk, center, error), Eight::read(walk.limit));
   float most = largest_lane(limit);
+  bool is_marked = true;
   while (walk.depth > 0) {
     const std::int32_t at = walk.stack[--walk.depth];
     const float own_key = walk.key[walk.depth];
@@ -141,22 +183,26 @@ void nearest_together_of(NearestTogether& walk) {
     }
     if (rows != 0) {
       if (walk.leaves == NearestTogether::kLeaves) {
+        is_marked = false;
         list_candidates<D>(walk, limit);
         limit = without(limit, walk.crowded);
       }
       float (*key)[kTogether] = walk.leaf_key[walk.leaves];
+      const auto mark = static_cast<std::uint32_t>(kLanes * walk.leaves);
       walk.leaf[walk.leaves++] = at;
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
         Eight square = squares_to<D>(block.memory(), lane, center);
         if ((rows >> lane & 1u) == 0) square = Eight::splat(kInfinity);
         square.store(key[lane]);
-        for (std::size_t k = 0; k < Wanted; ++k) {
+        // An infinite one becomes NaN, and is passed on to the end.
+        square = marked(square, mark + lane);
+        for (std::size_t k = 0; k <= Wanted; ++k) {
           const Eight other = best[k];
           best[k] = smaller(square, other);
-          square = larger(square, other);
+          square = larger(other, square);
         }
       }
-      const Eight reach = root(best[Wanted - 1]) * Eight::splat(kLonger) + error;
+      const Eight reach = root(marked(best[Wanted - 1], 0xff)) * Eight::splat(kLonger) + error;
       limit = smaller(reach * reach * Eight::splat(kLonger), limit);
       most = largest_lane(limit);
     }
@@ -169,11 +215,37 @@ void nearest_together_of(NearestTogether& walk) {
       }
       for (std::uint32_t lane = 0; lane < kLanes; ++lane)
         near |= static_cast<std::uint32_t>(at_most(squares_to<D>(block.memory(), lane, center), limit) != 0) << lane;
-      walk.depth += push_in_order(square, block.child(), near & inner, walk.key + walk.depth, walk.stack + walk.depth);
+      float* key = walk.key + walk.depth;
+      std::int32_t* stack = walk.stack + walk.depth;
+      std::size_t count = 0;
+      if (!keep_few_in_order(square, block.child(), near & inner, key, stack, count))
+        count = push_in_order(square, block.child(), near & inner, key, stack);
+      walk.depth += count;
+      constexpr std::size_t kLine = 16;  // floats
+      for (std::size_t k = 0; k < count; ++k) {
+        const BlockReader<D> soon(walk.memory, stack[k]);
+        for (std::size_t word = 0; word < BlockReader<D>::kWords; word += kLine) prefetch(soon.memory() + word);
+      }
     }
   }
-  list_candidates<D>(walk, limit);
-  limit.store(walk.limit);
+  std::uint32_t sure = 0;
+  if (is_marked) {
+    sure = below(limit, marked(best[Wanted], 0)) & below(best[Wanted - 1], Eight::splat(kInfinity)) &
+           at_most(marked(best[Wanted - 1], 0), limit);
+    name_candidates<D, Wanted>(walk, best, sure);
+  }
+  float reach[kTogether];
+  (root(marked(best[Wanted - 1], 0xff)) * Eight::splat(kLonger) + error).store(reach);
+  for (std::size_t q = 0; q < kTogether; ++q) {
+    walk.reach[q] = (sure >> q & 1u) != 0 ? reach[q] : kInfinity;
+    for (std::size_t k = 0; k < D; ++k) walk.before[k][q] = walk.center[k][q];
+  }
+  if (sure != 0xff) {
+    list_candidates<D>(walk, without(limit, sure));
+    limit.store(walk.limit);
+    for (std::size_t q = 0; q < kTogether; ++q)
+      if ((sure >> q & 1u) == 0) order_candidates(walk, q);
+  }
 }
 
 template <std::size_t D>
@@ -186,7 +258,6 @@ void nearest_together(NearestTogether& walk) {
     nearest_together_of<D, 8>(walk);
   else
     nearest_together_of<D, NearestTogether::kMostWanted>(walk);
-  for (std::size_t q = 0; q < kTogether; ++q) order_candidates(walk, q);
 }
 
 template <std::size_t D>
