@@ -9,6 +9,8 @@ ase
     ``neighbor_list``, ``NeighborList`` and their primitive forms.
 pygame
     ``groupcollide``, ``spritecollide``, ``spritecollideany`` and a ``Group``, for pygame-ce.
+rtree
+    ``Index``: insert, delete, intersection, nearest, count, contains, bulk loading and bulk queries.
 
 ``docs/adapters/`` of the repository has a page for each.
 """
@@ -21,7 +23,7 @@ from typing import Any
 from broadphase.errors import unknown_name
 
 __all__: list[str] = []  # a star would import every library
-_ADAPTERS = ("arcade", "ase", "pygame")
+_ADAPTERS = ("arcade", "ase", "pygame", "rtree")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,626 @@
+"""``rtree.index.Index`` over `broadphase.Index`: same methods, same results, also for many boxes at a time.
+
+What only files and moving boxes need (``filename``, custom storage, TPR-trees, leaves) is left to rtree.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from math import inf, isfinite, nextafter, sqrt
+from operator import index as as_index
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import broadphase as bp
+from broadphase.adapters.library import import_library
+from broadphase.errors import quoted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Index", "Item", "Rtree"]
+
+theirs: Any = import_library("rtree.index", install="rtree")
+RTreeError: Any = import_library("rtree.exceptions", install="rtree").RTreeError
+
+_MOST_DIMENSIONS = 4
+_FEW = 16  # neighbors of one box; for more, arrays cost less than a loop
+# Objects of these types cannot change, so that one is as good as the copy that pickle makes of it.
+_CONSTANT = frozenset((type(None), bool, int, float, complex, str, bytes))
+
+
+class Item:
+    """One entry of an index, as ``objects=True`` gives it.
+
+    Attributes
+    ----------
+    id : int
+    object : object
+        What was stored with it: a copy, made by pickle.
+    bounds : list of float
+        Lower and upper corner, axis by axis: xmin, xmax, ymin, ymax ...
+    """
+
+    __slots__ = ("bounds", "id", "object")
+
+    def __init__(self, id: int, object: Any, bounds: list[float]) -> None:
+        self.id, self.object, self.bounds = id, object, bounds
+
+    def __lt__(self, other: Item) -> bool:
+        return self.id < other.id
+
+    def __gt__(self, other: Item) -> bool:
+        return self.id > other.id
+
+    @property
+    def bbox(self) -> list[float]:
+        """Lower corner, then upper corner."""
+        return self.bounds[::2] + self.bounds[1::2]
+
+
+class Index:
+    """Boxes with ids and objects, as ``rtree.index.Index`` in memory.
+
+    Parameters
+    ----------
+    *args : iterable of (id, coordinates, object), or tuple of three arrays
+        Boxes to begin with: a stream, or ids of shape (n,) with lower and upper corners of shape (n, d).
+    interleaved : bool
+        True: coordinates are xmin, ymin ... xmax, ymax ...; False: xmin, xmax, ymin, ymax ...
+    properties : rtree.index.Property, optional
+        Its ``dimension`` is used, 1 to 4. What describes pages and files has no effect.
+    pagesize, overwrite
+        Taken, and without effect.
+
+    Raises
+    ------
+    RTreeError
+        A lower corner above its upper one, on any axis; NaN; an empty stream.
+    NotImplementedError
+        A file, custom storage, another type than ``RT_RTree``, or more than 4 dimensions.
+
+    Notes
+    -----
+    Changes are collected, and made by the next query. Results are in the order in which the boxes came, until one is
+    deleted; those of rtree are in that of its tree. See ``docs/adapters/rtree.md``.
+    """
+
+    _rows_of: dict[int, list[int]] | None  # by id; made by the first deletion
+
+    def __init__(
+        self,
+        *args: Any,
+        interleaved: bool = True,
+        properties: Any = None,
+        pagesize: int | None = None,
+        overwrite: bool | None = None,
+    ) -> None:
+        self.properties = theirs.Property() if properties is None else properties
+        self.interleaved = bool(interleaved)
+        if len(args) > 1 or (args and isinstance(args[0], str | bytes | theirs.ICustomStorage)):
+            raise NotImplementedError(
+                "broadphase.adapters.rtree keeps boxes in memory: use rtree for files and storage"
+            )
+        if self.properties.type != theirs.RT_RTree:
+            raise NotImplementedError("broadphase.adapters.rtree has no TPR-trees and MVR-trees: use rtree for them")
+        self._dimension = int(self.properties.dimension)
+        if not 1 <= self._dimension <= _MOST_DIMENSIONS:
+            raise NotImplementedError(f"broadphase.adapters.rtree has 1 to 4 dimensions, not {self._dimension}")
+        if pagesize:
+            self.properties.pagesize = int(pagesize)
+        self._clear()
+        if args and isinstance(args[0], tuple):
+            self._add_arrays(*args[0])
+        elif args and args[0]:
+            self._add_stream(args[0])
+
+    # Changes
+
+    def insert(self, id: int, coordinates: Any, obj: Any = None) -> None:
+        """Add a box, or a point; an id that is there already is there twice then.
+
+        Parameters
+        ----------
+        id : int
+        coordinates : sequence of float
+            2 d numbers of a box or d of a point.
+        obj : object, optional
+            Kept as a copy by ``dumps``, and given back by ``loads``.
+        """
+        corners = self._corners(coordinates)
+        self._new.append((self._id(id), corners, self._stored(obj)))
+
+    add = insert
+
+    def delete(self, id: int, coordinates: Any) -> None:
+        """Remove one box with this id and exactly these coordinates; nothing happens if there is none.
+
+        Parameters
+        ----------
+        id : int
+        coordinates : sequence of float
+            As they were when it was inserted.
+        """
+        corners, id = self._corners(coordinates), self._id(id)
+        self._make_changes()
+        if self._rows_of is None:
+            self._rows_of = {}
+            for row in self._index.rows.tolist():
+                self._rows_of.setdefault(int(self._ids[row]), []).append(row)
+        rows = self._rows_of.get(id, [])
+        for row in rows:
+            if self._index.boxes_of([row]).ravel().tolist() == corners:
+                rows.remove(row)
+                self._deleted.append(row)
+                return
+
+    # Queries
+
+    def intersection(self, coordinates: Any, objects: Any = False) -> Iterator[Any]:
+        """Find the boxes that overlap a box, or only touch it.
+
+        Parameters
+        ----------
+        coordinates : sequence of float
+            2 d numbers of a box or d of a point.
+        objects : bool or "raw"
+            False: ids. True: items with id, object and bounds. "raw": objects.
+
+        Returns
+        -------
+        iterator
+        """
+        return self._given(self._overlapping(coordinates), objects)
+
+    def contains(self, coordinates: Any, objects: Any = False) -> Iterator[Any]:
+        """Find the boxes that lie within a box, its border included.
+
+        Parameters
+        ----------
+        coordinates, objects
+            As in `intersection`.
+
+        Returns
+        -------
+        iterator
+        """
+        rows = self._overlapping(coordinates)
+        corners = np.array(self._corners(coordinates)).reshape(2, self._dimension)
+        boxes = self._index.boxes_of(rows)
+        inside = (boxes[:, 0] >= corners[0]).all(axis=1) & (boxes[:, 1] <= corners[1]).all(axis=1)
+        return self._given(rows[inside], objects)
+
+    def count(self, coordinates: Any) -> int:
+        """Count the boxes that overlap a box, or only touch it.
+
+        Parameters
+        ----------
+        coordinates : sequence of float
+            As in `intersection`.
+
+        Returns
+        -------
+        int
+        """
+        return len(self._overlapping(coordinates))
+
+    def nearest(self, coordinates: Any, num_results: int = 1, objects: Any = False) -> Iterator[Any]:
+        """Find the boxes nearest to a box or a point, the nearest first.
+
+        Parameters
+        ----------
+        coordinates, objects
+            As in `intersection`.
+        num_results : int
+            How many; all that are as far as the last one are given too.
+
+        Returns
+        -------
+        iterator
+        """
+        corners = self._corners(coordinates)
+        self._make_changes()
+        most = num_results if num_results >= 0 else len(self._index)
+        rows = self._nearest_to_one(corners, most)
+        if rows is None:
+            lower, upper = np.array(corners).reshape(2, 1, self._dimension)
+            rows = self._nearest(lower, upper, most)[0]
+        return self._given(rows, objects)
+
+    def intersection_v(self, mins: Any, maxs: Any) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Find the boxes that overlap each of many boxes.
+
+        Parameters
+        ----------
+        mins, maxs : array_like, shape (n, d)
+
+        Returns
+        -------
+        ids : ndarray of int64
+            Those of the first box, of the second, and so on.
+        counts : ndarray of uint64, shape (n,)
+            How many each has.
+        """
+        lower, upper = self._many(mins, maxs)
+        self._check(lower, upper)
+        self._make_changes()
+        found = self._index.query((lower, upper))
+        return self._ids[found.rows], np.diff(found.offsets).astype(np.uint64)
+
+    def nearest_v(
+        self,
+        mins: Any,
+        maxs: Any,
+        *,
+        num_results: int = 1,
+        max_dists: Any = None,
+        strict: bool = False,
+        return_max_dists: bool = False,
+    ) -> tuple[NDArray[Any], ...]:
+        """Find the boxes nearest to each of many boxes.
+
+        Parameters
+        ----------
+        mins, maxs : array_like, shape (n, d)
+        num_results : int
+            How many for each.
+        max_dists : array_like, shape (n,), optional
+            No box farther away is found.
+        strict : bool
+            False: all that are as far as the last one are found too.
+        return_max_dists : bool
+            Give the distances too.
+
+        Returns
+        -------
+        ids : ndarray of int64
+        counts : ndarray of uint64, shape (n,)
+        max_dists : ndarray of float64, shape (n,)
+            Only with `return_max_dists`: the distance to the farthest one found, 0 if there is none.
+        """
+        lower, upper = self._many(mins, maxs)
+        limits = None
+        if max_dists is not None:
+            limits = np.array(max_dists, np.float64)
+            if limits.ndim != 1:
+                raise ValueError("max_dists must have 1 dimension")
+            if len(limits) != len(lower):
+                raise ValueError(f"max_dists must have length {len(lower)}")
+        self._check(lower, upper)
+        self._make_changes()
+        rows, counts, farthest = self._nearest(lower, upper, num_results, limits, strict)
+        found = self._ids[rows], counts.astype(np.uint64)
+        return (*found, farthest) if return_max_dists else found
+
+    @property
+    def bounds(self) -> list[float]:
+        """The box around all boxes, in the order of `interleaved`; if there is none, the largest float to the least."""
+        return self.get_bounds()
+
+    def get_bounds(self, coordinate_interleaved: bool | None = None) -> list[float]:
+        """Return the box around all boxes.
+
+        Parameters
+        ----------
+        coordinate_interleaved : bool, optional
+            Default: `interleaved`.
+
+        Returns
+        -------
+        list of float
+        """
+        self._make_changes()
+        largest = float(np.finfo(np.float64).max)
+        lower, upper = [largest] * self._dimension, [-largest] * self._dimension
+        if len(self._index):
+            boxes = self._index.boxes_of(self._index.rows)
+            lower, upper = boxes[:, 0].min(axis=0).tolist(), boxes[:, 1].max(axis=0).tolist()
+        is_interleaved = self.interleaved if coordinate_interleaved is None else coordinate_interleaved
+        return lower + upper if is_interleaved else self.deinterleave(lower + upper)
+
+    def __len__(self) -> int:
+        return len(self._index) + len(self._new) - len(self._deleted)
+
+    def __repr__(self) -> str:
+        return f"broadphase.adapters.rtree.Index(bounds={self.bounds}, size={len(self)})"
+
+    def __and__(self, other: Index) -> Index:
+        """Make an index of what each box has in common with each box of another, with the objects of both."""
+        result = self._like(other)
+        rows = self._index.pairs(other._index, sort=True)
+        own, its = self._index.boxes_of(rows[:, 0]), other._index.boxes_of(rows[:, 1])
+        boxes = np.stack((np.maximum(own[:, 0], its[:, 0]), np.minimum(own[:, 1], its[:, 1])), axis=1)
+        both = [self._stored((self._loaded(one), other._loaded(two))) for one, two in rows.tolist()]
+        result._begin_with(np.arange(len(rows)), boxes, both)
+        return result
+
+    def __or__(self, other: Index) -> Index:
+        """Make an index of the boxes of both."""
+        result = self._like(other)
+        rows = [one._index.rows for one in (self, other)]
+        boxes = np.concatenate((self._index.boxes_of(rows[0]), other._index.boxes_of(rows[1])))
+        kept = [one._objects[row] for one, own in zip((self, other), rows, strict=True) for row in own.tolist()]
+        result._begin_with(np.concatenate((self._ids[rows[0]], other._ids[rows[1]])), boxes, kept)
+        return result
+
+    def _like(self, other: Index) -> Index:
+        assert self.interleaved == other.interleaved
+        assert self._dimension == other._dimension
+        self._make_changes()
+        other._make_changes()
+        return Index(interleaved=self.interleaved, properties=self.properties)
+
+    @property
+    def result_limit(self) -> int:
+        """Not supported: take as many as you need from the iterator."""
+        raise NotImplementedError("broadphase.adapters.rtree has no result_limit and result_offset: slice the results")
+
+    @result_limit.setter
+    def result_limit(self, value: int) -> None:
+        raise NotImplementedError("broadphase.adapters.rtree has no result_limit and result_offset: slice the results")
+
+    result_offset = result_limit
+
+    # What rtree lets classes change, and what they use
+
+    def dumps(self, obj: Any) -> bytes:
+        """Make bytes of an object; a class of your own may do it in another way."""
+        return pickle.dumps(obj)
+
+    def loads(self, string: bytes) -> Any:
+        """Make an object of the bytes of `dumps`."""
+        return pickle.loads(string)
+
+    @staticmethod
+    def interleave(deinterleaved: Any) -> list[Any]:
+        """Turn xmin, xmax, ymin, ymax into xmin, ymin, xmax, ymax."""
+        assert len(deinterleaved) % 2 == 0, "must be a pairwise list"
+        return [*deinterleaved[::2], *deinterleaved[1::2]]
+
+    @staticmethod
+    def deinterleave(interleaved: Any) -> list[Any]:
+        """Turn xmin, ymin, xmax, ymax into xmin, xmax, ymin, ymax."""
+        assert len(interleaved) % 2 == 0, "must be a pairwise list"
+        half = len(interleaved) // 2
+        return list(chain.from_iterable(zip(interleaved[:half], interleaved[half:], strict=True)))
+
+    def flush(self) -> None:
+        """Do nothing: there is no file."""
+
+    def close(self) -> None:
+        """Forget all boxes."""
+        self._clear()
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._make_changes()
+        return self.__dict__.copy()
+
+    # Inside
+
+    def _clear(self) -> None:
+        self._index = bp.Index(np.empty((0, 2, self._dimension)))
+        self._ids = np.empty(0, np.int64)  # by row, as the next
+        self._objects: list[Any] = []
+        self._rows_of = None
+        self._new: list[tuple[int, list[float], Any]] = []
+        self._deleted: list[int] = []
+
+    def _corners(self, coordinates: Any) -> list[float]:
+        """Lower corner, then upper corner."""
+        dimension = self._dimension
+        numbers = coordinates.tolist() if isinstance(coordinates, np.ndarray) else coordinates
+        corners = [number + 0.0 for number in numbers]
+        if len(corners) == dimension:
+            corners += corners
+        elif len(corners) != 2 * dimension:
+            raise ValueError(f"coordinates: must be {dimension} or {2 * dimension} numbers, got {len(corners)}")
+        elif not self.interleaved:
+            corners = corners[::2] + corners[1::2]
+        for lower, upper in zip(corners, corners[dimension:], strict=False):
+            if not lower <= upper:
+                raise RTreeError(
+                    f"Coordinates must not have minimums more than maximums, or NaN: {quoted(coordinates)}"
+                )
+        return corners
+
+    def _many(self, mins: Any, maxs: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        lower, upper = np.atleast_2d(np.asarray(mins, np.float64)), np.atleast_2d(np.asarray(maxs, np.float64))
+        if lower.ndim != 2 or upper.ndim != 2:
+            raise ValueError("mins/maxs must have 2 dimensions: (n, d)")
+        if lower.shape != upper.shape:
+            raise ValueError("mins and maxs shapes not equal")
+        if lower.shape[1] != self._dimension:
+            raise ValueError(f"mins/maxs must have {self._dimension} columns, got {lower.shape[1]}")
+        return lower, upper
+
+    @staticmethod
+    def _check(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:
+        valid = (lower <= upper).all(axis=1)
+        if not valid.all():
+            row = int(np.argmin(valid))
+            raise RTreeError(
+                f"Coordinates must not have minimums more than maximums, or NaN: row {row} is "
+                f"{lower[row].tolist()} to {upper[row].tolist()}"
+            )
+
+    @staticmethod
+    def _id(id: Any) -> int:
+        try:
+            number = as_index(id)
+        except TypeError as error:
+            raise ctypes.ArgumentError(f"id: must be an integer, got {quoted(id)}") from error
+        return number if -(2**63) <= number < 2**63 else ctypes.c_int64(number).value
+
+    def _keeps_constants(self) -> bool:
+        own = (getattr(self.dumps, "__func__", None), getattr(self.loads, "__func__", None))
+        return own == (Index.dumps, Index.loads)
+
+    def _stored(self, obj: Any) -> Any:
+        if obj is None or (type(obj) in _CONSTANT and self._keeps_constants()):
+            return obj
+        return _Pickled(self.dumps(obj))
+
+    def _loaded(self, row: int) -> Any:
+        stored = self._objects[row]
+        return self.loads(bytes(stored)) if type(stored) is _Pickled else stored
+
+    def _add_arrays(self, ids: Any, mins: Any, maxs: Any) -> None:
+        lower, upper = self._many(mins, maxs)
+        numbers = np.array(ids).astype(np.int64)
+        if len(numbers) != len(lower):
+            raise ValueError("index and point counts different")
+        self._check(lower, upper)
+        self._begin_with(numbers, np.stack((lower, upper), axis=1), [None] * len(numbers))
+
+    def _add_stream(self, stream: Iterable[Any]) -> None:
+        items = list(stream)
+        if not items:
+            raise RTreeError("Empty data stream given")
+        # Three passes: zip makes an iterator of each item, which takes longer than all the rest.
+        ids, coordinates, objects = [[one[part] for one in items] for part in range(3)]
+        dimension, count = self._dimension, len(items)
+        if set(map(len, coordinates)) != {2 * dimension} or set(map(type, ids)) != {int}:
+            for item in items:
+                self.insert(*item)
+            return
+        numbers = np.fromiter(chain.from_iterable(coordinates), np.float64, 2 * dimension * count)
+        boxes = numbers.reshape(count, 2, dimension)
+        if not self.interleaved:
+            boxes = numbers.reshape(count, dimension, 2).transpose(0, 2, 1)
+        self._check(boxes[:, 0], boxes[:, 1])
+        if set(map(type, objects)) <= _CONSTANT and self._keeps_constants():
+            kept = list(objects)
+        else:
+            kept = [self._stored(one) for one in objects]
+        try:
+            rows = np.fromiter(ids, np.int64, count)
+        except OverflowError:
+            rows = np.fromiter(map(self._id, ids), np.int64, count)
+        self._begin_with(rows, boxes, kept)
+
+    def _begin_with(self, ids: NDArray[np.int64], boxes: NDArray[np.float64], objects: list[Any]) -> None:
+        self._index, self._ids, self._objects = bp.Index(boxes), ids, objects
+
+    def _make_changes(self) -> None:
+        if self._deleted:
+            deleted, self._deleted = self._deleted, []
+            self._index.remove(deleted)
+            for row in deleted:
+                self._objects[row] = None
+        if not self._new:
+            return
+        new, self._new = self._new, []
+        boxes = np.array([corners for _, corners, _ in new]).reshape(len(new), 2, self._dimension)
+        if not len(self._index):
+            self._clear()
+            ids = np.fromiter((id for id, _, _ in new), np.int64, len(new))
+            self._begin_with(ids, boxes, [stored for _, _, stored in new])
+            return
+        rows = self._index.insert(boxes).tolist()
+        missing = max(rows) + 1 - len(self._objects)
+        if missing > 0:
+            self._objects += [None] * missing
+        if len(self._ids) < len(self._objects):
+            self._ids = np.concatenate((self._ids, np.zeros(len(self._objects), np.int64)))
+        for row, (id, _, stored) in zip(rows, new, strict=True):
+            self._ids[row], self._objects[row] = id, stored
+            if self._rows_of is not None:
+                self._rows_of.setdefault(id, []).append(row)
+
+    def _overlapping(self, coordinates: Any) -> NDArray[np.int32]:
+        box = np.array(self._corners(coordinates)).reshape(1, 2, self._dimension)
+        if self._new or self._deleted:
+            self._make_changes()
+        return self._index.query(box)[0]
+
+    def _given(self, rows: NDArray[Any], objects: Any) -> Iterator[Any]:
+        if not objects:
+            return iter(self._ids[rows].tolist())
+        if objects == "raw":
+            return map(self._loaded, rows.tolist())
+        bounds = self._index.boxes_of(rows).transpose(0, 2, 1).reshape(len(rows), 2 * self._dimension).tolist()
+        numbers, ids = rows.tolist(), self._ids[rows].tolist()
+        return (Item(id, self._loaded(row), one) for id, row, one in zip(ids, numbers, bounds, strict=True))
+
+    def _nearest_to_one(self, corners: list[float], most: int) -> NDArray[np.int32] | None:
+        """Do what `_nearest` does for one box, without arrays where few are near; None where many are."""
+        dimension = self._dimension
+        lower, upper = corners[:dimension], corners[dimension:]
+        center = [one / 2 + other / 2 for one, other in zip(lower, upper, strict=True)]
+        if not 0 < most <= min(_FEW, len(self._index) - 1) or not all(map(isfinite, corners)):
+            return None
+        reach = self._index.nearest(np.array([center]), most).distances[0, -1] * (1 + 1e-12)
+        grown = [[nextafter(one - reach, -inf) for one in lower], [nextafter(one + reach, inf) for one in upper]]
+        rows = self._index.query(np.array([grown]))[0]
+        if len(rows) > 4 * _FEW:
+            return None
+        found = []
+        for row, box in zip(rows.tolist(), self._index.boxes_of(rows).tolist(), strict=True):
+            square = 0.0
+            for low, high, least, greatest in zip(*box, lower, upper):  # noqa: B905 (strict takes time)
+                if low > greatest:
+                    square += (low - greatest) * (low - greatest)
+                elif high < least:
+                    square += (least - high) * (least - high)
+            found.append((sqrt(square), row))
+        found.sort()
+        last = found[most - 1][0]
+        return np.array([row for distance, row in found if distance <= last])
+
+    def _nearest(
+        self,
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        most: int,
+        limits: NDArray[np.float64] | None = None,
+        strict: bool = False,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]:
+        """Find the rows nearest to each box, how many each has, and how far the farthest is."""
+        count = len(lower)
+        strict, most = strict or most < 0, abs(most)
+        reach = np.full(count, np.inf)
+        if limits is not None:
+            reach[limits != 0] = limits[limits != 0]  # rtree: 0 is no limit
+        limit = reach.copy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            # The box is no farther from others than its centre is: the distance of the centre to its k-th box is
+            # within reach of the box too.
+            centers = lower / 2 + upper / 2
+            if most == 0:
+                reach[:] = 0.0
+            elif most < len(self._index) and np.isfinite(centers).all():
+                reach = np.fmin(reach, self._index.nearest(centers, most).distances[:, -1] * (1 + 1e-12))
+            grown = np.nextafter(lower - reach[:, None], -np.inf), np.nextafter(upper + reach[:, None], np.inf)
+            found = self._index.query((np.fmin(grown[0], lower), np.fmax(grown[1], upper)))
+            rows, asking = found.rows, found.query_rows
+            boxes = self._index.boxes_of(rows)
+            gaps = np.fmax(np.fmax(boxes[:, 0] - upper[asking], lower[asking] - boxes[:, 1]), 0.0)
+            squares = np.zeros(len(rows))
+            for axis in range(self._dimension):
+                squares += gaps[:, axis] * gaps[:, axis]
+            distances = np.sqrt(squares)
+        order = np.lexsort((rows, distances, asking))
+        rows, asking, distances = rows[order], asking[order], distances[order]
+        counts, starts = np.diff(found.offsets), found.offsets[:-1]
+        last = np.zeros(count)
+        has = (counts > 0) & (most > 0)
+        last[has] = distances[(starts + np.minimum(counts, most) - 1)[has]]
+        kept = (distances <= last[asking]) & (distances <= limit[asking])
+        if strict:
+            kept &= np.arange(len(rows)) - starts[asking] < most
+        counts = np.bincount(asking[kept], minlength=count)
+        farthest = np.zeros(count)
+        farthest[counts > 0] = distances[kept][np.cumsum(counts)[counts > 0] - 1]
+        return rows[kept], counts, farthest
+
+
+class _Pickled(bytes):
+    """An object as `Index.dumps` made it."""
+
+
+#: Another name of `Index`, as in rtree.
+Rtree = Index

@@ -1,0 +1,317 @@
+"""``broadphase.adapters.rtree`` against rtree, whose wheel has no tests: histories through both, and an oracle."""
+
+import ctypes
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+library = pytest.importorskip("rtree.index", reason="rtree is not installed")
+
+from rtree.exceptions import RTreeError  # noqa: E402 (the library is there)
+
+from broadphase.adapters.rtree import Index, Rtree  # noqa: E402
+
+OBJECTS = [None, {"a": 1}, 7, "text", b"bytes", [1, [2]], (3, 4.5)]
+
+
+def new(kind, dimension=2, interleaved=True):
+    return kind(properties=library.Property(dimension=dimension), interleaved=interleaved)
+
+
+def described(items):
+    return sorted((one.id, one.bounds, one.bbox, repr(one.object)) for one in items)
+
+
+def assert_same_answers(theirs, ours, query, most):
+    assert len(ours) == len(theirs)
+    assert sorted(ours.intersection(query)) == sorted(theirs.intersection(query))
+    assert sorted(ours.contains(query)) == sorted(theirs.contains(query))
+    assert ours.count(query) == theirs.count(query)
+    assert sorted(ours.nearest(query, most)) == sorted(theirs.nearest(query, most))
+    assert described(ours.intersection(query, objects=True)) == described(theirs.intersection(query, objects=True))
+    assert described(ours.nearest(query, most, objects=True)) == described(theirs.nearest(query, most, objects=True))
+    raw = [sorted(map(repr, one.intersection(query, objects="raw"))) for one in (ours, theirs)]
+    assert raw[0] == raw[1]
+    if len(theirs):
+        assert ours.bounds == theirs.bounds
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+@pytest.mark.parametrize("dimension", [2, 3, 4])
+def test_histories_of_changes_give_the_answers_of_rtree(dimension, interleaved):
+    rng = np.random.default_rng(dimension)
+
+    def box(longest):
+        lower = rng.integers(0, 20, dimension).astype(float)
+        corners = [*lower.tolist(), *(lower + rng.integers(0, longest, dimension)).tolist()]
+        return corners if interleaved else Index.deinterleave(corners)
+
+    for _ in range(6):
+        theirs, ours = new(library.Index, dimension, interleaved), new(Index, dimension, interleaved)
+        present = []
+        for _ in range(50):
+            what = rng.random()
+            if what < 0.5:
+                id, corners, obj = int(rng.integers(-3, 12)), box(6), OBJECTS[int(rng.integers(len(OBJECTS)))]
+                theirs.insert(id, corners, obj)
+                ours.insert(id, corners, obj)
+                present.append((id, corners))
+            elif what < 0.65 and present:
+                gone = present.pop(int(rng.integers(len(present))))
+                theirs.delete(*gone)
+                ours.delete(*gone)
+            elif what < 0.7:
+                theirs.delete(5, [99.5] * dimension)  # is not there
+                ours.delete(5, [99.5] * dimension)
+            else:
+                assert_same_answers(theirs, ours, box(12), int(rng.integers(0, 7)))
+
+
+def oracle_of_nearest(boxes, lower, upper, most, limit=0.0, strict=False):
+    """Distances and rows in order, ties at the end included."""
+    with np.errstate(over="ignore"):
+        gaps = np.maximum(np.maximum(boxes[:, 0] - upper, lower - boxes[:, 1]), 0)
+        distances = np.sqrt((gaps**2).sum(axis=1))
+    order = np.lexsort((np.arange(len(boxes)), distances))
+    farthest = distances[order[min(most, len(boxes)) - 1]]
+    order = [row for row in order if distances[row] <= farthest and (not limit or distances[row] <= limit)]
+    order = order[:most] if strict else order
+    return order, distances[order[-1]] if order else 0.0
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("strict", [False, True])
+def test_nearest_v_equals_the_oracle(dimension, strict):
+    rng = np.random.default_rng(7)
+    lower = rng.integers(0, 30, (80, dimension)).astype(float)
+    boxes = np.stack((lower, lower + rng.integers(0, 4, lower.shape)), axis=1)
+    index = Index((np.arange(80), boxes[:, 0], boxes[:, 1]), properties=properties_of(dimension))
+    mins = rng.integers(-10, 40, (25, dimension)).astype(float)
+    maxs = mins + rng.integers(0, 9, mins.shape)
+    for most in (1, 3, 17, 80, 200):
+        for limits in (np.zeros(25), rng.integers(0, 5, 25).astype(float), np.full(25, -1.0)):
+            ids, counts, farthest = index.nearest_v(
+                mins, maxs, num_results=most, max_dists=limits, strict=strict, return_max_dists=True
+            )
+            split = np.split(ids, np.cumsum(counts).astype(int))
+            for query in range(25):
+                limit = limits[query]
+                expected = oracle_of_nearest(boxes, mins[query], maxs[query], most, limit, strict)
+                assert (split[query].tolist(), farthest[query]) == (expected if limit >= 0 else ([], 0.0))
+
+
+def properties_of(dimension):
+    if dimension > 1:
+        return library.Property(dimension=dimension)
+
+    class Line:
+        type, dimension = library.RT_RTree, 1
+
+    return Line()
+
+
+@pytest.mark.parametrize("far", [0.0, 1e12, -1e300])
+def test_nearest_of_far_and_infinite_boxes_equals_the_oracle(far):
+    rng = np.random.default_rng(3)
+    lower = far + rng.random((40, 2)) * 50
+    boxes = np.stack((lower, lower + rng.random(lower.shape)), axis=1)
+    boxes[3, 1] = np.inf
+    boxes[5, 0, 0] = -np.inf
+    index = Index((np.arange(40), boxes[:, 0], boxes[:, 1]))
+    for lower, upper in (([far, far], [far + 3, far]), ([far + 25, -1e9], [far + 25, 3]), ([-np.inf, 0], [np.inf, 2])):
+        expected, _ = oracle_of_nearest(boxes, np.array(lower), np.array(upper), 6)
+        assert list(index.nearest([*lower, *upper], 6)) == expected
+
+
+def test_intersection_v_equals_rtree_and_counts_in_its_types():
+    rng = np.random.default_rng(11)
+    lower = rng.integers(0, 60, (200, 2)).astype(float)
+    ids, upper = rng.integers(-9, 900, 200), lower + rng.integers(0, 4, lower.shape)
+    theirs, ours = (kind((ids, lower, upper)) for kind in (library.Index, Index))
+    mins = rng.integers(0, 60, (70, 2)).astype(float)
+    found, counts = ours.intersection_v(mins, mins + 5)
+    their_ids, their_counts = theirs.intersection_v(mins, mins + 5)
+    assert counts.tolist() == their_counts.tolist()
+    assert (found.dtype, counts.dtype) == (their_ids.dtype, their_counts.dtype)
+    starts = np.cumsum(counts).astype(int)
+    assert [sorted(one) for one in np.split(found, starts)] == [sorted(one) for one in np.split(their_ids, starts)]
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_streams_give_the_answers_of_single_insertions(interleaved):
+    rng = np.random.default_rng(2)
+    items = []
+    for number in range(60):
+        x, y = rng.integers(0, 30, 2).tolist()
+        corners = (x, y, x + 3, y + 2) if interleaved else (x, x + 3, y, y + 2)
+        items.append((number // 2, corners, OBJECTS[number % len(OBJECTS)]))
+    theirs = library.Index(iter(items), interleaved=interleaved)
+    ours = Index(iter(items), interleaved=interleaved)
+    for query in ([0, 0, 9, 9], [10, 10, 10, 10], [0, 0, 99, 99]):
+        assert_same_answers(theirs, ours, query, 4)
+    mixed = Index([*items, (7, (1, 1), None), (2**63 + 1, (50, 50, 50, 50), None)], interleaved=interleaved)
+    assert len(mixed) == 62
+    assert list(mixed.intersection([50, 50])) == [-(2**63) + 1]
+
+
+def test_nearest_gives_ties_and_the_nearest_first():
+    index = Index()
+    for number, corners in enumerate([(-50, -50, 50, 50), (-10, -10, 10, 10), (50, 50), (60, 60, 61, 61)]):
+        index.insert(number, corners)
+    assert list(index.nearest((0, 0), 1)) == [0, 1]
+    assert list(index.nearest((51, 51), 1)) == [0, 2]
+    assert list(index.nearest((59, 60), 2)) == [3, 0, 2]
+    assert list(index.nearest((59, 60), 0)) == []
+    assert list(index.nearest((0, 0), 0)) == [0, 1]
+    assert list(Index().nearest((0, 0), 3)) == []
+
+
+def test_objects_are_copies_and_classes_choose_how_they_are_made():
+    index, kept = Index(), {"list": [1]}
+    index.insert(0, (0, 0, 1, 1), kept)
+    kept["list"].append(2)
+    [first] = index.intersection((0, 0), objects="raw")
+    assert first == {"list": [1]}
+    assert first is not next(index.intersection((0, 0), objects="raw"))
+
+    class AsJson(Index):
+        def dumps(self, obj):
+            return json.dumps(obj).encode()
+
+        def loads(self, string):
+            return json.loads(string)
+
+    written = AsJson([(1, (0, 0, 1, 1), (1, 2))])
+    written.insert(2, (5, 5), "text")
+    assert list(written.nearest((0, 0), 2, objects="raw")) == [[1, 2], "text"]
+    index.dumps = lambda obj: json.dumps(obj).encode()
+    index.loads = lambda string: json.loads(string)
+    index.insert(3, (9, 9), (1, 2))
+    assert list(index.intersection((9, 9), objects="raw")) == [[1, 2]]
+
+
+def test_items_compare_by_id_and_results_are_iterators():
+    index = Index([(5, (0, 0, 1, 1), "five"), (2, (0, 0, 3, 3), "two")])
+    items = sorted(index.intersection((0, 0), objects=True))
+    assert [one.id for one in items] == [2, 5]
+    assert items[0] < items[1]
+    assert items[1] > items[0]
+    assert next(index.intersection((0, 0))) == 5
+    assert Rtree is Index
+
+
+def test_nan_and_reversed_corners_raise_instead_of_being_kept():
+    index = Index()
+    bad = [(0, 5, 1, 1), (5, 0, 1, 1), (np.nan, 0, 1, 1), (0, 0, 1, np.nan), (np.nan, 0), np.array([0, 0, np.nan, 1])]
+    for corners in bad:
+        for call in (index.intersection, index.count, index.nearest, index.contains):
+            with pytest.raises(RTreeError, match="minimums more than maximums, or NaN"):
+                call(corners)
+        for change in (index.insert, index.delete):
+            with pytest.raises(RTreeError, match="minimums more than maximums, or NaN"):
+                change(1, corners)
+        with pytest.raises(RTreeError):
+            Index([(1, (0, 0, 1, 1), None), (2, corners, None)])
+    with pytest.raises(RTreeError, match="row 1 is"):
+        Index((np.arange(2), np.array([[0, 0], [0, np.nan]]), np.ones((2, 2))))
+    with pytest.raises(RTreeError, match="row 0 is"):
+        index.intersection_v([[2, 2]], [[1, 3]])
+    assert len(index) == 0
+
+
+def test_wrong_numbers_and_ids_raise():
+    index = Index()
+    with pytest.raises(ValueError, match="must be 2 or 4 numbers, got 3"):
+        index.insert(1, (1, 2, 3))
+    with pytest.raises(TypeError):
+        index.insert(1, ("1", "2"))
+    for id in (None, 2.5, "1"):
+        with pytest.raises(ctypes.ArgumentError):
+            index.insert(id, (1, 1))
+    with pytest.raises(RTreeError, match="Empty data stream"):
+        Index(iter(()))
+    assert len(Index([])) == 0
+    with pytest.raises(ValueError, match="must have 2 dimensions"):
+        index.intersection_v(np.ones((2, 3, 4)), 4)
+    with pytest.raises(ValueError, match="shapes not equal"):
+        index.nearest_v([0], [10, 12])
+    with pytest.raises(ValueError, match="columns"):
+        index.intersection_v([[1, 2, 3]], [[1, 2, 3]])
+    with pytest.raises(ValueError, match="different"):
+        Index((np.arange(3), np.zeros((2, 2)), np.zeros((2, 2))))
+    with pytest.raises(ValueError, match="max_dists must have 1 dimension"):
+        index.nearest_v([[0, 0]], [[1, 1]], max_dists=[[1]])
+    with pytest.raises(ValueError, match="max_dists must have length 1"):
+        index.nearest_v([[0, 0]], [[1, 1]], max_dists=[1, 2])
+
+
+def test_error_inside_a_stream_passes():
+    def stream():
+        yield 1, (0, 0, 1, 1), None
+        raise KeyError("in the stream")
+
+    with pytest.raises(KeyError, match="in the stream"):
+        Index(stream())
+
+
+def test_what_is_left_to_rtree_raises_and_says_so(tmp_path):
+    for arguments, options in (
+        ((str(tmp_path / "file"),), {}),
+        ((str(tmp_path / "file"), iter(())), {}),
+        ((library.CustomStorage(),), {}),
+        ((), {"properties": library.Property(type=library.RT_TPRTree)}),
+        ((), {"properties": library.Property(dimension=5)}),
+    ):
+        with pytest.raises(NotImplementedError, match=r"broadphase\.adapters\.rtree"):
+            Index(*arguments, **options)
+    with pytest.raises(NotImplementedError, match="slice the results"):
+        Index().result_limit = 3
+    with pytest.raises(NotImplementedError, match="slice the results"):
+        _ = Index().result_offset
+
+
+def test_bounds_of_an_empty_index_are_those_of_rtree():
+    for interleaved in (True, False):
+        assert new(Index, 3, interleaved).bounds == new(library.Index, 3, interleaved).bounds
+    index = Index([(1, (1, 2, 3, 4), None)])
+    assert index.get_bounds(False) == [1, 3, 2, 4]
+    assert repr(index) == "broadphase.adapters.rtree.Index(bounds=[1.0, 2.0, 3.0, 4.0], size=1)"
+    index.close()
+    assert index.bounds == Index().bounds
+
+
+def test_index_that_was_pickled_answers_as_before():
+    index = Index([(1, (1, 2, 3, 4), {"a": 1}), (2, (9, 9, 9, 9), None)])
+    index.insert(3, (2, 2))
+    index.delete(2, (9, 9))
+    again = pickle.loads(pickle.dumps(index))
+    assert described(again.intersection(again.bounds, objects=True)) == described(
+        index.intersection(index.bounds, objects=True)
+    )
+    again.insert(4, (0, 0))
+    assert (len(again), len(index)) == (3, 2)
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_and_and_or_give_the_boxes_of_rtree(interleaved):
+    rng = np.random.default_rng(5)
+    results = {}
+    for kind in (library.Index, Index):
+        rng = np.random.default_rng(5)
+        both = [new(kind, 2, interleaved), new(kind, 2, interleaved)]
+        for number in range(30):
+            x, y = rng.integers(0, 20, 2).tolist()
+            corners = [x, y, x + 4, y + 3] if interleaved else [x, x + 4, y, y + 3]
+            both[number % 2].insert(number, corners, str(number))
+        results[kind] = [
+            sorted((one.bounds, repr(one.object)) for one in made.intersection(made.bounds, objects=True))
+            for made in (both[0] & both[1], both[0] | both[1])
+        ]
+    assert results[Index] == results[library.Index]
+    assert len(results[Index][0]) > 10
+    with pytest.raises(AssertionError):
+        new(Index) & new(Index, 3)
+    with pytest.raises(AssertionError):
+        new(Index) | new(Index, 2, False)
