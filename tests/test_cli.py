@@ -17,6 +17,8 @@ from broadphase.testing import oracle
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
+from broadphase.cli import screen
+
 COMMANDS = ("pairs", "count", "explain", "info", "clash", "run", "demo")
 ROOMS = "name,xmin,ymin,xmax,ymax\nhall,0,0,4,4\nkitchen,4,0,8,4\nattic,1,1,3,3\nshed,20,20,21,21\n"
 
@@ -183,7 +185,7 @@ def test_invalid_rows_can_be_skipped_with_a_warning(rooms, run, command):
         (["info", "words.csv"], "words.csv, row 0 (line 2)"),
         (["pairs", "rooms.csv", "line.npy"], "rooms.csv has 2 axes, line.npy has 1 axes"),
         (["pairs", "rooms.csv", "--names", "title"], "rooms.csv: unknown column 'title'"),
-        (["pairs", "rooms.csv", "-o", "nowhere/pairs.npy"], "No such file"),
+        (["pairs", "rooms.csv", "-o", "nowhere/pairs.npy"], "there is no such folder"),
         (["count", "."], ".: unknown file name ending"),
     ],
 )
@@ -364,3 +366,54 @@ def test_layer_of_a_file_is_named_behind_a_mark(tmp_path, capsys):
     assert capsys.readouterr().out == "3\n"
     assert cli.main(["count", str(path)]) == 1
     assert "FILE#" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("broadphase pa", {"pairs"}),
+        ("broadphase pairs x --metho", {"--method"}),
+        ("broadphase pairs x --method oct", {"octree"}),
+        ("broadphase count us_", {"us_counties"}),
+        ("broadphase run mach", {"machine_gun"}),
+    ],
+)
+def test_shell_completes_commands_options_and_values(words, wanted, monkeypatch, capsys):
+    monkeypatch.setenv("_BROADPHASE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    assert cli.main([]) == 0
+    assert set(capsys.readouterr().out.split()) == wanted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (["us_counties"], "To find its pairs: broadphase pairs us_counties"),
+        (["piars", "us_counties"], "Did you mean 'pairs'?"),
+        (["pairs", "us_counties", "--max-pairs", "3"], "raise --max-pairs, or count them by broadphase count"),
+        (["pairs", "us_counties", "--output", "/no such folder/pairs.csv"], "/no such folder: there is no such folder"),
+        (["clash", "x.glb", "--ignore", "bolt"], "such as 'bolt*:nut*'"),
+    ],
+)
+def test_error_says_what_to_do(arguments, advice, capsys):
+    assert cli.main(arguments) in (1, 2)
+    assert advice in capsys.readouterr().err
+
+
+def test_progress_shows_totals_of_each_step_alone(capsys):
+    assert cli.main(["pairs", "us_counties", "--progress"]) == 0
+    lines = capsys.readouterr().err
+    assert "10,465/10,465" in lines
+    with screen.progress_bar(True) as step:
+        step("reading", 0, 3)
+        step("finding pairs of 7 boxes")
+    shown = capsys.readouterr().err
+    assert "finding pairs of 7 boxes" in shown
+    assert "/3" not in shown.split("finding")[-1]  # the total of another step
+
+
+def test_clash_of_a_missing_file_suggests_the_nearest(tmp_path, capsys):
+    (tmp_path / "walls.glb").write_bytes(b"")
+    assert cli.main(["clash", str(tmp_path / "wals.glb")]) == 1
+    assert "walls.glb'?" in capsys.readouterr().err

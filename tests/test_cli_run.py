@@ -228,7 +228,7 @@ def test_second_ctrl_c_stops_at_once(scene, run, monkeypatch):
         (["run", "balls.toml", "--dt", "1e308"], 1, "error: balls, step "),
         (["run", "balls.toml", "--count-scale", "inf"], 2, "--count-scale"),
         (["run", "balls.toml", "--steps", "-1"], 2, "--steps"),
-        (["run", "balls.toml", "--events", "none/a.csv"], 1, "No such file"),
+        (["run", "balls.toml", "--events", "none/a.csv"], 1, "there is no such folder"),
     ],
 )
 def test_errors_name_what_is_wrong(scene, run, arguments, code, text):

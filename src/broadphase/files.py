@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
@@ -73,6 +74,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     if older is not None and not stat.S_ISREG(older.st_mode):
         yield path
         return
+    if not path.parent.is_dir():  # rather than by the name of the unfinished file
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
     unfinished = path.with_name(f".{path.name[:100]}.{os.getpid()}-{threading.get_ident()}.part")
     try:
         yield unfinished

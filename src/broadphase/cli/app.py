@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import broadphase as bp
+from broadphase import data
 from broadphase.cli.boxes import count, explain, info, pairs
 from broadphase.cli.clashes import clash
 from broadphase.cli.screen import say
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="broadphase",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -70,11 +71,17 @@ def _options_of_all(
 
     For example:
 
-    - `broadphase pairs us_counties`
+    - `broadphase pairs us_counties` finds the pairs of a bundled data set
 
-    - `broadphase info rooms.csv`
+    - `broadphase pairs rooms.csv --output overlaps.csv` writes the pairs of a file
 
-    - `broadphase run machine_gun`
+    - `broadphase info rooms.csv` describes a file, and finds its invalid rows
+
+    - `broadphase clash walls.ifc pipes.glb --clearance 0.05` reports clashes of parts
+
+    - `broadphase run machine_gun` runs a scene; `broadphase demo` shows one in the browser
+
+    `broadphase COMMAND --help` lists the options of a command, with more examples.
     """
 
 
@@ -125,8 +132,16 @@ def _show_usage_error(error: Any) -> int:
         if context is not None:
             say(" ".join(context.get_usage().split()))
             say(f"Try '{context.command_path} --help' for help.")
-        say(f"error: {error.format_message()}")
+        say(f"error: {error.format_message()}{_hint(error)}")
     return int(error.exit_code)
+
+
+def _hint(error: Any) -> str:
+    """Return what to do, where a file stands in the place of a command."""
+    found = re.match(r"No such command '(.*)'\.", error.format_message())
+    if found and (os.path.exists(found[1]) or found[1] in data.NAMES):
+        return f" To find its pairs: broadphase pairs {clipped(found[1])}"
+    return ""
 
 
 @contextmanager
@@ -169,6 +184,8 @@ def _flush() -> bool:
 def _in_one_line(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"out of memory{f' ({error})' if str(error) else ''}; broadphase count does not store the pairs"
+    if isinstance(error, bp.TooManyPairsError):
+        return f"{error}; raise --max-pairs, or count them by broadphase count"
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{clipped(str(error.filename or 'output'))}: {error.strerror}"
     return " ".join(str(error).split())

@@ -65,8 +65,18 @@ def _possible_margin(margin: float) -> float:
     return margin
 
 
+def _data_sets(incomplete: str) -> list[str]:
+    """Complete the name of a data set; without any letter, the shell lists files."""
+    return [name for name in data.NAMES if incomplete and name.startswith(incomplete)]
+
+
 FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="Boxes: a file, or the name of a bundled data set (us_counties).")
+    str,
+    typer.Argument(
+        metavar="FILE",
+        autocompletion=_data_sets,
+        help="Boxes: a file, or the name of a bundled data set (us_counties).",
+    ),
 ]
 OptionalFileArgument = Annotated[str | None, typer.Argument(metavar="FILE", help="Boxes to describe.")]
 SecondFileArgument = Annotated[
@@ -79,6 +89,7 @@ MethodOption = Annotated[
         "-m",
         metavar="METHOD",
         callback=_known_method,
+        autocompletion=lambda: list(_METHODS),
         help=f"Method: {', '.join(_METHODS)}. The result does not depend on it.",
     ),
 ]
@@ -89,6 +100,7 @@ SceneMethodOption = Annotated[
         "-m",
         metavar="METHOD",
         callback=_known_method,
+        autocompletion=lambda: list(_METHODS),
         help=f"Method: {', '.join(_METHODS)}. Default: that of the scene. The result does not depend on it.",
     ),
 ]
@@ -151,23 +163,24 @@ def open_source(file: str, *, parts: bool = False, names: str | None = None) -> 
     path, mark, layer = file.rpartition("#")
     if mark and Path(path).exists():
         return io.read_boxes(path, parts=parts, name_column=names, layer=layer)
-    raise FileNotFoundError(f"{clipped(file)}: no such file{_nearest(file)}")
-
-
-def _nearest(file: str) -> str:
-    """Return the end of a message: the data set or the file in the same folder whose name is nearest."""
-    path = Path(file)
     near = get_close_matches(file.lower(), data.NAMES, n=1, cutoff=0.5)
     if near:
-        return f", and no bundled data set; did you mean the data set {near[0]!r}?"
+        raise FileNotFoundError(
+            f"{clipped(file)}: no such file, and no bundled data set; did you mean the data set {near[0]!r}?"
+        )
+    advice = nearest_file(file) or f"; the bundled data sets are {', '.join(data.NAMES)}"
+    raise FileNotFoundError(f"{clipped(file)}: no such file{advice}")
+
+
+def nearest_file(file: str) -> str:
+    """Return the end of a message: the file in the same folder whose name is nearest, or nothing."""
+    path = Path(file)
     try:
         beside = [one.name for one in islice(path.parent.iterdir(), _MOST_BESIDE) if one.suffix.lower() in io.FORMATS]
     except OSError:
         beside = []
     names = get_close_matches(path.name, beside, n=1)
-    if names:
-        return f"; did you mean {quoted(str(path.parent / names[0]))}?"
-    return f"; the bundled data sets are {', '.join(data.NAMES)}"
+    return f"; did you mean {quoted(str(path.parent / names[0]))}?" if names else ""
 
 
 def open_sources(
@@ -178,8 +191,15 @@ def open_sources(
     second = None if file2 is None else open_source(file2, parts=parts, names=names)
     if second is not None and first.boxes.shape[2] != second.boxes.shape[2]:
         axes = [f"{one.source} has {one.boxes.shape[2]} axes" for one in (first, second)]
-        raise bp.FileFormatError(f"boxes of different dimensions: {axes[0]}, {axes[1]}")
+        raise bp.FileFormatError(
+            f"boxes of different dimensions: {axes[0]}, {axes[1]}; both must have the same (broadphase info FILE)"
+        )
     return first, second
+
+
+def _box_counts(first: io.BoxFile, second: io.BoxFile | None) -> str:
+    counts = [len(one.boxes) for one in (first, second) if one is not None]
+    return f"{' x '.join(f'{count:,}' for count in counts)} boxes"
 
 
 @contextmanager
@@ -533,7 +553,7 @@ def _pairs_in_memory(
         first, second = open_sources(file, file2, parts=parts, names=names)
         seconds["read"] = time.perf_counter() - begin
 
-        step("finding pairs")
+        step(f"finding pairs of {_box_counts(first, second)}")
         other = None if second is None else second.boxes
         begin = time.perf_counter()
         with naming_rows(first, second):
@@ -620,7 +640,7 @@ def count(
     with progress_bar(progress) as step:
         step("reading")
         first, second = open_sources(file, file2, parts=parts)
-        step("counting")
+        step(f"counting pairs of {_box_counts(first, second)}")
         begin = time.perf_counter()
         with naming_rows(first, second):
             options: dict[str, Any] = {"method": method, "invalid": invalid.value}

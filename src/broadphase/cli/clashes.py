@@ -13,7 +13,7 @@ from rich.table import Table
 
 import broadphase as bp
 from broadphase import io
-from broadphase.cli.boxes import JsonOption, ProgressOption, WorkersOption
+from broadphase.cli.boxes import JsonOption, ProgressOption, WorkersOption, nearest_file
 from broadphase.cli.screen import duration, print_facts, print_json, print_table, progress_bar
 from broadphase.errors import clipped
 
@@ -36,7 +36,10 @@ def _patterns(values: list[str] | None) -> list[tuple[str, str]]:
     pairs = [tuple(value.split(":")) for value in values or ()]
     for value, pair in zip(values or (), pairs, strict=True):
         if len(pair) != 2:
-            raise typer.BadParameter(f"{value}: must be two patterns of part names with a colon between them")
+            raise typer.BadParameter(
+                f"{value}: must be two patterns of part names with a colon between them, such as 'bolt*:nut*'",
+                param_hint="--ignore",
+            )
     return [(one, two) for one, two in pairs]
 
 
@@ -94,6 +97,8 @@ def clash(
         read = []
         for number, file in enumerate(files):
             step(f"reading {clipped(file.name, 40)}", number, len(files))
+            if not file.exists():
+                raise FileNotFoundError(f"{clipped(str(file))}: no such file{nearest_file(str(file))}")
             read.append(io.read_parts(file))
         seconds["read"] = time.perf_counter() - begin
         unit = _common_unit(read)
@@ -110,7 +115,7 @@ def clash(
         meshes = [known[id(part.vertices)] for part in parts]
         watertight = [mesh.is_watertight for mesh in meshes]
         seconds["trees"] = time.perf_counter() - begin
-        step("finding clashes")
+        step(f"finding clashes of {len(parts):,} parts")
         begin = time.perf_counter()
         found = bp.clashes(
             bp.Shapes(meshes, [part.position for part in parts], [part.rotation for part in parts]),

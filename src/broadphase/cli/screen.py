@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     ProgressColumn,
     SpinnerColumn,
@@ -108,16 +107,27 @@ def progress_bar(wanted: bool | None) -> Iterator[Step]:
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        _CountColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
     )
     with Progress(*columns, console=console, transient=console.is_terminal) as progress:
         task = progress.add_task("", total=None)
+        (shown,) = progress.tasks
 
         def step(text: str, done: int = 0, total: int | None = None) -> None:
-            progress.update(task, description=text, completed=done, total=total)
+            if shown.description != text:
+                progress.reset(task)  # the time left is that of this step
+            shown.total = total  # which `update` does not take away
+            progress.update(task, description=text, completed=done)
 
         yield step
+
+
+class _CountColumn(ProgressColumn):
+    """How many are done, of how many; nothing where that is not known."""
+
+    def render(self, task: Task) -> Text:
+        return Text("" if task.total is None else f"{task.completed:,.0f}/{task.total:,.0f}", no_wrap=True)
 
 
 class _RateColumn(ProgressColumn):

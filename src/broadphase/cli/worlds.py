@@ -29,9 +29,19 @@ if TYPE_CHECKING:
 _UPDATE_INTERVAL = 0.05  # seconds between two updates of the progress bar; steps may take microseconds
 
 
+def _scenes(incomplete: str) -> list[str]:
+    """Complete the name of a scene; without any letter, the shell lists files."""
+    return [name for name in scenes.NAMES if incomplete and name.startswith(incomplete)]
+
+
 def run(
     scene: Annotated[
-        str | None, typer.Argument(metavar="SCENE", help="A .toml or .json file, or a bundled scene (see --list).")
+        str | None,
+        typer.Argument(
+            metavar="SCENE",
+            autocompletion=_scenes,
+            help="A .toml or .json file, or a bundled scene (see --list).",
+        ),
     ] = None,
     steps: Annotated[
         int | None, typer.Option("--steps", "-n", min=0, help="Number of steps. Default: that of the scene.")
