@@ -75,6 +75,10 @@ pictures: $(DONE)/package $(DONE)/test ## draw the pictures of README and docs, 
 	$(BIN)/python docs/images/draw_clashes.py
 	$(BIN)/python docs/images/draw_demo.py
 
+.PHONY: wheels
+wheels: ## build a wheel for each Python that is here, and test it where no compiler is (ARGS= names the interpreters)
+	.ci/wheels $(ARGS)
+
 .PHONY: check
 check: lint types layers site core-check ## ruff, mypy, import-linter, clang-format, the site, and the core's tests under sanitizers
 	@echo 'make check: passed'

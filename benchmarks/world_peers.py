@@ -211,6 +211,29 @@ class PygameWorld:
         return _keys_of_lists((sprite.row, [other.row for other in others]) for sprite, others in self.found.items())
 
 
+class PygameLoop:
+    """Rects of pygame-ce, each looked up among all by one call: what a game does that does not use groups."""
+
+    def __init__(self, scene: WorldScene) -> None:
+        pygame = load("pygame", "pygame-ce")
+        self.scene, self.number = scene, 0
+        corners = scene.positions - scene.size / 2
+        self.rects = [pygame.FRect(*corner, scene.size, scene.size) for corner in corners]
+        self.found: list[tuple[int, list[int]]] = []
+
+    def step(self) -> None:
+        """Move the rects, and look each up in the list."""
+        self.number += 1
+        corners = self.scene.at(self.number) - self.scene.size / 2
+        for rect, corner in zip(self.rects, corners.tolist(), strict=True):
+            rect.topleft = corner
+        self.found = [(row, rect.collidelistall(self.rects)) for row, rect in enumerate(self.rects)]
+
+    def touching(self) -> NDArray[np.int64]:
+        """Return all pairs of different rects."""
+        return _keys_of_lists(self.found)
+
+
 class ArcadeWorld:
     """Sprites of arcade, each against a list with a spatial hash."""
 
@@ -284,5 +307,6 @@ WORLD_PEERS: tuple[WorldPeer, ...] = (
     WorldPeer("rapier", "Rapier", "rapier3d", RapierWorld, ("discs", "balls", "few"), "float32; events", lag=1),
     WorldPeer("fcl", "python-fcl", "python-fcl", FclWorld, ("discs", "balls", "few"), "pairs, no events"),
     WorldPeer("pygame", "pygame-ce groupcollide", "pygame-ce", PygameWorld, ("rectangles",), "pairs, no events"),
+    WorldPeer("pygame_loop", "pygame-ce collidelistall", "pygame-ce", PygameLoop, ("rectangles",), "pairs, no events"),
     WorldPeer("arcade", "arcade, spatial hash", "arcade", ArcadeWorld, ("rectangles",), "pairs, no events"),
 )
