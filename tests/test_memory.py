@@ -65,7 +65,7 @@ def test_scratch_memory_is_within_64_bytes_a_box(name):
     script = (
         START
         + """
-n = 1_000_000
+n = 500_000
 boxes = make_scene(NAME, n)
 bp.count_pairs(boxes[:20_000])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
