@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = ["BadRowError", "BoxColumns", "BoxSet", "arrow", "as_names", "plain_ty
 _MAX_DIM = 4
 
 
+@cache
 def arrow() -> Any:
     """Import pyarrow, or say how to install it."""
     return import_extra("pyarrow", purpose="broadphase.scale", extra="scale")
@@ -258,10 +260,11 @@ class BoxSet:
     @staticmethod
     def from_batch(batch: Any, columns: BoxColumns) -> BoxSet:
         """Read what `to_batch` made."""
-        ids = batch.column("id")
+        ids, corners = batch.column("id"), batch.column("corners")
+        begin, end = (2 * columns.dim * row for row in (corners.offset, corners.offset + len(corners)))
         return BoxSet(
-            ids.to_numpy() if arrow().types.is_integer(ids.type) else ids,
-            batch.column("corners").flatten().to_numpy().reshape(-1, 2, columns.dim),
+            ids.to_numpy() if isinstance(ids, arrow().Int64Array) else ids,
+            corners.values.to_numpy()[begin:end].reshape(-1, 2, columns.dim),
             {option: batch.column(f"filter {option}").to_numpy() for option in columns.filters},
             arrow().record_batch({name: batch.column(f"kept {name}") for name in columns.keep}),
         )

@@ -34,8 +34,8 @@ __all__ = ["Sizes", "chosen_plan", "find_pairs", "plan_of", "tile_rows"]
 _STEPS = ("read", "assign", "spill", "load", "join", "write")
 _LEAST_ROWS, _MOST_ROWS = 1 << 14, 1 << 20
 _PIECE_ROWS = 1 << 16  # what a core's own cache holds
-_SPILLED_ROWS = 1 << 18  # fewer and longer runs take less time to read again: 0.7 of that at 10^8 boxes
-_ROWS_PER_RUN = 256
+_ROWS_PER_RUN = 1 << 13  # in files: that many take longer to read than to find
+_LEAST_ROWS_PER_RUN = 256
 _JOIN_BYTES = 96  # of a box while it is joined, besides itself: the copies of the methods, and row numbers
 _PAIR_BYTES = 64  # of a pair while it is written
 _TILES_PER_WORKER = 4
@@ -49,7 +49,7 @@ class Sizes:
     Attributes
     ----------
     piece_rows : int
-        Boxes that are read and divided at a time, by each worker.
+        Boxes that are read and divided at a time by each worker, at most.
     tile_rows : int
         Boxes of a tile that one worker can join.
     chunk_pairs : int
@@ -69,7 +69,7 @@ class Sizes:
         in_memory = 1.5 * rows * row_bytes <= 0.35 * memory
         each = (0.35 if in_memory else 0.7) * memory / workers
         chunk = int(np.clip(each / 4 / _PAIR_BYTES, _LEAST_ROWS, _MOST_ROWS))
-        piece = int(np.clip(each / (6 * row_bytes), _LEAST_ROWS, _PIECE_ROWS if in_memory else _SPILLED_ROWS))
+        piece = int(np.clip(each / (6 * row_bytes), _LEAST_ROWS, _PIECE_ROWS if in_memory else _MOST_ROWS))
         return cls(piece, tile_rows(each - chunk * _PAIR_BYTES, row_bytes), chunk, in_memory)
 
 
@@ -131,7 +131,8 @@ def chosen_plan(
     most = min(sizes.tile_rows, max(rows / (_TILES_PER_WORKER * workers), _LEAST_ROWS))
     plan = plan or plan_of([source.sample() for source in sources], rows, most)
     # Many tiles: larger pieces, so that their runs are worth writing.
-    piece_rows = max(sizes.piece_rows, min(_ROWS_PER_RUN * plan.tile_count, _MOST_ROWS))
+    piece_rows = min(sizes.piece_rows, max(_PIECE_ROWS, _ROWS_PER_RUN * plan.tile_count))
+    piece_rows = max(piece_rows, min(_LEAST_ROWS_PER_RUN * plan.tile_count, _MOST_ROWS))
     if output:
         output.store_plan(plan, piece_rows)
     return plan, piece_rows

@@ -28,8 +28,8 @@ class Spill:
     """The boxes of one set, by tile.
 
     A **chunk** has the boxes of one stretch of the input: for each tile that they meet a run of boxes, those first
-    whose lower corners lie in the tile. In a folder, a chunk is an Arrow file with a record batch for each run, and an
-    index that is written last: a chunk without one is not there.
+    whose lower corners lie in the tile. In a folder, a chunk is a file with a record batch of Arrow for each run, and
+    an index that is written last: a chunk without one is not there.
 
     Parameters
     ----------
@@ -54,7 +54,9 @@ class Spill:
         self.columns = columns
         self.folder = folder
         self.ids = IdRanges()
-        # Of each chunk: tile, boxes that come first, and boxes of each run; the runs, or None if they are in a file.
+        self._schema: Any = None  # of the record batches in files
+        # Of each chunk: tile, boxes that come first, and boxes of each run, and where it begins and ends in a file; the
+        # runs, or None if they are in a file.
         self._chunks: dict[int, tuple[NDArray[np.int64], list[BoxSet] | None]] = {}
         self._counted = 0, np.zeros(plan.tile_count + 1, np.int64)  # of how many chunks
 
@@ -64,6 +66,7 @@ class Spill:
             with np.load(self._index_path(number)) as index:
                 if self._path(number).stat().st_size == index["bytes"]:
                     ranges = [(int(first), int(last)) for first, last in index["ids"]]
+                    self._schema = arrow().ipc.read_schema(arrow().py_buffer(index["schema"].tobytes()))
                     self._keep(number, index["runs"], None, [*ranges, *([] if index["ascending"] else [None])])
         return number in self._chunks
 
@@ -88,10 +91,8 @@ class Spill:
                         runs.append(run)
             self._keep(number, np.array(found, np.int64).reshape(-1, 3), runs, ranges)
             return sum(run.corners.nbytes for run in runs)
-        pa = arrow()
-        path = self._path(number)
-        writer = None
-        with pa.OSFile(str(path), "wb") as stream:
+        size, ends = 0, [0]
+        with self._path(number).open("wb") as stream:
             for boxes in pieces:
                 ranges.append(id_range(boxes.ids))
                 with self.clock.measure("assign"):
@@ -99,16 +100,16 @@ class Spill:
                 with self.clock.measure("spill"):
                     for entry, run in divided:
                         batch = run.to_batch()
-                        writer = writer or pa.ipc.new_file(stream, batch.schema)
-                        writer.write_batch(batch)
+                        self._schema = batch.schema
+                        size += stream.write(batch.serialize())
                         found.append(entry)
-            if writer is not None:
-                writer.close()
-        index, size = np.array(found, np.int64).reshape(-1, 3), path.stat().st_size
+                        ends.append(size)
+        index = np.column_stack([np.array(found, np.int64).reshape(-1, 3), ends[:-1], ends[1:]])
         unfinished = self._index_path(number).with_suffix(".part")
         with unfinished.open("wb") as stream:
             apart = np.array([one for one in ranges if one], np.int64).reshape(-1, 2)
-            np.savez(stream, runs=index, bytes=size, ids=apart, ascending=None not in ranges)
+            schema = np.frombuffer(self._schema.serialize(), np.uint8)
+            np.savez(stream, runs=index, bytes=size, ids=apart, ascending=None not in ranges, schema=schema)
         os.replace(unfinished, self._index_path(number))
         self._keep(number, index, None, ranges)
         return size
@@ -180,11 +181,11 @@ class Spill:
             if kept is not None:
                 yield from ((kept[run], int(index[run, 1])) for run in found)
                 continue
-            pa = arrow()
-            with pa.OSFile(str(self._path(number)), "rb") as stream:
-                reader = pa.ipc.open_file(stream)
-                for run in found:
-                    yield BoxSet.from_batch(reader.get_batch(int(run)), self.columns), int(index[run, 1])
+            read = arrow().ipc.read_record_batch
+            with self._path(number).open("rb", buffering=0) as stream:
+                for _, homes, _, begin, end in index[found].tolist():
+                    stream.seek(begin)
+                    yield BoxSet.from_batch(read(stream.read(end - begin), self._schema), self.columns), homes
 
     def _path(self, number: int) -> Path:
         assert self.folder is not None
