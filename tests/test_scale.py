@@ -373,3 +373,11 @@ def test_files_that_are_no_paths_are_refused(files: Any, tmp_path: Path) -> None
     boxes = write_files(tmp_path / "boxes", scattered(10))
     with pytest.raises(TypeError, match="files must be a path, or a sequence of paths"):
         scale.pairs(files, boxes, output=tmp_path / "pairs")
+
+
+def test_ray_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = write_files(tmp_path / "boxes", scattered(10))
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(bp.MissingExtraError, match=r'engine="ray" needs ray: pip install "broadphase\[ray\]"'):
+        scale.pairs(files, output=tmp_path / "pairs", engine="ray")
+    assert not (tmp_path / "pairs").exists()

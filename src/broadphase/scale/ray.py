@@ -48,7 +48,7 @@ __all__ = ["Cluster", "connected", "find_pairs", "open_input"]
 
 _STRETCHES_PER_WORKER = 4
 _GROUPS_PER_WORKER = 4
-_LEAST_ROWS, _MOST_ROWS = 1 << 14, 1 << 20  # of a stretch
+_LEAST_ROWS = 1 << 14  # of a stretch
 _GROUP_BYTES = 256e6  # of boxes that one task joins
 _SUBMITTED = 3  # tasks for each processor: the next ones wait where their input is
 _PATIENCE = 60.0  # seconds
@@ -90,7 +90,7 @@ class Cluster:
         Exception
             What the function has raised.
         """
-        remote = _remote(work).options(num_returns=returns)
+        remote = _remote(_run).options(num_returns=returns, name=work.__name__)
         running: dict[Any, tuple[int, list[Any]]] = {}
         following = iter(enumerate(tasks))
         try:
@@ -100,13 +100,15 @@ class Cluster:
                     number, arguments = next(following, (-1, ()))
                     if number < 0:
                         break
-                    objects = remote.remote(*arguments)
+                    objects = remote.remote(work, returns, *arguments)
                     objects = [objects] if returns == 1 else objects
                     running[objects[0]] = number, objects
                 if not running:
                     return
                 for first in self.ray.wait(list(running))[0]:
-                    facts = self.get(first)
+                    facts = self.ray.get(first)
+                    if isinstance(facts, _Failure):
+                        raise facts.error
                     number, objects = running.pop(first)
                     yield (number, facts, *objects[1:])
         finally:
@@ -116,19 +118,31 @@ class Cluster:
             if running:
                 self.ray.wait(list(running), num_returns=len(running), timeout=_PATIENCE)
 
-    def get(self, reference: Any) -> Any:
-        """Fetch an object, or raise what the task has raised that should have made it."""
-        try:
-            return self.ray.get(reference)
-        except self.ray.exceptions.RayTaskError as error:
-            if isinstance(error.cause, Exception):
-                raise error.cause from None
-            raise
+
+@dataclass(frozen=True)
+class _Failure:
+    """What a task has raised."""
+
+    error: Exception
 
 
-@functools.cache
+def _run(work: Callable[..., Any], returns: int, *arguments: Any) -> Any:
+    try:
+        return work(*arguments)
+    except Exception as error:  # as a value: Ray would wrap it, print it, and lose it on the way to its clients
+        failure = _Failure(error)
+        return failure if returns == 1 else [failure, *[None] * (returns - 1)]
+
+
 def _remote(work: Callable[..., Any]) -> Any:
-    """Make a task of a function, once: Ray keeps each for good."""
+    """Make a task of a function."""
+    context = import_extra("ray", purpose='engine="ray"', extra="ray").get_runtime_context()
+    return _task(work, context.get_node_id(), context.get_job_id())
+
+
+@functools.lru_cache(maxsize=16)
+def _task(work: Callable[..., Any], node: str, job: str) -> Any:
+    """Make a task of a function, once in a connection: Ray keeps each to the end of it."""
     return import_extra("ray", purpose='engine="ray"', extra="ray").remote(work)
 
 
@@ -216,7 +230,7 @@ def find_pairs(
     progress("plan", rows, rows)
     seconds = {"start": cluster.seconds, "plan": time.perf_counter() - begin}
     begin = time.perf_counter()
-    cluster.get(loading)
+    cluster.ray.get(loading)
     seconds["start"] += time.perf_counter() - begin
     return _Run(cluster, sources, output, plan, sizes, progress).report(rows, piece_rows, seconds)
 
@@ -272,8 +286,8 @@ class _Run:
 
     def _divide(self, piece_rows: int) -> list[_Divided]:
         put = self.cluster.ray.put
-        most = self.rows / (_STRETCHES_PER_WORKER * self.cluster.workers)
-        rows = min(int(np.clip(most, _LEAST_ROWS, _MOST_ROWS)), self.sizes.tile_rows)
+        rows = max(int(self.rows / (_STRETCHES_PER_WORKER * self.cluster.workers)), _LEAST_ROWS)
+        rows = min(rows, self.sizes.tile_rows)
         job = put((self.plan, [np.array(group) for group in self.groups]))
         found = []
         done = 0
