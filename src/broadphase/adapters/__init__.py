@@ -11,6 +11,8 @@ pygame
     ``groupcollide``, ``spritecollide``, ``spritecollideany`` and a ``Group``, for pygame-ce.
 rtree
     ``Index``: insert, delete, intersection, nearest, count, contains, bulk loading and bulk queries.
+scipy
+    ``cKDTree`` and ``KDTree``, for points in the plane and in space.
 
 ``docs/adapters/`` of the repository has a page for each.
 """
@@ -23,7 +25,7 @@ from typing import Any
 from broadphase.errors import unknown_name
 
 __all__: list[str] = []  # a star would import every library
-_ADAPTERS = ("arcade", "ase", "pygame", "rtree")
+_ADAPTERS = ("arcade", "ase", "pygame", "rtree", "scipy")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,235 @@
+"""``broadphase.adapters.scipy`` against SciPy: its own tests, and the same calls of both."""
+
+import importlib.util
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+library = pytest.importorskip("scipy.spatial", reason="SciPy is not installed")
+
+from broadphase.adapters import scipy as ours  # noqa: E402 (the library is there)
+
+PLUGIN = """
+import scipy.spatial
+from broadphase.adapters import scipy as ours
+scipy.spatial.KDTree, scipy.spatial.cKDTree = ours.KDTree, ours.cKDTree
+"""
+# They take longest, and are answered by SciPy itself.
+LEFT_OUT = "not box and not multiple_r and not periodic and not largep"
+
+
+def test_tests_of_scipy_pass_with_ours_in_place_of_its_trees(tmp_path):
+    found = importlib.util.find_spec("scipy.spatial.tests")
+    if found is None:
+        pytest.skip("SciPy comes without its tests")
+    (tmp_path / "test_kdtree.py").write_text((Path(found.submodule_search_locations[0]) / "test_kdtree.py").read_text())
+    (tmp_path / "replacing.py").write_text(PLUGIN)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "replacing", "-p", "no:cacheprovider", "test_kdtree.py"]
+    paths = [str(tmp_path), *sys.path]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+    result = subprocess.run(
+        [*command, "-k", LEFT_OUT], cwd=tmp_path, env=environment, check=False, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stdout[-4000:]
+    assert int(result.stdout.split(" passed")[0].split()[-1]) > 150
+
+
+def lattice(rng, dimension):
+    """Many distances are equal, and exactly the radius."""
+    return rng.integers(0, 7, (150, dimension)).astype(float)
+
+
+def uniform(rng, dimension):
+    return rng.random((200, dimension))
+
+
+def crowded(rng, dimension):
+    return np.concatenate((np.zeros((40, dimension)), rng.random((60, dimension)) * 1e-9, rng.random((9, dimension))))
+
+
+def far(rng, dimension):
+    return rng.random((120, dimension)) * 1e-3 + 1e6
+
+
+def decimal(rng, dimension):
+    """Multiples of a number that is rounded: squares and roots fall on different sides of a radius."""
+    return rng.integers(0, 9, (200, dimension)) * 0.1
+
+
+SCENES = {lattice: (0.0, 1.0, 2.0), uniform: (0.0, 0.1, 0.7), crowded: (0.0, 5e-10, 1.0)}
+SCENES |= {far: (1e-5, 2e-4, 1.0), decimal: (0.1, 0.30000000000000004, 0.3)}
+
+
+def both(scene, dimension, seed=0):
+    rng = np.random.default_rng(seed)
+    points = scene(rng, dimension)
+    places = np.concatenate((scene(rng, dimension)[:40], points[:5], points[:5] + 100))
+    return ours.cKDTree(points), library.cKDTree(points), places
+
+
+CASES = [(scene, radius) for scene, radii in SCENES.items() for radius in radii]
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize(("scene", "radius"), CASES)
+def test_query_pairs_finds_the_pairs_of_scipy(scene, radius, dimension):
+    tree, other, _ = both(scene, dimension)
+    pairs = tree.query_pairs(radius, output_type="ndarray")
+    expected = other.query_pairs(radius, output_type="ndarray")
+    assert (pairs.dtype, pairs.shape) == (expected.dtype, expected.shape)
+    assert sorted(map(tuple, pairs.tolist())) == sorted(map(tuple, expected.tolist()))
+    assert tree.query_pairs(radius) == other.query_pairs(radius)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize(("scene", "radius"), CASES)
+def test_query_ball_point_finds_the_points_of_scipy(scene, radius, dimension):
+    tree, other, places = both(scene, dimension)
+    found, expected = tree.query_ball_point(places, radius), other.query_ball_point(places, radius)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    assert found.tolist() == expected.tolist()
+    counts, expected = (one.query_ball_point(places, radius, return_length=True) for one in (tree, other))
+    assert counts.dtype == expected.dtype
+    np.testing.assert_array_equal(counts, expected)
+    radii = np.linspace(0, radius, 50)
+    assert tree.query_ball_point(places, radii).tolist() == other.query_ball_point(places, radii).tolist()
+    block = places[:48].reshape(6, 8, dimension)
+    assert tree.query_ball_point(block, radius).tolist() == other.query_ball_point(block, radius).tolist()
+    assert sorted(tree.query_ball_point(places[0], radius)) == sorted(other.query_ball_point(places[0], radius))
+    lists = tree.query_ball_tree(ours.cKDTree(places), radius)
+    assert lists == [sorted(one) for one in other.query_ball_tree(library.cKDTree(places), radius)]
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize(("scene", "radius"), CASES)
+def test_sparse_distance_matrix_is_that_of_scipy(scene, radius, dimension):
+    tree, other, places = both(scene, dimension)
+    tree_of_places, theirs = ours.cKDTree(places), library.cKDTree(places)
+    for one, two in ((tree_of_places, theirs), (tree, other)):
+        records = tree.sparse_distance_matrix(one, radius, output_type="ndarray")
+        expected = other.sparse_distance_matrix(two, radius, output_type="ndarray")
+        assert records.dtype == expected.dtype
+        assert sorted(records.tolist()) == sorted(expected.tolist())
+        found = tree.sparse_distance_matrix(one, radius, output_type="dict")
+        assert found == other.sparse_distance_matrix(two, radius, output_type="dict")
+        for form in ("coo_matrix", "dok_matrix"):
+            matrix, wanted = (
+                maker.sparse_distance_matrix(asked, radius, output_type=form)
+                for maker, asked in ((tree, one), (other, two))
+            )
+            assert (type(matrix), matrix.shape, matrix.nnz) == (type(wanted), wanted.shape, wanted.nnz)
+            np.testing.assert_array_equal(matrix.toarray(), wanted.toarray())
+
+
+@pytest.mark.parametrize("kind", ["cKDTree", "KDTree"])
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("scene", SCENES)
+def test_query_finds_the_distances_of_scipy(scene, dimension, kind):
+    points = scene(np.random.default_rng(0), dimension)
+    _, _, places = both(scene, dimension)
+    tree, other = getattr(ours, kind)(points), getattr(library, kind)(points)
+    for k in (1, 2, 7, len(points), len(points) + 3):
+        for asked in (places, places[0], places[:48].reshape(6, 8, dimension), places[0].tolist()):
+            (distances, rows), (expected, their_rows) = tree.query(asked, k), other.query(asked, k)
+            assert np.shape(distances) == np.shape(rows) == np.shape(expected)
+            assert type(rows) is type(their_rows)
+            np.testing.assert_array_equal(distances, expected)
+            found = np.asarray(rows)[np.isfinite(distances)]
+            assert (np.asarray(rows)[~np.isfinite(distances)] == len(points)).all()
+            broad = np.broadcast_to(np.asarray(asked)[..., None, :], (*np.shape(asked)[:-1], k, dimension))
+            near = broad.reshape(*np.shape(distances), dimension)[np.isfinite(distances)]
+            np.testing.assert_allclose(
+                np.linalg.norm(near - points[found], axis=-1), np.asarray(distances)[np.isfinite(distances)]
+            )
+            each = np.asarray(rows).reshape(-1, k)[:, : len(points)]
+            assert all(len(set(one)) == len(one) for one in each.tolist())
+
+
+OTHER_CALLS = {
+    "p": lambda tree, other: sorted(tree.query_pairs(1.5, p=1)),
+    "infinite p": lambda tree, other: tree.query_ball_point([[1, 1]] * 9, 1, p=np.inf).tolist(),
+    "eps": lambda tree, other: tree.query([1, 1], eps=0.5)[0],
+    "bound": lambda tree, other: tree.query([[1, 1], [99, 99]], 2, distance_upper_bound=1.0)[0].tolist(),
+    "some of k": lambda tree, other: tree.query([1, 1], [1, 3])[0].tolist(),
+    "infinite radius": lambda tree, other: len(tree.query_pairs(np.inf)),
+    "tiny radius": lambda tree, other: sorted(tree.query_pairs(1e-200)),
+    "negative radius": lambda tree, other: sorted(tree.query_pairs(-1.0)),
+    "not a radius": lambda tree, other: tree.query_ball_point([[1, 1]] * 9, [np.nan] * 9).tolist(),
+    "count": lambda tree, other: tree.count_neighbors(other, 2.0),
+    "tree": lambda tree, other: [sorted(one) for one in tree.query_ball_tree(other, 1.0, p=1)],
+    "matrix": lambda tree, other: tree.sparse_distance_matrix(other, 1.0, p=1).nnz,
+    "attributes": lambda tree, other: (tree.n, tree.m, tree.maxes.tolist(), tree.leafsize, tree.size > 0),
+    "wrong output": lambda tree, other: tree.query_pairs(1.0, output_type="list"),
+    "wrong matrix": lambda tree, other: tree.sparse_distance_matrix(other, 1.0, output_type="list"),
+    "wrong places": lambda tree, other: tree.query([1, 2, 3]),
+    "nan": lambda tree, other: tree.query([[np.nan, 1]] * 9),
+    "no k": lambda tree, other: tree.query([1, 1], k=0),
+    "wrong radii": lambda tree, other: tree.query_ball_point([[1, 1]] * 9, [1, 2]),
+    "no name": lambda tree, other: tree.no_such_name,
+}
+
+
+@pytest.mark.parametrize("call", OTHER_CALLS)
+def test_what_scipy_answers_is_what_it_answers(call):
+    points, places = lattice(np.random.default_rng(0), 2), lattice(np.random.default_rng(1), 2)
+    outcomes = []
+    for module in (ours, library):
+        try:
+            outcomes.append(OTHER_CALLS[call](module.cKDTree(points), module.cKDTree(places)))
+        except (ValueError, TypeError, AttributeError) as error:
+            outcomes.append(type(error))
+    assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("dimension", [1, 4])
+def test_other_dimensions_and_periodic_boxes_are_answered_by_scipy(dimension):
+    points = np.random.default_rng(0).random((90, dimension))
+    assert ours.cKDTree(points).query_pairs(0.2) == library.cKDTree(points).query_pairs(0.2)
+    plane = points[:, :1] * [1, 0.5]
+    trees = [module.cKDTree(plane, boxsize=[1, 1]) for module in (ours, library)]
+    assert trees[0].query_pairs(0.1) == trees[1].query_pairs(0.1)
+    assert trees[0].query_ball_point(plane, 0.1).tolist() == trees[1].query_ball_point(plane, 0.1).tolist()
+
+
+@pytest.mark.parametrize("data", [[[0, np.nan]], [[np.inf, 0]], [1, 2, 3], "text", [["a", "b"]]])
+def test_points_that_scipy_refuses_raise_its_error(data):
+    with pytest.raises((ValueError, TypeError)) as expected:
+        library.cKDTree(data)
+    with pytest.raises(expected.type):
+        ours.cKDTree(data)
+
+
+def test_no_points_and_integers_are_taken_as_by_scipy():
+    for points in (np.empty((0, 2)), [[1, 2], [3, 4]], np.array([[True, False]]), np.float32([[0.1, 0.2]])):
+        tree, other = ours.cKDTree(points), library.cKDTree(points)
+        assert tree.query([[0, 0]] * 9, 2)[0].tolist() == other.query([[0, 0]] * 9, 2)[0].tolist()
+        assert tree.query_pairs(3) == other.query_pairs(3)
+        assert tree.query_ball_point([[0, 0]] * 9, 3).tolist() == other.query_ball_point([[0, 0]] * 9, 3).tolist()
+        np.testing.assert_array_equal(tree.data, other.data)
+
+
+def test_tree_that_was_pickled_answers_as_before():
+    tree = ours.KDTree(uniform(np.random.default_rng(0), 3))
+    tree.query([0.5, 0.5, 0.5])
+    again = pickle.loads(pickle.dumps(tree))
+    assert again.query([0.5, 0.5, 0.5]) == tree.query([0.5, 0.5, 0.5])
+    assert again.query_pairs(0.1) == tree.query_pairs(0.1)
+
+
+def test_points_are_copied():
+    points = lattice(np.random.default_rng(0), 2)
+    tree, pairs = ours.cKDTree(points), library.cKDTree(points.copy()).query_pairs(1.0)
+    points[:] = 0
+    assert tree.query_pairs(1.0) == pairs
+
+
+def test_threads_do_not_change_results():
+    points = uniform(np.random.default_rng(0), 2)
+    tree = ours.cKDTree(points)
+    assert tree.query(points, 3, workers=2)[1].tolist() == tree.query(points, 3)[1].tolist()
+    assert tree.query_ball_point(points, 0.1, workers=2).tolist() == tree.query_ball_point(points, 0.1).tolist()
