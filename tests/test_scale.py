@@ -145,6 +145,21 @@ def test_bad_rows_are_named_and_nothing_is_left_behind(
     assert not (tmp_path / "pairs").exists()
 
 
+@pytest.mark.parametrize(
+    ("lower", "message"), [(math.nan, "lower[0] is NaN"), (99.0, "lower[0] > upper[0] (99.0 > 1.0)")]
+)
+def test_bad_row_far_into_a_file_of_many_is_named(lower: float, message: str, tmp_path: Path) -> None:
+    boxes = np.zeros((8 * 13_000, 2, 3), np.float32)
+    boxes[:, 1] = 1
+    boxes[:, :, 0] += np.arange(len(boxes))[:, None]
+    boxes[7 * 13_000 + 12_345, :, 0] = lower, 1
+    files = write_files(tmp_path / "boxes", boxes, 8)
+    with pytest.raises(bp.InvalidBoxError) as error:
+        scale.pairs(files, output=tmp_path / "pairs", workers=2)
+    assert str(error.value) == f"{tmp_path / 'boxes' / '7.parquet'}, row 12345: {message}"
+    assert not (tmp_path / "pairs").exists()
+
+
 def test_texts_that_occur_twice_are_named(tmp_path: Path, little_memory: None) -> None:
     boxes = scattered(1000)
     ids = [f"b{row % 997}" for row in range(1000)]
@@ -324,7 +339,7 @@ except OSError as error:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits on file sizes do not exist on Windows")
 def test_full_disk_leaves_nothing_unfinished(tmp_path: Path) -> None:
-    files = write_files(tmp_path / "boxes", scattered(3000, size=0.5))
+    files = write_files(tmp_path / "boxes", scattered(3000, size=0.2))
     done = subprocess.run(
         [sys.executable, "-c", FULL, files, str(tmp_path / "pairs"), "20000"],
         capture_output=True,
@@ -332,10 +347,16 @@ def test_full_disk_leaves_nothing_unfinished(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.startswith("OSError"), done.stderr
-    left = [path.name for path in (tmp_path / "pairs").rglob("*")] if (tmp_path / "pairs").exists() else []
-    assert not [name for name in left if name.endswith((".part", ".arrow"))]
+    left = {path.name for path in (tmp_path / "pairs").rglob("*")} if (tmp_path / "pairs").exists() else set()
+    assert {name for name in left if not name.endswith(".parquet")} <= {
+        "_manifest.json",
+        "_plan.json",
+        "_finished.jsonl",
+    }
     for path in (tmp_path / "pairs").glob("*.parquet"):
         parquet.read_table(path)
+    scale.pairs(files, output=tmp_path / "pairs", workers=1, memory=20_000_000)
+    assert pairs_in(tmp_path / "pairs") == expected_pairs(scattered(3000, size=0.2))
 
 
 def test_secrets_of_addresses_are_in_no_message(tmp_path: Path) -> None:

@@ -187,6 +187,20 @@ def test_filters_and_kept_columns_follow_their_boxes() -> None:
     assert whole["first_b"].equals(whole["second_b"])
 
 
+@pytest.mark.parametrize("city", [0.0, 0.1, 0.9])
+def test_tiles_of_a_sample_are_even_where_the_density_is_not(city: float) -> None:
+    rng = np.random.default_rng(11)
+    far = (1 - rng.random((40_000, 1))) ** -1.0
+    lower = far * rng.standard_normal((40_000, 2))
+    lower[: int(city * 40_000)] = 7 + 1e-3 * rng.standard_normal((int(city * 40_000), 2))
+    lower = lower[rng.permutation(40_000)]
+    plan = divide(lower[:8000], lower[:8000], 40_000, 40_000 / 100)
+    counts = np.diff(plan.tiling.assign(lower, lower, plan.most_copies)[0])
+    assert plan.tile_count >= 100
+    assert counts.sum() == 40_000
+    assert counts.max() <= 2.5 * counts.mean()
+
+
 def test_plan_comes_back_from_json_as_it_was() -> None:
     lower = np.random.default_rng(8).normal(size=(500, 3))
     plan = divide(lower, lower + 0.01, 500, 20)
