@@ -234,10 +234,12 @@ void nearest_together_of(NearestTogether& walk) {
            at_most(marked(best[Wanted - 1], 0), limit);
     name_candidates<D, Wanted>(walk, best, sure);
   }
-  float reach[kTogether];
-  (root(marked(best[Wanted - 1], 0xff)) * Eight::splat(kLonger) + error).store(reach);
+  // Not of points that are far away or not in use: their errors are unknown.
+  const std::uint32_t known = at_most(Eight::splat(0.0F), Eight::read(walk.limit));
+  const Eight reach = root(marked(best[Wanted - 1], 0xff)) * Eight::splat(kLonger) + error;
+  smaller(reach, Eight::splat(kInfinity)).store(walk.reach);
   for (std::size_t q = 0; q < kTogether; ++q) {
-    walk.reach[q] = (sure >> q & 1u) != 0 ? reach[q] : kInfinity;
+    if ((known >> q & 1u) == 0) walk.reach[q] = kInfinity;
     for (std::size_t k = 0; k < D; ++k) walk.before[k][q] = walk.center[k][q];
   }
   if (sure != 0xff) {
