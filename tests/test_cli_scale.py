@@ -118,6 +118,20 @@ def test_progress_shows_each_stage_with_its_rate(files: Path, run: Any) -> None:
     assert all(f"{stage} " in out and "boxes/s" in out for stage in ("plan", "assign", "join"))
 
 
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_engine_is_that_named(engine: str, files: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, asked = scale.pairs, []
+
+    def pairs(*sets: Any, **options: Any) -> scale.Report:
+        asked.append(options.pop("engine"))
+        return real(*sets, **options)
+
+    monkeypatch.setattr(scale, "pairs", pairs)
+    code, _, _ = run("pairs", "boxes/", "-o", "pairs/", "--engine", engine)
+    assert (code, asked) == (0, [engine])
+    assert pairs_in("pairs") == EXPECTED
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

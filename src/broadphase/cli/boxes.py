@@ -493,8 +493,7 @@ def pairs(
         if wrong:
             raise typer.BadParameter("not from files to files: leave it out, or give --output a file", param_hint=wrong)
         options: dict[str, Any] = {"layer": layer, "mask": mask, "group": group, "batch": batch}
-        if engine is not Engine.LOCAL:
-            options["engine"] = engine.value
+        options["engine"] = engine.value
         options |= {
             "scratch": scratch,
             "touching": touching,
