@@ -197,6 +197,7 @@ def test_lost_machine_is_replaced_and_the_pairs_are_the_same(
         if stage == "assign" and done == total and node is not None:
             cluster.remove_node(node, allow_graceful=False)
             node = None
+            (tmp_path / "pairs" / ".pairs-000000.parquet.1-1.part").write_bytes(b"cut off")  # as a killed process may
 
     monkeypatch.setattr(engine, "_assign", noted)
     plan = scale.Plan(3, np.array([0.5]), np.zeros(1, np.int32), np.arange(2, dtype=np.int32))
@@ -209,6 +210,7 @@ def test_lost_machine_is_replaced_and_the_pairs_are_the_same(
     keys = np.sort(found["first"].to_numpy() * len(boxes) + found["second"].to_numpy())
     assert np.array_equal(keys, expected[:, 0].astype(np.int64) * len(boxes) + expected[:, 1])
     assert report.pair_count == len(expected)
+    assert not list((tmp_path / "pairs").glob(".*"))
 
 
 def test_cluster_that_is_connected_is_kept(tmp_path: Path, cluster: Any) -> None:

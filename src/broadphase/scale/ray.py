@@ -278,6 +278,7 @@ class _Run:
             resumed_tiles=len(self.finished),
         )
         if self.output is not None:
+            self.output.place.delete_unfinished()  # of processes that were lost
             self.output.store_report(report)
             return report
         return replace(report, dataset=_dataset_of(tables))
