@@ -1,4 +1,4 @@
-"""Measure every speed target of the project in one process and say which are met.
+"""Measure every speed target of the project and say which are met.
 
 Times are medians of interleaved runs of the public calls, NumPy in to NumPy out, one thread. T is the time of
 ``np.argsort`` of as many random float32, taken in between, so that the figures travel from machine to machine.

@@ -1,8 +1,10 @@
 """The scripts of `make bench`: their rows, not their measurements."""
 
+import os
+
 import numpy as np
 import pytest
-from benchmarks import auto_regret, climb, readme_table, targets
+from benchmarks import auto_regret, cliffs, climb, readme_table, targets
 from benchmarks.pairs import Comparison, Outcome
 
 
@@ -57,3 +59,24 @@ def test_climb_keeps_the_dearest_of_each_ascent(monkeypatch):
     tops = climb.climb(10, 0.2, 3, "auto")
     assert max(tops.values()) > 7.0
     assert all(cost == recipe.place_spread for recipe, cost in tops.items())
+
+
+SMALL = """
+import os
+from benchmarks.rows import Row
+def rows(pace):
+    yield Row("pace", pace, "x", 1.0, True, note=str(os.getpid()))
+    yield Row("two", 2.0, "")
+"""
+
+
+def test_rows_of_a_cliff_come_from_a_process_of_its_own(tmp_path, monkeypatch):
+    (tmp_path / "small.py").write_text(SMALL)
+    monkeypatch.setattr(cliffs, "__path__", [*cliffs.__path__, str(tmp_path)])
+    begin = f"from benchmarks import cliffs; cliffs.__path__.append({str(tmp_path)!r}); "
+    monkeypatch.setattr(cliffs, "_MEASURE", begin + cliffs._MEASURE)
+    first, second = cliffs.rows(0.5, ["small"])
+    assert (first.measured, first.met, second) == (0.5, False, targets.Row("two", 2.0, ""))
+    assert int(first.note) != os.getpid()
+    with pytest.raises(ModuleNotFoundError, match="no subject 'large'; they are batches, "):
+        list(cliffs.rows(0.5, ["large"]))

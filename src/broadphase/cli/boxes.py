@@ -493,13 +493,7 @@ def pairs(
         if wrong:
             raise typer.BadParameter("not from files to files: leave it out, or give --output a file", param_hint=wrong)
         options: dict[str, Any] = {"layer": layer, "mask": mask, "group": group, "batch": batch}
-        options["engine"] = engine.value
-        options |= {
-            "scratch": scratch,
-            "touching": touching,
-            "margin": margin,
-            "workers": -1 if workers is None else workers,
-        }
+        options |= {"touching": touching, "margin": margin, "engine": engine.value, "scratch": scratch}
         find_pairs_in_files(
             files,
             output,
@@ -512,6 +506,7 @@ def pairs(
             resume=resume,
             as_json=as_json,
             progress=progress,
+            workers=-1 if workers is None else workers,
             **options,
         )
         return
