@@ -9,6 +9,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/even_sample.hpp"
@@ -139,8 +140,26 @@ struct AxisMap {
   double place(double x) const {
     if (quantiles.empty()) return even_place(x);
     const auto past = std::upper_bound(quantiles.begin() + 1, quantiles.end() - 1, x);
-    const double begin = past[-1], within = *past > begin ? std::clamp((x - begin) / (*past - begin), 0.0, 1.0) : 0;
-    return (static_cast<double>(past - quantiles.begin() - 1) + within) / kSegments;
+    return place_within(static_cast<std::size_t>(past - quantiles.begin()) - 1, x);
+  }
+  // Of ascending numbers.
+  void places(const std::vector<double>& ascending, std::vector<double>& to) const {
+    to.resize(ascending.size());
+    std::size_t segment = 0;
+    for (std::size_t k = 0; k < to.size(); ++k) {
+      const double x = ascending[k];
+      if (quantiles.empty()) {
+        to[k] = even_place(x);
+        continue;
+      }
+      while (segment + 1 < kSegments && quantiles[segment + 1] <= x) ++segment;
+      to[k] = place_within(segment, x);
+    }
+  }
+  double place_within(std::size_t segment, double x) const {
+    const double begin = quantiles[segment], end = quantiles[segment + 1];
+    const double within = end > begin ? std::clamp((x - begin) / (end - begin), 0.0, 1.0) : 0;
+    return (static_cast<double>(segment) + within) / kSegments;
   }
   // The lowest number at a place.
   double at(double place) const {
@@ -192,12 +211,10 @@ inline bool on_many_scales(const double* begin, const double* end, double width)
 }
 
 inline std::vector<double> quantiles_of(const SampledEnds& ends) {
-  std::vector<double> values;
-  for (const auto* part : {&ends.lower, &ends.upper})
-    std::copy_if(part->begin(), part->end(), std::back_inserter(values), [](double x) { return std::isfinite(x); });
+  std::vector<double> values(ends.lower.size() + ends.upper.size());
+  std::merge(ends.lower.begin(), ends.lower.end(), ends.upper.begin(), ends.upper.end(), values.begin());
+  std::erase_if(values, [](double x) { return !std::isfinite(x); });
   if (values.empty()) return values;
-  std::vector<double> room;
-  sort_sampled(values, room);
   std::vector<double> quantiles(kSegments + 1);
   for (std::size_t k = 0; k <= kSegments; ++k) quantiles[k] = values[(values.size() - 1) * k / kSegments];
   return quantiles;
@@ -256,10 +273,10 @@ struct SceneShape {
 // Of all pairs of sampled boxes, the share that overlaps along the axis as far as the steps of one row of cells tell.
 inline double blurred_share(const SampledEnds& ends, const AxisMap& map, SampledEnds& steps) {
   const auto map_all = [&](const std::vector<double>& from, std::vector<double>& to) {
-    to.resize(from.size());
-    for (std::size_t k = 0; k < from.size(); ++k) {
-      const double step = map.place(from[k]) * (kCellSteps - 1);
-      to[k] = step > 0 ? static_cast<std::int32_t>(step) : 0;  // NaN: infinity in an infinite stretch
+    map.places(from, to);
+    for (double& place : to) {
+      const double step = place * (kCellSteps - 1);
+      place = step > 0 ? static_cast<std::int32_t>(step) : 0;  // NaN: infinity in an infinite stretch
     }
   };
   map_all(ends.lower, steps.lower);
@@ -267,29 +284,62 @@ inline double blurred_share(const SampledEnds& ends, const AxisMap& map, Sampled
   return meeting_share(steps);
 }
 
-inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
-  constexpr std::size_t kMostRanges = 256;
+// The largest share of ascending numbers that are equal.
+inline double largest_heap(const std::vector<double>& ascending) {
+  std::size_t begin = 0, largest = 0;
+  for (std::size_t k = 0; k < ascending.size(); ++k) {
+    if (ascending[k] != ascending[begin]) begin = k;
+    largest = std::max(largest, k + 1 - begin);
+  }
+  return ascending.empty() ? 0 : static_cast<double>(largest) / static_cast<double>(ascending.size());
+}
+
+// Cuts the axis at quantiles where even steps do not tell the boxes apart, and quantiles do. `everywhere`: the steps of
+// no axis tell them apart.
+inline void cut_blurred_axis(const SampledEnds& ends, std::size_t axis, bool everywhere, SampledEnds& steps,
+                             SceneShape& shape) {
   // Of evenly spread boxes, a few in 2^15 begin in the step where another one ends.
   constexpr double kBlur = 1.0 / 1024;
+  AxisMap& map = shape.map[axis];
+  const double meeting = shape.meeting[axis], even = shape.blurred[axis];
+  if (!map.quantiles.empty() || (!everywhere && even <= 2 * meeting + kBlur)) return;
+  map.quantiles = quantiles_of(ends);
+  const double cut = blurred_share(ends, map, steps);
+  if (cut - meeting < 0.5 * (even - meeting))
+    shape.blurred[axis] = cut;
+  else
+    map.quantiles.clear();
+}
+
+inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
+  constexpr std::size_t kMostRanges = 256;
+  // Boxes that one axis does not tell apart are told apart by another one, but for those of clusters much narrower than
+  // the scene. Of such clusters it is a thousandth of all pairs, of evenly spread boxes one in 2^15.
+  constexpr double kBlurEverywhere = 1.0 / 4096;
   SceneShape shape;
-  SampledEnds ends, steps;
+  SampledEnds ends[4], steps;
   const std::size_t step = std::max<std::size_t>(sample.boxes.size() / kMostRanges, sample.boxes.size() > 64 ? 2 : 1);
   shape.ranges.resize((sample.boxes.size() + step - 1) / step);
   if (sample.boxes.empty()) return shape;
+  double least = 1, heap = 1;
   for (std::size_t d = 0; d < dimension; ++d) {
-    ends.take(sample, d);
-    AxisMap& map = shape.map[d] = map_of(ends);
-    shape.meeting[d] = meeting_share(ends);
-    shape.blurred[d] = blurred_share(ends, map, steps);
-    if (shape.blurred[d] > 2 * shape.meeting[d] + kBlur && map.quantiles.empty()) {
-      // Even steps do not tell the boxes apart.
-      map.quantiles = quantiles_of(ends);
-      const double cut = blurred_share(ends, map, steps);
-      if (cut < 0.5 * shape.blurred[d])
-        shape.blurred[d] = cut;
-      else
-        map.quantiles.clear();
-    }
+    ends[d].take(sample, d);
+    shape.map[d] = map_of(ends[d]);
+    shape.meeting[d] = meeting_share(ends[d]);
+    std::vector<double> quantiles = std::exchange(shape.map[d].quantiles, {});
+    shape.blurred[d] = blurred_share(ends[d], shape.map[d], steps);
+    least = std::min(least, shape.blurred[d] - shape.meeting[d]);
+    heap = std::min(heap, largest_heap(steps.lower));
+    if (quantiles.empty()) continue;
+    shape.map[d].quantiles = std::move(quantiles);
+    shape.blurred[d] = blurred_share(ends[d], shape.map[d], steps);
+  }
+  // One large heap of boxes is a crowd: its cell gets a grid of its own.
+  const bool one_crowd = heap * sample.box_count > kCrowd && heap * heap > least;
+  const bool everywhere = least > kBlurEverywhere && !one_crowd;
+  for (std::size_t d = 0; d < dimension; ++d) {
+    const AxisMap& map = shape.map[d];
+    cut_blurred_axis(ends[d], d, everywhere, steps, shape);
     double sum = 0;
     for (const Sample::Box& box : sample.boxes) sum += std::min(box.size(d), map.width);
     if (map.width > 0) shape.share[d] = sum / static_cast<double>(sample.boxes.size()) / map.width;

@@ -2,6 +2,7 @@
 // coordinates at the ends of their type.
 #include "grid/grid.hpp"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -163,6 +164,46 @@ void check_many_scales(std::size_t dimension, bool touching, bool cross) {
   });
 }
 
+// Clusters of which the narrow ones lie in one step of the whole scene: every axis is cut at quantiles, which tell
+// their boxes apart, and none is where boxes are spread evenly.
+template <class T>
+void check_narrow_clusters(std::size_t dimension, bool touching) {
+  Random random(dimension);
+  std::vector<std::array<double, 4>> places(60);
+  std::vector<double> widths;
+  for (auto& place : places) {
+    for (double& x : place) x = 24 * random.uniform();
+    widths.push_back(std::pow(10.0, 5 * random.uniform() - 2.5));
+  }
+  std::vector<T> lower, upper;
+  for (std::size_t box = 0; box < 4 * kCrowd; ++box) {
+    const std::size_t own = random.below(60);
+    for (std::size_t k = 0; k < dimension; ++k) {
+      lower.push_back(static_cast<T>(places[own][k] + widths[own] * random.uniform()));
+      upper.push_back(lower.back() + static_cast<T>(0.1 * widths[own]));
+    }
+  }
+  const Boxes<T> boxes(lower, upper, dimension, 0);
+  Problem<T> problem;
+  problem.first = boxes.view;
+  problem.dimension = dimension;
+  problem.touching = touching;
+  current_case() = "narrow clusters, " + describe(problem);
+  const SceneShape shape = shape_of(sample_of(problem), dimension);
+  const Boxes<T> spread = spread_boxes<T>(random, 4 * kCrowd, dimension, 20);
+  problem.first = spread.view;
+  const SceneShape even = shape_of(sample_of(problem), dimension);
+  for (std::size_t k = 0; k < dimension; ++k) {
+    CHECK(!shape.map[k].quantiles.empty());
+    CHECK(shape.blurred[k] < shape.meeting[k] + 1e-3);
+    CHECK(even.map[k].quantiles.empty());
+  }
+  problem.first = boxes.view;
+  const PairList expected = true_pairs(problem);
+  for_each_level(
+      [&](const Kernels& kernels) { CHECK(pairs_of(Grid<T>(problem, kernels, 1), nullptr, 2) == expected); });
+}
+
 // A heap of boxes that one step of the cell's numbers holds: ranks decide, and no pair is found twice.
 template <class T>
 void check_heaps(std::size_t heap, bool touching, bool cross) {
@@ -254,6 +295,7 @@ void check_all() {
   check_nested_crowds<T>();
   for (std::size_t dimension = 1; dimension <= 4; ++dimension)
     check_many_scales<T>(dimension, dimension % 2 == 0, dimension == 3);
+  for (std::size_t dimension = 2; dimension <= 4; ++dimension) check_narrow_clusters<T>(dimension, dimension == 3);
   for (const std::size_t heap : {200U, 2500U})
     for (const bool touching : {false, true})
       for (const bool cross : {false, true}) check_heaps<T>(heap, touching, cross && heap == 200);
