@@ -21,12 +21,9 @@ inline std::int32_t to_steps(T x, T origin, T scale, std::int32_t largest) {
   return whole < largest ? whole : largest;
 }
 
-// The map of an axis cut at quantiles. Beyond the first and the last of them it stops at the border.
+// The map of an axis cut at quantiles, within a segment. Beyond the first and the last of them it stops at the border.
 template <class T>
-inline std::int32_t to_steps(T x, const Segments<T>& segments, std::int32_t largest) {
-  std::size_t at = 0;
-  for (std::size_t half = kSegments / 2; half > 0; half /= 2) at += segments.begin[at + half] <= x ? half : 0;
-  const std::int32_t each = (largest + 1) >> kSegmentBits;
+inline std::int32_t steps_within(T x, const Segments<T>& segments, std::size_t at, std::int32_t each) {
   const T end = static_cast<T>(each);
   T steps = (x - segments.begin[at]) * segments.inverse_width[at] * end;
   steps = steps > T{0} ? steps : T{0};
@@ -36,8 +33,12 @@ inline std::int32_t to_steps(T x, const Segments<T>& segments, std::int32_t larg
 
 template <class T>
 inline std::int32_t to_steps(T x, const GridLayout<T>& layout, std::size_t axis) {
-  if (layout.segments[axis] != nullptr) return to_steps(x, *layout.segments[axis], layout.largest[axis]);
-  return to_steps(x, layout.origin[axis], layout.scale[axis], layout.largest[axis]);
+  if (layout.segments[axis] == nullptr)
+    return to_steps(x, layout.origin[axis], layout.scale[axis], layout.largest[axis]);
+  const Segments<T>& segments = *layout.segments[axis];
+  std::size_t at = 0;
+  for (std::size_t half = kSegments / 2; half > 0; half /= 2) at += segments.begin[at + half] <= x ? half : 0;
+  return steps_within(x, segments, at, (layout.largest[axis] + 1) >> kSegmentBits);
 }
 
 template <class T, std::size_t D>
@@ -61,6 +62,50 @@ struct Steps {
     return kept;
   }
 };
+
+// Many boxes one axis after the other: of a search among quantiles each step waits for the one before, so that many
+// searches go on side by side.
+inline constexpr std::size_t kSideBySide = 16;
+
+template <class T>
+inline void to_steps(const T (&x)[kSideBySide], const GridLayout<T>& layout, std::size_t axis,
+                     std::int32_t (&steps)[kSideBySide]) {
+  if (layout.segments[axis] == nullptr) {
+    for (std::size_t k = 0; k < kSideBySide; ++k) steps[k] = to_steps(x[k], layout, axis);
+    return;
+  }
+  const Segments<T>& segments = *layout.segments[axis];
+  std::uint32_t at[kSideBySide] = {};
+  for (std::uint32_t half = kSegments / 2; half > 0; half /= 2)
+    for (std::size_t k = 0; k < kSideBySide; ++k) at[k] += segments.begin[at[k] + half] <= x[k] ? half : 0;
+  const std::int32_t each = (layout.largest[axis] + 1) >> kSegmentBits;
+  for (std::size_t k = 0; k < kSideBySide; ++k) steps[k] = steps_within(x[k], segments, at[k], each);
+}
+
+// Reads the boxes from `place` on; bit k of the result: box k is not to be left out.
+template <class T, std::size_t D>
+std::uint32_t read_side_by_side(FileBoxes<T>& boxes, std::size_t place, Steps<T, D> (&to)[kSideBySide]) {
+  std::uint32_t kept = (1u << kSideBySide) - 1;
+  for (std::size_t d = 0; d < D; ++d) {
+    T low[kSideBySide], high[kSideBySide];
+    for (std::size_t k = 0; k < kSideBySide; ++k) {
+      const auto row = static_cast<std::ptrdiff_t>(boxes.rows != nullptr ? boxes.rows[place + k] : place + k);
+      const T from_lower = boxes.lower[row * boxes.lower_stride + static_cast<std::ptrdiff_t>(d)];
+      const T from_upper = boxes.upper[row * boxes.upper_stride + static_cast<std::ptrdiff_t>(d)];
+      boxes.valid &= from_lower <= from_upper;  // false for NaN
+      low[k] = from_lower - boxes.grow;
+      high[k] = from_upper + boxes.grow;
+      const bool out = boxes.drop_empty ? !(low[k] < high[k]) : !(low[k] <= high[k]);
+      kept &= ~(static_cast<std::uint32_t>(out) << k);
+    }
+    std::int32_t steps[kSideBySide];
+    to_steps(low, *boxes.layout, d, steps);
+    for (std::size_t k = 0; k < kSideBySide; ++k) to[k].lower[d] = steps[k];
+    to_steps(high, *boxes.layout, d, steps);
+    for (std::size_t k = 0; k < kSideBySide; ++k) to[k].upper[d] = steps[k];
+  }
+  return kept;
+}
 
 inline std::int16_t saturated(std::int32_t x) {
   return static_cast<std::int16_t>(x < -32768 ? -32768 : x > 32767 ? 32767 : x);
@@ -122,22 +167,37 @@ inline std::uint32_t place_for(ChunkPool& pool, std::size_t cell) {
   return chunk << pool.chunk_bits;
 }
 
+// Files a box; false where the pool may not do.
+template <class T, std::size_t D>
+inline bool file_one(FileBoxes<T>& boxes, std::size_t row, const Steps<T, D>& steps) {
+  auto* records = static_cast<Record<D>*>(boxes.pool->records);
+  std::size_t covered = 1;
+  for (std::size_t d = 0; d < D; ++d)
+    covered *= static_cast<std::size_t>((steps.upper[d] >> kCellBits) - (steps.lower[d] >> kCellBits)) + 1;
+  if (boxes.pool->capacity - boxes.pool->used < covered) return false;
+  for_each_cell(steps, *boxes.layout, [&](std::int32_t number, const std::int32_t* cell) {
+    const std::uint32_t place = place_for(*boxes.pool, static_cast<std::size_t>(number));
+    write_record(steps, cell, static_cast<std::uint32_t>(row), records[place]);
+    boxes.pool->slots[number] = place + 1;
+  });
+  return true;
+}
+
 // Files rows from boxes.begin on; returns the row where the pool may not do, or boxes.end.
 template <class T, std::size_t D>
 std::size_t file_one_by_one(FileBoxes<T>& boxes) {
-  auto* records = static_cast<Record<D>*>(boxes.pool->records);
-  for (std::size_t row = boxes.begin; row < boxes.end; ++row) {
+  bool searches = false;
+  for (std::size_t d = 0; d < D; ++d) searches |= boxes.layout->segments[d] != nullptr;
+  std::size_t row = boxes.begin;
+  while (searches && boxes.end - row >= kSideBySide) {
+    Steps<T, D> steps[kSideBySide];
+    const std::uint32_t kept = read_side_by_side(boxes, row, steps);
+    for (std::size_t k = 0; k < kSideBySide; ++k, ++row)
+      if ((kept >> k & 1u) != 0 && !file_one(boxes, row, steps[k])) return row;
+  }
+  for (; row < boxes.end; ++row) {
     Steps<T, D> steps;
-    if (!steps.read(boxes, row)) continue;
-    std::size_t covered = 1;
-    for (std::size_t d = 0; d < D; ++d)
-      covered *= static_cast<std::size_t>((steps.upper[d] >> kCellBits) - (steps.lower[d] >> kCellBits)) + 1;
-    if (boxes.pool->capacity - boxes.pool->used < covered) return row;
-    for_each_cell(steps, *boxes.layout, [&](std::int32_t number, const std::int32_t* cell) {
-      const std::uint32_t place = place_for(*boxes.pool, static_cast<std::size_t>(number));
-      write_record(steps, cell, static_cast<std::uint32_t>(row), records[place]);
-      boxes.pool->slots[number] = place + 1;
-    });
+    if (steps.read(boxes, row) && !file_one(boxes, row, steps)) return row;
   }
   return boxes.end;
 }
