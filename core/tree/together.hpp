@@ -35,6 +35,8 @@ struct NearestTogether : PointsWalk {
   // Points of the walk before this one on the same tree, and for as many rows: no row wanted is farther from them than
   // `reach`, which is infinite where nothing is known.
   float before[4][kTogether], reach[kTogether];
+  // So many walks go without marks: where more rows than are wanted are mostly as near, they are in vain.
+  std::uint32_t unmarked = 0;
   // Blocks with rows, and the squared distances of their rows by lane and query. Where more rows than are wanted may be
   // as near, candidates are listed from them, later, when the limits are lower.
   std::size_t leaves = 0;

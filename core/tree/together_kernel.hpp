@@ -169,7 +169,7 @@ void nearest_together_of(NearestTogether& walk) {
   const Eight error = Eight::read(walk.error);
   Eight limit = smaller(limit_by_reach<D>(walk, center, error), Eight::read(walk.limit));
   float most = largest_lane(limit);
-  bool is_marked = true;
+  bool is_marked = walk.unmarked == 0;
   while (walk.depth > 0) {
     const std::int32_t at = walk.stack[--walk.depth];
     const float own_key = walk.key[walk.depth];
@@ -195,12 +195,13 @@ void nearest_together_of(NearestTogether& walk) {
         if ((rows >> lane & 1u) == 0) square = Eight::splat(kInfinity);
         square.store(key[lane]);
         // An infinite one becomes NaN, and is passed on to the end.
-        square = marked(square, mark + lane);
-        for (std::size_t k = 0; k <= Wanted; ++k) {
+        if (is_marked) square = marked(square, mark + lane);
+        for (std::size_t k = 0; k < Wanted; ++k) {
           const Eight other = best[k];
           best[k] = smaller(square, other);
           square = larger(other, square);
         }
+        if (is_marked) best[Wanted] = smaller(square, best[Wanted]);
       }
       const Eight reach = root(marked(best[Wanted - 1], 0xff)) * Eight::splat(kLonger) + error;
       limit = smaller(reach * reach * Eight::splat(kLonger), limit);
@@ -233,6 +234,10 @@ void nearest_together_of(NearestTogether& walk) {
     sure = below(limit, marked(best[Wanted], 0)) & below(best[Wanted - 1], Eight::splat(kInfinity)) &
            at_most(marked(best[Wanted - 1], 0), limit);
     name_candidates<D, Wanted>(walk, best, sure);
+    constexpr std::uint32_t kWithout = 15;
+    walk.unmarked = bit_count(sure) < kTogether / 2 ? kWithout : 0;
+  } else if (walk.unmarked > 0) {
+    --walk.unmarked;
   }
   // Not of points that are far away or not in use: their errors are unknown.
   const std::uint32_t known = at_most(Eight::splat(0.0F), Eight::read(walk.limit));
