@@ -123,12 +123,12 @@ def test_engine_is_that_named(engine: str, files: Path, run: Any, monkeypatch: p
     real, asked = scale.pairs, []
 
     def pairs(*sets: Any, **options: Any) -> scale.Report:
-        asked.append(options.pop("engine"))
+        asked.append((options.pop("engine"), options.pop("address")))
         return real(*sets, **options)
 
     monkeypatch.setattr(scale, "pairs", pairs)
-    code, _, _ = run("pairs", "boxes/", "-o", "pairs/", "--engine", engine)
-    assert (code, asked) == (0, [engine])
+    code, _, _ = run("pairs", "boxes/", "-o", "pairs/", "--engine", engine, "--address", "auto")
+    assert (code, asked) == (0, [(engine, "auto")])
     assert pairs_in("pairs") == EXPECTED
 
 

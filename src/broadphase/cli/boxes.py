@@ -356,6 +356,7 @@ _IN_MEMORY = {
 }
 _PAST_MEMORY = {
     "engine": "--engine",
+    "address": "--address",
     "id_column": "--id",
     "lower": "--lower",
     "upper": "--upper",
@@ -414,6 +415,14 @@ def pairs(
     engine: Annotated[
         Engine, typer.Option("--engine", help="What runs the search.", rich_help_panel=_FILES_PANEL)
     ] = Engine.LOCAL,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            "--address",
+            help="A running Ray, such as auto. Default: one that is started for the run.",
+            rich_help_panel=_FILES_PANEL,
+        ),
+    ] = None,
     id_column: Annotated[
         str | None,
         typer.Option(
@@ -493,7 +502,13 @@ def pairs(
         if wrong:
             raise typer.BadParameter("not from files to files: leave it out, or give --output a file", param_hint=wrong)
         options: dict[str, Any] = {"layer": layer, "mask": mask, "group": group, "batch": batch}
-        options |= {"touching": touching, "margin": margin, "engine": engine.value, "scratch": scratch}
+        options |= {
+            "touching": touching,
+            "margin": margin,
+            "engine": engine.value,
+            "address": address,
+            "scratch": scratch,
+        }
         find_pairs_in_files(
             files,
             output,

@@ -191,12 +191,13 @@ def _show(report: scale.Report, sets: list[str], output: str) -> None:
         ("boxes", f"{report.box_count:,} ({' and '.join(map(clipped, sets))})"),
         ("pairs", f"{report.pair_count:,}"),
         ("tiles", f"{report.tiles:,}{done}; {share:.1%} copies, {report.wide:,} wide boxes"),
-        *((stage, _rate(report.box_count, seconds)) for stage, seconds in report.seconds_by_stage.items()),
+        *((stage, _pace(stage, report.box_count, seconds)) for stage, seconds in report.seconds_by_stage.items()),
         ("spilled", f"{report.bytes_by_stage.get('assign', 0) / 1e6:,.0f} MB"),
         ("written", f"{report.bytes_by_stage.get('join', 0) / 1e6:,.0f} MB to {clipped(output)}"),
     ]
     print_facts("Overlapping pairs", facts)
 
 
-def _rate(rows: int, seconds: float) -> str:
-    return f"{duration(seconds)}, {rows / max(seconds, 1e-9):,.0f} boxes/s"
+def _pace(stage: str, rows: int, seconds: float) -> str:
+    rate = "" if stage == "start" else f", {rows / max(seconds, 1e-9):,.0f} boxes/s"
+    return duration(seconds) + rate
