@@ -330,7 +330,8 @@ DERIVED = {
     # What a step with a budget takes is measured again.
     "TouchMemory": {"starts", "tests_ended", "seconds_a_test", "_known_pairs", "_known_seconds", "_pairs"},
     "BroadPhase": {
-        *("method", "near", "threads", "_options", "_columns", "_index", "_behind", "_pending", "_pending_count")
+        *("method", "near", "threads", "_options", "_columns", "_index", "_behind", "_hits", "_pending"),
+        "_pending_count",
     },
     "World": {"_guard", "_bus", "_found"},
 }
