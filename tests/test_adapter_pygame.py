@@ -1,6 +1,8 @@
 """``broadphase.adapters.pygame`` against pygame-ce: its own tests, and twins of random scenes through both."""
 
+import importlib
 import os
+import sys
 import unittest
 
 import numpy as np
@@ -11,6 +13,7 @@ os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 pygame = pytest.importorskip("pygame", reason="pygame-ce is not installed")
 sprite_test = pytest.importorskip("pygame.tests.sprite_test", reason="pygame-ce comes without its tests")
 
+import broadphase as bp  # noqa: E402 (the library is there)
 from broadphase.adapters import pygame as ours  # noqa: E402 (the library is there)
 
 theirs = pygame.sprite
@@ -206,6 +209,20 @@ def test_spritecollideany_of_twins_equals_that_of_pygame(scene, kind):
         hits = [result_of(lambda one=one: module.spritecollideany(one, second, KINDS[kind])) for one in first]  # noqa: B023
         outcomes.append(([getattr(one, "number", one) for one in hits], state_of(first, second)))
     assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("kind", ["default", "circle"])
+def test_groupcollide_with_kills_in_several_portions_equals_that_of_pygame(kind, monkeypatch):
+    monkeypatch.setattr(ours, "_FIRST_PORTION", 2)
+    monkeypatch.setattr(ours, "_FEW_COMPARISONS", 50)
+    for seed in range(3):
+        for spawning in (Ball, Spawning):
+            outcomes = []
+            for module in (theirs, ours):
+                first, second = twins(seed, whole_rects, kind=spawning, count=60)
+                found = module.groupcollide(first, second, False, True, KINDS[kind])
+                outcomes.append((numbers_of(found), state_of(first, second)))
+            assert outcomes[0] == outcomes[1]
 
 
 def test_random_scenes_have_many_collisions_and_many_sprites_without():
@@ -447,3 +464,10 @@ def test_sprites_of_other_classes_are_read_by_their_rect():
         assert len(expected) >= 2
         assert ours.spritecollide(asking, sprites, False) == expected
         assert ours.groupcollide(sprites, sprites, False, False) == theirs.groupcollide(sprites, sprites, False, False)
+
+
+def test_pygame_without_frect_is_not_taken_for_pygame_ce(monkeypatch):
+    monkeypatch.delattr(pygame, "FRect")
+    monkeypatch.delitem(sys.modules, "broadphase.adapters.pygame")
+    with pytest.raises(bp.MissingExtraError, match="needs pygame-ce, not pygame"):
+        importlib.import_module("broadphase.adapters.pygame")

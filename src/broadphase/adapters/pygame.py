@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import struct
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -19,7 +18,7 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.adapters.library import import_library
-from broadphase.errors import quoted
+from broadphase.errors import MissingExtraError, quoted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Group", "groupcollide", "spritecollide", "spritecollideany"]
 
 theirs: Any = import_library("pygame.sprite", install="pygame-ce")
+if not hasattr(theirs.pygame, "FRect"):
+    raise MissingExtraError("broadphase.adapters.pygame needs pygame-ce, not pygame: pip install pygame-ce")
 Rect, FRect = theirs.pygame.Rect, theirs.pygame.FRect
 
 #: What ``collided=`` takes: a function of two sprites.
@@ -39,6 +40,7 @@ Corners: TypeAlias = "tuple[NDArray[Any], NDArray[Any]]"
 _FEW_COMPARISONS = 20_000
 _FEW_CALLS = 256
 _FEW_RECTS = 24
+_FIRST_PORTION = 64
 _CODES: dict[type, str] = {Rect: "i", FRect: "f"}  # of struct, which reads numbers in less time than NumPy
 _MOST = {Rect: 2.0**30, FRect: 1e37}  # beyond these, rects may overflow when they are inflated
 # Rects are rounded to whole pixels when they are inflated, compared with rects of the other type, or have a centre.
@@ -515,10 +517,11 @@ def _meetings(members: _Members, others: _Members, rule: _Rule) -> Iterator[tupl
 
 def _by_first(rows: NDArray[np.int32]) -> Iterator[tuple[int, list[int]]]:
     """Divide sorted pairs by their first number."""
-    found: defaultdict[int, list[int]] = defaultdict(list)
-    for first, second in zip(rows[:, 0].tolist(), rows[:, 1].tolist(), strict=True):
-        found[first].append(second)
-    return iter(found.items())
+    firsts, seconds = rows[:, 0], rows[:, 1].tolist()
+    starts = np.flatnonzero(np.diff(firsts, prepend=-1))
+    ends = [*starts[1:].tolist(), len(seconds)]
+    found = zip(firsts[starts].tolist(), starts.tolist(), ends, strict=False)
+    return ((row, seconds[start:end]) for row, start, end in found)
 
 
 def _collisions(
@@ -527,17 +530,21 @@ def _collisions(
     collisions: dict[Any, list[Any]] = {}
     kept = _kept_by(groupa)
     sprites = list(groupa)
-    start, count = 0, len(sprites)
+    # Where sprites are killed, few may be left to be met by the next.
+    start, count = 0, _FIRST_PORTION if dokillb else len(sprites)
+    others = _Members.of(groupb)
     while start < len(sprites):
         portion = sprites[start : start + count]
         members = _Members(portion) if kept is None else kept.selected(portion)
-        others = _Members.of(groupb)
+        if 4 * len(others.gone) > len(others.sprites):
+            others = others.selected(others.living())
         start, count = start + len(portion), 4 * count
         unset = {one for one in portion if not hasattr(one, "radius")} if dokillb and rule.sets_radius else set()
         meetings = _meetings(members, others, rule)
         if meetings is None:
             every = ((one, _SPRITECOLLIDE(one, groupb, dokillb, collided)) for one in portion)
             collisions.update((one, hits) for one, hits in every if hits)
+            others = _Members.of(groupb)
             continue
         for row, found in meetings:
             hits = [other for other in found if other not in others.gone] if others.gone else found
@@ -553,6 +560,7 @@ def _collisions(
                 # with one sprite, then with more as long as nobody else is killed.
                 start, count = start - len(portion) + row + 1, 1
                 _unset_radius(portion[row + 1 :], unset.difference(others.sprites))
+                others = _Members.of(groupb)
                 break
             if dokillb and isinstance(groupb, theirs.AbstractGroup):
                 others.gone.update(other for other in hits if others.sprites[other] not in groupb)
