@@ -347,6 +347,7 @@ def test_full_disk_leaves_nothing_unfinished(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.startswith("OSError"), done.stderr
+    assert str(tmp_path / "pairs") in done.stdout
     left = {path.name for path in (tmp_path / "pairs").rglob("*")} if (tmp_path / "pairs").exists() else set()
     assert {name for name in left if not name.endswith(".parquet")} <= {
         "_manifest.json",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,6 @@ from broadphase.scale.source import open_source
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator, Sequence
 
     from broadphase.scale.planning import Plan
@@ -27,6 +28,7 @@ __all__ = ["pairs", "plan"]
 _UNITS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _LEAST_MEMORY = 1 << 24
 _ENGINES = ("local", "ray")
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}  # errors that pyarrow gives no name
 
 
 def as_bytes(value: Any, name: str) -> int:
@@ -235,8 +237,11 @@ def _output(
     place = Output(folder, facts, resume=resume, scratch=scratch)
     try:
         yield place
-    except Exception:  # not Ctrl-C: a later run goes on from there
+    except Exception as error:  # not Ctrl-C: a later run goes on from there
         place.give_up()
+        if isinstance(error, OSError) and error.errno is not None and error.errno in _FULL and error.filename is None:
+            where = str(place.place) if scratch is None else f"{place.place} or {os.fspath(scratch)}"
+            raise OSError(error.errno, os.strerror(error.errno), where) from error
         raise
     finally:
         place.stop()
