@@ -80,7 +80,6 @@ inline double overlapping_share(const Sample& sample, std::size_t dimension) {
 // places than the plan's cells and sample can show: along every axis many more boxes meet than would by their corners.
 inline double blur_cost(const SceneShape& shape, double box_count, std::size_t dimension) {
   constexpr double kChance = 1.0 / 4096;  // more than evenly spread boxes that end where others begin
-  constexpr double kFew = 10 * kCrowd;    // of more boxes, clusters are crowds, each with a finer grid of its own
   constexpr double kRanked = 0.6;         // of the boxes, at most: the others lie in clusters wide enough
   double blur = 1;
   for (std::size_t d = 0; d < dimension; ++d) blur = std::min(blur, shape.blurred[d] - shape.meeting[d]);

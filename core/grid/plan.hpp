@@ -244,6 +244,9 @@ struct GridCosts {
 // Fewer boxes in a cell than this are swept as they are, however they lie; more may get a grid of their own.
 inline constexpr std::size_t kCrowd = 3000;
 
+// Of more boxes than this, clusters are crowds.
+inline constexpr double kFew = 10 * kCrowd;
+
 // Where the boxes lie and how large they are, along each axis.
 struct SceneShape {
   AxisMap map[4];
@@ -315,7 +318,7 @@ inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
   constexpr std::size_t kMostRanges = 256;
   // Boxes that one axis does not tell apart are told apart by another one, but for those of clusters much narrower than
   // the scene. Of such clusters it is a thousandth of all pairs, of evenly spread boxes one in 2^15.
-  constexpr double kBlurEverywhere = 1.0 / 4096;
+  constexpr double kBlurEverywhere = 1.0 / 2048;
   SceneShape shape;
   SampledEnds ends[4], steps;
   const std::size_t step = std::max<std::size_t>(sample.boxes.size() / kMostRanges, sample.boxes.size() > 64 ? 2 : 1);
@@ -334,9 +337,9 @@ inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
     shape.map[d].quantiles = std::move(quantiles);
     shape.blurred[d] = blurred_share(ends[d], shape.map[d], steps);
   }
-  // One large heap of boxes is a crowd: its cell gets a grid of its own.
-  const bool one_crowd = heap * sample.box_count > kCrowd && heap * heap > least;
-  const bool everywhere = least > kBlurEverywhere && !one_crowd;
+  // One large heap of boxes is a crowd: its cell gets a grid of its own. So do the clusters of a scene of many boxes.
+  const bool crowds = sample.box_count > kFew || (heap * sample.box_count > kCrowd && heap * heap > least);
+  const bool everywhere = least > kBlurEverywhere && !crowds;
   for (std::size_t d = 0; d < dimension; ++d) {
     const AxisMap& map = shape.map[d];
     cut_blurred_axis(ends[d], d, everywhere, steps, shape);
