@@ -437,3 +437,23 @@ def test_integer_that_float64_cannot_hold_is_refused_in_every_table():
     ):
         with pytest.raises(ValueError, match="row 1 has the integer 9007199254740993, which float64 cannot hold"):
             as_boxes(given)
+
+
+def test_points_of_a_table_go_by_the_names_of_its_columns():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"y": [1.0, 9.0], "x": [0.5, 9.0]})
+    wanted = [[0, 1], []]
+    boxes = [[0, 0, 1, 2], [0, 1, 2, 2], [1, 0, 2, 0.6]]  # y, x is in the last
+    for points in (frame, frame.rename(columns=str.upper), dict(frame), frame[["x", "y"]].to_numpy()):
+        assert [rows.tolist() for rows in bp.Index(boxes).query_points(points)] == wanted
+    assert bp.boxes.from_points(pandas.DataFrame([[5.0, 6.0]])).tolist() == [[[5, 6], [5, 6]]]
+    with pytest.raises(ValueError, match="points has columns lat, lon, not x, y; pass an array of the coordinates"):
+        bp.boxes.from_points(pandas.DataFrame({"lat": [1.0], "lon": [2.0]}))
+
+
+def test_points_of_geometries_name_the_function():
+    shapely = pytest.importorskip("shapely")
+    points = shapely.points([[0, 0], [1, 1]])
+    for given in (points, list(points), points[0]):
+        with pytest.raises(TypeError, match=r"points must be numbers, not geometries; pass shapely.get_coordinates"):
+            bp.Index(BOXES).query_points(given)

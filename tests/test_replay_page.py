@@ -121,3 +121,9 @@ def test_run_too_large_for_a_browser_raises(monkeypatch):
 
 def test_save_replay_is_a_name_of_the_package():
     assert bp.save_replay is save_replay
+
+
+def test_save_replay_reports_each_step(tmp_path):
+    told = []
+    save_replay("bouncing_spheres", tmp_path / "run.html", steps=3, progress=lambda *counts: told.append(counts))
+    assert told == [(1, 3), (2, 3), (3, 3)]

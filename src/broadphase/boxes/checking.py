@@ -10,20 +10,49 @@ from broadphase.arguments import as_array
 from broadphase.boxes.floats import MAX_DIMENSION
 from broadphase.boxes.forms import describe_invalid
 from broadphase.boxes.numbers import as_numbers
-from broadphase.errors import InvalidBoxError
+from broadphase.boxes.objects import column_numbers, names_of, side_by_side
+from broadphase.columns import listed
+from broadphase.errors import InvalidBoxError, quoted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
 def as_points(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return points as a float array of shape (n, d); an empty list has d = 2."""
-    points = as_numbers(values, name=name)
+    """Return points as a float array of shape (n, d), of a table by its columns x, y, z, w; an empty list has d = 2."""
+    is_array = type(values) is np.ndarray and not values.dtype.hasobject
+    points = as_numbers(values if is_array else _plain_points(values, name), name=name)
     if points.shape == (0,):
         points = points.reshape(0, 2)
     if points.ndim != 2 or not 0 < points.shape[1] <= MAX_DIMENSION:
         raise ValueError(f"{name} must have shape (n, d), d = 1 to 4, not {points.shape}")
     return points
+
+
+def _plain_points(values: Any, name: str) -> Any:
+    """Return the points of a table by the names of its columns, and refuse geometries; anything else as it is."""
+    if type(values) is list or type(values) is tuple:
+        first = values[0] if values else None
+    else:
+        labels = None if isinstance(values, np.ndarray) else names_of(values)
+        if labels is not None and labels != list(range(len(labels))):
+            return _columns_of_points(values, labels, name)
+        first = values[0] if isinstance(values, np.ndarray) and values.dtype == object and values.size else values
+    if first is not None and hasattr(first, "geom_type"):
+        raise TypeError(f"{name} must be numbers, not geometries; pass shapely.get_coordinates({name})")
+    return values
+
+
+def _columns_of_points(frame: Any, labels: list[Any], name: str) -> NDArray[Any]:
+    by_text = {str(label).strip().lower(): label for label in labels}
+    axes = "xyzw"[: len(labels)]
+    if len(labels) > MAX_DIMENSION or {*by_text} != {*axes}:
+        raise ValueError(
+            f"{name} has columns {listed(map(str, labels))}, not {', '.join(axes)};"
+            " pass an array of the coordinates in order"
+        )
+    columns = [column_numbers(frame[by_text[axis]], f"{name}, column {quoted(by_text[axis])}") for axis in axes]
+    return side_by_side(columns)
 
 
 def as_reach(values: ArrayLike, points: NDArray[Any], name: str, *, round_up: bool = True) -> NDArray[Any]:

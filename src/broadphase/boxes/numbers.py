@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["as_numbers", "as_plain_array"]
 
+_OF_PYTHON = frozenset({list, tuple, float, int})
+
 
 def as_numbers(values: ArrayLike, *, name: str) -> NDArray[Any]:
     """Convert real numbers of any shape to native float32 or float64, as box corners are.
@@ -56,7 +58,7 @@ def as_plain_array(values: Any, name: str) -> NDArray[Any]:
         if masked.size:
             raise ValueError(f"{name}: row {masked[0]} has a masked value; fill it or remove the row")
         return np.asarray(values.data)
-    if type(values) is not list and arrow.is_arrow(values):
+    if type(values) not in _OF_PYTHON and arrow.is_arrow(values):
         data = arrow.opened(values, name)
         if data is not None and not hasattr(data, "schema"):
             return arrow.numbers_of(data, name)

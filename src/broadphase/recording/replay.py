@@ -19,6 +19,7 @@ from broadphase.plotting.pieces import PieceCollection
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -44,6 +45,7 @@ def save_replay(
     steps: int | None = None,
     dt: float = 1 / 60,
     title: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Step through a world or a scene, and write the run as a page that plays in any browser.
 
@@ -59,6 +61,8 @@ def save_replay(
         Seconds of one step of a world. A scene has its own.
     title : str, optional
         Title of the page. Default: that of the scene.
+    progress : callable, optional
+        Called after each step with the number of steps that are done, and that of all.
 
     Raises
     ------
@@ -74,16 +78,20 @@ def save_replay(
     >>> import broadphase as bp
     >>> bp.save_replay("bouncing_rectangles", "run.html", steps=200)  # doctest: +SKIP
     """
+    step: Callable[[], bp.Frame]
     if isinstance(what, bp.World):
         replay = Replay(what, "A world" if title is None else title)
-        for _ in range(300 if steps is None else steps):
-            replay.add(what.step(dt))
+        count, step = 300, lambda: what.step(dt)
     else:
         scene = scenes.load(what) if isinstance(what, str) else what
         run = scene.start()
         replay = Replay(run.world, scene.title if title is None else title)
-        for _ in range(scene.steps if steps is None else steps):
-            replay.add(run.step())
+        count, step = scene.steps, run.step
+    count = count if steps is None else steps
+    for done in range(1, count + 1):
+        replay.add(step())
+        if progress is not None:
+            progress(done, count)
     replay.save(path)
 
 
