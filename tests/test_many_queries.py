@@ -121,3 +121,55 @@ def test_many_queries_on_two_threads_are_those_on_one() -> None:
     index = bp.Index(boxes)
     oracle.assert_same_answers(index.nearest(points, 4, workers=2), index.nearest(points, 4))
     oracle.assert_same_answers(index.query_ball(points, 0.1, workers=2), index.query_ball(points, 0.1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_boxes_asked_again_find_what_the_oracle_finds(kind: str, dtype: Any) -> None:
+    random = np.random.default_rng([len(kind), np.dtype(dtype).itemsize, 3])
+    for dim in (1, 2, 3, 4):
+        boxes = scene(kind, dim, dtype, random)
+        centers = asked(boxes, random)
+        reach = random.choice([0.0, 0.02, 0.3], (COUNT, 1))
+        index = bp.Index(boxes)
+        for queries in (np.stack([centers - reach, centers + reach], axis=1), boxes):
+            expected = oracle.query(boxes, queries)
+            for workers in (1, 1, 2):  # from the second time on, the boxes are kept in cells
+                oracle.assert_same_answers(index.query(queries, workers=workers), expected, kind)
+
+
+def test_boxes_changed_between_many_queries_are_found_where_they_are() -> None:
+    random = np.random.default_rng(6)
+
+    def some(count: int, dtype: Any) -> NDArray[Any]:
+        lower = random.random((count, 2))
+        return np.stack([lower, lower + random.random((count, 2)) * 0.1], axis=1).astype(dtype)
+
+    index = bp.Index(some(400, np.float32))
+    changes = (
+        lambda: index.update(some(400, np.float32)),
+        lambda: index.remove(index.rows[::3]),
+        lambda: index.insert(some(30, np.float32) + np.float32(0.5)),
+        lambda: index.update(some(2, np.float32), rows=index.rows[:2]),
+        lambda: index.remove(index.rows),
+        lambda: index.insert(some(200, np.float32)),
+    )
+    for change in changes:
+        for queries in (some(300, np.float32), some(300, np.float64)):
+            for _ in range(3):
+                found, expected = index.query(queries), oracle.query(index.boxes_of(), queries)
+                assert np.array_equal(found.rows, index.rows[expected[0]])
+                assert np.array_equal(found.offsets, expected[1])
+        change()
+
+
+def test_boxes_asked_again_take_memory_until_they_change() -> None:
+    lower = np.random.default_rng(7).random((5000, 2))
+    boxes = np.stack([lower, lower + 0.01], axis=1)
+    index = bp.Index(boxes)
+    index.query(boxes)
+    at_first = index.memory_bytes
+    index.query(boxes)
+    assert index.memory_bytes > at_first + 4 * len(boxes)
+    index.update(boxes[:1], rows=[0])
+    assert index.memory_bytes == at_first

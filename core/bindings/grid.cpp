@@ -4,11 +4,16 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "bindings.hpp"
 #include "choose/method_calls.hpp"
+#include "grid/box_cells.hpp"
 
 namespace broadphase {
 
@@ -79,9 +84,59 @@ nb::dict describe_grid(AnyArray lower, AnyArray upper, bool closely) {
   return result;
 }
 
+template <class T>
+nb::object array_of(PlainMemory<T>&& values, std::size_t count) {
+  auto kept = std::make_unique<PlainMemory<T>>(std::move(values));
+  T* data = kept->get();
+  nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<PlainMemory<T>*>(p); });
+  (void)kept.release();
+  return nb::cast(nb::ndarray<nb::numpy, T>(data, 1, &count, owner));
+}
+
+// Boxes of either dtype in cells; in none where cells do not suit them.
+class AnyBoxCells {
+ public:
+  AnyBoxCells(AnyArray lower, AnyArray upper, unsigned workers) {
+    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+      const ReleasedGil release;
+      Interrupt interrupt(signal_pending);
+      auto& cells = cells_.emplace<std::unique_ptr<BoxCells<T>>>(std::make_unique<BoxCells<T>>());
+      if (!cells->file(boxes, lower.shape(1), chosen_kernels(), workers, interrupt)) cells.reset();
+    });
+  }
+
+  // The rows that each query overlaps, ascending. `lower`, `upper`: the boxes that were filed; the queries are of the
+  // same dtype. None where cells do not suit them.
+  nb::object find(AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper, unsigned workers) const {
+    std::optional<FoundByQuery> answers;
+    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+      const auto& cells = std::get<std::unique_ptr<BoxCells<T>>>(cells_);
+      if (cells == nullptr) return;
+      const ReleasedGil release;
+      Interrupt interrupt(signal_pending);
+      answers = cells->find(boxes, view<T>(asked_lower, asked_upper), chosen_kernels(), workers, interrupt);
+    });
+    if (!answers) return nb::none();
+    nb::object rows = array_of(std::move(answers->rows), answers->row_count);
+    return nb::make_tuple(rows, array_of(std::move(answers->offsets), answers->query_count + 1));
+  }
+
+  std::size_t memory_bytes() const {
+    return std::visit([](const auto& cells) { return cells == nullptr ? 0 : cells->bytes(); }, cells_);
+  }
+
+ private:
+  std::variant<std::unique_ptr<BoxCells<float>>, std::unique_ptr<BoxCells<double>>> cells_;
+};
+
 }  // namespace
 
 void bind_grid(nb::module_& module) {
+  nb::class_<AnyBoxCells>(module, "BoxCells")
+      .def(nb::init<AnyArray, AnyArray, unsigned>(), nb::arg("lower"), nb::arg("upper"), nb::arg("workers"))
+      .def("find", &AnyBoxCells::find, nb::arg("lower"), nb::arg("upper"), nb::arg("asked_lower"),
+           nb::arg("asked_upper"), nb::arg("workers"))
+      .def_prop_ro("memory_bytes", &AnyBoxCells::memory_bytes);
   module.def("describe_grid", &describe_grid, nb::arg("lower"), nb::arg("upper"), nb::arg("closely"));
 }
 

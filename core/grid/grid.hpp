@@ -41,6 +41,20 @@ struct Crowd {
   std::vector<std::uint8_t> began_before;
 };
 
+// Some records of a cell, and all that follow in memory that is read next.
+struct RecordRuns {
+  const RecordRun *begin, *end, *last;
+};
+
+// The row of a record.
+template <std::size_t D>
+std::uint32_t number_of(const Record<D>& record) {
+  if constexpr (D < 4)
+    return record.row_low | static_cast<std::uint32_t>(record.row_high) << 16;
+  else
+    return record.row;
+}
+
 template <class T>
 class GridLevel {
  public:
@@ -187,6 +201,12 @@ class GridLevel {
     return sample;
   }
 
+  // The records of a cell of the first set, by row.
+  RecordRuns runs_in(std::size_t cell) const {
+    const RecordRun* runs = filed_[0].runs.data();
+    return {runs + filed_[0].start[cell], runs + filed_[0].start[cell + 1], runs + filed_[0].runs.size() - 1};
+  }
+
   // The boxes of a cell, as a set of their own.
   Crowd crowd_in(std::size_t k, std::size_t cell) const {
     Crowd crowd;
@@ -250,12 +270,7 @@ class GridLevel {
     return with_record(run, i, [&](const auto& record) { return -std::int32_t{record.negated_upper[axis]}; });
   }
   std::uint32_t row_of(const RecordRun& run, std::size_t i) const {
-    return with_record(run, i, []<std::size_t D>(const Record<D>& record) {
-      if constexpr (D < 4)
-        return record.row_low | static_cast<std::uint32_t>(record.row_high) << 16;
-      else
-        return record.row;
-    });
+    return with_record(run, i, [](const auto& record) { return number_of(record); });
   }
   std::size_t record_size() const { return problem_.dimension < 4 ? sizeof(Record<3>) : sizeof(Record<4>); }
   std::size_t index() const { return problem_.dimension - 1; }

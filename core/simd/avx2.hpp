@@ -217,6 +217,12 @@ inline bool keep_few_in_order(Eight keys, const std::int32_t* values, std::uint3
 }  // namespace by_table
 using namespace by_table;
 
+inline std::size_t keep_of_block(const std::int32_t* values, std::uint32_t bits, std::int32_t* to) {
+  std::int32_t* end = to;
+  for (std::uint32_t lane = 0; lane < 32; lane += 8) end += keep(values + lane, bits >> lane & 0xffu, end);
+  return static_cast<std::size_t>(end - to);
+}
+
 inline std::uint32_t lowest_bit(std::uint32_t bits) { return _tzcnt_u32(bits); }
 inline std::uint32_t bit_count(std::uint32_t bits) { return static_cast<std::uint32_t>(_mm_popcnt_u32(bits)); }
 

@@ -126,6 +126,14 @@ inline std::size_t keep(Eight values, std::uint32_t bits, float* to) {
   return static_cast<std::size_t>(_mm_popcnt_u32(bits));
 }
 
+inline std::size_t keep_of_block(const std::int32_t* values, std::uint32_t bits, std::int32_t* to) {
+  const __m512i low = _mm512_load_si512(values), high = _mm512_load_si512(values + 16);
+  _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits), low));
+  to += _mm_popcnt_u32(bits & 0xffffu);
+  _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits >> 16), high));
+  return static_cast<std::size_t>(_mm_popcnt_u32(bits));
+}
+
 inline bool keep_few_in_order(Eight keys, const std::int32_t* values, std::uint32_t bits, float* key, std::int32_t* to,
                               std::size_t& count) {
   count = static_cast<std::size_t>(_mm_popcnt_u32(bits));

@@ -37,6 +37,7 @@
 //   WideTests                as EightTests
 //   upper_halves(a, most)    the upper halves of numbers that are not negative, at most `most`, as the bits of an Eight
 // emit_eight(bits, j, out)  as emit, for 8 bits; may write eight values
+// keep_of_block(values, bits, to)   as keep, of 32 integers; may write 32 values. `values` is aligned to 64 bytes
 // lowest_bit(bits), bit_count(bits)        lowest_bit: 31 or 32 for none
 // EightWords: eight 16-bit numbers in a register, or kInRegister is false and there is nothing else
 //   load(p), store(p)        p needs no alignment

@@ -230,6 +230,12 @@ inline std::uint32_t bit_count(std::uint32_t bits) {
   return ((bits + (bits >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
 }
 
+inline std::size_t keep_of_block(const std::int32_t* values, std::uint32_t bits, std::int32_t* to) {
+  std::size_t count = 0;
+  for (; bits != 0; bits &= bits - 1) to[count++] = values[lowest_bit(bits)];
+  return count;
+}
+
 struct EightWords {
   static constexpr bool kInRegister = false;
 };

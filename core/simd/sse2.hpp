@@ -15,6 +15,7 @@ using with_scalar::emit_eight;
 using with_scalar::Fours;
 using with_scalar::keep;
 using with_scalar::keep_few_in_order;
+using with_scalar::keep_of_block;
 using with_scalar::lowest_bit;
 using with_scalar::upper_halves;
 using with_scalar::WideEight;

@@ -3,6 +3,7 @@
 from broadphase._core import (
     BatchedRows,
     BlockIndex,
+    BoxCells,
     BruteForceIndex,
     Bvh,
     BvhQuality,
@@ -107,6 +108,7 @@ from broadphase._core import (
 __all__ = [
     "BatchedRows",
     "BlockIndex",
+    "BoxCells",
     "BruteForceIndex",
     "Bvh",
     "BvhQuality",

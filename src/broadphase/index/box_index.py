@@ -50,8 +50,8 @@ _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 _FEW = 16
 # What belongs to this process: made again by `_begin`.
 _FLEETING = (
-    "__weakref__", "_arrangement", "_behind", "_behind_count", "_builds", "_few", "_forest", "_guard", "_is_stale",
-    "_in_cell", "_seconds",
+    "__weakref__", "_arrangement", "_behind", "_behind_count", "_builds", "_cells", "_few", "_forest", "_guard",
+    "_in_cell", "_is_stale", "_seconds",
 )  # fmt: skip
 # Trees of batches that are so many changes of each row behind are built again.
 _MOST_BEHIND = 4

@@ -10,7 +10,7 @@ from broadphase.errors import UnsupportedQueryError
 from broadphase.filters import PairFilter
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.bvh import BVH
-from broadphase.index.joining import join
+from broadphase.index.joining import in_one_dtype, join
 from broadphase.index.periodic import CellSearch
 from broadphase.index.results import Nearest, QueryResult
 from broadphase.pairs import count_pairs, pairs
@@ -39,8 +39,9 @@ _IN_CELLS = frozenset({"query", "query_ball", "nearest", "pairs"})
 class Index(BoxIndex):
     """Boxes that are kept to be queried, each query in the way that suits it.
 
-    Pairs are found as by `broadphase.pairs`; many query boxes at once are joined with those of the index; every other
-    query uses a tree (see `BVH`), which is built at the first such query, and kept up to date only while it is used.
+    Pairs are found as by `broadphase.pairs`; many query boxes at once are joined with those of the index, which are
+    kept in cells from the second such query on, until they change (some 25 to 50 bytes a box); every other query uses a
+    tree (see `BVH`), which is built at the first such query, and kept up to date only while it is used.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class Index(BoxIndex):
     Nearest(rows=array([[2, 0]], dtype=int32), distances=array([[0.        , 1.41421356]]))
     """
 
-    __slots__ = ("_changed_since_query", "_core_options", "_in_cell", "_periods", "_settings")
+    __slots__ = ("_cells", "_changed_since_query", "_core_options", "_in_cell", "_periods", "_settings")
     method = "auto"
     _capabilities = BVH._capabilities
 
@@ -94,6 +95,8 @@ class Index(BoxIndex):
     def _begin(self) -> None:
         super()._begin()
         self._in_cell: CellSearch | None = None  # once a query needs it
+        # The boxes for many queries at once, by dtype of these: None after the first of them, which does without.
+        self._cells: dict[np.dtype[Any], _native.BoxCells | None] = {}
 
     @property
     def period(self) -> NDArray[np.float64] | None:
@@ -102,6 +105,7 @@ class Index(BoxIndex):
 
     def _forget(self, change: Change) -> None:
         change.set_slot(self, "_in_cell", None)
+        change.set_slot(self, "_cells", {})
 
     def _cell(self) -> CellSearch:
         """Return what answers queries in the cell. For the inside of a query."""
@@ -165,7 +169,10 @@ class Index(BoxIndex):
         began = perf_counter()
         with self._guard.reading:
             own_lower, own_upper, numbers = self._store.living_corners()
-            rows, offsets = join(own_lower, own_upper, lower, upper, workers, method="auto")
+            corners = in_one_dtype(own_lower, own_upper, lower, upper)
+            cells = self._filed(*corners[:2], workers)
+            found: Any = None if cells is None else cells.find(*corners, workers)
+            rows, offsets = join(*corners, workers, method="auto") if found is None else found
             rows = rows if numbers is None else numbers[rows]
             query_filter = self._query_filter(count, layer, mask)
             if query_filter is not None:
@@ -173,6 +180,17 @@ class Index(BoxIndex):
                 rows, offsets = kept
         self._seconds["query"] = perf_counter() - began
         return QueryResult(rows, offsets)
+
+    def _filed(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> _native.BoxCells | None:
+        """Return these boxes, all of the index, in cells, if this is not the first time. For the inside of a query."""
+        cells, dtype = self._cells, lower.dtype
+        if dtype not in cells:
+            cells[dtype] = None
+        elif cells[dtype] is None:
+            with self._guard.building:  # several threads may come here at once
+                if cells[dtype] is None:
+                    cells[dtype] = _native.BoxCells(lower, upper, workers)
+        return cells[dtype]
 
     def _find_balls(
         self, centers: NDArray[np.float64], radii: NDArray[np.float64], workers: int, layer: Any, mask: Any
@@ -195,7 +213,10 @@ class Index(BoxIndex):
         return super()._find_nearest(points, k, limits, workers, layer, mask)
 
     def _nbytes(self) -> int:
-        return super()._nbytes() + (0 if self._in_cell is None else self._in_cell.nbytes)
+        in_cell = 0 if self._in_cell is None else self._in_cell.nbytes
+        return (
+            super()._nbytes() + in_cell + sum(cells.memory_bytes for cells in self._cells.values() if cells is not None)
+        )
 
 
 class CellQueries:

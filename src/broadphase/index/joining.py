@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     #: Rows, and the offsets of those of each query.
     Found = tuple[NDArray[np.int32], NDArray[np.int64]]
 
-__all__ = ["Joinable", "boxes_as_seen_by", "find_in_balls", "find_in_boxes", "find_in_regions", "join"]
+__all__ = ["Joinable", "boxes_as_seen_by", "find_in_balls", "find_in_boxes", "find_in_regions", "in_one_dtype", "join"]
 
 
 class Joinable(Protocol):
@@ -120,15 +120,23 @@ def join(
     >>> join(corners, corners + 1, corners[:2], corners[:2])
     (array([0, 0, 1], dtype=int32), array([0, 1, 3], dtype=int64))
     """
-    if query_lower.dtype != lower.dtype and lower.dtype == np.float32:
-        lower, upper = lower.astype(np.float64), upper.astype(np.float64)
-    query_lower, query_upper = (corner.astype(lower.dtype, copy=False) for corner in (query_lower, query_upper))
+    corners = in_one_dtype(lower, upper, query_lower, query_upper)
     try:
-        found: Any = _native.join(getattr(_native.Method, method), lower, upper, query_lower, query_upper, workers)
+        found: Any = _native.join(getattr(_native.Method, method), *corners, workers)
     except _native.InvalidBoxes:
         raise InvalidBoxError("the boxes were modified while they were read") from None
     rows, offsets = found
     return rows, offsets
+
+
+def in_one_dtype(
+    lower: NDArray[Any], upper: NDArray[Any], query_lower: NDArray[Any], query_upper: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return all corners in the first dtype of theirs that holds every number."""
+    if query_lower.dtype != lower.dtype and lower.dtype == np.float32:
+        lower, upper = lower.astype(np.float64), upper.astype(np.float64)
+    dtype = lower.dtype
+    return lower, upper, query_lower.astype(dtype, copy=False), query_upper.astype(dtype, copy=False)
 
 
 def boxes_as_seen_by(dtype: np.dtype[Any], lower: NDArray[Any], upper: NDArray[Any]) -> tuple[NDArray[Any], ...]:

@@ -1,0 +1,384 @@
+// The boxes of one set filed in small cells, and kept: many boxes at once are looked up in them.
+//
+// A cell holds its boxes by row, so that what a query finds in a cell ascends. Queries are taken in the order of the
+// cells they begin in, which then are in a near cache, and what each finds is copied once to its place in the answer. A
+// box and a query that share several cells are found in one of them, as in grid.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/even_sample.hpp"
+#include "base/memory.hpp"
+#include "base/parallel.hpp"
+#include "base/with_dimension.hpp"
+#include "boxes/box_view.hpp"
+#include "grid/grid.hpp"
+#include "grid/look_up.hpp"
+#include "grid/plan.hpp"
+#include "query/row_marks.hpp"
+#include "simd/kernels.hpp"
+
+namespace broadphase {
+
+// The rows that each query has found: those of query k are rows[offsets[k]] to rows[offsets[k + 1]], that one not
+// included.
+struct FoundByQuery {
+  PlainMemory<std::int32_t> rows;
+  PlainMemory<std::int64_t> offsets;
+  std::size_t row_count = 0, query_count = 0;
+};
+
+// How a scene is cut into cells that many boxes are looked up in: as is best for as many of them as there are boxes.
+inline GridPlan look_up_plan(const SceneShape& shape, std::size_t count, std::size_t dimension) {
+  constexpr double kMostAlong = 1024, kFactors[] = {1.2, 2.0};
+  // In nanoseconds, fitted to measurements; only the ratios matter. A few more or fewer cells make no difference.
+  constexpr double kVisit = 20, kBlock = 4, kCell = 20;
+  GridPlan plan{};
+  double* const cells = plan.cells;
+  std::fill(cells, cells + 4, 1.0);
+  const auto cost = [&] {
+    double copies = 0, all = 1;
+    for (std::size_t axes = 0; axes < std::size_t{1} << dimension; ++axes) {
+      double product = shape.covered[axes];
+      for (std::size_t d = 0; d < dimension; ++d) product *= (axes >> d & 1) != 0 ? cells[d] - 1 : 1;
+      copies += product;
+    }
+    for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
+    const double records = static_cast<double>(count) * copies;
+    return records * (kVisit + kBlock * (records / all / kBlockLanes + 0.5)) + kCell * all;
+  };
+  plan.cost = cost();
+  for (bool better = true; better;) {
+    better = false;
+    std::size_t best_axis = 0;
+    double best_cells = 0;
+    for (std::size_t d = 0; d < dimension; ++d) {
+      if (!shape.cut(d) || cells[d] >= kMostAlong) continue;
+      for (const double factor : kFactors) {
+        const double before = cells[d];
+        cells[d] = std::min(std::ceil(before * factor), kMostAlong);
+        if (const double now = cost(); now < plan.cost)
+          plan.cost = now, best_axis = d, best_cells = cells[d], better = true;
+        cells[d] = before;
+      }
+    }
+    if (better) cells[best_axis] = best_cells;
+  }
+  return plan;
+}
+
+namespace detail {
+
+inline void read_soon(const void* memory) {
+#if defined(__GNUC__)
+  __builtin_prefetch(memory);
+#else
+  (void)memory;
+#endif
+}
+
+// Writes the records of a cell as FiledBoxes has them.
+template <std::size_t D>
+void write_columns(const RecordRuns& runs, std::size_t entries, std::int16_t* to) {
+  constexpr std::ptrdiff_t kRunsAhead = 8;  // they lie in many places
+  using Own = Record<(D < 4 ? 3 : 4)>;
+  std::int16_t* const before = to + 2 * D * entries;
+  auto* const rows = reinterpret_cast<std::int32_t*>(before + entries);
+  std::size_t at = 0;
+  for (const RecordRun* run = runs.begin; run < runs.end; ++run) {
+    const RecordRun& soon = run[std::min(kRunsAhead, runs.last - run)];
+    for (std::size_t line = 0; line < soon.count * sizeof(Own); line += 64)
+      read_soon(static_cast<const std::byte*>(soon.records) + line);
+    const auto* records = static_cast<const Own*>(run->records);
+    for (std::size_t i = 0; i < run->count; ++i, ++at) {
+      unsigned marks = 0;
+      for (std::size_t d = 0; d < D; ++d) {
+        to[2 * d * entries + at] = records[i].lower[d];
+        to[(2 * d + 1) * entries + at] = records[i].negated_upper[d];
+        marks |= static_cast<unsigned>(records[i].lower[d] == kBeganBefore) << d;
+      }
+      before[at] = static_cast<std::int16_t>(marks);
+      rows[at] = static_cast<std::int32_t>(number_of(records[i]));
+    }
+  }
+  // What is behind the last record overlaps nothing.
+  for (; at < entries; ++at) {
+    for (std::size_t column = 0; column < 2 * D; ++column) to[column * entries + at] = 32767;
+    before[at] = 0;
+    rows[at] = 0;
+  }
+}
+
+struct RowsOfQuery {
+  const std::int32_t* rows;
+  std::size_t count;
+};
+
+// Sorts up to kFewRows different rows, each to the place of how many are less: without a branch that depends on them.
+// Reads kFewRows numbers.
+inline constexpr std::size_t kFewRows = 16;
+inline void sort_few(std::int32_t* rows, std::size_t count) {
+  std::int32_t row[kFewRows], rank[kFewRows];
+  for (std::size_t l = 0; l < kFewRows; ++l) {
+    row[l] = rows[l];
+    rank[l] = 0;
+  }
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::int32_t other = row[k];
+    for (std::size_t l = 0; l < kFewRows; ++l) rank[l] += row[l] > other ? 1 : 0;
+  }
+  for (std::size_t k = 0; k < count; ++k) rows[rank[k]] = row[k];
+}
+
+// Most answers are short: a fixed number of rows is copied without a branch, where the answers behind have room for
+// what is too much.
+inline void copy_rows(const RowsOfQuery* found, std::size_t begin, std::size_t end, FoundByQuery& result) {
+  constexpr std::size_t kAhead = 12, kFixed = 16;
+  const auto last = static_cast<std::size_t>(result.offsets[end]);
+  for (std::size_t k = begin; k < end; ++k) {
+    if (k + kAhead < end) read_soon(found[k + kAhead].rows);
+    const auto at = static_cast<std::size_t>(result.offsets[k]);
+    const auto& [rows, count] = found[k];
+    if (count <= kFixed && at + kFixed <= last)
+      std::memcpy(result.rows.get() + at, rows, kFixed * sizeof(std::int32_t));
+    else
+      std::memcpy(result.rows.get() + at, rows, count * sizeof(std::int32_t));
+  }
+}
+
+// Rows found, in blocks that stay where they are.
+struct FoundRoom {
+  std::vector<PlainMemory<std::int32_t>> blocks;
+  std::int32_t* next = nullptr;
+  std::size_t room = 0, taken = 0;
+  RowMarks marks;
+
+  void take(std::size_t rows) {
+    blocks.push_back(allocate_plain<std::int32_t>(rows));
+    next = blocks.back().get();
+    room = rows;
+    taken += rows;
+  }
+};
+
+}  // namespace detail
+
+template <class T>
+class BoxCells {
+ public:
+  BoxCells() = default;
+  BoxCells(const BoxCells&) = delete;
+  BoxCells& operator=(const BoxCells&) = delete;
+
+  // False, with nothing to be looked up, where cells do not suit the boxes: they lie on many scales, cover too many
+  // cells, or crowd in a few. Throws bad_alloc, Interrupted, or InvalidBoxes for NaN and for lower > upper.
+  bool file(const BoxView<T>& boxes, std::size_t dimension, const Kernels& kernels, unsigned workers,
+            Interrupt& interrupt) {
+    Problem<T> problem;
+    problem.first = boxes;
+    problem.dimension = dimension_ = dimension;
+    const SceneShape shape = shape_of(sample_of(problem), dimension);
+    for (std::size_t d = 0; d < dimension; ++d)
+      if (!shape.map[d].quantiles.empty()) return false;
+    const GridPlan plan = look_up_plan(shape, boxes.count, dimension);
+    const GridLevel<T> level(problem, kernels, workers, shape, plan, interrupt);
+    layout_ = level.layout();
+    return keep(level, workers, interrupt);
+  }
+  std::size_t bytes() const { return words_.size() * sizeof(std::int16_t) + start_.capacity() * sizeof(std::uint32_t); }
+
+  // The rows that overlap each query, ascending; both sets closed. `boxes`: those that were filed. Nothing where a
+  // sample shows that the queries cover too many cells.
+  std::optional<FoundByQuery> find(const BoxView<T>& boxes, const BoxView<T>& queries, const Kernels& kernels,
+                                   unsigned workers, Interrupt& interrupt) const {
+    if (!suits(queries)) return std::nullopt;
+    const std::vector<std::uint32_t> order = by_cell(queries, interrupt);
+    FoundByQuery result;
+    result.query_count = queries.count;
+    result.offsets = allocate_plain<std::int64_t>(queries.count + 1);
+    const PlainMemory<detail::RowsOfQuery> found = allocate_plain<detail::RowsOfQuery>(queries.count);
+    std::vector<detail::FoundRoom> room(std::max(1u, workers));
+    const std::size_t tasks = (queries.count + kTogether - 1) / kTogether;
+    const LookUpKernel look_up = look_up_kernel_of(kernels, dimension_);
+    const auto end_of = [&](std::size_t task) { return std::min(queries.count, (task + 1) * kTogether); };
+    for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
+      const std::size_t begin = task * kTogether;
+      find_some(boxes, queries, order.data() + begin, end_of(task) - begin, look_up, room[worker], found.get());
+    });
+    result.offsets[0] = 0;
+    for (std::size_t k = 0; k < queries.count; ++k)
+      result.offsets[k + 1] = result.offsets[k] + static_cast<std::int64_t>(found[k].count);
+    result.row_count = static_cast<std::size_t>(result.offsets[queries.count]);
+    result.rows = allocate_plain<std::int32_t>(result.row_count);
+    for_each_task(tasks, workers, interrupt, [&](unsigned, std::size_t task) {
+      detail::copy_rows(found.get(), task * kTogether, end_of(task), result);
+    });
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t kTogether = 256;  // queries
+
+  // Copies the records of all cells.
+  bool keep(const GridLevel<T>& level, unsigned workers, Interrupt& interrupt) {
+    constexpr std::size_t kLine = 32, kCellsTogether = 64;  // words; cells
+    constexpr double kMostBlocks = 24;                      // in the cell of a box, on average
+    const std::size_t cells = layout_.cell_count, words = words_of_block(dimension_);
+    start_.assign(1, 0);
+    start_.reserve(cells + 1);
+    double blocks = 0;
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      const std::size_t count = level.count_in(0, cell), here = (count + kBlockLanes - 1) / kBlockLanes;
+      blocks += static_cast<double>(count) * static_cast<double>(here);
+      start_.push_back(start_.back() + static_cast<std::uint32_t>(here));
+    }
+    if (blocks > kMostBlocks * static_cast<double>(level.record_count())) return false;
+    words_.grow(start_.back() * words + kLine);
+    const std::size_t beyond = reinterpret_cast<std::uintptr_t>(words_.get()) / sizeof(std::int16_t) % kLine;
+    std::int16_t* const to = words_.get() + (kLine - beyond) % kLine;
+    for_each_task((cells + kCellsTogether - 1) / kCellsTogether, workers, interrupt, [&](unsigned, std::size_t task) {
+      with_dimension(dimension_, [&](auto dimension) {
+        const std::size_t end = std::min(cells, (task + 1) * kCellsTogether);
+        for (std::size_t cell = task * kCellsTogether; cell < end; ++cell)
+          if (const std::size_t own = start_[cell + 1] - start_[cell]; own > 0)
+            detail::write_columns<decltype(dimension)::value>(level.runs_in(cell), own * kBlockLanes,
+                                                              to + start_[cell] * words);
+      });
+    });
+    filed_.words = to;
+    filed_.start = start_.data();
+    std::copy_n(layout_.cell_stride, 4, filed_.cell_stride);
+    return true;
+  }
+
+  // As the kernels that file boxes compute it: monotone, and defined for all numbers.
+  std::int32_t steps(T x, std::size_t axis) const {
+    constexpr T kMost = T{1073741824};
+    T steps = (x - layout_.origin[axis]) * layout_.scale[axis];
+    steps = steps > T{0} ? steps : T{0};
+    steps = steps < kMost ? steps : kMost;
+    return std::min(static_cast<std::int32_t>(steps), layout_.largest[axis]);
+  }
+  // Of each of some queries the lower numbers, and then the upper ones.
+  void take_steps(const BoxView<T>& queries, const std::uint32_t* numbers, std::size_t count, std::int32_t* to) const {
+    constexpr std::size_t kAhead = 12;
+    with_dimension(dimension_, [&](auto dimension) {
+      constexpr std::size_t D = decltype(dimension)::value;
+      for (std::size_t k = 0; k < count; ++k, to += 2 * D) {
+        const std::size_t soon = numbers[std::min(k + kAhead, count - 1)];
+        detail::read_soon(queries.lower_of(soon));
+        detail::read_soon(queries.upper_of(soon));
+        const T *low = queries.lower_of(numbers[k]), *high = queries.upper_of(numbers[k]);
+        for (std::size_t d = 0; d < D; ++d) {
+          to[d] = steps(low[d], d);
+          to[D + d] = std::max(to[d], steps(high[d], d));  // also of queries that are written to meanwhile
+        }
+      }
+    });
+  }
+
+  // By a few of them: whether each is compared with few blocks.
+  bool suits(const BoxView<T>& queries) const {
+    constexpr double kMostBlocks = 64, kVisit = 4;  // a cell takes as long as so many blocks
+    const EvenSample taken(queries.count, kTogether);
+    std::uint32_t numbers[kTogether];
+    std::int32_t steps_of[kTogether * 8];
+    for (std::size_t k = 0; k < taken.size(); ++k) numbers[k] = static_cast<std::uint32_t>(taken[k]);
+    take_steps(queries, numbers, taken.size(), steps_of);
+    double cells = 0;
+    for (std::size_t k = 0; k < taken.size(); ++k) {
+      const std::int32_t *low = steps_of + 2 * dimension_ * k, *high = low + dimension_;
+      double covered = 1;
+      for (std::size_t d = 0; d < dimension_; ++d) covered *= (high[d] >> kCellBits) - (low[d] >> kCellBits) + 1;
+      cells += covered;
+    }
+    const double in_cell = static_cast<double>(start_.back()) / static_cast<double>(layout_.cell_count);
+    return cells * (kVisit + in_cell) <= kMostBlocks * static_cast<double>(taken.size());
+  }
+
+  // The queries in the order of the cells that they begin in.
+  std::vector<std::uint32_t> by_cell(const BoxView<T>& queries, Interrupt& interrupt) const {
+    std::vector<std::uint32_t> next(layout_.cell_count + 1, 0), homes(queries.count), order(queries.count);
+    in_stretches(queries.count, interrupt, [&](std::size_t begin, std::size_t end) {
+      with_dimension(dimension_, [&](auto dimension) {
+        for (std::size_t k = begin; k < end; ++k) {
+          const T* low = queries.lower_of(k);
+          std::int32_t cell = 0;
+          for (std::size_t d = 0; d < decltype(dimension)::value; ++d)
+            cell += (steps(low[d], d) >> kCellBits) * layout_.cell_stride[d];
+          homes[k] = static_cast<std::uint32_t>(cell);
+          ++next[homes[k] + 1];
+        }
+      });
+    });
+    for (std::size_t cell = 0; cell < layout_.cell_count; ++cell) next[cell + 1] += next[cell];
+    in_stretches(queries.count, interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = begin; k < end; ++k) order[next[homes[k]]++] = static_cast<std::uint32_t>(k);
+    });
+    return order;
+  }
+
+  // For up to kTogether queries.
+  void find_some(const BoxView<T>& boxes, const BoxView<T>& queries, const std::uint32_t* order, std::size_t count,
+                 LookUpKernel look_up, detail::FoundRoom& to, detail::RowsOfQuery* found) const {
+    constexpr std::size_t kUsualRoom = std::size_t{1} << 16;
+    std::int32_t steps_of[kTogether * 8];
+    FoundRows answers[kTogether];
+    for (std::size_t k = 0; k < count; ++k) detail::read_soon(found + order[k]);
+    take_steps(queries, order, count, steps_of);
+    for (std::size_t done = 0; done < count;) {
+      const std::size_t answered =
+          look_up({&filed_, steps_of + 2 * dimension_ * done, count - done, to.next, to.room, answers});
+      for (std::size_t k = 0; k < answered; ++k) {
+        const std::uint32_t query = order[done + k];
+        std::int32_t* const rows = to.next;
+        std::size_t row_count = answers[k].count;
+        to.next += row_count;
+        to.room -= row_count;
+        if (!answers[k].sure) row_count = keep_overlapping(boxes, queries, query, rows, row_count);
+        if (!answers[k].in_order) {
+          if (row_count <= detail::kFewRows)
+            detail::sort_few(rows, row_count);
+          else
+            to.marks.sort(rows, row_count, boxes.count);
+        }
+        found[query] = {rows, row_count};
+      }
+      done += answered;
+      if (done == count) return;
+      // Where the usual room does not suffice for one query: for all that it may find, and two blocks more.
+      const bool is_large = answered == 0 && to.room >= kUsualRoom;
+      to.take(std::max(is_large ? (std::size_t{start_.back()} + 2) * kBlockLanes : kUsualRoom, to.taken / 2));
+    }
+  }
+
+  std::size_t keep_overlapping(const BoxView<T>& boxes, const BoxView<T>& queries, std::size_t query,
+                               std::int32_t* rows, std::size_t count) const {
+    const T *lower = queries.lower_of(query), *upper = queries.upper_of(query);
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto row = static_cast<std::size_t>(rows[k]);
+      const T *low = boxes.lower_of(row), *high = boxes.upper_of(row);
+      bool meet = true;
+      for (std::size_t d = 0; d < dimension_; ++d) meet &= low[d] <= upper[d] && lower[d] <= high[d];
+      rows[kept] = rows[k];
+      kept += meet;
+    }
+    return kept;
+  }
+
+  std::size_t dimension_ = 0;
+  GridLayout<T> layout_{};
+  std::vector<std::uint32_t> start_;
+  PlainArray<std::int16_t> words_;
+  FiledBoxes filed_{};
+};
+
+}  // namespace broadphase
