@@ -13,6 +13,8 @@ rtree
     ``Index``: insert, delete, intersection, nearest, count, contains, bulk loading and bulk queries.
 scipy
     ``cKDTree`` and ``KDTree``, for points in the plane and in space.
+shapely
+    ``STRtree``, and ``sjoin`` for GeoDataFrames.
 
 ``docs/adapters/`` of the repository has a page for each.
 """
@@ -25,7 +27,7 @@ from typing import Any
 from broadphase.errors import unknown_name
 
 __all__: list[str] = []  # a star would import every library
-_ADAPTERS = ("arcade", "ase", "pygame", "rtree", "scipy")
+_ADAPTERS = ("arcade", "ase", "pygame", "rtree", "scipy", "shapely")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,75 @@
+"""Joins of geometries: `broadphase.adapters.shapely` beside shapely and geopandas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.adapters import faster
+from benchmarks.measuring import load
+from benchmarks.rows import Row
+
+COUNT = 100_000
+_FORM = np.array([(-1, -1), (0.2, -1), (0.2, -0.3), (1, -0.3), (1, 1), (-1, 1), (-1, -1)])
+
+
+def buildings(shapely: Any, side: float) -> NDArray[np.object_]:
+    """Make turned L shapes, 8 to 24 wide, each on `side` squared of ground."""
+    rng = np.random.default_rng(0)
+    turns = np.exp(1j * rng.random(COUNT) * np.pi)
+    sizes = rng.uniform(4, 12, (COUNT, 1, 2))
+    corners = (_FORM * sizes) @ np.array([1, 1j]) * turns[:, None]
+    corners += ((rng.random((COUNT, 2)) * side * np.sqrt(COUNT)) @ np.array([1, 1j]))[:, None]
+    made: NDArray[np.object_] = shapely.polygons(np.stack((corners.real, corners.imag), axis=2))
+    return made
+
+
+def rows(pace: float) -> Iterator[Row]:
+    """Yield the rows; each takes some seconds times `pace`."""
+    shapely, ours = load("shapely", "shapely"), load("broadphase.adapters.shapely", "shapely")
+    geopandas = load("geopandas", "geopandas")
+    for name, side in (("", 60.0), ("dense ", 20.0)):
+        geometries = buildings(shapely, side)
+        for predicate, least in ((None, 1.0), ("intersects", 5.0), ("within", 1.0)):
+            yield faster(
+                f"tree of 10⁵ {name}buildings, and its self-join, {predicate or 'boxes only'}",
+                lambda g=geometries, p=predicate: shapely.STRtree(g).query(g, p),  # type: ignore[misc]
+                lambda g=geometries, p=predicate: ours.STRtree(g).query(g, p),  # type: ignore[misc]
+                least,
+                2 * pace,
+            )
+    geometries = buildings(shapely, 60.0)
+    frame = geopandas.GeoDataFrame({"number": np.arange(COUNT)}, geometry=geometries)
+
+    def join(sjoin: Any) -> None:
+        fresh = frame.copy()  # without the tree of the last join
+        sjoin(fresh, fresh)
+
+    yield faster(
+        "sjoin of 10⁵ buildings with themselves", lambda: join(geopandas.sjoin), lambda: join(ours.sjoin), 5.0, 2 * pace
+    )
+    their_tree, our_tree = shapely.STRtree(geometries), ours.STRtree(geometries)
+    windows = shapely.buffer(shapely.centroid(geometries[:1000]), 100.0)
+    for what, asked, options in (
+        ("1000 circles in a tree of 10⁵, dwithin", windows, {"predicate": "dwithin", "distance": 10.0}),
+        ("1000 circles in a tree of 10⁵, intersects", windows, {"predicate": "intersects"}),
+        ("10 circles in a tree of 10⁵, intersects", windows[:10], {"predicate": "intersects"}),
+    ):
+        yield faster(
+            what,
+            lambda a=asked, o=options: their_tree.query(a, **o),  # type: ignore[misc]
+            lambda a=asked, o=options: our_tree.query(a, **o),  # type: ignore[misc]
+            1.0,
+            pace,
+        )
+    for name in ("query", "nearest"):
+        yield faster(
+            f"{name} by one, in a tree of 10⁵",
+            lambda name=name: [getattr(their_tree, name)(one) for one in windows[:50]],  # type: ignore[misc]
+            lambda name=name: [getattr(our_tree, name)(one) for one in windows[:50]],  # type: ignore[misc]
+            1.0,
+            pace,
+        )

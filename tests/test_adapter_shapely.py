@@ -1,0 +1,214 @@
+"""The adapter of shapely: its own tests pass with our tree in place of its, and joins are those of geopandas."""
+
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+pytest.importorskip("shapely", reason="shapely is not installed")
+import shapely
+
+import broadphase as bp
+from broadphase.adapters import shapely as ours
+
+# Its arrays are short: they are a test of ours only if we answer those too.
+PLUGIN = """
+import shapely.tests.test_strtree as tests
+import broadphase.adapters.shapely as ours
+tests.STRtree = ours.STRtree
+ours._FEW = 0
+"""
+PREDICATES = ("intersects", "within", "contains", "overlaps", "crosses", "touches", "covers", "covered_by")
+
+
+def thing(random, size, side):
+    """One geometry, on a lattice as often as not; None or empty too."""
+    center = random.uniform(0, side, 2)
+    if random.random() < 0.5:
+        center = center.round()
+    corner = center + size * random.integers(1, 4, 2) / 2
+    made = (
+        None,
+        shapely.Polygon(),
+        shapely.Point(center),
+        shapely.LineString([center, corner]),
+        shapely.box(*center, *corner),
+        shapely.Point(center).buffer(size, quad_segs=3),
+        shapely.box(*(center - size), *corner).difference(shapely.box(*center, *corner)),
+    )
+    return made[random.integers(0, len(made))]
+
+
+def things(random, count, size=1.0, side=20.0):
+    return np.array([thing(random, size, side) for _ in range(count)], object)
+
+
+def test_tests_of_shapely_pass_with_ours_in_place(tmp_path):
+    (tmp_path / "ours_in_place.py").write_text(PLUGIN)
+    script = "import sys, pytest; sys.path.insert(0, sys.argv.pop(1)); sys.exit(pytest.main())"
+    options = ["-q", "-p", "ours_in_place", "-p", "no:cacheprovider", "--pyargs"]
+    result = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path), *options, "-k", "not threaded", "shapely.tests.test_strtree"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stdout
+    assert " passed" in result.stdout
+
+
+@pytest.mark.parametrize("predicate", [None, *PREDICATES, "contains_properly"])
+def test_query_of_arrays_gives_the_pairs_of_shapely_in_its_order(predicate):
+    random = np.random.default_rng(5)
+    geometries, inputs = things(random, 300), things(random, 200, size=3.0)
+    expected, found = shapely.STRtree(geometries), ours.STRtree(geometries)
+    assert len(found) == len(expected)
+    for asked in (inputs, geometries, geometries[::-1], inputs.tolist()):
+        np.testing.assert_array_equal(found.query(asked, predicate), expected.query(asked, predicate))
+    assert found.query(inputs, predicate).dtype == np.int64
+
+
+@pytest.mark.parametrize("count", [1, 2, 9, 10, 11, 99, 100, 101, 1000, 1234])
+@pytest.mark.parametrize("capacity", [2, 10, 37])
+def test_order_without_equal_centers_needs_no_tree_of_shapely(count, capacity):
+    corners = np.random.default_rng(count).random((count, 2))
+    geometries = shapely.box(*corners.T, *(corners + 0.3).T)
+    inputs = np.resize(geometries[::2], 64)
+    found = ours.STRtree(geometries, capacity)
+    expected = shapely.STRtree(geometries, capacity)
+    np.testing.assert_array_equal(found.query(inputs), expected.query(inputs))
+    assert "_tree" not in vars(found)
+
+
+def test_dwithin_equals_that_of_shapely():
+    random = np.random.default_rng(6)
+    geometries, inputs = things(random, 300), things(random, 200)
+    expected, found = shapely.STRtree(geometries), ours.STRtree(geometries)
+    for distance in (0, 1, 2.5, 1e308, random.uniform(0, 3, 200), -1, np.nan):
+        np.testing.assert_array_equal(
+            found.query(inputs, "dwithin", distance), expected.query(inputs, "dwithin", distance)
+        )
+    for wrong in (None, [1.0, 2.0], [[1.0] * 200]):
+        with pytest.raises(ValueError, match=r"[Dd]istance"):
+            found.query(inputs, "dwithin", wrong)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_geometries_off_the_road_are_found_as_shapely_finds_them():
+    bow_tie = shapely.Polygon([(0, 0), (2, 2), (2, 0), (0, 2)])
+    cases = [
+        [None] * 70,
+        [shapely.Point()] * 70,
+        [bow_tie] * 70,
+        [shapely.Point(3, 3)] * 70,
+        [shapely.Point(1e300, -1e300), shapely.box(0, 0, 1e-300, 1e-300)] * 40,
+        [shapely.Point(np.inf, 0), shapely.box(0, 0, 1, 1)] * 40,
+        [shapely.Point(np.nan, 0), shapely.box(0, 0, 1, 1)] * 40,
+        [shapely.Point(1, 1, 5), shapely.LineString([(0, 0, 1), (2, 2, 9)])] * 40,
+    ]
+    for case in cases:
+        expected, found = shapely.STRtree(case), ours.STRtree(case)
+        assert len(found) == len(expected)
+        for predicate in (None, "intersects", "touches", "covers"):
+            np.testing.assert_array_equal(found.query(case, predicate), expected.query(case, predicate))
+
+
+def test_nearest_ones_equal_those_of_shapely():
+    random = np.random.default_rng(7)
+    geometries, points = things(random, 200), shapely.points(random.uniform(0, 20, (80, 2)))
+    expected, found = shapely.STRtree(geometries), ours.STRtree(geometries)
+    np.testing.assert_array_equal(found.nearest(points), expected.nearest(points))
+    options = {"max_distance": 0.5, "return_distance": True, "exclusive": True, "all_matches": False}
+    for one, other in zip(
+        found.query_nearest(points, **options), expected.query_nearest(points, **options), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_tree_survives_pickling():
+    geometries = things(np.random.default_rng(8), 100)
+    tree = ours.STRtree(geometries, 3)
+    copy = pickle.loads(pickle.dumps(tree))
+    np.testing.assert_array_equal(copy.query(geometries, "covers"), tree.query(geometries, "covers"))
+
+
+def test_queries_leave_no_input_prepared_and_run_in_threads():
+    geometries = things(np.random.default_rng(9), 400, size=3.0)
+    tree, expected = ours.STRtree(geometries), shapely.STRtree(geometries).query(geometries, "intersects")
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(tree.query(geometries, "intersects"))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    for one in found:
+        np.testing.assert_array_equal(one, expected)
+    assert not shapely.is_prepared(geometries).any()
+
+
+def test_wrong_arguments_raise_as_in_shapely():
+    with pytest.raises(TypeError):
+        ours.STRtree(["no geometry"] * 70)
+    with pytest.raises(TypeError, match="one dimensional"):
+        ours.STRtree([[shapely.Point(0, 0)]])
+    tree = ours.STRtree([shapely.Point(0, 0)] * 70)
+    with pytest.raises(ValueError, match="disjoint"):
+        tree.query(tree.geometries, "disjoint")
+    with pytest.raises(TypeError):
+        tree.query(["no geometry"] * 70)
+
+
+@pytest.fixture(scope="module")
+def frames():
+    geopandas = pytest.importorskip("geopandas", reason="geopandas is not installed")
+    random = np.random.default_rng(10)
+
+    def frame(count, size, **columns):
+        made = {"kind": random.integers(0, 3, count), "value": random.random(count), **columns}
+        return geopandas.GeoDataFrame(made, geometry=things(random, count, size), index=random.permutation(count) * 2)
+
+    left = frame(150, 2.0, name=[f"left {number}" for number in range(150)])
+    return left, frame(130, 1.0)
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right"])
+@pytest.mark.parametrize("predicate", PREDICATES)
+def test_sjoin_equals_that_of_geopandas(frames, how, predicate):
+    from geopandas import sjoin
+    from geopandas.testing import assert_geodataframe_equal
+
+    left, right = (frame.copy() for frame in frames)
+    for options in ({}, {"lsuffix": "a", "rsuffix": "b"}, {"on_attribute": "kind"}):
+        expected = sjoin(*frames, how=how, predicate=predicate, **options)
+        found = ours.sjoin(left, right, how=how, predicate=predicate, **options)
+        assert_geodataframe_equal(found, expected)
+    assert isinstance((left if predicate == "within" else right).sindex._tree, ours.STRtree)
+    assert_geodataframe_equal(ours.sjoin(left, left, how, predicate), sjoin(frames[0], frames[0], how, predicate))
+
+
+def test_sjoin_by_distance_equals_that_of_geopandas(frames):
+    from geopandas import sjoin
+    from geopandas.testing import assert_geodataframe_equal
+
+    left, right = (frame.copy() for frame in frames)
+    for distance in (0.7, np.linspace(0, 2, 150)):
+        expected = sjoin(*frames, predicate="dwithin", distance=distance)
+        assert len(expected)
+        assert_geodataframe_equal(ours.sjoin(left, right, predicate="dwithin", distance=distance), expected)
+
+
+def test_sjoin_of_other_things_than_frames_raises_as_in_geopandas(frames):
+    with pytest.raises(ValueError, match="'right_df' should be GeoDataFrame"):
+        ours.sjoin(frames[0], [1])
+    with pytest.raises(ValueError, match="expected to be in"):
+        ours.sjoin(*(frame.copy() for frame in frames), how="outer")
+
+
+def test_sjoin_without_geopandas_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "geopandas", None)
+    with pytest.raises(bp.MissingExtraError, match="pip install geopandas"):
+        ours.sjoin(None, None)
