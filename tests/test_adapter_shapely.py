@@ -99,10 +99,14 @@ def test_dwithin_equals_that_of_shapely():
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_geometries_off_the_road_are_found_as_shapely_finds_them():
     bow_tie = shapely.Polygon([(0, 0), (2, 2), (2, 0), (0, 2)])
+    square = shapely.box(0, 0, 1, 1)
     cases = [
         [None] * 70,
         [shapely.Point()] * 70,
         [bow_tie] * 70,
+        [bow_tie, shapely.Polygon([(0, 0), (2, 0), (1, 0)]), shapely.MultiPolygon([square, square])] * 24,
+        [square, shapely.MultiPolygon([square, shapely.box(5, 5, 6, 6)]), shapely.box(0, 0, 2, 2)] * 24,
+        [shapely.GeometryCollection([square, shapely.Point(1, 1)]), shapely.LineString([(1, 1), (1, 1)])] * 40,
         [shapely.Point(3, 3)] * 70,
         [shapely.Point(1e300, -1e300), shapely.box(0, 0, 1e-300, 1e-300)] * 40,
         [shapely.Point(np.inf, 0), shapely.box(0, 0, 1, 1)] * 40,
@@ -112,7 +116,7 @@ def test_geometries_off_the_road_are_found_as_shapely_finds_them():
     for case in cases:
         expected, found = shapely.STRtree(case), ours.STRtree(case)
         assert len(found) == len(expected)
-        for predicate in (None, "intersects", "touches", "covers"):
+        for predicate in (None, "intersects", "touches", "overlaps", "covers", "within", "contains_properly"):
             np.testing.assert_array_equal(found.query(case, predicate), expected.query(case, predicate))
 
 

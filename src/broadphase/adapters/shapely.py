@@ -26,11 +26,22 @@ __all__ = ["STRtree", "sjoin"]
 
 theirs: Any = import_library("shapely", install="shapely")
 
+_GEOMETRY = theirs.Geometry
 _FEW = 64  # inputs; arrays do not pay for fewer
-_MANY = 4  # candidates of one input that pay for preparing it
 _SYMMETRIC = frozenset(("intersects", "overlaps", "crosses", "touches"))
 _OUTER = frozenset(("contains", "covers", "contains_properly"))  # the box of the input is around that of the other
 _INNER = frozenset(("within", "covered_by"))
+# Of a geometry and itself: what intersection is for all, and the others are for valid areas.
+_OF_ITSELF = {
+    "intersects": True,
+    "within": True,
+    "contains": True,
+    "covers": True,
+    "covered_by": True,
+    "touches": False,
+    "overlaps": False,
+}
+_AREAS = (3, 6)  # Polygon and MultiPolygon, as shapely numbers types
 _PREDICATES = _SYMMETRIC | _OUTER | _INNER
 
 
@@ -85,6 +96,8 @@ class STRtree:
             Numbers of geometries; for an array, numbers of inputs, ascending, above them. The geometries of one input
             are in the order of shapely's tree.
         """
+        if isinstance(geometry, _GEOMETRY):
+            return self._ask(geometry, predicate, distance)
         inputs = np.asarray(geometry)
         if inputs.ndim != 1 or len(inputs) < _FEW or not self._is_finite:
             return self._ask(geometry, predicate, distance)
@@ -117,15 +130,17 @@ class STRtree:
         pairs = np.stack((np.repeat(asking, np.diff(found.offsets)), self._visited[found.rows]))
         if predicate is None:
             return pairs
-        if is_itself and predicate in _SYMMETRIC:
-            return np.compress(self._meeting_each_other(pairs[0], pairs[1], predicate), pairs, axis=1)
         if predicate in _OUTER or predicate in _INNER:
             outer, inner = bounds[pairs[0]], self._bounds[pairs[1]]
             if predicate in _INNER:
                 outer, inner = inner, outer
             around = (outer[:, :2] <= inner[:, :2]).all(axis=1) & (outer[:, 2:] >= inner[:, 2:]).all(axis=1)
             pairs = np.compress(around, pairs, axis=1)
-        return np.compress(self._meeting(inputs, pairs[0], pairs[1], predicate, reach), pairs, axis=1)
+        if is_itself:
+            meeting = self._meeting_each_other(pairs[0], pairs[1], predicate)
+        else:
+            meeting = self._meeting(inputs, pairs[0], pairs[1], predicate, reach)
+        return np.compress(meeting, pairs, axis=1)
 
     def nearest(self, geometry: Any) -> Any:
         """Find one geometry nearest to each input, as shapely does, by shapely's tree.
@@ -179,20 +194,19 @@ class STRtree:
     def _meeting_each_other(
         self, one: NDArray[np.int64], other: NDArray[np.int64], predicate: str
     ) -> NDArray[np.bool_]:
-        """Evaluate a symmetric predicate for all pairs of these geometries, once for two of them."""
+        """Evaluate a predicate for pairs of these geometries; a symmetric one is evaluated once for two of them."""
         geometries, count = self.geometries, len(self.geometries)
-        first, second = np.flatnonzero(one < other), np.flatnonzero(one > other)
-        alone = np.flatnonzero(one == other)
         meeting = np.empty(len(one), np.bool_)
+        alone = np.flatnonzero(one == other)
+        meeting[alone] = _meeting_itself(geometries[one[alone]], predicate)
+        if predicate not in _SYMMETRIC:
+            rest = np.flatnonzero(one != other)
+            meeting[rest] = self._meeting(geometries, one[rest], other[rest], predicate)
+            return meeting
+        first, second = np.flatnonzero(one < other), np.flatnonzero(one > other)
         meeting[first] = self._meeting(geometries, one[first], other[first], predicate)
         twins = np.argsort(one[first] * count + other[first]), np.argsort(other[second] * count + one[second])
         meeting[second[twins[1]]] = meeting[first[twins[0]]]
-        # A line or area with a NaN has no length; all others intersect themselves.
-        itself = geometries[one[alone]]
-        if predicate == "intersects" and np.isfinite(theirs.length(itself)).all():
-            meeting[alone] = True
-        else:
-            meeting[alone] = getattr(theirs, predicate)(itself, itself)
         return meeting
 
     def _meeting(
@@ -203,15 +217,13 @@ class STRtree:
         predicate: str,
         reach: NDArray[np.float64] | None = None,
     ) -> NDArray[np.bool_]:
-        """Evaluate a predicate; inputs with many candidates are prepared, as copies, for others may use them now."""
-        many = np.flatnonzero(np.bincount(asking, minlength=len(inputs)) >= _MANY)
-        if len(many):
-            copies = theirs.force_2d(inputs[many])
-            theirs.prepare(copies)
-            inputs = inputs.copy()
-            inputs[many] = copies
+        """Evaluate a predicate, with the inputs prepared as in shapely's tree."""
+        asked = np.zeros(len(inputs), np.bool_)
+        asked[asking] = True
+        prepared = np.empty_like(inputs)
+        prepared[asked] = _prepared(inputs[asked])
         given = () if reach is None else (reach[asking],)
-        result: NDArray[np.bool_] = getattr(theirs, predicate)(inputs[asking], self.geometries[found], *given)
+        result: NDArray[np.bool_] = getattr(theirs, predicate)(prepared[asking], self.geometries[found], *given)
         return result
 
     # What is made when it is first needed
@@ -280,6 +292,27 @@ def _bounded(geometries: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDAr
     if not is_finite:
         present = ~(theirs.is_missing(geometries) | theirs.is_empty(geometries))
     return bounds, np.flatnonzero(present), is_finite
+
+
+def _meeting_itself(geometries: NDArray[np.object_], predicate: str) -> NDArray[np.bool_]:
+    if predicate == "intersects":
+        known = np.isfinite(theirs.length(geometries))  # a line or area with a NaN has no length
+    elif predicate in _OF_ITSELF:
+        known = np.isin(theirs.get_type_id(geometries), _AREAS)
+        known[known] = theirs.is_valid(geometries[known])
+    else:
+        known = np.zeros(len(geometries), np.bool_)
+    meeting = np.full(len(geometries), _OF_ITSELF.get(predicate, False))
+    others = geometries[~known]
+    meeting[~known] = getattr(theirs, predicate)(_prepared(others), others)
+    return meeting
+
+
+def _prepared(geometries: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Return prepared copies: the geometries themselves may be in use by other threads."""
+    copies: NDArray[np.object_] = theirs.force_2d(geometries)
+    theirs.prepare(copies)
+    return copies
 
 
 def _addresses(geometries: NDArray[np.object_]) -> NDArray[np.intp]:
