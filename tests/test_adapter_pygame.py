@@ -11,7 +11,9 @@ import pytest
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 pygame = pytest.importorskip("pygame", reason="pygame-ce is not installed")
+_paths = list(sys.path)
 sprite_test = pytest.importorskip("pygame.tests.sprite_test", reason="pygame-ce comes without its tests")
+sys.path[:] = _paths  # it puts pygame's folder in front, whose typing.py would stand before that of Python
 
 import broadphase as bp  # noqa: E402 (the library is there)
 from broadphase.adapters import pygame as ours  # noqa: E402 (the library is there)

@@ -8,11 +8,11 @@ from cases import METHOD_NAMES, run_script
 
 SCRIPT = """
 import resource, numpy as np, broadphase as bp
-boxes = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]]), (7_500, 2, 2)).copy()  # 225 MB of pairs
+boxes = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]]), (10_000, 2, 2)).copy()  # 400 MB of pairs
 before = boxes.copy()
-small = bp.pairs(boxes[:1500], method=METHOD, workers=2, sort=True)
+small = bp.pairs(boxes[:2000], method=METHOD, workers=2, sort=True)
 with open("/proc/self/statm") as file:
-    limit = int(file.read().split()[0]) * resource.getpagesize() + 100_000_000
+    limit = int(file.read().split()[0]) * resource.getpagesize() + 150_000_000
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 for workers in (1, 2):
     for sort in (False, True):
@@ -21,8 +21,8 @@ for workers in (1, 2):
         except MemoryError:
             print("refused")
     assert np.array_equal(boxes, before)
-    assert np.array_equal(bp.pairs(boxes[:1500], method=METHOD, workers=workers, sort=True), small)
-    assert bp.count_pairs(boxes, method=METHOD, workers=workers) == 7_500 * 7_499 // 2
+    assert np.array_equal(bp.pairs(boxes[:2000], method=METHOD, workers=workers, sort=True), small)
+    assert bp.count_pairs(boxes, method=METHOD, workers=workers) == 10_000 * 9_999 // 2
 """
 
 
