@@ -56,6 +56,7 @@ def answer(page):
 def test_page_started_serves_and_steps(page):
     with urllib.request.urlopen(page.url, timeout=PATIENCE) as reply:
         assert b"<html" in reply.read(2000).lower()
+    until(lambda: page.simulation.frame is not None)  # it may not have made its first step yet
     number = page.simulation.frame.number
     until(lambda: page.simulation.frame.number > number + 3)
     until(lambda: 'id="bp-hits"' in page._figures.content)
