@@ -14,7 +14,7 @@
 
 namespace broadphase {
 
-// All pairs that can have begun or ceased to touch. Flags: which touched before; where to write which touch now.
+// All pairs that can have begun to touch, or stopped. Flags: which touched before; where to write which touch now.
 struct KeptPairs {
   ShapePairs pairs;
   const std::uint8_t* before;
