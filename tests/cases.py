@@ -80,9 +80,13 @@ def lattice(rng: np.random.Generator, n: int, dimension: int, dtype: str, reach:
 
 
 def run_script(script: str, *, timeout: float = 120, environment: dict[str, str] | None = None) -> str:
-    """Run Python code in a process of its own and give what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=timeout, env=environment, check=False
-    )
+    """Run Python code in a process of its own and give what it printed.
+
+    On Linux, the peak of memory of a process begins with that of the process that has started it. So a shell starts it.
+    """
+    command = [sys.executable, "-c", script]
+    if sys.platform == "linux":
+        command = ["/bin/sh", "-c", '"$@"; exit $?', "sh", *command]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment, check=False)
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -140,6 +140,8 @@ def functions():
     yield "iou", bp.iou, {"boxes": BOXES, "other": BOXES, "pairs": [[0, 1]]}
     yield "overlaps", bp.overlaps, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
     yield "overlaps", bp.overlaps, {"a": shapes(), "batch": [1, 1, 2]}
+    balls = bp.Shapes(bp.Sphere([1, 2]), [[0, 0, 0], [1, 0, 0]])
+    yield "overlapping_faces", bp.overlapping_faces, {"a": balls, "b": balls, "pairs": [[0, 1]], "most": 5}
     yield "contacts", bp.contacts, {"a": shapes(), "b": shapes(), "batch": ([1, 1, 2], 1)}
     yield "distance", bp.distance, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
     yield "contacts", bp.contacts, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}

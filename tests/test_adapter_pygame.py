@@ -21,6 +21,7 @@ from broadphase.adapters import pygame as ours  # noqa: E402 (the library is the
 theirs = pygame.sprite
 NAMES = ("spritecollide", "groupcollide", "spritecollideany", "Group")
 
+PAIRS = bp.pairs
 LEAST = 2**31 - 1
 ROADS = {"as it is": (), "arrays": ("_FEW_COMPARISONS", "_FEW_CALLS", "_FEW_RECTS")}
 
@@ -225,6 +226,28 @@ def test_groupcollide_with_kills_in_several_portions_equals_that_of_pygame(kind,
                 found = module.groupcollide(first, second, False, True, KINDS[kind])
                 outcomes.append((numbers_of(found), state_of(first, second)))
             assert outcomes[0] == outcomes[1]
+
+
+def crowded_rects(rng, count):
+    return [pygame.Rect(*one) for one in np.column_stack([rng.integers(0, 5, (count, 2)), [[9, 9]] * count]).tolist()]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "own"])
+def test_groupcollide_of_a_crowd_equals_that_of_pygame(kind, monkeypatch):
+    monkeypatch.setattr(ours, "_FIRST_PORTION", 3)
+    for name in ("_FEW_CALLS", "_WORTH_A_SAMPLE", "_FEW_COMPARISONS"):
+        monkeypatch.setattr(ours, name, 1)
+    searches = []
+    monkeypatch.setattr(ours.bp, "pairs", lambda *boxes, **options: searches.append(1) or PAIRS(*boxes, **options))
+    for seed, dokillb in enumerate((False, True)):
+        outcomes = []
+        for module in (theirs, ours):
+            first, second = twins(seed, crowded_rects, count=40)
+            found = module.groupcollide(first, second, False, dokillb, KINDS[kind])
+            outcomes.append((numbers_of(found), state_of(first, second)))
+        assert outcomes[0] == outcomes[1]
+    # Where pygame's own function decides, pairs that are nearly all are not looked for.
+    assert bool(searches) == (kind in ("default", "rect", "mask"))
 
 
 def test_random_scenes_have_many_collisions_and_many_sprites_without():

@@ -3,6 +3,9 @@
 import ctypes
 import json
 import pickle
+from array import array
+from collections import namedtuple
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -315,3 +318,87 @@ def test_and_and_or_give_the_boxes_of_rtree(interleaved):
         new(Index) & new(Index, 3)
     with pytest.raises(AssertionError):
         new(Index) | new(Index, 2, False)
+
+
+@pytest.mark.parametrize("as_items", [list, iter], ids=["list", "generator"])
+def test_streams_of_every_kind_of_item_are_read_alike(as_items):
+    numbers = np.random.default_rng(8).integers(0, 50, (40, 2))
+    corners = np.concatenate((numbers, numbers + 3), axis=1)
+    expected = [[id, *corners[id].astype(float).tolist()] for id in range(40)]
+    Named = namedtuple("Named", "id box data")
+    for kind in (
+        lambda id, box: (id, tuple(box.tolist()), None),
+        lambda id, box: [id, box.tolist(), None],
+        lambda id, box: Named(id, box, None),
+        lambda id, box: (np.int64(id), box.astype(float), None),
+        lambda id, box: (np.uint8(id), box.astype(np.float32)[::1], None),
+        lambda id, box: (id, box.astype(np.int32), None),
+        lambda id, box: (id, box.astype(np.int16), None),
+        lambda id, box: (id, [np.float32(one) for one in box], None),
+        lambda id, box: (id, array("d", box), None),
+        lambda id, box: (id, np.repeat(box, 2)[::2], None),
+        lambda id, box: (id, box.tolist()),
+        lambda id, box: (id, tuple(Fraction(int(one)) for one in box), None),
+    ):
+        index = Index(as_items([kind(id, box) for id, box in enumerate(corners)]))
+        found = index.intersection(index.bounds, objects=True)
+        assert sorted([one.id, *one.bbox] for one in found) == expected
+
+
+def test_stream_with_a_wrong_item_names_it():
+    good = (1, (0, 0, 1, 1), None)
+    for wrong, error in (((2, (5, 0, 1, 1), None), RTreeError), ((2, (5, 0, 1), None), ValueError)):
+        with pytest.raises(error, match="item 3 of the stream"):
+            Index(iter([good, good, good, wrong, good]))
+    for wrong, error in (
+        ((1.5, (0, 0), None), ctypes.ArgumentError),
+        ((1, ("0", "1"), None), TypeError),
+        (7, TypeError),
+    ):
+        with pytest.raises(error):
+            Index([good, wrong])
+
+
+def test_objects_of_streams_are_copies_however_they_are_kept():
+    shared = [1]
+    objects = [{"a": 1}, [1, "b"], (1, None), {"a": [1]}, [shared, shared], b"bytes", {}, [], {(1, 2): 3}]
+    index = Index((number, (number, 0), obj) for number, obj in enumerate(objects))
+    expected = [pickle.loads(pickle.dumps(obj)) for obj in objects]
+    for obj in objects:
+        obj.clear() if isinstance(obj, dict | list) else None
+    for _ in range(2):
+        found = [next(index.intersection((number, 0), objects="raw")) for number in range(len(objects))]
+        assert found == expected
+        assert found[4][0] is found[4][1]
+        for one in found:
+            one.clear() if isinstance(one, dict | list) else None
+
+
+def test_first_queries_of_many_boxes_are_those_that_follow():
+    lower = np.random.default_rng(4).integers(0, 40, (700, 3)).astype(float)
+    kept = Index((np.arange(700), lower, lower + 2), properties=library.Property(dimension=3))
+    for query in ([0, 0, 0, 9, 9, 9], [5, 5, 5], [41, 41, 41, 60, 60, 60], [20, 20, 20, np.inf, np.inf, np.inf]):
+        low, high = np.array(query[:3]), np.array(query[-3:])
+        hits = np.flatnonzero((lower <= high).all(axis=1) & (lower + 2 >= low).all(axis=1)).tolist()
+        assert [list(kept.intersection(query)) for _ in range(3)] == [hits] * 3
+        kept.delete(699, [*lower[699], *(lower[699] + 2)])
+        kept.insert(699, [*lower[699], *(lower[699] + 2)])
+
+
+def test_bounds_follow_insertions_and_deletions():
+    theirs, ours = library.Index(), Index()
+    rng = np.random.default_rng(6)
+    present = []
+    for number in range(60):
+        if present and rng.random() < 0.4:
+            gone = present.pop(int(rng.integers(len(present))))
+            theirs.delete(*gone)
+            ours.delete(*gone)
+        else:
+            corners = rng.integers(0, 9, 2).tolist()
+            corners += [one + 1 for one in corners]
+            present.append((number, corners))
+            theirs.insert(*present[-1])
+            ours.insert(*present[-1])
+        if present:
+            assert (ours.bounds, ours.get_bounds(False)) == (theirs.bounds, theirs.get_bounds(False))

@@ -1,5 +1,6 @@
 """``broadphase.adapters.scipy`` against SciPy: its own tests, and the same calls of both."""
 
+import gc
 import importlib.util
 import os
 import pickle
@@ -18,9 +19,15 @@ PLUGIN = """
 import scipy.spatial
 from broadphase.adapters import scipy as ours
 scipy.spatial.KDTree, scipy.spatial.cKDTree = ours.KDTree, ours.cKDTree
+ours._SMALL = 0
 """
 # They take longest, and are answered by SciPy itself.
 LEFT_OUT = "not box and not multiple_r and not periodic and not largep"
+
+
+@pytest.fixture(autouse=True)
+def small_trees_are_searched_here(monkeypatch):
+    monkeypatch.setattr(ours, "_SMALL", 0)
 
 
 def test_tests_of_scipy_pass_with_ours_in_place_of_its_trees(tmp_path):
@@ -233,3 +240,51 @@ def test_threads_do_not_change_results():
     tree = ours.cKDTree(points)
     assert tree.query(points, 3, workers=2)[1].tolist() == tree.query(points, 3)[1].tolist()
     assert tree.query_ball_point(points, 0.1, workers=2).tolist() == tree.query_ball_point(points, 0.1).tolist()
+
+
+@pytest.mark.parametrize("k", [[1], [1, 3], (4, 2, 2), np.array([2, 300]), range(1, 4), 5, 300])
+@pytest.mark.parametrize("scene", SCENES)
+def test_query_for_some_ranks_or_up_to_a_bound_gives_the_distances_of_scipy(scene, k):
+    tree, other, places = both(scene, 3)
+    for bound in (np.inf, 0.0, *SCENES[scene], 1e-3):
+        for asked in (places, places[7]):
+            distances, rows = tree.query(asked, k, distance_upper_bound=bound)
+            expected, their_rows = other.query(asked, k, distance_upper_bound=bound)
+            np.testing.assert_array_equal(distances, expected)
+            assert rows.dtype == their_rows.dtype
+            np.testing.assert_array_equal(rows == other.n, their_rows == other.n)
+            near = np.linalg.norm(np.asarray(asked)[..., None, :] - tree.data[np.minimum(rows, tree.n - 1)], axis=-1)
+            found = np.isfinite(distances)
+            np.testing.assert_allclose(near[found], distances[found])
+
+
+@pytest.mark.parametrize("count", [3, 150, 230])
+def test_trees_of_any_size_and_crowds_give_the_answers_of_scipy(count, monkeypatch):
+    monkeypatch.undo()
+    for points in (np.full((count, 2), 0.5), np.random.default_rng(0).random((count, 2))):
+        tree, other = ours.cKDTree(points), library.cKDTree(points)
+        for radius in (0.0, 0.1, 2.0):
+            assert tree.query_pairs(radius) == other.query_pairs(radius)
+            counts = tree.query_ball_point(points, radius, return_length=True)
+            assert counts.tolist() == other.query_ball_point(points, radius, return_length=True).tolist()
+        for place in (points[:1], points, np.zeros((500, 2))):
+            assert tree.query(place, 2)[0].tolist() == other.query(place, 2)[0].tolist()
+            found = [one.query_ball_point(place, 0.1, return_sorted=True).tolist() for one in (tree, other)]
+            assert found[0] == found[1]
+        for form in ([0.5, 0.5], (0.5, 0.5), points[0]):
+            assert sorted(tree.query_ball_point(form, 0.2)) == sorted(other.query_ball_point(form, 0.2))
+        matrix, wanted = tree.sparse_distance_matrix(tree, 0.1), other.sparse_distance_matrix(other, 0.1)
+        assert {type(one) for one in matrix.values()} == {type(one) for one in wanted.values()}
+        assert dict(matrix.items()) == dict(wanted.items())
+
+
+def test_sets_and_lists_are_made_with_the_collector_as_it_was():
+    tree = ours.cKDTree(uniform(np.random.default_rng(0), 2))
+    for wanted in (True, False):
+        (gc.enable if wanted else gc.disable)()
+        try:
+            lists = tree.query_ball_point(tree.data, 0.1)
+            assert gc.isenabled() is wanted
+        finally:
+            gc.enable()
+    assert all(map(gc.is_tracked, lists))

@@ -4,6 +4,8 @@ import pickle
 import subprocess
 import sys
 import threading
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -46,6 +48,36 @@ def things(random, count, size=1.0, side=20.0):
     return np.array([thing(random, size, side) for _ in range(count)], object)
 
 
+def feature(random, side, scale):
+    """One geometry on a coarse lattice: many touch, share edges, cross themselves, repeat points, and are invalid."""
+
+    def lattice(count):
+        return random.integers(0, side, (count, 2)) * scale
+
+    def polygon():
+        holes = [lattice(random.integers(3, 5)) for _ in range(random.choice((0, 0, 1, 2)))]
+        return shapely.Polygon(lattice(random.integers(3, 7)), holes)
+
+    kind = random.integers(0, 8)
+    if kind == 0:
+        return shapely.Point(*lattice(1))
+    if kind == 1:
+        return shapely.MultiPoint(lattice(random.integers(1, 4)))
+    if kind == 2:
+        return shapely.LineString(lattice(random.integers(2, 6)))
+    if kind == 3:
+        return shapely.MultiLineString([lattice(random.integers(2, 5)) for _ in range(random.integers(1, 4))])
+    if kind == 4:
+        return shapely.MultiPolygon([polygon() for _ in range(random.integers(1, 4))])
+    if kind == 5:
+        return shapely.box(*np.sort(lattice(2), axis=0).ravel())
+    if kind == 6:
+        x, y, width, height = random.integers(3, 7, 4)
+        ring = shapely.box(x - 3, y - 3, x - 3 + width, y - 3 + height)
+        return shapely.transform(ring.difference(shapely.box(x - 2, y - 2, x - 1, y - 1)), lambda at: at * scale)
+    return polygon()
+
+
 def test_tests_of_shapely_pass_with_ours_in_place(tmp_path):
     (tmp_path / "ours_in_place.py").write_text(PLUGIN)
     script = "import sys, pytest; sys.path.insert(0, sys.argv.pop(1)); sys.exit(pytest.main())"
@@ -71,6 +103,99 @@ def test_query_of_arrays_gives_the_pairs_of_shapely_in_its_order(predicate):
     assert found.query(inputs, predicate).dtype == np.int64
 
 
+@pytest.mark.parametrize("scale", [1.0, 0.1, 1 / 3, 2.0**-30, 1e100, 1e200, 2.0**-1070])
+@pytest.mark.parametrize("side", [4, 12])
+def test_intersects_of_lattice_features_is_that_of_shapely(scale, side):
+    random = np.random.default_rng(side)
+    geometries, inputs = (np.array([feature(random, side, scale) for _ in range(120)]) for _ in range(2))
+    expected, found = shapely.STRtree(geometries), ours.STRtree(geometries)
+    for asked in (inputs, geometries):
+        np.testing.assert_array_equal(found.query(asked, "intersects"), expected.query(asked, "intersects"))
+
+
+def test_intersects_of_large_features_is_that_of_shapely():
+    random = np.random.default_rng(3)
+    turn = np.linspace(0, 2 * np.pi, 700, endpoint=False)
+
+    def star(radius):
+        return shapely.Polygon(
+            np.stack((np.cos(turn), np.sin(turn)), axis=1) * radius * random.uniform(0.8, 1, (700, 1))
+        )
+
+    cells = np.stack(np.meshgrid(np.arange(9), np.arange(9)), axis=-1).reshape(-1, 2) / 4.5 - 1
+    comb = [(-1, -2), *((k / 150 - 1, 1 if k % 2 else -1) for k in range(301)), (1, -2)]
+    large = np.array(
+        [
+            star(1),
+            star(1).boundary,
+            shapely.Polygon(star(1).exterior.coords, [star(0.5).exterior.coords]),
+            shapely.Polygon(comb),
+            shapely.Polygon(random.uniform(-1, 1, (300, 2))),
+            shapely.multipoints(random.uniform(-1, 1, (400, 2))),
+            shapely.multilinestrings(list(random.uniform(-1, 1, (200, 2, 2)))),
+            shapely.multipolygons(shapely.box(*cells.T, *(cells + 0.1).T)),
+            shapely.LineString(np.repeat(np.linspace(-1, 1, 100), 2).reshape(-1, 2)),
+        ]
+    )
+    corners = random.uniform(-1.2, 1.1, (300, 2))
+    small = np.concatenate(
+        (
+            shapely.points(corners),
+            shapely.points(shapely.get_coordinates(large[:4])[::40]),
+            shapely.box(*corners.T, *(corners + 0.03).T),
+            shapely.linestrings(np.stack((corners, corners + random.normal(0, 0.1, (300, 2))), axis=1)),
+            shapely.box(-3, -3, *(corners[:60] + 2).T),
+            large,
+        )
+    )
+    for geometries, inputs in ((large, small), (small, np.concatenate((large, small[:64]))), (small, small)):
+        expected, found = shapely.STRtree(geometries), ours.STRtree(geometries)
+        np.testing.assert_array_equal(found.query(inputs, "intersects"), expected.query(inputs, "intersects"))
+
+
+def turns(a, b, c):
+    (ax, ay), (bx, by), (cx, cy) = a, b, c
+    side = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+    return (side > 0) - (side < 0)
+
+
+def cross(a, b, c, d):
+    """Whether two segments meet, in fractions."""
+    if any(max(a[k], b[k]) < min(c[k], d[k]) or max(c[k], d[k]) < min(a[k], b[k]) for k in (0, 1)):
+        return False
+    return turns(a, b, c) * turns(a, b, d) <= 0 and turns(c, d, a) * turns(c, d, b) <= 0
+
+
+def encloses(ring, point):
+    above = [(a, b) for a, b in pairwise(ring) if (a[1] > point[1]) != (b[1] > point[1])]
+    return sum((turns(a, b, point) > 0) == (b[1] > a[1]) for a, b in above) % 2 == 1
+
+
+@pytest.mark.parametrize("scale", [1.0, 1 / 3])
+def test_intersects_of_rings_and_lines_is_that_of_fractions(scale, monkeypatch):
+    random = np.random.default_rng(11)
+    paths = [random.integers(0, 7, (random.integers(2, 6), 2)) * scale for _ in range(45)]
+    paths = [path for path in paths if (path != path[0]).any()]
+    is_area = [len(path) > 2 for path in paths]
+    geometries = [
+        shapely.Polygon(path) if area else shapely.LineString(path) for path, area in zip(paths, is_area, strict=True)
+    ]
+    points = [[tuple(map(Fraction, at)) for at in shapely.get_coordinates(one).tolist()] for one in geometries]
+
+    def meet(one, other):
+        if any(cross(a, b, c, d) for a, b in pairwise(points[one]) for c, d in pairwise(points[other])):
+            return True
+        inside = ((one, other), (other, one))
+        return any(is_area[outer] and encloses(points[outer], points[inner][0]) for outer, inner in inside)
+
+    expected = {(i, j) for i in range(len(paths)) for j in range(len(paths)) if meet(i, j)}
+    if scale == 1:
+        monkeypatch.setattr(ours.STRtree, "_meeting", None)  # nothing is left to GEOS
+    monkeypatch.setattr(ours, "_FEW", 1)
+    found = ours.STRtree(geometries).query(np.array(geometries), "intersects")
+    assert set(map(tuple, found.T.tolist())) == expected
+
+
 @pytest.mark.parametrize("count", [1, 2, 9, 10, 11, 99, 100, 101, 1000, 1234])
 @pytest.mark.parametrize("capacity", [2, 10, 37])
 def test_order_without_equal_centers_needs_no_tree_of_shapely(count, capacity):
@@ -81,6 +206,15 @@ def test_order_without_equal_centers_needs_no_tree_of_shapely(count, capacity):
     expected = shapely.STRtree(geometries, capacity)
     np.testing.assert_array_equal(found.query(inputs), expected.query(inputs))
     assert "_tree" not in vars(found)
+
+
+@pytest.mark.parametrize("far", [1e6, -1e14, 1e300, 1.7e308])
+def test_order_around_one_far_geometry_is_that_of_shapely(far):
+    corners = np.random.default_rng(0).random((500, 2))
+    corners[7] = far
+    geometries = shapely.box(*corners.T, *(corners + 0.3).T)
+    found, expected = ours.STRtree(geometries), shapely.STRtree(geometries)
+    np.testing.assert_array_equal(found.query(geometries), expected.query(geometries))
 
 
 def test_dwithin_equals_that_of_shapely():

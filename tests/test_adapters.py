@@ -8,7 +8,7 @@ import pytest
 
 import broadphase as bp
 from broadphase import adapters
-from broadphase.adapters.library import import_library
+from broadphase.extras import import_extra
 
 
 def test_import_of_the_package_imports_no_adapter_and_no_library():
@@ -40,5 +40,5 @@ def test_error_inside_a_library_is_not_taken_for_a_missing_library(tmp_path, mon
     (tmp_path / "broken_library.py").write_text("import no_such_part")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="no_such_part") as caught:
-        import_library("broken_library", install="broken-library")
+        import_extra("broken_library", purpose="this", install="broken-library")
     assert not isinstance(caught.value, bp.MissingExtraError)

@@ -4,8 +4,12 @@ import os
 
 import numpy as np
 import pytest
+from benchmarks import adapters as measured_adapters
 from benchmarks import auto_regret, cliffs, climb, readme_table, targets
+from benchmarks.adapters.__main__ import COLUMNS, cells
 from benchmarks.pairs import Comparison, Outcome
+
+from broadphase import adapters
 
 
 @pytest.mark.parametrize(
@@ -17,6 +21,15 @@ def test_target_row_judges_what_it_shows(measured, target, at_least, met):
     row = targets.Row("what", measured, "T", target, at_least)
     assert row.met is met
     assert len(row.cells()) == 8
+
+
+def test_drop_ins_are_all_measured_and_their_rows_name_the_must():
+    assert list(measured_adapters.LIBRARIES) == dir(adapters)
+    row = targets.Row("10 x 10", 9.996, "× faster", 10.0, True, 1.5, 14.994)
+    assert dict(zip(COLUMNS, cells("pygame", row), strict=True)) == {
+        "adapter": "pygame", "scene": "10 x 10", "library": "15.0 ms", "ours": "1.50 ms", "ratio": "10.0 ×",
+        "must": "≥ 10 ×", "": "met",
+    }  # fmt: skip
 
 
 def test_target_scenes_are_right():

@@ -10,6 +10,7 @@ import pytest
 import broadphase as bp
 from broadphase.boxes import as_boxes, as_corners, as_numbers
 from broadphase.io import to_arrow
+from broadphase.testing import oracle
 
 BOXES = np.array([[[0, 0], [2, 1]], [[1, 1], [3, 3]], [[7, 8], [9, 9]]], np.float64)
 FLAT = BOXES.reshape(3, 4)
@@ -230,7 +231,7 @@ def test_two_arrays_that_may_be_corners_of_one_set_are_refused(dim):
 
 
 class Tensor:
-    """Answers as a tensor of torch does: its array interface raises what torch raises."""
+    """Shares its memory by DLPack alone."""
 
     def __init__(self, array, *, requires_grad=False, device=(1, 0), dtype="torch.float64"):
         self.array, self.requires_grad, self.device, self.dtype = array, requires_grad, device, dtype
@@ -251,6 +252,8 @@ class Tensor:
 
 
 class TorchTensor(Tensor):
+    """Has an array interface too, which raises what that of torch raises."""
+
     def __array__(self, dtype=None, copy=None):
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
@@ -259,7 +262,7 @@ class TorchTensor(Tensor):
         if "bfloat16" in self.dtype:
             raise TypeError("Got unsupported ScalarType BFloat16")
         if self.dtype == "torch.sparse":
-            raise TypeError("can't convert Sparse layout tensor to numpy.")
+            raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.dense() first.")
         return self.array
 
 
@@ -294,7 +297,8 @@ def test_tensor_that_numpy_cannot_read_names_the_remedy(kind, options, message):
         bp.pairs(tensor)
     with pytest.raises(TypeError, match=re.escape(message.replace("boxes", "points"))):
         bp.boxes.from_points(kind(FLAT[:, :2], **options))
-    with pytest.raises(TypeError, match=re.escape(message.split(";")[0].replace("boxes", "boxes, lower"))):
+    told = message.replace("boxes.", "lower.").replace("boxes ", "boxes, lower ")
+    with pytest.raises(TypeError, match=re.escape(told)):
         bp.pairs((kind(FLAT[:, :2], **options), FLAT[:, 2:]))
 
 
@@ -303,6 +307,39 @@ def test_tensor_of_another_layout_keeps_the_words_of_its_library():
         bp.pairs(TorchTensor(BOXES, dtype="torch.sparse"))
     with pytest.raises(TypeError, match="boxes cannot be read as an array: Can't call numpy"):
         bp.pairs([TorchTensor(row, requires_grad=True) for row in FLAT])
+
+
+def test_tensor_without_dimensions_is_a_number():
+    tenth = TorchTensor(np.array(0.1))
+    assert bp.pairs(FLAT, margin=tenth).tolist() == bp.pairs(FLAT, margin=0.1).tolist()
+    with pytest.raises(TypeError, match=r"margin is a tensor that requires a gradient.*pass margin\.detach\(\)"):
+        bp.pairs(FLAT, margin=TorchTensor(np.array(0.1), requires_grad=True))
+    with pytest.raises(TypeError, match="margin must be a number"):
+        bp.pairs(FLAT, margin=TorchTensor(np.array(True)))
+
+
+def test_tensors_of_torch_itself_are_read_and_results_become_tensors():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    lower = torch.rand(200, 3, dtype=torch.float64)
+    boxes = torch.cat([lower, lower + 0.15], 1)
+    for given in (boxes, boxes.float(), boxes.half(), (100 * boxes).int(), boxes[::2], boxes.t().contiguous().t()):
+        expected = oracle.pairs(given.double().numpy().copy())
+        assert np.array_equal(bp.pairs(given, sort=True), expected)
+        assert np.array_equal(bp.pairs((given[:, :3], given[:, 3:]), sort=True), expected)
+        assert np.array_equal(bp.pairs(list(given), sort=True), expected)
+    assert as_corners(boxes)[0].ctypes.data == boxes.data_ptr()
+    pairs = bp.pairs(boxes)
+    assert torch.from_dlpack(pairs).data_ptr() == pairs.ctypes.data
+    assert len(bp.pairs(boxes, margin=torch.tensor(0.1), period=torch.ones(3))) > len(pairs)
+    for given, message in (
+        (boxes.bfloat16(), r"is of dtype bfloat16, .* pass boxes\.float\(\)"),
+        (boxes.clone().requires_grad_(), r"requires a gradient, .* pass boxes\.detach\(\)"),
+        (torch.empty(5, 6, device="meta"), "whose memory cannot be read: Unknown device type meta"),
+        (boxes.to_sparse(), "cannot be read as an array: can't convert Sparse layout"),
+        (boxes.to(torch.complex64), "must be float32, float64 or integer, not complex64"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            bp.pairs(given)
 
 
 @pytest.mark.parametrize(
@@ -379,7 +416,9 @@ def test_arrow_data_without_pyarrow_say_what_to_install(monkeypatch):
             raise AssertionError("nobody can read it")
 
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(bp.MissingExtraError, match=r'boxes: Arrow data need pyarrow: pip install "broadphase\[io\]"'):
+    with pytest.raises(
+        bp.MissingExtraError, match=r'boxes: reading Arrow data needs pyarrow: pip install "broadphase\[io\]"'
+    ):
         bp.pairs(Stream())
 
 

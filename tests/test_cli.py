@@ -413,6 +413,14 @@ def test_progress_shows_totals_of_each_step_alone(capsys):
     assert "/3" not in shown.split("finding")[-1]  # the total of another step
 
 
+def test_progress_of_a_search_keeps_its_text():
+    shown = []
+    tell = screen.counted(lambda *step: shown.append(step), "finding pairs of 7 boxes")
+    tell("prepare", 0, 7)
+    tell("find", 3, 7)
+    assert shown == [("finding pairs of 7 boxes", 3, 7)]
+
+
 def test_clash_of_a_missing_file_suggests_the_nearest(tmp_path, capsys):
     (tmp_path / "walls.glb").write_bytes(b"")
     assert cli.main(["clash", str(tmp_path / "wals.glb")]) == 1

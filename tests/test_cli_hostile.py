@@ -113,6 +113,17 @@ def test_full_output_is_an_error_without_a_traceback():
     assert (done.returncode, done.stderr) == (1, "error: output: No space left on device\n")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    ("arguments", "closed", "expected"),
+    [("count us_counties", ">&-", (0, "", "")), ("count nothing", "2>&- <&-", (1, "", ""))],
+)
+def test_closed_standard_streams_are_as_if_nobody_listened(arguments, closed, expected):
+    command = f"exec {sys.executable} -m broadphase.cli {arguments} {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == expected
+
+
 PROGRAM = "import sys; from broadphase_command import main; print('.', flush=True); sys.exit(main())"
 
 

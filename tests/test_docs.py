@@ -1,12 +1,14 @@
 """The code of the documentation runs and prints what it shows, and its links exist. README: test_readme.py."""
 
 import doctest
+import importlib
 import re
 from pathlib import Path
 
 import pytest
 
 import broadphase as bp
+from broadphase import adapters
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs"
@@ -76,3 +78,19 @@ def test_reference_lists_every_public_name():
     for module in modules:
         public = [name for name in getattr(bp, module).__all__ if callable(getattr(getattr(bp, module), name))]
         assert not {f"{module}.{name}" for name in public} - listed
+
+
+def test_adapters_are_all_in_the_reference_and_have_a_page_with_a_recipe():
+    text = (FOLDER / "api/adapters.rst").read_text("utf-8")
+    assert re.findall(r"^   adapters\.(\w+)$", text, flags=re.MULTILINE) == dir(adapters)
+    pages = {path.stem: path.read_text("utf-8") for path in sorted((FOLDER / "adapters").glob("*.md"))}
+    assert list(pages) == dir(adapters)
+    assert not [name for name, page in pages.items() if "\n## A recipe\n" not in page]
+
+
+@pytest.mark.parametrize("name", dir(adapters))
+def test_names_of_an_adapter_have_docstrings_which_the_reference_is_made_of(name):
+    pytest.importorskip(name, reason="the adapter is of a library that is not installed")
+    module = importlib.import_module(f"broadphase.adapters.{name}")
+    assert module.__all__
+    assert not [public for public in module.__all__ if not getattr(module, public).__doc__]

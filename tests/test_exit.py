@@ -1,4 +1,4 @@
-"""The interpreter ends while daemon threads are inside calls: no crash, no message."""
+"""The interpreter ends, be it while daemon threads are inside calls: no crash, no message, nothing left."""
 
 import subprocess
 import sys
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import ending
 import exiting
 
 PROGRAM = Path(exiting.__file__)
@@ -22,3 +23,12 @@ def end_inside(workers: int, *calls: str) -> tuple[int, str]:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_exit_with_a_daemon_thread_in_each_call_is_quiet(workers):
     assert end_inside(workers, *exiting.CALLS) == (0, "")
+
+
+@pytest.mark.parametrize("leak", [False, True])
+def test_objects_of_the_core_that_are_in_use_at_the_end_are_all_given_back(leak):
+    command = [sys.executable, ending.__file__, *(["leak"] if leak else [])]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert ended.stdout == "True\n"
+    assert ("leaked 1 instances" in ended.stderr) == leak
+    assert leak or ended.stderr == ""

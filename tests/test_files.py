@@ -1,16 +1,19 @@
 """Files are written whole or not at all, whatever writes them."""
 
+import errno
 import os
 import signal
 import stat
 import subprocess
 import sys
 import time
+from io import BytesIO
 
 import numpy as np
 import pytest
 
 import broadphase as bp
+import killed_savers as killed_savers_program
 from broadphase import io
 from broadphase.files import replacing
 from broadphase.recording import Replay
@@ -152,9 +155,37 @@ def test_what_is_not_a_file_is_written_and_not_replaced(tmp_path):
         write_pairs(path)
         assert reader.communicate(timeout=60)[0].splitlines()[-1] == b"0,1"
     assert stat.S_ISFIFO(path.stat().st_mode)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError) as caught:  # noqa: PT011 - its text is that of the locale
         write_snapshot("/dev/full")
+    assert caught.value.errno == errno.ENOSPC
     assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+def test_pipe_of_an_archive_leaves_the_array_beside_it_alone(tmp_path):
+    path, beside = tmp_path / "pairs.npz", tmp_path / "pairs.npy"
+    beside.write_bytes(b"not ours")
+    os.mkfifo(path)
+    with subprocess.Popen(["cat", str(path)], stdout=subprocess.PIPE) as reader:
+        write_pairs(path)
+        stored = np.load(BytesIO(reader.communicate(timeout=60)[0]))
+    assert stored["pairs"].tolist() == [[0, 1]]
+    assert beside.read_bytes() == b"not ours"
+
+
+def killed_savers(folder, kills):
+    """Kill processes while they save; give how many of them were inside, by the name of the file."""
+    pytest.importorskip("pyarrow")
+    command = [sys.executable, killed_savers_program.__file__, str(folder), str(kills)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    inside = dict(line.split(" ") for line in said.splitlines() if line.count(" ") == 1)
+    assert len(inside) == len(said.splitlines()) == 8, said
+    return {name: int(number) for name, number in inside.items()}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no SIGKILL")
+def test_process_killed_while_saving_leaves_the_old_file_or_the_new_one(tmp_path):
+    assert sum(killed_savers(tmp_path, 6).values())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")

@@ -171,10 +171,23 @@ def test_classes_have_two_ancestors_of_ours_at_most():
 
 
 # The folders of core/, lowest first: a folder includes only those before it. What lies in core/ itself, the table of
-# kernels, is above all of them but the bindings and the tests.
+# kernels, is above all of them but the bindings, the tests and the fuzz targets.
 CORE_FOLDERS = (
     *("base", "boxes", "simd", "query", "tree", "brute_force", "sweep", "grid", "bvh", "octree", "linear_tree"),
-    *("choose", "batches", "neighbors", "tiles", "periodic", "shapes", "narrow", "world", ".", "bindings", "tests"),
+    *(
+        "choose",
+        "batches",
+        "neighbors",
+        "tiles",
+        "periodic",
+        "shapes",
+        "narrow",
+        "world",
+        ".",
+        "bindings",
+        "tests",
+        "fuzz",
+    ),
 )
 
 

@@ -331,3 +331,19 @@ def test_hulls_of_thousands_of_corners_are_nearly_balls():
         gap, overlap = signed(points, points, (0, 2 - deep, 0))
         assert overlap
         assert -deep <= gap < 0.01 - deep
+
+
+@pytest.mark.parametrize("offset", [(0, 0, 0), (1e-12, 0, 0), (1e-3, 0, 0), (0, 0.3, 0), (0, 0, 1.9), (0.2, -0.5, 0.4)])
+def test_depth_of_round_hulls_is_that_of_their_difference(offset):
+    spatial = pytest.importorskip("scipy.spatial")
+    half = np.random.default_rng(7).normal(size=(150, 3))
+    points = np.concatenate([half, -half]) / np.linalg.norm(np.concatenate([half, -half]), axis=1, keepdims=True)
+    # The difference of a symmetric hull and itself is itself, twice as large.
+    planes = spatial.ConvexHull(2 * points).equations
+    depth = -(planes[:, :3] @ offset + planes[:, 3]).max()
+    hulls = bp.Shapes(bp.ConvexHull(points), [(0, 0, 0), offset])
+    assert np.allclose(bp.distance(hulls, pairs=[[0, 1], [1, 0]]), -depth, rtol=0, atol=1e-11)
+    found = bp.contacts(hulls)
+    assert np.allclose(found.depths, depth, rtol=0, atol=1e-11)
+    moved = bp.Shapes(bp.ConvexHull(points), [(0, 0, 0), offset + found.normals[0] * (depth + 1e-9)])
+    assert not len(bp.overlaps(moved))

@@ -130,12 +130,13 @@ def test_first_chunks_of_far_more_pairs_than_memory_holds_take_little_memory():
 import resource, numpy as np, broadphase as bp
 boxes = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]]), (60_000, 2, 2))
 list(bp.iter_pairs(boxes[:2000], chunk=1000))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for method in METHODS:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     chunks = bp.iter_pairs(boxes, method=method, chunk=100_000)
     assert all(len(next(chunks)) == 100_000 for _ in range(30))
     del chunks
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
+    # A task finds at most 4 million pairs, 32 MB, and blocks of 128 MB in sum wait for the next call.
     for growth in run_script(script.replace("METHODS", repr(METHOD_NAMES))).split():
-        assert int(growth) < 100_000, f"{growth} KiB for 3 million of 2e9 pairs"
+        assert int(growth) < 250_000, f"{growth} KiB for 3 million of 2e9 pairs, which take 14 million KiB"

@@ -140,6 +140,46 @@ def test_distance_of_two_meshes_is_that_of_their_nearest_triangles(seed):
     assert np.allclose(bp.distance(second, first, pairs=pairs[:, ::-1]), wanted, atol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_faces_that_overlap_are_the_triangles_that_do(seed):
+    mesh, _, others = scene(seed)
+    corners = mesh[0].vertices[mesh[0].faces]
+    triangles = [
+        bp.Shapes(bp.Triangle(corners, offset=(0.1, 0, 0)), mesh.positions[row], mesh.rotations[row])
+        for row in range(3)
+    ]
+    rows = [[first, second] for first in range(3) for second in range(len(others))]
+    found = bp.overlapping_faces(mesh, others, pairs=rows)
+    wanted = [
+        [place, face, -1]
+        for place, (first, second) in enumerate(rows)
+        for face in bp.overlaps(triangles[first], others, [[k, second] for k in range(len(corners))])[:, 0].tolist()
+    ]
+    assert len(wanted) > 10
+    assert found.tolist() == wanted
+    assert np.array_equal(
+        np.unique(found[:, 0]), np.flatnonzero([len(bp.overlaps(mesh, others, [row])) for row in rows])
+    )
+    assert np.array_equal(bp.overlapping_faces(others, mesh, pairs=np.flip(rows, 1))[:, [0, 2, 1]], found)
+    for first, second in ((0, 1), (1, 2)):
+        both = bp.overlapping_faces(mesh, pairs=[[first, second]])
+        asked = [[k, m] for k in range(len(corners)) for m in range(len(corners))]
+        assert both[:, 1:].tolist() == bp.overlaps(triangles[first], triangles[second], asked).tolist()
+        assert (both[:, 0] == 0).all()
+        few = bp.overlapping_faces(mesh, pairs=[[first, second]] * 2, most=2)
+        assert np.bincount(few[:, 0]).tolist() == [min(2, len(both))] * 2 if len(both) else not len(few)
+
+
+def test_faces_of_what_has_none_or_is_not_in_space():
+    balls = bp.Shapes(bp.Sphere([1, 1, 1]), [[0, 0, 0], [1, 0, 0], [9, 0, 0]])
+    assert bp.overlapping_faces(balls, pairs=[[0, 2], [1, 0]]).tolist() == [[1, -1, -1]]
+    assert bp.overlapping_faces(balls, pairs=[]).shape == (0, 3)
+    with pytest.raises(ValueError, match="a must be in space"):
+        bp.overlapping_faces(bp.Shapes(bp.Circle(1), [[0, 0]]), pairs=[[0, 0]])
+    with pytest.raises(ValueError, match="most must be at least 1"):
+        bp.overlapping_faces(balls, pairs=[[0, 1]], most=0)
+
+
 def test_a_mesh_is_its_surface_alone():
     mesh = bp.Shapes(bp.Mesh(CUBE, CUBE_FACES), [0, 0, 0])
     inside = bp.Shapes([bp.Sphere(0.5), bp.Sphere(1), bp.Point(), bp.Mesh(CUBE / 2, CUBE_FACES)], [[0, 0, 0]] * 4)

@@ -161,6 +161,14 @@ def test_removed_boxes_leave_on_the_next_update_from_the_moved_ones_too():
     tree.validate()
 
 
+def test_rows_near_0_in_a_lattice_that_begins_far_from_it_are_in_their_cells():
+    rows = np.array([[[-7e6], [-7e6]], [[-5e-11], [-4e-11]], [[0], [0]], [[-8e-12], [-5e-12]]], "float32")
+    tree = bp.Octree(rows[:1], looseness=1, leaf_capacity=1)
+    tree.insert(rows[1:])
+    tree.validate()
+    assert_same_pairs(tree.pairs(), oracle.pairs(rows))
+
+
 def visit(tree: bp.Octree, row: int, times: int = 1) -> bp.IndexStats:
     """Let a bullet fly through a far cell, and away: two updates each."""
     for _ in range(times):

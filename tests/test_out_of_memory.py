@@ -1,10 +1,11 @@
-"""Too little memory: `MemoryError`, and everything as it was before the call."""
+"""Too little memory, or one block refused: `MemoryError`, and everything as it was before the call."""
 
 import os
 
 import pytest
 
 from cases import METHOD_NAMES, run_script
+from failing_malloc import compiler, run_with_failing_malloc
 
 SCRIPT = """
 import resource, numpy as np, broadphase as bp
@@ -27,8 +28,96 @@ for workers in (1, 2):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="address space can be limited on Linux only")
+@pytest.mark.skipif("san.so" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers take all address space")
 @pytest.mark.parametrize("method", METHOD_NAMES)
 def test_pairs_that_do_not_fit_raise_memory_error(method):
     # Otherwise each new thread may reserve 128 MB of address space for itself.
     environment = {**os.environ, "MALLOC_ARENA_MAX": "1"}
     assert run_script(SCRIPT.replace("METHOD", repr(method)), environment=environment).split() == ["refused"] * 4
+
+
+# Refuses each block that a call asks for, one at a time, and calls again: the same answer as if nothing had been.
+REFUSED = """
+import itertools, pickle, sys
+import numpy as np, broadphase as bp
+from broadphase.testing import make_scene
+
+step = int(sys.argv[1])
+boxes, others = make_scene("uniform", 700), make_scene("uniform", 300, seed=2)
+points = np.ascontiguousarray(boxes[:, 0])
+keys = np.arange(len(boxes)) % 5
+span = points.max(axis=0) + 2.0
+shapes = bp.Shapes(bp.Sphere(np.full(len(points), 0.6)), points)
+cloud = [[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+hulls = bp.Shapes(bp.ConvexHull(cloud), points[:60])
+
+def refused(call, number):
+    # Whether block `number` was asked for, and refused; and what came of it.
+    refuse(number)
+    try:
+        answer = pickle.dumps(call())
+    except MemoryError:
+        answer = None
+    finally:
+        asked = memory.blocks_asked()
+        refuse_none()
+    return asked > number, answer
+
+CALLS = {}
+for method in METHODS:
+    CALLS["pairs " + method] = lambda method=method: bp.pairs(boxes, method=method, sort=True)
+    CALLS["two sets " + method] = lambda method=method: bp.pairs(boxes, others, method=method, sort=True, workers=2)
+    CALLS["chunks " + method] = lambda method=method: list(bp.iter_pairs(boxes, method=method, chunk=100))
+    CALLS["batch " + method] = lambda method=method: bp.pairs(boxes, method=method, batch=keys, sort=True)
+    CALLS["period " + method] = lambda method=method: bp.pairs(boxes, method=method, period=span, sort=True)
+CALLS |= {
+    "margin": lambda: bp.pairs(boxes, margin=0.2, group=keys % 2, sort=True),
+    "count": lambda: bp.count_pairs(boxes, workers=2),
+    "nms": lambda: bp.nms(boxes, np.linspace(0, 1, len(boxes)), 0.2),
+    "iou": lambda: bp.iou(boxes[:300], others),
+    "neighbors": lambda: bp.neighbors(points, 1.5),
+    "neighbors of two sets": lambda: bp.neighbors(points, 1.5, points[:200]),
+    "overlaps": lambda: bp.overlaps(shapes),
+    "contacts": lambda: bp.contacts(shapes),
+    "contacts of hulls": lambda: bp.contacts(hulls),
+    "distance": lambda: bp.distance(hulls, pairs=[[0, 1], [2, 3]]),
+    "clashes": lambda: bp.clashes(hulls, clearance=0.1),
+    "cell": lambda: bp.neighbors(points, 1.5, cell=span, vectors=True, shifts=True),
+    "triangles": lambda: bp.triangle_pairs((points, np.arange(699).reshape(233, 3))),
+}
+for name in ("BVH", "Octree", "LinearTree", "SweepAndPrune", "Grid", "BruteForce"):
+    make = getattr(bp, name)
+    CALLS["make " + name] = lambda make=make: make(boxes).query(boxes[:3])
+    index = make(boxes)
+    for query, arguments in {
+        "query": (others,), "query_ball": (points, 1.0), "nearest": (points, 3), "raycast": (points, np.ones(3)),
+        "raycast_all": (points[:100], np.ones(3)), "query_obb": (points, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]),
+    }.items():
+        CALLS[f"{name} {query}"] = lambda ask=getattr(index, query), arguments=arguments: ask(*arguments)
+    CALLS[f"{name} pairs"] = index.pairs
+
+for name, call in CALLS.items():
+    try:
+        expected, raised = pickle.dumps(call()), 0
+    except bp.UnsupportedQueryError:
+        continue
+    for number in itertools.count(0, step):
+        was_refused, answer = refused(call, number)
+        assert answer in (None, expected), (name, number)
+        assert pickle.dumps(call()) == expected, (name, number)
+        raised += answer is None
+        if not was_refused:
+            break
+    print(name, number, raised, sep=":")
+"""
+
+
+def refusals(folder, step):
+    """Refuse every `step`-th block of every call; give how many refusals were raised, by the name of the call."""
+    said = run_with_failing_malloc(REFUSED.replace("METHODS", repr(METHOD_NAMES)), folder, str(step)).splitlines()
+    return {name: int(raised) for name, _, raised in (line.rsplit(":", 2) for line in said)}
+
+
+@pytest.mark.skipif(compiler() is None, reason="needs Linux with glibc and a C compiler")
+def test_call_refused_any_block_raises_memory_error_and_answers_the_next_time(tmp_path):
+    assert sum(refusals(tmp_path, 11).values())

@@ -126,6 +126,52 @@ def test_moving_shapes_is_placing_them_there(dimension):
     assert not np.array_equal(other.boxes, moved.boxes)
 
 
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_shapes_that_are_added_are_placed_as_if_they_had_been_there(dimension):
+    rng = np.random.default_rng(15)
+    shapes = mixed(rng, dimension, 30)
+    places, turns = rng.normal(size=(30, dimension)), rotations(rng, dimension, 30)
+    grown = bp.Shapes(shapes[:3], places[:3])
+    grown.extend(shapes[3:10], places[3:10])
+    assert grown.rotations is None
+    grown.extend(shapes[10:29], places[10:29], turns[10:29])
+    grown.extend([], [])
+    grown.extend(shapes[29], places[29])
+    is_turned = (np.arange(30) >= 10) & (np.arange(30) < 29)
+    grown.move(rotations=turns[~is_turned], rows=np.flatnonzero(~is_turned))
+    whole = bp.Shapes(shapes, places, turns)
+    assert len(grown) == 30
+    assert np.array_equal(grown.boxes, whole.boxes)
+    assert np.array_equal(bp.overlaps(grown), bp.overlaps(whole))
+    assert np.array_equal(pickle.loads(pickle.dumps(grown)).boxes, whole.boxes)
+
+
+def test_adding_what_does_not_fit_raises_and_changes_nothing():
+    shapes = bp.Shapes(bp.Sphere([1, 2]), [[0, 0, 0], [1, 1, 1]])
+    for arguments, message in (
+        ((bp.Sphere(1), [[0, NAN, 0]]), "positions: row 0 has nan"),
+        ((bp.Circle(1), [[0, 0]]), "a Circle of 2 dimensions, where 3 are needed"),
+        ((bp.Sphere([1, 2]), [[0, 0, 0]] * 3), "2 shapes for 3 positions"),
+        ((bp.Sphere(1), [[0, 0, 0]], [[0, 0, 0, 0]]), "rotations: row 0 is a zero quaternion"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            shapes.extend(*arguments)
+    assert len(shapes) == len(shapes.boxes) == 2
+    world = bp.World(dim=2)
+    with pytest.raises(TypeError, match="a view of a world"):
+        world.shapes.extend(bp.Circle(1), [[0, 0]])
+
+
+def test_geometries_that_are_added_are_known_to_the_next_query():
+    rng, places = np.random.default_rng(16), [[0.0, 0, 0], [0.5, 0, 0]]
+    one, other = hull(rng), mesh(rng)
+    grown = bp.Shapes(one, places[:1])
+    assert len(bp.overlaps(grown, pairs=[[0, 0]])) == 1  # what is known of hulls is kept from here on
+    grown.extend(other, places[1:])
+    whole = bp.Shapes([one, other], places)
+    assert np.array_equal(bp.distance(grown, pairs=[[0, 1]]), bp.distance(whole, pairs=[[0, 1]]))
+
+
 def test_moving_what_cannot_be_moved_raises_and_changes_nothing():
     shapes = bp.Shapes(bp.Sphere([1, 2]), [[0, 0, 0], [1, 1, 1]])
     before = shapes.boxes.copy()

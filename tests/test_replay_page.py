@@ -126,4 +126,4 @@ def test_save_replay_is_a_name_of_the_package():
 def test_save_replay_reports_each_step(tmp_path):
     told = []
     save_replay("bouncing_spheres", tmp_path / "run.html", steps=3, progress=lambda *counts: told.append(counts))
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert told == [("step", 1, 3), ("step", 2, 3), ("step", 3, 3)]

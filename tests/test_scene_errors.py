@@ -33,7 +33,7 @@ WRONG = {
     "[world]": ("[wrold]", "top level, world: is missing (there is 'wrold')"),
     'name = "balls"\ncount = 40': (
         'name = "balls"\ncount = -1',
-        "[[group]] 1 (balls), count: must be an integer from 0, not -1",
+        "[[group]] 1 (balls), count: must be an integer from 0 to 10000000, not -1",
     ),
     'shape = { type = "circle"': (
         'shap = { type = "circle"',

@@ -13,10 +13,11 @@ struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-// Polls the caller every 20 ms, on the calling thread, and throws Interrupted if it wants to stop.
+// Polls the caller every 20 ms, on the calling thread, and throws Interrupted if it wants to stop. Also tells it how
+// far the search has come, where there is such a number: the tasks that are done, of all; 0 of 0 otherwise.
 class Interrupt {
  public:
-  using Poll = bool (*)();  // true: stop
+  using Poll = bool (*)(std::size_t done, std::size_t total);  // true: stop
   explicit Interrupt(Poll poll = nullptr) : poll_(poll) {}
   // Cheap enough to call between any two tasks.
   void check() {
@@ -24,11 +25,17 @@ class Interrupt {
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ < std::chrono::milliseconds(20)) return;
     last_ = now;
-    if (poll_()) throw Interrupted();
+    if (poll_(done_, total_)) throw Interrupted();
+  }
+  // The same, when so many tasks of all are done; called on the calling thread.
+  void check(std::size_t done, std::size_t total) {
+    done_ = done, total_ = total;
+    check();
   }
 
  private:
   Poll poll_;
+  std::size_t done_ = 0, total_ = 0;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 

@@ -12,6 +12,7 @@
 #include "base/memory.hpp"
 #include "batches/rows_by_key.hpp"
 #include "boxes/box_columns.hpp"
+#include "boxes/row_view.hpp"
 #include "choose/find.hpp"
 #include "query/collect.hpp"
 #include "query/method.hpp"
@@ -49,8 +50,7 @@ Problem<T> problem_of(const Problem<T>& all, const Batch& batch, PlainArray<T> (
       std::copy_n(boxes.lower_of(row), dimension, to);
       std::copy_n(boxes.upper_of(row), dimension, to + dimension);
     }
-    const auto stride = static_cast<std::ptrdiff_t>(2 * dimension);
-    boxes = {copies[k].get(), copies[k].get() + dimension, stride, stride, count};
+    boxes = view_of_rows<T>(copies[k].get(), dimension, count);
     names[k] = {by_key.rows.get() + begin, 0};
   }
   if (!all.cross) names[1] = names[0];

@@ -90,11 +90,9 @@ auto without_gil(std::size_t count, Use&& use) {
   return use();
 }
 
-// Runs pending Python signal handlers, from a thread that has released the GIL; true if one has raised.
-inline bool signal_pending() {
-  const RetakenGil gil;
-  return PyErr_CheckSignals() != 0;
-}
+// Runs pending Python signal handlers, from a thread that has released the GIL, and tells who watches this thread how
+// far a search has come; true if one of these has raised.
+bool signal_pending(std::size_t done, std::size_t total);
 
 const Kernels& chosen_kernels();
 

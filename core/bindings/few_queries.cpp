@@ -13,6 +13,7 @@
 
 #include "guard.hpp"
 #include "index.hpp"
+#include "small_arrays.hpp"
 #include "tree/queries.hpp"
 
 namespace broadphase::python {
@@ -22,21 +23,11 @@ namespace {
 constexpr std::size_t kMostQueries = 8;
 constexpr std::size_t kMostNearest = 64;
 
-// What belongs to NumPy, looked up once.
-struct NumPy {
-  PyObject *array, *empty, *int32, *int64, *float64, *query;
-
-  static const NumPy& get() {
-    static const NumPy numpy = [] {
-      const nb::module_ module = nb::module_::import_("numpy");
-      const auto dtype = [&](const char* name) { return module.attr("dtype")(name).release().ptr(); };
-      const auto kept = [&](const char* name) { return nb::object(module.attr(name)).release().ptr(); };
-      return NumPy{kept("ndarray"), kept("empty"),    dtype("int32"),
-                   dtype("int64"),  dtype("float64"), nb::str("query").release().ptr()};
-    }();
-    return numpy;
-  }
-};
+// The name under which the time of queries is kept.
+PyObject* query_name() {
+  static PyObject* const name = nb::str("query").release().ptr();
+  return name;
+}
 
 // The numbers of an array that are floats or doubles in native byte order, read in place; nothing of any other object.
 class Numbers {
@@ -93,20 +84,6 @@ class Numbers {
   Py_buffer view_;
   bool is_held_ = false, is_good_ = false, is_double_ = false;
 };
-
-// A copy of some values as an array; of shape (rows, columns) unless there are 0 columns.
-template <class T>
-nb::object small_array(const T* values, std::size_t rows, std::size_t columns, PyObject* dtype) {
-  nb::object shape = nb::steal(columns == 0 ? PyLong_FromSize_t(rows) : Py_BuildValue("(nn)", rows, columns));
-  PyObject* arguments[] = {nullptr, shape.ptr(), dtype};
-  nb::object array =
-      nb::steal(PyObject_Vectorcall(NumPy::get().empty, arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
-  Py_buffer view;
-  if (!array.is_valid() || PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
-  std::copy_n(values, rows * std::max<std::size_t>(1, columns), static_cast<T*>(view.buf));
-  PyBuffer_Release(&view);
-  return array;
-}
 
 // Answers for an index as it is when this is made, and without filters. Each query returns None where it is not made
 // for the arguments, or where the index has begun to change since: then the other way through Python answers, or
@@ -278,7 +255,7 @@ class FewQueries {
     }
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
     const nb::object seconds = nb::steal(PyFloat_FromDouble(taken.count()));
-    if (!seconds.is_valid() || PyDict_SetItem(seconds_.ptr(), NumPy::get().query, seconds.ptr()) != 0)
+    if (!seconds.is_valid() || PyDict_SetItem(seconds_.ptr(), query_name(), seconds.ptr()) != 0)
       throw nb::python_error();
     return true;
   }

@@ -12,6 +12,7 @@
 #include "bindings.hpp"
 #include "choose/find.hpp"
 #include "filters.hpp"
+#include "moving_rows.hpp"
 #include "query/collect.hpp"
 
 namespace broadphase::python {
@@ -20,17 +21,9 @@ void bind_meetings(nb::module_& module);
 
 namespace {
 
-using Flags = Vector<std::uint8_t>;
-// Lower and upper numbers of each row: (n, 2, d).
-using Boxes = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
 struct WaySearch {
   std::variant<MeetingSearch<2>, MeetingSearch<3>> search;
 };
-
-void require(bool fits) {
-  if (!fits) throw nb::value_error("the arrays differ in their number of rows or of columns");
-}
 
 template <std::size_t D>
 MeetingSearch<D> search_of(const Boxes& boxes, const Vector<std::int32_t>& numbers, const Table<double>& places,

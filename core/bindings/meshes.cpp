@@ -1,7 +1,9 @@
 // Hulls and meshes: what is computed of each once, the narrow phase of pairs with one of them, and pairs of triangles.
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -54,16 +56,23 @@ struct Geometry {
   const Polytope* polytope = nullptr;
 };
 
-// Those of one set of shapes by their numbers.
-std::vector<Geometry> geometries_of(const nb::list& list) {
-  std::vector<Geometry> geometries;
-  for (const nb::handle item : list) {
-    Geometry geometry;
+// Those of some rows by their numbers: all that are known, if there are not more of them than rows.
+std::vector<Geometry> geometries_of(const nb::list& list, const ShapeStore& store, std::span<const std::int32_t> rows) {
+  std::vector<Geometry> geometries(list.size());
+  const auto look_up = [&](std::size_t number) {
+    const nb::handle item = list[number];
     if (nb::isinstance<MeshTree>(item))
-      geometry.tree = nb::cast<const MeshTree*>(item);
+      geometries[number].tree = nb::cast<const MeshTree*>(item);
     else if (!item.is_none())
-      geometry.polytope = nb::cast<const Polytope*>(item);
-    geometries.push_back(geometry);
+      geometries[number].polytope = nb::cast<const Polytope*>(item);
+  };
+  if (rows.size() < geometries.size()) {
+    for (const std::int32_t row : rows) {
+      const ShapeView<3> shape = store.placed<3>(static_cast<std::size_t>(row));
+      if (is_kept_elsewhere(shape.kind)) look_up(static_cast<std::size_t>(shape.record[0]));
+    }
+  } else {
+    for (std::size_t number = 0; number < geometries.size(); ++number) look_up(number);
   }
   return geometries;
 }
@@ -95,12 +104,15 @@ void for_each(const PlacedShapes& a, const nb::list& geometries_a, const PlacedS
               const Rows& first, const Rows& second, const MaybeNumbers& offsets, unsigned workers, const Use& use) {
   // Pairs of large meshes take milliseconds.
   constexpr std::size_t kPairsATask = 8;
-  const Placed placed_a{a.store, geometries_of(geometries_a)}, placed_b{b.store, geometries_of(geometries_b)};
+  const Placed placed_a{a.store, geometries_of(geometries_a, a.store, {first.data(), first.shape(0)})},
+      placed_b{b.store, geometries_of(geometries_b, b.store, {second.data(), second.shape(0)})};
   const double* const moves = offsets ? offsets->data() : nullptr;
   const std::size_t count = first.shape(0);
   const ReleasedGil release;
   Interrupt interrupt(signal_pending);
-  for_each_task((count + kPairsATask - 1) / kPairsATask, workers, interrupt, [&](unsigned, std::size_t task) {
+  const std::size_t tasks = (count + kPairsATask - 1) / kPairsATask;
+  std::atomic<std::size_t> finished{0};
+  for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
     std::vector<double> unmoved, moved;
     const std::size_t begin = task * kPairsATask;
     for (std::size_t k = begin; k < std::min(begin + kPairsATask, count); ++k) {
@@ -108,6 +120,8 @@ void for_each(const PlacedShapes& a, const nb::list& geometries_a, const PlacedS
       const MeshSide side_b = placed_b.side(second.data()[k], moves != nullptr ? moves + 3 * k : nullptr, moved);
       use(k, side_a, side_b);
     }
+    const std::size_t done = ++finished;
+    if (worker == 0) interrupt.check(done, tasks);
   });
 }
 
@@ -117,6 +131,24 @@ nb::object overlaps_of(const PlacedShapes& a, nb::list geometries_a, const Place
   for_each(a, geometries_a, b, geometries_b, first, second, offsets, 1,
            [&](std::size_t k, const MeshSide& x, const MeshSide& y) { answers[k] = overlaps(x, y) ? 1 : 0; });
   return as_array(std::move(answers), 1);
+}
+
+// Faces that overlap, (m, 3): the place of the pair, and the faces of both, -1 for a shape that has none. Of each pair
+// at most `most`.
+nb::object overlapping_faces(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
+                             Rows first, Rows second, std::size_t most) {
+  std::vector<std::int32_t> found;
+  for_each(a, geometries_a, b, geometries_b, first, second, {}, 1,
+           [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
+             std::size_t left = most;
+             if (left == 0) return;
+             visit_overlapping(x, y, [&](std::int32_t face, std::int32_t other) {
+               found.insert(found.end(), {static_cast<std::int32_t>(k), face, other});
+               return --left == 0;
+             });
+           });
+  const std::size_t count = found.size() / 3;
+  return as_array(std::move(found), 1).attr("reshape")(count, 3);
 }
 
 nb::object distances(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
@@ -195,7 +227,7 @@ nb::object points_in_mesh(const PlacedShapes& shapes, nb::list geometries, nb::l
                           Numbers points) {
   const std::size_t count = points.shape(0);
   std::vector<std::uint8_t> answers(count);
-  const Placed placed{shapes.store, geometries_of(geometries)};
+  const Placed placed{shapes.store, geometries_of(geometries, shapes.store, {&row, 1})};
   const MeshSolid* const solid = solid_of(shapes, solids_of(solids), row);
   if (solid != nullptr && solid->is_closed()) {
     const ReleasedGil release;
@@ -250,7 +282,7 @@ nb::object impacts(const PlacedShapes& a, nb::list geometries_a, const PlacedSha
 nb::object rays(const PlacedShapes& shapes, nb::list geometries, Rows rows, Numbers origins, Numbers directions) {
   const std::size_t count = rows.shape(0);
   std::vector<double> times(count), normals(3 * count);
-  const Placed placed{shapes.store, geometries_of(geometries)};
+  const Placed placed{shapes.store, geometries_of(geometries, shapes.store, {rows.data(), rows.shape(0)})};
   {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
@@ -313,6 +345,7 @@ void bind_meshes(nb::module_& module) {
   module.def("mesh_trees", &mesh_trees, nb::arg("meshes"), workers);
   module.def("mesh_solids", &mesh_solids, nb::arg("trees"), workers);
   module.def("geometry_overlaps", &overlaps_of, a, geometries_a, b, geometries_b, first, second, offsets);
+  module.def("geometry_faces", &overlapping_faces, a, geometries_a, b, geometries_b, first, second, nb::arg("most"));
   module.def("geometry_distances", &distances, a, geometries_a, b, geometries_b, first, second, offsets,
              nb::arg("within"), workers);
   module.def("mesh_clearances", &clearances, a, geometries_a, solids_a, b, geometries_b, solids_b, first, second,

@@ -41,6 +41,15 @@ void set_simd_level(const std::string& name) {
   throw nb::value_error(("SIMD level '" + name + "' is not one of: " + known).c_str());
 }
 
+// What this thread calls with the tasks that are done, and with all; null: nothing. Owned.
+thread_local PyObject* watcher = nullptr;
+
+// Takes None or a callable, and returns the one before.
+nb::object watch(nb::object next) {
+  PyObject* const before = std::exchange(watcher, next.is_none() ? nullptr : next.release().ptr());
+  return before != nullptr ? nb::steal(before) : nb::none();
+}
+
 // Threads for several calls from one Python thread.
 struct TeamOfCalls {
   unsigned workers;
@@ -51,12 +60,28 @@ struct TeamOfCalls {
 
 const Kernels& chosen_kernels() { return *chosen.load(); }
 
+bool signal_pending(std::size_t done, std::size_t total) {
+  const RetakenGil gil;
+  if (PyErr_CheckSignals() != 0) return true;
+  if (watcher == nullptr || total == 0) return false;
+  PyObject* const called = std::exchange(watcher, nullptr);  // not of the searches that it makes
+  PyObject* const answer =
+      PyObject_CallFunction(called, "nn", static_cast<Py_ssize_t>(done), static_cast<Py_ssize_t>(total));
+  Py_XDECREF(std::exchange(watcher, called));
+  Py_XDECREF(answer);
+  return answer == nullptr;
+}
+
+void bind_seams(nb::module_& module);
 // After the shapes, whose class it uses.
 void bind_meetings(nb::module_& module);
 void bind_forest(nb::module_& module);
 void bind_turns(nb::module_& module);
 void bind_neighbors(nb::module_& module);
 void bind_tiles(nb::module_& module);
+void bind_simple_features(nb::module_& module);
+void bind_drop_ins(nb::module_& module);
+void bind_moving_points(nb::module_& module);
 
 }  // namespace broadphase::python
 
@@ -66,11 +91,16 @@ NB_MODULE(_core, m) {
 
   // Daemon threads that are inside calls at exit keep what they use: nothing that a user is to read of.
   nb::set_leak_warnings(false);
+  m.def("set_leak_warnings", &nb::set_leak_warnings, nb::arg("on"),
+        "Say whether the interpreter's end lists the objects of this module that are left; for tests.");
   const char* wanted = std::getenv("BROADPHASE_SIMD");
   set_simd_level(wanted != nullptr && *wanted != '\0' ? std::string(wanted) : simd_levels().back());
   m.def("simd_levels", &simd_levels, "SIMD levels of this build that this processor supports, weakest first.");
   m.def("simd_level", [] { return std::string(chosen_kernels().level); }, "The SIMD level in use.");
   m.def("set_simd_level", &set_simd_level, nb::arg("name"), "Select the SIMD level.");
+  m.def("watch", &watch, nb::arg("watcher").none(),
+        "Call ``watcher(done, total)`` now and then while this thread searches; None: no longer. Returns the one "
+        "before.");
 
   nb::exception<InvalidBoxes>(m, "InvalidBoxes", PyExc_ValueError);
   nb::exception<TooManyPairs>(m, "TooManyPairs", PyExc_RuntimeError);
@@ -108,11 +138,15 @@ NB_MODULE(_core, m) {
   bind_shapes(m);
   bind_meshes(m);
   bind_touching(m);
+  bind_seams(m);
   bind_meetings(m);
   bind_turns(m);
   bind_commit(m);
   bind_suppression(m);
   bind_tiles(m);
+  bind_simple_features(m);
   bind_neighbors(m);
   bind_motion(m);
+  bind_drop_ins(m);
+  bind_moving_points(m);
 }

@@ -15,21 +15,11 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "blocks.hpp"
 
 namespace broadphase::python {
 
 namespace {
-
-// An array that takes over a block.
-template <class T>
-nb::object owned(PlainMemory<T>&& block, std::size_t rows, std::size_t columns) {
-  auto kept = std::make_unique<PlainMemory<T>>(std::move(block));
-  T* data = kept->get();
-  nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<PlainMemory<T>*>(p); });
-  (void)kept.release();
-  const std::size_t shape[2] = {rows, columns};
-  return nb::cast(nb::ndarray<nb::numpy, T>(data, columns > 0 ? 2 : 1, shape, owner));
-}
 
 // What the pairs have besides their rows, or None.
 nb::tuple details(NeighborPairs& pairs) {

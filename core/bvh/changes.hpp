@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/memory.hpp"
+#include "boxes/row_view.hpp"
 #include "bvh/bvh.hpp"
 #include "query/collect.hpp"
 #include "tree/pairs.hpp"
@@ -62,8 +63,7 @@ class BvhChanges {
     const Problem<T> before = what_was(touching);
     enter_dirty(bvh, now, before);
     small_.blocks = Blocks(dimension_);
-    const auto stride = static_cast<std::ptrdiff_t>(2 * dimension_);
-    const BoxView<T> around{around_.data(), around_.data() + dimension_, stride, stride, entries_.size()};
+    const BoxView<T> around = view_of_rows(around_.data(), dimension_, entries_.size());
     packer_.pack_like(tree, small_, {around, dimension_}, nullptr, entries_.size(), work.kernels, work.workers,
                       work.interrupt);
     const TreePairs<Among> among(small_, Among{*this, now, before}, work.kernels);
@@ -174,8 +174,7 @@ class BvhChanges {
 
   Problem<T> what_was(bool touching) const {
     Problem<T> problem;
-    const auto stride = static_cast<std::ptrdiff_t>(2 * dimension_);
-    problem.first = {before_.get(), before_.get() + dimension_, stride, stride, state_.size()};
+    problem.first = view_of_rows<T>(before_.get(), dimension_, state_.size());
     problem.dimension = dimension_;
     problem.touching = touching;
     return problem;

@@ -82,28 +82,25 @@ inline void to_steps(const T (&x)[kSideBySide], const GridLayout<T>& layout, std
   for (std::size_t k = 0; k < kSideBySide; ++k) steps[k] = steps_within(x[k], segments, at[k], each);
 }
 
-// Reads the boxes from `place` on; bit k of the result: box k is not to be left out.
-template <class T, std::size_t D>
-std::uint32_t read_side_by_side(FileBoxes<T>& boxes, std::size_t place, Steps<T, D> (&to)[kSideBySide]) {
+// Reads an axis of the boxes from `place` on; bit k of the result: along this axis, box k is not to be left out.
+// Compiled once for all dimensions.
+template <class T>
+std::uint32_t read_axis(FileBoxes<T>& boxes, std::size_t place, std::size_t axis, std::int32_t (&lower)[kSideBySide],
+                        std::int32_t (&upper)[kSideBySide]) {
   std::uint32_t kept = (1u << kSideBySide) - 1;
-  for (std::size_t d = 0; d < D; ++d) {
-    T low[kSideBySide], high[kSideBySide];
-    for (std::size_t k = 0; k < kSideBySide; ++k) {
-      const auto row = static_cast<std::ptrdiff_t>(boxes.rows != nullptr ? boxes.rows[place + k] : place + k);
-      const T from_lower = boxes.lower[row * boxes.lower_stride + static_cast<std::ptrdiff_t>(d)];
-      const T from_upper = boxes.upper[row * boxes.upper_stride + static_cast<std::ptrdiff_t>(d)];
-      boxes.valid &= from_lower <= from_upper;  // false for NaN
-      low[k] = from_lower - boxes.grow;
-      high[k] = from_upper + boxes.grow;
-      const bool out = boxes.drop_empty ? !(low[k] < high[k]) : !(low[k] <= high[k]);
-      kept &= ~(static_cast<std::uint32_t>(out) << k);
-    }
-    std::int32_t steps[kSideBySide];
-    to_steps(low, *boxes.layout, d, steps);
-    for (std::size_t k = 0; k < kSideBySide; ++k) to[k].lower[d] = steps[k];
-    to_steps(high, *boxes.layout, d, steps);
-    for (std::size_t k = 0; k < kSideBySide; ++k) to[k].upper[d] = steps[k];
+  T low[kSideBySide], high[kSideBySide];
+  for (std::size_t k = 0; k < kSideBySide; ++k) {
+    const auto row = static_cast<std::ptrdiff_t>(boxes.rows != nullptr ? boxes.rows[place + k] : place + k);
+    const T from_lower = boxes.lower[row * boxes.lower_stride + static_cast<std::ptrdiff_t>(axis)];
+    const T from_upper = boxes.upper[row * boxes.upper_stride + static_cast<std::ptrdiff_t>(axis)];
+    boxes.valid &= from_lower <= from_upper;  // false for NaN
+    low[k] = from_lower - boxes.grow;
+    high[k] = from_upper + boxes.grow;
+    const bool out = boxes.drop_empty ? !(low[k] < high[k]) : !(low[k] <= high[k]);
+    kept &= ~(static_cast<std::uint32_t>(out) << k);
   }
+  to_steps(low, *boxes.layout, axis, lower);
+  to_steps(high, *boxes.layout, axis, upper);
   return kept;
 }
 
@@ -188,16 +185,23 @@ template <class T, std::size_t D>
 std::size_t file_one_by_one(FileBoxes<T>& boxes) {
   bool searches = false;
   for (std::size_t d = 0; d < D; ++d) searches |= boxes.layout->segments[d] != nullptr;
-  std::size_t row = boxes.begin;
-  while (searches && boxes.end - row >= kSideBySide) {
-    Steps<T, D> steps[kSideBySide];
-    const std::uint32_t kept = read_side_by_side(boxes, row, steps);
-    for (std::size_t k = 0; k < kSideBySide; ++k, ++row)
+  Steps<T, D> steps[kSideBySide];
+  for (std::size_t row = boxes.begin; row < boxes.end;) {
+    std::size_t count = 1;
+    std::uint32_t kept;
+    if (searches && boxes.end - row >= kSideBySide) {
+      count = kSideBySide;
+      kept = ~std::uint32_t{0};
+      for (std::size_t d = 0; d < D; ++d) {
+        std::int32_t lower[kSideBySide], upper[kSideBySide];
+        kept &= read_axis(boxes, row, d, lower, upper);
+        for (std::size_t k = 0; k < kSideBySide; ++k) steps[k].lower[d] = lower[k], steps[k].upper[d] = upper[k];
+      }
+    } else {
+      kept = steps[0].read(boxes, row) ? 1 : 0;
+    }
+    for (std::size_t k = 0; k < count; ++k, ++row)
       if ((kept >> k & 1u) != 0 && !file_one(boxes, row, steps[k])) return row;
-  }
-  for (; row < boxes.end; ++row) {
-    Steps<T, D> steps;
-    if (steps.read(boxes, row) && !file_one(boxes, row, steps)) return row;
   }
   return boxes.end;
 }

@@ -79,8 +79,9 @@ class CellMap {
 
   const CellKeys& keys() const { return keys_; }
 
+  // The first cell for NaN, which the middle of an infinite box is.
   std::uint64_t coordinate(double x, std::size_t k) const {
-    const double place = std::min(std::max((x - low_[k]) * scale_[k], 0.0), last_);
+    const double place = std::min(std::max(0.0, (x - low_[k]) * scale_[k]), last_);
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(place));
   }
 

@@ -103,10 +103,9 @@ class MeshTree {
   // Vertices: three numbers each; faces: three vertex rows each, at least one face. Preconditions: rows in range,
   // finite vertices.
   MeshTree(std::span<const double> vertices, std::span<const std::int32_t> faces)
-      : vertices_(vertices.begin(), vertices.end()), faces_(faces.begin(), faces.end()) {
-    std::vector<std::int32_t> order(faces.size() / 3);
-    std::iota(order.begin(), order.end(), 0);
-    sort_by(arrange(order));
+      : vertices_(vertices.begin(), vertices.end()), faces_(faces.begin(), faces.end()), rows_(faces.size() / 3) {
+    std::iota(rows_.begin(), rows_.end(), 0);
+    sort_by(arrange(rows_));
     write_boxes();
   }
 
@@ -116,6 +115,8 @@ class MeshTree {
   std::size_t face_count() const { return faces_.size() / 3; }
   std::size_t vertex_count() const { return vertices_.size() / 3; }
   const double* vertex(std::size_t number) const { return vertices_.data() + 3 * number; }
+  // The row of a face as it was given; all others know them by their place in the tree.
+  std::int32_t row_of(std::int32_t face) const { return rows_[static_cast<std::size_t>(face)]; }
   std::size_t vertex_of(std::int32_t face, std::size_t which) const {
     return static_cast<std::size_t>(faces_[3 * static_cast<std::size_t>(face) + which]);
   }
@@ -129,7 +130,7 @@ class MeshTree {
     return mean;
   }
   std::size_t memory_bytes() const {
-    return vertices_.capacity() * sizeof(double) + faces_.capacity() * sizeof(std::int32_t) +
+    return vertices_.capacity() * sizeof(double) + (faces_.capacity() + rows_.capacity()) * sizeof(std::int32_t) +
            blocks_.capacity() * sizeof(MeshBlock);
   }
 
@@ -293,7 +294,7 @@ class MeshTree {
 
   MeshUnits units_;
   std::vector<double> vertices_;
-  std::vector<std::int32_t> faces_;
+  std::vector<std::int32_t> faces_, rows_;
   std::vector<MeshBlock> blocks_;
 };
 
@@ -330,6 +331,8 @@ class MeshSide {
   // A placed vertex in world coordinates.
   Vec<3> vertex(std::size_t number) const { return placed(tree_->vertex(number)); }
   // A placed triangle in world coordinates. Exact answers refer to these rounded corners. `corners` is its storage.
+  // The row of a face in the mesh as it was given; -1 for other shapes.
+  std::int32_t row_of(std::int32_t face) const { return tree_ == nullptr ? -1 : tree_->row_of(face); }
   Element element(std::int32_t face, std::array<double, 9>& corners) const {
     if (tree_ == nullptr) return alone_;
     for (std::size_t c = 0; c < 3; ++c) {
@@ -857,19 +860,28 @@ inline TriangleCorners corners_of(const std::array<double, 9>& numbers) {
 
 }  // namespace detail
 
-// Whether they overlap; for two meshes, exact for the triangles as placed.
-inline bool overlaps(const MeshSide& a, const MeshSide& b) {
-  if (!a.is_mesh() && !b.is_mesh()) return overlaps(a.alone(), b.alone());
+// Calls visit(face of a, face of b) for those that overlap, until it returns true; -1 for a shape without faces. Of two
+// meshes, exact for the triangles as placed.
+template <class Visit>
+void visit_overlapping(const MeshSide& a, const MeshSide& b, const Visit& visit) {
+  if (!a.is_mesh() && !b.is_mesh()) {
+    if (overlaps(a.alone(), b.alone())) visit(std::int32_t{-1}, std::int32_t{-1});
+    return;
+  }
   const RelativePose view(a, b);
   const bool are_meshes = a.is_mesh() && b.is_mesh();
   PlacedElements placed_a(a), placed_b(b);
-  bool found = false;
   walk_overlapping(a, b, view, [&](std::int32_t face_a, std::int32_t face_b) {
-    found = are_meshes ? triangles_meet(detail::corners_of(placed_a.corners(face_a)),
-                                        detail::corners_of(placed_b.corners(face_b)))
-                       : overlaps(placed_a.element(face_a), placed_b.element(face_b));
-    return found;
+    const bool found = are_meshes ? triangles_meet(detail::corners_of(placed_a.corners(face_a)),
+                                                   detail::corners_of(placed_b.corners(face_b)))
+                                  : overlaps(placed_a.element(face_a), placed_b.element(face_b));
+    return found && visit(a.row_of(face_a), b.row_of(face_b));
   });
+}
+
+inline bool overlaps(const MeshSide& a, const MeshSide& b) {
+  bool found = false;
+  visit_overlapping(a, b, [&](std::int32_t, std::int32_t) { return found = true; });
   return found;
 }
 

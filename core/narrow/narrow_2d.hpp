@@ -736,15 +736,18 @@ inline std::size_t flattest_neighbour(const Rounded& polygon, std::size_t corner
 
 inline double clamped(double value, double low, double high) { return value < low ? low : value > high ? high : value; }
 
-// Contact points on an edge of `polygon` that faces the other in the direction `towards`.
+// Contact points on the side of `polygon` that faces the other in the direction `towards`, the normal of an edge. Gaps
+// are in front of that edge's line, beyond which its polygon may reach: a flat one has edges of a few rounding errors'
+// length anywhere.
 inline void touch_along_edge(const Rounded& polygon, std::size_t k, const Vec<2>& towards, const Rounded& other,
                              Contact<2>& contact) {
   const EdgeFrame frame(Edge(polygon, k), towards);
   const double flat = kFlat * (magnitude(polygon) + magnitude(other));
   const EdgeSpan own(polygon, frame, -1, flat), facing(other, frame, 1, flat);
+  const double surface = polygon.radius - own.gap;
   // Midway between the two surfaces, where a point of the other's core is at some gap.
   const auto add = [&](double place, double gap) {
-    contact.points[contact.count++] = frame.at(place, (gap + polygon.radius - other.radius) / 2);
+    contact.points[contact.count++] = frame.at(place, (gap + surface - other.radius) / 2);
   };
   const double first = clamped(facing.from, own.from, own.to);
   if (facing.to - facing.from > flat) {
@@ -759,7 +762,7 @@ inline void touch_along_edge(const Rounded& polygon, std::size_t k, const Vec<2>
   const double second = clamped(place, own.from, own.to);
   if (std::abs(second - first) <= flat) return;
   const double second_gap = facing.gap + (second - first) / (place - first) * (gap - facing.gap);
-  if (second_gap <= polygon.radius + other.radius) add(second, second_gap);
+  if (second_gap <= surface + other.radius) add(second, second_gap);
 }
 
 // If the corners are at the same distance as an edge up to rounding, the edge is used: a shape that stands on another's

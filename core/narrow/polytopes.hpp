@@ -599,14 +599,14 @@ inline Search conclude(const Cores& cores, Search found) {
 }
 
 // Looks for the point of the difference nearest to the origin, until it is known up to rounding, or `enough(lower,
-// upper)` holds.
+// upper)` holds. `from`: the way to look first, if it is not that from middle to middle.
 template <class Enough>
-Search search(const Cores& cores, const Enough& enough) {
+Search search(const Cores& cores, const Enough& enough, const Vec3* from = nullptr) {
   constexpr int kMostSteps = 100;
   const double rounding = cores.rounding();
   Search found;
   Simplex& s = found.simplex;
-  Vec3 way = cores.second.middle() - cores.first.middle();
+  Vec3 way = from != nullptr ? *from : cores.second.middle() - cores.first.middle();
   if (!(squared(way) > 0)) way = {1, 0, 0};
   std::size_t one = 0, two = 0;
   for (int step = 0; step < kMostSteps; ++step) {
@@ -710,19 +710,61 @@ inline WayOut widest_gap(const Cores& cores) {
 // the depth. The gap along that plane's normal is an upper bound.
 class Expansion {
  public:
+  struct Corner {
+    Vec3 at;
+    std::size_t first, second;
+  };
+  struct Face {
+    std::array<std::size_t, 3> corners;  // counterclockwise from outside
+    Vec3 normal;
+    double height;  // a lower bound of that of its plane over the origin
+    double above;   // what is higher sees it
+  };
+  using Edge = std::array<std::size_t, 2>;
+
+  // Room for so many corners, and twice as many faces and edges.
+  Expansion(Corner* corners, Face* faces, Edge* edges, std::size_t most_corners)
+      : corners_(corners), faces_(faces), edges_(edges), most_corners_(most_corners) {}
+
+  // Whether more room might have helped.
+  bool was_full() const { return was_full_; }
+
   // Returns whether the way out is known up to rounding. Precondition: the tetrahedron holds the origin.
   bool find(const Cores& cores, const Simplex& tetrahedron, WayOut& out) {
     rounding_ = cores.rounding();
     corner_count_ = face_count_ = 0;
+    was_full_ = false;
     for (std::size_t k = 0; k < 4; ++k) {
       const Simplex::Corner& corner = tetrahedron.corners[k];
       corners_[corner_count_++] = {corner.at, corner.first, corner.second};
     }
     const Vec3 &a = corners_[0].at, &b = corners_[1].at, &c = corners_[2].at, &d = corners_[3].at;
     if (dot(cross(b - a, c - a), d - a) > 0) std::swap(corners_[1], corners_[2]);
-    if (!(put(0, 1, 2) && put(0, 2, 3) && put(2, 1, 3) && put(1, 0, 3))) return false;
+    return put(0, 1, 2) && put(0, 2, 3) && put(2, 1, 3) && put(1, 0, 3) && grow(cores, out);
+  }
+
+  // The same from the corners that are extreme along three axes: where the origin is on a side of every simplex, as of
+  // round cores in the same place.
+  bool find_around(const Cores& cores, const std::array<Vec3, 3>& axes, WayOut& out) {
+    rounding_ = cores.rounding();
+    corner_count_ = face_count_ = 0;
+    was_full_ = false;
+    for (const Vec3& axis : axes)
+      for (const Vec3& way : {axis, -axis}) {
+        const std::size_t one = cores.first.farthest(-way, 0), two = cores.second.farthest(way, 0);
+        corners_[corner_count_++] = {cores.second.corner(two) - cores.first.corner(one), one, two};
+      }
+    for (std::size_t x = 0; x < 2; ++x)
+      for (std::size_t y = 2; y < 4; ++y)
+        for (std::size_t z = 4; z < 6; ++z)
+          if (!((x + y + z) % 2 == 0 ? put(x, y, z) : put(x, z, y))) return false;
+    return grow(cores, out);
+  }
+
+ private:
+  bool grow(const Cores& cores, WayOut& out) {
     out.gap = -kInfinity;
-    while (corner_count_ < kMostCorners) {
+    while (corner_count_ < most_corners_) {
       std::size_t nearest = 0;
       for (std::size_t k = 1; k < face_count_; ++k)
         if (faces_[k].height < faces_[nearest].height) nearest = k;
@@ -743,25 +785,16 @@ class Expansion {
       if (!expand(nearest)) return false;
       ++corner_count_;
     }
+    return full();
+  }
+
+  bool full() {
+    was_full_ = true;
     return false;
   }
 
- private:
-  static constexpr std::size_t kMostCorners = 128, kMostFaces = 2 * kMostCorners;
-
-  struct Corner {
-    Vec3 at;
-    std::size_t first, second;
-  };
-  struct Face {
-    std::array<std::size_t, 3> corners;  // counterclockwise from outside
-    Vec3 normal;
-    double height;  // a lower bound of that of its plane over the origin
-    double above;   // what is higher sees it
-  };
-
   bool put(std::size_t i, std::size_t j, std::size_t k) {
-    if (face_count_ == kMostFaces) return false;
+    if (face_count_ == 2 * most_corners_) return full();
     const Vec3 &a = corners_[i].at, &b = corners_[j].at, &c = corners_[k].at;
     const Vec3 one = b - a, two = c - a, normal = cross(one, two);
     const double size = std::sqrt(squared(normal));
@@ -793,7 +826,7 @@ class Expansion {
         if (back < edge_count) {
           edges_[back] = edges_[--edge_count];
         } else {
-          if (edge_count == edges_.size()) return false;
+          if (edge_count == 2 * most_corners_) return full();
           edges_[edge_count++] = {p, q};
         }
       }
@@ -805,23 +838,54 @@ class Expansion {
   }
 
   double rounding_ = 0;
-  std::size_t corner_count_ = 0, face_count_ = 0;
-  std::array<Corner, kMostCorners> corners_;
-  std::array<Face, kMostFaces> faces_;
-  std::array<std::array<std::size_t, 2>, kMostFaces> edges_;
+  Corner* corners_;
+  Face* faces_;
+  Edge* edges_;
+  std::size_t most_corners_, corner_count_ = 0, face_count_ = 0;
+  bool was_full_ = false;
 };
+
+// Tries to find the way out by EPA; `is_round`: there is much to save.
+inline bool expand_from(const Cores& cores, const Search& found, Expansion& expansion, bool is_round, WayOut& out) {
+  if (found.relation == Relation::kInside && expansion.find(cores, found.simplex, out)) return true;
+  if (!is_round || expansion.was_full()) return false;
+  // Of cores beside each other along an axis, the origin often lies on a side of the simplex. From ways that are not
+  // theirs it seldom does.
+  constexpr std::array<Vec3, 3> kAxes = {
+      {{2.0 / 7, -3.0 / 7, 6.0 / 7}, {3.0 / 7, 6.0 / 7, 2.0 / 7}, {-6.0 / 7, 2.0 / 7, 3.0 / 7}}};
+  for (const Vec3& way : kAxes) {
+    const Search other = search(cores, [](double, double) { return false; }, &way);
+    if (other.relation == Relation::kApart) return false;
+    if (other.relation != Relation::kInside) continue;
+    if (expansion.find(cores, other.simplex, out)) return true;
+    if (expansion.was_full()) return false;
+  }
+  return expansion.find_around(cores, kAxes, out);
+}
 
 inline WayOut way_out(const Cores& cores, const Search& found) {
   // Nanoseconds, roughly: of separating axes; EPA takes a few thousand.
+  constexpr std::size_t kWorthIt = 4000, kRound = 20000;
   const std::size_t corners = cores.first.corner_count() + cores.second.corner_count();
   const std::size_t cost = (cores.first.normal_count() + cores.second.normal_count()) * corners * 3 / 2 +
                            cores.first.edge_count() * cores.second.edge_count() * 20;
-  if (cost > 4000 && found.relation == Relation::kInside) {
-    WayOut out;
-    Expansion expansion;
-    if (expansion.find(cores, found.simplex, out)) return out;
-  }
-  return widest_gap(cores);
+  if (cost <= kWorthIt) return widest_gap(cores);
+  WayOut out;
+  constexpr std::size_t kCorners = 128;
+  std::array<Expansion::Corner, kCorners> some_corners;
+  std::array<Expansion::Face, 2 * kCorners> faces;
+  std::array<Expansion::Edge, 2 * kCorners> edges;
+  Expansion expansion(some_corners.data(), faces.data(), edges.data(), kCorners);
+  if (expand_from(cores, found, expansion, cost > kRound, out)) return out;
+  if (cost <= kRound || !expansion.was_full()) return widest_gap(cores);
+  // Of round cores in nearly the same place, all corners of the difference are needed. Beyond so many, each costs as
+  // much as hundreds of pairs of edges.
+  constexpr std::size_t kMostCorners = 2048;
+  std::vector<Expansion::Corner> all_corners(kMostCorners);
+  std::vector<Expansion::Face> all_faces(2 * kMostCorners);
+  std::vector<Expansion::Edge> all_edges(2 * kMostCorners);
+  Expansion whole(all_corners.data(), all_faces.data(), all_edges.data(), kMostCorners);
+  return expand_from(cores, found, whole, true, out) ? out : widest_gap(cores);
 }
 
 // The distance of two cores that are hardly apart, by at least `least` along its direction and at most `most`: that of

@@ -626,8 +626,8 @@ class OctreeCheck {
     bool is_in = true;
     for (std::size_t k = 0; k < tree_.blocks().dimension(); ++k) {
       const double begin = lattice.local(static_cast<double>(cell.corner[k]), k);
-      // Lattice coordinates are rounded once more on the way here.
-      const double slack = 1e-12 * (std::fabs(begin) + edge);
+      // Lattice coordinates are rounded on the way here, relative to where the lattice begins.
+      const double slack = 0x1p-48 * (std::fabs(begin) + std::fabs(lattice.local(0, k))) + 1e-12 * edge;
       const auto at = static_cast<std::size_t>(row);
       is_in = is_in && tree_.frame().local(static_cast<double>(boxes_.lower_of(at)[k]), k) >= begin - beyond - slack &&
               tree_.frame().local(static_cast<double>(boxes_.upper_of(at)[k]), k) <= begin + edge + beyond + slack;

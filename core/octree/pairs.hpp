@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/memory.hpp"
+#include "boxes/row_view.hpp"
 #include "octree/cells.hpp"
 #include "octree/index.hpp"
 #include "query/method.hpp"
@@ -535,8 +536,7 @@ class OctreeCrowd {
   };
 
   BoxView<T> view(std::size_t kind, std::size_t dimension) const {
-    const auto stride = static_cast<std::ptrdiff_t>(2 * dimension);
-    return {corners_[kind].data(), corners_[kind].data() + dimension, stride, stride, numbers_[kind].size()};
+    return view_of_rows(corners_[kind].data(), dimension, numbers_[kind].size());
   }
 
   std::int32_t first_count_;
@@ -717,8 +717,7 @@ class Octree {
     };
     add(problem.first);
     if (problem.cross) add(problem.second);
-    const auto stride = static_cast<std::ptrdiff_t>(2 * dimension);
-    rows_ = {corners_.data(), corners_.data() + dimension, stride, stride, count};
+    rows_ = view_of_rows(corners_.data(), dimension, count);
   }
 
   std::vector<T> corners_;

@@ -15,6 +15,7 @@
 #include "base/parallel.hpp"
 #include "base/with_dimension.hpp"
 #include "boxes/box_view.hpp"
+#include "boxes/row_view.hpp"
 #include "periodic/cell.hpp"
 #include "query/problem.hpp"
 
@@ -60,10 +61,7 @@ class CellBoxes {
 
   std::size_t count() const { return boxes_.count; }  // of the boxes given
   std::size_t image_count() const { return images_.size(); }
-  BoxView<T> view() const {
-    const auto stride = static_cast<std::ptrdiff_t>(2 * cell_.dimension);
-    return {corners_.get(), corners_.get() + cell_.dimension, stride, stride, count() + image_count()};
-  }
+  BoxView<T> view() const { return view_of_rows<T>(corners_.get(), cell_.dimension, count() + image_count()); }
   // Whether a number is a row that is as it was given.
   bool is_as_given(std::int32_t number) const {
     const auto at = static_cast<std::size_t>(number);

@@ -119,7 +119,7 @@ Pairs collect_in_order(const Tasks& tasks, const Filter* filter, std::uint64_t l
     if (task + 1 < tasks.count && task >= tasks.count / 16)
       out.expect(static_cast<std::size_t>(1.1 * static_cast<double>(out.size()) * static_cast<double>(tasks.count) /
                                           static_cast<double>(task + 1)));
-    interrupt.check();
+    interrupt.check(task + 1, tasks.count);
   }
   return take(out);
 }
@@ -140,6 +140,7 @@ Pairs collect_on_threads(const Tasks& tasks, const Filter* filter, unsigned work
         const std::uint64_t so_far = found += out.count() - before;
         check_limit(so_far, limit);
         const std::size_t done = ++finished;
+        if (worker == 0) interrupt.check(done, tasks.count);
         if ((task + 1) % grain != 0 && task + 1 < tasks.count) return;
         // Extrapolated from the tasks that have finished, which may be many more than those before this one: the
         // system may have kept this thread waiting.
@@ -164,12 +165,19 @@ Pairs collect_some(const Tasks& tasks, const Filter* filter, std::size_t wanted,
 std::uint64_t count(const Tasks& tasks, const Filter* filter, unsigned workers, Interrupt& interrupt) {
   if (workers <= 1) {  // without memory
     PairBuffer out(filter, true);
-    for_each_task(tasks.count, 1, interrupt, [&](unsigned, std::size_t task) { tasks.run(task, 0, out); });
+    for (std::size_t task = 0; task < tasks.count; ++task) {
+      tasks.run(task, 0, out);
+      interrupt.check(task + 1, tasks.count);
+    }
     return out.count();
   }
   std::vector<PairBuffer> buffers = buffers_of(workers, filter, true);
-  for_each_task(tasks.count, workers, interrupt,
-                [&](unsigned worker, std::size_t task) { tasks.run(task, worker, buffers[worker]); });
+  std::atomic<std::size_t> finished{0};
+  for_each_task(tasks.count, workers, interrupt, [&](unsigned worker, std::size_t task) {
+    tasks.run(task, worker, buffers[worker]);
+    const std::size_t done = ++finished;
+    if (worker == 0) interrupt.check(done, tasks.count);
+  });
   std::uint64_t total = 0;
   for (const PairBuffer& buffer : buffers) total += buffer.count();
   return total;

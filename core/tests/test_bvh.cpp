@@ -171,7 +171,7 @@ void check_who_asks() {
   std::size_t levels = 0;
   const Kernels& kernels = *available_kernels(levels)[0];
   for (std::size_t time = 0; time < kTimes; ++time) {
-    Interrupt interrupt([] {
+    Interrupt interrupt([](std::size_t, std::size_t) {
       if (std::this_thread::get_id() != calling_thread.load()) asked_elsewhere = true;
       return false;
     });

@@ -1,4 +1,5 @@
 // Every method × level × dtype × dimension × one set or two × closed or open × grown or not, against a double loop.
+#include "boxes/row_view.hpp"
 #include "methods.hpp"
 
 namespace broadphase::tests {
@@ -82,11 +83,19 @@ void try_sizes() {
   try_size<T>(3000, 3, 1);
 }
 
+// Whose corners may be at null, to which nothing may be added.
+void check_view_of_none() {
+  current_case() = "a view of no rows";
+  const BoxView<float> none = view_of_rows<float>(nullptr, 3, 0);
+  CHECK(none.lower == nullptr && none.upper == nullptr && none.count == 0);
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
 int main(int argc, char** argv) {
   using namespace broadphase::tests;
+  check_view_of_none();
   const std::size_t scenes = rounds(argc, argv, 60);
   for (std::uint64_t seed = 0; seed < scenes; ++seed) {
     try_scene<float>(seed, seed % 10 == 0 ? 400 : 64);

@@ -1,4 +1,8 @@
 // Morton numbers and keys; a kept linear tree through changes; both ways to its pairs, and the tasks they are cut into.
+#include <limits>
+#include <string>
+#include <vector>
+
 #include "linear_tree/index.hpp"
 #include "linear_tree/pairs.hpp"
 #include "methods.hpp"
@@ -122,6 +126,26 @@ void check_long_tasks() {
   });
 }
 
+// Boxes without a middle, in one cell with many more.
+template <class T>
+void check_infinite_boxes(std::size_t dimension) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  current_case() = "infinite boxes, dimension " + std::to_string(dimension);
+  std::vector<T> lower(300 * dimension, -kInfinity), upper(300 * dimension, kInfinity);
+  for (std::size_t row = 0; row < 300; row += 3)
+    for (std::size_t k = 0; k < dimension; ++k) {
+      lower[row * dimension + k] = static_cast<T>(row + k);
+      upper[row * dimension + k] = static_cast<T>(row + k) + T(0.5);
+    }
+  const Boxes<T> boxes(lower, upper, dimension, 0);
+  Problem<T> problem;
+  problem.first = boxes.view;
+  problem.dimension = dimension;
+  const PairList expected = plain_pairs(problem);
+  for_each_level(
+      [&](const Kernels& kernels) { CHECK(pairs_of(LinearTree<T>(problem, kernels, 1), nullptr, 1) == expected); });
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
@@ -131,6 +155,10 @@ int main(int argc, char** argv) {
   check_numbers();
   check_keys();
   check_long_tasks();
+  for (std::size_t dimension = 1; dimension <= 4; ++dimension) {
+    check_infinite_boxes<float>(dimension);
+    check_infinite_boxes<double>(dimension);
+  }
   for (std::uint64_t seed = 0; seed < scenes; ++seed) {
     check_history<float>(seed);
     check_history<double>(seed);

@@ -65,7 +65,7 @@ std::atomic<int> polls{0};
 void check_interrupt(unsigned workers) {
   current_case() = "interrupted, " + std::to_string(workers) + " workers";
   polls = 0;
-  Interrupt stop([] { return ++polls > 0; });
+  Interrupt stop([](std::size_t, std::size_t) { return ++polls > 0; });
   bool interrupted = false;
   std::atomic<std::size_t> done{0};
   try {

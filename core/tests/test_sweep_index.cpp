@@ -220,7 +220,7 @@ void check_broken_off() {
   }
   current_case() = "a sort that is interrupted";
   static int polls = 0;
-  Interrupt at_once([] { return ++polls > 0; });
+  Interrupt at_once([](std::size_t, std::size_t) { return ++polls > 0; });
   for (std::size_t k = 0; k < 500; ++k) store.shift(k, random, 3);
   rows = store.rows();
   index.order().move(rows.data(), rows.size());

@@ -20,7 +20,7 @@ Shapes
     Circle, Rectangle, ConvexPolygon in the plane; Sphere, Box, ConvexHull, Mesh in space;
     AABB, Point, Segment, Capsule, Triangle, Compound in both; CustomShape, CustomRows for types of your own
 Placed shapes, pair by pair
-    Shapes, overlaps, contacts, distance, raycast, time_of_impact
+    Shapes, overlaps, overlapping_faces, contacts, distance, raycast, time_of_impact
 Parts in space, broad and narrow phase together
     clearances, clashes
 Cameras
@@ -72,6 +72,7 @@ from broadphase.narrow import (
     clearances,
     contacts,
     distance,
+    overlapping_faces,
     overlaps,
     raycast,
     time_of_impact,
@@ -191,6 +192,7 @@ __all__ = [
     "neighbors",
     "nms",
     "orthographic",
+    "overlapping_faces",
     "overlaps",
     "pairs",
     "perspective",

@@ -6,6 +6,11 @@ import numpy
 from numpy.typing import NDArray
 
 
+def set_leak_warnings(on: bool) -> None:
+    """
+    Say whether the interpreter's end lists the objects of this module that are left; for tests.
+    """
+
 def simd_levels() -> list[str]:
     """SIMD levels of this build that this processor supports, weakest first."""
 
@@ -14,6 +19,11 @@ def simd_level() -> str:
 
 def set_simd_level(name: str) -> None:
     """Select the SIMD level."""
+
+def watch(watcher: object | None) -> object:
+    """
+    Call ``watcher(done, total)`` now and then while this thread searches; None: no longer. Returns the one before.
+    """
 
 class InvalidBoxes(ValueError):
     pass
@@ -453,6 +463,8 @@ def mesh_solids(trees: list, workers: int) -> list: ...
 
 def geometry_overlaps(a: ShapeStore, geometries_a: list, b: ShapeStore, geometries_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None) -> object: ...
 
+def geometry_faces(a: ShapeStore, geometries_a: list, b: ShapeStore, geometries_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], most: int) -> object: ...
+
 def geometry_distances(a: ShapeStore, geometries_a: list, b: ShapeStore, geometries_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, within: float, workers: int) -> object: ...
 
 def mesh_clearances(a: ShapeStore, geometries_a: list, solids_a: list, b: ShapeStore, geometries_b: list, solids_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], within: float, workers: int) -> object: ...
@@ -480,6 +492,11 @@ def left_boxes(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, 
 def next_touching(last_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_starts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], found_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], found_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], again_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], again_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, renewed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: int, workers: int) -> object: ...
 
 def next_touching_of_kept(shapes: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], before: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], now: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, last_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_starts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: int, workers: int) -> object: ...
+
+def seam_pairs(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, filter: PairFilter | None, keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, any_width: bool, workers: int) -> object:
+    """
+    Pairs of which one overlaps another image of the other; the first row that is too wide, or -1.
+    """
 
 class WaySearch:
     """A search for what followed bodies meet on their ways."""
@@ -558,6 +575,16 @@ class Tiling:
 
     def assign(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], most: int) -> object: ...
 
+def features_meet(coordinates: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_part: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], holes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+    """
+    Of pairs of simple features, whether they meet: 0 no, 1 yes, 2 in doubt. Kinds are 0 points, 1 lines, 2 areas, 3 unknown.
+    """
+
+def str_order(bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], capacity: int) -> object:
+    """
+    The order in which the STR tree of GEOS visits boxes; empty where equal centers leave it open.
+    """
+
 class ManyImages(ValueError):
     pass
 
@@ -607,7 +634,49 @@ def wrap(positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), o
 def near_ways(before: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], after: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], now: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], is_followed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, turned: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]] | None, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, is_periodic: bool, workers: int) -> object:
     """The followed rows, and those that may meet one of them on its way."""
 
-def seam_pairs(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, filter: PairFilter | None, keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, any_width: bool, workers: int) -> object:
+def read_boxes(stream: object, dimension: int, interleaved: bool, is_flat: bool, copy: object, other: object) -> tuple:
     """
-    Pairs of which one overlaps another image of the other; the first row that is too wide, or -1.
+    Ids, corners and kept objects of a stream of (id, coordinates, object).
     """
+
+def set_of_pairs(pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device='cpu', writable=False)], count: int) -> object:
+    """A set of (first, second)."""
+
+def dict_of_pairs(pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device='cpu', writable=False)], values: list, count: int) -> object:
+    """A dict of values by (first, second)."""
+
+def lists_of(rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], count: int) -> object:
+    """Rows divided into lists of these sizes."""
+
+def within(places: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], radii: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    """The rows of each query within its radius, and how many these are."""
+
+def places_of(agents: list) -> object:
+    """Attributes `pos`, if all are tuples of two floats."""
+
+class MovingPoints:
+    """
+    Positions that are written one at a time between queries for those around a place.
+    """
+
+    def __init__(self, dimension: int, is_private: bool) -> None: ...
+
+    def adopt(self, array: object | None, owner: object | None) -> bool: ...
+
+    def note(self, row: int) -> None: ...
+
+    def note_all(self) -> None: ...
+
+    def move(self, row: int, to: object | None, bounds: object | None) -> bool: ...
+
+    def within(self, items: list, point: object | None, row: int, radius: object | None, repeats: bool, size: object | None) -> object: ...
+
+    def nearest(self, items: list, point: object | None, row: int, count: int, repeats: bool, size: object | None) -> object: ...
+
+    def squared_within(self, items: list, point: object | None, radius: float, limit: float, is_apart: bool, repeats: bool, size: object | None) -> object: ...
+
+    @property
+    def comparisons(self) -> int: ...
+
+    @property
+    def noted(self) -> int: ...

@@ -71,8 +71,8 @@ def as_real(value: Any, name: str) -> float:
     """
     if type(value) is float:
         return value
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "__dlpack_device__"):  # an array or a tensor
+        value = array_of(value, name)[()]
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name} must be a number, not {quoted(value)}")
     try:
@@ -166,8 +166,9 @@ def array_of(values: Any, name: str) -> npt.NDArray[Any]:
 
 
 def _require_host(values: Any, name: str) -> None:
+    variable = name.rpartition(", ")[2]  # of "boxes, lower"
     if getattr(values, "requires_grad", False) is True:
-        raise TypeError(f"{name} is a tensor that requires a gradient, which no result has; pass {name}.detach()")
+        raise TypeError(f"{name} is a tensor that requires a gradient, which no result has; pass {variable}.detach()")
     try:
         kind, number = map(int, values.__dlpack_device__())
     except Exception as error:  # such as ValueError of torch for tensors without data
@@ -176,10 +177,10 @@ def _require_host(values: Any, name: str) -> None:
         device = {2: "cuda", 8: "metal", 10: "rocm", 14: "oneapi"}.get(kind, f"DLPack type {kind}")
         raise TypeError(
             f"{name} is on device {device}:{number}; copy it to host memory,"
-            f" such as {name}.cpu() of torch or {name}.get() of cupy"
+            f" such as {variable}.cpu() of torch or {variable}.get() of cupy"
         )
     if "bfloat16" in str(getattr(values, "dtype", "")):
-        raise TypeError(f"{name} is of dtype bfloat16, which NumPy does not have; pass {name}.float()")
+        raise TypeError(f"{name} is of dtype bfloat16, which NumPy does not have; pass {variable}.float()")
 
 
 def as_reals(values: Any, name: str) -> npt.NDArray[np.float64]:

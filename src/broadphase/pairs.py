@@ -16,6 +16,7 @@ from broadphase.boxes.forms import Boxes, as_corners, as_rows, find_invalid
 from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
 from broadphase.filters import NO_FILTER, PairFilter, filter_of, without_invalid
 from broadphase.periods import out_of_cell, periods_of
+from broadphase.progress import Progress, reporting, searching
 from broadphase.representations import html_facts
 from broadphase.workers import worker_count
 
@@ -51,6 +52,7 @@ def pairs(
     period: Any = None,
     max_pairs: int | None = None,
     invalid: Literal["raise", "skip"] = "raise",
+    progress: Progress = None,
 ) -> NDArray[np.int32]:
     """Find every pair of overlapping boxes.
 
@@ -100,6 +102,10 @@ def pairs(
     invalid : {"raise", "skip"}
         What to do with boxes that have NaN or lower > upper. "skip" ignores them with a warning; the rows of the others
         stay the same.
+    progress : bool or callable, optional
+        True: print on stderr how far the search has come, and the time that is left. Or a function, called now and
+        then in this thread with the name of a stage ("prepare", "find"), how many boxes are done in it, and how many
+        there are; what it raises ends the call. Default: neither.
 
     Returns
     -------
@@ -154,8 +160,13 @@ def pairs(
     """
     pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
     search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter, batch, period)
+    arguments = *search.arguments, as_flag(sort, "sort"), pair_limit(max_pairs), search.periods
     try:
-        found: Any = _native.pairs(*search.arguments, as_flag(sort, "sort"), pair_limit(max_pairs), search.periods)
+        if progress is None:
+            found: Any = _native.pairs(*arguments)
+        else:
+            with reporting(progress) as told, searching(told, "find", search.box_count, "prepare"):
+                found = _native.pairs(*arguments)
     except _native.InvalidBoxes:
         raise search.invalid_box() from None
     except _native.TooManyPairs:
@@ -180,6 +191,7 @@ def count_pairs(
     batch: Any = None,
     period: Any = None,
     invalid: Literal["raise", "skip"] = "raise",
+    progress: Progress = None,
 ) -> int:
     """Count the pairs of overlapping boxes, in memory that does not depend on their number.
 
@@ -187,7 +199,7 @@ def count_pairs(
     ----------
     boxes, other, method, workers, touching, margin, invalid
         As in `pairs`.
-    layer, mask, group, static, ignore_pairs, ignore_shared, batch, period
+    layer, mask, group, static, ignore_pairs, ignore_shared, batch, period, progress
         As in `pairs`.
 
     Returns
@@ -209,7 +221,10 @@ def count_pairs(
     pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
     search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter, batch, period)
     try:
-        return _native.count(*search.arguments, search.periods)
+        if progress is None:
+            return _native.count(*search.arguments, search.periods)
+        with reporting(progress) as told, searching(told, "find", search.box_count, "prepare"):
+            return _native.count(*search.arguments, search.periods)
     except _native.InvalidBoxes:
         raise search.invalid_box() from None
 
@@ -315,6 +330,10 @@ class _Search:
     @property
     def corners(self) -> tuple[Any, ...]:
         return self.arguments[1:5]
+
+    @property
+    def box_count(self) -> int:
+        return sum(len(corner) for corner in self.corners[::2] if corner is not None)
 
     def rows_of_input(self, found: Any) -> NDArray[np.int32]:
         first, second = self.kept_rows

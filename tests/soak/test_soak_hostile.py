@@ -21,7 +21,7 @@ from broadphase.errors import FileFormatError
 from demo_clients import assert_runs, hostile_frames, send_all
 from test_cli_hostile import COMMANDS, check_arguments, check_files, interrupted
 from test_cli_hostile import run as run
-from test_files import ended_by, full_disk
+from test_files import ended_by, full_disk, killed_savers
 
 pytestmark = [
     pytest.mark.soak,
@@ -86,6 +86,13 @@ def test_ctrl_c_at_many_moments_ends_the_program_quietly():
 
 def test_every_writer_at_every_size_leaves_the_older_file(tmp_path):
     assert full_disk(tmp_path, times(500)) == "done\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no SIGKILL")
+def test_thousand_processes_killed_while_saving_leave_the_old_file_or_the_new_one(tmp_path):
+    inside = killed_savers(tmp_path, times(1000))
+    print(inside)
+    assert all(inside.values())
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])

@@ -11,6 +11,7 @@ from failing_malloc import compiler, run_with_failing_malloc
 from index_interrupts import VARIANTS, Attack, attacked_at_random_times, attacked_everywhere
 from scale import times
 from test_index_interrupts import REFUSALS
+from test_out_of_memory import refusals
 from test_world_interrupts import OPTIONS
 from world_interrupts import CHANGES, Interrupts
 
@@ -52,3 +53,8 @@ def test_change_of_an_index_interrupted_at_any_time_leaves_one_state_or_the_othe
 def test_change_of_an_index_refused_any_block_leaves_one_state_or_the_other(label, tmp_path):
     folder = str(Path(index_interrupts.__file__).parent)
     print(run_with_failing_malloc(REFUSALS, tmp_path, folder, "1", label))
+
+
+@pytest.mark.skipif(compiler() is None, reason="needs Linux with glibc and a C compiler")
+def test_call_refused_every_block_in_turn_raises_memory_error_and_answers_the_next_time(tmp_path):
+    print(refusals(tmp_path, 1))

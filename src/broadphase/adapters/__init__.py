@@ -7,6 +7,8 @@ arcade
     ``check_for_collision_with_list``, ``check_for_collision_with_lists`` and a ``SpatialHash``.
 ase
     ``neighbor_list``, ``NeighborList`` and their primitive forms.
+mesa
+    ``ContinuousSpace``, ``ContinuousSpaceAgent`` and ``LegacyContinuousSpace``.
 pygame
     ``groupcollide``, ``spritecollide``, ``spritecollideany`` and a ``Group``, for pygame-ce.
 rtree
@@ -15,6 +17,8 @@ scipy
     ``cKDTree`` and ``KDTree``, for points in the plane and in space.
 shapely
     ``STRtree``, and ``sjoin`` for GeoDataFrames.
+trimesh
+    ``CollisionManager`` and ``scene_to_collision``, without python-fcl.
 
 ``docs/adapters/`` of the repository has a page for each.
 """
@@ -27,7 +31,7 @@ from typing import Any
 from broadphase.errors import unknown_name
 
 __all__: list[str] = []  # a star would import every library
-_ADAPTERS = ("arcade", "ase", "pygame", "rtree", "scipy", "shapely")
+_ADAPTERS = ("arcade", "ase", "mesa", "pygame", "rtree", "scipy", "shapely", "trimesh")
 
 
 def __getattr__(name: str) -> Any:

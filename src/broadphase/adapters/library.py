@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-from broadphase.errors import MissingExtraError
+from broadphase.extras import import_extra
 
 
-def import_library(module: str, *, install: str) -> Any:
+def import_library(module: str, *, install: str, purpose: str | None = None) -> Any:
     """Import the library that an adapter stands in for, or say how to install it.
 
     Parameters
@@ -17,6 +16,8 @@ def import_library(module: str, *, install: str) -> Any:
         Dotted name of the module, such as "pygame.sprite".
     install : str
         What ``pip install`` takes.
+    purpose : str, optional
+        What needs it. Default: the adapter.
 
     Returns
     -------
@@ -35,12 +36,5 @@ def import_library(module: str, *, install: str) -> Any:
     broadphase.errors.MissingExtraError: broadphase.adapters.no_such_library needs no_such_library: pip install
     no-such-library
     """
-    library = module.partition(".")[0]
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != library:
-            raise
-        raise MissingExtraError(
-            f"broadphase.adapters.{library} needs {library}: pip install {install}", name=error.name
-        ) from error
+    adapter = f"broadphase.adapters.{module.partition('.')[0]}"
+    return import_extra(module, purpose=purpose or adapter, install=install)

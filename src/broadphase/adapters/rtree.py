@@ -10,12 +10,14 @@ import pickle
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from math import inf, isfinite, nextafter, sqrt
+from operator import eq
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import broadphase as bp
+from broadphase import _native
 from broadphase.adapters.library import import_library
 from broadphase.errors import quoted
 
@@ -29,8 +31,12 @@ RTreeError: Any = import_library("rtree.exceptions", install="rtree").RTreeError
 
 _MOST_DIMENSIONS = 4
 _FEW = 16  # neighbors of one box; for more, arrays cost less than a loop
-# Objects of these types cannot change, so that one is as good as the copy that pickle makes of it.
-_CONSTANT = frozenset((type(None), bool, int, float, complex, str, bytes))
+# Objects of these types cannot change, so that one is as good as the copy that pickle makes of it. Of others, bytes are
+# kept, made by `dumps`; of dicts and lists in a stream that hold such objects only, copies.
+_CONSTANT = frozenset((type(None), bool, int, float, complex, str))
+# Queries that compare all boxes before a tree is built: a tree takes as long as some 20 of them.
+_SCANS = 4
+_FEWEST_SCANNED = 64  # boxes for each of these
 
 
 class Item:
@@ -90,6 +96,8 @@ class Index:
     """
 
     _rows_of: dict[int, list[int]] | None  # by id; made by the first deletion
+    _bounds: list[float] | None  # of all boxes, once asked for
+    _scanned: NDArray[np.float64] | None  # the boxes, while a few queries more compare all of them
 
     def __init__(
         self,
@@ -133,6 +141,10 @@ class Index:
         """
         corners = self._corners(coordinates)
         self._new.append((self._id(id), corners, self._stored(obj)))
+        if self._bounds is not None:
+            half = self._dimension
+            lower, upper = map(min, self._bounds[:half], corners), map(max, self._bounds[half:], corners[half:])
+            self._bounds = [*lower, *upper]
 
     add = insert
 
@@ -156,6 +168,8 @@ class Index:
             if self._index.boxes_of([row]).ravel().tolist() == corners:
                 rows.remove(row)
                 self._deleted.append(row)
+                if self._bounds is not None and any(map(eq, self._bounds, corners)):
+                    self._bounds = None
                 return
 
     # Queries
@@ -313,14 +327,15 @@ class Index:
         -------
         list of float
         """
-        self._make_changes()
-        largest = float(np.finfo(np.float64).max)
-        lower, upper = [largest] * self._dimension, [-largest] * self._dimension
-        if len(self._index):
-            boxes = self._index.boxes_of(self._index.rows)
-            lower, upper = boxes[:, 0].min(axis=0).tolist(), boxes[:, 1].max(axis=0).tolist()
+        if self._bounds is None:
+            self._make_changes()
+            largest = float(np.finfo(np.float64).max)
+            self._bounds = [largest] * self._dimension + [-largest] * self._dimension
+            if len(self._index):
+                boxes = self._index.boxes_of(self._index.rows)
+                self._bounds = boxes[:, 0].min(axis=0).tolist() + boxes[:, 1].max(axis=0).tolist()
         is_interleaved = self.interleaved if coordinate_interleaved is None else coordinate_interleaved
-        return lower + upper if is_interleaved else self.deinterleave(lower + upper)
+        return self._bounds[:] if is_interleaved else self.deinterleave(self._bounds)
 
     def __len__(self) -> int:
         return len(self._index) + len(self._new) - len(self._deleted)
@@ -408,6 +423,8 @@ class Index:
         self._rows_of = None
         self._new: list[tuple[int, list[float], Any]] = []
         self._deleted: list[int] = []
+        self._bounds = self._scanned = None
+        self._scans = 0
 
     def _corners(self, coordinates: Any) -> list[float]:
         """Lower corner, then upper corner."""
@@ -462,11 +479,14 @@ class Index:
     def _stored(self, obj: Any) -> Any:
         if obj is None or (type(obj) in _CONSTANT and self._keeps_constants()):
             return obj
-        return _Pickled(self.dumps(obj))
+        return bytes(self.dumps(obj))
 
     def _loaded(self, row: int) -> Any:
         stored = self._objects[row]
-        return self.loads(bytes(stored)) if type(stored) is _Pickled else stored
+        kind = type(stored)
+        if kind is bytes:
+            return self.loads(stored)
+        return stored.copy() if kind is dict or kind is list else stored
 
     def _add_arrays(self, ids: Any, mins: Any, maxs: Any) -> None:
         lower, upper = self._many(mins, maxs)
@@ -477,35 +497,30 @@ class Index:
         self._begin_with(numbers, np.stack((lower, upper), axis=1), [None] * len(numbers))
 
     def _add_stream(self, stream: Iterable[Any]) -> None:
-        items = list(stream)
-        if not items:
+        ids, numbers, kept = _native.read_boxes(
+            stream, self._dimension, self.interleaved, self._keeps_constants(), self._stored, self._other_item
+        )
+        if not kept:
             raise RTreeError("Empty data stream given")
-        # Three passes: zip makes an iterator of each item, which takes longer than all the rest.
-        ids, coordinates, objects = [[one[part] for one in items] for part in range(3)]
-        dimension, count = self._dimension, len(items)
-        if set(map(len, coordinates)) != {2 * dimension} or set(map(type, ids)) != {int}:
-            for item in items:
-                self.insert(*item)
-            return
-        numbers = np.fromiter(chain.from_iterable(coordinates), np.float64, 2 * dimension * count)
-        boxes = numbers.reshape(count, 2, dimension)
-        if not self.interleaved:
-            boxes = numbers.reshape(count, dimension, 2).transpose(0, 2, 1)
-        self._check(boxes[:, 0], boxes[:, 1])
-        if set(map(type, objects)) <= _CONSTANT and self._keeps_constants():
-            kept = list(objects)
-        else:
-            kept = [self._stored(one) for one in objects]
+        self._begin_with(ids, numbers.reshape(len(kept), 2, self._dimension), kept)
+
+    def _other_item(self, item: Any, number: int) -> tuple[int, list[float], Any]:
+        """Take an item of a stream that is not simply an int, floats and an object, or say what is wrong with it."""
+        id, coordinates, obj = item if len(item) == 3 else (*item, None)
         try:
-            rows = np.fromiter(ids, np.int64, count)
-        except OverflowError:
-            rows = np.fromiter(map(self._id, ids), np.int64, count)
-        self._begin_with(rows, boxes, kept)
+            corners = self._corners(coordinates)
+        except (RTreeError, ValueError) as error:
+            raise type(error)(f"item {number} of the stream: {error}") from error
+        return self._id(id), [float(one) for one in corners], self._stored(obj)
 
     def _begin_with(self, ids: NDArray[np.int64], boxes: NDArray[np.float64], objects: list[Any]) -> None:
         self._index, self._ids, self._objects = bp.Index(boxes), ids, objects
+        self._bounds = None
+        self._scanned, self._scans = boxes, min(_SCANS, len(boxes) // _FEWEST_SCANNED)
 
     def _make_changes(self) -> None:
+        if self._deleted or self._new:
+            self._scanned, self._scans = None, 0
         if self._deleted:
             deleted, self._deleted = self._deleted, []
             self._index.remove(deleted)
@@ -531,11 +546,25 @@ class Index:
             if self._rows_of is not None:
                 self._rows_of.setdefault(id, []).append(row)
 
-    def _overlapping(self, coordinates: Any) -> NDArray[np.int32]:
-        box = np.array(self._corners(coordinates)).reshape(1, 2, self._dimension)
+    def _overlapping(self, coordinates: Any) -> NDArray[Any]:
+        corners = self._corners(coordinates)
         if self._new or self._deleted:
             self._make_changes()
-        return self._index.query(box)[0]
+        if self._scans:
+            return self._scan(corners)
+        return self._index.query(np.array(corners).reshape(1, 2, self._dimension))[0]
+
+    def _scan(self, corners: list[float]) -> NDArray[Any]:
+        """Compare a box with all boxes."""
+        boxes: Any = self._scanned
+        overlap = True
+        for axis in range(self._dimension):
+            overlap &= boxes[:, 0, axis] <= corners[axis + self._dimension]
+            overlap &= boxes[:, 1, axis] >= corners[axis]
+        self._scans -= 1
+        if not self._scans:
+            self._scanned = None
+        return np.flatnonzero(overlap)
 
     def _given(self, rows: NDArray[Any], objects: Any) -> Iterator[Any]:
         if not objects:
@@ -616,10 +645,6 @@ class Index:
         farthest = np.zeros(count)
         farthest[counts > 0] = distances[kept][np.cumsum(counts)[counts > 0] - 1]
         return rows[kept], counts, farthest
-
-
-class _Pickled(bytes):
-    """An object as `Index.dumps` made it."""
 
 
 #: Another name of `Index`, as in rtree.

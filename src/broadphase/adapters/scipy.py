@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import broadphase as bp
+from broadphase import _native
 from broadphase.adapters.library import import_library
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _sparse: Any = import_library("scipy.sparse", install="scipy")
 _LEAST_RADIUS, _MOST_RADIUS = 1e-150, 1e150
 _ROUNDING = 1e-15  # of a distance, and more
 _FEW = 8  # queries by radius; for fewer, a call of SciPy costs less
+_SMALL = 200  # points of a tree, and places; for fewer, its calls cost less
+_SAMPLE, _CROWDED = 16, 100  # balls that are looked at, and points in each from which SciPy counts faster
 
 
 class cKDTree:  # noqa: N801 (its name in SciPy)
@@ -99,9 +102,11 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         x : array_like, shape (..., m)
             Where to look.
         k : int or sequence of int
-            How many, or which: ``[1, 3]`` are the nearest and the third. Sequences are answered by SciPy.
-        eps, p, distance_upper_bound : float
+            How many, or which: ``[1, 3]`` are the nearest and the third.
+        eps, p : float
             As in SciPy. Other values than these are answered by SciPy.
+        distance_upper_bound : float
+            Only points that are nearer than this.
         workers : int
             Threads to use; -1 for one per core.
 
@@ -110,16 +115,27 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         distances, indices : float and int, or arrays of shape (...,) or (..., k)
             As in SciPy: infinity and n where there are not so many.
         """
-        points = self._asked(x, p, eps)
-        if points is None or type(k) is not int or k < 1 or distance_upper_bound != np.inf or not self.n:
-            return self.scipy.query(x, k, eps, p, distance_upper_bound, workers)
-        found = self._indexed().nearest(points, k, workers=workers)
+        points, ranks = self._asked(x, p, eps), _ranks(k)
+        bound = distance_upper_bound
+        if points is None or ranks is None or not self.n or not (bound == np.inf or _radii(bound, ()) is not None):
+            return self.scipy.query(x, k, eps, p, bound, workers)
+        most = max(ranks)
+        found = self._indexed().nearest(points, most, max_distance=_more_than(bound), workers=workers)
         distances, rows = found.distances, found.rows.astype(np.intp)
-        if k > self.n:
-            missing = ((0, 0), (0, k - self.n))
+        if bound < np.inf:
+            asking, rank = np.nonzero((distances >= bound * (1 - 2 * _ROUNDING)) & (rows >= 0))
+            too_far = _squares(points, self.data, asking, rows[asking, rank]) >= bound * bound
+            distances[asking[too_far], rank[too_far]] = np.inf
+            rows[distances == np.inf] = self.n
+        if most > self.n:
+            missing = ((0, 0), (0, most - self.n))
             distances = np.pad(distances, missing, constant_values=np.inf)
             rows = np.pad(rows, missing, constant_values=self.n)
         shape = np.shape(x)[:-1]
+        if type(k) is not int:
+            columns = [rank - 1 for rank in ranks]
+            distances, rows = distances[:, columns], rows[:, columns]
+            return distances.reshape(*shape, len(ranks)), rows.reshape(*shape, len(ranks))
         if k > 1:
             return distances.reshape(*shape, k), rows.reshape(*shape, k)
         if not shape:
@@ -158,19 +174,19 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         list of int, or array of lists
             With `return_length`: int, or array of int.
         """
-        if np.ndim(x) < 2:  # one place
-            return self.scipy.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
+        if (x.ndim if type(x) is np.ndarray else 1 if _is_flat(x) else np.ndim(x)) < 2:  # one place
+            return (self._tree or self.scipy).query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
         points, radii = self._asked(x, p, eps), None
         if points is not None and len(points) >= _FEW:
             radii = _radii(r, np.shape(x)[:-1])
-        if points is None or radii is None:
+        if points is None or radii is None or (return_length and self._are_crowded(points, radii)):
             return self.scipy.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
         rows, counts = self._balls(points, radii, workers)
         shape = np.shape(x)[:-1]
         if return_length:
             return counts.astype(np.intp).reshape(shape)
         lists = np.empty(len(points), object)
-        lists[:] = _divided(rows, counts)
+        lists[:] = _native.lists_of(rows, counts, self.n)
         return lists.reshape(shape)
 
     def query_ball_tree(self, other: Any, r: float, p: float = 2.0, eps: float = 0) -> Any:
@@ -192,7 +208,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         if not (isinstance(other, cKDTree) and other._is_ours and self._takes(r, p, eps) and other.m == self.m):
             return self.scipy.query_ball_tree(_scipy_of(other), r, p, eps)
         rows, counts = other._balls(self.data, np.full(self.n, float(r)), 1)
-        return _divided(rows, counts)
+        return _native.lists_of(rows, counts, other.n)
 
     def query_pairs(self, r: float, p: float = 2.0, eps: float = 0, output_type: str = "set") -> Any:
         """Find all pairs of points within a distance.
@@ -217,7 +233,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         pairs = found.pairs[_within(self.data, self.data, found, float(r))]
         if output_type == "ndarray":
             return pairs.astype(np.intp)
-        return set(zip(pairs[:, 0].tolist(), pairs[:, 1].tolist(), strict=True))
+        return _native.set_of_pairs(pairs, self.n)
 
     def sparse_distance_matrix(
         self, other: Any, max_distance: float, p: float = 2.0, output_type: str = "dok_matrix"
@@ -247,15 +263,19 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         found = bp.neighbors(self.data, _more_than(bound), other.data, distances=True)
         kept = _within(self.data, other.data, found, bound)
         distances: Any = found.distances
-        pairs, distances = found.pairs[kept].astype(np.intp), distances[kept]
+        pairs, distances = found.pairs[kept], distances[kept]
+        if output_type == "dict":
+            return _native.dict_of_pairs(pairs, distances.tolist(), max(self.n, other.n))
+        if output_type == "dok_matrix":
+            matrix = _sparse.dok_matrix((self.n, other.n))
+            if hasattr(matrix, "_dict"):  # what `todok` fills, one NumPy integer after the other
+                matrix._dict = _native.dict_of_pairs(pairs, list(distances), max(self.n, other.n))
+                return matrix
+        pairs = pairs.astype(np.intp)
         if output_type == "ndarray":
             records = np.empty(len(pairs), [("i", np.intp), ("j", np.intp), ("v", np.float64)])
             records["i"], records["j"], records["v"] = pairs[:, 0], pairs[:, 1], distances
             return records
-        if output_type == "dict":
-            return dict(
-                zip(zip(pairs[:, 0].tolist(), pairs[:, 1].tolist(), strict=True), distances.tolist(), strict=True)
-            )
         matrix = _sparse.coo_matrix((distances, (pairs[:, 0], pairs[:, 1])), shape=(self.n, other.n))
         return matrix if output_type == "coo_matrix" else matrix.todok()
 
@@ -272,7 +292,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
 
     def _takes(self, r: Any, p: float, eps: float) -> bool:
         """Whether a search by one radius is ours; others are SciPy's."""
-        return self._is_ours and p == 2 and eps == 0 and _radii(r, ()) is not None
+        return self._is_ours and self.n >= _SMALL and p == 2 and eps == 0 and _radii(r, ()) is not None
 
     def _asked(self, x: Any, p: float, eps: float) -> NDArray[np.float64] | None:
         """Places in rows; None if SciPy has to look there."""
@@ -282,19 +302,23 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             x = np.asarray(x)
         if x.dtype.kind not in "fiub" or x.ndim < 1 or x.shape[-1] != self.m:
             return None
+        if x.ndim > 1 and self.n < _SMALL and x.size < _SMALL * self.m:
+            return None
         points = np.ascontiguousarray(x, np.float64).reshape(-1, self.m)
         return points if np.isfinite(points).all() else None
+
+    def _are_crowded(self, points: NDArray[np.float64], radii: NDArray[np.float64]) -> bool:
+        """Whether so many points are within radii that counting them by whole cells, as SciPy does, pays."""
+        some = slice(None, None, max(1, len(points) // _SAMPLE))
+        return len(self._balls(points[some], radii[some], 1)[0]) > _CROWDED * len(points[some])
 
     def _balls(
         self, points: NDArray[np.float64], radii: NDArray[np.float64], workers: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Rows within each radius, ascending, and how many there are."""
         found = self._indexed().query_ball(points, radii * (1 + _ROUNDING), workers=workers)
-        asking, rows = found.query_rows, found.rows
-        kept = _squares(points, self.data, asking, rows) <= (radii * radii)[asking]
-        if kept.all():
-            return rows, np.diff(found.offsets)
-        return rows[kept], np.bincount(asking[kept], minlength=len(points))
+        rows, counts = _native.within(points, self.data, found.rows, found.offsets, radii)
+        return rows, counts
 
 
 class KDTree(cKDTree):
@@ -316,6 +340,23 @@ def _as_points(data: Any) -> NDArray[np.float64] | None:
 
 def _scipy_of(tree: Any) -> Any:
     return tree.scipy if isinstance(tree, cKDTree) else tree
+
+
+def _is_flat(x: Any) -> bool:
+    return type(x) in (list, tuple) and len(x) > 0 and type(x[0]) in (float, int)
+
+
+def _ranks(k: Any) -> list[int] | None:
+    """Which of the nearest are wanted, from 1 on; None if SciPy has to look at it."""
+    if type(k) is int:
+        return [k] if k > 0 else None
+    if not isinstance(k, list | tuple | range | np.ndarray):
+        return None
+    ranks = np.asarray(k)
+    if ranks.ndim != 1 or ranks.dtype.kind not in "iu" or not ranks.size or ranks.min() < 1:
+        return None
+    numbers: list[int] = ranks.tolist()
+    return numbers
 
 
 def _radii(r: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
@@ -358,9 +399,3 @@ def _squares(points: NDArray[Any], others: NDArray[Any], first: NDArray[Any], se
         along = points[first, axis] - others[second, axis]
         total += along * along
     return total
-
-
-def _divided(rows: NDArray[Any], counts: NDArray[Any]) -> list[list[int]]:
-    """Divide rows into one list for each count."""
-    numbers, ends = rows.tolist(), np.cumsum(counts).tolist()
-    return [numbers[start:end] for start, end in zip([0, *ends], ends, strict=False)]

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import ctypes
 from functools import cached_property
-from importlib import import_module
-from itertools import pairwise
-from math import ceil, sqrt
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import broadphase as bp
+from broadphase._native import features_meet, str_order
 from broadphase.adapters.library import import_library
 
 if TYPE_CHECKING:
@@ -43,6 +41,15 @@ _OF_ITSELF = {
 }
 _AREAS = (3, 6)  # Polygon and MultiPolygon, as shapely numbers types
 _PREDICATES = _SYMMETRIC | _OUTER | _INNER
+_NUMBERS = {None: 0, **{one.name: one.value for one in theirs.strtree.BinaryPredicate}}  # as shapely's tree takes them
+_IN_DOUBT = 2
+_TOGETHER = 1024
+_LARGE = 256  # coordinates
+_POINTS, _LINES, _RINGS, _UNKNOWN = range(4)
+# By type, Point to MultiPolygon; collections; and curves, whose types have numbers far below 100.
+_KINDS = np.array([_POINTS, _LINES, _LINES, _RINGS, _POINTS, _LINES, _RINGS] + 100 * [_UNKNOWN], np.uint8)
+_LEAST_WITH_HOLE = 8  # coordinates: four of a shell, four of a hole
+_POLYGON, _MULTIPOINT, _MULTILINE, _MULTIPOLYGON = range(3, 7)
 
 
 class STRtree:
@@ -97,7 +104,7 @@ class STRtree:
             are in the order of shapely's tree.
         """
         if isinstance(geometry, _GEOMETRY):
-            return self._ask(geometry, predicate, distance)
+            return self._ask_one(geometry, predicate, distance)
         inputs = np.asarray(geometry)
         if inputs.ndim != 1 or len(inputs) < _FEW or not self._is_finite:
             return self._ask(geometry, predicate, distance)
@@ -116,7 +123,9 @@ class STRtree:
             and len(inputs) == len(self.geometries)
             and np.array_equal(_addresses(inputs), _addresses(self.geometries))
         )
-        bounds, asking, is_finite = (self._bounds, self._present, True) if is_itself else _bounded(inputs)
+        if is_itself:
+            return self._join_itself(predicate)
+        bounds, asking, is_finite = _bounded(inputs)
         if not is_finite:
             return self._ask(geometry, predicate, distance)
         if not len(asking) or not len(self):
@@ -131,15 +140,11 @@ class STRtree:
         if predicate is None:
             return pairs
         if predicate in _OUTER or predicate in _INNER:
-            outer, inner = bounds[pairs[0]], self._bounds[pairs[1]]
-            if predicate in _INNER:
-                outer, inner = inner, outer
-            around = (outer[:, :2] <= inner[:, :2]).all(axis=1) & (outer[:, 2:] >= inner[:, 2:]).all(axis=1)
-            pairs = np.compress(around, pairs, axis=1)
-        if is_itself:
-            meeting = self._meeting_each_other(pairs[0], pairs[1], predicate)
+            pairs = np.compress(self._may_contain(bounds, pairs, predicate), pairs, axis=1)
+        if predicate == "intersects":
+            meeting = self._intersecting(inputs, bounds, pairs)
         else:
-            meeting = self._meeting(inputs, pairs[0], pairs[1], predicate, reach)
+            meeting = self._meeting(inputs, pairs, predicate, reach)
         return np.compress(meeting, pairs, axis=1)
 
     def nearest(self, geometry: Any) -> Any:
@@ -191,39 +196,125 @@ class STRtree:
         found: NDArray[np.int64] = self._tree.query(geometry, predicate, distance)
         return found
 
-    def _meeting_each_other(
-        self, one: NDArray[np.int64], other: NDArray[np.int64], predicate: str
+    def _ask_one(self, geometry: Any, predicate: str | None, distance: Any) -> NDArray[np.int64]:
+        """Query shapely's tree without the checks of arrays that its method begins with."""
+        number = _NUMBERS.get(predicate)
+        if number is None:
+            return self._ask(geometry, predicate, distance)
+        asked = np.empty(1, np.object_)
+        asked[0] = geometry
+        found: NDArray[np.int64] = self._compiled_tree.query(asked, number)[1]
+        return found
+
+    def _join_itself(self, predicate: str | None) -> NDArray[np.int64]:
+        """Query all the geometries."""
+        alone = self._present
+        if not len(alone):
+            return np.empty((2, 0), np.int64)
+        pairs = alone[bp.pairs(self._bounds[alone]).T]
+        if predicate is None:
+            pairs = _both_ways(pairs)
+        elif predicate == "intersects":
+            decided = self._decided(self.geometries, pairs)
+            candidates, pairs = pairs, _both_ways(np.compress(decided == 1, pairs, axis=1))
+            doubtful = candidates[:, decided == _IN_DOUBT]
+            if doubtful.size:  # as in _intersecting
+                is_doubtful = _marked(doubtful, len(self.geometries))
+                asked = np.concatenate((_both_ways(candidates), (alone, alone)), axis=1)
+                asked = self._in_order(np.compress(is_doubtful[asked[0]], asked, axis=1))
+                asked = np.compress(self._meeting(self.geometries, asked, predicate), asked, axis=1)
+                pairs = np.concatenate((np.compress(~is_doubtful[pairs[0]], pairs, axis=1), asked), axis=1)
+                alone = alone[~is_doubtful[alone]]
+            # All coordinates of those in pairs that are not in doubt are finite: they intersect themselves.
+            rest = alone[~_marked(candidates, len(self.geometries))[alone]]
+            failing = rest[~_meeting_itself(self.geometries[rest], predicate)]
+            alone = alone[~_marked(failing, len(self.geometries))[alone]]
+        elif predicate in _SYMMETRIC:
+            pairs = _both_ways(np.compress(self._meeting(self.geometries, pairs, predicate), pairs, axis=1))
+        else:
+            pairs = _both_ways(pairs)
+            pairs = np.compress(self._may_contain(self._bounds, pairs, predicate), pairs, axis=1)
+            pairs = np.compress(self._meeting(self.geometries, pairs, predicate), pairs, axis=1)
+        if predicate not in (None, "intersects"):
+            alone = alone[_meeting_itself(self.geometries[alone], predicate)]
+        return self._in_order(np.concatenate((pairs, (alone, alone)), axis=1))
+
+    def _in_order(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sort pairs by input, and by the place in the tree of what it has found."""
+        places = np.empty(len(self.geometries), np.int64)
+        places[self._visited] = np.arange(len(self._visited))
+        keys = pairs[0] << 32
+        keys |= places[pairs[1]]
+        keys.sort()
+        in_order = np.empty((2, len(keys)), np.int64)
+        np.right_shift(keys, 32, out=in_order[0])
+        keys &= 0xFFFFFFFF
+        in_order[1] = self._visited[keys]
+        return in_order
+
+    def _may_contain(self, bounds: NDArray[np.float64], pairs: NDArray[np.int64], predicate: str) -> NDArray[np.bool_]:
+        outer, inner = bounds[pairs[0]], self._bounds[pairs[1]]
+        if predicate in _INNER:
+            outer, inner = inner, outer
+        around: NDArray[np.bool_] = outer[:, 0] <= inner[:, 0]
+        around &= outer[:, 1] <= inner[:, 1]
+        around &= outer[:, 2] >= inner[:, 2]
+        around &= outer[:, 3] >= inner[:, 3]
+        return around
+
+    def _intersecting(
+        self, inputs: NDArray[np.object_], bounds: NDArray[np.float64], pairs: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Evaluate a predicate for pairs of these geometries; a symmetric one is evaluated once for two of them."""
-        geometries, count = self.geometries, len(self.geometries)
-        meeting = np.empty(len(one), np.bool_)
-        alone = np.flatnonzero(one == other)
-        meeting[alone] = _meeting_itself(geometries[one[alone]], predicate)
-        if predicate not in _SYMMETRIC:
-            rest = np.flatnonzero(one != other)
-            meeting[rest] = self._meeting(geometries, one[rest], other[rest], predicate)
-            return meeting
-        first, second = np.flatnonzero(one < other), np.flatnonzero(one > other)
-        meeting[first] = self._meeting(geometries, one[first], other[first], predicate)
-        twins = np.argsort(one[first] * count + other[first]), np.argsort(other[second] * count + one[second])
-        meeting[second[twins[1]]] = meeting[first[twins[0]]]
+        meeting = self._inside_rectangles(inputs, bounds, pairs)
+        left = np.flatnonzero(~meeting)
+        decided = self._decided(inputs, pairs[:, left])
+        meeting[left] = decided == 1
+        doubtful = pairs[0, left[decided == _IN_DOUBT]]
+        if len(doubtful):
+            # What GEOS answers for an invalid input depends on what it has been asked of it before.
+            again = np.flatnonzero(_marked(doubtful, len(inputs))[pairs[0]])
+            meeting[again] = self._meeting(inputs, pairs[:, again], "intersects")
         return meeting
+
+    def _inside_rectangles(
+        self, inputs: NDArray[np.object_], bounds: NDArray[np.float64], pairs: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Find large geometries whose box is inside a rectangle that is the input: GEOS does not read them either."""
+        inside: NDArray[np.bool_] = _are_rectangles(inputs, bounds)[pairs[0]]
+        if inside.any():
+            found, numbers = _numbered(pairs[1, inside], len(self.geometries))
+            is_large = theirs.get_num_coordinates(self.geometries[found]) >= _LARGE
+            inside[inside] = is_large[numbers[pairs[1, inside]]]
+            inside[inside] = self._may_contain(bounds, pairs[:, inside], "contains")
+        return inside
+
+    def _decided(self, inputs: NDArray[np.object_], pairs: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Decide which pairs intersect: 0 no, 1 yes; _IN_DOUBT is for shapely."""
+        if pairs.shape[1] < max(_FEW, 1):
+            return np.full(pairs.shape[1], _IN_DOUBT, np.uint8)
+        if inputs is self.geometries:
+            used, numbers = _numbered(pairs, len(inputs))
+            return _features_meet(inputs[used], *numbers[pairs])
+        asking, asked_numbers = _numbered(pairs[0], len(inputs))
+        found, numbers = _numbered(pairs[1], len(self.geometries))
+        features = np.concatenate((inputs[asking], self.geometries[found]))
+        return _features_meet(features, asked_numbers[pairs[0]], numbers[pairs[1]] + len(asking))
 
     def _meeting(
         self,
         inputs: NDArray[np.object_],
-        asking: NDArray[np.int64],
-        found: NDArray[np.int64],
+        pairs: NDArray[np.int64],
         predicate: str,
         reach: NDArray[np.float64] | None = None,
     ) -> NDArray[np.bool_]:
         """Evaluate a predicate, with the inputs prepared as in shapely's tree."""
-        asked = np.zeros(len(inputs), np.bool_)
-        asked[asking] = True
+        asking, found = pairs
+        asked = _marked(asking, len(inputs))
         prepared = np.empty_like(inputs)
         prepared[asked] = _prepared(inputs[asked])
         given = () if reach is None else (reach[asking],)
-        result: NDArray[np.bool_] = getattr(theirs, predicate)(prepared[asking], self.geometries[found], *given)
+        with np.errstate(all="ignore"):  # shapely's tree does not warn
+            result: NDArray[np.bool_] = getattr(theirs, predicate)(prepared[asking], self.geometries[found], *given)
         return result
 
     # What is made when it is first needed
@@ -233,6 +324,10 @@ class STRtree:
         return theirs.STRtree(self.geometries, self._node_capacity)
 
     @cached_property
+    def _compiled_tree(self) -> Any:
+        return self._tree._tree
+
+    @cached_property
     def _index(self) -> bp.Index:
         return bp.Index(self._bounds[self._visited])
 
@@ -240,11 +335,12 @@ class STRtree:
     def _visited(self) -> NDArray[np.int64]:
         """The geometries in the order in which shapely's tree visits them."""
         bounds = self._bounds[self._present]
-        order = _order_of_tree(bounds, self._node_capacity)
-        if order is not None:
-            return self._present[order]
-        everything = theirs.box(*bounds[:, :2].min(axis=0), *bounds[:, 2:].max(axis=0))
-        visited: NDArray[np.int64] = self._tree.query(everything)
+        order: Any = str_order(bounds, min(as_index(self._node_capacity), max(len(bounds), 2)))
+        if len(order) == len(bounds):  # where centers are equal, the order is that of a sort in GEOS
+            visited: NDArray[np.int64] = self._present[order]
+        else:
+            everything = theirs.box(*bounds[:, :2].min(axis=0), *bounds[:, 2:].max(axis=0))
+            visited = self._tree.query(everything)
         return visited
 
 
@@ -266,10 +362,7 @@ def sjoin(left_df: Any, right_df: Any, *args: Any, **options: Any) -> Any:
     -----
     The ``sindex`` of one frame is made over `STRtree`, and kept by the frame as that of geopandas is.
     """
-    try:
-        geopandas: Any = import_module("geopandas")
-    except ModuleNotFoundError as error:
-        raise bp.MissingExtraError("sjoin needs geopandas: pip install geopandas", name=error.name) from error
+    geopandas: Any = import_library("geopandas", install="geopandas", purpose="sjoin")
     predicate = options.get("predicate", args[1] if len(args) > 1 else "intersects")
     searched = left_df if predicate == "within" else right_df  # as geopandas chooses
     if isinstance(searched, geopandas.GeoDataFrame):
@@ -286,12 +379,88 @@ def sjoin(left_df: Any, right_df: Any, *args: Any, **options: Any) -> Any:
 def _bounded(geometries: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDArray[np.int64], bool]:
     """Return the bounds, which geometries are neither None nor empty, and whether the bounds of these are finite."""
     bounds: NDArray[np.float64] = theirs.bounds(geometries)
+    if np.isfinite(bounds).all():
+        return bounds, np.arange(len(bounds)), True
     present = np.isfinite(bounds).all(axis=1)
     others = geometries[~present]
     is_finite = bool((theirs.is_missing(others) | theirs.is_empty(others)).all())
     if not is_finite:
         present = ~(theirs.is_missing(geometries) | theirs.is_empty(geometries))
     return bounds, np.flatnonzero(present), is_finite
+
+
+def _both_ways(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate((pairs, pairs[::-1]), axis=1)
+
+
+def _marked(rows: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+    marked = np.zeros(count, np.bool_)
+    marked[rows] = True
+    return marked
+
+
+def _numbered(rows: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows that occur, and by row the place among them."""
+    kept = np.flatnonzero(_marked(rows, count))
+    places = np.empty(count, np.int64)
+    places[kept] = np.arange(len(kept))
+    return kept, places
+
+
+def _features_meet(
+    geometries: NDArray[np.object_], one: NDArray[np.int64], other: NDArray[np.int64]
+) -> NDArray[np.uint8]:
+    """Decide which pairs intersect: 0 no, 1 yes, or _IN_DOUBT."""
+    # Several functions read each geometry: few at a time, it is still in the processor's cache for the next one.
+    stretches = [_feature_columns(geometries[k : k + _TOGETHER]) for k in range(0, len(geometries), _TOGETHER)]
+    kinds, counts, sizes, holes, coordinates = (np.concatenate(column) for column in zip(*stretches, strict=True))
+    first_part, first = (np.concatenate(([0], np.cumsum(column, dtype=np.int64))) for column in (counts, sizes))
+    if len(coordinates) != first[-1]:
+        return np.full(len(one), _IN_DOUBT, np.uint8)
+    meetings: Any = features_meet(coordinates, first, first_part, kinds, holes.view(np.uint8), one, other)
+    decided: NDArray[np.uint8] = meetings
+    return decided
+
+
+def _are_rectangles(geometries: NDArray[np.object_], bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Find rectangles as GEOS does: five coordinates, each a corner of the box and beside the one before."""
+    found: NDArray[np.bool_] = (theirs.get_type_id(geometries) == _POLYGON) & (
+        theirs.get_num_coordinates(geometries) == 5
+    )
+    corners = theirs.get_coordinates(geometries[found]).reshape(-1, 5, 2)
+    lower, upper = bounds[found, None, :2], bounds[found, None, 2:]
+    is_corner = ((corners == lower) | (corners == upper)).all(axis=(1, 2))
+    found[found] = is_corner & ((corners[:, 1:] != corners[:, :-1]).sum(axis=2) == 1).all(axis=1)
+    return found
+
+
+def _feature_columns(geometries: NDArray[np.object_]) -> tuple[NDArray[Any], ...]:
+    """Return kinds and numbers of parts; by part its number of coordinates, and whether it is a hole; coordinates."""
+    types = theirs.get_type_id(geometries)
+    kinds = _KINDS[types]
+    sizes = theirs.get_num_coordinates(geometries)
+    counts, holes = np.ones(len(geometries), np.int64), np.zeros(len(geometries), np.bool_)
+    has_parts = (types == _POLYGON) & (sizes >= _LEAST_WITH_HOLE)
+    has_parts[has_parts] = theirs.get_num_interior_rings(geometries[has_parts]) > 0
+    if types.max() > _POLYGON:
+        points = np.flatnonzero(types == _MULTIPOINT)
+        kinds[points[theirs.get_num_geometries(geometries[points]) != sizes[points]]] = _UNKNOWN  # some are empty
+        has_parts |= (types == _MULTILINE) | (types == _MULTIPOLYGON)
+    if has_parts.any():
+        whole, divided = np.flatnonzero(~has_parts), np.flatnonzero(has_parts)
+        parts, of = theirs.get_parts(geometries[divided], return_index=True)
+        of = divided[of]
+        kinds[of[theirs.is_empty(parts)]] = _UNKNOWN
+        rings, of_ring = theirs.get_rings(parts, return_index=True)
+        is_line = kinds[of] == _LINES
+        is_hole = np.diff(of_ring, prepend=-1) == 0
+        owners = np.concatenate((whole, of[is_line], of[of_ring]))
+        counts = np.bincount(owners, minlength=len(geometries))
+        order = np.argsort(owners, kind="stable")
+        divided_sizes = theirs.get_num_coordinates(np.concatenate((parts[is_line], rings)))
+        sizes = np.concatenate((sizes[whole], divided_sizes))[order]
+        holes = np.concatenate((np.zeros(len(owners) - len(rings), np.bool_), is_hole))[order]
+    return kinds, counts, sizes, holes, theirs.get_coordinates(geometries)
 
 
 def _meeting_itself(geometries: NDArray[np.object_], predicate: str) -> NDArray[np.bool_]:
@@ -304,7 +473,8 @@ def _meeting_itself(geometries: NDArray[np.object_], predicate: str) -> NDArray[
         known = np.zeros(len(geometries), np.bool_)
     meeting = np.full(len(geometries), _OF_ITSELF.get(predicate, False))
     others = geometries[~known]
-    meeting[~known] = getattr(theirs, predicate)(_prepared(others), others)
+    with np.errstate(all="ignore"):
+        meeting[~known] = getattr(theirs, predicate)(_prepared(others), others)
     return meeting
 
 
@@ -321,38 +491,3 @@ def _addresses(geometries: NDArray[np.object_]) -> NDArray[np.intp]:
         return np.empty(0, np.intp)
     contiguous = np.ascontiguousarray(geometries)
     return np.frombuffer(ctypes.string_at(contiguous.ctypes.data, contiguous.nbytes), np.intp)
-
-
-def _order_of_tree(bounds: NDArray[np.float64], capacity: int) -> NDArray[np.int64] | None:
-    """Return the order of the leaves of a tree as GEOS packs it; None where equal centers leave that to its sort.
-
-    References
-    ----------
-    .. [1] S. Leutenegger, M. Lopez, J. Edgington, "STR: A Simple and Efficient Algorithm for R-Tree Packing", ICDE
-       1997. 10.1109/ICDE.1997.582015
-    """
-    levels: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-    while len(bounds) > 1:
-        count = len(bounds)
-        x, y = (bounds[:, :2] + bounds[:, 2:]).T
-        by_x = np.argsort(x)
-        slices = ceil(sqrt(ceil(count / capacity)))
-        size = ceil(count / slices)
-        ends = [*range(0, count, size), count]
-        order = np.concatenate([by_x[a:b][np.argsort(y[by_x[a:b]])] for a, b in pairwise(ends)])
-        starts = np.concatenate([np.arange(a, b, capacity) for a, b in pairwise(ends)])
-        same_slice = np.arange(1, count) % size != 0
-        sorted_x, sorted_y = x[by_x], y[order]
-        if (sorted_x[1:] == sorted_x[:-1]).any() or (same_slice & (sorted_y[1:] == sorted_y[:-1])).any():
-            return None
-        levels.append((order, starts))
-        bounds = np.concatenate(
-            (np.minimum.reduceat(bounds[order, :2], starts), np.maximum.reduceat(bounds[order, 2:], starts)), axis=1
-        )
-    visited = np.zeros(1, np.int64)
-    for order, starts in reversed(levels):
-        sizes = np.diff(starts, append=len(order))[visited]
-        first = np.cumsum(sizes) - sizes
-        places = np.repeat(starts[visited] - first, sizes) + np.arange(len(order))
-        visited = order[places]
-    return visited

@@ -13,7 +13,7 @@ import numpy as np
 
 from broadphase.boxes.floats import as_float
 from broadphase.columns import WANTED, find_box_columns, listed
-from broadphase.errors import MissingExtraError
+from broadphase.extras import has_library, import_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,14 +43,9 @@ def opened(values: Any, name: str) -> Any:
     """
     if type(values).__module__.partition(".")[0] == "pyarrow":
         return values.read_all() if hasattr(values, "read_all") else values
-    try:
-        pyarrow: Any = import_module("pyarrow")
-    except ModuleNotFoundError as error:
-        if hasattr(values, "__array__"):
-            return None
-        raise MissingExtraError(
-            f'{name}: Arrow data need pyarrow: pip install "broadphase[io]"', name=error.name
-        ) from error
+    if hasattr(values, "__array__") and not has_library("pyarrow"):
+        return None
+    pyarrow: Any = import_extra("pyarrow", purpose=f"{name}: reading Arrow data")
     if hasattr(values, "__arrow_c_array__"):
         return pyarrow.array(values)
     try:

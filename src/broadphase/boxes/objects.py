@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from broadphase.boxes import arrow
 from broadphase.boxes.floats import MAX_DIMENSION, as_float
 from broadphase.boxes.numbers import as_numbers, as_plain_array
 from broadphase.columns import WANTED, find_box_columns, listed
-from broadphase.errors import MissingExtraError, quoted
+from broadphase.errors import quoted
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,12 +160,7 @@ def _shapely_bounds(given: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64] 
     """Get the bounds of shapely geometries at once, (n, 4), NaN for empty ones; None if some are not of shapely."""
     kinds = {*map(type, given)}
     if bytes in kinds:
-        try:
-            shapely: Any = import_module("shapely")
-        except ModuleNotFoundError as error:
-            raise MissingExtraError(
-                'geometries as WKB need shapely: pip install "broadphase[gis]"', name=error.name
-            ) from error
+        shapely: Any = import_extra("shapely", purpose="reading geometries as WKB", extra="gis")
     else:
         shapely = sys.modules.get("shapely")  # imported, if any of these is of it
         if shapely is None:

@@ -22,7 +22,7 @@ import typer
 
 import broadphase as bp
 from broadphase import data, io
-from broadphase.cli.screen import duration, print_facts, print_json, progress_bar
+from broadphase.cli.screen import counted, duration, print_facts, print_json, progress_bar
 from broadphase.cli.tables import Engine, find_pairs_in_files, is_folder, is_set_of_files
 from broadphase.errors import clipped, quoted, unknown_name
 from broadphase.io import BoxFile
@@ -562,11 +562,14 @@ def _pairs_in_memory(
         first, second = open_sources(file, file2, parts=parts, names=names)
         seconds["read"] = time.perf_counter() - begin
 
-        step(f"finding pairs of {_box_counts(first, second)}")
+        text = f"finding pairs of {_box_counts(first, second)}"
+        step(text)
         other = None if second is None else second.boxes
         begin = time.perf_counter()
         with naming_rows(first, second):
-            portions, total = _find(first.boxes, other, {**query, "invalid": invalid.value}, sort, max_pairs)
+            portions, total = _find(
+                first.boxes, other, {**query, "invalid": invalid.value}, sort, max_pairs, counted(step, text)
+            )
         seconds["find"] = time.perf_counter() - begin
 
         tally = Tally(len(first.boxes), None if second is None else len(second.boxes))
@@ -586,7 +589,12 @@ def _pairs_in_memory(
 
 
 def _find(
-    boxes: NDArray[Any], other: NDArray[Any] | None, query: dict[str, Any], sort: bool, max_pairs: int | None
+    boxes: NDArray[Any],
+    other: NDArray[Any] | None,
+    query: dict[str, Any],
+    sort: bool,
+    max_pairs: int | None,
+    progress: Step,
 ) -> tuple[Iterator[NDArray[Any]], int]:
     """Return the pairs in portions, and their number.
 
@@ -594,11 +602,11 @@ def _find(
     """
     limit = max_pairs if sort else min(_HELD, _HELD if max_pairs is None else max_pairs)
     try:
-        found = bp.pairs(boxes, other, **query, sort=sort, max_pairs=limit)
+        found = bp.pairs(boxes, other, **query, sort=sort, max_pairs=limit, progress=progress)
     except bp.TooManyPairsError:
         if limit == max_pairs:
             raise
-        total = bp.count_pairs(boxes, other, **query)
+        total = bp.count_pairs(boxes, other, **query, progress=progress)
         if max_pairs is not None and total > max_pairs:
             raise bp.TooManyPairsError(f"there are {total:,} pairs, more than --max-pairs {max_pairs:,}") from None
         return iter(bp.iter_pairs(boxes, other, chunk=_CHUNK, **query)), total
@@ -649,7 +657,8 @@ def count(
     with progress_bar(progress) as step:
         step("reading")
         first, second = open_sources(file, file2, parts=parts)
-        step(f"counting pairs of {_box_counts(first, second)}")
+        text = f"counting pairs of {_box_counts(first, second)}"
+        step(text)
         begin = time.perf_counter()
         with naming_rows(first, second):
             options: dict[str, Any] = {"method": method, "invalid": invalid.value}
@@ -659,6 +668,7 @@ def count(
                 workers=workers,
                 touching=touching,
                 margin=margin,
+                progress=counted(step, text),
                 **options,
             )
         seconds = time.perf_counter() - begin

@@ -14,7 +14,7 @@ from rich.table import Table
 import broadphase as bp
 from broadphase import io
 from broadphase.cli.boxes import JsonOption, ProgressOption, WorkersOption, nearest_file
-from broadphase.cli.screen import duration, print_facts, print_json, print_table, progress_bar
+from broadphase.cli.screen import counted, duration, print_facts, print_json, print_table, progress_bar
 from broadphase.errors import clipped
 
 if TYPE_CHECKING:
@@ -96,10 +96,11 @@ def clash(
         begin = time.perf_counter()
         read = []
         for number, file in enumerate(files):
-            step(f"reading {clipped(file.name, 40)}", number, len(files))
+            text = f"reading {clipped(file.name, 40)}"
+            step(text, number, len(files))
             if not file.exists():
                 raise FileNotFoundError(f"{clipped(str(file))}: no such file{nearest_file(str(file))}")
-            read.append(io.read_parts(file))
+            read.append(io.read_parts(file, progress=counted(step, text)))
         seconds["read"] = time.perf_counter() - begin
         unit = _common_unit(read)
         parts = [part for file in read for part in file.parts]
@@ -115,7 +116,8 @@ def clash(
         meshes = [known[id(part.vertices)] for part in parts]
         watertight = [mesh.is_watertight for mesh in meshes]
         seconds["trees"] = time.perf_counter() - begin
-        step(f"finding clashes of {len(parts):,} parts")
+        text = f"finding clashes of {len(parts):,} parts"
+        step(text)
         begin = time.perf_counter()
         found = bp.clashes(
             bp.Shapes(meshes, [part.position for part in parts], [part.rotation for part in parts]),
@@ -125,6 +127,7 @@ def clash(
             workers=workers,
             group=_files_of(read) if between_files else None,
             parent=None if same_parent else _parents_of(read),
+            progress=counted(step, text),
         )
         found = _without(found, [part.name for part in parts], patterns)
         seconds["find"] = time.perf_counter() - begin

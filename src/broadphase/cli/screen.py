@@ -123,6 +123,16 @@ def progress_bar(wanted: bool | None) -> Iterator[Step]:
         yield step
 
 
+def counted(step: Step, text: str) -> Step:
+    """Return what ``progress=`` takes: it shows what is done of a stage that can be counted, with one text for all."""
+
+    def show(stage: str, done: int, total: int) -> None:
+        if stage != "prepare":
+            step(text, done, total)
+
+    return show
+
+
 class _CountColumn(ProgressColumn):
     """How many are done, of how many; nothing where that is not known."""
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from broadphase.demo.meshes import Triangles
 from broadphase.errors import FileFormatError, TooManyPairsError, clipped
-from broadphase.io.extras import import_extra
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,6 +179,8 @@ def _parse(suffix: str, content: bytes) -> Triangles:
         raise FileFormatError("has no triangles")
     mesh = scene.to_mesh()
     vertices, faces = np.ascontiguousarray(mesh.vertices, np.float32), np.ascontiguousarray(mesh.faces, np.uint32)
+    if vertices.ndim != 2 or vertices.shape[1] != 3:
+        raise FileFormatError("not a readable mesh")
     if len(vertices) > _MOST_VERTICES:
         raise FileFormatError(f"has {len(vertices):,} vertices; the demo shows at most {_MOST_VERTICES:,}")
     if not np.isfinite(vertices).all():

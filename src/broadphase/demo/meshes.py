@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from broadphase.io.extras import import_extra
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -34,7 +34,7 @@ from broadphase.demo.pointing import Pointing
 from broadphase.demo.scenes import DemoScene, scene_named
 from broadphase.demo.simulation import Simulation
 from broadphase.errors import clipped
-from broadphase.io.extras import import_extra
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from broadphase.errors import quoted
-from broadphase.io.extras import import_extra
+from broadphase.extras import import_extra
 
 __all__ = ["to_arrow"]
 

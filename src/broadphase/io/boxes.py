@@ -20,6 +20,7 @@ from broadphase.io.geojson import read_geojson, read_geojson_lines
 from broadphase.io.ifc import read_product_boxes
 from broadphase.io.meshes import read_mesh
 from broadphase.io.tables import read_csv, read_parquet
+from broadphase.progress import Progress, reporting
 
 if TYPE_CHECKING:
     import os
@@ -90,6 +91,9 @@ def read_npz(path: Path) -> BoxFile:
                 keys = [name.removesuffix(".npy") for name in archive.namelist()]
                 for member in archive.infolist():
                     if member.filename.removesuffix(".npy") in {*_WANTED, "names"}:
+                        # Those of other methods give as much as they like at the first read.
+                        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                            raise ValueError(f"{member.filename} is compressed as NumPy does not do it")
                         size = min(member.file_size, _MOST_DEFLATED * path.stat().st_size)
                         with archive.open(member) as content:
                             _check_size(content, size)
@@ -153,8 +157,8 @@ _READERS: dict[Format, Callable[[Path, bool, str | None, str | None], BoxFile]] 
     "geojsonseq": lambda path, parts, names, layer: read_geojson_lines(path, parts=parts, name_property=names),
     "features": lambda path, parts, names, layer: read_features(path, parts=parts, name_column=names, layer=layer),
     "mesh": lambda path, parts, names, layer: read_mesh(path, parts=parts),
-    "ifc": lambda path, parts, names, layer: read_product_boxes(path),
 }
+_FORMATS = (*_READERS, "ifc")
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
         ".npy": "npy",
@@ -189,6 +193,7 @@ def read_boxes(
     parts: bool = False,
     name_column: str | None = None,
     layer: str | None = None,
+    progress: Progress = None,
 ) -> BoxFile:
     r"""Read the boxes of a file.
 
@@ -218,6 +223,8 @@ def read_boxes(
         The column or property that names the boxes. Default: ``name``, ``label`` or ``id``, if there is one.
     layer : str, optional
         .gpkg: the layer to read. Default: the only one with geometries.
+    progress : bool or callable, optional
+        As in `read_parts`.
 
     Returns
     -------
@@ -254,8 +261,11 @@ def read_boxes(
         if format is None:
             known = ", ".join(FORMATS)
             raise FileFormatError(f"{clipped(str(path))}: unknown file name ending; known are {known}")
-    if not isinstance(format, str) or format not in _READERS:
-        raise ValueError(unknown_name("format", format, _READERS))
+    if not isinstance(format, str) or format not in _FORMATS:
+        raise ValueError(unknown_name("format", format, _FORMATS))
     if layer is not None and format != "features":
         raise ValueError(f"layer: {format} files have no layers")
-    return _READERS[format](path, parts, name_column, layer)
+    with reporting(progress) as told:
+        if format == "ifc":
+            return read_product_boxes(path, told)
+        return _READERS[format](path, parts, name_column, layer)

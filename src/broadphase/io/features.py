@@ -10,8 +10,8 @@ import numpy as np
 
 from broadphase.columns import find_name_column, listed
 from broadphase.errors import FileFormatError, clipped, unknown_name
+from broadphase.extras import import_extra
 from broadphase.io.box_file import BoxFile
-from broadphase.io.extras import import_extra
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,23 +27,20 @@ _POLYGON = 3  # the number of GEOS for polygons; larger ones hold several geomet
 def read_features(
     path: Path, *, parts: bool = False, name_column: str | None = None, layer: str | None = None
 ) -> BoxFile:
-    """Read the box of each feature of a layer, in the coordinates of the file; altitudes are ignored.
+    """Read the box of each feature of a layer, in the coordinates of the file, as `geojson.read_geojson` does.
 
     Parameters
     ----------
     path : Path
         .gpkg, .shp, .fgb, or whatever else GDAL reads.
-    parts : bool
-        One box for each member of a Multi... geometry or collection.
-    name_column : str, optional
-        The field that names the features.
+    parts, name_column
+        As there.
     layer : str, optional
         Default: the only layer with geometries.
 
     Returns
     -------
     BoxFile
-        float64, d = 2. A feature without coordinates is a row of NaN.
 
     Raises
     ------
@@ -68,7 +65,9 @@ def read_features(
                 # Either a point at the origin, or a geometry that is empty: GDAL gives the same bounds for both.
             meta, table = pyogrio.read_arrow(path, layer=layer, columns=[])
             column = table.column(meta["geometry_name"] or "wkb_geometry")
-        except (RuntimeError, ValueError) as error:
+        except MemoryError as error:  # a damaged length, more likely than a file so large
+            raise FileFormatError(f"{clipped(str(path))}: reading it takes more memory than there is") from error
+        except Exception as error:  # damaged files make GDAL, and Arrow behind it, raise all kinds of exceptions
             raise FileFormatError(f"{clipped(str(path))}: {clipped(str(error))}") from error
     return read_geometries(column, path, names, parts=parts)
 
@@ -106,10 +105,7 @@ def _file(bounds: NDArray[Any], path: Path, names: NDArray[np.object_] | None) -
 def _parts_of(column: Any, path: Path, names: NDArray[np.object_] | None) -> BoxFile:
     """Return the box of each part of geometries as WKB; a feature without any is a row of NaN."""
     shapely = import_extra("shapely", purpose="taking geometries apart", extra="gis")
-    try:
-        geometries = shapely.from_wkb(column.to_numpy(zero_copy_only=False).astype(object))
-    except shapely.GEOSException as error:
-        raise FileFormatError(f"{clipped(str(path))}: {clipped(str(error))}") from error
+    geometries = _geometries(shapely, column, path)
     pieces, owners = geometries, np.arange(len(geometries))
     while (shapely.get_type_id(pieces) > _POLYGON).any():  # collections may hold collections
         pieces, index = shapely.get_parts(pieces, return_index=True)
@@ -154,8 +150,13 @@ def read_geometries(column: Any, path: Path, names: NDArray[np.object_] | None, 
     if parts:
         return _parts_of(column, path, names)
     shapely = import_extra("shapely", purpose="reading geometries", extra="gis")
-    try:
-        bounds = shapely.bounds(shapely.from_wkb(column.to_numpy(zero_copy_only=False).astype(object)))
-    except shapely.GEOSException as error:
-        raise FileFormatError(f"{clipped(str(path))}: {clipped(str(error))}") from error
+    bounds = shapely.bounds(_geometries(shapely, column, path))
     return _file(bounds.reshape(-1, 4), path, names)
+
+
+def _geometries(shapely: Any, column: Any, path: Path) -> Any:
+    pyarrow = import_extra("pyarrow", purpose="reading geometries", extra="gis")
+    try:
+        return shapely.from_wkb(column.to_numpy(zero_copy_only=False).astype(object))
+    except (shapely.GEOSException, pyarrow.ArrowException) as error:
+        raise FileFormatError(f"{clipped(str(path))}: {clipped(str(error))}") from error

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from broadphase.errors import FileFormatError, clipped
+from broadphase.extras import import_extra
 from broadphase.io.box_file import BoxFile
-from broadphase.io.extras import import_extra
 from broadphase.io.part_file import PartFile, part_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from broadphase.progress import Told
 
 __all__ = ["read_product_boxes", "read_products"]
 
 _NOT_SOLID = ("IfcOpeningElement", "IfcSpace")  # what IfcConvert leaves out as well: holes, and the air of rooms
 
 
-def read_products(path: Path) -> PartFile:
+def read_products(path: Path, told: Told) -> PartFile:
     """Read the products that have a body, in metres; openings are cut out of them, and spaces are left out.
 
     Parameters
     ----------
     path : Path
         .ifc.
+    told : callable
+        Called with "read", the products that are done, and all of them.
 
     Returns
     -------
@@ -41,7 +47,7 @@ def read_products(path: Path) -> PartFile:
     MissingExtraError
         ifcopenshell is not installed.
     """
-    model, shapes = _shapes_of(path)
+    model, shapes = _shapes_of(path, told)
     known: dict[str, Any] = {}
     parts = []
     for shape, pose in shapes:
@@ -53,9 +59,9 @@ def read_products(path: Path) -> PartFile:
     return PartFile(parts, str(path), "m")
 
 
-def read_product_boxes(path: Path) -> BoxFile:
+def read_product_boxes(path: Path, told: Told) -> BoxFile:
     """Read the bounding box of each product, in metres; see `read_products`."""
-    _, shapes = _shapes_of(path)
+    _, shapes = _shapes_of(path, told)
     boxes = np.empty((len(shapes), 2, 3))
     for row, (shape, pose) in enumerate(shapes):
         vertices = _vertices(shape.geometry) @ pose[:3, :3].T + pose[:3, 3]
@@ -64,7 +70,7 @@ def read_product_boxes(path: Path) -> BoxFile:
     return BoxFile(boxes, str(path), "product", names, np.arange(len(boxes)))
 
 
-def _shapes_of(path: Path) -> tuple[Any, list[tuple[Any, Any]]]:
+def _shapes_of(path: Path, told: Told) -> tuple[Any, list[tuple[Any, Any]]]:
     """Return the model, and the shape of each product with its place, a matrix; in the order of the file."""
     ifc = import_extra("ifcopenshell", purpose="reading .ifc files", extra="ifc")
     geom = import_extra("ifcopenshell.geom", purpose="reading .ifc files", extra="ifc")
@@ -72,25 +78,40 @@ def _shapes_of(path: Path) -> tuple[Any, list[tuple[Any, Any]]]:
     with path.open("rb") as stream:  # a missing file is an OSError, and another kind of file never reaches the library
         if b"ISO-10303-21" not in stream.read(4096):
             raise FileFormatError(f"{clipped(str(path))}: not an IFC file")
-    try:
-        model = ifc.open(str(path))
-        shapes = []
-        iterator = geom.iterator(geom.settings(), model, os.cpu_count() or 1, exclude=_NOT_SOLID)
-        if iterator.initialize():
-            while True:
+
+    def each_shape() -> Iterator[tuple[Any, Any]]:
+        with _naming(path):
+            iterator = geom.iterator(geom.settings(), model, os.cpu_count() or 1, exclude=_NOT_SOLID)
+            is_there = iterator.initialize()
+            while is_there:
                 shape = iterator.get()
-                if len(shape.geometry.faces):
-                    shapes.append((shape, np.array(matrix_of(shape), np.float64)))
-                if not iterator.next():
-                    break
-    except MemoryError:
-        raise
-    except Exception as error:  # damaged files make it raise all kinds of exceptions
-        raise FileFormatError(f"{clipped(str(path))}: not a readable .ifc file ({clipped(str(error))})") from error
+                yield shape, np.array(matrix_of(shape), np.float64)
+                is_there = iterator.next()
+
+    with _naming(path):
+        model = ifc.open(str(path))
+        total = len(model.by_type("IfcProduct"))
+    shapes = []
+    for done, (shape, pose) in enumerate(each_shape()):
+        told("read", done, total)
+        if len(shape.geometry.faces):
+            shapes.append((shape, pose))
+    told("read", total, total)
     if not shapes:
         raise FileFormatError(f"{clipped(str(path))}: no product has a body")
     shapes.sort(key=lambda one: one[0].id)  # threads finish in any order
     return model, shapes
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in whatever damaged files make the library raise."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise FileFormatError(f"{clipped(str(path))}: not a readable .ifc file ({clipped(str(error))})") from error
 
 
 def _vertices(geometry: Any) -> Any:

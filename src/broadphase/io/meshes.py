@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -9,11 +10,12 @@ import numpy as np
 
 from broadphase.boxes import from_parts, from_triangles, merge
 from broadphase.errors import FileFormatError, MissingExtraError
+from broadphase.extras import import_extra
 from broadphase.files import path_of
 from broadphase.io.box_file import BoxFile
-from broadphase.io.extras import import_extra
 from broadphase.io.ifc import read_products
 from broadphase.io.part_file import PartFile, part_of
+from broadphase.progress import Progress, reporting
 
 if TYPE_CHECKING:
     import os
@@ -66,13 +68,16 @@ def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
     return BoxFile(pieces, str(path), "mesh part", None, np.zeros(len(pieces), np.int64))
 
 
-def read_parts(path: str | os.PathLike[str]) -> PartFile:
+def read_parts(path: str | os.PathLike[str], *, progress: Progress = None) -> PartFile:
     """Read the parts of a mesh file: the nodes of its scene, by name, where they are; the products of an IFC file.
 
     Parameters
     ----------
     path : path-like
         .obj, .stl, .ply, .glb, .gltf or whatever else trimesh reads; .ifc.
+    progress : bool or callable, optional
+        True: print on stderr how many products of an .ifc file are done, and the time that is left. Or a function,
+        called with "read", how many are done, and how many there are. Default: neither.
 
     Returns
     -------
@@ -88,7 +93,8 @@ def read_parts(path: str | os.PathLike[str]) -> PartFile:
     """
     path = path_of(path)
     if path.suffix.lower() == ".ifc":
-        return read_products(path)
+        with reporting(progress) as told:
+            return read_products(path, told)
     found = _with_scene(path, lambda scene: _parts_of(scene, path.suffix.lower(), str(path)))
     if not found.parts:
         raise FileFormatError(f"{path}: has no triangles")
@@ -107,6 +113,8 @@ def _parts_of(scene: Any, suffix: str, source: str) -> PartFile:
             continue
         if id(mesh) not in known:
             known[id(mesh)] = np.array(mesh.vertices, np.float64), np.array(mesh.faces, np.int64)
+            if not np.isfinite(known[id(mesh)][0]).all():
+                raise ValueError("a vertex is not finite")
         vertices, faces = known[id(mesh)]
         parent = parents.get(node)
         of = None if parent in (None, scene.graph.base_frame) else str(parent)
@@ -137,10 +145,16 @@ def _with_scene(path: Path, use: Callable[[Any], T]) -> T:
         log.setLevel(logging.CRITICAL)  # it also logs failures, which are raised here
         try:
             kind = path.suffix.lower().lstrip(".")
+            if kind in ("glb", "gltf"):
+                _check_sizes(path, stream.read())
+                stream.seek(0)
             resolver = (
                 trimesh.resolvers.FilePathResolver(str(path)) if kind == "gltf" else None
             )  # numbers lie beside it
-            return use(trimesh.load_scene(stream, file_type=kind, resolver=resolver, process=False))
+            scene = trimesh.load_scene(stream, file_type=kind, resolver=resolver, process=False)
+            for mesh in scene.geometry.values():
+                _check_corners(mesh)
+            return use(scene)
         except ImportError as error:
             raise MissingExtraError(
                 f"{path}: trimesh needs {error.name} to read it: pip install {error.name}"
@@ -153,6 +167,43 @@ def _with_scene(path: Path, use: Callable[[Any], T]) -> T:
             ) from error
         finally:
             log.setLevel(level)
+
+
+_MOST_DECODED = 64  # numbers for each byte: more than extensions that compress meshes make of one
+_NUMBERS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
+
+
+def _check_sizes(path: Path, content: bytes) -> None:
+    """Raise ValueError if a glTF file declares more than it has: trimesh makes room before it reads."""
+    text, at = content, 12
+    if path.suffix.lower() == ".glb":
+        while at + 8 <= len(content):
+            end = at + 8 + int.from_bytes(content[at : at + 4], "little")
+            if end > len(content):
+                raise ValueError(f"a chunk ends at byte {end}, after the end of the file")
+            if at == 12:
+                text = content[at + 8 : end]
+            at = end
+    tree = json.loads(text)
+    most = len(content)
+    for buffer in tree.get("buffers", ()):
+        beside = path.parent / buffer.get("uri", "")[:255]
+        if beside.is_file():
+            most += beside.stat().st_size
+    # Numbers that lie nowhere: all 0, or put in later by an extension.
+    numbers = sum(one["count"] * _NUMBERS[one["type"]] for one in tree.get("accessors", ()) if "bufferView" not in one)
+    if numbers > _MOST_DECODED * most:
+        raise ValueError(f"it declares {numbers} numbers without data, in {most} bytes")
+
+
+def _check_corners(mesh: Any) -> None:
+    """Raise ValueError if a mesh has no proper vertices, or a triangle has one that does not exist."""
+    if not hasattr(mesh, "faces") or not len(mesh.faces):
+        return
+    if mesh.vertices.ndim != 2 or mesh.vertices.shape[1] != 3:
+        raise ValueError(f"vertices of shape {mesh.vertices.shape}")
+    if mesh.faces.min() < 0 or mesh.faces.max() >= len(mesh.vertices):
+        raise ValueError("a triangle has a vertex that does not exist")
 
 
 def _nodes_of(scene: Any) -> list[tuple[str, Any, Any]]:

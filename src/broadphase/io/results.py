@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -105,33 +107,39 @@ def _check(portion: Any, path: Path) -> NDArray[Any]:
 
 
 def _write_npy(path: Path, portions: Iterator[NDArray[Any]], names: Names) -> int:
+    with path.open("wb") as stream:
+        return _write_array(stream, portions)
+
+
+def _write_npz(path: Path, portions: Iterator[NDArray[Any]], names: Names) -> int:
+    # The array has no name of its own, so that a process that is killed leaves nothing of it.
+    with tempfile.TemporaryFile(dir=path.parent) as inner:
+        count = _write_array(inner, portions)
+        inner.seek(0)
+        with (
+            zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+            archive.open("pairs.npy", "w", force_zip64=True) as member,
+        ):
+            shutil.copyfileobj(inner, member, 1 << 20)
+    return count
+
+
+def _write_array(stream: IO[bytes], portions: Iterator[NDArray[Any]]) -> int:
     # The header is padded for any length, so it can be written again in place when the count is known.
     def header(count: int) -> None:
         fields = {"descr": "<i4", "fortran_order": False, "shape": (count, 2)}
         np.lib.format.write_array_header_1_0(stream, fields)
 
     count = 0
-    with path.open("wb") as stream:
-        header(0)
-        begin = stream.tell()
-        for portion in portions:
-            stream.write(np.ascontiguousarray(portion, dtype="<i4").data)
-            count += len(portion)
-        stream.seek(0)
-        header(count)
-        if stream.tell() != begin:
-            raise RuntimeError("this version of NumPy does not pad the header of .npy files")
-    return count
-
-
-def _write_npz(path: Path, portions: Iterator[NDArray[Any]], names: Names) -> int:
-    inner = path.with_suffix(".npy")
-    try:
-        count = _write_npy(inner, portions, names)
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            archive.write(inner, "pairs.npy")
-    finally:
-        inner.unlink(missing_ok=True)
+    header(0)
+    begin = stream.tell()
+    for portion in portions:
+        stream.write(np.ascontiguousarray(portion, dtype="<i4").data)
+        count += len(portion)
+    stream.seek(0)
+    header(count)
+    if stream.tell() != begin:
+        raise RuntimeError("this version of NumPy does not pad the header of .npy files")
     return count
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from broadphase.boxes import as_boxes
 from broadphase.columns import WANTED, find_box_columns, find_name_column, listed
 from broadphase.errors import FileFormatError
+from broadphase.extras import has_library, import_extra
 from broadphase.io.box_file import BoxFile
-from broadphase.io.extras import has_library, import_extra
 from broadphase.io.features import geometry_column, read_geometries
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from broadphase.narrow.clash import Clashes, clashes
 from broadphase.narrow.clearance import Clearances, clearances
-from broadphase.narrow.queries import contacts, distance, overlaps, raycast, time_of_impact
+from broadphase.narrow.queries import contacts, distance, overlapping_faces, overlaps, raycast, time_of_impact
 from broadphase.narrow.results import Contacts, Impacts, ShapeRayHits
 
 __all__ = [
     "Clashes", "Clearances", "Contacts", "Impacts", "ShapeRayHits", "clashes", "clearances", "contacts",
-    "distance", "overlaps", "raycast", "time_of_impact",
+    "distance", "overlapping_faces", "overlaps", "raycast", "time_of_impact",
 ]  # fmt: skip

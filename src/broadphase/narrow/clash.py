@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase import _native
-from broadphase.narrow.clearance import MEETS, Solids, as_length, measure, pairs_within
+from broadphase.narrow.clearance import MEETS, Solids, as_length, measure, pairs_within, solids_of
 from broadphase.pairs import pairs as box_pairs
+from broadphase.progress import Progress, Told, reporting, searching
 from broadphase.representations import html_of_result, short_repr
 from broadphase.shapes import ConvexHull, Mesh
 from broadphase.workers import worker_count
@@ -16,7 +17,7 @@ from broadphase.workers import worker_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.narrow.clearance import Parts
+    from broadphase.narrow.clearance import Clearances, Parts
     from broadphase.shapes import Shape
 
     Floats = NDArray[np.float64]
@@ -28,6 +29,7 @@ __all__ = ["CLASH_KINDS", "DEPTHS_BY", "Clashes", "clashes"]
 CLASH_KINDS = ("duplicate", "penetrates", "contains", "touches", "near")
 #: How depths are measured, as the core numbers it; the last: there is none.
 DEPTHS_BY = ("shapes", "vertices", "faces", "triangles", "")
+_PAIRS_BETWEEN_REPORTS = 256
 
 
 class Clashes(NamedTuple):
@@ -92,6 +94,7 @@ def clashes(
     group: Any = None,
     ignore_pairs: Any = None,
     parent: Any = None,
+    progress: Progress = None,
 ) -> Clashes:
     """Find every pair of parts that clash, and how.
 
@@ -103,6 +106,8 @@ def clashes(
         Parts that are nearer are "near", in the unit of the shapes. Default: none are.
     tolerance : float
         Gaps and depths up to this "touch", and parts that are equal up to this are duplicates.
+    progress : bool or callable, optional
+        As in `clearances`; the stages are "prepare", "measure", "compare" and "depths".
 
     Returns
     -------
@@ -135,22 +140,38 @@ def clashes(
     """
     near, close = as_length(clearance, "clearance"), as_length(tolerance, "tolerance")
     workers = worker_count(workers)
-    first = Solids(shapes, "shapes", solid, workers)
-    second = first if other is None else Solids(other, "other", solid, workers)
     filters = {"layer": layer, "mask": mask, "group": group, "ignore_pairs": ignore_pairs}
     limit = max(near, close)
-    candidates = pairs_within(first, second, limit, parent, filters, workers)
-    found, relations = measure(first, second, candidates, limit, workers)
+    with reporting(progress) as told:
+        first, second = solids_of(shapes, other, solid, workers, told)
+        candidates = pairs_within(first, second, limit, parent, filters, workers)
+        found, relations = measure(first, second, candidates, limit, workers, told)
+        return _by_kind(first, second, found, relations, close, workers, told)
 
+
+def _by_kind(
+    first: Solids,
+    second: Solids,
+    found: Clearances,
+    relations: NDArray[np.uint8],
+    close: float,
+    workers: int,
+    told: Told,
+) -> Clashes:
     are_equal = np.zeros(len(found.pairs), np.bool_)
     comparison = _Comparison(first, second, close)
-    for k in np.flatnonzero((found.gaps <= close) & (found.inside == 0)).tolist():
+    compared = np.flatnonzero((found.gaps <= close) & (found.inside == 0)).tolist()
+    for number, k in enumerate(compared):
+        if number % _PAIRS_BETWEEN_REPORTS == 0:
+            told("compare", number, len(compared))
         are_equal[k] = comparison.is_duplicate(*found.pairs[k].tolist())
+    told("compare", len(compared), len(compared))
     meeting = (relations == MEETS) & ~are_equal
     depths, measured = np.full(len(found.pairs), np.nan), np.full(len(found.pairs), len(DEPTHS_BY) - 1)
     if meeting.any():
         rows = np.ascontiguousarray(found.pairs[meeting, 0]), np.ascontiguousarray(found.pairs[meeting, 1])
-        answer: Any = _native.mesh_depths(*first.native, *second.native, *rows, workers)
+        with searching(told, "depths", len(rows[0])):
+            answer: Any = _native.mesh_depths(*first.native, *second.native, *rows, workers)
         depths[meeting], measured[meeting] = answer
     chosen = [are_equal, depths > close, found.inside != 0, found.gaps <= close]
     kinds = np.array(CLASH_KINDS)[np.select(chosen, range(len(chosen)), len(chosen))]

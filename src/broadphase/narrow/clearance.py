@@ -12,6 +12,7 @@ from broadphase.errors import UnsupportedQueryError, quoted
 from broadphase.filters import as_attribute
 from broadphase.narrow import custom
 from broadphase.pairs import pairs as box_pairs
+from broadphase.progress import Progress, Told, reporting, searching
 from broadphase.representations import html_of_result, short_repr
 from broadphase.shapes import ConvexHull, Mesh, Shape, Shapes
 from broadphase.workers import worker_count
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
     Parts: TypeAlias = Shapes | Iterable[Any]
 
-__all__ = ["Clearances", "Solids", "as_length", "clearances", "measure", "pairs_within"]
+__all__ = ["Clearances", "Solids", "as_length", "clearances", "measure", "pairs_within", "solids_of"]
 
 MEETS, HOLDS_SECOND, HELD_BY_SECOND = 1, 2, 3  # relations, as the core numbers them; 0: apart
 
@@ -75,6 +76,7 @@ def clearances(
     group: Any = None,
     ignore_pairs: Any = None,
     parent: Any = None,
+    progress: Progress = None,
 ) -> Clearances:
     """Find every pair of shapes in space that are not farther apart than a limit, how far, and where.
 
@@ -95,6 +97,10 @@ def clearances(
     parent : array_like of int, shape (n,), optional
         The assembly that each part belongs to: pairs of parts with the same parent are left out; -1: none. With
         `other`, a tuple (for `shapes`, for `other`).
+    progress : bool or callable, optional
+        True: print on stderr how far the search has come, and the time that is left. Or a function, called now and
+        then in this thread with the name of a stage ("prepare", "measure"), how many pairs are done in it, and how
+        many there are; what it raises ends the call. Default: neither.
 
     Returns
     -------
@@ -129,11 +135,11 @@ def clearances(
     ([[0, 1]], [1.0], [[[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]])
     """
     limit, workers = as_length(within, "within"), worker_count(workers)
-    first = Solids(shapes, "shapes", solid, workers)
-    second = first if other is None else Solids(other, "other", solid, workers)
     filters = {"layer": layer, "mask": mask, "group": group, "ignore_pairs": ignore_pairs}
-    candidates = pairs_within(first, second, limit, parent, filters, workers)
-    return measure(first, second, candidates, limit, workers)[0]
+    with reporting(progress) as told:
+        first, second = solids_of(shapes, other, solid, workers, told)
+        candidates = pairs_within(first, second, limit, parent, filters, workers)
+        return measure(first, second, candidates, limit, workers, told)[0]
 
 
 class Solids:
@@ -203,6 +209,15 @@ class Solids:
         return len(self.shapes)
 
 
+def solids_of(shapes: Any, other: Any, solid: bool, workers: int, told: Told) -> tuple[Solids, Solids]:
+    """Prepare one set of parts, which is both, or two; meshes take time."""
+    told("prepare", 0, 1)
+    first = Solids(shapes, "shapes", solid, workers)
+    second = first if other is None else Solids(other, "other", solid, workers)
+    told("prepare", 1, 1)
+    return first, second
+
+
 def as_length(value: Any, name: str) -> float:
     """Check a length that is finite and at least 0."""
     length = as_real(value, name)
@@ -232,14 +247,15 @@ def pairs_within(
 
 
 def measure(
-    first: Solids, second: Solids, candidates: Rows, limit: float, workers: int
+    first: Solids, second: Solids, candidates: Rows, limit: float, workers: int, told: Told
 ) -> tuple[Clearances, NDArray[np.uint8]]:
     """Measure candidates; return those within the limit, and their relations."""
     columns = np.ascontiguousarray(candidates[:, 0]), np.ascontiguousarray(candidates[:, 1])
     if not len(candidates):
         found: Any = np.empty(0), np.empty((0, 2, 3)), np.empty(0, np.uint8)
     else:
-        found = _native.mesh_clearances(*first.native, *second.native, *columns, limit, workers)
+        with searching(told, "measure", len(candidates)):
+            found = _native.mesh_clearances(*first.native, *second.native, *columns, limit, workers)
     gaps, points, relations = found
     kept = gaps <= limit
     pairs, relations = candidates[kept], relations[kept]

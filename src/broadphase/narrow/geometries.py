@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
 
-__all__ = ["contacts_of", "distances", "impacts", "overlap_mask", "ray_hits"]
+__all__ = ["contacts_of", "distances", "impacts", "overlap_mask", "overlapping_faces", "ray_hits"]
 
 
 def overlap_mask(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None) -> NDArray[np.bool_]:
@@ -37,6 +37,14 @@ def overlap_mask(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Float
     found: Any = _native.geometry_overlaps(*_both(a, b), first, second, offsets)
     answers: NDArray[np.bool_] = found.view(np.bool_)
     return answers
+
+
+def overlapping_faces(a: Shapes, b: Shapes, first: Rows, second: Rows, most: int) -> Rows:
+    """Find which faces of the shapes of each pair overlap: places of pairs and faces, not sorted."""
+    _require_known(a, b, first, second, "faces that overlap")
+    found: Any = _native.geometry_faces(*_both(a, b), first, second, most)
+    faces: Rows = found
+    return faces
 
 
 def distances(
@@ -95,8 +103,4 @@ def _both(a: Shapes, b: Shapes) -> tuple[Any, list[Any], Any, list[Any]]:
 
 def _known(shapes: Shapes) -> tuple[Any, list[Any]]:
     """Return the store, and what the core keeps of all geometries, by number."""
-    prepared: list[Any] = []
-    for number, geometry in shapes.geometries.items():
-        prepared += [None] * (number - len(prepared))
-        prepared.append(None if isinstance(geometry, type) else geometry.prepared)
-    return shapes.store, prepared
+    return shapes.store, shapes.geometries.prepared

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.arguments import as_array, as_real
+from broadphase.arguments import as_array, as_real, as_whole
 from broadphase.boxes import as_numbers
 from broadphase.errors import quoted
 from broadphase.filters import as_attribute
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
 
-__all__ = ["contacts", "distance", "overlaps", "raycast", "time_of_impact"]
+__all__ = ["contacts", "distance", "overlapping_faces", "overlaps", "raycast", "time_of_impact"]
 
 _ANY = float(np.finfo(np.float64).max)
 
@@ -79,6 +79,58 @@ def overlaps(
         raise ValueError("batch: the pairs are given")
     found = _candidates(a, b, batch) if pairs is None else _checked_pairs(pairs, a, other)
     return found[row_pairs.overlap_mask(a, other, *_columns(found), boxes_overlap=pairs is None)]
+
+
+def overlapping_faces(
+    a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike, most: int | None = None
+) -> NDArray[np.int32]:
+    """Find which faces of pairs of shapes in space overlap.
+
+    Parameters
+    ----------
+    a, b : Shapes
+        Placed shapes in space.
+    pairs : array_like of int, shape (k, 2)
+        Rows of `a`; with `b`, rows of `a` and of `b`.
+    most : int, optional
+        How many to give of each pair at most: the first that are found. Default: None, all.
+
+    Returns
+    -------
+    ndarray, shape (m, 3), int32
+        The place of the pair in `pairs`, the face of its first shape and that of its second, in lexicographic order. -1
+        for shapes that are no `Mesh`; a pair without a mesh that overlaps is one row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `overlaps`; shapes in the plane; `most` below 1.
+    UnsupportedQueryError
+        A shape of a type of the user's own.
+
+    See Also
+    --------
+    triangle_pairs : The same for meshes as their vertices are given, or within one.
+
+    Notes
+    -----
+    A pair overlaps if and only if some of its faces do. Of two meshes, exact for the triangles as they are placed.
+    Their trees are compared. Releases the GIL.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> roof = bp.Mesh([[0, 0, 0], [4, 0, 0], [4, 4, 0], [0, 4, 0]], [[0, 1, 2], [0, 2, 3]])
+    >>> shapes = bp.Shapes([roof, bp.Sphere(0.5)], [[0, 0, 0], [3, 1, 0]])
+    >>> bp.overlapping_faces(shapes, pairs=[[1, 0]])
+    array([[ 0, -1,  0]], dtype=int32)
+    """
+    other = _other(a, b)
+    if a.dim != 3:
+        raise ValueError(f"a must be in space, not in {a.dim} dimensions")
+    limit = None if most is None else as_whole(most, "most", 1)
+    which = _checked_pairs(pairs, a, other)
+    return row_pairs.overlapping_faces(a, other, *_columns(which), limit)
 
 
 def distance(

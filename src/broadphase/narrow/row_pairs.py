@@ -6,7 +6,7 @@ pair, as the images of bodies across a periodic boundary are moved.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
 
-__all__ = ["contacts_of", "distances", "impacts", "overlap_mask", "ray_hits", "separations"]
+__all__ = ["contacts_of", "distances", "impacts", "overlap_mask", "overlapping_faces", "ray_hits", "separations"]
 
+_ANY_NUMBER = np.iinfo(np.int64).max
 _PORTION = 1 << 17  # pairs: some 50 ms for the slowest shapes
 _UNKNOWN = (
     2  # the answer of the core for a pair that it leaves, with a hull, mesh or custom shape, if its boxes overlap
@@ -61,6 +62,25 @@ def overlap_mask(
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(answers == _UNKNOWN)):
         mask[some] = _elsewhere().overlap_mask(a, b, first[some], second[some], _of(offsets, some))
     return mask
+
+
+def overlapping_faces(a: Shapes, b: Shapes, first: Rows, second: Rows, most: int | None) -> Rows:
+    """Find which faces of pairs of shapes in space overlap.
+
+    Parameters
+    ----------
+    a, b, first, second
+        As in `overlap_mask`.
+    most : int or None
+        How many of each pair at most.
+
+    Returns
+    -------
+    ndarray, shape (m, 3), int32
+        Place of the pair and the two faces, -1 for shapes without, in lexicographic order.
+    """
+    found: Rows = _elsewhere().overlapping_faces(a, b, first, second, _ANY_NUMBER if most is None else most)
+    return found[np.lexsort((found[:, 2], found[:, 1], found[:, 0]))]
 
 
 def distances(
@@ -225,6 +245,7 @@ def _of(offsets: Floats | None, some: NDArray[np.intp]) -> Floats | None:
     return None if offsets is None else offsets[some]
 
 
+@cache
 def _elsewhere() -> Any:
     """Import the narrow phase of what the core leaves on first use: few programs need it."""
     return import_module("broadphase.narrow.geometries")

@@ -83,7 +83,7 @@ def plot(
     >>> ax = bp.plot(index, pairs=True, cells=True)  # doctest: +SKIP
     >>> ax.figure.savefig("index.svg")  # doctest: +SKIP
     """
-    from broadphase.io.extras import import_extra
+    from broadphase.extras import import_extra
 
     import_extra("matplotlib", purpose="plotting", extra="plot")
     from broadphase.plotting.layers import Layers

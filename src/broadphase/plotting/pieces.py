@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import broadphase as bp
-from broadphase.io.extras import import_extra
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,6 +16,7 @@ import broadphase as bp
 from broadphase import scenes
 from broadphase.files import replacing
 from broadphase.plotting.pieces import PieceCollection
+from broadphase.progress import Progress, reporting
 
 if TYPE_CHECKING:
     import os
@@ -45,7 +46,7 @@ def save_replay(
     steps: int | None = None,
     dt: float = 1 / 60,
     title: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
 ) -> None:
     """Step through a world or a scene, and write the run as a page that plays in any browser.
 
@@ -61,8 +62,9 @@ def save_replay(
         Seconds of one step of a world. A scene has its own.
     title : str, optional
         Title of the page. Default: that of the scene.
-    progress : callable, optional
-        Called after each step with the number of steps that are done, and that of all.
+    progress : bool or callable, optional
+        True: print on stderr the steps that are done, and the time that is left. Or a function, called after each step
+        with "step", the number of steps that are done, and that of all. Default: neither.
 
     Raises
     ------
@@ -88,10 +90,10 @@ def save_replay(
         replay = Replay(run.world, scene.title if title is None else title)
         count, step = scene.steps, run.step
     count = count if steps is None else steps
-    for done in range(1, count + 1):
-        replay.add(step())
-        if progress is not None:
-            progress(done, count)
+    with reporting(progress) as told:
+        for done in range(1, count + 1):
+            replay.add(step())
+            told("step", done, count)
     replay.save(path)
 
 

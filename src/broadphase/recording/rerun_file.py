@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from broadphase.extras import import_extra
 from broadphase.files import replacing
-from broadphase.io.extras import import_extra
 from broadphase.plotting.pieces import PieceCollection, Pieces, quaternions_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 from broadphase.arguments import as_flag, as_real
 from broadphase.boxes import as_numbers
 from broadphase.errors import FileFormatError, clipped, quoted, unknown_name
-from broadphase.io.extras import import_extra
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

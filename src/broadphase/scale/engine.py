@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from broadphase.arguments import as_flag
 from broadphase.errors import quoted, unknown_name
+from broadphase.progress import Progress, Told, reporting
 from broadphase.scale.columns import BoxColumns, as_names
 from broadphase.scale.local import find_pairs, plan_of, tile_rows
 from broadphase.scale.output import Output
@@ -17,7 +18,7 @@ from broadphase.scale.source import open_source
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from broadphase.scale.planning import Plan
     from broadphase.scale.report import Report
@@ -107,7 +108,7 @@ def pairs(
     plan: Plan | None = None,
     resume: bool = True,
     scratch: str | os.PathLike[str] | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress = None,
 ) -> Report:
     """Find every pair of overlapping boxes in files, and write the pairs to files, in bounded memory.
 
@@ -156,8 +157,10 @@ def pairs(
     scratch : path-like, optional
         A folder on this machine for boxes by tile, which take about as much as the input. Default: ``_scratch`` within
         `output`. If `output` is an address, a temporary one; then a run that goes on has to read all boxes again.
-    progress : callable, optional
-        Called with the name of a stage, the rows that are done in it, and the number of rows.
+    progress : bool or callable, optional
+        True: print on stderr, for each stage, the rows that are done, all of them, and the time that is left. Or a
+        function, called with the name of a stage, the rows that are done in it, and the number of rows; what it raises
+        ends the run. Default: neither.
 
     Returns
     -------
@@ -193,24 +196,45 @@ def pairs(
     """
     low, high, kept = as_names(lower, "lower"), as_names(upper, "upper"), as_names(keep, "keep")
     columns = BoxColumns(id, low, high, kept, layer, mask, group, batch, touching, margin)
-    size, threads = as_bytes(memory, "memory"), worker_count(workers)
+    size = as_bytes(memory, "memory")
     sets, goes_on = [files] if other is None else [files, other], as_flag(resume, "resume")
     if engine not in _ENGINES:
         raise ValueError(f"engine: {unknown_name('engine', engine, _ENGINES)}")
+    with reporting(progress) as told:
+        return _find_pairs(
+            sets, output, columns, engine, address, goes_on, scratch, told, memory=size, workers=workers, plan=plan
+        )
+
+
+def _find_pairs(
+    sets: list[Any],
+    output: str | os.PathLike[str] | None,
+    columns: BoxColumns,
+    engine: str,
+    address: str | None,
+    resume: bool,
+    scratch: str | os.PathLike[str] | None,
+    progress: Told,
+    *,
+    memory: int,
+    workers: int,
+    plan: Plan | None,
+) -> Report:
     if engine == "local":
         if address is not None or output is None:
             raise ValueError('address=, and output=None, are for engine="ray"')
+        threads = worker_count(workers)
         sources = of_one_dtype([open_source(one, columns) for one in sets])
-        with _output(output, sources, columns, resume=goes_on, scratch=scratch) as place:
+        with _output(output, sources, columns, resume=resume, scratch=scratch) as place:
             assert place is not None
-            return find_pairs(sources, place, memory=size, workers=threads, plan=plan, progress=progress or _silent)
+            return find_pairs(sources, place, memory=memory, workers=threads, plan=plan, progress=progress)
     # Imports Ray, which few have.
     from broadphase.scale import ray
 
-    with ray.connected(address, workers, size, to_stay=output is None) as cluster:
+    with ray.connected(address, workers, memory, to_stay=output is None) as cluster:
         sources = of_one_dtype([ray.open_input(one, columns, cluster) for one in sets])
-        with _output(output, sources, columns, resume=goes_on, scratch=scratch) as place:
-            return ray.find_pairs(sources, place, cluster=cluster, memory=size, plan=plan, progress=progress or _silent)
+        with _output(output, sources, columns, resume=resume, scratch=scratch) as place:
+            return ray.find_pairs(sources, place, cluster=cluster, memory=memory, plan=plan, progress=progress)
 
 
 def of_one_dtype(sources: list[Source]) -> list[Source]:
@@ -245,7 +269,3 @@ def _output(
         raise
     finally:
         place.stop()
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    pass

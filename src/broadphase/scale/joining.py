@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.io.extras import import_extra
+from broadphase.extras import import_extra
 from broadphase.scale.clock import Clock
 from broadphase.scale.columns import arrow
 from broadphase.scale.planning import Plan, divide

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from broadphase.progress import Told
     from broadphase.scale.columns import BoxSet
     from broadphase.scale.output import Output
     from broadphase.scale.source import Piece, Source, Stretch
@@ -80,7 +81,7 @@ def find_pairs(
     memory: int,
     workers: int,
     plan: Plan | None,
-    progress: Callable[[str, int, int], None],
+    progress: Told,
 ) -> Report:
     """Find the pairs of one set of boxes or of two.
 
@@ -159,7 +160,7 @@ class _Run:
         plan: Plan,
         sizes: Sizes,
         workers: int,
-        progress: Callable[[str, int, int], None],
+        progress: Told,
     ) -> None:
         self.sources, self.output, self.plan, self.sizes = sources, output, plan, sizes
         self.workers, self.progress = workers, progress

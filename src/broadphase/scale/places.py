@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from broadphase.errors import clipped
+from broadphase.extras import import_extra
 from broadphase.files import replacing
-from broadphase.io.extras import import_extra
 from broadphase.scale.addresses import file_system, is_address, secrets_of, without_secrets
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.errors import FileFormatError, InvalidBoxError, quoted
-from broadphase.io.extras import import_extra
+from broadphase.extras import import_extra
 from broadphase.scale.columns import BoxColumns, BoxSet, arrow
 from broadphase.scale.ids import IdRanges, id_range, keys_of, name_duplicate
 from broadphase.scale.joining import TileJoin, tile_name, write_pairs
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from broadphase.progress import Told
     from broadphase.scale.output import Output
     from broadphase.scale.places import Place
     from broadphase.scale.planning import Plan
@@ -199,24 +200,20 @@ def find_pairs(
     cluster: Cluster,
     memory: int,
     plan: Plan | None,
-    progress: Callable[[str, int, int], None],
+    progress: Told,
 ) -> Report:
-    """Find the pairs of one set of boxes or of two, as `broadphase.scale.local.find_pairs`.
+    """Find the pairs of one set of boxes or of two on a cluster, by arguments as those of `local.find_pairs`.
 
     Parameters
     ----------
-    sources : list of Source
-        One set or two.
+    sources, plan, progress
+        The same.
     output : Output, optional
-        Where the pairs go: a folder that all machines share. Default: a data set of Ray.
+        A folder that all machines share. Default: a data set of Ray.
     cluster : Cluster
         Where to run.
     memory : int
         Bytes of each machine.
-    plan : Plan, optional
-        The tiles. Default: made from a sample.
-    progress : callable
-        Called with a stage, the rows of the input that are done in it, and how many there are.
     """
     before = output.stored_report() if output else None
     if before is not None:
@@ -245,7 +242,7 @@ class _Run:
         output: Output | None,
         plan: Plan,
         sizes: Sizes,
-        progress: Callable[[str, int, int], None],
+        progress: Told,
     ) -> None:
         self.cluster, self.sources, self.output, self.plan, self.sizes = cluster, sources, output, plan, sizes
         self.progress = progress

@@ -17,7 +17,7 @@ import numpy as np
 
 from broadphase.boxes import as_corners
 from broadphase.errors import FileFormatError, InvalidBoxError, clipped, quoted
-from broadphase.io.extras import import_extra
+from broadphase.extras import import_extra
 from broadphase.scale.addresses import file_system, is_address, without_secrets
 from broadphase.scale.columns import BadRowError, BoxColumns, BoxSet, arrow
 

@@ -9,7 +9,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.boxes import find_invalid
 from broadphase.errors import InvalidBoxError, TooManyPairsError, quoted
-from broadphase.io.extras import import_extra
+from broadphase.extras import import_extra
 from broadphase.pairs import iter_pairs, pairs
 from broadphase.scale.columns import BoxColumns, BoxSet, arrow, plain_type, take
 

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 
     Corners = tuple[tuple[float, ...], tuple[float, ...]]
 
-__all__ = ["TYPES", "Group", "Placement", "ShapePlan", "read_corners", "read_group", "read_placement", "read_shape"]
+__all__ = [
+    "MOST_BODIES", "TYPES", "Group", "Placement", "ShapePlan", "read_corners", "read_group", "read_placement",
+    "read_shape",
+]  # fmt: skip
 
 
+MOST_BODIES = 10_000_000
+"""In all groups of a file: a small file must not be able to fill the memory. `Scene.changed` makes larger scenes."""
 _WAYS = ("uniform", "grid", "clusters", "list")
 
 
@@ -121,7 +126,7 @@ def read_placement(table: Table, dim: int, bounds: Corners | None) -> Placement:
             if not 0 < prod(placement.shape) <= 2**31 - 64:
                 raise table.wrong("spacing", f"gives {prod(placement.shape)} cells")
         elif how == "clusters":
-            clusters, spread = table.integer("clusters", least=1), table.number("spread", least=0)
+            clusters, spread = table.integer("clusters", least=1, most=MOST_BODIES), table.number("spread", least=0)
             placement = Placement(how, corners, clusters=clusters, spread=spread)
         else:
             placement = Placement(how, corners)
@@ -374,7 +379,7 @@ def read_group(table: Table, number: int, dim: int, bounds: Corners | None) -> G
     place = read_placement(table.table("place", {}), dim, bounds)
     group = Group(
         name=name,
-        count=table.integer("count", len(place.points) if place.how == "list" else 1),
+        count=table.integer("count", len(place.points) if place.how == "list" else 1, most=MOST_BODIES),
         shape=read_shape(table.table("shape"), dim),
         place=place,
         velocity=vector_spread(table, "velocity", dim),

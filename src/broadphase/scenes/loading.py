@@ -12,7 +12,7 @@ from typing import Any
 
 import broadphase as bp
 from broadphase.errors import FileFormatError, quoted, unknown_name
-from broadphase.scenes.groups import Group, read_corners, read_group
+from broadphase.scenes.groups import MOST_BODIES, Group, read_corners, read_group
 from broadphase.scenes.rules import read_rule
 from broadphase.scenes.scene import Scene
 from broadphase.scenes.values import Table
@@ -112,6 +112,9 @@ def parse(values: dict[str, Any], source: str = "scene", name: str = "scene") ->
     world.finish()
 
     groups = tuple(read_group(table, number, dim, bounds) for number, table in enumerate(top.tables("group"), 1))
+    total = sum(group.count for group in groups)
+    if total > MOST_BODIES:
+        raise FileFormatError(f"{source}: {total:,} bodies; a scene file may have at most {MOST_BODIES:,}")
     layers = _read_layers(Table(top.take("layers", {}), source, "[layers]"), groups)
     names = [group.name for group in groups]
     for number, group in enumerate(groups, 1):

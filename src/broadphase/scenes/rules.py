@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from broadphase.scenes.groups import MOST_BODIES
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -102,7 +104,7 @@ def read_rule(table: Table, groups: Collection[str], layers: Collection[str]) ->
     if "emit" in table:
         rule = Emit(
             group=table.string("emit", choices=groups),
-            count=table.integer("count", 1, least=1),
+            count=table.integer("count", 1, least=1, most=MOST_BODIES),
             interval=table.integer("interval", 1, least=1),
             start=table.integer("start", 0),
             stop=table.integer("stop", None),

@@ -114,18 +114,18 @@ class Table:
             raise self.wrong(key, f"must be true or false{_but_not(value)}")
         return value  # type: ignore[no-any-return]
 
-    def string(self, key: str, default: Any = REQUIRED, *, choices: Collection[str] = ()) -> str:
+    def string(self, key: str, default: Any = REQUIRED, *, choices: Collection[str] | None = None) -> str:
         """Return a string that is not empty; with `choices`, one of them."""
         value = self.take(key, default)
         if value is default:
             return value  # type: ignore[no-any-return]
         if not isinstance(value, str) or not value:
             raise self.wrong(key, f"must be a string{_but_not(value)}")
-        if choices and value not in choices:
+        if choices is not None and value not in choices:
             raise self.unknown(key, value, choices)
         return value
 
-    def strings(self, key: str, default: Any = REQUIRED, *, choices: Collection[str] = ()) -> tuple[str, ...]:
+    def strings(self, key: str, default: Any = REQUIRED, *, choices: Collection[str] | None = None) -> tuple[str, ...]:
         """Return one string or several, as a tuple."""
         value = self.take(key, default)
         if value is default:
@@ -134,7 +134,7 @@ class Table:
         for text in strings:
             if not isinstance(text, str) or not text:
                 raise self.wrong(key, f"must be a string or a list of strings{_but_not(text)}")
-            if choices and text not in choices:
+            if choices is not None and text not in choices:
                 raise self.unknown(key, text, choices)
         return tuple(strings)
 

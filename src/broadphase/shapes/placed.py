@@ -14,6 +14,7 @@ from broadphase.shapes.shape import Shape
 from broadphase.shapes.turning import as_rotations
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Shapes", "shapes_of_boxes"]
+__all__ = ["Shapes", "put", "shapes_of_boxes"]
 
 _EXTREME = 100  # binary exponent: quaternions beyond it are scaled, so that no square is out of range
 
@@ -170,6 +171,51 @@ class Shapes:
             self._positions[which] = places
         self._place(which)
 
+    def extend(self, shapes: ShapesLike, positions: ArrayLike, rotations: ArrayLike | None = None) -> None:
+        """Add shapes behind the others; their rows come after those that there are.
+
+        Parameters
+        ----------
+        shapes, positions, rotations
+            As the class takes them.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As the class; shapes of another dimension. Nothing has changed then.
+
+        Notes
+        -----
+        Copies the positions, rotations and boxes of all rows: add many at once.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> shapes = bp.Shapes(bp.Circle(1), [[0, 0], [4, 0]])
+        >>> shapes.extend(bp.Rectangle(2, 2), [[1, 1]])
+        >>> len(shapes), bp.overlaps(shapes).tolist()
+        (3, [[0, 2]])
+        """
+        self._require_own()
+        given = as_shapes(shapes)
+        dimension_of(given, self.dim)
+        if as_array(positions, "positions").shape == (0,):
+            positions = np.empty((0, self.dim))
+        places = as_vectors(positions, "positions", self.dim)
+        turns = None if rotations is None else as_rotations(rotations, self.dim, "rotations")
+        count = _count(len(given) if isinstance(given, Shape) else sum(map(len, given)), places, turns)
+        records, before = records_of(given, count, self.dim, self.geometries), len(self)
+        kept = self._rotations
+        if kept is not None or turns is not None:
+            turned = _not_turned(count, self.dim) if turns is None else _repeated(_in_range(turns.rows), count)
+            kept = np.concatenate([_not_turned(before, self.dim) if kept is None else kept, turned])
+        all_places = np.concatenate([self._positions, _repeated(places.rows, count)])
+        boxes = np.concatenate([self._boxes, np.empty((count, 2, self.dim))])
+        rows = np.arange(before, before + count, dtype=np.int32)
+        self.store.set(rows, *records)
+        self._positions, self._rotations, self._boxes = all_places, kept, boxes
+        self._place(rows)
+
     def checked_rows(self, rows: ArrayLike, name: str = "rows") -> NDArray[np.int32]:
         """Convert row numbers to int32, shape (k,), contiguous.
 
@@ -186,6 +232,9 @@ class Shapes:
             Wrong shape or dtype, or a row that does not exist.
         """
         array = as_array(rows, name)
+        is_plain = array.dtype == np.int32 and array.ndim == 1 and array.flags.c_contiguous and self._alive is None
+        if is_plain and (not array.size or array.view(np.uint32).max() < len(self)):  # negative numbers are large there
+            return array
         if array.ndim != 1:
             raise ValueError(f"{name} must have shape (k,), not {array.shape}")
         if array.dtype.kind not in "iu" and array.size:
@@ -241,10 +290,10 @@ class Shapes:
 
     def _fill(self, records: Records, places: Parameter, turns: Parameter | None, count: int) -> None:
         self._alive, self._is_own = None, True
-        self._positions = np.repeat(places.rows, 1 if len(places.rows) == count else count, axis=0)
+        self._positions = _repeated(places.rows, count)
         self._rotations = None
         if turns is not None:
-            self._rotations = np.repeat(_in_range(turns.rows), 1 if len(turns.rows) == count else count, axis=0)
+            self._rotations = _repeated(_in_range(turns.rows), count)
         self._boxes = np.empty((count, 2, self.dim))
         rows = np.arange(count, dtype=np.int32)
         self.store.set(rows, *records)
@@ -254,6 +303,32 @@ class Shapes:
         """Let the core place some rows; the arrays are both its input and the positions it has seen last."""
         positions, rotations = self._positions, self._rotations
         self.store.place(rows, positions, rotations, positions, rotations, self._boxes)
+
+
+def put(shapes: Shapes, rows: NDArray[np.int32], position: Sequence[float], rotation: Sequence[float]) -> None:
+    """Move some rows to one place, as `Shapes.move`, without its checks.
+
+    Parameters
+    ----------
+    shapes : Shapes
+        Shapes in space, with rotations.
+    rows : ndarray, shape (k,), int32
+        Rows that there are.
+    position, rotation : sequence of float
+        Where, and a quaternion of a length near 1.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> shapes = bp.Shapes(bp.Box(1, 1, 1), [[0, 0, 0]], [1, 0, 0, 0])
+    >>> put(shapes, np.array([0], np.int32), (2, 0, 0), (1, 0, 0, 0))
+    >>> shapes.boxes[0, 0].tolist()
+    [1.5, -0.5, -0.5]
+    """
+    assert shapes._rotations is not None
+    shapes._positions[rows] = position
+    shapes._rotations[rows] = rotation
+    shapes._place(rows)
 
 
 def shapes_of_boxes(boxes: Floats) -> Shapes:
@@ -298,6 +373,11 @@ def _in_range(rotations: Floats) -> Floats:
         return rotations
     scaled: Floats = np.ldexp(rotations, np.where(extreme, -exponents, 0)[:, np.newaxis])
     return scaled
+
+
+def _repeated(rows: Floats, count: int) -> Floats:
+    """Copy `count` rows, or one for all."""
+    return np.repeat(rows, 1 if len(rows) == count else count, axis=0)
 
 
 def _not_turned(count: int, dim: int) -> Floats:

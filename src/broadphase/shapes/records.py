@@ -83,6 +83,9 @@ class Geometries:
         self._keys: dict[int, tuple[Any, ...]] = {}  # those of each number in `_numbers`
         self._numbers: dict[Any, int] = {}
         self.references: dict[int, int] = {}  # how often each geometry is used
+        # See the properties; None: not known since the last change.
+        self._prepared: list[Any] | None = None
+        self._has_custom: bool | None = None
         for geometry in geometries:
             self._add(geometry)
 
@@ -102,7 +105,22 @@ class Geometries:
     @property
     def has_custom(self) -> bool:
         """Whether there are classes of users among them."""
-        return any(isinstance(kept, type) for kept in self._geometries.values())
+        known = self._has_custom
+        if known is None:
+            known = self._has_custom = any(isinstance(kept, type) for kept in self._geometries.values())
+        return known
+
+    @property
+    def prepared(self) -> list[Any]:
+        """What the core keeps of each, by number: None for classes of users, and for numbers that are not in use."""
+        known = self._prepared
+        if known is None:
+            known = []
+            for number, geometry in self.items():
+                known += [None] * (number - len(known))
+                known.append(None if isinstance(geometry, type) else geometry.prepared)
+            self._prepared = known
+        return known
 
     def number_of(self, geometry: Kept) -> int:
         """Give the number of a geometry, a free one if it is not known. Offset and rotation do not count."""
@@ -130,6 +148,7 @@ class Geometries:
             for key in self._keys.get(number, ()):
                 self._numbers.pop(key, None)
             self._keys.pop(number, None)
+            self._prepared = self._has_custom = None
             del self._geometries[number]
 
     def _add(self, geometry: Kept) -> int:
@@ -137,6 +156,7 @@ class Geometries:
         if number in self._geometries:
             number = next(free for free in range(number) if free not in self._geometries)
         keys = _identity_of(geometry), _content_of(geometry)
+        self._prepared = self._has_custom = None
         self._geometries[number], self._keys[number] = geometry, keys
         self._numbers.update(dict.fromkeys(keys, number))
         return number

@@ -9,7 +9,7 @@ from typing import Any
 from broadphase.errors import MissingExtraError
 
 
-def import_extra(module: str, *, purpose: str, extra: str = "io") -> Any:
+def import_extra(module: str, *, purpose: str, extra: str = "io", install: str | None = None) -> Any:
     """Import an optional library, or say how to install it.
 
     Parameters
@@ -20,6 +20,8 @@ def import_extra(module: str, *, purpose: str, extra: str = "io") -> Any:
         Start of the message: "reading .parquet files".
     extra : str
         The extra of this package that brings it.
+    install : str, optional
+        What ``pip install`` takes instead of the extra.
 
     Returns
     -------
@@ -29,7 +31,8 @@ def import_extra(module: str, *, purpose: str, extra: str = "io") -> Any:
     Raises
     ------
     MissingExtraError
-        It is not installed; the message names the ``pip install``.
+        It is not installed; the message names the ``pip install``. An error inside an installed library, such as
+        one of its own libraries that is missing, passes as it is.
 
     Examples
     --------
@@ -41,9 +44,10 @@ def import_extra(module: str, *, purpose: str, extra: str = "io") -> Any:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         library = module.partition(".")[0]
-        raise MissingExtraError(
-            f'{purpose} needs {library}: pip install "broadphase[{extra}]"', name=error.name
-        ) from error
+        if (error.name or "").partition(".")[0] != library:
+            raise
+        wanted = install or f'"broadphase[{extra}]"'
+        raise MissingExtraError(f"{purpose} needs {library}: pip install {wanted}", name=error.name) from error
 
 
 def has_library(module: str) -> bool:

@@ -1,0 +1,308 @@
+// Inner loops of the drop-ins for other libraries: streams of boxes with ids, sets of pairs, lists of numbers. What
+// takes the time of Python objects is memory that is touched out of order, and the garbage collector where it finds new
+// ones.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "blocks.hpp"
+
+namespace broadphase::python {
+
+namespace {
+
+constexpr std::size_t kMostNumbers = 8;
+constexpr std::size_t kLeastRoom = 256;
+constexpr std::size_t kBetweenSignals = std::size_t{1} << 16;
+
+nb::object checked(PyObject* made) {
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
+
+void handle_signals() {
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+// Whether an object is a tuple, and iterating it gives what is in the tuple.
+bool is_tuple(PyObject* object) { return PyTuple_Check(object) && Py_TYPE(object)->tp_iter == PyTuple_Type.tp_iter; }
+
+// A tuple or a list as a tuple: another thread may change a list. Nothing for other objects.
+nb::object as_tuple(PyObject* object) {
+  if (is_tuple(object)) return nb::borrow(object);
+  return PyList_CheckExact(object) ? checked(PyList_AsTuple(object)) : nb::object();
+}
+
+// Whether an object cannot change, nor anything in it, and has no other copy than itself.
+bool is_constant(PyObject* object) {
+  const PyTypeObject* const type = Py_TYPE(object);
+  return object == Py_None || type == &PyUnicode_Type || type == &PyLong_Type || type == &PyFloat_Type ||
+         type == &PyBool_Type || type == &PyComplex_Type;
+}
+
+// A copy of a dict or a list of constants, or constants and tuples of them as they are. Nothing for other objects.
+nb::object flat_copy(PyObject* object) {
+  if (is_constant(object)) return nb::borrow(object);
+  nb::object copy;
+  if (PyDict_CheckExact(object)) {
+    copy = checked(PyDict_Copy(object));
+    PyObject *key = nullptr, *value = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(copy.ptr(), &at, &key, &value) != 0;)
+      if (!is_constant(key) || !is_constant(value)) return {};
+  } else if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
+    const nb::object parts = checked(PySequence_Tuple(object));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(parts.ptr()); ++k)
+      if (!is_constant(PyTuple_GET_ITEM(parts.ptr(), k))) return {};
+    copy = PyList_CheckExact(object) ? checked(PySequence_List(parts.ptr())) : parts;
+  }
+  return copy;
+}
+
+template <class T>
+void read_row(const Py_buffer& view, double* to) {
+  for (Py_ssize_t k = 0; k < view.shape[0]; ++k) {
+    T number;
+    std::memcpy(&number, static_cast<const char*>(view.buf) + k * view.strides[0], sizeof(number));
+    to[k] = static_cast<double>(number);
+  }
+}
+
+// Reads floats and ints of a tuple or a list, or the numbers of an array. How many there are; 0 where there are others,
+// or more than `most`.
+std::size_t read_numbers(PyObject* from, double* to, std::size_t most) {
+  if (const nb::object numbers = as_tuple(from); numbers.is_valid()) {
+    const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(numbers.ptr()));
+    if (count > most) return 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      PyObject* const number = PyTuple_GET_ITEM(numbers.ptr(), static_cast<Py_ssize_t>(k));
+      if (PyFloat_Check(number)) {  // numpy.float64 too
+        to[k] = PyFloat_AS_DOUBLE(number);
+        continue;
+      }
+      if (!PyLong_CheckExact(number)) return 0;
+      to[k] = PyLong_AsDouble(number);
+      if (to[k] == -1.0 && PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        return 0;
+      }
+    }
+    return count;
+  }
+  Py_buffer view;
+  if (!PyObject_CheckBuffer(from) || PyObject_GetBuffer(from, &view, PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
+    PyErr_Clear();
+    return 0;
+  }
+  std::size_t count = 0;
+  if (view.ndim == 1 && view.shape[0] <= static_cast<Py_ssize_t>(most)) {
+    count = static_cast<std::size_t>(view.shape[0]);
+    switch (view.format != nullptr && std::strlen(view.format) == 1 ? view.format[0] : ' ') {
+      case 'd': read_row<double>(view, to); break;
+      case 'f': read_row<float>(view, to); break;
+      case 'i': read_row<int>(view, to); break;
+      case 'l': read_row<long>(view, to); break;
+      case 'q': read_row<long long>(view, to); break;
+      default: count = 0;
+    }
+  }
+  PyBuffer_Release(&view);
+  return count;
+}
+
+template <class T>
+PlainMemory<T> larger(const PlainMemory<T>& block, std::size_t used, std::size_t room) {
+  auto next = allocate_plain<T>(room);
+  std::copy_n(block.get(), used, next.get());
+  return next;
+}
+
+// Reads a stream of (id, 2 d numbers, object): ids, corners (n, 2 d), and what is kept of each object: `flat_copy` if
+// `is_flat` and it has one, else what copy(object) returns; None of None. Any item that is another, such as one whose
+// box is none, goes to other(item, number), which returns the three, corners in order, or raises.
+nb::tuple read_boxes(nb::handle stream, std::size_t dimension, bool interleaved, bool is_flat, nb::handle copy,
+                     nb::handle other) {
+  const std::size_t width = 2 * dimension;
+  if (width > kMostNumbers) throw nb::value_error("at most 4 dimensions");
+  const nb::object iterator = checked(PyObject_GetIter(stream.ptr()));
+  const Py_ssize_t expected = PyObject_LengthHint(stream.ptr(), 0);
+  if (expected < 0) throw nb::python_error();
+  std::size_t count = 0, room = std::max(kLeastRoom, static_cast<std::size_t>(expected));
+  auto ids = allocate_plain<std::int64_t>(room);
+  auto corners = allocate_plain<double>(room * width);
+  const nb::object kept = checked(PyList_New(0));
+  for (;;) {
+    const nb::object item = nb::steal(PyIter_Next(iterator.ptr()));
+    if (!item.is_valid()) break;
+    if (count % kBetweenSignals == 0) handle_signals();
+    nb::object parts = as_tuple(item.ptr());
+    double numbers[kMostNumbers], box[kMostNumbers];
+    bool is_plain = parts.is_valid() && PyTuple_GET_SIZE(parts.ptr()) == 3 &&
+                    PyIndex_Check(PyTuple_GET_ITEM(parts.ptr(), 0)) &&
+                    read_numbers(PyTuple_GET_ITEM(parts.ptr(), 1), numbers, width) == width;
+    for (std::size_t k = 0; is_plain && k < dimension; ++k) {
+      box[k] = numbers[interleaved ? k : 2 * k];
+      box[dimension + k] = numbers[interleaved ? dimension + k : 2 * k + 1];
+      is_plain = box[k] <= box[dimension + k];
+    }
+    nb::object object;
+    if (is_plain) {
+      object = nb::borrow(PyTuple_GET_ITEM(parts.ptr(), 2));
+      nb::object same = is_flat || object.is_none() ? flat_copy(object.ptr()) : nb::object();
+      object = same.is_valid() ? std::move(same) : copy(object);
+    } else {
+      parts = checked(PySequence_Tuple(other(item, count).ptr()));
+      if (PyTuple_GET_SIZE(parts.ptr()) != 3 || read_numbers(PyTuple_GET_ITEM(parts.ptr(), 1), box, width) != width)
+        throw nb::value_error("other(item, number) returns an id, the corners and an object");
+      object = nb::borrow(PyTuple_GET_ITEM(parts.ptr(), 2));
+    }
+    const auto id = static_cast<std::int64_t>(PyLong_AsUnsignedLongLongMask(PyTuple_GET_ITEM(parts.ptr(), 0)));
+    if (PyErr_Occurred() != nullptr || PyList_Append(kept.ptr(), object.ptr()) != 0) throw nb::python_error();
+    if (count == room) {
+      room *= 2;
+      ids = larger(ids, count, room);
+      corners = larger(corners, count * width, room * width);
+    }
+    ids[count] = id;
+    std::copy_n(box, width, corners.get() + count++ * width);
+  }
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  nb::object first = owned(std::move(ids), count, 0);
+  return nb::make_tuple(first, owned(std::move(corners), count, width), kept);
+}
+
+// The ints from 0 on, each made when it is first needed and then shared.
+class Ints {
+ public:
+  explicit Ints(std::size_t count) : made_(count) {}
+  PyObject* operator[](std::int32_t number) {  // a new reference
+    nb::object& one = made_.at(static_cast<std::size_t>(number));
+    if (!one.is_valid()) one = checked(PyLong_FromLong(number));
+    return nb::object(one).release().ptr();
+  }
+
+ private:
+  std::vector<nb::object> made_;
+};
+
+// (first, second). The collector would take it from its lists when it sees what is in it.
+nb::object pair_of(Ints& ints, std::int32_t first, std::int32_t second) {
+  nb::object pair = checked(PyTuple_New(2));
+  PyTuple_SET_ITEM(pair.ptr(), 0, ints[first]);
+  PyTuple_SET_ITEM(pair.ptr(), 1, ints[second]);
+  PyObject_GC_UnTrack(pair.ptr());
+  return pair;
+}
+
+using PairTable = nb::ndarray<const std::int32_t, nb::shape<-1, 2>, nb::device::cpu>;
+
+// Calls use(row, pair) for each pair of rows below `count`.
+template <class Use>
+void with_pairs(const PairTable& pairs, std::size_t count, Use&& use) {
+  Ints ints(count);
+  const std::int32_t* row = pairs.data();
+  for (std::size_t k = 0; k < pairs.shape(0); ++k, row += pairs.stride(0)) {
+    if (k % kBetweenSignals == 0) handle_signals();
+    if (use(k, pair_of(ints, row[0], row[pairs.stride(1)])) != 0) throw nb::python_error();
+  }
+}
+
+nb::object set_of_pairs(PairTable pairs, std::size_t count) {
+  nb::object set = checked(PySet_New(nullptr));
+  with_pairs(pairs, count, [&](std::size_t, const nb::object& pair) { return PySet_Add(set.ptr(), pair.ptr()); });
+  return set;
+}
+
+nb::object dict_of_pairs(PairTable pairs, nb::list values, std::size_t count) {
+  if (values.size() != pairs.shape(0)) throw nb::value_error("one value for each pair");
+  nb::object dict = checked(PyDict_New());
+  with_pairs(pairs, count, [&](std::size_t k, const nb::object& pair) {
+    return PyDict_SetItem(dict.ptr(), pair.ptr(), nb::object(values[k]).ptr());
+  });
+  return dict;
+}
+
+// The garbage collector would come again and again for thousands of new lists. No Python code may run while this
+// exists.
+class PausedCollector {
+#ifndef Py_GIL_DISABLED  // there, other threads need it
+ public:
+  PausedCollector() = default;
+  PausedCollector(const PausedCollector&) = delete;
+  PausedCollector& operator=(const PausedCollector&) = delete;
+  ~PausedCollector() {
+    if (was_on_) PyGC_Enable();
+  }
+
+ private:
+  bool was_on_ = PyGC_Disable() != 0;
+#endif
+};
+
+// A list of lists: of `rows`, below `count`, as many as `sizes` says.
+nb::object lists_of(Vector<std::int32_t> rows, Vector<std::int64_t> sizes, std::size_t count) {
+  Ints ints(count);
+  const std::int32_t* next = rows.data();
+  [[maybe_unused]] const PausedCollector paused;
+  const nb::object lists = checked(PyList_New(static_cast<Py_ssize_t>(sizes.shape(0))));
+  for (std::size_t k = 0; k < sizes.shape(0); ++k) {
+    const std::int64_t size = sizes.data()[k];
+    if (size > rows.data() + rows.shape(0) - next) throw nb::value_error("fewer rows than the sizes say");
+    nb::object list = checked(PyList_New(static_cast<Py_ssize_t>(size)));
+    for (std::int64_t at = 0; at < size; ++at) PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(at), ints[*next++]);
+    PyList_SET_ITEM(lists.ptr(), static_cast<Py_ssize_t>(k), list.release().ptr());
+  }
+  return lists;
+}
+
+// Of the rows that a query has, those whose distance from its point is at most its radius, and how many these are:
+// squares are summed and rounded as by SciPy.
+nb::tuple within(Table<double> places, Table<double> points, Vector<std::int32_t> rows, Vector<std::int64_t> offsets,
+                 Vector<double> radii) {
+  const std::size_t queries = places.shape(0), dimension = places.shape(1);
+  if (points.shape(1) != dimension || radii.shape(0) != queries || offsets.shape(0) != queries + 1)
+    throw nb::value_error("arrays do not fit one another");
+  auto kept = allocate_plain<std::int32_t>(rows.shape(0));
+  std::vector<std::int64_t> sizes(queries);
+  std::size_t count = 0;
+  const auto choose = [&] {
+    for (std::size_t query = 0; query < queries; ++query) {
+      const double* place = places.data() + query * dimension;
+      const double limit = radii.data()[query] * radii.data()[query];
+      const std::size_t first = count;
+      for (std::int64_t at = offsets.data()[query]; at < offsets.data()[query + 1]; ++at) {
+        const std::int32_t row = rows.data()[at];
+        const double* point = points.data() + static_cast<std::size_t>(row) * dimension;
+        double square = 0;
+        for (std::size_t axis = 0; axis < dimension; ++axis)
+          square += (place[axis] - point[axis]) * (place[axis] - point[axis]);
+        kept[count] = row;
+        count += square <= limit;
+      }
+      sizes[query] = static_cast<std::int64_t>(count - first);
+    }
+  };
+  without_gil(rows.shape(0), choose);
+  nb::object found = owned(std::move(kept), count, 0);
+  return nb::make_tuple(found, as_array(std::move(sizes), 1));
+}
+
+}  // namespace
+
+void bind_drop_ins(nb::module_& module) {
+  module.def("read_boxes", &read_boxes, nb::arg("stream"), nb::arg("dimension"), nb::arg("interleaved"),
+             nb::arg("is_flat"), nb::arg("copy"), nb::arg("other"),
+             "Ids, corners and kept objects of a stream of (id, coordinates, object).");
+  module.def("set_of_pairs", &set_of_pairs, nb::arg("pairs"), nb::arg("count"), "A set of (first, second).");
+  module.def("dict_of_pairs", &dict_of_pairs, nb::arg("pairs"), nb::arg("values"), nb::arg("count"),
+             "A dict of values by (first, second).");
+  module.def("lists_of", &lists_of, nb::arg("rows"), nb::arg("sizes"), nb::arg("count"),
+             "Rows divided into lists of these sizes.");
+  module.def("within", &within, nb::arg("places"), nb::arg("points"), nb::arg("rows"), nb::arg("offsets"),
+             nb::arg("radii"), "The rows of each query within its radius, and how many these are.");
+}
+
+}  // namespace broadphase::python

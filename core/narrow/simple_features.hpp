@@ -1,0 +1,440 @@
+// Which simple features meet: points, lines and areas in the plane, each of one part or many, closed sets.
+//
+// A feature is a stretch of coordinates, divided into parts: single points, lines, or rings, of which a hole follows
+// the shell that it is in. Two features meet if any of their segments do, or if one has a part inside the other. Rings
+// need not be simple: what is inside is what a ray crosses an odd number of rings to leave.
+//
+// Answers are those of GEOS 3.14 (prepared `intersects`), whose orientation is computed with about 106 bits, or there
+// is none: `kDoubt` says that rounding in GEOS, or how it reads an invalid polygon of several rings, could decide. In
+// doubt are features with coordinates that are not finite or above 2^500, with parts that are one point repeated, and
+// almost collinear points whose differences are no doubles.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "base/morton.hpp"
+#include "base/parallel.hpp"
+#include "narrow/exact_sign.hpp"
+
+namespace broadphase {
+
+enum class FeatureKind : std::uint8_t { kPoints, kLines, kAreas, kUnknown };
+enum class Meeting : std::uint8_t { kNo, kYes, kDoubt };
+
+// Feature f has the parts first_part[f] to first_part[f + 1], part p the coordinates first[p] to first[p + 1]; of
+// points, one part has all. Preconditions: no part is empty, those of areas are closed, each feature has a part.
+struct FeatureTable {
+  const double* coordinates;  // x and y in turn
+  const std::int64_t* first;
+  const std::int64_t* first_part;
+  const std::uint8_t* kinds;  // as FeatureKind
+  const std::uint8_t* holes;  // of each part, whether it is one
+  std::size_t count;
+};
+
+namespace detail {
+
+constexpr int kUnsure = 2;
+
+// As `orient2d`, where GEOS finds the same: kUnsure elsewhere.
+inline int side_of(const double* a, const double* b, const double* c) {
+  const double ux = b[0] - a[0], uy = b[1] - a[1], vx = c[0] - a[0], vy = c[1] - a[1];
+  const double left = ux * vy, right = uy * vx, determinant = left - right;
+  // The last terms: what the error of 106 bits can reach if differences are taken from b or c.
+  const double bound =
+      kError2d * (std::abs(left) + std::abs(right) + kUnderflow) + 0x1p-85 * (std::abs(vx * vy) + std::abs(ux * uy));
+  if (determinant > bound) return 1;
+  if (-determinant > bound) return -1;
+  if ((ux == 0 || vy == 0) && (uy == 0 || vx == 0)) return 0;
+  const double wx = c[0] - b[0], wy = c[1] - b[1];
+  if (wx == 0 && wy == 0) return 0;
+  for (const double value : {ux, uy, vx, vy, wx, wy})
+    if (value != 0 && std::abs(value) < 0x1p-400) return kUnsure;
+  const bool exact = difference(b[0], a[0]).exact && difference(b[1], a[1]).exact && difference(c[0], b[0]).exact &&
+                     difference(c[1], b[1]).exact;
+  return exact ? exact_orient2d(a, b, c) : kUnsure;
+}
+
+struct FlatBox {
+  double x, y, x_end, y_end;
+  bool overlaps(const FlatBox& other) const {
+    return x <= other.x_end && other.x <= x_end && y <= other.y_end && other.y <= y_end;
+  }
+  bool has(const double* point) const {
+    return x <= point[0] && point[0] <= x_end && y <= point[1] && point[1] <= y_end;
+  }
+  void include(const FlatBox& other) {
+    x = std::min(x, other.x);
+    y = std::min(y, other.y);
+    x_end = std::max(x_end, other.x_end);
+    y_end = std::max(y_end, other.y_end);
+  }
+  FlatBox common(const FlatBox& other) const {
+    return {std::max(x, other.x), std::max(y, other.y), std::min(x_end, other.x_end), std::min(y_end, other.y_end)};
+  }
+};
+
+inline FlatBox box_of(const double* a, const double* b) {
+  return {std::min(a[0], b[0]), std::min(a[1], b[1]), std::max(a[0], b[0]), std::max(a[1], b[1])};
+}
+
+// Preconditions: their boxes overlap.
+inline Meeting segments_meet(const double* a, const double* b, const double* c, const double* d) {
+  const int c_side = side_of(a, b, c), d_side = side_of(a, b, d);
+  if (c_side == d_side && (c_side == 1 || c_side == -1)) return Meeting::kNo;
+  const int a_side = side_of(c, d, a), b_side = side_of(c, d, b);
+  if (a_side == b_side && (a_side == 1 || a_side == -1)) return Meeting::kNo;
+  const bool unsure = c_side == kUnsure || d_side == kUnsure || a_side == kUnsure || b_side == kUnsure;
+  return unsure ? Meeting::kDoubt : Meeting::kYes;
+}
+
+}  // namespace detail
+
+class FeatureMeetings {
+ public:
+  FeatureMeetings(const FeatureTable& table, Interrupt& interrupt)
+      : table_(table), interrupt_(interrupt), features_(table.count) {
+    for (std::size_t f = 0; f < table.count; ++f) {
+      look_at(f);
+      take_a_step();
+    }
+  }
+
+  Meeting meet(std::size_t one, std::size_t other) {
+    take_a_step();
+    Feature *a = &features_[one], *b = &features_[other];
+    if (a->kind == FeatureKind::kUnknown || b->kind == FeatureKind::kUnknown) return Meeting::kDoubt;
+    const detail::FlatBox window = a->box.common(b->box);
+    if (window.x > window.x_end || window.y > window.y_end) return Meeting::kNo;
+    if (at(a->begin)[0] == at(b->begin)[0] && at(a->begin)[1] == at(b->begin)[1] && a->kind != FeatureKind::kPoints &&
+        b->kind != FeatureKind::kPoints)
+      return Meeting::kYes;
+    if (a->end - a->begin > b->end - b->begin) std::swap(a, b);
+    plant(*a);
+    plant(*b);
+    Meeting found = Meeting::kNo;
+    // Keeps the surest answer, and returns whether it is final.
+    const auto take = [&found](Meeting answer) {
+      if (answer != Meeting::kNo) found = answer;
+      return answer == Meeting::kYes;
+    };
+    for (const auto& [points, area] : {std::pair(a, b), std::pair(b, a)})
+      if (points->kind == FeatureKind::kPoints && area->kind == FeatureKind::kAreas) {
+        for_segments(*points, window, [&, area = area](std::size_t k) {
+          take_a_step();
+          return take(locate(*area, at(k)));
+        });
+        return found;
+      }
+    for_segments(*a, window, [&](std::size_t k) {
+      take_a_step();
+      const double *p = at(k), *p_end = end_of(*a, k);
+      return for_segments(*b, window.common(detail::box_of(p, p_end)),
+                          [&](std::size_t j) { return take(detail::segments_meet(p, p_end, at(j), end_of(*b, j))); });
+    });
+    for (const auto& [parts, area] : {std::pair(a, b), std::pair(b, a)})
+      if (area->kind == FeatureKind::kAreas && found != Meeting::kYes)
+        for_parts(*parts, window, [&, area = area](std::size_t k) {
+          take_a_step();
+          return take(locate(*area, at(k)));
+        });
+    return found;
+  }
+
+ private:
+  static constexpr std::size_t kFan = 8;       // segments of a leaf, children of a node
+  static constexpr std::size_t kScanned = 32;  // without a tree up to here
+
+  struct Feature {
+    FeatureKind kind;
+    bool is_planted = false;
+    std::size_t begin, end;  // coordinates
+    std::size_t part, parts_end;
+    detail::FlatBox box;
+    std::size_t tree = 0, order = 0;  // where its boxes and its segments begin, if it has a tree
+    std::size_t segments = 0;         // in the tree; 0 without one
+    std::size_t located = 0;          // points
+    std::size_t slabs = 0;            // where they begin; the last one ends where one more would begin
+    std::size_t slab_count = 0;
+    double slabs_per_unit = 0;
+  };
+
+  const double* at(std::size_t k) const { return table_.coordinates + 2 * k; }
+  std::size_t first(std::size_t part) const { return static_cast<std::size_t>(table_.first[part]); }
+  // A point is a segment to itself.
+  const double* end_of(const Feature& feature, std::size_t k) const {
+    return at(feature.kind == FeatureKind::kPoints ? k : k + 1);
+  }
+  detail::FlatBox segment_box(const Feature& feature, std::size_t k) const {
+    return detail::box_of(at(k), end_of(feature, k));
+  }
+
+  void take_a_step() {
+    if (++steps_ % 256 == 0) interrupt_.check();
+  }
+
+  void look_at(std::size_t f) {
+    Feature& feature = features_[f];
+    feature.kind = static_cast<FeatureKind>(table_.kinds[f]);
+    feature.part = static_cast<std::size_t>(table_.first_part[f]);
+    feature.parts_end = static_cast<std::size_t>(table_.first_part[f + 1]);
+    feature.begin = first(feature.part);
+    feature.end = first(feature.parts_end);
+    constexpr double kMost = 0x1p500;
+    feature.box = {kMost, kMost, -kMost, -kMost};
+    bool is_sound = feature.end - feature.begin <= std::numeric_limits<std::uint32_t>::max();
+    detail::FlatBox shell = feature.box;
+    for (std::size_t part = feature.part; part < feature.parts_end; ++part) {
+      detail::FlatBox box{kMost, kMost, -kMost, -kMost};
+      for (std::size_t k = first(part); k < first(part + 1); ++k) {
+        const double* p = at(k);
+        is_sound = is_sound && std::abs(p[0]) < kMost && std::abs(p[1]) < kMost;
+        box.include({p[0], p[1], p[0], p[1]});
+      }
+      is_sound = is_sound && (feature.kind == FeatureKind::kPoints || box.x < box.x_end || box.y < box.y_end);
+      // GEOS takes the box of a polygon from its shell.
+      if (table_.holes[part] == 0) shell = box;
+      is_sound =
+          is_sound && shell.x <= box.x && shell.y <= box.y && box.x_end <= shell.x_end && box.y_end <= shell.y_end;
+      feature.box.include(box);
+    }
+    if (!is_sound) feature.kind = FeatureKind::kUnknown;
+  }
+
+  // Calls use(k) for all segments whose box overlaps the window until it returns true; returns whether it did.
+  template <class Use>
+  bool for_segments(const Feature& feature, const detail::FlatBox& window, const Use& use) const {
+    if (feature.segments == 0) {
+      const std::size_t last = feature.kind == FeatureKind::kPoints ? 0 : 1;
+      for (std::size_t part = feature.part; part < feature.parts_end; ++part)
+        for (std::size_t k = first(part); k + last < first(part + 1); ++k)
+          if (segment_box(feature, k).overlaps(window) && use(k)) return true;
+      return false;
+    }
+    // Nodes by level, the leaves first; at most kFan - 1 wait at each of 21 levels.
+    std::array<std::array<std::size_t, 3>, kFan * 22> waiting;
+    std::size_t depth = 0;
+    std::size_t start = 0, count = nodes_above(feature.segments), level = 0;
+    for (; count > 1; count = nodes_above(count), ++level) start += count;
+    waiting[depth++] = {level, start, 0};
+    while (depth > 0) {
+      const auto [at_level, begins, number] = waiting[--depth];
+      if (!boxes_[feature.tree + begins + number].overlaps(window)) continue;
+      std::size_t below = feature.segments;
+      if (at_level == 0) {
+        for (std::size_t k = number * kFan; k < std::min(below, (number + 1) * kFan); ++k) {
+          const std::size_t segment = feature.begin + order_[feature.order + k];
+          if (segment_box(feature, segment).overlaps(window) && use(segment)) return true;
+        }
+        continue;
+      }
+      for (std::size_t l = 0; l < at_level; ++l) below = nodes_above(below);
+      for (std::size_t child = std::min(below, (number + 1) * kFan); child-- > number * kFan;)
+        waiting[depth++] = {at_level - 1, begins - below, child};
+    }
+    return false;
+  }
+
+  // The same for segments whose box a ray from the point towards larger x meets.
+  template <class Use>
+  void for_ray(const Feature& area, const double* point, const Use& use) const {
+    const detail::FlatBox ray{point[0], point[1], std::numeric_limits<double>::infinity(), point[1]};
+    if (area.slab_count == 0) {
+      for_segments(area, ray, use);
+      return;
+    }
+    const std::size_t* ends = slab_ends_.data() + area.slabs + slab_of(area, point[1]);
+    for (std::size_t k = ends[0]; k < ends[1]; ++k) {
+      const std::size_t segment = area.begin + in_slabs_[k];
+      if (segment_box(area, segment).overlaps(ray) && use(segment)) return;
+    }
+  }
+
+  static std::size_t slab_of(const Feature& area, double y) {
+    return std::min(static_cast<std::size_t>((y - area.box.y) * area.slabs_per_unit), area.slab_count - 1);
+  }
+
+  // Slabs of equal height, each with the segments that pass through it, where many points are located in an area:
+  // a slab for two segments, and none where a segment passes through more than kFan of them on average.
+  void slice(Feature& area) {
+    const double height = area.box.y_end - area.box.y;
+    const std::size_t count = area.segments / 2;
+    const double per_unit = static_cast<double>(count) / height;
+    if (!std::isfinite(per_unit) || per_unit == 0) return;
+    area.slabs_per_unit = per_unit;
+    area.slab_count = count;
+    const auto for_slabs = [&](const auto& use) {
+      for (std::size_t k = 0; k < area.segments; ++k) {
+        const detail::FlatBox box = segment_box(area, area.begin + order_[area.order + k]);
+        use(order_[area.order + k], slab_of(area, box.y), slab_of(area, box.y_end));
+      }
+    };
+    std::size_t total = 0;
+    for_slabs([&](std::uint32_t, std::size_t from, std::size_t to) { total += to - from + 1; });
+    if (total > kFan * area.segments) {
+      area.slab_count = 0;
+      return;
+    }
+    area.slabs = slab_ends_.size();
+    slab_ends_.resize(area.slabs + count + 2);
+    std::size_t* next = slab_ends_.data() + area.slabs + 1;  // of each slab, where its next segment goes
+    for_slabs([&](std::uint32_t, std::size_t from, std::size_t to) {
+      for (std::size_t slab = from; slab <= to; ++slab) ++next[slab + 1];
+    });
+    next[0] = in_slabs_.size();
+    for (std::size_t slab = 0; slab < count; ++slab) next[slab + 1] += next[slab];
+    in_slabs_.resize(in_slabs_.size() + total);
+    for_slabs([&](std::uint32_t segment, std::size_t from, std::size_t to) {
+      for (std::size_t slab = from; slab <= to; ++slab) in_slabs_[next[slab]++] = segment;
+    });
+    next[-1] = in_slabs_.size() - total;
+  }
+
+  // The same for the first coordinate of each part in the window.
+  template <class Use>
+  void for_parts(const Feature& feature, const detail::FlatBox& window, const Use& use) const {
+    if (feature.parts_end - feature.part <= kFan) {
+      for (std::size_t part = feature.part; part < feature.parts_end; ++part)
+        if (window.has(at(first(part))) && use(first(part))) return;
+      return;
+    }
+    for_segments(feature, window,
+                 [&](std::size_t k) { return first(part_of(feature, k)) == k && window.has(at(k)) && use(k); });
+  }
+
+  std::size_t part_of(const Feature& feature, std::size_t k) const {
+    const std::int64_t *begin = table_.first + feature.part, *end = table_.first + feature.parts_end;
+    return feature.part + static_cast<std::size_t>(std::upper_bound(begin, end, static_cast<std::int64_t>(k)) - begin) -
+           1;
+  }
+
+  // Whether a point is in an area, or on its boundary, as GEOS finds by its rings one by one and by all of them at
+  // once.
+  Meeting locate(Feature& area, const double* point) {
+    if (!area.box.has(point)) return Meeting::kNo;
+    if (area.segments > 0 && ++area.located == area.segments / kFan) slice(area);
+    const bool has_one_ring = area.parts_end - area.part == 1;
+    bool is_inside = false, is_on_ring = false, is_unsure = false;
+    crossed_.clear();
+    for_ray(area, point, [&](std::size_t k) {
+      const double *a = at(k), *b = at(k + 1);
+      if (a[1] == b[1]) {
+        is_on_ring = std::min(a[0], b[0]) <= point[0];
+        return is_on_ring;
+      }
+      const int side = detail::side_of(a, b, point);
+      is_unsure = is_unsure || side == detail::kUnsure;
+      is_on_ring = side == 0;
+      if ((a[1] > point[1]) != (b[1] > point[1]) && (side > 0) == (b[1] > a[1])) {
+        is_inside = !is_inside;
+        if (!has_one_ring) crossed_.push_back(part_of(area, k));
+      }
+      return is_on_ring;
+    });
+    if (is_on_ring) return has_one_ring ? Meeting::kYes : Meeting::kDoubt;
+    if (is_unsure) return Meeting::kDoubt;
+    if (has_one_ring) return is_inside ? Meeting::kYes : Meeting::kNo;
+    std::sort(crossed_.begin(), crossed_.end());
+    bool is_in_polygon = false, is_in_shell = false;
+    std::size_t shell = area.part;
+    for (std::size_t k = 0, next = 0; k < crossed_.size(); k = next) {
+      while (next < crossed_.size() && crossed_[next] == crossed_[k]) ++next;
+      if ((next - k) % 2 == 0) continue;
+      const std::size_t ring = crossed_[k];
+      if (table_.holes[ring] == 0) {
+        is_in_polygon = is_in_polygon || is_in_shell;
+        is_in_shell = true;
+        shell = ring;
+      } else if (is_in_shell && std::all_of(table_.holes + shell + 1, table_.holes + ring,
+                                            [](std::uint8_t hole) { return hole != 0; })) {
+        is_in_shell = false;
+      }
+    }
+    is_in_polygon = is_in_polygon || is_in_shell;
+    return is_in_polygon != is_inside ? Meeting::kDoubt : is_inside ? Meeting::kYes : Meeting::kNo;
+  }
+
+  static std::size_t nodes_above(std::size_t count) { return (count + kFan - 1) / kFan; }
+
+  // Boxes of eight segments, of eight such boxes, and so on: along the lines, or along a curve where lines jump about.
+  void plant(Feature& feature) {
+    if (feature.is_planted) return;
+    feature.is_planted = true;
+    if (feature.end - feature.begin <= kScanned) return;
+    feature.order = order_.size();
+    const std::size_t last = feature.kind == FeatureKind::kPoints ? 0 : 1;
+    for (std::size_t part = feature.part; part < feature.parts_end; ++part)
+      for (std::size_t k = first(part); k + last < first(part + 1); ++k)
+        order_.push_back(static_cast<std::uint32_t>(k - feature.begin));
+    feature.segments = order_.size() - feature.order;
+    feature.tree = boxes_.size();
+    enclose_segments(feature);
+    // In the units of the feature, boxes of r stretches of a line have sides of about 1 / r, those of a curve through
+    // all of space 1 / sqrt(r), and those that jump about 1.
+    const double width = feature.box.x_end - feature.box.x, height = feature.box.y_end - feature.box.y;
+    double sides = 0;
+    for (std::size_t k = feature.tree; k < boxes_.size(); ++k)
+      sides += std::max((boxes_[k].x_end - boxes_[k].x) / (width > 0 ? width : 1),
+                        (boxes_[k].y_end - boxes_[k].y) / (height > 0 ? height : 1));
+    if (sides > 4 * std::sqrt(static_cast<double>(boxes_.size() - feature.tree))) {
+      sort_along_curve(feature, width, height);
+      boxes_.resize(feature.tree);
+      enclose_segments(feature);
+    }
+    for (std::size_t start = feature.tree, count = boxes_.size() - start; count > 1;) {
+      for (std::size_t k = 0; k < count; k += kFan) {
+        detail::FlatBox box = boxes_[start + k];
+        for (std::size_t j = k + 1; j < std::min(count, k + kFan); ++j) box.include(boxes_[start + j]);
+        boxes_.push_back(box);
+      }
+      start += count;
+      count = nodes_above(count);
+    }
+  }
+
+  void enclose_segments(const Feature& feature) {
+    const std::uint32_t* order = order_.data() + feature.order;
+    for (std::size_t k = 0; k < feature.segments; k += kFan) {
+      detail::FlatBox box = segment_box(feature, feature.begin + order[k]);
+      for (std::size_t j = k + 1; j < std::min(feature.segments, k + kFan); ++j)
+        box.include(segment_box(feature, feature.begin + order[j]));
+      boxes_.push_back(box);
+    }
+  }
+
+  void sort_along_curve(const Feature& feature, double width, double height) {
+    std::uint32_t* order = order_.data() + feature.order;
+    keys_.clear();
+    const auto cell = [](double value, double low, double extent) {
+      return extent > 0 ? static_cast<std::uint64_t>(std::clamp((value - low) / extent, 0.0, 1.0) * 65535) : 0;
+    };
+    for (std::size_t k = 0; k < feature.segments; ++k) {
+      const detail::FlatBox box = segment_box(feature, feature.begin + order[k]);
+      const std::uint64_t place[2] = {cell(box.x / 2 + box.x_end / 2, feature.box.x, width),
+                                      cell(box.y / 2 + box.y_end / 2, feature.box.y, height)};
+      keys_.push_back(morton_number<2>(place) << 32 | order[k]);
+    }
+    std::sort(keys_.begin(), keys_.end());
+    for (std::size_t k = 0; k < feature.segments; ++k) order[k] = static_cast<std::uint32_t>(keys_[k]);
+  }
+
+  const FeatureTable table_;
+  Interrupt& interrupt_;
+  std::size_t steps_ = 0;
+  std::vector<Feature> features_;
+  std::vector<detail::FlatBox> boxes_;  // of each tree: its leaves, the nodes above them, and so on
+  std::vector<std::uint32_t> order_;
+  std::vector<std::size_t> slab_ends_;   // of each sliced area: where its slabs begin, and the last one's end
+  std::vector<std::uint32_t> in_slabs_;  // segments, numbered in their feature
+  std::vector<std::size_t> crossed_;
+  std::vector<std::uint64_t> keys_;
+};
+
+}  // namespace broadphase
