@@ -1,20 +1,24 @@
 """Our drop-ins beside the libraries that they stand in for: each library is a module with `rows(pace)`.
 
-    python -m benchmarks.adapters              # every library that is installed
+    python -m benchmarks.adapters              # every library that is installed: one table, about five minutes
+    python -m benchmarks.adapters --quick      # about a minute
     python -m benchmarks.adapters pygame       # one
 
-A row is a ratio: the library's time to ours, both timed in turns in one process, on the same objects.
+A row is a ratio: the library's time to ours, both timed in turns in one process, on the same objects. Each library has
+a process of its own, so that figures do not depend on what ran before.
 """
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from benchmarks.measuring import median_times
+from benchmarks.measuring import median_times, one_core
 from benchmarks.rows import Row
+
+LIBRARIES = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name[0] != "_"))
 
 
 def faster(what: str, theirs: Callable[[], Any], ours: Callable[[], Any], least: float | None, seconds: float) -> Row:
@@ -36,17 +40,13 @@ def faster(what: str, theirs: Callable[[], Any], ours: Callable[[], Any], least:
     return Row(what, their_time / our_time, "× faster", least, True, our_time, their_time)
 
 
-def rows(pace: float, libraries: Sequence[str] | None = None) -> Iterator[Row]:
-    """Measure beside the libraries named, or beside all that are installed.
+def measure(library: str, pace: float) -> list[Row]:
+    """Measure the drop-in for one library, on one core.
 
     Raises
     ------
     ImportError
-        A library that was named is unknown, or not installed.
+        The library is not installed.
     """
-    for name in libraries or sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name[0] != "_"):
-        try:
-            yield from import_module(f"{__name__}.{name}").rows(pace)
-        except ImportError:
-            if libraries:
-                raise
+    with one_core():
+        return list(import_module(f"{__name__}.{library}").rows(pace))

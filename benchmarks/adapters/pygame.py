@@ -68,6 +68,16 @@ def rows(pace: float) -> Iterator[Row]:
         )
     for count in (10, 100):
         yield from small_rows(theirs, ours, count, pace)
+    crowd, others = made(theirs, theirs.Group, COUNT, 4, side=10), made(theirs, theirs.Group, COUNT, 5, side=10)
+    # A crowd of circles is left to pygame: as long, and a little more or less.
+    for what, options, least in (("", {}, 1.0), (", circles", circle, None)):
+        yield faster(
+            f"groupcollide, 2000 × 2000 at one spot{what}",
+            lambda options=options: theirs.groupcollide(crowd, others, False, False, **options),  # type: ignore[misc]
+            lambda options=options: ours.groupcollide(crowd, others, False, False, **options),  # type: ignore[misc]
+            least,
+            4 * pace,
+        )
 
 
 def small_rows(theirs: Any, ours: Any, count: int, pace: float) -> Iterator[Row]:
@@ -90,9 +100,9 @@ def small_rows(theirs: Any, ours: Any, count: int, pace: float) -> Iterator[Row]
     )
 
 
-def made(theirs: Any, group: Any, count: int, seed: int) -> Any:
+def made(theirs: Any, group: Any, count: int, seed: int, side: int = 2000) -> Any:
     """Make a group of sprites of 20 pixels, about one other within reach of each in a group of 2000."""
     sprites = group()
-    for x, y in np.random.default_rng(seed).integers(0, 2000, (count, 2)).tolist():
+    for x, y in np.random.default_rng(seed).integers(0, side, (count, 2)).tolist():
         theirs.Sprite(sprites).rect = theirs.pygame.Rect(x, y, 20, 20)
     return sprites

@@ -15,6 +15,11 @@ COUNT = 100_000
 QUERIES = 1000
 
 
+def every(found: Any) -> Any:
+    """Take all results of an iterator; a number is one already."""
+    return found if isinstance(found, int) else list(found)
+
+
 def rows(pace: float) -> Iterator[Row]:
     """Yield the rows; each takes some seconds times `pace`."""
     theirs, ours = load("rtree.index", "rtree"), load("broadphase.adapters.rtree", "rtree")
@@ -23,17 +28,29 @@ def rows(pace: float) -> Iterator[Row]:
     upper = lower + rng.random((COUNT, 2)) * 3
     ids = np.arange(COUNT)
     corners = np.concatenate((lower, upper), axis=1).tolist()
-    for what, items in (
-        ("stream", [(number, tuple(box), None) for number, box in enumerate(corners)]),
-        ("stream with objects", [(number, tuple(box), str(number)) for number, box in enumerate(corners)]),
+    items = [(number, tuple(box), None) for number, box in enumerate(corners)]
+    for what, objects in (
+        ("stream", [None] * COUNT),
+        ("stream with strings", [str(number) for number in range(COUNT)]),
+        ("stream with dicts", [{"name": str(number), "rank": number} for number in range(COUNT)]),
     ):
-        yield faster(
-            f"{what} of 10⁵ boxes, and a query",
-            lambda items=items: theirs.Index(iter(items)).count((5, 5, 6, 6)),  # type: ignore[misc]
-            lambda items=items: ours.Index(iter(items)).count((5, 5, 6, 6)),  # type: ignore[misc]
-            1.0,
-            2 * pace,
-        )
+        stream = [(number, box, obj) for (number, box, _), obj in zip(items, objects, strict=True)]
+        for kind, made in (("list", list), ("generator", lambda stream: ((id, box, obj) for id, box, obj in stream))):
+            yield faster(
+                f"{what} of 10⁵ boxes from a {kind}, and a query",
+                lambda stream=stream, made=made: theirs.Index(made(stream)).count((5, 5, 6, 6)),  # type: ignore[misc]
+                lambda stream=stream, made=made: ours.Index(made(stream)).count((5, 5, 6, 6)),  # type: ignore[misc]
+                20.0,
+                pace,
+            )
+    places = (rng.random((100, 2)) * 1000).tolist()
+    yield faster(
+        "stream of 10⁵ boxes, and 100 queries",  # the tree of ours is built after the first few
+        lambda: every(map(theirs.Index(items).count, places)),
+        lambda: every(map(ours.Index(items).count, places)),
+        1.0,
+        pace,
+    )
     yield faster(
         "arrays of 10⁵ boxes, and a query",
         lambda: theirs.Index((ids, lower, upper)).count((5, 5, 6, 6)),
@@ -77,6 +94,30 @@ def rows(pace: float) -> Iterator[Row]:
         for number, box in enumerate(boxes):
             index.delete(number, box)
 
+    for what, place, box in (
+        ("10⁴ boxes on one spot", np.full((10_000, 2), 5.0), (5, 5, 9, 9)),
+        ("10⁴ boxes, one far away", np.concatenate((lower[:9999], [[1e12, 1e12]])), (5, 5, 50, 50)),
+        ("10⁴ boxes in 20 clusters", lower[:20].repeat(500, axis=0) + rng.random((10_000, 2)), (*lower[0], *upper[0])),
+        ("100 boxes", lower[:100], (5, 5, 500, 500)),
+    ):
+        arrays = (ids[: len(place)], place, place + 1)
+        one, two = theirs.Index(arrays), ours.Index(arrays)
+        yield faster(
+            f"arrays of {what}, and a query",
+            lambda arrays=arrays, box=box: theirs.Index(arrays).count(box),  # type: ignore[misc]
+            lambda arrays=arrays, box=box: ours.Index(arrays).count(box),  # type: ignore[misc]
+            1.0,
+            pace / 2,
+        )
+        for name in ("count", "intersection", "nearest"):
+            yield faster(
+                f"{name} in {what}",
+                lambda one=one, name=name, box=box: every(getattr(one, name)(box)),  # type: ignore[misc]
+                lambda two=two, name=name, box=box: every(getattr(two, name)(box)),  # type: ignore[misc]
+                1.0,
+                pace / 4,
+            )
+    yield faster("bounds", lambda: their_index.bounds, lambda: our_index.bounds, 1.0, pace / 4)
     yield faster("insert and delete", lambda: change(their_index, False), lambda: change(our_index, False), 1.0, pace)
     yield faster(
         "insert, query and delete", lambda: change(their_index, True), lambda: change(our_index, True), 1.0, pace

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.adapters import faster
 from benchmarks.measuring import load
 from benchmarks.rows import Row
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CALLS = {
     "tree and query, k = 1": lambda module, points, radius: module.cKDTree(points).query(points),
@@ -24,7 +28,26 @@ CALLS = {
     "tree and sparse_distance_matrix": lambda module, points, radius: (
         tree := module.cKDTree(points)
     ).sparse_distance_matrix(tree, radius, output_type="coo_matrix"),
+    "tree and sparse_distance_matrix, dict of keys": lambda module, points, radius: (
+        tree := module.cKDTree(points)
+    ).sparse_distance_matrix(tree, radius),
+    "tree and query_ball_tree": lambda module, points, radius: (tree := module.cKDTree(points)).query_ball_tree(
+        tree, radius
+    ),
+    "tree and query, k = [1, 3]": lambda module, points, radius: module.cKDTree(points).query(points, [1, 3]),
+    "tree and query with a bound": lambda module, points, radius: module.cKDTree(points).query(
+        points, 3, distance_upper_bound=radius
+    ),
 }
+
+
+def crowds(rng: np.random.Generator) -> Iterator[tuple[str, NDArray[np.float64], float]]:
+    """Yield points that are not spread evenly, and a radius for them."""
+    points = rng.random((20_000, 3))
+    yield "2000 on one spot", np.full((2000, 3), 0.5), 0.1
+    yield "20,000, one far away", np.concatenate((points[1:], [[1e9, 1e9, 1e9]])), 0.04
+    yield "20,000 in 20 clusters", points[:20].repeat(1000, axis=0) + rng.normal(size=(20_000, 3)) * 1e-3, 2e-4
+    yield "100", points[:100], 0.2
 
 
 def rows(pace: float) -> Iterator[Row]:
@@ -39,8 +62,17 @@ def rows(pace: float) -> Iterator[Row]:
                 f"{name}, {count:,} in {dimension}D",
                 lambda call=call, points=points, radius=radius: call(theirs, points, radius),  # type: ignore[misc]
                 lambda call=call, points=points, radius=radius: call(ours, points, radius),  # type: ignore[misc]
-                None if name.endswith("set") else least,
+                least,
                 pace,
+            )
+    for what, crowd, reach in crowds(rng):
+        for name, call in CALLS.items():
+            yield faster(
+                f"{name}, {what}",
+                lambda call=call, crowd=crowd, reach=reach: call(theirs, crowd, reach),  # type: ignore[misc]
+                lambda call=call, crowd=crowd, reach=reach: call(ours, crowd, reach),  # type: ignore[misc]
+                1.0,
+                pace / 4,
             )
     their_tree, our_tree = theirs.cKDTree(points), ours.cKDTree(points)
     place = [0.5, 0.5, 0.5]
@@ -50,6 +82,6 @@ def rows(pace: float) -> Iterator[Row]:
             f"{name}, one place in 1000",
             lambda name=name, arguments=arguments: getattr(their_tree, name)(*arguments),  # type: ignore[misc]
             lambda name=name, arguments=arguments: getattr(our_tree, name)(*arguments),  # type: ignore[misc]
-            None,
+            1.0,
             pace,
         )

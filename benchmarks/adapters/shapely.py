@@ -65,6 +65,25 @@ def rows(pace: float) -> Iterator[Row]:
             1.0,
             pace,
         )
+    random = np.random.default_rng(1)
+    turn = np.linspace(0, 2 * np.pi, 5000, endpoint=False)
+    ring = np.stack((np.cos(turn), np.sin(turn)), axis=1) * (1 + 0.1 * np.sin(50 * turn[:, None]))
+    outlines = shapely.polygons(ring * 0.3 + random.uniform(-3, 3, (300, 1, 2)))
+    points = shapely.points(random.uniform(-1, 1, (COUNT, 2)))
+    around = shapely.box(-4, -4, *np.full((2, 64), 4.0))
+    for what, searched, asked in (
+        ("300 outlines of 5000 vertices and themselves", outlines, outlines),
+        ("64 windows around 300 outlines of 5000 vertices", outlines, around),
+        ("10⁵ points in one polygon of 5000 vertices", points, np.resize(shapely.polygons(ring), 64)),
+        ("1000 coincident circles and themselves", np.resize(windows[:1], 1000), np.resize(windows[:1], 1000)),
+    ):
+        yield faster(
+            f"{what}, intersects",
+            lambda s=searched, a=asked: shapely.STRtree(s).query(a, "intersects"),  # type: ignore[misc]
+            lambda s=searched, a=asked: ours.STRtree(s).query(a, "intersects"),  # type: ignore[misc]
+            1.0,
+            pace,
+        )
     for name in ("query", "nearest"):
         yield faster(
             f"{name} by one, in a tree of 10⁵",
