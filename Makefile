@@ -12,11 +12,15 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # One stamp for each part that is installed, newer than its sources.
 DONE := $(VENV)/done
 
+comma := ,
 CORE := $(shell find core -name '*.?pp' -not -path 'core/tests/*' -o -name CMakeLists.txt) CMakeLists.txt
 PACKAGE := $(shell find src -type f -not -name '*.so' -not -name '*.pyc')
 CORE_FILES := $(shell find core -name '*.?pp')
-# Where the tests of the core are built, under the sanitizers.
+# Where the tests of the core are built, under the sanitizers, and the module.
 CORE_SANITIZED := build/core-sanitized
+CORE_ARM := build/core-arm
+SANITIZE ?= address,undefined
+SANITIZED := build/python-$(subst $(comma),-,$(SANITIZE))
 
 .PHONY: help
 help: ## list the targets
@@ -44,6 +48,10 @@ soak: $(DONE)/package $(DONE)/test ## the long tests: minutes to hours
 scale: $(DONE)/package $(DONE)/test ## 10^8 boxes in 2 GB, and 20 kills of a run over 10^7: half an hour, 8 GB of disk
 	$(BIN)/python -m benchmarks.scale kills $(ARGS)
 	$(BIN)/python -m benchmarks.scale memory $(ARGS)
+
+.PHONY: mutants
+mutants: $(DONE)/package $(DONE)/test ## 300 small changes of the core, and which of them no test notices: hours, goes on where it stopped
+	PATH="$(abspath $(BIN)):$$PATH" PYTHONPATH=tests $(BIN)/python -m mutation $(ARGS)
 
 .PHONY: docs
 docs: site $(DONE)/test ## build the documentation site, run the code of README and docs, and check their links
@@ -106,6 +114,31 @@ core-check: $(DONE)/build ## the tests of the C++ core, under the address and un
 	    -DBROADPHASE_PYTHON=OFF -DBROADPHASE_TESTS=ON -DBROADPHASE_SANITIZE=address,undefined >/dev/null
 	$(BIN)/cmake --build $(CORE_SANITIZED)
 	$(BIN)/ctest --test-dir $(CORE_SANITIZED)/core/tests --parallel 2 --output-on-failure --no-tests=error
+
+# Needs Debian's g++-aarch64-linux-gnu and qemu-user, or their like.
+.PHONY: core-arm
+core-arm: $(DONE)/build ## the tests of the C++ core with NEON, compiled for aarch64 and run by qemu: an hour
+	$(BIN)/cmake -S . -B $(CORE_ARM) -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DCMAKE_BUILD_TYPE= \
+	    -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+	    -DCMAKE_CROSSCOMPILING_EMULATOR='qemu-aarch64;-L;/usr/aarch64-linux-gnu' \
+	    -DBROADPHASE_PYTHON=OFF -DBROADPHASE_TESTS=ON >/dev/null
+	$(BIN)/cmake --build $(CORE_ARM)
+	$(BIN)/ctest --test-dir $(CORE_ARM)/core/tests --parallel 2 --output-on-failure --no-tests=error
+
+# One process: each takes memory for shadows. The runtimes must be there before Python is; malloc of Python tells blocks apart.
+.PHONY: sanitize
+sanitize: $(DONE)/package $(DONE)/test ## the tests of the package, its core under sanitizers (SANITIZE=thread; ARGS= goes to pytest)
+	$(BIN)/cmake -S . -B $(SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DCMAKE_BUILD_TYPE= \
+	    -DPython_EXECUTABLE="$(abspath $(BIN)/python)" -DBROADPHASE_SANITIZE=$(SANITIZE) >/dev/null
+	$(BIN)/cmake --build $(SANITIZED) --target _core
+	mkdir -p $(SANITIZED)/package && cp -R src/. $(SANITIZED)/package
+	cp $(SANITIZED)/core/bindings/_core*.so $(SANITIZED)/package/broadphase
+	tests/sanitizers/run $(SANITIZE) $(SANITIZED)/package $(BIN)/python -m pytest $(or $(ARGS),tests)
+
+.PHONY: fuzz
+fuzz: $(DONE)/package $(DONE)/test ## fuzz the core by libFuzzer (clang) and the readers by Atheris: ARGS= seconds for each, and names
+	$(PIP) atheris
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tests/fuzz/run.py $(or $(ARGS),60)
 
 .PHONY: format
 format: $(DONE)/check ## format the sources

@@ -1,0 +1,33 @@
+// The methods, compiled once for all targets: as core/bindings does for Python.
+#include "batches/batched_pairs.hpp"
+#include "brute_force/brute_force.hpp"
+#include "bvh/pairs.hpp"
+#include "choose/method_calls.hpp"
+#include "grid/grid.hpp"
+#include "linear_tree/pairs.hpp"
+#include "octree/pairs.hpp"
+#include "sweep/sweep_and_prune.hpp"
+
+namespace broadphase {
+
+#define BROADPHASE_COMPILED(METHOD)                             \
+  template const MethodCalls<float>& calls_of<METHOD, float>(); \
+  template const MethodCalls<double>& calls_of<METHOD, double>()
+BROADPHASE_COMPILED(BatchedPairs);
+BROADPHASE_COMPILED(BruteForce);
+BROADPHASE_COMPILED(BvhPairs);
+BROADPHASE_COMPILED(Grid);
+BROADPHASE_COMPILED(LinearTree);
+BROADPHASE_COMPILED(Octree);
+BROADPHASE_COMPILED(SweepAndPrune);
+
+template <class T>
+PreparedMethod prepare_method(MethodName name, const Problem<T>& problem, const Preparation& with) {
+  return with_method(name, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
+    return calls.prepare(problem, prepared);
+  });
+}
+template PreparedMethod prepare_method(MethodName, const Problem<float>&, const Preparation&);
+template PreparedMethod prepare_method(MethodName, const Problem<double>&, const Preparation&);
+
+}  // namespace broadphase

@@ -1,0 +1,135 @@
+// Records of shapes as files may have them: only those that are well formed are read, and these, placed anywhere, give
+// answers that are numbers, the same whichever shape comes first.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "fuzz/scene_bytes.hpp"
+#include "narrow/narrow_2d.hpp"
+#include "narrow/narrow_3d.hpp"
+#include "shapes/store.hpp"
+
+namespace broadphase::fuzz {
+namespace {
+
+// The largest number that Python lets pass, see src/broadphase/shapes/parameters.py.
+constexpr double kLargest = 1e40;
+
+template <std::size_t D>
+class Target {
+ public:
+  explicit Target(Random& random) : random_(random), coordinates_(random, random.below(2) == 0) {}
+
+  void run() {
+    for (std::size_t row = 0; row < 2; ++row)
+      if (!add(row)) return;
+    // Both ways to place a shape agree, and its box holds it.
+    const ShapeView<D> a = store_.placed<D>(0), b = store_.placed<D>(1);
+    CHECK(overlaps(a, b) == overlaps(b, a));
+    Vec<D> normal{}, back{}, motion{}, origin{};
+    const double distance = signed_distance(a, b, &normal);
+    CHECK(!std::isnan(distance) && distance == signed_distance(b, a, &back));
+    for (std::size_t k = 0; k < D; ++k) {
+      motion[k] = coordinate();
+      origin[k] = coordinate();
+    }
+    const double time = impact_time(a, motion, b, &normal), hit = ray_hit(a, origin, motion, &normal);
+    CHECK((time >= 0 && time <= 1) || time == std::numeric_limits<double>::infinity());
+    CHECK(hit >= 0);
+    if (!overlaps(a, b)) return;
+    CHECK(time == 0);
+    const Contact<D> found = contact(a, b);
+    CHECK(found.depth >= 0 && found.count >= 1 && found.count <= Contact<D>::kMostPoints);
+  }
+
+ private:
+  double coordinate() { return std::clamp(coordinates_.finite(), -kLargest, kLargest); }
+
+  void append(std::vector<double>& record, ShapeKind kind) {
+    const auto points = [&](std::size_t count) {
+      for (std::size_t k = 0; k < count * D; ++k) record.push_back(coordinate());
+    };
+    const auto lengths = [&](std::size_t count) {
+      for (std::size_t k = 0; k < count; ++k) record.push_back(std::fabs(coordinate()));
+    };
+    switch (kind) {
+      case ShapeKind::kPoint: points(1); break;
+      case ShapeKind::kBall: points(1), lengths(1); break;
+      case ShapeKind::kSegment: points(2); break;
+      case ShapeKind::kCapsule: points(2), lengths(1); break;
+      case ShapeKind::kBox: points(1), lengths(D); break;
+      case ShapeKind::kOrientedBox: points(1), lengths(D), axes(record); break;
+      case ShapeKind::kTriangle: points(3); break;
+      case ShapeKind::kPolygon: points(3 + random_.below(4)); break;
+      default:
+        for (std::size_t parts = 1 + random_.below(3); parts > 0; --parts) {
+          const auto part = static_cast<ShapeKind>(random_.below(D == 2 ? 8 : 7));
+          record.push_back(static_cast<double>(part));
+          const std::size_t length = record.size();
+          record.push_back(0);
+          append(record, part);
+          record[length] = static_cast<double>(record.size() - length - 1);
+        }
+    }
+  }
+  void axes(std::vector<double>& record) {
+    const double zero[3] = {};
+    double rotation[4] = {};
+    turn(rotation);
+    const Pose<D> pose(zero, rotation);
+    for (std::size_t axis = 0; axis < D; ++axis) {
+      Vec<D> along{}, turned{};
+      along[axis] = 1;
+      pose.turn(along.data(), turned.data());
+      record.insert(record.end(), turned.begin(), turned.end());
+    }
+  }
+  // Not zero.
+  void turn(double* rotation) {
+    bool is_zero = D == 3;
+    for (std::size_t k = 0; k < kRotationNumbers<D>; ++k) {
+      rotation[k] = random_.chance(0.5) ? coordinate() : random_.uniform();
+      is_zero = is_zero && rotation[k] == 0;
+    }
+    if (is_zero) rotation[0] = 1;
+  }
+
+  bool add(std::size_t row) {
+    const auto kind = static_cast<ShapeKind>(random_.below(9));
+    if (D == 3 && kind == ShapeKind::kPolygon) return false;
+    std::vector<double> record;
+    append(record, kind);
+    CHECK(is_well_formed(static_cast<std::uint8_t>(kind), record, D));
+    // With any other numbers it is read in full, or refused.
+    std::vector<double> other = record;
+    other[random_.below(other.size())] = coordinates_.number();
+    if (random_.chance(0.5)) other.resize(random_.below(other.size()));
+    is_well_formed(static_cast<std::uint8_t>(random_.below(16)), other, D, random_.chance(0.5));
+    Vec<D> position;
+    for (double& x : position) x = coordinate();
+    double rotation[4] = {}, lower[D], upper[D];
+    const bool turns = random_.chance(0.5);
+    if (turns) turn(rotation);
+    store_.set(row, kind, record);
+    store_.place<D>(row, position.data(), turns ? rotation : nullptr, lower, upper);
+    for (std::size_t k = 0; k < D; ++k) CHECK(lower[k] <= upper[k]);
+    return true;
+  }
+
+  Random& random_;
+  Coordinates<double> coordinates_;
+  ShapeStore store_;
+};
+
+}  // namespace
+}  // namespace broadphase::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  broadphase::tests::Random random(data, size);
+  if (random.below(2) == 0)
+    broadphase::fuzz::Target<2>(random).run();
+  else
+    broadphase::fuzz::Target<3>(random).run();
+  return 0;
+}

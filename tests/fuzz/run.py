@@ -1,0 +1,106 @@
+"""Fuzz by coverage: the core's targets by libFuzzer, the readers by Atheris. See `make fuzz`.
+
+``python tests/fuzz/run.py SECONDS [NAME...]`` runs each target for as long, one after the other, from its corpus on.
+What gives a wrong result is left in ``build/fuzz/found``. ``--keep`` puts what covers the most into the corpora.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "fuzz"
+FOUND = BUILD / "found"
+CORE = ROOT / "core" / "fuzz" / "corpus"
+READERS = Path(__file__).with_name("corpus.zip")
+CORE_NAMES = sorted(path.stem for path in CORE.glob("*.bin"))
+MOST_KEPT = 16 << 10  # bytes of a corpus
+LONGEST = 1500
+
+
+def core_inputs(name):
+    """Give the inputs of a core corpus: each follows its length, four bytes."""
+    content = (CORE / f"{name}.bin").read_bytes()
+    at = 0
+    while at < len(content):
+        size = int.from_bytes(content[at : at + 4], "little")
+        yield content[at + 4 : at + 4 + size]
+        at += 4 + size
+
+
+def reader_inputs():
+    """Give name and content of each input of the readers' corpus."""
+    with zipfile.ZipFile(READERS) as archive:
+        for member in sorted(archive.namelist()):
+            yield member.split("/")[0], archive.read(member)
+
+
+def unpacked(inputs):
+    """Put inputs into a folder, one file each."""
+    folder = Path(tempfile.mkdtemp(dir=BUILD))
+    for number, content in enumerate(inputs):
+        (folder / f"{number}").write_bytes(content)
+    return folder
+
+
+def kept(folder, most):
+    """Give the inputs of a folder, the smallest first, as many as have room."""
+    inputs = sorted((path.read_bytes() for path in folder.iterdir()), key=lambda one: (len(one), one))
+    while sum(map(len, inputs)) + 4 * len(inputs) > most:
+        inputs.pop()
+    return inputs
+
+
+def build():
+    """Build the core's targets by Clang, under sanitizers."""
+    options = ["-DCMAKE_BUILD_TYPE=", "-DBROADPHASE_PYTHON=OFF", "-DBROADPHASE_FUZZ=ON",
+               "-DBROADPHASE_SANITIZE=address,undefined", "-DCMAKE_CXX_COMPILER=clang++"]  # fmt: skip
+    subprocess.run(["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", *options], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", BUILD], check=True)
+
+
+def run(command, folder, name, seconds):
+    """Run a target on a folder of inputs, to which it adds what covers more."""
+    environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
+    limits = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", "-len_control=10", "-timeout=100"]
+    options = [*limits, "-rss_limit_mb=6000", f"-artifact_prefix={FOUND}/{name}-", "-print_final_stats=1"]
+    done = subprocess.run([*command, *options, folder], env=environment, check=False)
+    return done.returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("seconds", type=int)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--keep", action="store_true")
+    arguments = parser.parse_args()
+    FOUND.mkdir(parents=True, exist_ok=True)
+    wanted = [name for name in CORE_NAMES if not arguments.names or name in arguments.names]
+    good = True
+    if wanted:
+        build()
+    for name in wanted:
+        folder = unpacked(core_inputs(name))
+        program = BUILD / "core" / "fuzz" / f"fuzz_{name}"
+        good &= run([program], folder, name, arguments.seconds)
+        if arguments.keep:
+            less = unpacked([])
+            subprocess.run([program, "-merge=1", less, folder], check=True, stderr=subprocess.DEVNULL)
+            packed = b"".join(len(one).to_bytes(4, "little") + one for one in kept(less, MOST_KEPT))
+            (CORE / f"{name}.bin").write_bytes(packed)
+    by_name = {}
+    for name, content in reader_inputs():
+        by_name.setdefault(name, []).append(content)
+    atheris = Path(__file__).with_name("atheris_target.py")
+    for name, inputs in by_name.items():
+        if not arguments.names or name in arguments.names:
+            good &= run([sys.executable, atheris, name], unpacked(inputs), name, arguments.seconds)
+    sys.exit(not good)
+
+
+if __name__ == "__main__":
+    main()
