@@ -38,6 +38,7 @@ def tab(demo, opened):
         return  # stopped
     demo.controls.pause.value = False
     demo.controls.query.value = "none"
+    demo.controls.query_size.value = 2.5
     demo.controls.method.value = "auto"
     demo.controls.scene.value = "1000 rectangles"
     opened.wait_for("bp-title", "1000 rectangles")
@@ -198,7 +199,8 @@ def test_dragged_rectangle_selects_what_is_in_it(demo, tab, keep):
     keep(tab.page)
 
 
-def test_query_ball_colours_the_bodies_that_meet_it(tab, keep):
+def test_query_ball_colours_the_bodies_that_meet_it(demo, tab, keep):
+    demo.controls.query_size.value = 5.0  # some bodies in it may be selected, and keep that colour
     tab.choose("Query shape", "ball")
     tab.pixels_when(lambda now: share_near(now, QUERIED, 40) > 0.005, "a queried body")
     keep(tab.page)
