@@ -46,6 +46,19 @@ def test_replay_pauses_and_seeks(tab, keep):
     keep(tab.page)
 
 
+def test_replay_embedded_on_a_phone_shows_the_picture_and_its_controls(tab, keep):
+    size = dict(tab.page.viewport_size)
+    tab.page.set_viewport_size({"width": 380, "height": 260})
+    keep(tab.page)
+    corner, bar, picture = (tab.page.locator(name).bounding_box() for name in ("#corner", "#bar", "#picture"))
+    assert corner["y"] + corner["height"] < bar["y"]
+    assert corner["width"] * corner["height"] < 0.25 * picture["width"] * picture["height"]
+    line, count = (tab.page.locator(name).bounding_box() for name in ("#line", "#count"))
+    assert line["width"] > 100
+    assert count["x"] + count["width"] <= 380
+    tab.page.set_viewport_size(size)
+
+
 def test_replay_loads_nothing_else_and_has_no_errors(tab):
     assert len([url for url in tab.requested if not url.startswith(("data:", "blob:"))]) == 1
     assert tab.errors == []
