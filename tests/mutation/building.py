@@ -52,7 +52,8 @@ def _write_tree(root: Path, folder: Path, sample: list[Place]) -> None:
     """Write the sources of the core with the mutants in them; files that stay the same are not touched."""
     tree = folder / "tree"
     texts = {Path("CMakeLists.txt"): (root / "CMakeLists.txt").read_text()}
-    texts |= {path.relative_to(root): path.read_text() for path in (root / "core").rglob("*") if path.is_file()}
+    sources = (path for path in (root / "core").rglob("*") if path.suffix in {".cpp", ".hpp", ".txt", ".map", ".cmake"})
+    texts |= {path.relative_to(root): path.read_text() for path in sources}
     for path, text in texts.items():
         places = [(number, place) for number, place in enumerate(sample, 1) if Path("core", place.file) == path]
         for number, place in sorted(places, key=lambda pair: -pair[1].start):
