@@ -103,6 +103,32 @@ def test_neighbor_lists_in_steps_are_those_of_ase(bothways, self_interaction):
     assert [len(one) for one in lists[1].nl.neighbors] == [len(lists[1].get_neighbors(a)[0]) for a in range(len(atoms))]
 
 
+@pytest.mark.parametrize("bothways", [False, True])
+@pytest.mark.parametrize("self_interaction", [False, True])
+def test_sorted_neighbor_list_ascends_by_atom_as_in_ase(bothways, self_interaction):
+    atoms = bulk("NaCl", "rocksalt", a=5.6) * 3
+    atoms.rattle(0.2, seed=5)
+    for radii in (np.full(len(atoms), 2.4), np.linspace(1.5, 2.6, len(atoms))):
+        options = {"sorted": True, "self_interaction": self_interaction, "bothways": bothways}
+        expected = theirs.NeighborList(radii, primitive=theirs.NewPrimitiveNeighborList, **options)
+        found = ours.NeighborList(radii, **options)
+        assert expected.update(atoms)
+        assert found.update(atoms)
+        for atom in range(len(atoms)):
+            assert found.get_neighbors(atom)[0].tolist() == expected.get_neighbors(atom)[0].tolist()
+        assert found.nl.pair_first.tolist() == expected.nl.pair_first.tolist()
+        assert found.nl.first_neigh.tolist() == expected.nl.first_neigh.tolist()
+        for one, other in zip(found.get_neighbors(0), expected.get_neighbors(0), strict=True):
+            assert one.dtype.char == other.dtype.char
+
+
+def test_radii_of_zero_and_below_have_no_neighbors_not_even_themselves():
+    atoms = Atoms("H4", [[0, 0, 0], [0.1, 0, 0], [0.2, 0, 0], [0.3, 0, 0]])
+    for radii in ([0.0] * 4, [-1.0] * 4, [0.0, 0.06, -0.05, 0.5], 0.0, -1.0, {("H", "H"): 0.0}):
+        check(atoms, radii, self_interaction=True)
+        check(atoms, radii)
+
+
 def test_no_atoms_have_no_neighbors():
     i, vectors = ours.neighbor_list("iD", Atoms(), 3.0)
     assert (i.shape, vectors.shape) == ((0,), (0, 3))

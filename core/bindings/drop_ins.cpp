@@ -1,10 +1,13 @@
-// Inner loops of the drop-ins for other libraries: streams of boxes with ids, sets of pairs, lists of numbers. What
-// takes the time of Python objects is memory that is touched out of order, and the garbage collector where it finds new
-// ones.
+// Inner loops of the drop-ins for other libraries: streams of boxes with ids, sets of pairs, lists of numbers, pairs by
+// atom. What takes the time of Python objects is memory that is touched out of order, and the garbage collector where
+// it finds new ones.
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -290,6 +293,114 @@ nb::tuple within(Table<double> places, Table<double> points, Vector<std::int32_t
   return nb::make_tuple(found, as_array(std::move(sizes), 1));
 }
 
+// The three numbers of row k, or their opposites.
+template <class T, class U>
+void copy_row(const T* from, std::size_t k, bool is_back, U* to, std::size_t at) {
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    to[3 * at + axis] = static_cast<U>(is_back ? -from[3 * k + axis] : from[3 * k + axis]);
+}
+
+// Whether a pair without a shift goes from the larger row to the smaller, or the first part of its shift is negative.
+bool goes_back(const std::int32_t* shift, std::int32_t first, std::int32_t second) {
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (shift[axis] != 0) return shift[axis] < 0;
+  return first > second;
+}
+
+template <class Array>
+auto data_of(const std::optional<Array>& array) {
+  return array ? array->data() : nullptr;
+}
+
+// Pairs in space, each given once, by the atom that they are found from: both, or only one as `goes_back` says. With
+// radii, those that are nearer than the sum of both. Atoms of `selves` are their own neighbors, too: the first ones,
+// or, if the pairs ascend, in order among the others. Where the pairs of each atom start; first rows if `with_first`;
+// second rows; distances, vectors and shifts if they are given.
+nb::tuple pairs_by_atom(PairTable pairs, std::optional<Vector<double>> distances, std::optional<Table<double>> vectors,
+                        std::optional<Table<std::int32_t>> shifts, std::size_t count,
+                        std::optional<Vector<double>> radii, std::optional<Vector<bool>> selves, bool both,
+                        bool ascending, bool with_first) {
+  const std::size_t size = pairs.shape(0);
+  const auto fits = [size](const auto& rows) { return !rows || (rows->shape(0) == size && rows->shape(1) == 3); };
+  if ((distances && distances->shape(0) != size) || !fits(vectors) || !fits(shifts) || (radii && !distances) ||
+      (radii && radii->shape(0) != count) || (selves && selves->shape(0) != count) || (!both && !shifts))
+    throw nb::value_error("arrays do not fit one another");
+  std::vector<std::int64_t> starts(count + 1);
+  PlainMemory<std::int64_t> atoms, neighbors, images;
+  PlainMemory<double> lengths, differences;
+  std::size_t total = 0;
+  const auto file = [&] {
+    const std::int32_t *first_of = pairs.data(), *second_of = first_of + pairs.stride(1);
+    const auto step = static_cast<std::size_t>(pairs.stride(0));
+    const double *length_of = data_of(distances), *difference_of = data_of(vectors), *radius_of = data_of(radii);
+    const std::int32_t* image_of = data_of(shifts);
+    const bool* is_own = data_of(selves);
+    const auto is_pair = [=](std::size_t k, std::int32_t first, std::int32_t second) {
+      return radius_of == nullptr || length_of[k] < radius_of[first] + radius_of[second];
+    };
+    std::int64_t* const start_of = starts.data();
+    for (std::size_t k = 0; k < size; ++k) {
+      const std::int32_t first = first_of[k * step], second = second_of[k * step];
+      if (!is_pair(k, first, second)) continue;
+      ++start_of[(both || !goes_back(image_of + 3 * k, first, second) ? first : second) + 1];
+      if (both) ++start_of[second + 1];
+    }
+    for (std::size_t atom = 0; atom < count; ++atom)
+      start_of[atom + 1] += start_of[atom] + (is_own != nullptr && is_own[atom] ? 1 : 0);
+    total = static_cast<std::size_t>(starts[count]);
+    if (with_first) atoms = allocate_plain<std::int64_t>(total);
+    neighbors = allocate_plain<std::int64_t>(total);
+    if (distances) lengths = allocate_plain<double>(total);
+    if (vectors) differences = allocate_plain<double>(3 * total);
+    if (shifts) images = allocate_plain<std::int64_t>(3 * total);
+    std::int64_t *const to_neighbors = neighbors.get(), *const to_images = images.get();
+    double *const to_lengths = lengths.get(), *const to_differences = differences.get();
+    std::vector<std::int64_t> places(starts.begin(), starts.end() - 1);
+    std::int64_t* const next = places.data();
+    const auto write = [=](std::int32_t atom, std::int32_t neighbor, std::size_t k, bool is_back) {
+      const auto at = static_cast<std::size_t>(next[atom]++);
+      to_neighbors[at] = neighbor;
+      if (to_lengths != nullptr) to_lengths[at] = length_of[k];
+      if (to_differences != nullptr) copy_row(difference_of, k, is_back, to_differences, at);
+      if (to_images != nullptr) copy_row(image_of, k, is_back, to_images, at);
+    };
+    std::size_t done = 0;  // atoms that are listed as their own neighbors if they are
+    const auto list_selves = [&](std::size_t end) {
+      for (; done < end; ++done) {
+        if (is_own == nullptr || !is_own[done]) continue;
+        const auto at = static_cast<std::size_t>(next[done]++);
+        to_neighbors[at] = static_cast<std::int64_t>(done);
+        if (to_lengths != nullptr) to_lengths[at] = 0.0;
+        if (to_differences != nullptr) std::fill_n(to_differences + 3 * at, 3, 0.0);
+        if (to_images != nullptr) std::fill_n(to_images + 3 * at, 3, 0);
+      }
+    };
+    if (!ascending) list_selves(count);
+    for (std::size_t k = 0; k < size; ++k) {
+      const std::int32_t first = first_of[k * step], second = second_of[k * step];
+      if (!is_pair(k, first, second)) continue;
+      if (ascending) list_selves(static_cast<std::size_t>(first) + 1);  // smaller ones have been listed
+      if (both || !goes_back(image_of + 3 * k, first, second))
+        write(first, second, k, false);
+      else
+        write(second, first, k, true);
+      if (both) write(second, first, k, true);
+    }
+    list_selves(count);
+    for (std::size_t atom = 0; with_first && atom < count; ++atom)
+      std::fill(atoms.get() + start_of[atom], atoms.get() + start_of[atom + 1], static_cast<std::int64_t>(atom));
+  };
+  without_gil(size, file);
+  const auto given = [total](auto&& block, bool is_wanted, std::size_t columns) {
+    return is_wanted ? owned(std::move(block), total, columns) : nb::object(nb::none());
+  };
+  nb::object first = given(std::move(atoms), with_first, 0), second = given(std::move(neighbors), true, 0);
+  nb::object length = given(std::move(lengths), distances.has_value(), 0);
+  nb::object difference = given(std::move(differences), vectors.has_value(), 3);
+  nb::object image = given(std::move(images), shifts.has_value(), 3);
+  return nb::make_tuple(as_array(std::move(starts), 1), first, second, length, difference, image);
+}
+
 }  // namespace
 
 void bind_drop_ins(nb::module_& module) {
@@ -303,6 +414,10 @@ void bind_drop_ins(nb::module_& module) {
              "Rows divided into lists of these sizes.");
   module.def("within", &within, nb::arg("places"), nb::arg("points"), nb::arg("rows"), nb::arg("offsets"),
              nb::arg("radii"), "The rows of each query within its radius, and how many these are.");
+  module.def("pairs_by_atom", &pairs_by_atom, nb::arg("pairs"), nb::arg("distances").none(), nb::arg("vectors").none(),
+             nb::arg("shifts").none(), nb::arg("count"), nb::arg("radii").none(), nb::arg("selves").none(),
+             nb::arg("both"), nb::arg("ascending"), nb::arg("with_first"),
+             "Pairs by their atoms: starts, first and second rows, distances, vectors and shifts.");
 }
 
 }  // namespace broadphase::python

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 import broadphase as bp
+from broadphase import _native
 from broadphase.adapters.library import import_library
 from broadphase.errors import quoted
 
@@ -113,53 +114,82 @@ def primitive_neighbor_list(
     unknown = set(quantities) - set("ijdDS")
     if unknown:
         raise ValueError(f"quantities: {quoted(min(unknown))} is none of i, j, d, D and S")
-    places = np.asarray(positions, np.float64).reshape(-1, 3)
-    vectors = theirs.complete_cell(np.asarray(cell, np.float64))
-    if use_scaled_positions:
-        places = places @ np.asarray(cell, np.float64)
+    places, vectors = _in_space(positions, cell, use_scaled_positions)
+    _, *found = _listed(places, vectors, np.asarray(pbc, bool), cutoff, numbers, quantities, self_interaction)
+    listed = dict(zip("ijdDS", found, strict=True))
+    return listed[quantities] if len(quantities) == 1 else tuple(listed[name] for name in quantities)
+
+
+def _in_space(positions: Any, cell: Any, are_scaled: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the places of points, and the vectors of a cell, none of them zero."""
+    places, given = np.asarray(positions, np.float64).reshape(-1, 3), np.asarray(cell, np.float64)
+    return places @ given if are_scaled else places, theirs.complete_cell(given)
+
+
+def _listed(
+    places: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+    repeats: NDArray[np.bool_],
+    cutoff: Cutoff,
+    numbers: ArrayLike | None,
+    quantities: str,
+    self_interaction: bool,
+    both: bool = True,
+    ascending: bool = False,
+) -> tuple[Any, ...]:
+    """Return where the pairs of each atom start, and what the letters i, j, d, D and S stand for, or None."""
+    count = len(places)
+    by_element = isinstance(cutoff, Mapping)
     limits = np.asarray(max(cutoff.values(), default=0.0) if isinstance(cutoff, Mapping) else cutoff, np.float64)
-    if limits.ndim and len(limits) != len(places):
-        raise ValueError(f"cutoff: {len(limits)} radii for {len(places)} atoms")
-    if limits.ndim and len(limits) and (limits == limits[0]).all():
+    if limits.ndim and len(limits) != count:
+        raise ValueError(f"cutoff: {len(limits)} radii for {count} atoms")
+    if limits.ndim and count and (limits == limits[0]).all():
         limits = 2 * limits[0]
-    same_for_all = not limits.ndim and not isinstance(cutoff, Mapping) and limits > 0
-    near = bp.neighbors(
+    # A pair at exactly the cutoff is none.
+    if not limits.ndim and not by_element and limits > 0:
+        limit, radii = np.nextafter(limits, 0.0), None
+    else:
+        limit, radii = np.maximum(limits, 0.0), limits if limits.ndim else np.full(count, limits / 2)
+    are_listed = both and radii is None and not self_interaction and not by_element
+    near: Any = bp.neighbors(
         places,
-        # A pair at exactly the cutoff is none.
-        np.nextafter(limits, 0.0) if same_for_all else np.maximum(limits, 0.0),
+        limit,
         cell=vectors,
-        periodic=np.asarray(pbc, bool),
-        full=True,
-        distances="d" in quantities or not same_for_all or self_interaction,
+        periodic=repeats,
+        full=are_listed,
+        distances="d" in quantities or radii is not None,
         vectors="D" in quantities,
-        shifts="S" in quantities or self_interaction,
+        shifts="S" in quantities,
+        sort=ascending,
     )
-    result: dict[str, Any] = {"i": near.pairs[:, 0], "j": near.pairs[:, 1]}
-    result |= {"d": near.distances, "D": near.vectors, "S": near.shifts}
-    if self_interaction:
-        result = _with_selves(result, len(places))
-    if isinstance(cutoff, Mapping):
-        limits = _limits_by_element(cutoff, numbers, result["i"], result["j"])
-    elif limits.ndim:
-        limits = limits[result["i"]] + limits[result["j"]]
-    if not same_for_all or self_interaction:
-        inside = result["d"] < limits
-        result = {name: result[name][inside] for name in quantities}
-    types = {"d": np.float64, "D": np.float64}
-    found = tuple(np.ascontiguousarray(result[name], types.get(name, np.int64)) for name in quantities)
-    return found[0] if len(found) == 1 else found
+    if are_listed:
+        first, second, shifts = (
+            None if one is None else np.ascontiguousarray(one, np.int64)
+            for one in (near.pairs[:, 0] if "i" in quantities else None, near.pairs[:, 1], near.shifts)
+        )
+        return near.offsets.view(np.int64), first, second, near.distances, near.vectors, shifts
+    pairs, lengths, differences, shifts = near.pairs, near.distances, near.vectors, near.shifts
+    selves = None if radii is None else radii > 0
+    if by_element:
+        table = _limits_by_element(cutoff, numbers)
+        elements = np.asarray(numbers)
+        inside = lengths < table[elements[pairs[:, 0]], elements[pairs[:, 1]]]
+        pairs, lengths = pairs[inside], lengths[inside]
+        differences, shifts = (None if one is None else one[inside] for one in (differences, shifts))
+        radii, selves = None, table[elements, elements] > 0
+    if not self_interaction:
+        selves = None
+    elif selves is None:
+        selves = np.ones(count, bool)
+    listed: tuple[Any, ...] = _native.pairs_by_atom(
+        pairs, lengths, differences, shifts, count, radii, selves, both, ascending, "i" in quantities
+    )
+    # The integers of the core are C's long long, of which NumPy's int64 need not be another name.
+    return tuple(one.view(np.int64) if one is not None and one.dtype.kind == "i" else one for one in listed)
 
 
-def _with_selves(result: dict[str, Any], count: int) -> dict[str, Any]:
-    """Add a pair of each atom with itself, before its other pairs."""
-    at = np.searchsorted(result["i"], np.arange(count))
-    atoms = np.arange(count)
-    selves: dict[str, Any] = {"i": atoms, "j": atoms, "d": 0.0, "D": 0.0, "S": 0}
-    return {name: np.insert(values, at, selves[name], axis=0) for name, values in result.items() if values is not None}
-
-
-def _limits_by_element(cutoff: Any, numbers: Any, first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the cutoff of each pair of atoms: 0 for pairs of elements that are not named."""
+def _limits_by_element(cutoff: Any, numbers: Any) -> NDArray[np.float64]:
+    """Return the cutoffs of pairs of elements: 0 for those that are not named."""
     if numbers is None:
         raise ValueError("cutoff: by elements, and numbers is None")
     elements = np.asarray(numbers)
@@ -168,8 +198,7 @@ def _limits_by_element(cutoff: Any, numbers: Any, first: NDArray[Any], second: N
         pair = tuple(_NUMBERS[name] if isinstance(name, str) else int(name) for name in (one, other))
         if max(pair) < len(table):
             table[pair] = table[pair[::-1]] = limit
-    limits: NDArray[np.float64] = table[elements[first], elements[second]]
-    return limits
+    return table
 
 
 class PrimitiveNeighborList(theirs.NewPrimitiveNeighborList):  # type: ignore[misc]  # ASE has no types
@@ -204,22 +233,30 @@ class PrimitiveNeighborList(theirs.NewPrimitiveNeighborList):  # type: ignore[mi
         self.positions = np.array(positions, np.float64)
         if len(self.cutoffs) != len(self.positions):
             raise ValueError(f"Wrong number of cutoff radii: {len(self.cutoffs)} != {len(self.positions)}")
-        first, second, shifts = primitive_neighbor_list(
-            "ijS",
-            pbc,
-            cell,
-            self.positions,
+        places, vectors = _in_space(self.positions, self.cell, self.use_scaled_positions)
+        self.first_neigh, _, self.pair_second, _, _, self.offset_vec = _listed(
+            places,
+            vectors,
+            np.asarray(pbc, bool),
             self.cutoffs,
-            self_interaction=self.self_interaction,
-            use_scaled_positions=self.use_scaled_positions,
+            None,
+            "S",
+            self.self_interaction,
+            self.bothways,
+            self.sorted,
         )
-        if not self.bothways:
-            x, y, z = shifts.T
-            ahead = (x > 0) | ((x == 0) & ((y > 0) | ((y == 0) & ((z > 0) | ((z == 0) & (first <= second))))))
-            first, second, shifts = first[ahead], second[ahead], shifts[ahead]
-        self.pair_first, self.pair_second, self.offset_vec = first, second, shifts
-        self.first_neigh = np.searchsorted(first, np.arange(len(self.positions) + 1))
+        self._starts = self.first_neigh.tolist()
         self.nupdates += 1
+
+    def get_neighbors(self, a: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the neighbors of an atom, and their shifts: views of the arrays of all atoms."""
+        start, end = self._starts[a], self._starts[a + 1]
+        return self.pair_second[start:end], self.offset_vec[start:end]
+
+    @property
+    def pair_first(self) -> NDArray[np.int64]:
+        """The atom that each entry of ``pair_second`` is a neighbor of."""
+        return np.repeat(np.arange(len(self.positions)), np.diff(self.first_neigh))
 
     @property
     def neighbors(self) -> list[NDArray[np.int64]]:
