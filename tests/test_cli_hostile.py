@@ -1,5 +1,6 @@
 """The command with hostile names and at bad moments: no control codes, no endless lines, no tracebacks."""
 
+import os
 import random
 import signal
 import subprocess
@@ -122,6 +123,47 @@ def test_closed_standard_streams_are_as_if_nobody_listened(arguments, closed, ex
     command = f"exec {sys.executable} -m broadphase.cli {arguments} {closed}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == expected
+
+
+# The command runs in another folder.
+WITH_PATH = os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, filter(None, sys.path)))}
+
+
+# The reader has ended before anything is written.
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize("errors", ["", "2>&1"])
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("pairs us_counties --progress", 0),
+        ("count us_counties --json", 0),
+        ("info us_counties", 0),
+        ("explain us_counties", 0),
+        ("run bouncing_rectangles --steps 20 --progress --events events.csv", 0),
+        ("clash engine.glb --json", 4),
+        ("demo --list", 0),
+        ("pairs --help", 0),
+        ("count nothing", 1),
+        ("nothing", 2),
+    ],
+)
+def test_pipe_whose_reader_has_ended_is_as_if_nobody_listened(arguments, expected, errors, tmp_path):
+    if arguments.startswith("clash"):
+        trimesh = pytest.importorskip("trimesh")
+        box = trimesh.creation.box
+        trimesh.Scene({"large": box((2, 2, 2)), "long": box((1, 1, 3))}).export(tmp_path / "engine.glb")
+    command = [sys.executable, "-m", "broadphase.cli", *arguments.split()]
+    reader, writer = os.pipe()
+    os.close(reader)
+    said = writer if errors else subprocess.PIPE
+    done = subprocess.run(command, stdout=writer, stderr=said, cwd=tmp_path, env=WITH_PATH)
+    os.close(writer)
+    assert done.returncode == expected, done.stderr
+    assert b"Traceback" not in (done.stderr or b"")
+    if expected == 0 and not errors and "--progress" not in arguments:
+        assert done.stderr == b""
+    if "--events" in arguments:
+        assert (tmp_path / "events.csv").read_text().count("\n") > 100
 
 
 PROGRAM = "import sys; from broadphase_command import main; print('.', flush=True); sys.exit(main())"

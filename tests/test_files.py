@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+import full_disk as full_disk_program
 import killed_savers as killed_savers_program
 from broadphase import io
 from broadphase.files import replacing
@@ -131,7 +133,7 @@ print("done")
 """
 
 
-def full_disk(folder, tries):
+def small_files(folder, tries):
     pytest.importorskip("resource", reason="Windows has no limits of sizes")
     done = subprocess.run(
         [sys.executable, "-c", FULL_DISK, str(folder), str(tries)],
@@ -144,7 +146,26 @@ def full_disk(folder, tries):
 
 
 def test_every_writer_that_runs_out_of_space_leaves_the_older_file(tmp_path):
-    assert full_disk(tmp_path, 7) == "done\n"
+    assert small_files(tmp_path, 7) == "done\n"
+
+
+def full_disk(folder, tries):
+    """Write to a disk that is full; give how many writes were refused, by the name of the file."""
+    for library in ("pyarrow", "trimesh", "typer"):
+        pytest.importorskip(library)
+    apart = ["unshare", "--map-root-user", "--mount"]  # this process sees the mounted disk, and its end removes it
+    if shutil.which("unshare") is None or subprocess.run([*apart, "mount", "-t", "tmpfs", "none", folder]).returncode:
+        pytest.skip("a disk cannot be mounted here")
+    command = [*apart, sys.executable, full_disk_program.__file__, str(folder), str(tries)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    refused = dict(line.split(" ") for line in said.splitlines() if line.count(" ") == 1)
+    assert len(refused) == len(said.splitlines()) >= 13, said
+    return {name: int(number) for name, number in refused.items()}
+
+
+def test_error_of_a_full_disk_names_the_file_and_the_older_one_stays(tmp_path):
+    (tmp_path / "disk").mkdir()
+    assert all(full_disk(tmp_path / "disk", 2).values())
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a disk that is always full")

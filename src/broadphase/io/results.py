@@ -113,11 +113,11 @@ def _write_npy(path: Path, portions: Iterator[NDArray[Any]], names: Names) -> in
 
 def _write_npz(path: Path, portions: Iterator[NDArray[Any]], names: Names) -> int:
     # The array has no name of its own, so that a process that is killed leaves nothing of it.
-    with tempfile.TemporaryFile(dir=path.parent) as inner:
+    with path.open("wb") as stream, tempfile.TemporaryFile(dir=path.parent) as inner:
         count = _write_array(inner, portions)
         inner.seek(0)
         with (
-            zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+            zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
             archive.open("pairs.npy", "w", force_zip64=True) as member,
         ):
             shutil.copyfileobj(inner, member, 1 << 20)

@@ -77,7 +77,12 @@ class Output:
             return
         if _MANIFEST in names:
             self._clear()
-        self.place.write(_MANIFEST, json.dumps({"kind": _KIND, **facts}))
+        try:
+            self.place.write(_MANIFEST, json.dumps({"kind": _KIND, **facts}))
+        except OSError:
+            if self._is_new:
+                self.place.remove()
+            raise
 
     def _go_on(self, facts: dict[str, Any]) -> None:
         try:
@@ -107,7 +112,7 @@ class Output:
 
     def _lines(self) -> list[dict[str, Any]]:
         text = self.place.read(_FINISHED) or ""
-        # What follows the last line end was not written to its end.
+        # What follows the last line end, or lacks its own end, was not written to its end.
         return [json.loads(line) for line in text.split("\n")[:-1] if line.startswith("{") and line.endswith("}")]
 
     def _clear(self) -> None:

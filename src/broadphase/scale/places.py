@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from broadphase.errors import clipped
 from broadphase.extras import import_extra
-from broadphase.files import replacing
+from broadphase.files import naming, replacing
 from broadphase.scale.addresses import file_system, is_address, secrets_of, without_secrets
 
 if TYPE_CHECKING:
@@ -75,9 +75,12 @@ class LocalPlace:
             unfinished.write_text(text, "utf-8")
 
     def append(self, name: str, line: str) -> None:
-        """Add a line to a file of text."""
-        with (self.folder / name).open("a", encoding="utf-8") as stream:
-            stream.write(line + "\n")
+        """Add a line to a file of text, behind one that was not written to its end."""
+        with naming(self.folder / name), (self.folder / name).open("ab+") as stream:
+            if size := stream.seek(0, os.SEEK_END):
+                stream.seek(size - 1)
+            is_within = size > 0 and stream.read(1) != b"\n"
+            stream.write(b"\n" * is_within + line.encode() + b"\n")
 
     def flush(self) -> None:
         """Write what `append` has kept back."""
