@@ -97,19 +97,17 @@ nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, MaybeNu
     const double limit = squared_half<D>(period ? period->data() : nullptr);
     found = keep_touching<D>(shapes.store, pairs, boxes_of(boxes, boxes), limit, hit, workers);
     if (found.others.far.empty()) return;
-    const std::vector<std::int32_t>& far = found.others.far;
+    const std::vector<std::size_t>& far = found.others.far;
     const NearestImages<D> images(pairs, far, boxes->data(), period->data());
     const TouchingImages touching =
         keep_touching_images<D>(shapes.store, images.pairs(), {boxes->data(), boxes->data()});
     Pairs& all = found.touching;  // there is room: these are others of the pairs given
-    for (const std::int32_t place : touching.touching) {
-      const auto k = static_cast<std::size_t>(place);
+    for (const std::size_t k : touching.touching) {
       all.block[all.size] = images.first[k];
       all.block[all.stride + all.size++] = images.second[k];
       if (hit != nullptr) hit[far[k]] = 1;
     }
-    for (const std::int32_t place : touching.unknown) {
-      const auto k = static_cast<std::size_t>(place);
+    for (const std::size_t k : touching.unknown) {
       unknown.insert(unknown.end(), {images.first[k], images.second[k]});
       const double* offset = images.offsets.data() + k * D;
       unknown_offsets.insert(unknown_offsets.end(), offset, offset + D);
@@ -128,7 +126,7 @@ nb::object touching_images(const PlacedShapes& shapes, Rows first, Rows second, 
   RowPairs pairs;
   in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
     found = keep_touching_images<D>(shapes.store, pairs_of(first, second, offsets), {boxes.data(), boxes.data()});
-    for (const std::int32_t k : found.touching) pairs.insert(pairs.end(), {first.data()[k], second.data()[k]});
+    for (const std::size_t k : found.touching) pairs.insert(pairs.end(), {first.data()[k], second.data()[k]});
   });
   nb::object kept = as_array(std::move(pairs), 2);
   return nb::make_tuple(kept, as_array(std::move(found.unknown), 1));

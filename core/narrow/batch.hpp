@@ -109,7 +109,7 @@ using RowPairs = std::vector<std::int32_t>;
 // and are farther apart than a limit, which is squared.
 struct OtherPairs {
   RowPairs unknown;
-  std::vector<std::int32_t> far;
+  std::vector<std::size_t> far;
   double limit = std::numeric_limits<double>::infinity();
 };
 
@@ -126,7 +126,7 @@ std::size_t keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, con
   std::uint8_t* to = hits != nullptr ? hits : &nowhere;
   const std::size_t step = hits != nullptr ? 1 : 0;
   const auto add_if_far = [&](std::size_t k) {
-    if (boxes.squared_way<D>(pairs, k) > others.limit) others.far.push_back(static_cast<std::int32_t>(k));
+    if (boxes.squared_way<D>(pairs, k) > others.limit) others.far.push_back(k);
   };
   std::size_t count = 0;
   for (std::size_t k = 0; k < pairs.count; ++k) {
@@ -146,7 +146,7 @@ std::size_t keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, con
         squared += gap * gap;
       }
       hit = static_cast<std::uint8_t>(squared <= reach * reach);
-      if (squared > others.limit && hit == 0) others.far.push_back(static_cast<std::int32_t>(k));
+      if (squared > others.limit && hit == 0) others.far.push_back(k);
     } else if (reach == 2 * ShapeStore::kBoxMark) {
       hit = static_cast<std::uint8_t>(boxes.overlap<D>(pairs, k));
       if (is_limited && hit == 0) add_if_far(k);
@@ -207,8 +207,7 @@ TouchingPairRows keep_touching(const ShapeStore& shapes, const ShapePairs& pairs
     found.touching.size += counts[task];
     const RowPairs& unknown = others[task].unknown;
     found.others.unknown.insert(found.others.unknown.end(), unknown.begin(), unknown.end());
-    for (const std::int32_t at : others[task].far)
-      found.others.far.push_back(at + static_cast<std::int32_t>(task * pairs_a_task));
+    for (const std::size_t at : others[task].far) found.others.far.push_back(at + task * pairs_a_task);
   }
   return found;
 }
@@ -229,14 +228,14 @@ struct NearestImages {
   std::vector<double> offsets;
 
   // Those at some places of other pairs.
-  NearestImages(const ShapePairs& pairs, const std::vector<std::int32_t>& places, const double* boxes,
+  NearestImages(const ShapePairs& pairs, const std::vector<std::size_t>& places, const double* boxes,
                 const double* period) {
     // Added and taken off again, this rounds to whole numbers; calls of the library take ten times as long.
     constexpr double kWhole = 0x1.8p52;
     first.reserve(places.size());
     second.reserve(places.size());
     offsets.reserve(places.size() * D);
-    for (const std::int32_t k : places) {
+    for (const std::size_t k : places) {
       first.push_back(pairs.first[k]);
       second.push_back(pairs.second[k]);
       const double *p = boxes + 2 * D * static_cast<std::size_t>(first.back()),
@@ -252,7 +251,7 @@ struct NearestImages {
 // Of pairs whose second shape is moved, the places of those that overlap then, but not where they are; and of those
 // with a hull or a mesh whose boxes overlap when moved.
 struct TouchingImages {
-  std::vector<std::int32_t> touching, unknown;
+  std::vector<std::size_t> touching, unknown;
 };
 
 template <std::size_t D>
@@ -284,8 +283,8 @@ TouchingImages keep_touching_images(const ShapeStore& shapes, const ShapePairs& 
       overlaps_of<D>(shapes, shapes, {pairs.first + k, pairs.second + k, pairs.offsets + k * D, 1}, boxes, &moved);
       if (moved == 1) overlaps_of<D>(shapes, shapes, {pairs.first + k, pairs.second + k, nullptr, 1}, boxes, &here);
     }
-    if (moved == 2) found.unknown.push_back(static_cast<std::int32_t>(k));
-    if (moved == 1 && here == 0) found.touching.push_back(static_cast<std::int32_t>(k));
+    if (moved == 2) found.unknown.push_back(k);
+    if (moved == 1 && here == 0) found.touching.push_back(k);
   }
   return found;
 }

@@ -70,8 +70,8 @@ TouchingStep next_touching_of_kept(const ShapeStore& shapes, const KeptPairs& ke
     assert(own.others.unknown.empty());
     if (!own.others.far.empty()) {
       const NearestImages<D> images(part, own.others.far, boxes, period);
-      for (const std::int32_t k : keep_touching_images<D>(shapes, images.pairs(), around).touching)
-        kept.now[begin + static_cast<std::size_t>(own.others.far[static_cast<std::size_t>(k)])] = 1;
+      for (const std::size_t k : keep_touching_images<D>(shapes, images.pairs(), around).touching)
+        kept.now[begin + own.others.far[k]] = 1;
     }
     found[task].add(kept, begin, begin + size);
   });

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -197,6 +199,7 @@ inline void merge_rows(const TouchingPairs& last, const std::vector<std::size_t>
 inline void merge(const TouchingPairs& last, const std::vector<std::size_t>& ended_at, std::size_t rows,
                   unsigned workers, std::size_t pairs_a_task, TouchingStep& step) {
   const std::size_t size = last.pairs.count - step.ended.size + step.began.size, tasks = size / pairs_a_task + 1;
+  if (size > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();  // `starts` cannot number so many
   step.touching.block = allocate_pairs(size + 1);
   step.touching.stride = size + 1;
   step.touching.size = size;

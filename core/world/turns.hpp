@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -64,6 +65,7 @@ inline bool is_flagged(const std::uint8_t* flags, std::int32_t i, std::int32_t j
 inline void put_in_turn(Turns& turns, const std::vector<std::uint8_t>& rank_of_row, std::size_t rank_count,
                         std::int64_t number) {
   const std::size_t count = turns.pairs.size;
+  if (count > std::numeric_limits<std::int32_t>::max()) throw std::bad_alloc();  // `order` cannot number so many
   const std::int32_t *first = turns.pairs.block.get(), *second = first + turns.pairs.stride;
   std::int64_t& oldest = turns.oldest;
   oldest = number;
