@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase import io
 from broadphase.io import read_boxes
 
 trimesh = pytest.importorskip("trimesh")
@@ -88,3 +89,59 @@ def test_mesh_with_nan_names_face_and_vertex(tmp_path):
     (tmp_path / "bad.obj").write_text("v 0 0 0\nv 1 0 0\nv nan 1 0\nv 0 1 0\nf 1 2 4\nf 1 2 3\n")
     with pytest.raises(bp.FileFormatError, match=r"bad\.obj: faces: row 1 uses vertex \d, which has NaN"):
         read_boxes(tmp_path / "bad.obj")
+
+
+def test_meshes_without_names_are_called_after_their_file(tmp_path):
+    for name in ("block", "bolt"):
+        trimesh.creation.box((1, 1, 1)).export(tmp_path / f"{name}.stl")
+    assert [part.name for name in ("block", "bolt") for part in io.read_parts(tmp_path / f"{name}.stl").parts] == [
+        "block", "bolt"
+    ]  # fmt: skip
+    scene = trimesh.Scene()
+    scene.add_geometry(trimesh.creation.box((1, 1, 1)), node_name="geometry_0", geom_name="geometry_0")
+    scene.export(tmp_path / "named.glb")
+    assert [part.name for part in io.read_parts(tmp_path / "named.glb").parts] == ["geometry_0"]
+
+
+def test_formats_that_trimesh_does_not_read_are_refused_by_name(tmp_path):
+    (tmp_path / "rows.csv").write_text("1,2,3,4")
+    with pytest.raises(bp.FileFormatError, match=r"no meshes are read from \.csv files; known are \.obj, .*\.ifc"):
+        io.read_parts(tmp_path / "rows.csv")
+    (tmp_path / "part.step").write_text("ISO-10303-21;")
+    with pytest.raises((bp.MissingExtraError, bp.FileFormatError)) as caught:
+        io.read_parts(tmp_path / "part.step")
+    assert "None" not in str(caught.value)
+
+
+def test_parts_of_a_file_are_placed_in_a_list_of_parts(tmp_path):
+    scene = trimesh.Scene()
+    wheel = trimesh.creation.box((1, 1, 1))
+    for name, x in (("front", 0.0), ("rear", 10.0), ("spare", 10.5)):
+        pose = trimesh.transformations.translation_matrix([x, 0, 0])
+        scene.add_geometry(wheel, node_name=name, geom_name="wheel", transform=pose)
+    scene.export(tmp_path / "car.glb")
+    file = io.read_parts(tmp_path / "car.glb")
+    assert len(repr(file)) < 100
+    assert len(repr(file.parts)) < 300
+    [(first, second)] = bp.clashes(file.parts).pairs.tolist()
+    assert {file.parts[first].name, file.parts[second].name} == {"rear", "spare"}
+    assert bp.clearances(file.parts, [trimesh.creation.box((1, 1, 1))], within=0.0).pairs[:, 0].tolist() == [
+        [part.name for part in file.parts].index("front")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        ("block.stl", "read_parts"),
+        (["block.stl"], "read_parts"),
+        ({"block": bp.Box(1, 1, 1)}, r"list\(parts.values\(\)\)"),
+        (trimesh.Scene(trimesh.creation.box((1, 1, 1))), r"scene.dump\(\)"),
+        (trimesh.creation.box((1, 1, 1)), "pass a list"),
+        (io.PartFile([], "block.stl", None), "pass its parts"),
+        (bp.Box(1, 1, 1), "pass a list"),
+    ],
+)
+def test_what_is_near_to_parts_is_refused_with_advice(given, advice):
+    with pytest.raises(TypeError, match=advice):
+        bp.clashes(given)

@@ -71,3 +71,10 @@ def test_table_of_queries_shows_the_first_lists():
 def test_text_in_a_table_is_escaped():
     stats = type(INDEX.stats())({"method": "<script>"})
     assert "<script>" not in stats._repr_html_()
+
+
+def test_texts_and_lists_of_neighbors_are_shown_in_words():
+    assert "kinds=<str of shape " in repr(bp.clashes(CUBES))
+    near = bp.NeighborList(0.3, skin=0.1)
+    near.update([[0.1, 0.1], [0.9, 0.1]], [1, 1])
+    assert repr(near) == "<NeighborList of cutoff 0.3 and skin 0.1: 1 searches in 1 updates>"

@@ -277,6 +277,12 @@ class NeighborList:
         self.updates = 0
         self.rebuilds = 0
 
+    def __repr__(self) -> str:
+        return (
+            f"<NeighborList of cutoff {self._cutoff:g} and skin {self._skin:g}:"
+            f" {self.rebuilds} searches in {self.updates} updates>"
+        )
+
     def update(self, points: ArrayLike, cell: ArrayLike | None = None, *, batch: Any = None) -> Neighbors:
         """Return the neighbors of the points as they are now.
 

@@ -75,7 +75,8 @@ def _fields_of(result: Any) -> list[tuple[str, Any]]:
 
 def _shown(value: Any) -> str:
     if isinstance(value, np.ndarray) and value.size > _MOST_NUMBERS:
-        return f"<{value.dtype} of shape {value.shape}>"
+        kind = "str" if value.dtype.kind == "U" else value.dtype
+        return f"<{kind} of shape {value.shape}>"
     return repr(value)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from broadphase.errors import quoted
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -36,6 +38,9 @@ class BoxFile:
     names: NDArray[np.object_] | None = None
     owners: NDArray[np.int64] | None = None
     blank: str = ""
+
+    def __repr__(self) -> str:
+        return f"<{len(self.boxes)} boxes of {quoted(self.source)}: {self.row_type}s, {self.boxes.shape[2]} axes>"
 
     def describe(self, row: int) -> str:
         """Describe the place of a row, for messages.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -118,7 +119,7 @@ def _parts_of(scene: Any, suffix: str, source: str) -> PartFile:
         vertices, faces = known[id(mesh)]
         parent = parents.get(node)
         of = None if parent in (None, scene.graph.base_frame) else str(parent)
-        parts.append(part_of(str(node), vertices, faces, pose, of))
+        parts.append(part_of(_name_of(node, scene, source), vertices, faces, pose, of))
     unit = "m" if suffix in _IN_METRES else scene.units
     return PartFile(parts, source, None if unit is None else str(unit))
 
@@ -126,7 +127,11 @@ def _parts_of(scene: Any, suffix: str, source: str) -> PartFile:
 def _read_scene(path: Path) -> list[Mesh]:
     def meshes_of(scene: Any) -> list[Mesh]:
         return [
-            (str(node), np.asarray(mesh.vertices) @ pose[:3, :3].T + pose[:3, 3], np.asarray(mesh.faces))
+            (
+                _name_of(node, scene, path),
+                np.asarray(mesh.vertices) @ pose[:3, :3].T + pose[:3, 3],
+                np.asarray(mesh.faces),
+            )
             for node, pose, mesh in _nodes_of(scene)
         ]
 
@@ -156,8 +161,14 @@ def _with_scene(path: Path, use: Callable[[Any], T]) -> T:
                 _check_corners(mesh)
             return use(scene)
         except ImportError as error:
-            raise MissingExtraError(
-                f"{path}: trimesh needs {error.name} to read it: pip install {error.name}"
+            # What it has no reader for is known by the text alone.
+            library = error.name or "".join(re.findall(r"No module named '(\w+)", str(error)))
+            advice = f"needs {library} to read it: pip install {library}" if library else f"cannot read it: {error}"
+            raise MissingExtraError(f"{path}: trimesh {advice}") from error
+        except NotImplementedError as error:
+            raise FileFormatError(
+                f"{path}: no meshes are read from {path.suffix} files; known are {', '.join(_ENDINGS)}"
+                " and others that trimesh reads"
             ) from error
         except MemoryError as error:  # a damaged length, more likely than a file so large
             raise FileFormatError(f"{path}: reading it takes more memory than there is") from error
@@ -169,6 +180,7 @@ def _with_scene(path: Path, use: Callable[[Any], T]) -> T:
             log.setLevel(level)
 
 
+_ENDINGS = (".obj", ".stl", ".ply", ".glb", ".gltf", ".ifc")
 _MOST_DECODED = 64  # numbers for each byte: more than extensions that compress meshes make of one
 _NUMBERS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 
@@ -214,6 +226,16 @@ def _nodes_of(scene: Any) -> list[tuple[str, Any, Any]]:
         if hasattr(mesh, "faces"):  # not a point cloud or a path
             nodes.append((node, pose, mesh))
     return nodes
+
+
+def _name_of(node: Any, scene: Any, source: str | Path) -> str:
+    """Return the name of a node; where the file has none, that of the file."""
+    name = str(node)
+    path = path_of(source)
+    numbered = re.fullmatch(r"geometry_(\d+)", name)  # what trimesh calls the meshes of files without names
+    if numbered is None or path.suffix.lower() in _IN_METRES:
+        return name
+    return path.stem if len(scene.graph.nodes_geometry) == 1 else f"{path.stem}_{numbered[1]}"
 
 
 def _label_pieces(vertices: NDArray[Any], faces: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

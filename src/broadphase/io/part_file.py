@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from broadphase.errors import quoted
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ class Part(NamedTuple):
     Attributes
     ----------
     name : str
-        That of its node.
+        That of its node; in a file without names, that of the file without its ending.
     vertices : ndarray, shape (v, 3), float64
         Before it is placed.
     faces : ndarray, shape (f, 3), int64
@@ -37,6 +39,9 @@ class Part(NamedTuple):
     position: NDArray[np.float64]
     rotation: NDArray[np.float64]
     parent: str | None
+
+    def __repr__(self) -> str:
+        return f"Part({self.name!r}, <{len(self.vertices)} vertices>, <{len(self.faces)} faces>)"
 
     def placed_vertices(self) -> NDArray[np.float64]:
         """Return the vertices where the scene places them."""
@@ -61,6 +66,9 @@ class PartFile(NamedTuple):
     parts: list[Part]
     source: str
     unit: str | None
+
+    def __repr__(self) -> str:
+        return f"<{len(self.parts)} parts of {quoted(self.source)}>"
 
 
 def part_of(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -268,17 +270,50 @@ def _as_shapes(given: Any, name: str) -> Shapes:
     if isinstance(given, Shapes):
         return given
     try:
-        listed = None if isinstance(given, Shape) else iter(given)
+        listed = None if isinstance(given, Shape | str | Mapping) or hasattr(given, "parts") else list(given)
     except TypeError:  # also for arrays of no axes, which have __iter__
         listed = None
     if listed is None:
-        raise TypeError(f"{name} must be Shapes or a list of shapes, not {quoted(given)}")
-    parts = []
+        raise TypeError(f"{name} must be Shapes or a list of shapes, not {quoted(given)}{_advice(given)}")
+    parts: list[Shape] = []
+    positions, rotations = [], []
+    known: dict[int, Mesh] = {}  # parts of one geometry share it
     for place, part in enumerate(listed):
-        if not isinstance(part, Shape) and not (hasattr(part, "vertices") and hasattr(part, "faces")):
-            raise TypeError(f"{name}: {quoted(part)}, at {place}, is no shape and has no vertices and faces")
-        parts.append(part if isinstance(part, Shape) else Mesh.from_trimesh(part))
-    return Shapes(parts, np.zeros((sum(map(len, parts)), 3)))
+        if isinstance(part, Shape):
+            parts.append(part)
+            positions += [np.zeros(3)] * len(part)
+            rotations += [_NOT_ROTATED] * len(part)
+            continue
+        if not (hasattr(part, "vertices") and hasattr(part, "faces")):
+            raise TypeError(
+                f"{name}: {quoted(part)}, at {place}, is no shape and has no vertices and faces{_advice(part)}"
+            )
+        is_placed = hasattr(part, "position") and hasattr(part, "rotation")  # by the scene of a file
+        mesh = known.get(id(part.vertices)) if is_placed else None
+        if mesh is None:
+            mesh = Mesh.from_trimesh(part)
+            if is_placed:
+                known[id(part.vertices)] = mesh
+        parts.append(mesh)
+        positions.append(part.position if is_placed else np.zeros(3))
+        rotations.append(part.rotation if is_placed else _NOT_ROTATED)
+    return Shapes(parts, np.array(positions).reshape(-1, 3), rotations if known else None)
+
+
+_NOT_ROTATED = np.eye(4)[0]
+
+
+def _advice(given: Any) -> str:
+    """Return the end of a message: what to pass in place of what is near to parts."""
+    if isinstance(given, str | os.PathLike):
+        return "; files are read by bp.io.read_parts(path).parts"
+    if isinstance(given, Mapping):
+        return "; pass list(parts.values())"
+    if hasattr(given, "parts") and not isinstance(given, Shape):  # a file, once read
+        return "; pass its parts"
+    if hasattr(given, "dump"):
+        return "; pass its meshes, such as scene.dump() of trimesh"
+    return "; pass a list" if isinstance(given, Shape) or hasattr(given, "vertices") else ""
 
 
 def _geometry_of(shapes: Shapes, rows: Rows) -> NDArray[np.int64]:
