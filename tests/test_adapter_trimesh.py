@@ -1,6 +1,8 @@
 """``broadphase.adapters.trimesh`` against trimesh with python-fcl: its own tests, and random scenes."""
 
+import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -265,8 +267,6 @@ def test_few_objects_give_the_answers_of_the_same_among_many(seed):
         place = random_pose(rng, width)
         hits.append(few.in_collision_single(mesh, place, True))
         assert hits[-1] == many.in_collision_single(mesh, place, True)
-        assert few._placed.are_few
-        assert not many._placed.are_few
         assert few.in_collision_single(mesh, place) == hits[-1][0]
         if few._objs:
             a, b = (one.min_distance_single(mesh, place, True) for one in (few, many))
@@ -390,51 +390,90 @@ def test_contacts_of_one_pair_are_not_more_than_trimesh_takes(monkeypatch):
     assert len(manager.in_collision_single(RING, return_data=True)[1]) == 100
 
 
-def test_only_what_has_moved_is_tested_again(monkeypatch):
-    tested = []
-    original = ours._colliding
-    monkeypatch.setattr(ours, "_colliding", lambda a, b, pairs: tested.append(len(pairs)) or original(a, b, pairs))
+def test_only_what_has_moved_is_tested_again():
     manager = ours.CollisionManager()
     for place in range(100):
         manager.add_object(place, BOX, at(0.8 * place, 0, 0))
+    scene = manager._placed.scene
     assert len(manager.in_collision_internal(True)[1]) == 99
-    assert sum(tested) == 99
-    tested.clear()
+    tested = scene.tested
+    assert tested == 99
     assert len(manager.in_collision_internal(True)[1]) == 99
     manager.set_transform(50, at(0.8 * 50, 0.1, 0))
     assert manager.in_collision_internal() is True
-    assert not tested
+    assert scene.tested == tested
     assert len(manager.in_collision_internal(True)[1]) == 99
-    assert sum(tested) == 2
+    assert scene.tested == tested + 2
 
 
-def test_one_pair_of_many_that_collide_is_found_without_testing_all(monkeypatch):
-    tested = []
-    original = ours._colliding
-    monkeypatch.setattr(ours, "_colliding", lambda a, b, pairs: tested.append(len(pairs)) or original(a, b, pairs))
+def test_one_pair_of_many_that_collide_is_found_without_testing_all():
     manager = ours.CollisionManager()
     for place in range(100):
         manager.add_object(place, BOX, at(0.001 * place, 0, 0))
     assert manager.in_collision_internal() is True
     assert manager.in_collision_single(BOX) is True
-    assert sum(tested) < 20
+    assert manager._placed.scene.tested < 10
     assert len(manager.in_collision_internal(True)[1]) == 4950
 
 
-def test_placing_that_is_cut_off_is_made_good_by_the_next_query(monkeypatch):
+def test_nearest_pair_is_followed_as_others_and_then_it_itself_move():
+    rng = np.random.default_rng(5)
+    meshes, manager, truth = [BOX, BALL, TWO], ours.CollisionManager(), {}
+    for name in range(90):
+        truth[name] = meshes[name % 3], random_pose(rng, 30)
+        manager.add_object(name, *truth[name])
+    for step in range(40):
+        nearest = manager.min_distance_internal(return_names=True)
+        new = ours.CollisionManager()
+        for name, (mesh, matrix) in truth.items():
+            new.add_object(name, mesh, matrix)
+        expected = new.min_distance_internal(return_names=True)
+        assert nearest == (pytest.approx(expected[0], abs=1e-12), expected[1]) or max(nearest[0], expected[0]) <= 0
+        moved = nearest[1][step % 2] if step % 3 == 0 else int(rng.integers(90))
+        if step % 7 == 6 and moved in truth:
+            manager.remove_object(moved)
+            del truth[moved]
+        elif moved in truth:
+            truth[moved] = truth[moved][0], random_pose(rng, 30)
+            manager.set_transform(moved, truth[moved][1])
+
+
+def test_query_that_is_cut_off_is_made_good_by_the_next_one():
     manager = ours.CollisionManager()
-    for place in range(4):
-        manager.add_object(place, BOX, at(2 * place, 0, 0))
-    assert manager.in_collision_internal() is False
-    manager.set_transform(1, at(0.5, 0, 0))
-    manager.remove_object(3)
-    manager.add_object(5, BOX, at(4.5, 0, 0))
+    for place in range(400):
+        manager.add_object(place, BALL, at(0.001 * place, 0, 0))
 
     def cut_off(*_):
+        with pytest.raises(RuntimeError, match="interrupted by this call"):
+            manager.in_collision_internal(True)
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(ours._Placed, "_append", cut_off)
+    before = signal.signal(signal.SIGALRM, cut_off)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.03)
         with pytest.raises(KeyboardInterrupt):
-            manager.in_collision_internal()
-    assert manager.in_collision_internal(True) == (True, {(0, 1), (2, 5)})
+            manager.in_collision_internal(True)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(manager.in_collision_internal(True)[1]) == 400 * 399 // 2
+
+
+def test_threads_that_share_a_manager_wait_for_each_other():
+    rng = np.random.default_rng(6)
+    places = [random_pose(rng, 8) for _ in range(200)]
+    manager, other = ours.CollisionManager(), ours.CollisionManager()
+    for name, place in enumerate(places):
+        manager.add_object(name, BALL, place)
+        other.add_object(name, BOX, place)
+    expected = manager.in_collision_other(other, True), other.in_collision_other(manager, True)
+
+    def ask(number):
+        for name in range(number, 200, 4):
+            manager.set_transform(name, places[name])
+            other.set_transform(name, places[name])
+        one, two = (manager, other) if number % 2 else (other, manager)
+        return one.in_collision_other(two, True) == expected[(number + 1) % 2]
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(ask, range(16)))

@@ -82,6 +82,15 @@ def rows(pace: float) -> Iterator[Row]:
         for name in ("in_collision_single", "min_distance_single"):
             yield row(f"{what}, {name}", both, each(name, box, places), 1.0)
         yield row(f"{what}, one moved, names", both, lambda one: moved(one, "0", return_names=True), 1.0)
+        everywhere = [[place(3.0) for _ in range(count)] for _ in range(2)]
+        yield row(f"{what}, all moved, names", both, lambda one: all_moved(one, return_names=True), 1.0)
+    for count in (5, 300):
+        one, other = managers(count, [box], 10.0), managers(count, [box], 10.0)
+        pairs = (one[0], other[0]), (one[1], other[1])
+        for name, options in (("in_collision_other", {}), ("in_collision_other", {"return_names": True}),
+                              ("min_distance_other", {})):  # fmt: skip
+            what = f"{count} boxes and {count}, {name}{', names' * bool(options)}"
+            yield row(what, pairs, with_other(name, **options), 1.0)
     spread = [place(16.0) for _ in range(1000)]
     yield row(
         "1000 boxes to add, and names",
@@ -138,6 +147,11 @@ def added(module: Any, mesh: Any, matrices: list[Any]) -> Any:
 def each(name: str, mesh: Any, matrices: list[Any], **options: Any) -> Callable[[Any], Any]:
     """Make a call that asks about a mesh in several places."""
     return lambda manager: [getattr(manager, name)(mesh, matrix, **options) for matrix in matrices]
+
+
+def with_other(name: str, **options: Any) -> Callable[[Any], Any]:
+    """Make a call that asks one of two managers about the other."""
+    return lambda pair: getattr(pair[0], name)(pair[1], **options)
 
 
 def measured(name: str, matrix: Any) -> Callable[[Any], Any]:

@@ -72,6 +72,8 @@ bool signal_pending(std::size_t done, std::size_t total) {
   return answer == nullptr;
 }
 
+// After the meshes, whose classes it uses.
+void bind_mesh_scene(nb::module_& module);
 void bind_seams(nb::module_& module);
 // After the shapes, whose class it uses.
 void bind_meetings(nb::module_& module);
@@ -137,6 +139,7 @@ NB_MODULE(_core, m) {
   bind_grid(m);
   bind_shapes(m);
   bind_meshes(m);
+  bind_mesh_scene(m);
   bind_touching(m);
   bind_seams(m);
   bind_meetings(m);

@@ -304,15 +304,13 @@ class MeshTree {
 class MeshSide {
  public:
   // The record of a placed mesh: number, origin, axes (and more).
-  MeshSide(const MeshTree& tree, std::span<const double> record) : tree_(&tree) {
-    for (std::size_t i = 0; i < 3; ++i) {
-      origin_[i] = record[1 + i];
-      for (std::size_t k = 0; k < 3; ++k) axes_[i][k] = record[4 + 3 * i + k];
-    }
-  }
-  // `polytope`: of a hull.
+  MeshSide(const MeshTree& tree, std::span<const double> record) : tree_(&tree) { read_frame(record); }
+  // `polytope`: of a hull, whose box is that in its own frame: boxes around turned ones are much larger.
   explicit MeshSide(const ShapeView<3>& shape, const Polytope* polytope = nullptr) : alone_{shape, polytope} {
-    for (std::size_t k = 0; k < 3; ++k) axes_[k][k] = 1;
+    if (polytope != nullptr)
+      read_frame(shape.record);
+    else
+      for (std::size_t k = 0; k < 3; ++k) axes_[k][k] = 1;
   }
   void move(const double* offset) {
     for (std::size_t k = 0; k < 3; ++k) offset_[k] = offset[k];
@@ -343,6 +341,12 @@ class MeshSide {
   }
 
  private:
+  void read_frame(std::span<const double> record) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      origin_[i] = record[1 + i];
+      for (std::size_t k = 0; k < 3; ++k) axes_[i][k] = record[4 + 3 * i + k];
+    }
+  }
   Vec<3> placed(const double* own) const {
     Vec<3> at;
     for (std::size_t k = 0; k < 3; ++k)
@@ -358,7 +362,13 @@ class MeshSide {
   const Box& box() const {
     if (box_.block.count == 0) {
       ShapeBounds<3> bounds;
-      add_bounds<3>(alone_.shape, bounds);
+      if (alone_.polytope != nullptr) {
+        constexpr std::size_t kBounds = 13;  // where they are in the record
+        std::copy_n(alone_.shape.record.begin() + kBounds, 3, bounds.lower.begin());
+        std::copy_n(alone_.shape.record.begin() + kBounds + 3, 3, bounds.upper.begin());
+      } else {
+        add_bounds<3>(alone_.shape, bounds);
+      }
       box_.units = MeshUnits(bounds.lower, bounds.upper);
       box_.units.write(bounds.lower, bounds.upper, box_.block, 0);
       box_.block.first[0] = MeshBlock::kFace;
@@ -860,14 +870,10 @@ inline TriangleCorners corners_of(const std::array<double, 9>& numbers) {
 
 }  // namespace detail
 
-// Calls visit(face of a, face of b) for those that overlap, until it returns true; -1 for a shape without faces. Of two
-// meshes, exact for the triangles as placed.
+// Calls visit(face of a, face of b) for those that overlap, by their places in the trees, until it returns true. Of two
+// meshes, exact for the triangles as placed. Precondition: one is a mesh.
 template <class Visit>
-void visit_overlapping(const MeshSide& a, const MeshSide& b, const Visit& visit) {
-  if (!a.is_mesh() && !b.is_mesh()) {
-    if (overlaps(a.alone(), b.alone())) visit(std::int32_t{-1}, std::int32_t{-1});
-    return;
-  }
+void visit_overlapping_faces(const MeshSide& a, const MeshSide& b, const Visit& visit) {
   const RelativePose view(a, b);
   const bool are_meshes = a.is_mesh() && b.is_mesh();
   PlacedElements placed_a(a), placed_b(b);
@@ -875,8 +881,18 @@ void visit_overlapping(const MeshSide& a, const MeshSide& b, const Visit& visit)
     const bool found = are_meshes ? triangles_meet(detail::corners_of(placed_a.corners(face_a)),
                                                    detail::corners_of(placed_b.corners(face_b)))
                                   : overlaps(placed_a.element(face_a), placed_b.element(face_b));
-    return found && visit(a.row_of(face_a), b.row_of(face_b));
+    return found && visit(face_a, face_b);
   });
+}
+
+// The same by rows of the faces as they were given, and of any two shapes; -1 for a shape without faces.
+template <class Visit>
+void visit_overlapping(const MeshSide& a, const MeshSide& b, const Visit& visit) {
+  if (a.is_mesh() || b.is_mesh())
+    visit_overlapping_faces(
+        a, b, [&](std::int32_t face_a, std::int32_t face_b) { return visit(a.row_of(face_a), b.row_of(face_b)); });
+  else if (overlaps(a.alone(), b.alone()))
+    visit(std::int32_t{-1}, std::int32_t{-1});
 }
 
 inline bool overlaps(const MeshSide& a, const MeshSide& b) {

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 import enum
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -480,6 +480,55 @@ def geometry_impacts(a: ShapeStore, geometries_a: list, b: ShapeStore, geometrie
 def geometry_rays(shapes: ShapeStore, geometries: list, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], origins: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], directions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> object: ...
 
 def triangle_pairs(vertices: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], faces: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], other_vertices: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], other_faces: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], touching: bool, workers: int) -> object: ...
+
+class SceneMesh:
+    """A surface of triangles; or a convex solid, and the same a little smaller."""
+
+    @overload
+    def __init__(self, surface: object, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
+    @overload
+    def __init__(self, solid: object, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], smaller: object, bounds_of_smaller: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
+class MeshScene:
+    """Hulls and meshes that move; pairs of those that have not are kept."""
+
+    def __init__(self) -> None: ...
+
+    def put(self, slot: int, shape: object, transform: object | None) -> bool:
+        """
+        Put a shape into a slot; False, and nothing has changed, if the matrix is not a rotation.
+        """
+
+    def remove(self, slot: int) -> None: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def tested(self) -> int:
+        """How many pairs of its own have been tested so far."""
+
+    def any_hit(self) -> bool: ...
+
+    def all_hits(self) -> object:
+        """Pairs of slots that collide, (m, 2), the lower one first."""
+
+    def hits_with(self, other: MeshScene, all: bool) -> object:
+        """Pairs that collide: all, or one if there is any."""
+
+    def nearest(self, of: int) -> tuple:
+        """
+        (distance, slot, slot) of the nearest two, or with the one of a slot unless that is -1.
+        """
+
+    def nearest_to(self, other: MeshScene) -> tuple: ...
+
+    def witness(self, slot: int, other: MeshScene, place: int, distance: float) -> tuple: ...
+
+    def contacts(self, other: MeshScene, pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int) -> tuple: ...
+
+    def frames(self, slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object: ...
 
 def among(first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], of_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], of_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_ordered: bool) -> object:
     """Whether each of a few pairs is among many others."""

@@ -14,7 +14,6 @@ from broadphase.shapes.shape import Shape
 from broadphase.shapes.turning import as_rotations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Shapes", "put", "shapes_of_boxes"]
+__all__ = ["Shapes", "shapes_of_boxes"]
 
 _EXTREME = 100  # binary exponent: quaternions beyond it are scaled, so that no square is out of range
 
@@ -303,32 +302,6 @@ class Shapes:
         """Let the core place some rows; the arrays are both its input and the positions it has seen last."""
         positions, rotations = self._positions, self._rotations
         self.store.place(rows, positions, rotations, positions, rotations, self._boxes)
-
-
-def put(shapes: Shapes, rows: NDArray[np.int32], position: Sequence[float], rotation: Sequence[float]) -> None:
-    """Move some rows to one place, as `Shapes.move`, without its checks.
-
-    Parameters
-    ----------
-    shapes : Shapes
-        Shapes in space, with rotations.
-    rows : ndarray, shape (k,), int32
-        Rows that there are.
-    position, rotation : sequence of float
-        Where, and a quaternion of a length near 1.
-
-    Examples
-    --------
-    >>> import broadphase as bp
-    >>> shapes = bp.Shapes(bp.Box(1, 1, 1), [[0, 0, 0]], [1, 0, 0, 0])
-    >>> put(shapes, np.array([0], np.int32), (2, 0, 0), (1, 0, 0, 0))
-    >>> shapes.boxes[0, 0].tolist()
-    [1.5, -0.5, -0.5]
-    """
-    assert shapes._rotations is not None
-    shapes._positions[rows] = position
-    shapes._rotations[rows] = rotation
-    shapes._place(rows)
 
 
 def shapes_of_boxes(boxes: Floats) -> Shapes:

@@ -1,0 +1,322 @@
+// Hulls and meshes that collide with each other, for the drop-in of trimesh: each question is one call.
+#include "world/mesh_scene.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "choose/find.hpp"
+#include "small_arrays.hpp"
+
+namespace broadphase::python {
+
+void bind_mesh_scene(nb::module_& module);
+
+namespace {
+
+// A shape, and the objects that it is made of.
+struct KeptMesh {
+  SceneMesh shape;
+  nb::object solid, smaller;
+};
+
+MeshBounds bounds_of(const Table<double>& bounds) {
+  if (bounds.shape(0) != 2 || bounds.shape(1) != 3) throw nb::value_error("bounds must have shape (2, 3)");
+  MeshBounds found;
+  std::copy_n(bounds.data(), 6, found.begin());
+  return found;
+}
+
+struct KeptScene {
+  MeshScene scene;
+  std::vector<nb::object> shapes;  // by slot
+  std::mutex mutex;
+  std::atomic<std::thread::id> owner;
+};
+
+// One thread at a time works on a scene, the others wait. A handler of a signal that comes while it does must not.
+class Turn {
+ public:
+  explicit Turn(KeptScene& kept) : kept_(kept) {
+    if (kept.owner == std::this_thread::get_id())
+      throw std::runtime_error("a query of these objects has been interrupted by this call");
+    if (!kept.mutex.try_lock()) {
+      const ReleasedGil release;
+      kept.mutex.lock();
+    }
+    kept.owner = std::this_thread::get_id();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    kept_.owner = std::thread::id();
+    kept_.mutex.unlock();
+  }
+
+ private:
+  KeptScene& kept_;
+};
+
+// Turns at two scenes, or one that is both, in an order that is the same for all threads.
+class Turns {
+ public:
+  Turns(KeptScene& a, KeptScene& b) {
+    const bool is_a_first = std::less<>()(&a, &b);
+    first_.emplace(is_a_first ? a : b);
+    if (&a != &b) second_.emplace(is_a_first ? b : a);
+  }
+
+ private:
+  std::optional<Turn> first_, second_;
+};
+
+// The numbers of a matrix (4, 4) of finite doubles; of other objects, what NumPy makes of them.
+std::array<double, 16> matrix_of(nb::handle given) {
+  constexpr std::size_t kRows = 4;
+  std::array<double, 16> numbers{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+  if (given.is_none()) return numbers;
+  const auto read = [&](nb::handle from) {
+    Py_buffer view;
+    if (!PyObject_CheckBuffer(from.ptr())) return false;
+    if (PyObject_GetBuffer(from.ptr(), &view, PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
+      PyErr_Clear();
+      return false;
+    }
+    const bool is_good =
+        view.ndim == 2 && view.shape[0] == kRows && view.shape[1] == kRows && std::strcmp(view.format, "d") == 0;
+    for (std::size_t k = 0; is_good && k < numbers.size(); ++k)
+      std::memcpy(&numbers[k],
+                  static_cast<const char*>(view.buf) + static_cast<Py_ssize_t>(k / kRows) * view.strides[0] +
+                      static_cast<Py_ssize_t>(k % kRows) * view.strides[1],
+                  sizeof(double));
+    PyBuffer_Release(&view);
+    return is_good;
+  };
+  if (!read(given)) {
+    const nb::object array =
+        nb::module_::import_("numpy").attr("ascontiguousarray")(given, nb::borrow(NumPy::get().float64));
+    if (!read(array)) throw nb::value_error("transform must be (4,4)!");
+  }
+  if (!std::all_of(numbers.begin(), numbers.end(), [](double number) { return std::isfinite(number); }))
+    throw nb::value_error("transform must be finite");
+  return numbers;
+}
+
+// Puts a shape into a slot. False, and nothing has changed, if the matrix also scales, shears or mirrors.
+bool put(KeptScene& kept, std::size_t slot, nb::handle shape, nb::handle transform) {
+  constexpr double kFarthest = 1e40;
+  const KeptMesh& given = nb::cast<const KeptMesh&>(shape);
+  const std::array<double, 16> matrix = matrix_of(transform);
+  const std::optional<std::array<double, 4>> rotation = rotation_of(matrix);
+  if (!rotation) return false;
+  const Vec<3> position{matrix[3], matrix[7], matrix[11]};
+  for (const double number : position)
+    if (std::abs(number) > kFarthest) throw nb::value_error("transform must be nearer than 1e40");
+  const Turn turn(kept);
+  if (slot > kept.scene.slot_count()) throw nb::index_error("the slots before it come first");
+  if (kept.shapes.size() <= slot) kept.shapes.resize(slot + 1);
+  kept.scene.put(slot, given.shape, position, rotation->data());
+  if (kept.shapes[slot].ptr() != shape.ptr()) kept.shapes[slot] = nb::borrow(shape);
+  return true;
+}
+
+void remove(KeptScene& kept, std::size_t slot) {
+  nb::object last;  // dropped when the turn is over
+  const Turn turn(kept);
+  if (!kept.scene.has(slot)) throw nb::index_error("the slot is free");
+  kept.scene.remove(slot);
+  std::swap(last, kept.shapes[slot]);
+}
+
+// Calls use(collect, interrupt) without the GIL, but for few objects: giving it away takes longer than the work.
+template <class Use>
+auto work(std::size_t objects, const Use& use) {
+  Interrupt interrupt(signal_pending);
+  const auto collect = [&](const Problem<double>& problem) {
+    return with_method(MethodName::automatic, problem, {chosen_kernels(), 1, interrupt},
+                       [&](const MethodCalls<double>& calls, const Preparation& with) {
+                         return calls.collect(problem, kNoLimit, with);
+                       });
+  };
+  std::optional<ReleasedGil> release;
+  constexpr std::size_t kWorthIt = 32;
+  if (objects > kWorthIt) release.emplace();
+  return use(collect, interrupt);
+}
+
+nb::object as_pairs(const std::vector<MeshScene::SlotPair>& pairs) {
+  return small_array(pairs.empty() ? nullptr : pairs.front().data(), pairs.size(), 2, NumPy::get().int32);
+}
+
+bool any_hit(KeptScene& kept) {
+  const Turn turn(kept);
+  return work(kept.scene.size(),
+              [&](const auto& collect, Interrupt& interrupt) { return kept.scene.any_hit(collect, interrupt); });
+}
+
+nb::object all_hits(KeptScene& kept) {
+  const Turn turn(kept);
+  return as_pairs(work(kept.scene.size(), [&](const auto& collect, Interrupt& interrupt) {
+    return kept.scene.all_hits(collect, interrupt);
+  }));
+}
+
+nb::object hits_with(KeptScene& kept, KeptScene& other, bool all) {
+  const Turns turns(kept, other);
+  return as_pairs(work(kept.scene.size() + other.scene.size(), [&](const auto& collect, Interrupt& interrupt) {
+    return kept.scene.hits_with(other.scene, all, collect, interrupt);
+  }));
+}
+
+nb::tuple as_tuple(const MeshScene::Nearest& nearest) {
+  return nb::make_tuple(nearest.distance, nearest.slots[0], nearest.slots[1]);
+}
+
+nb::tuple nearest(KeptScene& kept, std::int32_t of) {
+  const Turn turn(kept);
+  if (of >= 0 && !kept.scene.has(static_cast<std::size_t>(of))) throw nb::index_error("the slot is free");
+  return as_tuple(work(kept.scene.size(), [&](const auto& collect, Interrupt& interrupt) {
+    return kept.scene.nearest(of, collect, interrupt);
+  }));
+}
+
+nb::tuple nearest_to(KeptScene& kept, KeptScene& other) {
+  const Turns turns(kept, other);
+  return as_tuple(work(kept.scene.size() + other.scene.size(), [&](const auto& collect, Interrupt& interrupt) {
+    return kept.scene.nearest_to(other.scene, collect, interrupt);
+  }));
+}
+
+// Slots of both scenes, which must be in use.
+void check(const KeptScene& kept, const KeptScene& other, const Table<std::int32_t>& pairs) {
+  if (pairs.shape(1) != 2) throw nb::value_error("pairs must have shape (m, 2)");
+  for (std::size_t k = 0; k < pairs.shape(0); ++k)
+    if (!kept.scene.has(static_cast<std::size_t>(pairs(k, 0))) ||
+        !other.scene.has(static_cast<std::size_t>(pairs(k, 1))))
+      throw nb::index_error("the slot is free");
+}
+
+// Where a pair is nearest, (2, 3), and the faces.
+nb::tuple witness(KeptScene& kept, std::size_t slot, KeptScene& other, std::size_t place, double distance) {
+  const Turns turns(kept, other);
+  if (!kept.scene.has(slot) || !other.scene.has(place)) throw nb::index_error("the slot is free");
+  const MeshScene::Witness found = kept.scene.witness(slot, other.scene, place, distance);
+  std::array<double, 6> points;
+  std::copy_n(found.first.begin(), 3, points.begin());
+  std::copy_n(found.second.begin(), 3, points.begin() + 3);
+  return nb::make_tuple(small_array(points.data(), 2, 3, NumPy::get().float64), found.face, found.other_face);
+}
+
+// Of pairs that collide: (m, 3), the place of the pair and the faces that meet, of two surfaces; the same of other
+// pairs, -1 for a solid, with normals, depths and points of contact. Of each pair at most `most`.
+nb::tuple contacts(KeptScene& kept, KeptScene& other, Table<std::int32_t> pairs, std::size_t most) {
+  const Turns turns(kept, other);
+  check(kept, other, pairs);
+  std::vector<std::int32_t> faces, of_solids;
+  std::vector<double> normals, depths, points;
+  const auto search = [&](const auto&, Interrupt& interrupt) {
+    for (std::size_t k = 0; k < pairs.shape(0) && most > 0; ++k) {
+      const auto slot = static_cast<std::size_t>(pairs(k, 0)), place = static_cast<std::size_t>(pairs(k, 1));
+      std::size_t left = most;
+      if (kept.scene.is_surface(slot) && other.scene.is_surface(place)) {
+        kept.scene.visit_faces(slot, other.scene, place, [&](std::int32_t face, std::int32_t other_face) {
+          faces.insert(faces.end(), {static_cast<std::int32_t>(k), face, other_face});
+          return --left == 0;
+        });
+      } else {
+        kept.scene.visit_contacts(
+            slot, other.scene, place, [&](std::int32_t face, std::int32_t other_face, const Contact<3>& found) {
+              of_solids.insert(of_solids.end(), {static_cast<std::int32_t>(k), face, other_face});
+              normals.insert(normals.end(), found.normal.begin(), found.normal.end());
+              depths.push_back(found.depth);
+              // Any corner of the area of contact would do; of unit cubes upon each other, FCL takes the last.
+              const Vec<3>& point = found.points[face < 0 && other_face < 0 ? found.count - 1 : 0];
+              points.insert(points.end(), point.begin(), point.end());
+              return --left == 0;
+            });
+      }
+      interrupt.check();
+    }
+  };
+  work(kNoLimit, search);
+  const auto table = [](std::vector<std::int32_t>&& rows) {
+    const std::size_t count = rows.size() / 3;
+    return as_array(std::move(rows), 1).attr("reshape")(count, 3);
+  };
+  nb::object of_faces = table(std::move(faces)), others = table(std::move(of_solids)),
+             of_normals = as_corners(std::move(normals), 3), of_depths = as_array(std::move(depths), 1);
+  return nb::make_tuple(of_faces, others, of_normals, of_depths, as_corners(std::move(points), 3));
+}
+
+// Origins and axes of meshes, (k, 4, 3).
+nb::object frames(KeptScene& kept, Vector<std::int32_t> slots) {
+  constexpr std::size_t kNumbers = 12;
+  const Turn turn(kept);
+  std::vector<double> numbers;
+  for (std::size_t k = 0; k < slots.shape(0); ++k) {
+    const auto slot = static_cast<std::size_t>(slots.data()[k]);
+    if (!kept.scene.has(slot)) throw nb::index_error("the slot is free");
+    const double* frame = kept.scene.frame(slot);
+    numbers.insert(numbers.end(), frame, frame + kNumbers);
+  }
+  return as_array(std::move(numbers), 1).attr("reshape")(slots.shape(0), 4, 3);
+}
+
+}  // namespace
+
+void bind_mesh_scene(nb::module_& module) {
+  const auto slot = nb::arg("slot"), other = nb::arg("other"), place = nb::arg("place");
+  nb::class_<KeptMesh>(module, "SceneMesh", "A surface of triangles; or a convex solid, and the same a little smaller.")
+      .def(
+          "__init__",
+          [](KeptMesh* self, nb::object surface, Table<double> bounds) {
+            SceneMesh shape;
+            shape.surface = nb::cast<const MeshTree*>(surface);
+            shape.bounds = bounds_of(bounds);
+            new (self) KeptMesh{shape, surface, {}};
+          },
+          nb::arg("surface"), nb::arg("bounds"))
+      .def(
+          "__init__",
+          [](KeptMesh* self, nb::object solid, Table<double> bounds, nb::object smaller, Table<double> smaller_bounds) {
+            SceneMesh shape;
+            shape.solid = nb::cast<const Polytope*>(solid);
+            shape.bounds = bounds_of(bounds);
+            shape.smaller = nb::cast<const Polytope*>(smaller);
+            shape.bounds_of_smaller = bounds_of(smaller_bounds);
+            new (self) KeptMesh{shape, solid, smaller};
+          },
+          nb::arg("solid"), nb::arg("bounds"), nb::arg("smaller"), nb::arg("bounds_of_smaller"));
+  nb::class_<KeptScene>(module, "MeshScene", "Hulls and meshes that move; pairs of those that have not are kept.")
+      .def(nb::init<>())
+      .def("put", &put, slot, nb::arg("shape"), nb::arg("transform").none(),
+           "Put a shape into a slot; False, and nothing has changed, if the matrix is not a rotation.")
+      .def("remove", &remove, slot)
+      .def_prop_ro("version", [](const KeptScene& self) { return self.scene.version(); })
+      .def_prop_ro(
+          "tested", [](const KeptScene& self) { return self.scene.tested(); },
+          "How many pairs of its own have been tested so far.")
+      .def("any_hit", &any_hit)
+      .def("all_hits", &all_hits, "Pairs of slots that collide, (m, 2), the lower one first.")
+      .def("hits_with", &hits_with, other, nb::arg("all"), "Pairs that collide: all, or one if there is any.")
+      .def("nearest", &nearest, nb::arg("of"),
+           "(distance, slot, slot) of the nearest two, or with the one of a slot unless that is -1.")
+      .def("nearest_to", &nearest_to, other)
+      .def("witness", &witness, slot, other, place, nb::arg("distance"))
+      .def("contacts", &contacts, other, nb::arg("pairs"), nb::arg("most"))
+      .def("frames", &frames, nb::arg("slots"));
+}
+
+}  // namespace broadphase::python
