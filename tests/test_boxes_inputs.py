@@ -496,3 +496,52 @@ def test_points_of_geometries_name_the_function():
     for given in (points, list(points), points[0]):
         with pytest.raises(TypeError, match=r"points must be numbers, not geometries; pass shapely.get_coordinates"):
             bp.Index(BOXES).query_points(given)
+
+
+def test_array_of_geometries_of_geopandas_is_read():
+    assert as_boxes(geoseries().values).tolist() == BOXES.tolist()
+    assert bp.boxes.from_geometries(geoseries().values).tolist() == BOXES.tolist()
+
+
+def test_geometries_in_two_coordinate_systems_are_refused():
+    here = geodataframe().set_crs(32633)
+    there = here.to_crs(4326)
+    with pytest.raises(ValueError, match=r"boxes are in EPSG:32633 and other in EPSG:4326: .*to_crs"):
+        bp.pairs(here, there)
+    swapped = there.set_crs("OGC:CRS84", allow_override=True)  # the same in another order of axes
+    assert len(bp.pairs(there, swapped)) == len(bp.pairs(here, geodataframe())) == 5
+
+
+def test_empty_geometries_are_refused_with_the_option_that_leaves_them_out():
+    shapely = pytest.importorskip("shapely")
+    with pytest.raises(bp.InvalidBoxError, match=r'row 1: lower\[0\] is NaN; invalid="skip" leaves out'):
+        bp.pairs([*geometry_list()[:1], shapely.Polygon()])
+
+
+@pytest.mark.parametrize("call", [bp.pairs, bp.Index, lambda boxes: bp.nms(boxes, np.ones(len(boxes)), 0.5)])
+def test_corners_that_are_no_corners_are_refused_with_what_makes_boxes_of_them(call):
+    with pytest.raises(bp.InvalidBoxError, match=r"lower\[0\] > upper\[0\].*bp\.boxes\.from_xywh"):
+        call(np.array([[30.0, 40, 5, 6]] * 3 + [[0, 0, 1, 1]]))
+    with pytest.raises(bp.InvalidBoxError, match=r"lower\[0\] > upper\[0\] \(30\.0 > 5\.0\)( \(1 more such rows\))?$"):
+        call(np.array([[30.0, 40, 5, 6]] * 2 + [[0, 0, 1, 1]] * 3))
+
+
+def test_one_rectangle_and_one_point_are_refused_with_how_to_pass_one():
+    with pytest.raises(TypeError, match=r"pass a list: \[rect\]"):
+        bp.boxes.from_rects(GameRect())
+    with pytest.raises(ValueError, match=r"not \(2,\); one of them is \[\[x, y\]\]"):
+        bp.Index(BOXES).nearest((5, 5))
+
+
+class GameRect:
+    """A rectangle that can be iterated over, as that of pygame."""
+
+    left, top, right, bottom = 0, 0, 1, 1
+
+    def __iter__(self):
+        return iter((0, 0, 1, 1))
+
+
+def test_table_of_geometries_as_points_is_refused_with_what_gives_coordinates():
+    with pytest.raises(TypeError, match=r"pass shapely\.get_coordinates\(points\.geometry\)"):
+        bp.Index(BOXES).nearest(geodataframe())

@@ -1,6 +1,7 @@
 """Boxes of files that GeoPandas writes: GeoPackage, Shapefile, FlatGeobuf, GeoParquet, lines of GeoJSON."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -131,4 +132,11 @@ def test_features_without_pyogrio_say_what_to_install(tmp_path, monkeypatch):
     with pytest.raises(
         bp.MissingExtraError, match=r'reading \.gpkg files needs pyogrio: pip install "broadphase\[gis\]"'
     ):
+        read_boxes(tmp_path / "map.gpkg")
+
+
+def test_missing_pyarrow_is_named_with_the_extra_that_brings_it(tmp_path, monkeypatch):
+    write(tmp_path / "map.gpkg", shapely.from_wkt(WKT))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(bp.MissingExtraError, match=r'needs pyarrow: pip install "broadphase\[gis\]"'):
         read_boxes(tmp_path / "map.gpkg")

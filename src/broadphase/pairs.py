@@ -12,8 +12,8 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_flag, as_real, as_whole
 from broadphase.batches import batched_rows
-from broadphase.boxes.forms import Boxes, as_corners, as_rows, find_invalid
-from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
+from broadphase.boxes.forms import Boxes, advice_on_invalid, as_corners, as_rows, find_invalid
+from broadphase.errors import InvalidBoxError, TooManyPairsError, clipped, unknown_name
 from broadphase.filters import NO_FILTER, PairFilter, filter_of, without_invalid
 from broadphase.periods import out_of_cell, periods_of
 from broadphase.progress import Progress, reporting, searching
@@ -357,7 +357,10 @@ class _Search:
             rows, reasons = find_invalid(corners, limit=1)
             if len(rows):
                 more = f" ({len(rows) - 1} more such rows)" if len(rows) > 1 else ""
-                return InvalidBoxError(f"{name}: {reasons[0]}{more}", row=int(rows[0]))
+                row = int(rows[0])
+                is_blank = bool(np.isnan(corners).all(axis=(0, 2))[row])  # such as an empty geometry
+                advice = '; invalid="skip" leaves out rows without numbers' if is_blank else advice_on_invalid(*corners)
+                return InvalidBoxError(f"{name}: {reasons[0]}{more}{advice}", row=row)
             error = None if self.periods is None else out_of_cell(name, *corners, self.periods)
             if error is not None:
                 return error
@@ -394,6 +397,8 @@ def prepare(
         except ValueError:
             _refuse_corners(boxes, other)
             raise
+        if type(boxes) is not np.ndarray and type(other) is not np.ndarray:
+            _refuse_different_maps(boxes, other)
         if dim == 1:
             _refuse_corners(boxes, other)
         other_dim = other_lower.shape[1]
@@ -458,6 +463,19 @@ def _refuse_corners(boxes: Any, other: Any) -> None:
         f"boxes and other have shapes {shapes[0]} and {shapes[1]}, and are two sets of boxes. If they are the lower and"
         f" the upper corners of one set, pass them as one tuple, (lower, upper).{intervals}"
     )
+
+
+def _refuse_different_maps(boxes: Any, other: Any) -> None:
+    """Raise ValueError for geometries of GeoPandas in two coordinate systems; one that is unknown fits all."""
+    first: Any = getattr(boxes, "crs", None)
+    second: Any = getattr(other, "crs", None)
+    if not hasattr(first, "equals") or not hasattr(second, "equals"):
+        return
+    if not first.equals(second, ignore_axis_order=True):
+        names = [clipped(one.to_string(), 60) for one in (first, second)]
+        raise ValueError(
+            f"boxes are in {names[0]} and other in {names[1]}: bring them into one, such as by other.to_crs(boxes.crs)"
+        )
 
 
 def _refuse_one_object(boxes: Any) -> None:

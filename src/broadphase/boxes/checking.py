@@ -8,7 +8,7 @@ import numpy as np
 
 from broadphase.arguments import as_array
 from broadphase.boxes.floats import MAX_DIMENSION
-from broadphase.boxes.forms import describe_invalid
+from broadphase.boxes.forms import advice_on_invalid, describe_invalid
 from broadphase.boxes.numbers import as_numbers
 from broadphase.boxes.objects import column_numbers, names_of, side_by_side
 from broadphase.columns import listed
@@ -25,7 +25,9 @@ def as_points(values: ArrayLike, name: str) -> NDArray[Any]:
     if points.shape == (0,):
         points = points.reshape(0, 2)
     if points.ndim != 2 or not 0 < points.shape[1] <= MAX_DIMENSION:
-        raise ValueError(f"{name} must have shape (n, d), d = 1 to 4, not {points.shape}")
+        is_one = points.ndim == 1 and points.size <= MAX_DIMENSION
+        one = f"; one of them is [[{', '.join('xyzw'[: points.size])}]]" if is_one else ""
+        raise ValueError(f"{name} must have shape (n, d), d = 1 to 4, not {points.shape}{one}")
     return points
 
 
@@ -45,6 +47,8 @@ def _plain_points(values: Any, name: str) -> Any:
 
 def _columns_of_points(frame: Any, labels: list[Any], name: str) -> NDArray[Any]:
     by_text = {str(label).strip().lower(): label for label in labels}
+    if hasattr(frame, "geometry"):
+        raise TypeError(f"{name} must be numbers, not geometries; pass shapely.get_coordinates({name}.geometry)")
     axes = "xyzw"[: len(labels)]
     if len(labels) > MAX_DIMENSION or {*by_text} != {*axes}:
         raise ValueError(
@@ -140,5 +144,5 @@ def require_boxes(boxes: NDArray[Any], name: str) -> NDArray[Any]:
     lower, upper = boxes[:, 0], boxes[:, 1]
     bad = first_bad_row(~(lower <= upper))
     if bad is not None:
-        raise InvalidBoxError(f"{name}: {describe_invalid(lower, upper, bad)}", bad)
+        raise InvalidBoxError(f"{name}: {describe_invalid(lower, upper, bad)}{advice_on_invalid(lower, upper)}", bad)
     return boxes

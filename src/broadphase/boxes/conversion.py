@@ -13,7 +13,16 @@ from broadphase.boxes import arrow
 from broadphase.boxes.checking import first_bad_row, require_boxes, require_finite
 from broadphase.boxes.floats import MAX_DIMENSION
 from broadphase.boxes.numbers import as_numbers
-from broadphase.boxes.objects import SIDES, SIZES, bounds_of, boxes_of, column_numbers, names_of, side_by_side
+from broadphase.boxes.objects import (
+    SIDES,
+    SIZES,
+    bounds_of,
+    boxes_of,
+    column_numbers,
+    is_rectangle,
+    names_of,
+    side_by_side,
+)
 from broadphase.boxes.rounding import boxes_around
 from broadphase.errors import InvalidBoxError, quoted, unknown_name
 
@@ -116,6 +125,8 @@ def from_rects(rects: Iterable[Any]) -> NDArray[np.float64]:
     """
     if not isinstance(rects, Iterable) or (isinstance(rects, np.ndarray) and not rects.ndim):
         raise TypeError(f"rects must be rectangles, not {quoted(rects)}")
+    if is_rectangle(rects):
+        raise TypeError(f"rects is one rectangle, {quoted(rects)}; pass a list: [rect]")
     given = list(rects)
     sides = _sides(given)
     if sides is not None:

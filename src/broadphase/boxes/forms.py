@@ -18,7 +18,7 @@ from broadphase.boxes.floats import FLOAT32, FLOAT64, MAX_DIMENSION, as_float
 from broadphase.boxes.numbers import as_plain_array
 from broadphase.boxes.objects import boxes_of
 
-__all__ = ["Boxes", "as_boxes", "as_corners", "as_rows", "describe_invalid", "find_invalid"]
+__all__ = ["Boxes", "advice_on_invalid", "as_boxes", "as_corners", "as_rows", "describe_invalid", "find_invalid"]
 
 _Real: TypeAlias = np.bool_ | np.integer[Any] | np.floating[Any]
 
@@ -284,6 +284,13 @@ def describe_invalid(lower: NDArray[Any], upper: NDArray[Any], row: int) -> str:
     axis = int(bad[0])
     low, high = float(lower[row, axis]), float(upper[row, axis])
     return f"row {row}: lower[{axis}] > upper[{axis}] ({low} > {high})"
+
+
+def advice_on_invalid(lower: NDArray[Any], upper: NDArray[Any]) -> str:
+    """Return the end of a message where so many rows have lower > upper that they may be no corners, else nothing."""
+    if len(lower) < 4 or 2 * int((lower > upper).any(axis=1).sum()) < len(lower):
+        return ""
+    return "; if these are x, y, width, height, use bp.boxes.from_xywh; if they are points, bp.boxes.from_points"
 
 
 def _as_three_axes(boxes: Any, name: str, empty_dim: int) -> NDArray[Any]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SIDES", "SIZES", "bounds_of", "boxes_of", "column_numbers", "names_of", "side_by_side"]
+__all__ = ["SIDES", "SIZES", "bounds_of", "boxes_of", "column_numbers", "is_rectangle", "names_of", "side_by_side"]
 
 SIDES = ("left", "right", "top", "bottom")
 SIZES = (("x", "y", "width", "height"), ("x", "y", "w", "h"), ("left", "top", "width", "height"))
@@ -64,12 +64,14 @@ def boxes_of(values: Any, name: str) -> Any:
     if kind.__module__.startswith("broadphase."):
         advice = "; pass its boxes" if hasattr(kind, "boxes") else ""
         raise TypeError(f"{name} must be boxes, not a {kind.__name__}{advice}")
-    if _is_rectangle(values):
+    if is_rectangle(values):
         raise TypeError(_for_rectangles(name))
     bounds = getattr(values, "bounds", None)
     if bounds is not None and not callable(bounds):
         if hasattr(bounds, "columns"):  # of GeoPandas
             return _boxes_of_columns(bounds, name)
+        if hasattr(values, "geom_type") and np.ndim(bounds) == 2:  # an array of geometries of GeoPandas
+            return bounds
         return bounds_of([values], name)
     if isinstance(values, Mapping) or hasattr(values, "iloc"):
         if not hasattr(values, "columns") and not isinstance(values, Mapping):  # a Series
@@ -99,7 +101,7 @@ def _boxes_of_items(values: Any, name: str) -> Any:
                 " or bp.boxes.from_geometries with shapely.geometry.shape of each"
             )
         raise TypeError(f"{name}: row {row} is a dict; for records use bp.boxes.from_frame")
-    if first is not None and (_is_rectangle(first) or _is_rectangle(getattr(first, "rect", None))):
+    if first is not None and (is_rectangle(first) or is_rectangle(getattr(first, "rect", None))):
         raise TypeError(_for_rectangles(f"{name}: row {row}"))
     if getattr(first, "bounds", None) is not None or (hasattr(first, "bounds") and not hasattr(first, "__array__")):
         return bounds_of(values, name)
@@ -111,7 +113,8 @@ def _boxes_of_items(values: Any, name: str) -> Any:
     return values
 
 
-def _is_rectangle(value: Any) -> bool:
+def is_rectangle(value: Any) -> bool:
+    """Return whether an object has the sides, or a corner and the size, of one rectangle."""
     if value is None or isinstance(value, np.ndarray) or hasattr(value, "columns"):
         return False
     try:
@@ -123,7 +126,7 @@ def _is_rectangle(value: Any) -> bool:
 def _for_rectangles(name: str) -> str:
     return (
         f"{name} is a rectangle, which is not read as corners; use bp.boxes.from_rects,"
-        " and touching=False if those that only share an edge do not collide, as in pygame and arcade"
+        " and touching=False in bp.pairs if those that only share an edge do not collide, as in pygame and arcade"
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_array
-from broadphase.boxes.forms import Boxes, as_corners, as_rows, describe_invalid
+from broadphase.boxes.forms import Boxes, advice_on_invalid, as_corners, as_rows, describe_invalid
 from broadphase.errors import InvalidBoxError, UnknownRowError
 from broadphase.filters import as_attribute
 
@@ -397,7 +397,8 @@ def checked_corners(boxes: Boxes, name: str, dim: int | None = None) -> tuple[ND
         raise ValueError(f"{name} have {lower.shape[1]} dimensions; {dim} are needed")
     row = _native.first_invalid(lower, upper)
     if row >= 0:
-        raise InvalidBoxError(f"{name}: {describe_invalid(lower, upper, row)}", row=row)
+        fault = f"{describe_invalid(lower, upper, row)}{advice_on_invalid(lower, upper)}"
+        raise InvalidBoxError(f"{name}: {fault}", row=row)
     return lower, upper
 
 

@@ -47,9 +47,10 @@ def read_features(
     FileFormatError
         GDAL cannot read the file, or it has several layers; names them.
     MissingExtraError
-        pyogrio is not installed; or shapely, which takes geometries apart.
+        pyogrio or pyarrow is not installed; or shapely, which takes geometries apart.
     """
     pyogrio = import_extra("pyogrio", purpose=f"reading {path.suffix} files", extra="gis")
+    import_extra("pyarrow", purpose=f"reading {path.suffix} files", extra="gis")  # by which pyogrio gives columns
     path.open("rb").close()  # so that a missing file is an OSError
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
