@@ -278,6 +278,26 @@ def test_trees_of_any_size_and_crowds_give_the_answers_of_scipy(count, monkeypat
         assert dict(matrix.items()) == dict(wanted.items())
 
 
+def test_few_points_are_copied_pickled_and_compared_with_many(monkeypatch):
+    monkeypatch.undo()
+    random = np.random.default_rng(1)
+    points, others = random.random((50, 3)), random.random((300, 3))
+    for kind in ("cKDTree", "KDTree"):
+        expected, tree = getattr(library, kind)(points.copy()), getattr(ours, kind)(points)
+        many, more = getattr(ours, kind)(others), getattr(library, kind)(others)
+        kept, points[:] = points.copy(), 0.0
+        again = pickle.loads(pickle.dumps(tree))
+        for one in (tree, again):
+            assert one.query_pairs(0.3) == expected.query_pairs(0.3)
+            assert one.query([0.5, 0.5, 0.5]) == expected.query([0.5, 0.5, 0.5])
+            assert one.query_ball_tree(many, 0.2) == expected.query_ball_tree(more, 0.2)
+            assert many.query_ball_tree(one, 0.2) == [sorted(row) for row in more.query_ball_tree(expected, 0.2)]
+            found = [a.sparse_distance_matrix(b, 0.2).toarray().tolist() for a, b in ((one, many), (expected, more))]
+            assert found[0] == found[1]
+            assert many.count_neighbors(one, 0.2) == more.count_neighbors(expected, 0.2)
+        points[:] = kept
+
+
 def test_sets_and_lists_are_made_with_the_collector_as_it_was():
     tree = ours.cKDTree(uniform(np.random.default_rng(0), 2))
     for wanted in (True, False):

@@ -27,6 +27,7 @@ _LEAST_RADIUS, _MOST_RADIUS = 1e-150, 1e150
 _ROUNDING = 1e-15  # of a distance, and more
 _FEW = 8  # queries by radius; for fewer, a call of SciPy costs less
 _SMALL = 200  # points of a tree, and places; for fewer, its calls cost less
+_LOOK = 8  # places, and points, that are compared first to see whether all are near one another
 _SAMPLE, _CROWDED = 16, 100  # balls that are looked at, and points in each from which SciPy counts faster
 
 
@@ -51,20 +52,30 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
     ascend. Whatever is not described here is that of the tree of SciPy: `count_neighbors`, `mins`, `tree`, ...
     """
 
+    data: NDArray[np.float64]
+    n: int
+    m: int
     _kind: Any = theirs.cKDTree
     _number: Any = int  # the type of a single index
 
     def __init__(self, data: Any, *arguments: Any, **options: Any) -> None:
-        self._tree: Any = None
         self._index: Any = None
         self._settings = arguments, options
+        self._few: Any = None  # the tree of SciPy, if that answers
+        if type(data) in (np.ndarray, list, tuple) and np.ndim(data) and len(data) < _SMALL:
+            own = data.copy() if type(data) is np.ndarray else data
+            self._tree = self._few = tree = self._kind(own, *arguments, **options)
+            self.data, self.n, self.m = tree.data, tree.n, tree.m
+            self._is_ours = tree.boxsize is None and tree.m in (2, 3)
+            return
+        self._tree = None
         periodic = options.get("boxsize") is not None or (len(arguments) > 4 and arguments[4] is not None)
         points = None if periodic else _as_points(data)
         self._is_ours = points is not None
         if points is None:
             self._tree = self._kind(data, *arguments, **options)  # its errors are SciPy's too
             points = self._tree.data
-        self.data: NDArray[np.float64] = points
+        self.data = points
         self.n, self.m = points.shape
 
     @property
@@ -115,6 +126,8 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         distances, indices : float and int, or arrays of shape (...,) or (..., k)
             As in SciPy: infinity and n where there are not so many.
         """
+        if self._few is not None and not (_is_one(x) or _are_many(x, self.m)):
+            return self._few.query(x, k, eps, p, distance_upper_bound, workers)
         points, ranks = self._asked(x, p, eps), _ranks(k)
         bound = distance_upper_bound
         if points is None or ranks is None or not self.n or not (bound == np.inf or _radii(bound, ()) is not None):
@@ -174,7 +187,9 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         list of int, or array of lists
             With `return_length`: int, or array of int.
         """
-        if (x.ndim if type(x) is np.ndarray else 1 if _is_flat(x) else np.ndim(x)) < 2:  # one place
+        if self._few is not None and not _are_many(x, self.m):
+            return self._few.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
+        if _is_one(x):
             return (self._tree or self.scipy).query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
         points, radii = self._asked(x, p, eps), None
         if points is not None and len(points) >= _FEW:
@@ -205,6 +220,8 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         -------
         list of lists of int
         """
+        if self._few is not None:
+            return self._few.query_ball_tree(_scipy_of(other), r, p, eps)
         if not (isinstance(other, cKDTree) and other._is_ours and self._takes(r, p, eps) and other.m == self.m):
             return self.scipy.query_ball_tree(_scipy_of(other), r, p, eps)
         rows, counts = other._balls(self.data, np.full(self.n, float(r)), 1)
@@ -227,6 +244,8 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         set of tuple, or ndarray of int64, shape (m, 2)
             Pairs (i, j), i < j.
         """
+        if self._few is not None:
+            return self._few.query_pairs(r, p, eps, output_type)
         if not self._takes(r, p, eps) or output_type not in ("set", "ndarray"):
             return self.scipy.query_pairs(r, p, eps, output_type)
         found = bp.neighbors(self.data, _more_than(float(r)), distances=True)
@@ -255,6 +274,8 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         -------
         dok_matrix, coo_matrix, dict, or ndarray of records i, j, v
         """
+        if self._few is not None:
+            return self._few.sparse_distance_matrix(_scipy_of(other), max_distance, p, output_type)
         known = output_type in ("dok_matrix", "coo_matrix", "dict", "ndarray")
         ours = isinstance(other, cKDTree) and other._is_ours and other.m == self.m
         if not (ours and known and self._takes(max_distance, p, 0)):
@@ -292,7 +313,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
 
     def _takes(self, r: Any, p: float, eps: float) -> bool:
         """Whether a search by one radius is ours; others are SciPy's."""
-        return self._is_ours and self.n >= _SMALL and p == 2 and eps == 0 and _radii(r, ()) is not None
+        return self._is_ours and p == 2 and eps == 0 and _radii(r, ()) is not None
 
     def _asked(self, x: Any, p: float, eps: float) -> NDArray[np.float64] | None:
         """Places in rows; None if SciPy has to look there."""
@@ -302,13 +323,17 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             x = np.asarray(x)
         if x.dtype.kind not in "fiub" or x.ndim < 1 or x.shape[-1] != self.m:
             return None
-        if x.ndim > 1 and self.n < _SMALL and x.size < _SMALL * self.m:
-            return None
         points = np.ascontiguousarray(x, np.float64).reshape(-1, self.m)
         return points if np.isfinite(points).all() else None
 
     def _are_crowded(self, points: NDArray[np.float64], radii: NDArray[np.float64]) -> bool:
         """Whether so many points are within radii that counting them by whole cells, as SciPy does, pays."""
+        # Where most points are within, a look at a few of them tells, before there is an index.
+        asking, some = (slice(None, None, max(1, len(these) // _LOOK)) for these in (points, self.data))
+        apart = points[asking, np.newaxis] - self.data[some]
+        near = np.einsum("ijk,ijk->ij", apart, apart) <= (radii[asking] * radii[asking])[:, np.newaxis]
+        if 2 * np.count_nonzero(near) > near.size and self.n > _CROWDED:
+            return True
         some = slice(None, None, max(1, len(points) // _SAMPLE))
         return len(self._balls(points[some], radii[some], 1)[0]) > _CROWDED * len(points[some])
 
@@ -342,8 +367,16 @@ def _scipy_of(tree: Any) -> Any:
     return tree.scipy if isinstance(tree, cKDTree) else tree
 
 
-def _is_flat(x: Any) -> bool:
-    return type(x) in (list, tuple) and len(x) > 0 and type(x[0]) in (float, int)
+def _are_many(x: Any, dimension: int) -> bool:
+    """Whether an array holds so many places that they are not left to SciPy's tree of a few points."""
+    return type(x) is np.ndarray and x.ndim > 1 and x.size >= _SMALL * dimension
+
+
+def _is_one(x: Any) -> bool:
+    """Whether this is one place."""
+    if type(x) in (list, tuple) and len(x) > 0 and type(x[0]) in (float, int):
+        return True
+    return (x.ndim if type(x) is np.ndarray else np.ndim(x)) < 2
 
 
 def _ranks(k: Any) -> list[int] | None:
