@@ -231,3 +231,15 @@ def test_interrupted_command_says_how_it_goes_on(files: Path, run: Any, number: 
     assert Path("pairs", "_manifest.json").exists()
     assert run("pairs", "boxes/*.parquet", "--output", "pairs/")[0] == 0
     assert pairs_in("pairs") == EXPECTED
+
+
+def test_pattern_that_the_shell_has_written_out_is_told_to_be_quoted(files: Path, run: Any) -> None:
+    code, _, err = run("pairs", "boxes/0.parquet", "boxes/1.parquet", "boxes/0.parquet", "-o", "pairs/")
+    assert code == 2
+    assert "one pattern in quotes, such as 'boxes/*.parquet'" in err
+
+
+def test_bundled_data_set_from_files_to_files_is_refused_as_no_file(files: Path, run: Any) -> None:
+    code, _, err = run("pairs", "us_counties", "--memory", "200MB", "-o", "pairs/")
+    assert code == 2
+    assert "us_counties is a bundled data set, not a file: leave out --memory" in err

@@ -173,3 +173,15 @@ def test_parquet_that_is_damaged_names_the_file(tmp_path):
 def test_columns_of_all_four_axes_are_found():
     assert find_box_columns(["XMIN", "YMIN", "ZMIN", "WMIN", "XMAX", "YMAX", "ZMAX", "WMAX"]) == list(range(8))
     assert find_box_columns(["x_lower", "x_upper"]) == [0, 1]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_columns_of_a_corner_and_a_size_are_refused_with_what_makes_boxes(tmp_path, suffix):
+    columns = {"x": [1.0], "y": [2.0], "w": [3.0], "h": [4.0]}
+    path = tmp_path / f"boxes{suffix}"
+    if suffix == ".csv":
+        path.write_text("x,y,w,h\n1,2,3,4\n")
+    else:
+        pytest.importorskip("pyarrow.parquet").write_table(pytest.importorskip("pyarrow").table(columns), path)
+    with pytest.raises(bp.FileFormatError, match=r"has x, y, w, h; bp\.boxes\.from_xywh makes boxes"):
+        read_boxes(path)

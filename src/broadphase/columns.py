@@ -9,7 +9,7 @@ from broadphase.errors import clipped, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["WANTED", "find_box_columns", "find_name_column", "listed"]
+__all__ = ["SIZES", "WANTED", "find_box_columns", "find_name_column", "listed"]
 
 _AXES = "xyzw"
 _STYLES = (
@@ -26,6 +26,8 @@ _NUMBERED = (("{}0", "{}1"), ("{}1", "{}2"))
 _COMPASS = ("west", "south", "east", "north")
 _NAMES = ("name", "label", "id")
 _MANY_NAMES, _LONG_NAME = 20, 40
+# What rectangles are called by in other libraries: a corner and a size.
+SIZES = (("x", "y", "width", "height"), ("x", "y", "w", "h"), ("left", "top", "width", "height"))
 WANTED = "xmin, ymin, xmax, ymax (or min_x, lower_x, lo_x ..., or x0 and x1, or west, south, east, north), x to w"
 
 

@@ -358,7 +358,7 @@ class _Search:
             if len(rows):
                 more = f" ({len(rows) - 1} more such rows)" if len(rows) > 1 else ""
                 row = int(rows[0])
-                is_blank = bool(np.isnan(corners).all(axis=(0, 2))[row])  # such as an empty geometry
+                is_blank = all(np.isnan(corner[row]).all() for corner in corners)  # such as an empty geometry
                 advice = '; invalid="skip" leaves out rows without numbers' if is_blank else advice_on_invalid(*corners)
                 return InvalidBoxError(f"{name}: {reasons[0]}{more}{advice}", row=row)
             error = None if self.periods is None else out_of_cell(name, *corners, self.periods)

@@ -15,7 +15,6 @@ from broadphase.boxes.floats import MAX_DIMENSION
 from broadphase.boxes.numbers import as_numbers
 from broadphase.boxes.objects import (
     SIDES,
-    SIZES,
     bounds_of,
     boxes_of,
     column_numbers,
@@ -24,6 +23,7 @@ from broadphase.boxes.objects import (
     side_by_side,
 )
 from broadphase.boxes.rounding import boxes_around
+from broadphase.columns import SIZES
 from broadphase.errors import InvalidBoxError, quoted, unknown_name
 
 if TYPE_CHECKING:

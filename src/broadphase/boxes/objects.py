@@ -14,7 +14,7 @@ import numpy as np
 from broadphase.boxes import arrow
 from broadphase.boxes.floats import MAX_DIMENSION, as_float
 from broadphase.boxes.numbers import as_numbers, as_plain_array
-from broadphase.columns import WANTED, find_box_columns, listed
+from broadphase.columns import SIZES, WANTED, find_box_columns, listed
 from broadphase.errors import quoted
 from broadphase.extras import import_extra
 
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SIDES", "SIZES", "bounds_of", "boxes_of", "column_numbers", "is_rectangle", "names_of", "side_by_side"]
+__all__ = ["SIDES", "bounds_of", "boxes_of", "column_numbers", "is_rectangle", "names_of", "side_by_side"]
 
 SIDES = ("left", "right", "top", "bottom")
-SIZES = (("x", "y", "width", "height"), ("x", "y", "w", "h"), ("left", "top", "width", "height"))
 _PLAIN = frozenset({list, tuple, int, float, bool, np.ndarray, np.float64, np.float32, np.int64, np.int32, np.bool_})
 
 

@@ -137,10 +137,14 @@ def _show_usage_error(error: Any) -> int:
 
 
 def _hint(error: Any) -> str:
-    """Return what to do, where a file stands in the place of a command."""
+    """Return what to do, where a file stands in the place of a command, or there are too many files."""
     found = re.match(r"No such command '(.*)'\.", error.format_message())
     if found and (os.path.exists(found[1]) or found[1] in data.NAMES):
         return f" To find its pairs: broadphase pairs {clipped(found[1])}"
+    if error.format_message().startswith("Got unexpected extra argument"):
+        context = getattr(error, "ctx", None)
+        if context is not None and context.command.name == "pairs":  # the shell has written out a pattern
+            return "; many files are one pattern in quotes, such as 'boxes/*.parquet', with --output pairs/"
     return ""
 
 

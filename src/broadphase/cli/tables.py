@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from broadphase import scale
+from broadphase import data, scale
 from broadphase.cli.screen import duration, print_facts, print_json, say, stage_bars
 from broadphase.columns import find_box_columns
 from broadphase.errors import FileFormatError, InvalidBoxError, clipped
@@ -89,6 +89,13 @@ def find_pairs_in_files(
         as_bytes(memory, "memory")
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--memory") from None
+    bundled = next((file for file in files if file in data.NAMES and not os.path.exists(file)), None)
+    if bundled is not None:
+        raise typer.BadParameter(
+            f"{bundled} is a bundled data set, not a file: leave out --memory, and write to a file, such as"
+            f" --output {bundled}.csv",
+            param_hint="FILE",
+        )
     id_column, low, high = _columns(files[0], lower, upper, id_column)
     tiles = _plan_in(plan, len(low))
     with _reporting_interruptions(resume) as note, stage_bars(progress) as show:

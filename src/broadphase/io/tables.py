@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase.boxes import as_boxes
-from broadphase.columns import WANTED, find_box_columns, find_name_column, listed
+from broadphase.columns import SIZES, WANTED, find_box_columns, find_name_column, listed
 from broadphase.errors import FileFormatError
 from broadphase.extras import has_library, import_extra
 from broadphase.io.box_file import BoxFile
@@ -97,8 +97,16 @@ def _look_at_first_line(line: str, name_column: str | None) -> _Layout:
         return _Layout(delimiter, 0, len(cells), names, list(range(len(cells))), None)
     corners = find_box_columns(cells)
     if corners is None:
-        raise ValueError(f"needs columns {WANTED}; has {listed(cells)}")
+        raise ValueError(f"needs columns {WANTED}; has {listed(cells)}{_advice(cells)}")
     return _Layout(delimiter, 1, len(cells), cells, corners, find_name_column(cells, name_column))
+
+
+def _advice(names: list[str]) -> str:
+    """Return the end of a message: what to do with a corner and a size."""
+    known = {name.strip().lower() for name in names}
+    if any({*sizes} <= known for sizes in SIZES):
+        return "; bp.boxes.from_xywh makes boxes of a corner and a size"
+    return ""
 
 
 def _read_fast(path: Path, layout: _Layout) -> tuple[Any, Any] | None:
@@ -247,7 +255,8 @@ def _find(pyarrow: Any, schema: Any, *, needed: bool) -> tuple[str | None, list[
     if structs:
         return structs[0]
     if needed:
-        raise ValueError(f"needs columns {WANTED}, or a struct column of them; has {listed(schema.names)}")
+        known = f"{listed(schema.names)}{_advice(schema.names)}"
+        raise ValueError(f"needs columns {WANTED}, or a struct column of them; has {known}")
     return None
 
 
