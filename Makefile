@@ -113,7 +113,7 @@ core-check: $(DONE)/build ## the tests of the C++ core, under the address and un
 	$(BIN)/cmake -S . -B $(CORE_SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DCMAKE_BUILD_TYPE= \
 	    -DBROADPHASE_PYTHON=OFF -DBROADPHASE_TESTS=ON -DBROADPHASE_SANITIZE=address,undefined >/dev/null
 	$(BIN)/cmake --build $(CORE_SANITIZED)
-	$(BIN)/ctest --test-dir $(CORE_SANITIZED)/core/tests --parallel 2 --output-on-failure --no-tests=error
+	$(BIN)/ctest --test-dir $(CORE_SANITIZED)/core --parallel 2 --output-on-failure --no-tests=error
 
 # Needs Debian's g++-aarch64-linux-gnu and qemu-user, or their like.
 .PHONY: core-arm
@@ -123,7 +123,7 @@ core-arm: $(DONE)/build ## the tests of the C++ core with NEON, compiled for aar
 	    -DCMAKE_CROSSCOMPILING_EMULATOR='qemu-aarch64;-L;/usr/aarch64-linux-gnu' \
 	    -DBROADPHASE_PYTHON=OFF -DBROADPHASE_TESTS=ON >/dev/null
 	$(BIN)/cmake --build $(CORE_ARM)
-	$(BIN)/ctest --test-dir $(CORE_ARM)/core/tests --parallel 2 --output-on-failure --no-tests=error
+	$(BIN)/ctest --test-dir $(CORE_ARM)/core --parallel 2 --output-on-failure --no-tests=error
 
 # One process: each takes memory for shadows. The runtimes must be there before Python is; malloc of Python tells blocks apart.
 .PHONY: sanitize
