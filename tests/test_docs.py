@@ -1,7 +1,10 @@
 """The code of the documentation runs and prints what it shows, and its links exist. README: test_readme.py."""
 
+import ast
+import codeop
 import doctest
 import importlib
+import inspect
 import re
 from pathlib import Path
 
@@ -56,6 +59,46 @@ def test_links_of_a_page_exist(path):
             headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), flags=re.MULTILINE)
             anchors = {re.sub(r"[^\w\- ]", "", line).strip().lower().replace(" ", "-") for line in headings}
             assert heading in anchors, target
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", FOLDER / "start.md"], ids=relative)
+def test_code_for_newcomers_can_be_pasted_into_a_console(path):
+    for block in re.findall(r"```python\n(.*?)```", path.read_text("utf-8"), flags=re.DOTALL):
+        open_lines = []
+        for line in re.findall(r"^(?:>>>|\.\.\.)(?: (.*))?$", block, flags=re.MULTILINE):
+            open_lines.append(line)
+            if codeop.compile_command("\n".join(open_lines)) is not None:
+                open_lines = []
+        assert not open_lines, "\n".join(open_lines)
+
+
+@pytest.mark.parametrize("path", [FOLDER / "coming_from.md", FOLDER / "functions.md"], ids=relative)
+def test_calls_in_tables_have_options_that_exist(path):
+    owners = {"bp": bp, "index": bp.Index, "world": bp.World}
+
+    def meant(node):
+        if isinstance(node, ast.Call):  # an object of a class
+            return meant(node.func)
+        if isinstance(node, ast.Attribute):
+            owner = meant(node.value)
+            return None if owner is None else getattr(owner, node.attr, None)
+        return owners.get(node.id) if isinstance(node, ast.Name) else None
+
+    seen = 0
+    rows = "\n".join(re.findall(r"^\|.*$", path.read_text("utf-8"), flags=re.MULTILINE))
+    for text in re.findall(r"`([^`]+)`", rows):
+        try:
+            tree = ast.parse(text)
+        except SyntaxError:  # the start of a call, or a shell command
+            continue
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            function = meant(call.func)
+            if function is None:
+                continue
+            known = inspect.signature(function).parameters
+            seen += 1
+            assert {word.arg for word in call.keywords} <= {*known}, text
+    assert seen > 10
 
 
 def test_pages_are_all_linked_from_the_index():
