@@ -32,13 +32,18 @@ inline std::int32_t steps_within(T x, const Segments<T>& segments, std::size_t a
 }
 
 template <class T>
+inline std::uint32_t segment_of(T x, const Segments<T>& segments) {
+  std::uint32_t at = 0;
+  for (std::uint32_t half = kSegments / 2; half > 0; half /= 2) at += segments.begin[at + half] <= x ? half : 0;
+  return at;
+}
+
+template <class T>
 inline std::int32_t to_steps(T x, const GridLayout<T>& layout, std::size_t axis) {
   if (layout.segments[axis] == nullptr)
     return to_steps(x, layout.origin[axis], layout.scale[axis], layout.largest[axis]);
   const Segments<T>& segments = *layout.segments[axis];
-  std::size_t at = 0;
-  for (std::size_t half = kSegments / 2; half > 0; half /= 2) at += segments.begin[at + half] <= x ? half : 0;
-  return steps_within(x, segments, at, (layout.largest[axis] + 1) >> kSegmentBits);
+  return steps_within(x, segments, segment_of(x, segments), (layout.largest[axis] + 1) >> kSegmentBits);
 }
 
 template <class T, std::size_t D>
@@ -68,18 +73,54 @@ struct Steps {
 inline constexpr std::size_t kSideBySide = 16;
 
 template <class T>
-inline void to_steps(const T (&x)[kSideBySide], const GridLayout<T>& layout, std::size_t axis,
-                     std::int32_t (&steps)[kSideBySide]) {
+inline void steps_within(const T (&x)[kSideBySide], const Segments<T>& segments, const std::uint32_t (&at)[kSideBySide],
+                         std::int32_t each, std::int32_t (&steps)[kSideBySide]) {
+  T begin[kSideBySide], inverse_width[kSideBySide];
+  for (std::size_t k = 0; k < kSideBySide; ++k)
+    begin[k] = segments.begin[at[k]], inverse_width[k] = segments.inverse_width[at[k]];
+  const T end = static_cast<T>(each);
+  for (std::size_t k = 0; k < kSideBySide; ++k) {
+    T within = (x[k] - begin[k]) * inverse_width[k] * end;
+    within = within > T{0} ? within : T{0};
+    within = within < end ? within : end;
+    const auto whole = static_cast<std::int32_t>(within);
+    steps[k] = static_cast<std::int32_t>(at[k]) * each + (whole < each ? whole : each - 1);
+  }
+}
+
+// Both ends of boxes, low <= high.
+template <class T>
+inline void to_steps(const T (&low)[kSideBySide], const T (&high)[kSideBySide], const GridLayout<T>& layout,
+                     std::size_t axis, std::int32_t (&lower)[kSideBySide], std::int32_t (&upper)[kSideBySide]) {
   if (layout.segments[axis] == nullptr) {
-    for (std::size_t k = 0; k < kSideBySide; ++k) steps[k] = to_steps(x[k], layout, axis);
+    for (std::size_t k = 0; k < kSideBySide; ++k) {
+      lower[k] = to_steps(low[k], layout, axis);
+      upper[k] = to_steps(high[k], layout, axis);
+    }
     return;
   }
   const Segments<T>& segments = *layout.segments[axis];
+  const std::int32_t each = (layout.largest[axis] + 1) >> kSegmentBits;
   std::uint32_t at[kSideBySide] = {};
   for (std::uint32_t half = kSegments / 2; half > 0; half /= 2)
-    for (std::size_t k = 0; k < kSideBySide; ++k) at[k] += segments.begin[at[k] + half] <= x[k] ? half : 0;
-  const std::int32_t each = (layout.largest[axis] + 1) >> kSegmentBits;
-  for (std::size_t k = 0; k < kSideBySide; ++k) steps[k] = steps_within(x[k], segments, at[k], each);
+    for (std::size_t k = 0; k < kSideBySide; ++k) at[k] += segments.begin[at[k] + half] <= low[k] ? half : 0;
+  steps_within(low, segments, at, each, lower);
+  // Most boxes end in the segment where they begin, or in the next; a few others are looked up one by one.
+  constexpr std::uint32_t kFewBeyond = 3;
+  std::uint32_t beyond[kSideBySide], count = 0;
+  for (std::size_t k = 0; k < kSideBySide; ++k) {
+    at[k] += segments.begin[at[k] + 1] <= high[k] ? 1 : 0;
+    beyond[count] = static_cast<std::uint32_t>(k);
+    count += segments.begin[at[k] + 1] <= high[k] ? 1 : 0;
+  }
+  if (count <= kFewBeyond) {
+    for (std::uint32_t b = 0; b < count; ++b) at[beyond[b]] = segment_of(high[beyond[b]], segments);
+  } else {
+    for (std::uint32_t& segment : at) segment = 0;
+    for (std::uint32_t half = kSegments / 2; half > 0; half /= 2)
+      for (std::size_t k = 0; k < kSideBySide; ++k) at[k] += segments.begin[at[k] + half] <= high[k] ? half : 0;
+  }
+  steps_within(high, segments, at, each, upper);
 }
 
 // Reads an axis of the boxes from `place` on; bit k of the result: along this axis, box k is not to be left out.
@@ -87,25 +128,53 @@ inline void to_steps(const T (&x)[kSideBySide], const GridLayout<T>& layout, std
 template <class T>
 std::uint32_t read_axis(FileBoxes<T>& boxes, std::size_t place, std::size_t axis, std::int32_t (&lower)[kSideBySide],
                         std::int32_t (&upper)[kSideBySide]) {
-  std::uint32_t kept = (1u << kSideBySide) - 1;
+  constexpr std::uint32_t kAll = (1u << kSideBySide) - 1;
+  // Local, for the writes below could be to them for all that the compiler knows.
+  const T *from_lower = boxes.lower + axis, *from_upper = boxes.upper + axis, grow = boxes.grow;
+  const std::ptrdiff_t lower_stride = boxes.lower_stride, upper_stride = boxes.upper_stride;
+  const std::uint32_t* rows = boxes.rows;
   T low[kSideBySide], high[kSideBySide];
-  for (std::size_t k = 0; k < kSideBySide; ++k) {
-    const auto row = static_cast<std::ptrdiff_t>(boxes.rows != nullptr ? boxes.rows[place + k] : place + k);
-    const T from_lower = boxes.lower[row * boxes.lower_stride + static_cast<std::ptrdiff_t>(axis)];
-    const T from_upper = boxes.upper[row * boxes.upper_stride + static_cast<std::ptrdiff_t>(axis)];
-    boxes.valid &= from_lower <= from_upper;  // false for NaN
-    low[k] = from_lower - boxes.grow;
-    high[k] = from_upper + boxes.grow;
-    const bool out = boxes.drop_empty ? !(low[k] < high[k]) : !(low[k] <= high[k]);
-    kept &= ~(static_cast<std::uint32_t>(out) << k);
+  if (rows != nullptr) {
+    for (std::size_t k = 0; k < kSideBySide; ++k) {
+      const auto row = static_cast<std::ptrdiff_t>(rows[place + k]);
+      low[k] = from_lower[row * lower_stride];
+      high[k] = from_upper[row * upper_stride];
+    }
+  } else {
+    from_lower += static_cast<std::ptrdiff_t>(place) * lower_stride;
+    from_upper += static_cast<std::ptrdiff_t>(place) * upper_stride;
+    for (std::size_t k = 0; k < kSideBySide; ++k, from_lower += lower_stride, from_upper += upper_stride) {
+      low[k] = *from_lower;
+      high[k] = *from_upper;
+    }
   }
-  to_steps(low, *boxes.layout, axis, lower);
-  to_steps(high, *boxes.layout, axis, upper);
+  std::uint32_t kept = 0;
+  for (std::size_t k = 0; k < kSideBySide; ++k) kept += low[k] <= high[k] ? 1 : 0;  // not NaN
+  boxes.valid &= kept == kSideBySide;
+  const bool all = kept == kSideBySide && !boxes.drop_empty;
+  kept = all ? kAll : 0;
+  for (std::size_t k = 0; k < kSideBySide; ++k) {
+    low[k] -= grow;
+    high[k] += grow;
+  }
+  for (std::size_t k = 0; k < kSideBySide && !all; ++k)
+    kept |= static_cast<std::uint32_t>(boxes.drop_empty ? low[k] < high[k] : low[k] <= high[k]) << k;
+  to_steps(low, high, *boxes.layout, axis, lower, upper);
   return kept;
 }
 
 inline std::int16_t saturated(std::int32_t x) {
   return static_cast<std::int16_t>(x < -32768 ? -32768 : x > 32767 ? 32767 : x);
+}
+
+template <std::size_t D>
+void name_record(std::uint32_t row, Record<D>& to) {
+  if constexpr (D < 4) {
+    to.row_low = static_cast<std::uint16_t>(row & 0xffffu);
+    to.row_high = static_cast<std::uint16_t>(row >> 16);
+  } else {
+    to.row = row;
+  }
 }
 
 template <class T, std::size_t D>
@@ -116,12 +185,7 @@ void write_record(const Steps<T, D>& steps, const std::int32_t* cell, std::uint3
     to.lower[d] = low < kBeganBefore ? kBeganBefore : low;
     to.negated_upper[d] = saturated(centre - steps.upper[d]);
   }
-  if constexpr (D < 4) {
-    to.row_low = static_cast<std::uint16_t>(row & 0xffffu);
-    to.row_high = static_cast<std::uint16_t>(row >> 16);
-  } else {
-    to.row = row;
-  }
+  name_record(row, to);
 }
 
 // Calls visit(number of the cell, its coordinates) for every cell that the box covers.
@@ -180,28 +244,66 @@ inline bool file_one(FileBoxes<T>& boxes, std::size_t row, const Steps<T, D>& st
   return true;
 }
 
+// Files a box that lies in one cell, at these numbers from its centre; false where the pool may not do.
+template <std::size_t D>
+inline bool file_within(ChunkPool& pool, std::int32_t cell, std::size_t row, const std::int16_t* low,
+                        const std::int16_t* high) {
+  if (pool.capacity == pool.used) return false;
+  const std::uint32_t place = place_for(pool, static_cast<std::size_t>(cell));
+  Record<D>& to = static_cast<Record<D>*>(pool.records)[place];
+  for (std::size_t d = 0; d < D; ++d) {
+    to.lower[d] = low[d * kSideBySide];
+    to.negated_upper[d] = high[d * kSideBySide];
+  }
+  name_record(static_cast<std::uint32_t>(row), to);
+  pool.slots[cell] = place + 1;
+  return true;
+}
+
+// Files kSideBySide boxes of a grid that is cut at quantiles; returns the first row where the pool may not do.
+template <class T, std::size_t D>
+std::size_t file_side_by_side(FileBoxes<T>& boxes, std::size_t row) {
+  const GridLayout<T>& layout = *boxes.layout;
+  std::int32_t lower[D][kSideBySide], upper[D][kSideBySide], cell[kSideBySide] = {}, across[kSideBySide] = {};
+  std::int16_t low[D][kSideBySide], high[D][kSideBySide];
+  std::uint32_t kept = ~std::uint32_t{0};
+  for (std::size_t d = 0; d < D; ++d) {
+    kept &= read_axis(boxes, row, d, lower[d], upper[d]);
+    const std::int32_t stride = layout.cell_stride[d];
+    for (std::size_t k = 0; k < kSideBySide; ++k) {
+      const std::int32_t own = lower[d][k] >> kCellBits, centre = own * kCellSteps + kCellSteps / 2;
+      cell[k] += own * stride;
+      across[k] |= own ^ upper[d][k] >> kCellBits;
+      low[d][k] = static_cast<std::int16_t>(lower[d][k] - centre);
+      high[d][k] = static_cast<std::int16_t>(centre - upper[d][k]);  // of no use where it is in another cell
+    }
+  }
+  for (std::size_t k = 0; k < kSideBySide; ++k, ++row) {
+    if ((kept >> k & 1u) == 0) continue;
+    if (across[k] == 0) {
+      if (!file_within<D>(*boxes.pool, cell[k], row, &low[0][k], &high[0][k])) return row;
+      continue;
+    }
+    Steps<T, D> steps;
+    for (std::size_t d = 0; d < D; ++d) steps.lower[d] = lower[d][k], steps.upper[d] = upper[d][k];
+    if (!file_one(boxes, row, steps)) return row;
+  }
+  return row;
+}
+
 // Files rows from boxes.begin on; returns the row where the pool may not do, or boxes.end.
 template <class T, std::size_t D>
 std::size_t file_one_by_one(FileBoxes<T>& boxes) {
   bool searches = false;
   for (std::size_t d = 0; d < D; ++d) searches |= boxes.layout->segments[d] != nullptr;
-  Steps<T, D> steps[kSideBySide];
-  for (std::size_t row = boxes.begin; row < boxes.end;) {
-    std::size_t count = 1;
-    std::uint32_t kept;
-    if (searches && boxes.end - row >= kSideBySide) {
-      count = kSideBySide;
-      kept = ~std::uint32_t{0};
-      for (std::size_t d = 0; d < D; ++d) {
-        std::int32_t lower[kSideBySide], upper[kSideBySide];
-        kept &= read_axis(boxes, row, d, lower, upper);
-        for (std::size_t k = 0; k < kSideBySide; ++k) steps[k].lower[d] = lower[k], steps[k].upper[d] = upper[k];
-      }
-    } else {
-      kept = steps[0].read(boxes, row) ? 1 : 0;
-    }
-    for (std::size_t k = 0; k < count; ++k, ++row)
-      if ((kept >> k & 1u) != 0 && !file_one(boxes, row, steps[k])) return row;
+  std::size_t row = boxes.begin;
+  for (; searches && boxes.end - row >= kSideBySide; row += kSideBySide) {
+    const std::size_t stopped = file_side_by_side<T, D>(boxes, row);
+    if (stopped < row + kSideBySide) return stopped;
+  }
+  for (; row < boxes.end; ++row) {
+    Steps<T, D> steps;
+    if (steps.read(boxes, row) && !file_one(boxes, row, steps)) return row;
   }
   return boxes.end;
 }

@@ -236,7 +236,7 @@ inline AxisMap map_of(const SampledEnds& ends) {
 struct GridCosts {
   static constexpr double kRecord = 30, kBlock = 12, kCell = 250;
   static constexpr double kRefile = 40;     // a record taken to another grid
-  static constexpr double kSearch = 12;     // two numbers looked up among the quantiles of an axis
+  static constexpr double kSearch = 8;      // two numbers looked up among the quantiles of an axis
   static constexpr double kRank = 150;      // a box of a cell where ranks take the place of whole numbers
   static constexpr double kUndecided = 10;  // a pair of boxes that whole numbers do not tell apart
 };
@@ -314,17 +314,50 @@ inline void cut_blurred_axis(const SampledEnds& ends, std::size_t axis, bool eve
     map.quantiles.clear();
 }
 
+// Of all pairs of sampled boxes, the share that the steps of one row of cells leave undecided: no axis tells them
+// apart, and along one their numbers are equal. Sorted along the axis of the fewest that seem to overlap.
+inline double undecided_share(const Sample& sample, const SceneShape& shape, std::size_t dimension) {
+  struct Numbers {
+    std::int32_t lower[4] = {0, 0, 0, 0}, upper[4] = {1, 1, 1, 1};
+  };
+  const auto axis =
+      static_cast<std::size_t>(std::min_element(shape.blurred, shape.blurred + dimension) - shape.blurred);
+  const auto number_of = [](double place) {
+    const double step = place * (kCellSteps - 1);
+    return step > 0 ? static_cast<std::int32_t>(step) : 0;  // NaN: infinity in an infinite stretch
+  };
+  std::vector<Numbers> boxes(sample.boxes.size());
+  for (std::size_t k = 0; k < boxes.size(); ++k)
+    for (std::size_t d = 0; d < dimension; ++d) {
+      boxes[k].lower[d] = number_of(shape.map[d].place(sample.boxes[k].lower[d]));
+      boxes[k].upper[d] = number_of(shape.map[d].place(sample.boxes[k].upper[d]));
+    }
+  std::sort(boxes.begin(), boxes.end(),
+            [&](const Numbers& a, const Numbers& b) { return a.lower[axis] < b.lower[axis]; });
+  std::size_t undecided = 0;
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    for (std::size_t j = i + 1; j < boxes.size() && boxes[j].lower[axis] <= boxes[i].upper[axis]; ++j) {
+      std::int32_t least = 1;
+      for (std::size_t d = 0; d < 4; ++d)
+        least = std::min({least, boxes[i].upper[d] - boxes[j].lower[d], boxes[j].upper[d] - boxes[i].lower[d]});
+      undecided += least == 0 ? 1 : 0;
+    }
+  const auto n = static_cast<double>(boxes.size());
+  return n > 1 ? static_cast<double>(undecided) / (n * (n - 1) / 2) : 0;
+}
+
 inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
   constexpr std::size_t kMostRanges = 256;
   // Boxes that one axis does not tell apart are told apart by another one, but for those of clusters much narrower than
   // the scene. Of such clusters it is a thousandth of all pairs, of evenly spread boxes one in 2^15.
-  constexpr double kBlurEverywhere = 1.0 / 2048;
+  constexpr double kBlurEverywhere = 1.0 / 2048, kBlur = 1.0 / 4096;
   SceneShape shape;
   SampledEnds ends[4], steps;
   const std::size_t step = std::max<std::size_t>(sample.boxes.size() / kMostRanges, sample.boxes.size() > 64 ? 2 : 1);
   shape.ranges.resize((sample.boxes.size() + step - 1) / step);
   if (sample.boxes.empty()) return shape;
   double least = 1, heap = 1;
+  bool blurs = false;
   for (std::size_t d = 0; d < dimension; ++d) {
     ends[d].take(sample, d);
     shape.map[d] = map_of(ends[d]);
@@ -332,6 +365,7 @@ inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
     std::vector<double> quantiles = std::exchange(shape.map[d].quantiles, {});
     shape.blurred[d] = blurred_share(ends[d], shape.map[d], steps);
     least = std::min(least, shape.blurred[d] - shape.meeting[d]);
+    blurs |= shape.blurred[d] - shape.meeting[d] > kBlur;
     heap = std::min(heap, largest_heap(steps.lower));
     if (quantiles.empty()) continue;
     shape.map[d].quantiles = std::move(quantiles);
@@ -339,7 +373,13 @@ inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
   }
   // One large heap of boxes is a crowd: its cell gets a grid of its own. So do the clusters of a scene of many boxes.
   const bool crowds = sample.box_count > kFew || (heap * sample.box_count > kCrowd && heap * heap > least);
-  const bool everywhere = least > kBlurEverywhere && !crowds;
+  bool everywhere = least > kBlurEverywhere && !crowds;
+  // Boxes that truly meet along one axis are left to the others, which may not tell narrow clusters apart: a closer
+  // look.
+  if (!everywhere && !crowds && blurs) {
+    const double undecided = undecided_share(sample, shape, dimension) * sample.box_count / 2;
+    everywhere = undecided * GridCosts::kUndecided > GridCosts::kSearch * static_cast<double>(dimension);
+  }
   for (std::size_t d = 0; d < dimension; ++d) {
     const AxisMap& map = shape.map[d];
     cut_blurred_axis(ends[d], d, everywhere, steps, shape);
@@ -539,6 +579,7 @@ Segments<T> segments_of(const AxisMap& map) {
     segments.inverse_width[k] = static_cast<T>(std::clamp(1 / (map.quantiles[k + 1] - map.quantiles[k]), 0.0,
                                                           0.001 * static_cast<double>(std::numeric_limits<T>::max())));
   }
+  segments.begin[kSegments] = std::numeric_limits<T>::quiet_NaN();
   return segments;
 }
 

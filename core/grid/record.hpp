@@ -36,7 +36,8 @@ inline constexpr int kSegmentBits = 7;
 inline constexpr std::size_t kSegments = std::size_t{1} << kSegmentBits;
 template <class T>
 struct Segments {
-  T begin[kSegments], inverse_width[kSegments];  // ascending; of equal begins, the last segment takes all
+  // Ascending; of equal begins, the last segment takes all. Behind the last one, NaN: nothing lies past it.
+  T begin[kSegments + 1], inverse_width[kSegments];
 };
 
 // How the scene is cut: cells along each axis, and the map to whole numbers.
