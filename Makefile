@@ -73,6 +73,10 @@ targets: $(DONE)/package $(DONE)/bench ## measure every speed target, and how fa
 	$(BIN)/python -m benchmarks.targets $(ARGS)
 	$(BIN)/python -m benchmarks.auto_regret
 
+.PHONY: climb
+climb: $(DONE)/package $(DONE)/bench ## search for scenes on which a method or a step of a world falls
+	$(BIN)/python -m benchmarks.climb $(ARGS)
+
 .PHONY: pictures
 pictures: $(DONE)/package $(DONE)/test ## draw the pictures of README and docs, and fill their tables with the figures of the last make bench
 	$(BIN)/python -m benchmarks.readme_table

@@ -56,6 +56,16 @@ SUMS = {
     "spread_1d": 0x9294826B,
     "unlike_clusters": 0xBC340BC2,
     "unlike_clusters_4d": 0x57C1BC66,
+    "worst_1": 0x8710CC7C,
+    "worst_2": 0x8857845C,
+    "worst_3": 0x37B2D153,
+    "worst_4": 0xF1684AE1,
+    "worst_5": 0x8BD449CE,
+    "worst_6": 0x9F570A23,
+    "worst_7": 0x04441711,
+    "worst_8": 0x3355C3B0,
+    "worst_9": 0x7EC12D26,
+    "worst_10": 0xCE90D7DA,
 }
 
 

@@ -92,7 +92,7 @@ def test_scenes_are_the_same_for_one_seed_only(name):
 @pytest.mark.parametrize("name", [name for name, scene in SCENES.items() if not scene.quadratic])
 def test_scenes_have_a_fair_number_of_pairs_at_any_size(name):
     for n in (1000, 4000):
-        assert 0.05 * n < oracle.count_pairs(make_scene(name, n, dtype="float64")) < 80 * n
+        assert 0.03 * n < oracle.count_pairs(make_scene(name, n, dtype="float64")) < 80 * n
 
 
 def test_make_scene_with_unknown_name_suggests_the_nearest():

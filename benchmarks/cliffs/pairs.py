@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 import broadphase as bp
-from benchmarks.climb import DEAREST
+from benchmarks.climb import UNIFORM
 from benchmarks.measuring import argsort_call, median_times
 from benchmarks.rows import Row, in_t
 from benchmarks.tables import grouped
-from broadphase.testing import make_scene
+from broadphase.testing import SCENES, make_scene
 
 Call = Callable[[], Any]
 
@@ -38,7 +38,7 @@ UNEVEN = {
     "unlike_clusters": (4.0, None),
     "unlike_clusters_4d": (4.0, None),
 }
-CLIMBED = 4.0  # × uniform, "auto" on the dearest scenes of the climb
+WORST = 6.0  # × uniform of as many axes, "auto" on the worst scenes of the climb
 
 
 def rows(pace: float) -> Iterator[Row]:
@@ -94,19 +94,26 @@ def uneven_rows(pace: float) -> Iterator[Row]:
 
 
 def climbed_rows(pace: float) -> Iterator[Row]:
-    """Compare the dearest scenes of the climb with the uniform one, per box and pair; float64."""
+    """Compare the worst scenes of the climb with the uniform one of as many axes, per box and pair; float64."""
     n = 20_000
-    scenes = {f"dearest {k}": recipe.boxes(n, 1) for k, recipe in enumerate(DEAREST)}
-    scenes["uniform"] = make_scene("uniform", n, dtype=np.float64)
+    worst = [name for name in SCENES if name.startswith("worst_")]
+    scenes = {name: make_scene(name, n, dtype=np.float64) for name in (*UNIFORM.values(), *worst)}
     works = {name: n + bp.count_pairs(boxes) for name, boxes in scenes.items()}
     times = median_times({name: partial(bp.pairs, boxes) for name, boxes in scenes.items()}, budget=5 * pace)
-    base = times["uniform"].milliseconds / works["uniform"]
-    for k, recipe in enumerate(DEAREST):
-        name = f"dearest {k}"
-        value = times[name].milliseconds / works[name] / base
-        what = f"per box and pair, auto: {name} of the climb, {recipe.clusters} clusters in {recipe.dim}D"
+    for name in worst:
+        base = UNIFORM[SCENES[name].dim]
+        value = times[name].milliseconds / works[name] * works[base] / times[base].milliseconds
         note = f"{grouped(works[name] - n)} pairs"
-        yield Row(what, value, "× uniform", CLIMBED, False, times[name].milliseconds, None, note)
+        yield Row(
+            f"per box and pair, auto: {name} {grouped(n)}",
+            value,
+            f"× {base}",
+            WORST,
+            False,
+            times[name].milliseconds,
+            None,
+            note,
+        )
 
 
 def thread_rows(pace: float) -> Iterator[Row]:

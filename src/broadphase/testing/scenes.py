@@ -16,6 +16,7 @@ import numpy as np
 from broadphase.arguments import as_whole
 from broadphase.errors import unknown_name
 from broadphase.testing.draws import Draws, exponential, root
+from broadphase.testing.recipes import Recipe
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -423,6 +424,69 @@ def unlike_clusters_4d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     return clusters_of_any_width(n, seed, dtype, 4)
 
 
+# The worst that hill climbs over recipes have found, see `make climb` ------------------------------------------------
+
+
+def worst_1(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Cubes of any size in 8 clusters at distances over 2.6 decades, and 18 % of them far away."""
+    return Recipe(3, 8, place_spread=2.6, size_spread=0.9, sizes_by_width=True, overlaps=1.3, far=0.176).boxes(
+        n, seed, dtype
+    )
+
+
+def worst_2(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Long boxes side by side in 33 clusters whose widths span five decades, in the order of the first axis."""
+    return Recipe(3, 33, width_spread=4.8, axis_spread=3.2, sizes_by_width=True, overlaps=0.4, axis_order=True).boxes(
+        n, seed, dtype
+    )
+
+
+def worst_3(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Sticks and plates of any size in 134 clusters whose widths and distances span 2.5 decades, and a few huge."""
+    return Recipe(3, 134, 2.5, 2.4, 1.6, 3.8, shuffled=True, sizes_by_width=True, overlaps=0.3, huge=0.0001).boxes(
+        n, seed, dtype
+    )
+
+
+def worst_4(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Squares in two clusters, and 15 % of them far away."""
+    return Recipe(2, 2, place_spread=3.6, size_spread=0.5, overlaps=0.5, far=0.146).boxes(n, seed, dtype)
+
+
+def worst_5(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Cubes of any size in 293 clusters at distances over 5.6 decades."""
+    return Recipe(3, 293, place_spread=5.6, size_spread=1.6, overlaps=0.1).boxes(n, seed, dtype)
+
+
+def worst_6(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Equal cubes in three clusters at distances over eight decades."""
+    return Recipe(3, 3, place_spread=8.2, overlaps=0.6).boxes(n, seed, dtype)
+
+
+def worst_7(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Sticks and plates of any size in 58 clusters at distances over nine decades, and a few huge."""
+    return Recipe(3, 58, 0.0, 8.7, 1.4, 2.0, shuffled=True, sizes_by_width=True, overlaps=0.2, huge=0.0003).boxes(
+        n, seed, dtype
+    )
+
+
+def worst_8(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Boxes in 209 clusters whose widths span five decades and their distances eight."""
+    return Recipe(3, 209, 4.6, 8.3, 0.0, 0.5, shuffled=True, sizes_by_width=True, overlaps=0.1).boxes(n, seed, dtype)
+
+
+def worst_9(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Squares in 19 clusters whose widths span five decades and their distances seven."""
+    return Recipe(2, 19, 5.1, 7.0, 0.9, sizes_by_width=True, overlaps=0.5).boxes(n, seed, dtype)
+
+
+def worst_10(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Long boxes in 81 clusters at distances over eight decades, a few of them huge or far away."""
+    return Recipe(2, 81, 2.2, 8.1, 0.6, 2.5, sizes_by_width=True, overlaps=0.1, far=0.016, huge=0.001).boxes(
+        n, seed, dtype
+    )
+
+
 # The registry ------------------------------------------------------------------------------------------------------
 
 
@@ -503,6 +567,16 @@ SCENES: dict[str, Scene] = {
         Scene("spread_1d", 1, spread_1d, quadratic=True),
         Scene("unlike_clusters", 3, unlike_clusters),
         Scene("unlike_clusters_4d", 4, unlike_clusters_4d),
+        Scene("worst_1", 3, worst_1),
+        Scene("worst_2", 3, worst_2),
+        Scene("worst_3", 3, worst_3),
+        Scene("worst_4", 2, worst_4),
+        Scene("worst_5", 3, worst_5),
+        Scene("worst_6", 3, worst_6),
+        Scene("worst_7", 3, worst_7),
+        Scene("worst_8", 3, worst_8),
+        Scene("worst_9", 2, worst_9),
+        Scene("worst_10", 2, worst_10),
     )
 }
 
