@@ -254,6 +254,37 @@ def test_geometries_off_the_road_are_found_as_shapely_finds_them():
             np.testing.assert_array_equal(found.query(case, predicate), expected.query(case, predicate))
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_bounds_of_odd_geometries_are_those_of_shapely():
+    wkt = ("POINT EMPTY", "MULTIPOINT (EMPTY, (1 2))", "MULTIPOINT (EMPTY)", "POLYGON ((0 0, 1 0, 1 1, 0 0), EMPTY)")
+    odd = [
+        *shapely.from_wkt(wkt),
+        None,
+        shapely.GeometryCollection([shapely.Point(), shapely.Point(1, 2)]),
+        shapely.Point(1, 2, 3),
+        *(shapely.LineString([(0, 1), (at, 3), (4, at)]) for at in (2, np.nan, np.inf, -np.inf)),
+        shapely.LineString([(np.nan, np.nan)] * 2),
+    ]
+    geometries = np.array(odd, object)
+    for case in (geometries, geometries[::2], geometries[:0]):
+        np.testing.assert_array_equal(ours._bounded(case)[0], shapely.bounds(case))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symbols of other libraries are not found there")
+def test_functions_of_geos_are_found():
+    assert ours._GEOS is not None
+
+
+def test_without_functions_of_geos_shapely_answers(monkeypatch):
+    monkeypatch.setattr(ours, "_GEOS", None)
+    random = np.random.default_rng(12)
+    geometries, inputs = things(random, 200), things(random, 100)
+    for asked in (geometries, inputs):
+        for predicate in (None, "intersects", "within"):
+            expected = shapely.STRtree(geometries).query(asked, predicate)
+            np.testing.assert_array_equal(ours.STRtree(geometries).query(asked, predicate), expected)
+
+
 def test_nearest_ones_equal_those_of_shapely():
     random = np.random.default_rng(7)
     geometries, points = things(random, 200), shapely.points(random.uniform(0, 20, (80, 2)))

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "blocks.hpp"
+#include "geos.hpp"
 #include "narrow/simple_features.hpp"
 #include "tree/str_order.hpp"
 
@@ -14,19 +16,44 @@ void bind_simple_features(nb::module_& module);
 
 namespace {
 
-nb::object features_meet(Table<double> coordinates, Vector<std::int64_t> first, Vector<std::int64_t> first_part,
-                         Vector<std::uint8_t> kinds, Vector<std::uint8_t> holes, Vector<std::int64_t> one,
+// What the objects of a contiguous array are in GEOS; they live as long as the array has them.
+std::vector<GeosFunctions::Geometry> geometries_of(const GeosFunctions& geos, nb::handle objects) {
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(objects.ptr(), &buffer, PyBUF_ND | PyBUF_FORMAT) != 0) throw nb::python_error();
+  const auto* object = static_cast<PyObject* const*>(buffer.buf);
+  const bool are_objects = buffer.format != nullptr && buffer.format[0] == 'O' && buffer.format[1] == 0;
+  std::vector<GeosFunctions::Geometry> geometries(are_objects ? static_cast<std::size_t>(buffer.len) / sizeof(object)
+                                                              : 0);
+  bool are_geometries = are_objects;
+  for (std::size_t k = 0; are_geometries && k < geometries.size(); ++k)
+    are_geometries = geos.geometry(object[k], &geometries[k]) != 0;
+  PyBuffer_Release(&buffer);
+  if (!are_geometries) throw nb::type_error("must be an array of geometries");
+  return geometries;
+}
+
+nb::object bounds_of(const GeosFunctions& geos, nb::handle geometries) {
+  const std::vector<GeosFunctions::Geometry> read = geometries_of(geos, geometries);
+  std::vector<double> bounds;
+  {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    bounds = geos_bounds(geos, read, interrupt);
+  }
+  return as_array(std::move(bounds), 4);
+}
+
+nb::object features_meet(const GeosFunctions& geos, nb::handle geometries, Vector<std::int64_t> one,
                          Vector<std::int64_t> other) {
+  const std::vector<GeosFunctions::Geometry> read = geometries_of(geos, geometries);
   std::vector<std::uint8_t> meetings;
   {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    FeatureMeetings features(
-        {coordinates.data(), first.data(), first_part.data(), kinds.data(), holes.data(), kinds.shape(0)}, interrupt);
+    const GeosFeatures table(geos, read, interrupt);
+    FeatureMeetings features(table.table(), interrupt);
     meetings.resize(one.shape(0));
-    for (std::size_t k = 0; k < meetings.size(); ++k)
-      meetings[k] = static_cast<std::uint8_t>(
-          features.meet(static_cast<std::size_t>(one.data()[k]), static_cast<std::size_t>(other.data()[k])));
+    features.meet(one.data(), other.data(), meetings.size(), meetings.data());
   }
   return as_array(std::move(meetings), 1);
 }
@@ -41,15 +68,32 @@ nb::object order_by_str(Table<double> bounds, std::size_t capacity) {
   return as_array(std::move(order), 1);
 }
 
+nb::object put_in_order(Vector<std::int64_t> one, Vector<std::int64_t> other, bool both_ways,
+                        Vector<std::int64_t> visited, std::size_t row_count) {
+  PairsInOrder found;
+  {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    found = pairs_in_order(one.data(), other.data(), one.shape(0), both_ways, {visited.data(), visited.shape(0)},
+                           row_count, interrupt);
+  }
+  return owned(std::move(found.rows), 2 * found.size, 0).attr("reshape")(2, found.size);
+}
+
 }  // namespace
 
 void bind_simple_features(nb::module_& module) {
-  module.def("features_meet", &features_meet, nb::arg("coordinates"), nb::arg("first"), nb::arg("first_part"),
-             nb::arg("kinds"), nb::arg("holes"), nb::arg("one"), nb::arg("other"),
-             "Of pairs of simple features, whether they meet: 0 no, 1 yes, 2 in doubt. Kinds are 0 points, 1 lines, 2 "
-             "areas, 3 unknown.");
+  nb::class_<GeosFunctions>(module, "GeosFunctions", "What is called of the GEOS that shapely has loaded.")
+      .def(nb::init<const nb::callable&>(), nb::arg("find"));
+  module.def("geometry_bounds", &bounds_of, nb::arg("geos"), nb::arg("geometries"),
+             "The box of each geometry; NaN for None and empty ones.");
+  module.def("features_meet", &features_meet, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"), nb::arg("other"),
+             "Of pairs of geometries, whether they meet: 0 no, 1 yes, 2 in doubt.");
   module.def("str_order", &order_by_str, nb::arg("bounds"), nb::arg("capacity"),
              "The order in which the STR tree of GEOS visits boxes; empty where equal centers leave it open.");
+  module.def("pairs_in_order", &put_in_order, nb::arg("one"), nb::arg("other"), nb::arg("both_ways"),
+             nb::arg("visited"), nb::arg("row_count"),
+             "Pairs of rows, as they are or both ways, by the first, and then as the second ones are visited.");
 }
 
 }  // namespace broadphase::python

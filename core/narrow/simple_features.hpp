@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "base/morton.hpp"
 #include "base/parallel.hpp"
 #include "narrow/exact_sign.hpp"
@@ -29,7 +30,8 @@ enum class FeatureKind : std::uint8_t { kPoints, kLines, kAreas, kUnknown };
 enum class Meeting : std::uint8_t { kNo, kYes, kDoubt };
 
 // Feature f has the parts first_part[f] to first_part[f + 1], part p the coordinates first[p] to first[p + 1]; of
-// points, one part has all. Preconditions: no part is empty, those of areas are closed, each feature has a part.
+// points, one part has all. Preconditions: features that are not unknown have a part, none of their parts is empty, and
+// those of areas are closed.
 struct FeatureTable {
   const double* coordinates;  // x and y in turn
   const std::int64_t* first;
@@ -99,11 +101,27 @@ inline Meeting segments_meet(const double* a, const double* b, const double* c, 
 
 class FeatureMeetings {
  public:
-  FeatureMeetings(const FeatureTable& table, Interrupt& interrupt)
-      : table_(table), interrupt_(interrupt), features_(table.count) {
+  FeatureMeetings(const FeatureTable& table, Interrupt& interrupt) : table_(table), interrupt_(interrupt) {
+    features_.grow(table.count);
     for (std::size_t f = 0; f < table.count; ++f) {
       look_at(f);
       take_a_step();
+    }
+  }
+
+  // As `meet`, of many pairs. What they need of features lies anywhere in memory, and is asked for some pairs ahead.
+  void meet(const std::int64_t* one, const std::int64_t* other, std::size_t count, std::uint8_t* meetings) {
+    constexpr std::size_t kAhead = 8;
+    for (std::size_t k = 0; k < count; ++k) {
+      for (const std::int64_t* row : {one, other}) {
+        if (k + 2 * kAhead < count)
+          prefetch(&features_[static_cast<std::size_t>(row[k + 2 * kAhead])], sizeof(Feature));
+        if (k + kAhead >= count) continue;
+        const Feature& soon = features_[static_cast<std::size_t>(row[k + kAhead])];
+        prefetch(at(soon.begin), std::min<std::size_t>(soon.end - soon.begin, kScanned) * 2 * sizeof(double));
+      }
+      meetings[k] =
+          static_cast<std::uint8_t>(meet(static_cast<std::size_t>(one[k]), static_cast<std::size_t>(other[k])));
     }
   }
 
@@ -133,12 +151,18 @@ class FeatureMeetings {
         });
         return found;
       }
-    for_segments(*a, window, [&](std::size_t k) {
-      take_a_step();
-      const double *p = at(k), *p_end = end_of(*a, k);
-      return for_segments(*b, window.common(detail::box_of(p, p_end)),
-                          [&](std::size_t j) { return take(detail::segments_meet(p, p_end, at(j), end_of(*b, j))); });
-    });
+    if (a->tree == 0)
+      for_segments(*a, window, [&](std::size_t k) {
+        take_a_step();
+        const double *p = at(k), *p_end = end_of(*a, k);
+        return for_segments(*b, window.common(detail::box_of(p, p_end)),
+                            [&](std::size_t j) { return take(detail::segments_meet(p, p_end, at(j), end_of(*b, j))); });
+      });
+    else
+      for_leaves(trees_[a->tree - 1], window, [&](const std::uint32_t* segments, std::size_t count) {
+        take_a_step();
+        return leaf_meets(*a, segments, count, *b, window, take);
+      });
     for (const auto& [parts, area] : {std::pair(a, b), std::pair(b, a)})
       if (area->kind == FeatureKind::kAreas && found != Meeting::kYes)
         for_parts(*parts, window, [&, area = area](std::size_t k) {
@@ -152,19 +176,31 @@ class FeatureMeetings {
   static constexpr std::size_t kFan = 8;       // segments of a leaf, children of a node
   static constexpr std::size_t kScanned = 32;  // without a tree up to here
 
-  struct Feature {
-    FeatureKind kind;
-    bool is_planted = false;
-    std::size_t begin, end;  // coordinates
-    std::size_t part, parts_end;
-    detail::FlatBox box;
-    std::size_t tree = 0, order = 0;  // where its boxes and its segments begin, if it has a tree
-    std::size_t segments = 0;         // in the tree; 0 without one
-    std::size_t located = 0;          // points
-    std::size_t slabs = 0;            // where they begin; the last one ends where one more would begin
+  // Boxes around the segments of a feature of many.
+  struct Tree {
+    std::size_t boxes, order, segments;  // where they begin, where its segments begin, and how many these are
+    std::size_t located = 0;             // points
+    std::size_t slabs = 0;               // where they begin; the last one ends where one more would begin
     std::size_t slab_count = 0;
     double slabs_per_unit = 0;
   };
+
+  struct Feature {
+    detail::FlatBox box;
+    std::size_t begin, end;  // coordinates
+    std::size_t part, parts_end;
+    std::uint32_t tree;  // 0 without one, 1 for the first
+    FeatureKind kind;
+  };
+
+  static void prefetch(const void* memory, std::size_t bytes) {
+#if defined(__GNUC__)
+    for (std::size_t k = 0; k < bytes; k += 64) __builtin_prefetch(static_cast<const char*>(memory) + k);
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+  }
 
   const double* at(std::size_t k) const { return table_.coordinates + 2 * k; }
   std::size_t first(std::size_t part) const { return static_cast<std::size_t>(table_.first[part]); }
@@ -183,6 +219,7 @@ class FeatureMeetings {
   void look_at(std::size_t f) {
     Feature& feature = features_[f];
     feature.kind = static_cast<FeatureKind>(table_.kinds[f]);
+    feature.tree = 0;
     feature.part = static_cast<std::size_t>(table_.first_part[f]);
     feature.parts_end = static_cast<std::size_t>(table_.first_part[f + 1]);
     feature.begin = first(feature.part);
@@ -208,31 +245,23 @@ class FeatureMeetings {
     if (!is_sound) feature.kind = FeatureKind::kUnknown;
   }
 
-  // Calls use(k) for all segments whose box overlaps the window until it returns true; returns whether it did.
+  // Calls use(segments, count), of segments numbered in their feature, for all leaves whose box overlaps the window
+  // until it returns true; returns whether it did.
   template <class Use>
-  bool for_segments(const Feature& feature, const detail::FlatBox& window, const Use& use) const {
-    if (feature.segments == 0) {
-      const std::size_t last = feature.kind == FeatureKind::kPoints ? 0 : 1;
-      for (std::size_t part = feature.part; part < feature.parts_end; ++part)
-        for (std::size_t k = first(part); k + last < first(part + 1); ++k)
-          if (segment_box(feature, k).overlaps(window) && use(k)) return true;
-      return false;
-    }
+  bool for_leaves(const Tree& tree, const detail::FlatBox& window, const Use& use) const {
     // Nodes by level, the leaves first; at most kFan - 1 wait at each of 21 levels.
     std::array<std::array<std::size_t, 3>, kFan * 22> waiting;
     std::size_t depth = 0;
-    std::size_t start = 0, count = nodes_above(feature.segments), level = 0;
+    std::size_t start = 0, count = nodes_above(tree.segments), level = 0;
     for (; count > 1; count = nodes_above(count), ++level) start += count;
     waiting[depth++] = {level, start, 0};
     while (depth > 0) {
       const auto [at_level, begins, number] = waiting[--depth];
-      if (!boxes_[feature.tree + begins + number].overlaps(window)) continue;
-      std::size_t below = feature.segments;
+      if (!boxes_[tree.boxes + begins + number].overlaps(window)) continue;
+      std::size_t below = tree.segments;
       if (at_level == 0) {
-        for (std::size_t k = number * kFan; k < std::min(below, (number + 1) * kFan); ++k) {
-          const std::size_t segment = feature.begin + order_[feature.order + k];
-          if (segment_box(feature, segment).overlaps(window) && use(segment)) return true;
-        }
+        const std::size_t from = number * kFan;
+        if (use(order_.data() + tree.order + from, std::min(below - from, kFan))) return true;
         continue;
       }
       for (std::size_t l = 0; l < at_level; ++l) below = nodes_above(below);
@@ -242,49 +271,99 @@ class FeatureMeetings {
     return false;
   }
 
-  // The same for segments whose box a ray from the point towards larger x meets.
+  // Calls use(k) for all segments until it returns true; returns whether it did.
+  template <class Use>
+  bool for_all(const Feature& feature, const Use& use) const {
+    const std::size_t last = feature.kind == FeatureKind::kPoints ? 0 : 1;
+    for (std::size_t part = feature.part; part < feature.parts_end; ++part)
+      for (std::size_t k = first(part), end = first(part + 1) - last; k < end; ++k)
+        if (use(k)) return true;
+    return false;
+  }
+
+  // The same for segments whose box overlaps the window.
+  template <class Use>
+  bool for_segments(const Feature& feature, const detail::FlatBox& window, const Use& use) const {
+    const auto use_in_window = [&](std::size_t k) { return segment_box(feature, k).overlaps(window) && use(k); };
+    if (feature.tree == 0) return for_all(feature, use_in_window);
+    return for_leaves(trees_[feature.tree - 1], window, [&](const std::uint32_t* segments, std::size_t count) {
+      return std::any_of(segments, segments + count,
+                         [&](std::uint32_t segment) { return use_in_window(feature.begin + segment); });
+    });
+  }
+
+  // Takes what the segments of a leaf and those of another feature are, until that is final: those of the other one are
+  // found once for the whole leaf.
+  template <class Take>
+  bool leaf_meets(const Feature& feature, const std::uint32_t* segments, std::size_t count, const Feature& other,
+                  const detail::FlatBox& window, const Take& take) const {
+    std::array<std::size_t, kFan> near;
+    std::array<detail::FlatBox, kFan> boxes;
+    std::size_t near_count = 0;
+    detail::FlatBox around{};
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t segment = feature.begin + segments[k];
+      const detail::FlatBox box = segment_box(feature, segment);
+      if (!box.overlaps(window)) continue;
+      if (near_count == 0) around = box;
+      around.include(box);
+      near[near_count] = segment;
+      boxes[near_count++] = box;
+    }
+    return near_count > 0 && for_segments(other, around.common(window), [&](std::size_t j) {
+             const detail::FlatBox box = segment_box(other, j);
+             for (std::size_t k = 0; k < near_count; ++k)
+               if (boxes[k].overlaps(box) &&
+                   take(detail::segments_meet(at(near[k]), end_of(feature, near[k]), at(j), end_of(other, j))))
+                 return true;
+             return false;
+           });
+  }
+
+  // As for_segments, for those whose box a ray from the point towards larger x meets.
   template <class Use>
   void for_ray(const Feature& area, const double* point, const Use& use) const {
     const detail::FlatBox ray{point[0], point[1], std::numeric_limits<double>::infinity(), point[1]};
-    if (area.slab_count == 0) {
+    if (area.tree == 0 || trees_[area.tree - 1].slab_count == 0) {
       for_segments(area, ray, use);
       return;
     }
-    const std::size_t* ends = slab_ends_.data() + area.slabs + slab_of(area, point[1]);
+    const Tree& tree = trees_[area.tree - 1];
+    const std::size_t* ends = slab_ends_.data() + tree.slabs + slab_of(tree, area.box, point[1]);
     for (std::size_t k = ends[0]; k < ends[1]; ++k) {
       const std::size_t segment = area.begin + in_slabs_[k];
       if (segment_box(area, segment).overlaps(ray) && use(segment)) return;
     }
   }
 
-  static std::size_t slab_of(const Feature& area, double y) {
-    return std::min(static_cast<std::size_t>((y - area.box.y) * area.slabs_per_unit), area.slab_count - 1);
+  static std::size_t slab_of(const Tree& tree, const detail::FlatBox& box, double y) {
+    return std::min(static_cast<std::size_t>((y - box.y) * tree.slabs_per_unit), tree.slab_count - 1);
   }
 
   // Slabs of equal height, each with the segments that pass through it, where many points are located in an area:
   // a slab for two segments, and none where a segment passes through more than kFan of them on average.
-  void slice(Feature& area) {
+  void slice(const Feature& area, Tree& tree) {
     const double height = area.box.y_end - area.box.y;
-    const std::size_t count = area.segments / 2;
+    const std::size_t count = tree.segments / 2;
     const double per_unit = static_cast<double>(count) / height;
     if (!std::isfinite(per_unit) || per_unit == 0) return;
-    area.slabs_per_unit = per_unit;
-    area.slab_count = count;
+    tree.slabs_per_unit = per_unit;
+    tree.slab_count = count;
     const auto for_slabs = [&](const auto& use) {
-      for (std::size_t k = 0; k < area.segments; ++k) {
-        const detail::FlatBox box = segment_box(area, area.begin + order_[area.order + k]);
-        use(order_[area.order + k], slab_of(area, box.y), slab_of(area, box.y_end));
+      for (std::size_t k = 0; k < tree.segments; ++k) {
+        const detail::FlatBox box = segment_box(area, area.begin + order_[tree.order + k]);
+        use(order_[tree.order + k], slab_of(tree, area.box, box.y), slab_of(tree, area.box, box.y_end));
       }
     };
     std::size_t total = 0;
     for_slabs([&](std::uint32_t, std::size_t from, std::size_t to) { total += to - from + 1; });
-    if (total > kFan * area.segments) {
-      area.slab_count = 0;
+    if (total > kFan * tree.segments) {
+      tree.slab_count = 0;
       return;
     }
-    area.slabs = slab_ends_.size();
-    slab_ends_.resize(area.slabs + count + 2);
-    std::size_t* next = slab_ends_.data() + area.slabs + 1;  // of each slab, where its next segment goes
+    tree.slabs = slab_ends_.size();
+    slab_ends_.resize(tree.slabs + count + 2);
+    std::size_t* next = slab_ends_.data() + tree.slabs + 1;  // of each slab, where its next segment goes
     for_slabs([&](std::uint32_t, std::size_t from, std::size_t to) {
       for (std::size_t slab = from; slab <= to; ++slab) ++next[slab + 1];
     });
@@ -317,9 +396,12 @@ class FeatureMeetings {
 
   // Whether a point is in an area, or on its boundary, as GEOS finds by its rings one by one and by all of them at
   // once.
-  Meeting locate(Feature& area, const double* point) {
+  Meeting locate(const Feature& area, const double* point) {
     if (!area.box.has(point)) return Meeting::kNo;
-    if (area.segments > 0 && ++area.located == area.segments / kFan) slice(area);
+    if (area.tree != 0) {
+      Tree& tree = trees_[area.tree - 1];
+      if (++tree.located == tree.segments / kFan) slice(area, tree);
+    }
     const bool has_one_ring = area.parts_end - area.part == 1;
     bool is_inside = false, is_on_ring = false, is_unsure = false;
     crossed_.clear();
@@ -365,30 +447,27 @@ class FeatureMeetings {
 
   // Boxes of eight segments, of eight such boxes, and so on: along the lines, or along a curve where lines jump about.
   void plant(Feature& feature) {
-    if (feature.is_planted) return;
-    feature.is_planted = true;
-    if (feature.end - feature.begin <= kScanned) return;
-    feature.order = order_.size();
-    const std::size_t last = feature.kind == FeatureKind::kPoints ? 0 : 1;
-    for (std::size_t part = feature.part; part < feature.parts_end; ++part)
-      for (std::size_t k = first(part); k + last < first(part + 1); ++k)
-        order_.push_back(static_cast<std::uint32_t>(k - feature.begin));
-    feature.segments = order_.size() - feature.order;
-    feature.tree = boxes_.size();
-    enclose_segments(feature);
+    if (feature.tree != 0 || feature.end - feature.begin <= kScanned) return;
+    Tree tree{.boxes = boxes_.size(), .order = order_.size(), .segments = 0};
+    for_all(feature, [&](std::size_t k) {
+      order_.push_back(static_cast<std::uint32_t>(k - feature.begin));
+      return false;
+    });
+    tree.segments = order_.size() - tree.order;
+    enclose_segments(feature, tree);
     // In the units of the feature, boxes of r stretches of a line have sides of about 1 / r, those of a curve through
     // all of space 1 / sqrt(r), and those that jump about 1.
     const double width = feature.box.x_end - feature.box.x, height = feature.box.y_end - feature.box.y;
     double sides = 0;
-    for (std::size_t k = feature.tree; k < boxes_.size(); ++k)
+    for (std::size_t k = tree.boxes; k < boxes_.size(); ++k)
       sides += std::max((boxes_[k].x_end - boxes_[k].x) / (width > 0 ? width : 1),
                         (boxes_[k].y_end - boxes_[k].y) / (height > 0 ? height : 1));
-    if (sides > 4 * std::sqrt(static_cast<double>(boxes_.size() - feature.tree))) {
-      sort_along_curve(feature, width, height);
-      boxes_.resize(feature.tree);
-      enclose_segments(feature);
+    if (sides > 4 * std::sqrt(static_cast<double>(boxes_.size() - tree.boxes))) {
+      sort_along_curve(feature, tree, width, height);
+      boxes_.resize(tree.boxes);
+      enclose_segments(feature, tree);
     }
-    for (std::size_t start = feature.tree, count = boxes_.size() - start; count > 1;) {
+    for (std::size_t start = tree.boxes, count = boxes_.size() - start; count > 1;) {
       for (std::size_t k = 0; k < count; k += kFan) {
         detail::FlatBox box = boxes_[start + k];
         for (std::size_t j = k + 1; j < std::min(count, k + kFan); ++j) box.include(boxes_[start + j]);
@@ -397,38 +476,41 @@ class FeatureMeetings {
       start += count;
       count = nodes_above(count);
     }
+    trees_.push_back(tree);
+    feature.tree = static_cast<std::uint32_t>(trees_.size());
   }
 
-  void enclose_segments(const Feature& feature) {
-    const std::uint32_t* order = order_.data() + feature.order;
-    for (std::size_t k = 0; k < feature.segments; k += kFan) {
+  void enclose_segments(const Feature& feature, const Tree& tree) {
+    const std::uint32_t* order = order_.data() + tree.order;
+    for (std::size_t k = 0; k < tree.segments; k += kFan) {
       detail::FlatBox box = segment_box(feature, feature.begin + order[k]);
-      for (std::size_t j = k + 1; j < std::min(feature.segments, k + kFan); ++j)
+      for (std::size_t j = k + 1; j < std::min(tree.segments, k + kFan); ++j)
         box.include(segment_box(feature, feature.begin + order[j]));
       boxes_.push_back(box);
     }
   }
 
-  void sort_along_curve(const Feature& feature, double width, double height) {
-    std::uint32_t* order = order_.data() + feature.order;
+  void sort_along_curve(const Feature& feature, const Tree& tree, double width, double height) {
+    std::uint32_t* order = order_.data() + tree.order;
     keys_.clear();
     const auto cell = [](double value, double low, double extent) {
       return extent > 0 ? static_cast<std::uint64_t>(std::clamp((value - low) / extent, 0.0, 1.0) * 65535) : 0;
     };
-    for (std::size_t k = 0; k < feature.segments; ++k) {
+    for (std::size_t k = 0; k < tree.segments; ++k) {
       const detail::FlatBox box = segment_box(feature, feature.begin + order[k]);
       const std::uint64_t place[2] = {cell(box.x / 2 + box.x_end / 2, feature.box.x, width),
                                       cell(box.y / 2 + box.y_end / 2, feature.box.y, height)};
       keys_.push_back(morton_number<2>(place) << 32 | order[k]);
     }
     std::sort(keys_.begin(), keys_.end());
-    for (std::size_t k = 0; k < feature.segments; ++k) order[k] = static_cast<std::uint32_t>(keys_[k]);
+    for (std::size_t k = 0; k < tree.segments; ++k) order[k] = static_cast<std::uint32_t>(keys_[k]);
   }
 
   const FeatureTable table_;
   Interrupt& interrupt_;
   std::size_t steps_ = 0;
-  std::vector<Feature> features_;
+  PlainArray<Feature> features_;
+  std::vector<Tree> trees_;
   std::vector<detail::FlatBox> boxes_;  // of each tree: its leaves, the nodes above them, and so on
   std::vector<std::uint32_t> order_;
   std::vector<std::size_t> slab_ends_;   // of each sliced area: where its slabs begin, and the last one's end

@@ -1,4 +1,4 @@
-// The order in which the STR tree of GEOS visits its leaves.
+// The order in which the STR tree of GEOS visits its leaves, and pairs in that order.
 #pragma once
 
 #include <algorithm>
@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "base/radix_sort.hpp"
 
@@ -128,6 +130,51 @@ inline std::vector<std::int64_t> str_order(const double* bounds, std::size_t row
     std::swap(visited, children);
   }
   return visited;
+}
+
+struct PairsInOrder {
+  PlainMemory<std::int64_t> rows;  // the first of all pairs, then the second of all
+  std::size_t size;
+};
+
+// Pairs of rows below `row_count`, by their first row, and then by the place of the second one in `visited`. With
+// `both_ways`, pairs of different rows are there the other way round too. Time O(pairs + rows).
+// Preconditions: second rows (both, with `both_ways`) are in `visited`, which has no row twice; fewer than 2^32 rows.
+inline PairsInOrder pairs_in_order(const std::int64_t* one, const std::int64_t* other, std::size_t count,
+                                   bool both_ways, std::span<const std::int64_t> visited, std::size_t row_count,
+                                   Interrupt& interrupt) {
+  // By second row: the first ones of its pairs.
+  std::vector<std::size_t> starts(row_count + 1), next(row_count + 1);
+  const auto for_pairs = [&](const auto& use) {
+    for (std::size_t k = 0; k < count; ++k) {
+      if (k % 65536 == 0) interrupt.check();
+      const auto first = static_cast<std::size_t>(one[k]), second = static_cast<std::size_t>(other[k]);
+      use(first, second);
+      if (both_ways && first != second) use(second, first);
+    }
+  };
+  for_pairs([&](std::size_t first, std::size_t second) {
+    ++starts[second + 1];
+    ++next[first + 1];
+  });
+  for (std::size_t row = 0; row < row_count; ++row) {
+    starts[row + 1] += starts[row];
+    next[row + 1] += next[row];
+  }
+  const std::size_t size = starts[row_count];
+  const PlainMemory<std::uint32_t> firsts = allocate_plain<std::uint32_t>(size);
+  PairsInOrder found{allocate_plain<std::int64_t>(2 * size), size};
+  for (std::size_t row = 0; row < row_count; ++row)
+    std::fill(found.rows.get() + next[row], found.rows.get() + next[row + 1], static_cast<std::int64_t>(row));
+  for_pairs(
+      [&](std::size_t first, std::size_t second) { firsts[starts[second]++] = static_cast<std::uint32_t>(first); });
+  interrupt.check();
+  for (const std::int64_t row : visited) {
+    const auto second = static_cast<std::size_t>(row);
+    for (std::size_t k = second > 0 ? starts[second - 1] : 0; k < starts[second]; ++k)
+      found.rows[size + next[firsts[k]]++] = row;
+  }
+  return found;
 }
 
 }  // namespace broadphase

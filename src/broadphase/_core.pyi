@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import enum
 from typing import Annotated, overload
 
@@ -624,14 +624,25 @@ class Tiling:
 
     def assign(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], most: int) -> object: ...
 
-def features_meet(coordinates: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_part: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], holes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
-    """
-    Of pairs of simple features, whether they meet: 0 no, 1 yes, 2 in doubt. Kinds are 0 points, 1 lines, 2 areas, 3 unknown.
-    """
+class GeosFunctions:
+    """What is called of the GEOS that shapely has loaded."""
+
+    def __init__(self, find: Callable) -> None: ...
+
+def geometry_bounds(geos: GeosFunctions, geometries: object) -> object:
+    """The box of each geometry; NaN for None and empty ones."""
+
+def features_meet(geos: GeosFunctions, geometries: object, one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+    """Of pairs of geometries, whether they meet: 0 no, 1 yes, 2 in doubt."""
 
 def str_order(bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], capacity: int) -> object:
     """
     The order in which the STR tree of GEOS visits boxes; empty where equal centers leave it open.
+    """
+
+def pairs_in_order(one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], both_ways: bool, visited: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], row_count: int) -> object:
+    """
+    Pairs of rows, as they are or both ways, by the first, and then as the second ones are visited.
     """
 
 class ManyImages(ValueError):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import broadphase as bp
-from broadphase._native import features_meet, str_order
+from broadphase._native import GeosFunctions, features_meet, geometry_bounds, pairs_in_order, str_order
 from broadphase.adapters.library import import_library
 
 if TYPE_CHECKING:
@@ -29,9 +29,8 @@ _FEW = 64  # inputs; arrays do not pay for fewer
 _SYMMETRIC = frozenset(("intersects", "overlaps", "crosses", "touches"))
 _OUTER = frozenset(("contains", "covers", "contains_properly"))  # the box of the input is around that of the other
 _INNER = frozenset(("within", "covered_by"))
-# Of a geometry and itself: what intersection is for all, and the others are for valid areas.
+# Of a valid area and itself.
 _OF_ITSELF = {
-    "intersects": True,
     "within": True,
     "contains": True,
     "covers": True,
@@ -43,13 +42,8 @@ _AREAS = (3, 6)  # Polygon and MultiPolygon, as shapely numbers types
 _PREDICATES = _SYMMETRIC | _OUTER | _INNER
 _NUMBERS = {None: 0, **{one.name: one.value for one in theirs.strtree.BinaryPredicate}}  # as shapely's tree takes them
 _IN_DOUBT = 2
-_TOGETHER = 1024
 _LARGE = 256  # coordinates
-_POINTS, _LINES, _RINGS, _UNKNOWN = range(4)
-# By type, Point to MultiPolygon; collections; and curves, whose types have numbers far below 100.
-_KINDS = np.array([_POINTS, _LINES, _LINES, _RINGS, _POINTS, _LINES, _RINGS] + 100 * [_UNKNOWN], np.uint8)
-_LEAST_WITH_HOLE = 8  # coordinates: four of a shell, four of a hole
-_POLYGON, _MULTIPOINT, _MULTILINE, _MULTIPOLYGON = range(3, 7)
+_POLYGON = 3
 
 
 class STRtree:
@@ -212,45 +206,37 @@ class STRtree:
         if not len(alone):
             return np.empty((2, 0), np.int64)
         pairs = alone[bp.pairs(self._bounds[alone]).T]
-        if predicate is None:
-            pairs = _both_ways(pairs)
-        elif predicate == "intersects":
-            decided = self._decided(self.geometries, pairs)
-            candidates, pairs = pairs, _both_ways(np.compress(decided == 1, pairs, axis=1))
-            doubtful = candidates[:, decided == _IN_DOUBT]
-            if doubtful.size:  # as in _intersecting
-                is_doubtful = _marked(doubtful, len(self.geometries))
-                asked = np.concatenate((_both_ways(candidates), (alone, alone)), axis=1)
-                asked = self._in_order(np.compress(is_doubtful[asked[0]], asked, axis=1))
-                asked = np.compress(self._meeting(self.geometries, asked, predicate), asked, axis=1)
-                pairs = np.concatenate((np.compress(~is_doubtful[pairs[0]], pairs, axis=1), asked), axis=1)
-                alone = alone[~is_doubtful[alone]]
-            # All coordinates of those in pairs that are not in doubt are finite: they intersect themselves.
-            rest = alone[~_marked(candidates, len(self.geometries))[alone]]
-            failing = rest[~_meeting_itself(self.geometries[rest], predicate)]
-            alone = alone[~_marked(failing, len(self.geometries))[alone]]
-        elif predicate in _SYMMETRIC:
-            pairs = _both_ways(np.compress(self._meeting(self.geometries, pairs, predicate), pairs, axis=1))
-        else:
-            pairs = _both_ways(pairs)
-            pairs = np.compress(self._may_contain(self._bounds, pairs, predicate), pairs, axis=1)
+        if predicate == "intersects":
+            return self._intersecting_ones(np.concatenate((pairs, (alone, alone)), axis=1))
+        is_symmetric = predicate is None or predicate in _SYMMETRIC
+        if predicate is not None:
+            if not is_symmetric:
+                pairs = _both_ways(pairs)
+                pairs = np.compress(self._may_contain(self._bounds, pairs, predicate), pairs, axis=1)
             pairs = np.compress(self._meeting(self.geometries, pairs, predicate), pairs, axis=1)
-        if predicate not in (None, "intersects"):
             alone = alone[_meeting_itself(self.geometries[alone], predicate)]
-        return self._in_order(np.concatenate((pairs, (alone, alone)), axis=1))
+        return self._in_order(np.concatenate((pairs, (alone, alone)), axis=1), both_ways=is_symmetric)
 
-    def _in_order(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Sort pairs by input, and by the place in the tree of what it has found."""
-        places = np.empty(len(self.geometries), np.int64)
-        places[self._visited] = np.arange(len(self._visited))
-        keys = pairs[0] << 32
-        keys |= places[pairs[1]]
-        keys.sort()
-        in_order = np.empty((2, len(keys)), np.int64)
-        np.right_shift(keys, 32, out=in_order[0])
-        keys &= 0xFFFFFFFF
-        in_order[1] = self._visited[keys]
-        return in_order
+    def _intersecting_ones(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of pairs that intersect, both ways and in order; each geometry and itself are a pair too."""
+        decided = self._decided(self.geometries, pairs)
+        doubtful = pairs[:, decided == _IN_DOUBT]
+        meeting = np.compress(decided == 1, pairs, axis=1)
+        if not doubtful.size:
+            return self._in_order(meeting, both_ways=True)
+        is_doubtful = _marked(doubtful, len(self.geometries))  # as in _intersecting
+        asked = self._in_order(pairs, both_ways=True)
+        asked = np.compress(is_doubtful[asked[0]], asked, axis=1)
+        asked = np.compress(self._meeting(self.geometries, asked, "intersects"), asked, axis=1)
+        meeting = self._in_order(meeting, both_ways=True)
+        meeting = np.compress(~is_doubtful[meeting[0]], meeting, axis=1)
+        return self._in_order(np.concatenate((meeting, asked), axis=1))
+
+    def _in_order(self, pairs: NDArray[np.int64], *, both_ways: bool = False) -> NDArray[np.int64]:
+        """Sort pairs, or pairs both ways, by input, and by the place in the tree of what it has found."""
+        in_order: Any = pairs_in_order(pairs[0], pairs[1], both_ways, self._visited, len(self.geometries))
+        found: NDArray[np.int64] = in_order
+        return found
 
     def _may_contain(self, bounds: NDArray[np.float64], pairs: NDArray[np.int64], predicate: str) -> NDArray[np.bool_]:
         outer, inner = bounds[pairs[0]], self._bounds[pairs[1]]
@@ -290,15 +276,18 @@ class STRtree:
 
     def _decided(self, inputs: NDArray[np.object_], pairs: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Decide which pairs intersect: 0 no, 1 yes; _IN_DOUBT is for shapely."""
-        if pairs.shape[1] < max(_FEW, 1):
+        if _GEOS is None or pairs.shape[1] < max(_FEW, 1):
             return np.full(pairs.shape[1], _IN_DOUBT, np.uint8)
         if inputs is self.geometries:
-            used, numbers = _numbered(pairs, len(inputs))
-            return _features_meet(inputs[used], *numbers[pairs])
-        asking, asked_numbers = _numbered(pairs[0], len(inputs))
-        found, numbers = _numbered(pairs[1], len(self.geometries))
-        features = np.concatenate((inputs[asking], self.geometries[found]))
-        return _features_meet(features, asked_numbers[pairs[0]], numbers[pairs[1]] + len(asking))
+            features, (one, other) = inputs.copy(), pairs
+        else:
+            asking, asked_numbers = _numbered(pairs[0], len(inputs))
+            found, numbers = _numbered(pairs[1], len(self.geometries))
+            features = np.concatenate((inputs[asking], self.geometries[found]))
+            one, other = asked_numbers[pairs[0]], numbers[pairs[1]] + len(asking)
+        decided: Any = features_meet(_GEOS, features, one, other)
+        meetings: NDArray[np.uint8] = decided
+        return meetings
 
     def _meeting(
         self,
@@ -376,9 +365,26 @@ def sjoin(left_df: Any, right_df: Any, *args: Any, **options: Any) -> Any:
     return geopandas.sjoin(left_df, right_df, *args, **options)
 
 
+def _geos() -> GeosFunctions | None:
+    """Find the functions of the GEOS that shapely has loaded; None where its symbols cannot be looked up."""
+    try:
+        library = ctypes.CDLL(theirs.lib.__file__)
+        return GeosFunctions(lambda name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+    except (AttributeError, ImportError, OSError):
+        return None
+
+
+_GEOS = _geos()
+
+
 def _bounded(geometries: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDArray[np.int64], bool]:
     """Return the bounds, which geometries are neither None nor empty, and whether the bounds of these are finite."""
-    bounds: NDArray[np.float64] = theirs.bounds(geometries)
+    found: Any
+    if _GEOS is None or geometries.dtype != np.object_ or geometries.ndim != 1:
+        found = theirs.bounds(geometries)
+    else:
+        found = geometry_bounds(_GEOS, np.ascontiguousarray(geometries))
+    bounds: NDArray[np.float64] = found
     if np.isfinite(bounds).all():
         return bounds, np.arange(len(bounds)), True
     present = np.isfinite(bounds).all(axis=1)
@@ -407,21 +413,6 @@ def _numbered(rows: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], N
     return kept, places
 
 
-def _features_meet(
-    geometries: NDArray[np.object_], one: NDArray[np.int64], other: NDArray[np.int64]
-) -> NDArray[np.uint8]:
-    """Decide which pairs intersect: 0 no, 1 yes, or _IN_DOUBT."""
-    # Several functions read each geometry: few at a time, it is still in the processor's cache for the next one.
-    stretches = [_feature_columns(geometries[k : k + _TOGETHER]) for k in range(0, len(geometries), _TOGETHER)]
-    kinds, counts, sizes, holes, coordinates = (np.concatenate(column) for column in zip(*stretches, strict=True))
-    first_part, first = (np.concatenate(([0], np.cumsum(column, dtype=np.int64))) for column in (counts, sizes))
-    if len(coordinates) != first[-1]:
-        return np.full(len(one), _IN_DOUBT, np.uint8)
-    meetings: Any = features_meet(coordinates, first, first_part, kinds, holes.view(np.uint8), one, other)
-    decided: NDArray[np.uint8] = meetings
-    return decided
-
-
 def _are_rectangles(geometries: NDArray[np.object_], bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Find rectangles as GEOS does: five coordinates, each a corner of the box and beside the one before."""
     found: NDArray[np.bool_] = (theirs.get_type_id(geometries) == _POLYGON) & (
@@ -434,39 +425,8 @@ def _are_rectangles(geometries: NDArray[np.object_], bounds: NDArray[np.float64]
     return found
 
 
-def _feature_columns(geometries: NDArray[np.object_]) -> tuple[NDArray[Any], ...]:
-    """Return kinds and numbers of parts; by part its number of coordinates, and whether it is a hole; coordinates."""
-    types = theirs.get_type_id(geometries)
-    kinds = _KINDS[types]
-    sizes = theirs.get_num_coordinates(geometries)
-    counts, holes = np.ones(len(geometries), np.int64), np.zeros(len(geometries), np.bool_)
-    has_parts = (types == _POLYGON) & (sizes >= _LEAST_WITH_HOLE)
-    has_parts[has_parts] = theirs.get_num_interior_rings(geometries[has_parts]) > 0
-    if types.max() > _POLYGON:
-        points = np.flatnonzero(types == _MULTIPOINT)
-        kinds[points[theirs.get_num_geometries(geometries[points]) != sizes[points]]] = _UNKNOWN  # some are empty
-        has_parts |= (types == _MULTILINE) | (types == _MULTIPOLYGON)
-    if has_parts.any():
-        whole, divided = np.flatnonzero(~has_parts), np.flatnonzero(has_parts)
-        parts, of = theirs.get_parts(geometries[divided], return_index=True)
-        of = divided[of]
-        kinds[of[theirs.is_empty(parts)]] = _UNKNOWN
-        rings, of_ring = theirs.get_rings(parts, return_index=True)
-        is_line = kinds[of] == _LINES
-        is_hole = np.diff(of_ring, prepend=-1) == 0
-        owners = np.concatenate((whole, of[is_line], of[of_ring]))
-        counts = np.bincount(owners, minlength=len(geometries))
-        order = np.argsort(owners, kind="stable")
-        divided_sizes = theirs.get_num_coordinates(np.concatenate((parts[is_line], rings)))
-        sizes = np.concatenate((sizes[whole], divided_sizes))[order]
-        holes = np.concatenate((np.zeros(len(owners) - len(rings), np.bool_), is_hole))[order]
-    return kinds, counts, sizes, holes, theirs.get_coordinates(geometries)
-
-
 def _meeting_itself(geometries: NDArray[np.object_], predicate: str) -> NDArray[np.bool_]:
-    if predicate == "intersects":
-        known = np.isfinite(theirs.length(geometries))  # a line or area with a NaN has no length
-    elif predicate in _OF_ITSELF:
+    if predicate in _OF_ITSELF:
         known = np.isin(theirs.get_type_id(geometries), _AREAS)
         known[known] = theirs.is_valid(geometries[known])
     else:
