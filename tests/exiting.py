@@ -1,19 +1,42 @@
-"""A program that ends while daemon threads are inside calls: `python exiting.py WORKERS [CALL ...]`."""
+"""A program that ends while daemon threads are inside calls: `python exiting.py WORKERS [CALL ...]`.
 
+Calls with a plus sign in front are left to a pool and to `atexit` instead.
+"""
+
+import atexit
+import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 
 import broadphase as bp
+from broadphase import scale
 from broadphase.testing import make_scene
 
 METHODS = ("brute_force", "sweep_and_prune", "grid", "linear_tree", "bvh", "octree")
 CLASSES = ("BVH", "Octree", "LinearTree", "SweepAndPrune", "Grid", "BruteForce")
 QUERIES = ("query", "query_ball", "nearest", "raycast", "raycast_any", "raycast_all", "query_obb")
-OTHERS = ("count_pairs", "iter_pairs", "join", "overlaps", "contacts", "step", "first queries at once")
+OTHERS = (
+    *(
+        "count_pairs",
+        "iter_pairs",
+        "batches",
+        "periodic",
+        "join",
+        "overlaps",
+        "contacts",
+        "clashes",
+        "nms",
+        "neighbors",
+    ),
+    *("neighbor list", "step", "step of meshes", "progress", "scale", "first queries at once"),
+)
 CALLS = (
     *(f"pairs {method}" for method in METHODS),
     *(f"changes {name}" for name in CLASSES),
@@ -22,10 +45,21 @@ CALLS = (
 )
 
 
+CORNERS = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+LOWER, UPPER = ("x0", "y0", "z0"), ("x1", "y1", "z1")
+FACES = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
+
+
+def say(*now: object) -> None:
+    """Stand for what users do with the progress of a call."""
+
+
 def make_call(name: str, workers: int) -> Callable[[], object]:
     """Give a function that runs calls of this name, some milliseconds of them."""
     boxes = make_scene("uniform", 3000)
     points = np.ascontiguousarray(boxes[:, 0])
+    if name in OTHERS:
+        return make_other(name, workers, boxes, points)
     name, _, what = name.partition(" ")
     if name == "pairs":
         return lambda: bp.pairs(boxes, method=what, workers=workers, sort=True)
@@ -41,32 +75,69 @@ def make_call(name: str, workers: int) -> Callable[[], object]:
             index.count_pairs(workers=workers)
 
         return change
-    if name == "index":
-        index = bp.BVH(boxes)
-        arguments = {
-            "query": (boxes,),
-            "query_ball": (points, 1.0),
-            "nearest": (points, 3),
-            "query_obb": (points, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]),
-        }.get(what, (points, np.ones(3)))
-        return lambda: getattr(index, what)(*arguments, workers=workers)
-    if name == "count_pairs":
-        return lambda: bp.count_pairs(boxes, workers=workers)
-    if name == "iter_pairs":
-        return lambda: list(bp.iter_pairs(boxes, chunk=1000, workers=workers))
-    if name == "join":
-        grid = bp.Grid(boxes)
-        return lambda: grid.query(boxes, workers=workers)
+    index = bp.BVH(boxes)
+    arguments = {
+        "query": (boxes,),
+        "query_ball": (points, 1.0),
+        "nearest": (points, 3),
+        "query_obb": (points, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]),
+    }.get(what, (points, np.ones(3)))
+    return lambda: getattr(index, what)(*arguments, workers=workers)
+
+
+def make_other(name: str, workers: int, boxes: np.ndarray, points: np.ndarray) -> Callable[[], object]:
+    keys = np.arange(len(boxes)) % 7
+    span = points.max(axis=0) + 5.0
+    if name in {"join", "neighbor list"}:
+        grid, near = bp.Grid(boxes), bp.NeighborList(1.5, skin=0.1)
+        return (lambda: grid.query(boxes, workers=workers)) if name == "join" else (lambda: near.update(points))
     if name in {"overlaps", "contacts"}:
         placed = bp.Shapes(bp.Sphere(np.full(2000, 0.5)), points[:2000])
         return lambda: getattr(bp, name)(placed)
-    if name == "step":
-        world = bp.World(dim=3, bounds=[[0, 0, 0], [30, 30, 30]], boundary="bounce")
+    if name in {"clashes", "step of meshes"}:
+        solid = bp.Mesh(CORNERS, FACES)
+        if name == "clashes":
+            solids = bp.Shapes([solid] * 200, points[:200])
+            return lambda: bp.clashes(solids, clearance=0.1, workers=workers)
+    if name in {"step", "step of meshes"}:
+        world = bp.World(dim=3, bounds=[[0, 0, 0], [30, 30, 30]], boundary="bounce", workers=workers)
         rng = np.random.default_rng(0)
-        world.add_many(
-            bp.Sphere(np.full(500, 0.5)), rng.uniform(1, 29, (500, 3)), velocities=rng.normal(0, 3, (500, 3))
-        )
+        shapes = bp.Sphere(np.full(500, 0.5)) if name == "step" else [solid] * 500
+        world.add_many(shapes, rng.uniform(1, 29, (500, 3)), velocities=rng.normal(0, 3, (500, 3)))
+        world.on_enter(lambda event: None)
         return lambda: world.step(1 / 60)
+    if name == "scale":
+        folder = Path(tempfile.mkdtemp())
+        np.save(folder / "boxes.npy", boxes.reshape(len(boxes), -1))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+        def between_files() -> None:
+            output = folder / f"pairs-{time.monotonic_ns()}"
+            try:
+                scale.pairs(
+                    folder / "boxes.npy",
+                    output=output,
+                    id=None,
+                    lower=LOWER,
+                    upper=UPPER,
+                    workers=workers,
+                    progress=say,
+                )
+            except (RuntimeError, OSError):  # Python starts no threads at its end, and the folder goes then
+                time.sleep(60)
+
+        return between_files
+    calls = {
+        "count_pairs": lambda: bp.count_pairs(boxes, workers=workers),
+        "iter_pairs": lambda: list(bp.iter_pairs(boxes, chunk=1000, workers=workers)),
+        "batches": lambda: bp.pairs(boxes, batch=keys, workers=workers),
+        "periodic": lambda: bp.pairs(boxes, period=span, workers=workers),
+        "nms": lambda: bp.nms(boxes, np.linspace(0, 1, len(boxes)), 0.2),
+        "neighbors": lambda: bp.neighbors(points, 1.5, cell=span, workers=workers),
+        "progress": lambda: bp.pairs(boxes, workers=workers, progress=say),
+    }
+    if name in calls:
+        return calls[name]
 
     def query_first() -> None:
         index = bp.BVH(boxes)
@@ -84,11 +155,22 @@ def repeat(call: Callable[[], object], begin: threading.Event) -> None:
         call()
 
 
+def once_each(calls: list[Callable[[], object]]) -> None:
+    for call in calls:
+        call()
+
+
 def main(workers: int, names: list[str]) -> None:
     begin = threading.Event()
+    late = [make_call(name[1:], workers) for name in names if name.startswith("+")]
     for name in names:
-        threading.Thread(target=repeat, args=(make_call(name, workers), begin), daemon=True).start()
+        if not name.startswith("+"):
+            threading.Thread(target=repeat, args=(make_call(name, workers), begin), daemon=True).start()
+    atexit.register(once_each, late)
+    pool = ThreadPoolExecutor(2)  # which Python waits for
     begin.set()
+    for call in late:
+        pool.submit(once_each, [call] * 5)
     time.sleep(0.2)
     print("ready")
 

@@ -1,5 +1,6 @@
 """The interpreter ends, be it while daemon threads are inside calls: no crash, no message, nothing left."""
 
+import multiprocessing
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 import ending
 import exiting
+import spawned
 
 PROGRAM = Path(exiting.__file__)
 
@@ -25,6 +27,11 @@ def test_exit_with_a_daemon_thread_in_each_call_is_quiet(workers):
     assert end_inside(workers, *exiting.CALLS) == (0, "")
 
 
+def test_exit_while_a_pool_and_atexit_call_beside_daemon_threads_is_quiet():
+    late = ("pairs grid", "index nearest", "step", "neighbors", "clashes", "progress", "first queries at once")
+    assert end_inside(2, "scale", "index query", "step", *(f"+{name}" for name in late)) == (0, "")
+
+
 @pytest.mark.parametrize("leak", [False, True])
 def test_objects_of_the_core_that_are_in_use_at_the_end_are_all_given_back(leak):
     command = [sys.executable, ending.__file__, *(["leak"] if leak else [])]
@@ -32,3 +39,10 @@ def test_objects_of_the_core_that_are_in_use_at_the_end_are_all_given_back(leak)
     assert ended.stdout == "True\n"
     assert ("leaked 1 instances" in ended.stderr) == leak
     assert leak or ended.stderr == ""
+
+
+@pytest.mark.parametrize("method", sorted(multiprocessing.get_all_start_methods()))
+def test_processes_give_the_answers_and_errors_of_their_parent(method):
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", spawned.__file__, method]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
