@@ -39,7 +39,9 @@ def test_pairs_that_do_not_fit_raise_memory_error(method):
 # Refuses each block that a call asks for, one at a time, and calls again: the same answer as if nothing had been.
 REFUSED = """
 import itertools, pickle, sys
-import numpy as np, broadphase as bp
+import numpy as np, pyarrow, broadphase as bp
+from broadphase import scale
+from broadphase.scale.planning import divide
 from broadphase.testing import make_scene
 
 step = int(sys.argv[1])
@@ -50,6 +52,29 @@ span = points.max(axis=0) + 2.0
 shapes = bp.Shapes(bp.Sphere(np.full(len(points), 0.6)), points)
 cloud = [[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]
 hulls = bp.Shapes(bp.ConvexHull(cloud), points[:60])
+corners, faces = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
+meshes = bp.Shapes(bp.Mesh(corners, faces), points[:60])
+cells = np.tile(np.diag(span), (5, 1, 1))
+view = bp.perspective(1.0, 1.0, 0.1, 50.0) @ bp.look_at([20, 20, 20], [5, 5, 5])
+
+def followed():
+    near = bp.NeighborList(1.5, skin=0.2)
+    near.update(points)
+    return near.update(points + 0.01), near.update(points + 1.0)
+
+def changed(make):
+    index = make(boxes, batch=keys)
+    index.insert(others[:100], batch=keys[:100])
+    index.update(boxes[:200] + 1, np.arange(200))
+    index.remove(np.arange(50))
+    return index.query(others[:20], batch=keys[:20]), index.pairs(sort=True)
+
+def between_tables():
+    columns = scale.BoxColumns(None, ("x", "y", "z"), ("X", "Y", "Z"))
+    table = pyarrow.table(dict(zip("xyzXYZ", boxes.reshape(-1, 6).T)))
+    plan = divide(boxes[:, 0], boxes[:, 1], len(boxes), 200)
+    given = scale.assign(table, plan, columns)
+    return [scale.join(given, plan, tile, columns).to_pydict() for tile in range(plan.tile_count)]
 
 def refused(call, number):
     # Whether block `number` was asked for, and refused; and what came of it.
@@ -83,6 +108,15 @@ CALLS |= {
     "distance": lambda: bp.distance(hulls, pairs=[[0, 1], [2, 3]]),
     "clashes": lambda: bp.clashes(hulls, clearance=0.1),
     "cell": lambda: bp.neighbors(points, 1.5, cell=span, vectors=True, shifts=True),
+    "neighbors of systems": lambda: bp.neighbors(points, 1.5, batch=keys, cell=cells, full=True, sort=True),
+    "neighbors of radii": lambda: bp.neighbors(points, np.linspace(0.1, 3, len(points)), combine="max", workers=2),
+    "neighbor list": followed,
+    "contacts of meshes": lambda: bp.contacts(meshes),
+    "clearances": lambda: bp.clearances(meshes, within=0.5, workers=2),
+    "faces": lambda: bp.overlapping_faces(meshes, pairs=[[0, 1], [2, 3]]),
+    "rays": lambda: bp.raycast(meshes, points[:60], np.ones((60, 3)), rows=np.arange(60)),
+    "impacts": lambda: bp.time_of_impact(hulls, pairs=[[0, 1], [2, 3]], motions=np.ones((2, 3))),
+    "tiles": between_tables,
     "triangles": lambda: bp.triangle_pairs((points, np.arange(699).reshape(233, 3))),
 }
 for name in ("BVH", "Octree", "LinearTree", "SweepAndPrune", "Grid", "BruteForce"):
@@ -91,10 +125,12 @@ for name in ("BVH", "Octree", "LinearTree", "SweepAndPrune", "Grid", "BruteForce
     index = make(boxes)
     for query, arguments in {
         "query": (others,), "query_ball": (points, 1.0), "nearest": (points, 3), "raycast": (points, np.ones(3)),
-        "raycast_all": (points[:100], np.ones(3)), "query_obb": (points, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]),
+        "raycast_all": (points[:100], np.ones(3)), "frustum": (view,),
+        "raycast_any": (points, np.ones(3)), "shapecast": (boxes[:100], np.ones(3)), "query_points": (points,), "query_obb": (points, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]),
     }.items():
         CALLS[f"{name} {query}"] = lambda ask=getattr(index, query), arguments=arguments: ask(*arguments)
     CALLS[f"{name} pairs"] = index.pairs
+    CALLS[f"{name} changes"] = lambda make=make: changed(make)
 
 for name, call in CALLS.items():
     try:
@@ -114,6 +150,7 @@ for name, call in CALLS.items():
 
 def refusals(folder, step):
     """Refuse every `step`-th block of every call; give how many refusals were raised, by the name of the call."""
+    pytest.importorskip("pyarrow")
     said = run_with_failing_malloc(REFUSED.replace("METHODS", repr(METHOD_NAMES)), folder, str(step)).splitlines()
     return {name: int(raised) for name, _, raised in (line.rsplit(":", 2) for line in said)}
 
