@@ -126,7 +126,8 @@ for name in ("BVH", "Octree", "LinearTree", "SweepAndPrune", "Grid", "BruteForce
     for query, arguments in {
         "query": (others,), "query_ball": (points, 1.0), "nearest": (points, 3), "raycast": (points, np.ones(3)),
         "raycast_all": (points[:100], np.ones(3)), "frustum": (view,),
-        "raycast_any": (points, np.ones(3)), "shapecast": (boxes[:100], np.ones(3)), "query_points": (points,), "query_obb": (points, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]),
+        "raycast_any": (points, np.ones(3)), "shapecast": (boxes[:100], np.ones(3)), "query_points": (points,),
+        "query_obb": (points, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]),
     }.items():
         CALLS[f"{name} {query}"] = lambda ask=getattr(index, query), arguments=arguments: ask(*arguments)
     CALLS[f"{name} pairs"] = index.pairs

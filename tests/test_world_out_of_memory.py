@@ -77,8 +77,9 @@ def attempt(name, call):
         refusals += raised
 
 def asked(world):
-    everything = [world.query_ball(places[:50], 1.0), world.nearest(places[:50], k=2), world.query_shape(ball(2), places[0])]
-    return everything, world.raycast(places[:50], paces[:50]), world.shapecast(ball(0.5), places[:1], paces[:1])
+    some = places[:50]
+    found = [world.query_ball(some, 1.0), world.nearest(some, k=2), world.query_shape(ball(2), places[0])]
+    return found, world.raycast(some, paces[:50]), world.shapecast(ball(0.5), places[:1], paces[:1])
 
 for turn in range(1):
     attempt("step", lambda world: world.step(0.1))

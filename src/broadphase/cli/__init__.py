@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
         4: there are hard clashes (`broadphase clash`).
         130: ended by Ctrl-C. 143 and 129: ended by SIGTERM and SIGHUP; unfinished files are deleted before.
     """
-    _let_listeners_leave()
+    _prepare_streams()
     try:
         from broadphase.cli.app import run
     except ModuleNotFoundError as error:
@@ -42,14 +42,19 @@ def main(arguments: list[str] | None = None) -> int:
     return run(sys.argv[1:] if arguments is None else arguments)
 
 
-def _let_listeners_leave() -> None:
-    """Make streams that are closed, as by ``>&-``, or whose reader ends, such as head, as if nobody listened."""
+def _prepare_streams() -> None:
+    """Make streams that are closed, as by ``>&-``, or whose reader ends, such as head, as if nobody listened.
+
+    What the encoding of a terminal lacks is written as an escape.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:  # or a file of ours would get its number
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
-        elif mode == "w" and stream is getattr(sys, f"__{name}__") and not stream.isatty():
-            setattr(sys, name, _Pipe.instead_of(stream))
+        elif mode == "w" and stream is getattr(sys, f"__{name}__"):
+            stream.reconfigure(errors="backslashreplace")
+            if not stream.isatty():
+                setattr(sys, name, _Pipe.instead_of(stream))
 
 
 class _Pipe(io.FileIO):

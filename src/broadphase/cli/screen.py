@@ -42,8 +42,9 @@ def say(line: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON; NaN and infinities become null, and what a terminal would act on is escaped."""
-    text = json.dumps(_without_specials(value), indent=2, ensure_ascii=False)
+    """Print a value as JSON; NaN and infinities become null, and what a terminal would act on or lacks is escaped."""
+    is_unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    text = json.dumps(_without_specials(value), indent=2, ensure_ascii=not is_unicode)
     print(re.sub(r"[^\n -~]", lambda one: one[0] if one[0].isprintable() else json.dumps(one[0])[1:-1], text))
 
 
