@@ -438,6 +438,46 @@ def test_nearest_pair_is_followed_as_others_and_then_it_itself_move():
             manager.set_transform(moved, truth[moved][1])
 
 
+@pytest.mark.parametrize("width", [16, 90])
+def test_many_objects_give_the_answers_of_a_new_manager_after_many_questions(width):
+    rng = np.random.default_rng(width)
+    meshes, manager, truth = list(MESHES.values()), ours.CollisionManager(), {}
+    other = ours.CollisionManager()
+    for name in range(30):
+        other.add_object(name, meshes[name % 4], random_pose(rng, width))
+    for name in range(300):  # more than 256, where a tree is made after 32 questions
+        truth[name] = meshes[name % 4], random_pose(rng, width)
+        manager.add_object(name, *truth[name])
+    for step in range(24):
+        for _ in range((0, 1, 25, 0, 2, 150)[step % 6]):
+            name, kind = int(rng.integers(310)), rng.integers(6)
+            if kind == 0 and name in truth and len(truth) > 270:
+                manager.remove_object(name)
+                del truth[name]
+            elif kind == 1 or name not in truth:
+                truth[name] = meshes[rng.integers(4)], random_pose(rng, width)
+                manager.add_object(name, *truth[name])
+            else:
+                truth[name] = truth[name][0], random_pose(rng, width)
+                manager.set_transform(name, truth[name][1])
+        new = ours.CollisionManager()
+        for name, (mesh, matrix) in truth.items():
+            new.add_object(name, mesh, matrix)
+        for _ in range(10):
+            mesh, matrix = meshes[rng.integers(4)], random_pose(rng, width)
+            hits = new.in_collision_single(mesh, matrix, True)
+            assert manager.in_collision_single(mesh, matrix, True) == hits
+            assert manager.in_collision_single(mesh, matrix) == hits[0]
+            found, expected = (one.min_distance_single(mesh, matrix, True) for one in (manager, new))
+            assert found == (pytest.approx(expected[0], abs=1e-12), expected[1]) or max(found[0], expected[0]) <= 0
+        assert manager.in_collision_internal(True) == new.in_collision_internal(True)
+        assert manager.in_collision_other(other, True) == new.in_collision_other(other, True)
+        assert other.in_collision_other(manager) == other.in_collision_other(new)
+        found, expected = (one.min_distance_other(other) for one in (manager, new))
+        assert found == pytest.approx(expected, abs=1e-12) or max(found, expected) <= 0
+    assert len(manager._objs) > 256
+
+
 def test_query_that_is_cut_off_is_made_good_by_the_next_one():
     manager = ours.CollisionManager()
     for place in range(400):

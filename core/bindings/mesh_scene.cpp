@@ -1,6 +1,8 @@
 // Hulls and meshes that collide with each other, for the drop-in of trimesh: each question is one call.
 #include "world/mesh_scene.hpp"
 
+#include <nanobind/stl/tuple.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,6 +15,7 @@
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -140,63 +143,66 @@ void remove(KeptScene& kept, std::size_t slot) {
   std::swap(last, kept.shapes[slot]);
 }
 
-// Calls use(collect, interrupt) without the GIL, but for few objects: giving it away takes longer than the work.
-template <class Use>
-auto work(std::size_t objects, const Use& use) {
-  Interrupt interrupt(signal_pending);
-  const auto collect = [&](const Problem<double>& problem) {
-    return with_method(MethodName::automatic, problem, {chosen_kernels(), 1, interrupt},
+// What searches need: pairs of boxes that overlap, by the method that fits.
+struct Find {
+  const Kernels& kernels;
+  Interrupt& interrupt;
+
+  Pairs operator()(const Problem<double>& problem) const {
+    return with_method(MethodName::automatic, problem, {kernels, 1, interrupt},
                        [&](const MethodCalls<double>& calls, const Preparation& with) {
                          return calls.collect(problem, kNoLimit, with);
                        });
-  };
-  std::optional<ReleasedGil> release;
-  constexpr std::size_t kWorthIt = 32;
-  if (objects > kWorthIt) release.emplace();
-  return use(collect, interrupt);
-}
+  }
+};
 
-nb::object as_pairs(const std::vector<MeshScene::SlotPair>& pairs) {
-  return small_array(pairs.empty() ? nullptr : pairs.front().data(), pairs.size(), 2, NumPy::get().int32);
+// Calls use(find) without the GIL, but for few objects: giving it away takes longer than the work.
+template <class Use>
+auto work(std::size_t objects, const Use& use) {
+  constexpr std::size_t kWorthIt = 32;
+  Interrupt interrupt(signal_pending);
+  std::optional<ReleasedGil> release;
+  if (objects > kWorthIt) release.emplace();
+  return use(Find{chosen_kernels(), interrupt});
 }
 
 bool any_hit(KeptScene& kept) {
   const Turn turn(kept);
-  return work(kept.scene.size(),
-              [&](const auto& collect, Interrupt& interrupt) { return kept.scene.any_hit(collect, interrupt); });
+  return work(kept.scene.size(), [&](const Find& find) { return kept.scene.any_hit(find); });
 }
 
 nb::object all_hits(KeptScene& kept) {
   const Turn turn(kept);
-  return as_pairs(work(kept.scene.size(), [&](const auto& collect, Interrupt& interrupt) {
-    return kept.scene.all_hits(collect, interrupt);
-  }));
+  const std::vector<MeshScene::SlotPair> hits =
+      work(kept.scene.size(), [&](const Find& find) { return kept.scene.all_hits(find); });
+  return small_array(hits.empty() ? nullptr : hits.front().data(), hits.size(), 2, NumPy::get().int32);
 }
 
-nb::object hits_with(KeptScene& kept, KeptScene& other, bool all) {
+// A list, which takes less than an array where there are few, as there mostly are.
+nb::list hits_with(KeptScene& kept, KeptScene& other, bool all) {
   const Turns turns(kept, other);
-  return as_pairs(work(kept.scene.size() + other.scene.size(), [&](const auto& collect, Interrupt& interrupt) {
-    return kept.scene.hits_with(other.scene, all, collect, interrupt);
-  }));
+  const std::vector<MeshScene::SlotPair> hits = work(kept.scene.size() + other.scene.size(), [&](const Find& find) {
+    return kept.scene.hits_with(other.scene, all, find);
+  });
+  nb::list found;
+  for (const MeshScene::SlotPair& hit : hits) found.append(nb::make_tuple(hit[0], hit[1]));
+  return found;
 }
 
 nb::tuple as_tuple(const MeshScene::Nearest& nearest) {
-  return nb::make_tuple(nearest.distance, nearest.slots[0], nearest.slots[1]);
+  return nb::make_tuple(nearest.distance, nearest.slots[0], nearest.slots[1], nearest.faces[0], nearest.faces[1]);
 }
 
 nb::tuple nearest(KeptScene& kept, std::int32_t of) {
   const Turn turn(kept);
   if (of >= 0 && !kept.scene.has(static_cast<std::size_t>(of))) throw nb::index_error("the slot is free");
-  return as_tuple(work(kept.scene.size(), [&](const auto& collect, Interrupt& interrupt) {
-    return kept.scene.nearest(of, collect, interrupt);
-  }));
+  return as_tuple(work(kept.scene.size(), [&](const Find& find) { return kept.scene.nearest(of, find); }));
 }
 
 nb::tuple nearest_to(KeptScene& kept, KeptScene& other) {
   const Turns turns(kept, other);
-  return as_tuple(work(kept.scene.size() + other.scene.size(), [&](const auto& collect, Interrupt& interrupt) {
-    return kept.scene.nearest_to(other.scene, collect, interrupt);
-  }));
+  return as_tuple(work(kept.scene.size() + other.scene.size(),
+                       [&](const Find& find) { return kept.scene.nearest_to(other.scene, find); }));
 }
 
 // Slots of both scenes, which must be in use.
@@ -208,11 +214,15 @@ void check(const KeptScene& kept, const KeptScene& other, const Table<std::int32
       throw nb::index_error("the slot is free");
 }
 
-// Where a pair is nearest, (2, 3), and the faces.
-nb::tuple witness(KeptScene& kept, std::size_t slot, KeptScene& other, std::size_t place, double distance) {
+// Where a pair that was found is nearest, (2, 3), and the rows of the faces.
+nb::tuple witness(KeptScene& kept, KeptScene& other, std::tuple<double, int, int, int, int> nearest) {
   const Turns turns(kept, other);
-  if (!kept.scene.has(slot) || !other.scene.has(place)) throw nb::index_error("the slot is free");
-  const MeshScene::Witness found = kept.scene.witness(slot, other.scene, place, distance);
+  const auto [distance, slot, place, face, other_face] = nearest;
+  if (!kept.scene.has(static_cast<std::size_t>(slot)) || !other.scene.has(static_cast<std::size_t>(place)))
+    throw nb::index_error("the slot is free");
+  const MeshScene::Nearest of{distance, {slot, place}, {face, other_face}};
+  if (!kept.scene.has_faces(other.scene, of)) throw nb::index_error("a face that does not exist");
+  const MeshScene::Witness found = kept.scene.witness(other.scene, of);
   std::array<double, 6> points;
   std::copy_n(found.first.begin(), 3, points.begin());
   std::copy_n(found.second.begin(), 3, points.begin() + 3);
@@ -226,7 +236,7 @@ nb::tuple contacts(KeptScene& kept, KeptScene& other, Table<std::int32_t> pairs,
   check(kept, other, pairs);
   std::vector<std::int32_t> faces, of_solids;
   std::vector<double> normals, depths, points;
-  const auto search = [&](const auto&, Interrupt& interrupt) {
+  const auto search = [&](const Find& find) {
     for (std::size_t k = 0; k < pairs.shape(0) && most > 0; ++k) {
       const auto slot = static_cast<std::size_t>(pairs(k, 0)), place = static_cast<std::size_t>(pairs(k, 1));
       std::size_t left = most;
@@ -247,7 +257,7 @@ nb::tuple contacts(KeptScene& kept, KeptScene& other, Table<std::int32_t> pairs,
               return --left == 0;
             });
       }
-      interrupt.check();
+      find.interrupt.check();
     }
   };
   work(kNoLimit, search);
@@ -277,7 +287,7 @@ nb::object frames(KeptScene& kept, Vector<std::int32_t> slots) {
 }  // namespace
 
 void bind_mesh_scene(nb::module_& module) {
-  const auto slot = nb::arg("slot"), other = nb::arg("other"), place = nb::arg("place");
+  const auto slot = nb::arg("slot"), other = nb::arg("other");
   nb::class_<KeptMesh>(module, "SceneMesh", "A surface of triangles; or a convex solid, and the same a little smaller.")
       .def(
           "__init__",
@@ -312,9 +322,9 @@ void bind_mesh_scene(nb::module_& module) {
       .def("all_hits", &all_hits, "Pairs of slots that collide, (m, 2), the lower one first.")
       .def("hits_with", &hits_with, other, nb::arg("all"), "Pairs that collide: all, or one if there is any.")
       .def("nearest", &nearest, nb::arg("of"),
-           "(distance, slot, slot) of the nearest two, or with the one of a slot unless that is -1.")
+           "(distance, slot, slot, face, face) of the nearest two, or with the one of a slot unless that is -1.")
       .def("nearest_to", &nearest_to, other)
-      .def("witness", &witness, slot, other, place, nb::arg("distance"))
+      .def("witness", &witness, other, nb::arg("nearest"))
       .def("contacts", &contacts, other, nb::arg("pairs"), nb::arg("most"))
       .def("frames", &frames, nb::arg("slots"));
 }

@@ -15,13 +15,18 @@
 #include <vector>
 
 #include "base/parallel.hpp"
+#include "boxes/any_boxes.hpp"
 #include "boxes/box_view.hpp"
+#include "bvh/bvh.hpp"
 #include "narrow/clearances.hpp"
 #include "narrow/meshes.hpp"
 #include "narrow/polytopes.hpp"
 #include "query/collect.hpp"
 #include "query/problem.hpp"
+#include "query/queries.hpp"
 #include "shapes/shape.hpp"
+#include "tree/blocks.hpp"
+#include "tree/queries.hpp"
 
 namespace broadphase {
 
@@ -64,10 +69,17 @@ class MeshScene {
   using SlotPair = std::array<Slot, 2>;
 
   static constexpr double kFarthest = std::numeric_limits<double>::max();
-  // The nearest pair; without one, slots are -1. Negative: how deep they are in each other.
+  // The nearest pair; without one, slots are -1. Negative: how deep they are in each other. Of two surfaces, also which
+  // faces, by their places in the trees.
   struct Nearest {
     double distance = kFarthest;
     SlotPair slots{-1, -1};
+    std::array<std::int32_t, 2> faces{-1, -1};
+
+    void swap() {
+      std::swap(slots[0], slots[1]);
+      std::swap(faces[0], faces[1]);
+    }
   };
 
   std::size_t slot_count() const { return slots_.size(); }
@@ -88,6 +100,8 @@ class MeshScene {
       boxes_.resize(6 * count);
       is_settled_.resize(count, 1);
       is_measured_.resize(count, 1);
+      if (unfiled_.capacity() < count) unfiled_.reserve(2 * count);
+      is_filed_.resize(count, 1);
       slots_.emplace_back();
     }
     if (!has(slot)) ++size_;
@@ -104,63 +118,67 @@ class MeshScene {
     note(slot);
   }
 
-  // Whether any two collide. `collect(problem)` returns the pairs of boxes that overlap.
-  template <class Collect>
-  bool any_hit(const Collect& collect, Interrupt& interrupt) {
+  // Whether any two collide. `find(problem)` returns the pairs of boxes that overlap, and has `kernels` and an
+  // `interrupt`.
+  template <class Find>
+  bool any_hit(const Find& find) {
     if (std::any_of(hits_.begin(), hits_.end(), [&](const SlotPair& hit) { return is_settled(hit); })) return true;
-    settle(false, collect, interrupt);
+    settle(false, find);
     return !hits_.empty();
   }
 
   // All pairs that collide, the lower slot first.
-  template <class Collect>
-  const std::vector<SlotPair>& all_hits(const Collect& collect, Interrupt& interrupt) {
-    settle(true, collect, interrupt);
+  template <class Find>
+  const std::vector<SlotPair>& all_hits(const Find& find) {
+    settle(true, find);
     return hits_;
   }
 
   // Pairs with another scene that collide: all, or one if there is any.
-  template <class Collect>
-  std::vector<SlotPair> hits_with(const MeshScene& other, bool all, const Collect& collect,
-                                  Interrupt& interrupt) const {
+  template <class Find>
+  std::vector<SlotPair> hits_with(MeshScene& other, bool all, const Find& find) {
     std::vector<SlotPair> found;
-    const auto test = [&](std::size_t slot, std::size_t place) {
-      interrupt.check();
+    const bool is_other_smaller = other.size_ <= size_;
+    MeshScene &few = is_other_smaller ? other : *this, &many = is_other_smaller ? *this : other;
+    // Slots of the smaller and of the larger one, whose boxes meet. Whether to go on.
+    const auto test = [&](std::size_t of_few, std::size_t of_many) {
+      find.interrupt.check();
+      const std::size_t slot = is_other_smaller ? of_many : of_few, place = is_other_smaller ? of_few : of_many;
       if (collide(*this, slot, other, place)) found.push_back(pair_of(slot, place));
       return all || found.empty();
     };
-    if (compares_all(size_, other.size_)) {
-      const bool is_other_smaller = other.size_ <= size_;
-      const MeshScene &few = is_other_smaller ? other : *this, &many = is_other_smaller ? *this : other;
-      for (std::size_t k = 0; k < few.slots_.size(); ++k)
-        if (few.has(k) && !many.for_each_meeting(few.box(k), [&](std::size_t slot) {
-              return is_other_smaller ? test(slot, k) : test(k, slot);
-            }))
-          break;
-    } else {
-      const Boxes own(*this, living()), others(other, other.living());
-      own.for_each_pair(others, 0.0, collect, test);
+    Budget budget(few, many, find);
+    for (std::size_t slot = 0; slot < few.slots_.size(); ++slot) {
+      if (!few.has(slot)) continue;
+      if (!budget.has_more()) {
+        const Boxes rest(few, few.living(slot)), others(many, many.living());
+        rest.for_each_pair(others, 0.0, find, test);
+        break;
+      }
+      if (!many.for_each_meeting(few.box(slot), budget.has_tree, find,
+                                 [&](std::size_t other_slot) { return test(slot, other_slot); }))
+        break;
     }
     return found;
   }
 
   // The nearest two; or the nearest to the object in a slot, if it is not negative.
-  template <class Collect>
-  Nearest nearest(Slot of, const Collect& collect, Interrupt& interrupt) {
+  template <class Find>
+  Nearest nearest(Slot of, const Find& find) {
     Nearest best;
     if (of >= 0) {
-      look(*this, {&of, 1}, best, collect, interrupt);
+      look(*this, {&of, 1}, best, find);
       return best;
     }
     const auto [first, second] = nearest_.slots;
     const bool is_there = first >= 0 && has(index(first)) && has(index(second));
     if (is_there && is_measured_[index(first)] != 0 && is_measured_[index(second)] != 0) {
       best = nearest_;
-      look(*this, living_of(unmeasured_), best, collect, interrupt);
+      look(*this, living_of(unmeasured_), best, find);
     } else {
       const SlotPair guess = is_there ? nearest_.slots : near_neighbours();
       if (guess[0] >= 0) measure(*this, index(guess[0]), *this, index(guess[1]), 0, best);
-      look(*this, living(), best, collect, interrupt);
+      look(*this, living(), best, find);
     }
     for (const Slot slot : unmeasured_) is_measured_[index(slot)] = 1;
     unmeasured_.clear();
@@ -168,16 +186,26 @@ class MeshScene {
   }
 
   // The nearest pair with another scene.
-  template <class Collect>
-  Nearest nearest_to(const MeshScene& other, const Collect& collect, Interrupt& interrupt) const {
+  template <class Find>
+  Nearest nearest_to(MeshScene& other, const Find& find) {
     Nearest best;
     if (other.size_ <= size_) {
-      look(other, other.living(), best, collect, interrupt);
+      look(other, other.living(), best, find);
     } else {
-      other.look(*this, living(), best, collect, interrupt);
-      std::swap(best.slots[0], best.slots[1]);
+      other.look(*this, living(), best, find);
+      best.swap();
     }
     return best;
+  }
+
+  // Whether there are these faces, of two surfaces.
+  bool has_faces(const MeshScene& other, const Nearest& of) const {
+    const auto has_face = [](const SceneMesh& mesh, std::int32_t face) {
+      return face >= 0 && static_cast<std::size_t>(face) < mesh.surface->face_count();
+    };
+    const SceneMesh &mesh = *slots_[index(of.slots[0])].shape, &other_mesh = *other.slots_[index(of.slots[1])].shape;
+    return !mesh.is_surface() || !other_mesh.is_surface() ||
+           (has_face(mesh, of.faces[0]) && has_face(other_mesh, of.faces[1]));
   }
 
   // Where a pair is nearest, and on which faces, -1 of solids.
@@ -185,17 +213,13 @@ class MeshScene {
     Vec<3> first, second;
     std::int32_t face, other_face;
   };
-  Witness witness(std::size_t slot, const MeshScene& other, std::size_t place, double distance) const {
+  Witness witness(const MeshScene& other, const Nearest& of) const {
+    const std::size_t slot = index(of.slots[0]), place = index(of.slots[1]);
+    const double distance = of.distance;
     const MeshSide a = side(slot), b = other.side(place);
     const bool are_surfaces = a.is_mesh() && b.is_mesh();
-    NearestElements nearest;
-    // The first faces that meet are enough: between equal surfaces in one place, all do.
-    if (are_surfaces && distance == 0)
-      visit_overlapping_faces(a, b, [&](std::int32_t face, std::int32_t other_face) {
-        nearest = {0, {}, face, other_face};
-        return true;
-      });
-    if (!(nearest.distance < detail::kNone)) nearest = nearest_elements(a, b, distance + reach_of(slot, other, place));
+    NearestElements nearest{0, {}, of.faces[0], of.faces[1]};
+    if (!are_surfaces) nearest = nearest_elements(a, b, distance + reach_of(slot, other, place));
     if (!(nearest.distance < detail::kNone)) nearest = nearest_elements(a, b);
     std::array<double, 9> corners, other_corners;
     const Element x = a.element(nearest.first, corners), y = b.element(nearest.second, other_corners);
@@ -255,6 +279,29 @@ class MeshScene {
   static bool compares_all(std::size_t count, std::size_t other) {
     return count * other <= kCompared || count <= kFew || other <= kFew;
   }
+
+  // How many boxes of a scene may be compared one after the other with those of another, before a method is faster: one
+  // that takes all takes about as long as so many comparisons for each box.
+  struct Budget {
+    template <class Find>
+    Budget(const MeshScene& few, MeshScene& many, const Find& find)
+        : has_tree(many.is_indexed(find)),
+          cost_(has_tree ? kWalk : many.slots_.size()),
+          left_(kCompared + kMethod * (few.size_ + many.size_)) {}
+    bool has_more() {
+      if (left_ < cost_) return false;
+      left_ -= cost_;
+      return true;
+    }
+
+    bool has_tree;
+
+   private:
+    static constexpr std::size_t kMethod = 16, kWalk = 256;
+
+    std::size_t cost_, left_;
+  };
+
   // Looked at first, where a few may be enough, and by how much more each time.
   static constexpr std::size_t kAtFirst = 4, kGrowth = 8;
 
@@ -287,11 +334,12 @@ class MeshScene {
   void note(std::size_t slot) {
     if (std::exchange(is_settled_[slot], 0) != 0) unsettled_.push_back(static_cast<Slot>(slot));
     if (std::exchange(is_measured_[slot], 0) != 0) unmeasured_.push_back(static_cast<Slot>(slot));
+    if (has_tree_ && std::exchange(is_filed_[slot], 0) != 0) unfiled_.push_back(static_cast<Slot>(slot));
   }
-  std::vector<Slot> living() const {
+  std::vector<Slot> living(std::size_t from = 0) const {
     std::vector<Slot> slots;
     slots.reserve(size_);
-    for (std::size_t slot = 0; slot < slots_.size(); ++slot)
+    for (std::size_t slot = from; slot < slots_.size(); ++slot)
       if (has(slot)) slots.push_back(static_cast<Slot>(slot));
     return slots;
   }
@@ -312,22 +360,79 @@ class MeshScene {
   static bool boxes_meet(const double* p, const double* q) {
     return p[0] <= q[3] && q[0] <= p[3] && p[1] <= q[4] && q[1] <= p[4] && p[2] <= q[5] && q[2] <= p[5];
   }
-  // Calls visit(slot) for those whose boxes meet one, as long as it returns true; whether it always has.
-  template <class Visit>
-  bool for_each_meeting(const double* one, const Visit& visit) const {
+  // Calls visit(slot) for those whose boxes meet one, as long as it returns true; whether it always has. By the tree,
+  // if `has_tree`.
+  template <class Find, class Visit>
+  bool for_each_meeting(const double* one, bool has_tree, const Find& find, const Visit& visit) {
+    if (has_tree) {
+      BoxWalk walk;
+      std::vector<std::int32_t> found;
+      queries(find).by_box(0, one, walk, found);
+      return std::all_of(found.begin(), found.end(), [&](std::int32_t slot) { return visit(index(slot)); });
+    }
     const double* p = boxes_.data();
     for (std::size_t slot = 0; slot < slots_.size(); ++slot, p += 6)
       if (boxes_meet(p, one) && !visit(slot)) return false;
     return true;
   }
-  // At most the distance of two boxes.
-  static double gap_of(const double* p, const double* q) {
+
+  // Whether there is a tree of the boxes, up to date. It is made when it would have served some questions, and given up
+  // when many move.
+  template <class Find>
+  bool is_indexed(const Find& find) {
+    constexpr std::size_t kWorthIt = 256, kQuestions = 32, kMany = 4;
+    if (size_ < kWorthIt || unfiled_.size() > size_ / kMany) {
+      has_tree_ = false;
+      questions_ = 0;
+    }
+    if (!has_tree_) {
+      if (size_ < kWorthIt || ++questions_ < kQuestions) return false;
+      const std::vector<Slot> slots = living();
+      bvh_.build(view(), slots.data(), slots.size(), work(find));
+      std::fill(is_filed_.begin(), is_filed_.end(), 1);
+      unfiled_.clear();
+      has_tree_ = true;
+    } else if (!unfiled_.empty()) {
+      std::vector<Slot> gone, moved, added;
+      for (const Slot slot : unfiled_) {
+        const bool was_there = bvh_.has(index(slot)), is_there = has(index(slot));
+        if (was_there || is_there) (was_there && is_there ? moved : is_there ? added : gone).push_back(slot);
+      }
+      bvh_.remove(gone.data(), gone.size());
+      bvh_.update(view(), moved.data(), moved.size(), work(find));
+      bvh_.insert(view(), added.data(), added.size(), work(find));
+      for (const Slot slot : unfiled_) is_filed_[index(slot)] = 1;
+      unfiled_.clear();
+    }
+    return true;
+  }
+  BoxView<double> view() const { return {boxes_.data(), boxes_.data() + 3, 6, 6, slots_.size()}; }
+  template <class Find>
+  static Bvh::Work work(const Find& find) {
+    return {find.kernels, 1, find.interrupt};
+  }
+  template <class Find>
+  TreeQueries queries(const Find& find) const {
+    return TreeQueries(tree_, AnyBoxes(view(), 3), QueryFilter(), find.kernels);
+  }
+
+  // The square of the distance of two boxes.
+  static double square_between(const double* p, const double* q) {
     double square = 0;
     for (std::size_t k = 0; k < 3; ++k) {
       const double gap = std::max({p[k] - q[3 + k], q[k] - p[3 + k], 0.0});
       square += gap * gap;
     }
-    return std::sqrt(square) * (1 - 1e-12);
+    return square;
+  }
+  // Less than any distance with such a square.
+  static double gap_of(double square) { return std::sqrt(square) * (1 - 1e-12); }
+
+  // A length, and more than rounding may take off where it is added to some numbers.
+  static double more_than(double length, std::span<const double> numbers) {
+    double farthest = 0;
+    for (const double number : numbers) farthest = std::max(farthest, std::abs(number));
+    return length * (1 + 1e-9) + farthest * 0x1p-50;
   }
 
   // Boxes of some slots, for a method.
@@ -340,21 +445,16 @@ class MeshScene {
 
     // Calls visit(slot, other slot) for pairs whose boxes are at most `reach` apart, and perhaps others, as long as it
     // returns true.
-    template <class Collect, class Visit>
-    void for_each_pair(const Boxes& others, double reach, const Collect& collect, const Visit& visit) const {
+    template <class Find, class Visit>
+    void for_each_pair(const Boxes& others, double reach, const Find& find, const Visit& visit) const {
       Problem<double> problem;
       problem.first = view();
       if (this != &others) {
         problem.second = others.view();
         problem.cross = true;
       }
-      if (reach > 0) {
-        double farthest = 0;
-        for (const Boxes* boxes : {this, &others})
-          for (const double number : boxes->numbers) farthest = std::max(farthest, std::abs(number));
-        problem.grow = reach / 2 * (1 + 1e-9) + farthest * 0x1p-50;  // and more than rounding may take off
-      }
-      const Pairs pairs = collect(problem);
+      if (reach > 0) problem.grow = std::max(more_than(reach / 2, numbers), more_than(reach / 2, others.numbers));
+      const Pairs pairs = find(problem);
       const std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
       for (std::size_t k = 0; k < pairs.size; ++k)
         if (!visit(index(slots[index(first[k])]), index(others.slots[index(second[k])]))) return;
@@ -382,8 +482,8 @@ class MeshScene {
   }
 
   // Finds the pairs of all that has moved, or of some until there is one that collides.
-  template <class Collect>
-  void settle(bool all, const Collect& collect, Interrupt& interrupt) {
+  template <class Find>
+  void settle(bool all, const Find& find) {
     if (unsettled_.empty()) return;
     ++version_;
     std::erase_if(hits_, [&](const SlotPair& hit) { return !is_settled(hit); });
@@ -391,12 +491,12 @@ class MeshScene {
       const std::size_t count = all ? unsettled_.size() : std::min(portion, unsettled_.size());
       if (!compares_all(count, slots_.size())) {
         const std::size_t left = unsettled_.size() - count;
-        settle_many({unsettled_.data() + left, count}, collect, interrupt);
+        settle_many({unsettled_.data() + left, count}, find);
         unsettled_.resize(left);
         continue;
       }
       for (std::size_t k = 0; k < count && (all || hits_.empty()); ++k) {
-        settle_one(index(unsettled_.back()), interrupt);
+        settle_one(index(unsettled_.back()), find);
         unsettled_.pop_back();
       }
     }
@@ -404,33 +504,35 @@ class MeshScene {
 
   // Finds the pairs of one slot with those that are settled. If it is cut off, the slot is not, and its hits do not
   // count.
-  void settle_one(std::size_t slot, Interrupt& interrupt) {
+  template <class Find>
+  void settle_one(std::size_t slot, const Find& find) {
     if (has(slot))
-      for_each_meeting(box(slot), [&](std::size_t other) {
-        if (is_settled_[other] != 0) test(slot, other, interrupt);
+      for_each_meeting(box(slot), false, find, [&](std::size_t other) {
+        if (is_settled_[other] != 0) test(slot, other, find);
         return true;
       });
     is_settled_[slot] = 1;
   }
 
-  template <class Collect>
-  void settle_many(std::span<const Slot> slots, const Collect& collect, Interrupt& interrupt) {
+  template <class Find>
+  void settle_many(std::span<const Slot> slots, const Find& find) {
     const Boxes own(*this, living_of({slots.begin(), slots.end()}));
     const auto test_pair = [&](std::size_t slot, std::size_t other) {
-      test(slot, other, interrupt);
+      test(slot, other, find);
       return true;
     };
-    own.for_each_pair(own, 0.0, collect, test_pair);
+    own.for_each_pair(own, 0.0, find, test_pair);
     if (own.slots.size() < size_) {
       std::vector<Slot> settled = living();
       std::erase_if(settled, [&](Slot slot) { return is_settled_[index(slot)] == 0; });
-      own.for_each_pair(Boxes(*this, std::move(settled)), 0.0, collect, test_pair);
+      own.for_each_pair(Boxes(*this, std::move(settled)), 0.0, find, test_pair);
     }
     for (const Slot slot : slots) is_settled_[index(slot)] = 1;
   }
 
-  void test(std::size_t slot, std::size_t other, Interrupt& interrupt) {
-    interrupt.check();
+  template <class Find>
+  void test(std::size_t slot, std::size_t other, const Find& find) {
+    find.interrupt.check();
     ++tested_;
     const std::size_t first = std::min(slot, other), second = std::max(slot, other);
     if (collide(*this, first, *this, second)) hits_.push_back(pair_of(first, second));
@@ -449,12 +551,15 @@ class MeshScene {
   static void measure(const MeshScene& a, std::size_t i, const MeshScene& b, std::size_t j, double gap, Nearest& best) {
     const MeshSide x = a.side(i), y = b.side(j);
     const bool are_surfaces = x.is_mesh() && y.is_mesh();
-    double distance = 0;
-    if (!(are_surfaces && gap == 0 && overlaps(x, y))) {
-      distance = nearest_elements(x, y, best.distance).distance;
-      if (are_surfaces) distance = std::max(distance, 0.0);
-    }
-    if (distance < best.distance) best = {distance, pair_of(i, j)};
+    NearestElements nearest;
+    if (are_surfaces && gap == 0)
+      visit_overlapping_faces(x, y, [&](std::int32_t face, std::int32_t other_face) {
+        nearest = {0, {}, face, other_face};
+        return true;
+      });
+    if (nearest.distance != 0) nearest = nearest_elements(x, y, best.distance);
+    if (are_surfaces) nearest.distance = std::max(nearest.distance, 0.0);
+    if (nearest.distance < best.distance) best = {nearest.distance, pair_of(i, j), {nearest.first, nearest.second}};
   }
 
   // Two consecutive slots that are near each other: somewhere to begin.
@@ -464,8 +569,8 @@ class MeshScene {
     std::optional<std::size_t> last;
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
       if (!has(slot)) continue;
-      if (const double gap = last ? gap_of(box(*last), box(slot)) : least; gap < least) {
-        least = gap;
+      if (const double square = last ? square_between(box(*last), box(slot)) : least; square < least) {
+        least = square;
         nearest = pair_of(*last, slot);
       }
       last = slot;
@@ -475,9 +580,8 @@ class MeshScene {
 
   // Looks for a pair with some slots of another scene, or of this one, that is nearer than the best so far. Of those
   // that overlap, the first is enough.
-  template <class Collect>
-  void look(const MeshScene& other, std::span<const Slot> places, Nearest& best, const Collect& collect,
-            Interrupt& interrupt) const {
+  template <class Find>
+  void look(const MeshScene& other, std::span<const Slot> places, Nearest& best, const Find& find) {
     struct Near {
       double gap;
       std::size_t slot, place;
@@ -485,40 +589,61 @@ class MeshScene {
     std::vector<Near> near;
     const auto consider = [&](std::size_t slot, std::size_t place) {
       if (&other == this && slot == place) return true;
-      if (const double gap = gap_of(box(slot), other.box(place)); gap < best.distance)
-        near.push_back({gap, slot, place});
+      const double square = square_between(box(slot), other.box(place));
+      if (square > best.distance * best.distance) return true;
+      if (const double gap = gap_of(square); gap < best.distance) near.push_back({gap, slot, place});
       return true;
     };
     const auto is_nearer = [](const Near& p, const Near& q) { return p.gap < q.gap; };
     const auto measure_all = [&] {
-      std::sort(near.begin(), near.end(), is_nearer);
-      for (const Near& one : near) {
-        if (!(best.distance > 0 && one.gap < best.distance)) break;
-        measure(*this, one.slot, other, one.place, one.gap, best);
-        interrupt.check();
+      // The nearest first: most of the others are farther away than that turns out to be.
+      if (near.size() > 1) std::iter_swap(near.begin(), std::min_element(near.begin(), near.end(), is_nearer));
+      for (std::size_t k = 0; k < near.size() && best.distance > 0; ++k) {
+        if (k == 1) {
+          const auto is_beyond = [&](const Near& one) { return one.gap >= best.distance; };
+          near.erase(std::remove_if(near.begin() + 1, near.end(), is_beyond), near.end());
+          std::sort(near.begin() + 1, near.end(), is_nearer);
+        }
+        if (k < near.size() && near[k].gap < best.distance)
+          measure(*this, near[k].slot, other, near[k].place, near[k].gap, best);
+        find.interrupt.check();
       }
       near.clear();
     };
-    std::size_t portion = 1;
-    for (std::size_t begin = 0; begin < places.size() && best.distance > 0; begin += portion, portion *= kGrowth) {
-      const std::span<const Slot> some = places.subspan(begin, std::min(portion, places.size() - begin));
-      if (compares_all(some.size(), size_) || best.distance == kFarthest) {
-        for (const Slot place : some)
-          for (std::size_t slot = 0; slot < slots_.size(); ++slot)
-            if (has(slot)) consider(slot, index(place));
-        // One is measured before the others are sorted: most are farther away.
-        if (best.distance == kFarthest && !near.empty()) {
-          const Near least = *std::min_element(near.begin(), near.end(), is_nearer);
-          measure(*this, least.slot, other, least.place, least.gap, best);
-          std::erase_if(near, [&](const Near& one) {
-            return one.gap >= best.distance || (one.slot == least.slot && one.place == least.place);
-          });
+    // One after the other, as long as that costs less than a method.
+    Budget budget(other, *this, find);
+    std::size_t begin = 0;
+    for (; begin < places.size() && best.distance > 0 && (budget.has_more() || best.distance == kFarthest); ++begin) {
+      const std::size_t place = index(places[begin]);
+      const double* const one = other.box(place);
+      if (budget.has_tree && best.distance == kFarthest) {
+        const Vec<3> middle{one[0] / 2 + one[3] / 2, one[1] / 2 + one[4] / 2, one[2] / 2 + one[5] / 2};
+        TreeQueries::NearestScratch scratch;
+        queries(find).nearest(0, middle.data(), 2, RelativePose::kNever, scratch,
+                              [&](std::int32_t slot, double) { consider(index(slot), place); });
+        measure_all();
+      }
+      if (budget.has_tree && best.distance < kFarthest) {
+        const double reach = more_than(best.distance, {one, 6});
+        MeshBounds grown;
+        for (std::size_t k = 0; k < 3; ++k) {
+          grown[k] = one[k] - reach;
+          grown[3 + k] = one[3 + k] + reach;
         }
+        for_each_meeting(grown.data(), true, find, [&](std::size_t slot) { return consider(slot, place); });
       } else {
-        const Boxes own(*this, living()), others(other, {some.begin(), some.end()});
-        own.for_each_pair(others, best.distance, collect, consider);
+        for (std::size_t slot = 0; slot < slots_.size(); ++slot)
+          if (has(slot)) consider(slot, place);
       }
       measure_all();
+    }
+    if (begin == places.size() || best.distance <= 0) return;
+    const Boxes own(*this, living());
+    for (std::size_t portion = kAtFirst; begin < places.size() && best.distance > 0; portion *= kGrowth) {
+      const std::span<const Slot> some = places.subspan(begin, std::min(portion, places.size() - begin));
+      own.for_each_pair(Boxes(other, {some.begin(), some.end()}), best.distance, find, consider);
+      measure_all();
+      begin += some.size();
     }
   }
 
@@ -533,6 +658,13 @@ class MeshScene {
   std::vector<std::uint8_t> is_measured_;  // slots among which no pair is nearer
   std::vector<Slot> unmeasured_;
   std::uint64_t version_ = 0, tested_ = 0;
+
+  BlockTree tree_;
+  Bvh bvh_{tree_, BvhQuality::balanced};
+  bool has_tree_ = false;
+  std::vector<std::uint8_t> is_filed_;  // slots that the tree has as they are
+  std::vector<Slot> unfiled_;           // the others, while there is a tree
+  std::size_t questions_ = 0;           // that a tree could have answered
 };
 
 }  // namespace broadphase

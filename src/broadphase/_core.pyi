@@ -514,17 +514,17 @@ class MeshScene:
     def all_hits(self) -> object:
         """Pairs of slots that collide, (m, 2), the lower one first."""
 
-    def hits_with(self, other: MeshScene, all: bool) -> object:
+    def hits_with(self, other: MeshScene, all: bool) -> list:
         """Pairs that collide: all, or one if there is any."""
 
     def nearest(self, of: int) -> tuple:
         """
-        (distance, slot, slot) of the nearest two, or with the one of a slot unless that is -1.
+        (distance, slot, slot, face, face) of the nearest two, or with the one of a slot unless that is -1.
         """
 
     def nearest_to(self, other: MeshScene) -> tuple: ...
 
-    def witness(self, slot: int, other: MeshScene, place: int, distance: float) -> tuple: ...
+    def witness(self, other: MeshScene, nearest: tuple[float, int, int, int, int]) -> tuple: ...
 
     def contacts(self, other: MeshScene, pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int) -> tuple: ...
 

@@ -164,7 +164,7 @@ class CollisionManager:
         """
         mine, asked = self._placed, self._ask(mesh, transform)
         found = mine.scene.hits_with(asked.scene, return_names or return_data)
-        names = {mine.names[slot] for slot, _ in found.tolist()} if return_names else set()
+        names = {mine.names[slot] for slot, _ in found} if return_names else set()
         contacts = _contacts(mine, asked, found) if return_data else []
         return _answer(len(found) > 0, return_names, names, return_data, contacts)
 
@@ -223,9 +223,7 @@ class CollisionManager:
         """
         mine, other = self._placed, other_manager._placed
         found = mine.scene.hits_with(other.scene, return_names or return_data)
-        names = (
-            {(mine.names[first], other.names[second]) for first, second in found.tolist()} if return_names else set()
-        )
+        names = {(mine.names[first], other.names[second]) for first, second in found} if return_names else set()
         contacts = _contacts(mine, other, found) if return_data else []
         return _answer(len(found) > 0, return_names, names, return_data, contacts)
 
@@ -473,11 +471,13 @@ class _Placed:
 
 
 class _Nearest(NamedTuple):
-    """Two slots, -1 if there is none, and their distance."""
+    """Two slots, -1 if there is none, and their distance; of surfaces, also the places of the faces in their trees."""
 
     distance: float
     first: int
     second: int
+    face: int
+    other_face: int
 
 
 class _DistanceResult(NamedTuple):
@@ -494,7 +494,7 @@ def _distance_data(first: _Placed, second: _Placed, nearest: _Nearest, names: tu
     points: Any = None, None
     faces: Any = _NO_FACE, _NO_FACE
     if nearest.first >= 0:
-        found = first.scene.witness(nearest.first, second.scene, nearest.second, nearest.distance)
+        found = first.scene.witness(second.scene, nearest)
         points, faces = tuple(found[0]), found[1:]
     return DistanceData(names, _DistanceResult(nearest.distance, points, *faces))
 
@@ -545,8 +545,9 @@ class _ContactData(theirs.ContactData):  # type: ignore[misc]
         return float(self._found.depths[self._row])
 
 
-def _contacts(first: _Placed, second: _Placed, pairs: Rows) -> list[Any]:
+def _contacts(first: _Placed, second: _Placed, hits: Any) -> list[Any]:
     """Find the contacts of pairs of slots that collide: those with convex meshes first."""
+    pairs = np.asarray(hits, np.int32).reshape(-1, 2)
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     names = [(first.names[one], second.names[other]) for one, other in pairs.tolist()]
     faces, solids, normals, depths, points = first.scene.contacts(second.scene, pairs, theirs.COLLISION_PER_PAIR_CAP)
