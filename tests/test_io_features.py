@@ -140,3 +140,31 @@ def test_missing_pyarrow_is_named_with_the_extra_that_brings_it(tmp_path, monkey
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(bp.MissingExtraError, match=r'needs pyarrow: pip install "broadphase\[gis\]"'):
         read_boxes(tmp_path / "map.gpkg")
+
+
+@pytest.mark.parametrize("suffix", [".gpkg", ".shp", ".fgb", ".parquet", ".geojson"])
+@pytest.mark.parametrize("code", [32633, 4326])
+def test_file_of_features_names_its_coordinate_system(tmp_path, suffix, code):
+    frame = geopandas.GeoDataFrame({"name": NAMES}, geometry=shapely.from_wkt(WKT), crs=code)
+    path = tmp_path / f"map{suffix}"
+    frame.to_parquet(path) if suffix == ".parquet" else frame.to_file(path)
+    assert read_boxes(path).crs == f"EPSG:{code}"
+    assert read_boxes(path, parts=True).crs == f"EPSG:{code}"
+
+
+def test_geojson_without_a_coordinate_system_fits_all(tmp_path):
+    path = tmp_path / "map.geojson"
+    path.write_text('{"type": "Point", "coordinates": [1, 2]}', "utf-8")
+    assert read_boxes(path).crs is None
+
+
+def test_command_refuses_files_in_two_coordinate_systems(tmp_path, capsys):
+    pytest.importorskip("typer")
+    from broadphase import cli
+
+    for name, code in (("a.gpkg", 32633), ("b.geojson", 4326)):
+        geopandas.GeoDataFrame(geometry=shapely.from_wkt(WKT), crs=code).to_file(tmp_path / name)
+    assert cli.main(["pairs", str(tmp_path / "a.gpkg"), str(tmp_path / "b.geojson")]) == 1
+    error = capsys.readouterr().err
+    assert "a.gpkg is in EPSG:32633" in error
+    assert "b.geojson is in EPSG:4326" in error

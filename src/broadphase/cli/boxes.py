@@ -189,6 +189,11 @@ def open_sources(
     """Read one file or two; see `open_source`."""
     first = open_source(file, parts=parts, names=names)
     second = None if file2 is None else open_source(file2, parts=parts, names=names)
+    if second is not None and None not in (first.crs, second.crs) and first.crs != second.crs:
+        raise bp.FileFormatError(
+            f"files in different coordinate systems: {first.source} is in {first.crs}, {second.source} is in"
+            f" {second.crs}; convert one of them, such as by ogr2ogr -t_srs {first.crs}"
+        )
     if second is not None and first.boxes.shape[2] != second.boxes.shape[2]:
         axes = [f"{one.source} has {one.boxes.shape[2]} axes" for one in (first, second)]
         raise bp.FileFormatError(

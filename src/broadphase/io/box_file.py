@@ -30,6 +30,8 @@ class BoxFile:
         For parts and triangles: number of the feature or mesh in the file.
     blank : str
         Where a row of NaN comes from in such a file: "an empty cell", "a feature without coordinates".
+    crs : str, optional
+        The coordinate system of a map, such as "EPSG:32633"; None where the file names none by authority and code.
     """
 
     boxes: NDArray[Any]
@@ -38,6 +40,7 @@ class BoxFile:
     names: NDArray[np.object_] | None = None
     owners: NDArray[np.int64] | None = None
     blank: str = ""
+    crs: str | None = None
 
     def __repr__(self) -> str:
         return f"<{len(self.boxes)} boxes of {quoted(self.source)}: {self.row_type}s, {self.boxes.shape[2]} axes>"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["geometry_column", "read_features", "read_geometries"]
+__all__ = ["crs_name", "geometry_column", "read_features", "read_geometries"]
 
 _BLANK = "a feature without coordinates"
 _POLYGON = 3  # the number of GEOS for polygons; larger ones hold several geometries
@@ -56,13 +58,14 @@ def read_features(
         warnings.simplefilter("ignore")
         try:
             layer = _layer(pyogrio.list_layers(path).tolist(), layer)
-            fields = list(pyogrio.read_info(path, layer=layer)["fields"])
+            info = pyogrio.read_info(path, layer=layer)
+            fields, crs = list(info["fields"]), crs_name(info["crs"])
             place = find_name_column(fields, name_column)
             names = None if place is None else _names(pyogrio, path, layer, fields[place])
             if not parts:
                 bounds = np.ascontiguousarray(pyogrio.read_bounds(path, layer=layer)[1].T)
                 if bounds.any(axis=1).all():
-                    return _file(bounds, path, names)
+                    return replace(_file(bounds, path, names), crs=crs)
                 # Either a point at the origin, or a geometry that is empty: GDAL gives the same bounds for both.
             meta, table = pyogrio.read_arrow(path, layer=layer, columns=[])
             column = table.column(meta["geometry_name"] or "wkb_geometry")
@@ -70,7 +73,30 @@ def read_features(
             raise FileFormatError(f"{clipped(str(path))}: reading it takes more memory than there is") from error
         except Exception as error:  # damaged files make GDAL, and Arrow behind it, raise all kinds of exceptions
             raise FileFormatError(f"{clipped(str(path))}: {clipped(str(error))}") from error
-    return read_geometries(column, path, names, parts=parts)
+    return replace(read_geometries(column, path, names, parts=parts), crs=crs)
+
+
+def crs_name(given: Any) -> str | None:
+    """Return the authority and the code of a coordinate system; None if it has none.
+
+    Parameters
+    ----------
+    given
+        A name, a URN, or a dict of PROJJSON.
+
+    Examples
+    --------
+    >>> crs_name("urn:ogc:def:crs:EPSG::32633"), crs_name("OGC:CRS84"), crs_name("LOCAL_CS[...]")
+    ('EPSG:32633', 'EPSG:4326', None)
+    """
+    if isinstance(given, dict):
+        known = given.get("id")
+        given = f"{known.get('authority')}:{known.get('code')}" if isinstance(known, dict) else None
+    found = re.search(r"(EPSG|ESRI|OGC):(?:[\d.]*:)?(\w+)$", given.upper()) if isinstance(given, str) else None
+    if found is None:
+        return None
+    name = f"{found[1]}:{found[2]}"
+    return "EPSG:4326" if name == "OGC:CRS84" else name  # files have longitude first in both
 
 
 def _layer(known: list[list[Any]], wanted: str | None) -> str:
@@ -122,8 +148,8 @@ def _parts_of(column: Any, path: Path, names: NDArray[np.object_] | None) -> Box
     return BoxFile(bounds.reshape(-1, 2, 2), str(path), "feature part", known, owners, blank=_BLANK)
 
 
-def geometry_column(schema: Any) -> str | None:
-    """Return the name of the main geometry column of a GeoParquet file; None if it is none.
+def geometry_column(schema: Any) -> tuple[str, str | None] | None:
+    """Return the name of the main geometry column of a GeoParquet file, and that of its `crs`; None if it is none.
 
     Raises
     ------
@@ -137,13 +163,14 @@ def geometry_column(schema: Any) -> str | None:
         meta = json.loads(text)
         name = meta["primary_column"]
         encoding = meta["columns"][name]["encoding"]
-    except (ValueError, KeyError, TypeError) as error:
+        crs = crs_name(meta["columns"][name].get("crs", "OGC:CRS84"))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"the GeoParquet metadata are damaged ({type(error).__name__}: {error})") from error
     if encoding != "WKB":
         raise ValueError(f"column {clipped(name, 40)} holds geometries as {clipped(encoding, 40)}, not as WKB")
     if not isinstance(name, str) or name not in schema.names:
         raise ValueError(f"there is no column {clipped(name, 40)}, which the GeoParquet metadata name")
-    return name
+    return name, crs
 
 
 def read_geometries(column: Any, path: Path, names: NDArray[np.object_] | None, *, parts: bool) -> BoxFile:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from broadphase.errors import FileFormatError
 from broadphase.io.box_file import BoxFile
+from broadphase.io.features import crs_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +61,10 @@ def read_geojson(path: Path, *, parts: bool = False, name_property: str | None =
         raise FileFormatError(f"{path}: nested too deeply") from None
     except ValueError as error:
         raise FileFormatError(f"{path}: {error}") from error
-    return _file_of(features, path, parts, name_property)
+    crs = document.get("crs")  # no longer in the standard, but written by GDAL; without it any coordinates are found
+    named = crs.get("properties") if isinstance(crs, dict) else None
+    name = crs_name(named.get("name")) if isinstance(named, dict) else None
+    return replace(_file_of(features, path, parts, name_property), crs=name)
 
 
 def read_geojson_lines(path: Path, *, parts: bool = False, name_property: str | None = None) -> BoxFile:

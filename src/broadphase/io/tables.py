@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -215,15 +216,15 @@ def read_parquet(path: Path, *, parts: bool = False, name_column: str | None = N
         try:
             file = parquet.ParquetFile(stream)
             schema = file.schema_arrow
-            geometry = geometry_column(schema)
+            geometry, crs = geometry_column(schema) or (None, None)
             place = find_name_column(schema.names, name_column)
             label = None if place is None else schema.names[place]
             columns = None if geometry is not None and parts else _find(pyarrow, schema, needed=geometry is None)
-            wanted = [geometry] if columns is None else [columns[0]] if columns[0] else columns[1]
+            wanted = [str(geometry)] if columns is None else [columns[0]] if columns[0] else columns[1]
             table = file.read(columns=[*wanted, *([label] if label else [])])
             names = None if label is None else table.column(label).cast("string").to_numpy().astype(object)
             if columns is None:
-                return read_geometries(table.column(geometry), path, names, parts=parts)
+                return replace(read_geometries(table.column(geometry), path, names, parts=parts), crs=crs)
             boxes = as_boxes(table.select(wanted), name="the table")
         except FileFormatError:
             raise
@@ -231,7 +232,7 @@ def read_parquet(path: Path, *, parts: bool = False, name_column: str | None = N
             raise FileFormatError(f"{path}: {error}") from error
         except OSError as error:
             raise FileFormatError(f"{path}: not a readable Parquet file ({error})") from error
-    return BoxFile(boxes, str(path), "table row", names, blank="an empty cell")
+    return BoxFile(boxes, str(path), "table row", names, blank="an empty cell", crs=crs)
 
 
 def _find(pyarrow: Any, schema: Any, *, needed: bool) -> tuple[str | None, list[str]] | None:
