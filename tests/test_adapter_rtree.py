@@ -128,6 +128,32 @@ def test_nearest_of_far_and_infinite_boxes_equals_the_oracle(far):
         assert list(index.nearest([*lower, *upper], 6)) == expected
 
 
+@pytest.mark.parametrize("dimension", [1, 2, 3, 4])
+def test_nearest_to_one_box_among_crowds_equals_the_oracle(dimension):
+    rng = np.random.default_rng(5)
+    lower = rng.integers(0, 3, (300, dimension)).astype(float)  # most of them are equal to some others
+    boxes = np.stack((lower, lower + rng.integers(0, 2, lower.shape)), axis=1)
+    index = Index((np.arange(300), boxes[:, 0], boxes[:, 1]), properties=properties_of(dimension))
+    for most in (1, 2, 16, 17, 150, 299, 300, 400):
+        query = rng.integers(-2, 6, dimension) + rng.random(dimension)
+        for least, greatest in ((query, query), (query, query + 1.5)):
+            expected, _ = oracle_of_nearest(boxes, least, greatest, most)
+            assert list(index.nearest([*least, *greatest], most)) == expected
+
+
+def test_boxes_deleted_one_after_another_are_not_deleted_again():
+    index = Index([(7, (0, 0, 1, 1), "a"), (7, (2, 2, 3, 3), "b"), (7, (0, 0, 1, 1), "c"), (8, (0, 0, 1, 1), "d")])
+    for left in (3, 2, 2):
+        index.delete(7, (0, 0, 1, 1))
+        assert len(index) == left
+    index.insert(7, (0, 0, 1, 1), "e")
+    assert sorted(index.intersection((0, 0, 9, 9), objects="raw")) == ["b", "d", "e"]
+    index.delete(7, (0, 0, 1, 1))
+    index.delete(9, (0, 0, 1, 1))
+    index.delete(7, (2, 2, 3, 3))
+    assert (list(index.intersection((0, 0, 9, 9), objects="raw")), index.bounds) == (["d"], [0.0, 0.0, 1.0, 1.0])
+
+
 def test_intersection_v_equals_rtree_and_counts_in_its_types():
     rng = np.random.default_rng(11)
     lower = rng.integers(0, 60, (200, 2)).astype(float)

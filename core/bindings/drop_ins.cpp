@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -321,6 +322,39 @@ void copy_row(const T* from, std::size_t k, bool is_back, U* to, std::size_t at)
     to[3 * at + axis] = static_cast<U>(is_back ? -from[3 * k + axis] : from[3 * k + axis]);
 }
 
+using Corners = nb::ndarray<const double, nb::shape<-1, 2, -1>, nb::c_contig, nb::device::cpu>;
+
+// Of some rows and their boxes, the `most` nearest to a box, and those that are as far as the last of them: the nearest
+// first, then the smaller row.
+nb::object nearest_to_box(Vector<std::int32_t> rows, Corners boxes, nb::handle corners, std::size_t most) {
+  const std::size_t count = rows.shape(0), dimension = boxes.shape(2);
+  double box[kMostNumbers];
+  if (boxes.shape(0) != count || 2 * dimension > kMostNumbers ||
+      read_numbers(corners.ptr(), box, kMostNumbers) != 2 * dimension)
+    throw nb::value_error("arrays do not fit one another");
+  std::vector<std::pair<double, std::int32_t>> found(count);
+  const double* lower = boxes.data();
+  for (std::size_t k = 0; k < count; ++k, lower += 2 * dimension) {
+    double square = 0;
+    for (std::size_t axis = 0; axis < dimension; ++axis) {
+      const double gap = std::max({lower[axis] - box[dimension + axis], box[axis] - lower[dimension + axis], 0.0});
+      square += gap * gap;
+    }
+    found[k] = {std::sqrt(square), rows.data()[k]};
+  }
+  if (most < count) {
+    const auto last = found.begin() + static_cast<std::ptrdiff_t>(most);
+    std::nth_element(found.begin(), last, found.end());
+    const double farthest = most > 0 ? std::max_element(found.begin(), last)->first : -1.0;
+    found.erase(std::partition(last, found.end(), [&](const auto& one) { return one.first <= farthest; }), found.end());
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::int32_t> nearest;
+  nearest.reserve(found.size());
+  for (const auto& one : found) nearest.push_back(one.second);
+  return as_array(std::move(nearest), 1);
+}
+
 // Whether a pair without a shift goes from the larger row to the smaller, or the first part of its shift is negative.
 bool goes_back(const std::int32_t* shift, std::int32_t first, std::int32_t second) {
   for (std::size_t axis = 0; axis < 3; ++axis)
@@ -435,6 +469,8 @@ void bind_drop_ins(nb::module_& module) {
              "Rows divided into lists of these sizes.");
   module.def("within", &within, nb::arg("places"), nb::arg("points"), nb::arg("rows"), nb::arg("offsets"),
              nb::arg("radii"), "The rows of each query within its radius, and how many these are.");
+  module.def("nearest_to_box", &nearest_to_box, nb::arg("rows"), nb::arg("boxes"), nb::arg("corners"), nb::arg("most"),
+             "The nearest of some rows to a box, with all that are as far as the last.");
   module.def("pairs_by_atom", &pairs_by_atom, nb::arg("pairs"), nb::arg("distances").none(), nb::arg("vectors").none(),
              nb::arg("shifts").none(), nb::arg("count"), nb::arg("radii").none(), nb::arg("selves").none(),
              nb::arg("both"), nb::arg("ascending"), nb::arg("with_first"),

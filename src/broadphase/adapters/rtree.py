@@ -9,7 +9,7 @@ import ctypes
 import pickle
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from math import inf, isfinite, nextafter, sqrt
+from math import inf, isfinite, nextafter
 from operator import eq
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ theirs: Any = import_library("rtree.index", install="rtree")
 RTreeError: Any = import_library("rtree.exceptions", install="rtree").RTreeError
 
 _MOST_DIMENSIONS = 4
-_FEW = 16  # neighbors of one box; for more, arrays cost less than a loop
+_FEW = 128  # boxes that are all looked at for the nearest ones: the walk of a tree takes as long
 # Objects of these types cannot change, so that one is as good as the copy that pickle makes of it. Of others, bytes are
 # kept, made by `dumps`; of dicts and lists in a stream that hold such objects only, copies.
 _CONSTANT = frozenset((type(None), bool, int, float, complex, str))
@@ -158,19 +158,21 @@ class Index:
             As they were when it was inserted.
         """
         corners, id = self._corners(coordinates), self._id(id)
-        self._make_changes()
+        if self._new or self._rows_of is None:
+            self._make_changes()
         if self._rows_of is None:
             self._rows_of = {}
             for row in self._index.rows.tolist():
                 self._rows_of.setdefault(int(self._ids[row]), []).append(row)
-        rows = self._rows_of.get(id, [])
-        for row in rows:
-            if self._index.boxes_of([row]).ravel().tolist() == corners:
-                rows.remove(row)
-                self._deleted.append(row)
-                if self._bounds is not None and any(map(eq, self._bounds, corners)):
-                    self._bounds = None
-                return
+        rows = self._rows_of.get(id)
+        if not rows:
+            return
+        boxes = self._index.boxes_of(rows).reshape(len(rows), 2 * self._dimension).tolist()
+        if corners not in boxes:
+            return
+        self._deleted.append(rows.pop(boxes.index(corners)))
+        if self._bounds is not None and any(map(eq, self._bounds, corners)):
+            self._bounds = None
 
     # Queries
 
@@ -576,29 +578,20 @@ class Index:
         return (Item(id, self._loaded(row), one) for id, row, one in zip(ids, numbers, bounds, strict=True))
 
     def _nearest_to_one(self, corners: list[float], most: int) -> NDArray[np.int32] | None:
-        """Do what `_nearest` does for one box, without arrays where few are near; None where many are."""
-        dimension = self._dimension
-        lower, upper = corners[:dimension], corners[dimension:]
-        center = [one / 2 + other / 2 for one, other in zip(lower, upper, strict=True)]
-        if not 0 < most <= min(_FEW, len(self._index) - 1) or not all(map(isfinite, corners)):
+        """Do what `_nearest` does for one box; None where it has to."""
+        count = len(self._index)
+        if most <= 0 or not count or not all(map(isfinite, corners)):
             return None
-        reach = self._index.nearest(np.array([center]), most).distances[0, -1] * (1 + 1e-12)
-        grown = [[nextafter(one - reach, -inf) for one in lower], [nextafter(one + reach, inf) for one in upper]]
-        rows = self._index.query(np.array([grown]))[0]
-        if len(rows) > 4 * _FEW:
-            return None
-        found = []
-        for row, box in zip(rows.tolist(), self._index.boxes_of(rows).tolist(), strict=True):
-            square = 0.0
-            for low, high, least, greatest in zip(*box, lower, upper):  # noqa: B905 (strict takes time)
-                if low > greatest:
-                    square += (low - greatest) * (low - greatest)
-                elif high < least:
-                    square += (least - high) * (least - high)
-            found.append((sqrt(square), row))
-        found.sort()
-        last = found[most - 1][0]
-        return np.array([row for distance, row in found if distance <= last])
+        if most >= count or count <= _FEW:
+            rows = self._index.rows
+        else:
+            lower, upper = corners[: self._dimension], corners[self._dimension :]
+            center = [one / 2 + other / 2 for one, other in zip(lower, upper, strict=True)]
+            reach = float(self._index.nearest(np.array([center]), most).distances[0, -1]) * (1 + 1e-12)
+            grown = [[nextafter(one - reach, -inf) for one in lower], [nextafter(one + reach, inf) for one in upper]]
+            rows = self._index.query(np.array([grown]))[0]
+        nearest: Any = _native.nearest_to_box(rows, self._index.boxes_of(rows), corners, int(most))
+        return np.asarray(nearest, np.int32)
 
     def _nearest(
         self,
