@@ -243,3 +243,17 @@ def test_bundled_data_set_from_files_to_files_is_refused_as_no_file(files: Path,
     code, _, err = run("pairs", "us_counties", "--memory", "200MB", "-o", "pairs/")
     assert code == 2
     assert "us_counties is a bundled data set, not a file: leave out --memory" in err
+
+
+def test_rate_of_a_finished_stage_stays_while_others_go_on() -> None:
+    from rich.progress import Progress
+
+    from broadphase.cli import screen
+
+    now = 0.0
+    progress = Progress(get_time=lambda: now)
+    task = progress.add_task("plan", total=100, first=0)
+    now = 2.0
+    progress.update(task, completed=100)
+    now = 50.0
+    assert screen._RateColumn().render(progress.tasks[0]).plain == "100/100 rows, 50/s"

@@ -146,7 +146,8 @@ class _RateColumn(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         done = task.completed - task.fields["first"]
-        rate = f", {done / task.elapsed:,.0f}/s" if task.elapsed and done > 0 else ""
+        seconds = task.finished_time if task.finished else task.elapsed
+        rate = f", {done / seconds:,.0f}/s" if seconds and done > 0 else ""
         return Text(f"{task.completed:,.0f}/{task.total or 0:,.0f} rows{rate}", no_wrap=True)
 
 
