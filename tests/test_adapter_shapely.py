@@ -26,6 +26,11 @@ ours._FEW = 0
 PREDICATES = ("intersects", "within", "contains", "overlaps", "crosses", "touches", "covers", "covered_by")
 
 
+@pytest.fixture(autouse=True)
+def small_arrays_are_ours_too(monkeypatch):
+    monkeypatch.setattr(ours, "_FEW", 64)
+
+
 def thing(random, size, side):
     """One geometry, on a lattice as often as not; None or empty too."""
     center = random.uniform(0, side, 2)
