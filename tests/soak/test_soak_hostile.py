@@ -5,8 +5,11 @@ import random
 import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from itertools import islice
 
+import numpy as np
 import pytest
 
 from scale import times
@@ -19,7 +22,7 @@ from broadphase.demo import start_demo
 from broadphase.demo.mesh_files import read_mesh_file
 from broadphase.errors import FileFormatError
 from demo_clients import assert_runs, hostile_frames, send_all
-from test_cli_hostile import COMMANDS, check_arguments, check_files, interrupted
+from test_cli_hostile import COMMANDS, PROGRAM, check_arguments, check_files, interrupted
 from test_cli_hostile import run as run
 from test_files import ended_by, full_disk, killed_savers, small_files
 
@@ -105,6 +108,54 @@ def test_command_ended_by_signals_deletes_its_unfinished_file(name, tmp_path):
     number = getattr(signal, name)
     for _ in range(times(50)):
         assert ended_by(number, tmp_path) == (128 + number, b"", [("events.csv", "old")])
+
+
+def long_commands(folder):
+    """Yield the file that a long command writes, and the command."""
+    import trimesh
+
+    rng = np.random.default_rng(1)
+    lower = rng.uniform(0, 300, (400_000, 2))
+    np.save(folder / "boxes.npy", np.concatenate([lower, lower + 1], axis=1))
+    scene = trimesh.Scene()
+    for number, place in enumerate(rng.uniform(0, 8, (250, 3))):
+        pose = trimesh.transformations.translation_matrix(place)
+        scene.add_geometry(trimesh.creation.icosphere(3), node_name=f"part {number}", transform=pose)
+    scene.export(folder / "parts.glb")
+    for name in ("pairs.npy", "pairs.npz", "pairs.csv", "pairs.parquet"):
+        yield name, ["pairs", str(folder / "boxes.npy"), "--output"]
+    yield "clashes.html", ["clash", str(folder / "parts.glb"), "--clearance", "0.1", "--output"]
+    run = ["run", "bouncing_rectangles", "--steps", "150", "--quiet"]
+    yield "events.parquet", [*run, "--stay", "--events"]
+    yield "run.html", [*run, "--replay"]
+
+
+def test_signals_in_every_phase_of_long_commands_leave_the_older_file_or_the_whole_one(tmp_path):
+    rng = random.Random(8)
+    (tmp_path / "out").mkdir()
+    for name, command in long_commands(tmp_path):
+        path = tmp_path / "out" / name
+        arguments = [sys.executable, "-c", PROGRAM, *command, str(path)]
+        begin = time.monotonic()
+        subprocess.run(arguments, capture_output=True, check=False, timeout=300)
+        seconds, whole, codes = time.monotonic() - begin, path.stat().st_size, Counter()
+        for _ in range(times(100)):
+            path.write_bytes(b"old")
+            number = rng.choice([signal.SIGINT, signal.SIGTERM])
+            with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                process.stdout.read(1)
+                time.sleep(rng.uniform(0, 1.1 * seconds))
+                process.send_signal(number)
+                _, err = process.communicate(timeout=60)
+            codes[process.returncode] += 1
+            assert b"Traceback" not in err, err
+            assert process.returncode in {signal.SIGINT: (0, 4, 130), signal.SIGTERM: (0, 4, 143, -15)}[number]
+            # A run that is interrupted keeps the steps up to then; figures of times have some digits or others.
+            is_whole = path.stat().st_size > 0.9 * whole or command[0] == "run"
+            assert path.read_bytes() == b"old" or is_whole, (name, number, process.returncode)
+            assert [one.name for one in path.parent.iterdir()] == [name]
+        print(name, dict(codes))
+        path.unlink()
 
 
 RECORDING = """
