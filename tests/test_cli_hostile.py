@@ -197,6 +197,19 @@ def test_ctrl_c_at_any_time_ends_the_program_quietly():
         assert (code in (0, 130), err) == (True, b""), moment
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_signal_that_a_library_swallows_ends_the_program_quietly(run, name, monkeypatch):
+    def swallow(*_, **options):
+        try:
+            signal.raise_signal(getattr(signal, name))
+        except BaseException:
+            raise TypeError("a library that is half imported") from None
+
+    monkeypatch.setattr("broadphase.count_pairs", swallow)
+    code, _, err = run("count", "us_counties")
+    assert (code, err) == (128 + getattr(signal, name), "")
+
+
 LONG = "x\x1b[31m" * 300_000
 
 

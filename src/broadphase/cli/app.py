@@ -97,8 +97,9 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     is_debugging = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
+    ended_by: list[int] = []
     try:
-        with warnings.catch_warnings(), _cleaning_up():
+        with warnings.catch_warnings(), _cleaning_up(ended_by):
             warnings.simplefilter("always", bp.InvalidBoxWarning)
             warnings.showwarning = _show_warning
             code = app(arguments, prog_name="broadphase", standalone_mode=False)
@@ -118,6 +119,8 @@ def _run(arguments: list[str]) -> int:
         say(f"error: {_in_one_line(error)}")
         return 1
     except Exception:
+        if ended_by:  # trimesh, while it is imported, takes what a signal raises for a library that is missing
+            return 128 + ended_by[0]
         if is_debugging:
             raise
         for line in traceback.format_exc().splitlines():
@@ -149,8 +152,8 @@ def _hint(error: Any) -> str:
 
 
 @contextmanager
-def _cleaning_up() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block by SystemExit, so that unfinished files are deleted."""
+def _cleaning_up(ended_by: list[int]) -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block by SystemExit, so that unfinished files are deleted. Notes what ends it."""
     if threading.current_thread() is not threading.main_thread():
         yield  # Python has signals in the main thread only
         return
@@ -159,15 +162,25 @@ def _cleaning_up() -> Iterator[None]:
     numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
 
     def leave(number: int, _: object) -> None:
+        ended_by.append(number)
         for one in numbers:
             signal.signal(one, signal.SIG_IGN)  # a second one must not interrupt the cleaning
         raise SystemExit(128 + number)
 
+    def interrupt(number: int, _: object) -> None:
+        ended_by.append(number)
+        raise KeyboardInterrupt
+
     for number in numbers:
         signal.signal(number, leave)
+    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_ours:
+        signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         for number in numbers:
             signal.signal(number, signal.SIG_DFL)
 
