@@ -482,7 +482,9 @@ def geometry_rays(shapes: ShapeStore, geometries: list, rows: Annotated[NDArray[
 def triangle_pairs(vertices: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], faces: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], other_vertices: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], other_faces: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], touching: bool, workers: int) -> object: ...
 
 class SceneMesh:
-    """A surface of triangles; or a convex solid, and the same a little smaller."""
+    """
+    A surface of triangles; or a convex solid, and the same a little smaller.
+    """
 
     @overload
     def __init__(self, surface: object, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
@@ -712,7 +714,9 @@ def within(places: Annotated[NDArray[numpy.float64], dict(shape=(None, None), or
     """The rows of each query within its radius, and how many these are."""
 
 def nearest_to_box(rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, 2, None), order='C', device='cpu', writable=False)], corners: object, most: int) -> object:
-    """The nearest of some rows to a box, with all that are as far as the last."""
+    """
+    The nearest of some rows to a box, with all that are as far as the last.
+    """
 
 def pairs_by_atom(pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device='cpu', writable=False)], distances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, vectors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, shifts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, count: int, radii: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, selves: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, both: bool, ascending: bool, with_first: bool) -> tuple:
     """

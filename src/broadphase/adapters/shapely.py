@@ -383,7 +383,7 @@ def _bounded(geometries: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDAr
     if _GEOS is None or geometries.dtype != np.object_ or geometries.ndim != 1:
         found = theirs.bounds(geometries)
     else:
-        found = geometry_bounds(_GEOS, np.ascontiguousarray(geometries))
+        found = geometry_bounds(_GEOS, geometries.copy())  # which no other thread changes
     bounds: NDArray[np.float64] = found
     if np.isfinite(bounds).all():
         return bounds, np.arange(len(bounds)), True
