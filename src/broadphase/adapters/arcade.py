@@ -225,9 +225,10 @@ def _near(sprite: Any, sprite_list: Any) -> list[Any]:
     (x, y), own = sprite.position, max(sprite.width, sprite.height)
     with np.errstate(over="ignore", invalid="ignore"):
         side = np.maximum(sizes[:, 0], sizes[:, 1])
-        reach = _REACH * np.abs(side + own) + _ROUNDING * (np.abs(side) + (abs(own) + abs(x) + abs(y) + 1.0))
-        distance = np.maximum(np.abs(places[:, 0] - x), np.abs(places[:, 1] - y))
-        is_near = ~(distance > reach * (1.0 + 10.0 * _ROUNDING))  # also where it is not a number
+        reach = _REACH * np.abs(side + own) + 2.0 * _ROUNDING * (np.abs(side) + (abs(own) + abs(x) + abs(y) + 1.0))
+        reach *= 1.0 + 10.0 * _ROUNDING
+        across, up = places[:, 0] - x, places[:, 1] - y
+        is_near = ~(across * across + up * up > reach * reach)  # also where it is not a number
     sprites = sprite_list.sprite_list
     return [sprites[row] for row in np.flatnonzero(is_near[known.slots]).tolist()]
 
@@ -266,7 +267,7 @@ def _overlap_along_normals(first: NDArray[Any], second: NDArray[Any], edges: NDA
 
     Axes of `first` and `second`: x and y, the points, the pairs.
     """
-    following = np.roll(edges, -1, axis=1)
+    following = np.concatenate((edges[:, 1:], edges[:, :1]), axis=1)
     across, up = following[1] - edges[1], edges[0] - following[0]
     own = across * first[0][:, None] + up * first[1][:, None]
     other = across * second[0][:, None] + up * second[1][:, None]
