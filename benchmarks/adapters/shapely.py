@@ -31,17 +31,16 @@ def rows(pace: float) -> Iterator[Row]:
     """Yield the rows; each takes some seconds times `pace`."""
     shapely, ours = load("shapely", "shapely"), load("broadphase.adapters.shapely", "shapely")
     geopandas = load("geopandas", "geopandas")
-    for name, side in (("", 60.0), ("dense ", 20.0)):
-        geometries = buildings(shapely, side)
+    geometries = buildings(shapely, 60.0)
+    for name, made in (("", geometries), ("dense ", buildings(shapely, 20.0))):
         for predicate, least in ((None, 1.0), ("intersects", 5.0), ("within", 1.0)):
             yield faster(
                 f"tree of 10⁵ {name}buildings, and its self-join, {predicate or 'boxes only'}",
-                lambda g=geometries, p=predicate: shapely.STRtree(g).query(g, p),  # type: ignore[misc]
-                lambda g=geometries, p=predicate: ours.STRtree(g).query(g, p),  # type: ignore[misc]
+                lambda g=made, p=predicate: shapely.STRtree(g).query(g, p),  # type: ignore[misc]
+                lambda g=made, p=predicate: ours.STRtree(g).query(g, p),  # type: ignore[misc]
                 least,
                 2 * pace,
             )
-    geometries = buildings(shapely, 60.0)
     frame = geopandas.GeoDataFrame({"number": np.arange(COUNT)}, geometry=geometries)
 
     def join(sjoin: Any) -> None:
