@@ -213,6 +213,8 @@ def test_data_error_is_one_line_and_exit_code_1(rooms, run, arguments, message):
         ["pairs", "rooms.csv", "--output", "pairs.txt"],
         ["pairs", "rooms.csv", "--no-such-option"],
         ["pairs", "a", "b", "c"],
+        ["pairs", "us_counties", "--names", "county"],
+        ["count", "us_counties", "--parts"],
         ["no_such_command"],
     ],
 )

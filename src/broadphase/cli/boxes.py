@@ -155,10 +155,17 @@ def open_source(file: str, *, parts: bool = False, names: str | None = None) -> 
     ------
     FileNotFoundError
         There is no such file and no such data set.
+    typer.BadParameter
+        Parts or names of a data set.
     """
     if Path(file).exists():
         return io.read_boxes(file, parts=parts, name_column=names)
     if file in data.NAMES:
+        if parts or names is not None:
+            raise typer.BadParameter(
+                f"{file} is a bundled data set, which has neither parts nor names",
+                param_hint="--parts" if parts else "--names",
+            )
         return io.BoxFile(data.load(file), file, "bundled box")
     path, mark, layer = file.rpartition("#")
     if mark and Path(path).exists():
