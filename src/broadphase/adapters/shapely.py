@@ -257,7 +257,7 @@ class STRtree:
         meeting[left] = decided == 1
         doubtful = pairs[0, left[decided == _IN_DOUBT]]
         if len(doubtful):
-            # What GEOS answers for an invalid input depends on what it has been asked of it before.
+            # What GEOS answers for an invalid input depends on the questions before.
             again = np.flatnonzero(_marked(doubtful, len(inputs))[pairs[0]])
             meeting[again] = self._meeting(inputs, pairs[:, again], "intersects")
         return meeting

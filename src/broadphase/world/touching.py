@@ -167,7 +167,7 @@ class TouchMemory:
         slots: int,
         workers: int,
     ) -> Advance:
-        """Test pairs, and compare them with what is known of them; no others can have begun or ceased to touch.
+        """Test pairs, and compare them with what is known of them; no others can have begun or stopped touching.
 
         Parameters
         ----------
