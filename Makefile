@@ -41,7 +41,7 @@ test: $(DONE)/package $(DONE)/test ## the tests of the package, its docstrings a
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 .PHONY: soak
-soak: $(DONE)/package $(DONE)/test ## the long tests: minutes to hours
+soak: $(DONE)/package $(DONE)/test ## the long tests go on where they stopped, for two hours at most, and show what they reached
 	$(BIN)/python -m pytest -o addopts='-ra --strict-config --strict-markers' $(or $(ARGS),tests/soak)
 
 .PHONY: scale

@@ -28,7 +28,7 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "soak: full numbers, minutes to hours; run by `make soak`")
+    config.addinivalue_line("markers", "soak: full numbers, hours, in parts; run by `make soak`")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A program that kills processes while they save, and looks at what they leave: `python killed_savers.py FOLDER KILLS`.
+"""A program that kills processes while they save, and looks at what they leave: `killed_savers.py FOLDER KILLS SEED`.
 
 For each kind of file, two contents are saved in turns, again and again, by a forked process that is killed at a random
 moment. Prints, for each kind, how many of the kills fell inside a save; every other line is an error.
@@ -99,11 +99,11 @@ def kill_savers(path, savers, kills):
     return inside
 
 
-def main(folder, kills):
-    random.seed(5)
+def main(folder, kills, seed):
+    random.seed(seed)
     for name, savers in kinds():
         print(name, kill_savers(folder / name, savers, kills), flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

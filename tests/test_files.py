@@ -194,10 +194,10 @@ def test_pipe_of_an_archive_leaves_the_array_beside_it_alone(tmp_path):
     assert beside.read_bytes() == b"not ours"
 
 
-def killed_savers(folder, kills):
+def killed_savers(folder, kills, seed):
     """Kill processes while they save; give how many of them were inside, by the name of the file."""
     pytest.importorskip("pyarrow")
-    command = [sys.executable, killed_savers_program.__file__, str(folder), str(kills)]
+    command = [sys.executable, killed_savers_program.__file__, str(folder), str(kills), str(seed)]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     inside = dict(line.split(" ") for line in said.splitlines() if line.count(" ") == 1)
     assert len(inside) == len(said.splitlines()) == 8, said
@@ -206,7 +206,7 @@ def killed_savers(folder, kills):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no SIGKILL")
 def test_process_killed_while_saving_leaves_the_old_file_or_the_new_one(tmp_path):
-    assert sum(killed_savers(tmp_path, 6).values())
+    assert sum(killed_savers(tmp_path, 6, 5).values())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")

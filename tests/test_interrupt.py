@@ -12,14 +12,14 @@ import broadphase as bp
 
 boxes, group = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]]), (400_000, 2, 2)), np.full(400_000, -1)
 
-def stop(name, call, workers):
+def stop(name, call, workers, after=0.15):
     sent = []
 
     def interrupt():
         sent.append(time.monotonic())
         signal.raise_signal(signal.SIGINT)
 
-    timer = threading.Timer(0.15, interrupt)
+    timer = threading.Timer(after, interrupt)
     timer.start()
     try:
         call()
@@ -32,6 +32,14 @@ def stop(name, call, workers):
 """
 
 
+CALLS = (
+    "bp.pairs(boxes, method=method, group=group)",
+    "bp.pairs(boxes, method=method, group=group, sort=True)",
+    "bp.count_pairs(boxes, method=method, group=group)",
+    "list(bp.iter_pairs(boxes, method=method, group=group))",
+)
+
+
 def seconds_to_stop(calls):
     """Give how long each method takes to stop."""
     seconds = dict(line.split() for line in run_script(SCRIPT + calls).splitlines())
@@ -39,15 +47,7 @@ def seconds_to_stop(calls):
     return [float(found) for found in seconds.values()]  # "finished" is no number
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "bp.pairs(boxes, method=method, group=group)",
-        "bp.pairs(boxes, method=method, group=group, sort=True)",
-        "bp.count_pairs(boxes, method=method, group=group)",
-        "list(bp.iter_pairs(boxes, method=method, group=group))",
-    ],
-)
+@pytest.mark.parametrize("call", CALLS)
 def test_every_long_call_stops_at_ctrl_c(call):
     # 100 ms are promised; a busy machine gets two seconds.
     calls = f"for method in {METHOD_NAMES}:\n    stop(method, lambda: {call}, 1)"

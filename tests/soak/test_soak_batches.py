@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from seeds import seeds
 
 import broadphase as bp
 from cases import DIMENSIONS, DTYPES, lattice
-from scale import times
 from test_batch_pairs import check, uneven_keys
 from test_batch_queries import asked_of, check_queries, check_trees_follow
 
@@ -27,7 +27,7 @@ def sizes_of(rng):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_batches_of_all_sizes_equal_a_loop_over_them(dimension, dtype):
-    for seed in range(times(500)):
+    for seed in seeds(500):
         rng = np.random.default_rng([dimension, seed])
         keys = uneven_keys(rng, sizes_of(rng))
         if seed % 2:
@@ -43,7 +43,7 @@ def test_batches_of_all_sizes_equal_a_loop_over_them(dimension, dtype):
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_queries_with_keys_equal_the_oracle_among_rows_of_the_key(dimension):
-    for seed in range(times(200)):
+    for seed in seeds(200):
         rng = np.random.default_rng([dimension, seed])
         keys = uneven_keys(rng, np.append(sizes_of(rng), 1))
         index = bp.BVH(lattice(rng, len(keys), dimension, DTYPES[seed % 2], reach=12), batch=keys)
@@ -52,6 +52,6 @@ def test_queries_with_keys_equal_the_oracle_among_rows_of_the_key(dimension):
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_trees_of_batches_follow_all_changes(dimension):
-    for seed in range(times(200)):
+    for seed in seeds(200):
         rng = np.random.default_rng([dimension, seed])
         check_trees_follow(rng, np.append(sizes_of(rng), [2, 3]), dimension, DTYPES[seed % 2], 60)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from seeds import seeds
 
 import index_interrupts
 from failing_malloc import compiler, run_with_failing_malloc
 from index_interrupts import VARIANTS, Attack, attacked_at_random_times, attacked_everywhere
-from scale import times
 from test_index_interrupts import REFUSALS
 from test_out_of_memory import refusals
 from test_world_interrupts import OPTIONS
@@ -23,8 +23,9 @@ pytestmark = [pytest.mark.soak, pytest.mark.filterwarnings("ignore::pytest.Pytes
 @pytest.mark.parametrize(("dimension", "options"), OPTIONS)
 def test_change_interrupted_at_every_instruction_leaves_one_state_or_the_other(dimension, options, name, lines):
     interrupts = Interrupts(dimension, options, name, lines=lines)
-    every = np.linspace(0, interrupts.length - 1, min(interrupts.length, times(20_000))).astype(int)
-    for number in np.unique(every).tolist():
+    every = np.unique(np.linspace(0, interrupts.length - 1, min(interrupts.length, 20_000)).astype(int)).tolist()
+    for seed in seeds(len(every)):
+        number = every[seed]
         interrupts.check(number, (KeyboardInterrupt, MemoryError)[number % 2])
 
 
@@ -32,7 +33,7 @@ def test_change_interrupted_at_every_instruction_leaves_one_state_or_the_other(d
 @pytest.mark.parametrize("label", VARIANTS)
 def test_change_of_an_index_interrupted_at_every_place_leaves_one_state_or_the_other(label, events):
     name, options = VARIANTS[label]
-    for seed in range(times(3)):
+    for seed in seeds(3):
         attack = Attack(name, seed, **options)
         for which in range(len(attack.changes())):
             attacked_everywhere(attack, lambda which=which, of=attack: of.changes()[which](), events, itertools.count())
@@ -43,9 +44,9 @@ def test_change_of_an_index_interrupted_at_every_place_leaves_one_state_or_the_o
 @pytest.mark.parametrize("label", VARIANTS)
 def test_change_of_an_index_interrupted_at_any_time_leaves_one_state_or_the_other(label, count):
     name, options = VARIANTS[label]
-    attack = Attack(name, "times", count=count, span=count / 2, **options)
-    attacked_at_random_times(attack, times(400 if count < 100_000 else 60))
-    print(label, count, attack.points, "points")
+    for seed in seeds(40 if count < 100_000 else 6):
+        attack = Attack(name, f"times {seed}", count=count, span=count / 2, **options)
+        attacked_at_random_times(attack, 10)
 
 
 @pytest.mark.skipif(compiler() is None, reason="needs Linux with glibc and a C compiler")

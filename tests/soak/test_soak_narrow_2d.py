@@ -3,8 +3,7 @@
 import itertools
 
 import pytest
-
-from scale import times
+from seeds import seeds
 
 pytest.importorskip("shapely")
 
@@ -18,20 +17,20 @@ ROUND = 2000  # pairs of each style at a time
 
 @each_pair
 def test_a_hundred_thousand_pairs_have_the_distances_and_contacts_of_their_definition(first, second):
-    for seed in range(times(8)):
+    for seed in seeds(8):
         for style in STYLES:
             checks.check_pairs(checks.generator("soak", seed, first, second), first, second, ROUND, style)
 
 
 @each_pair
 def test_a_hundred_thousand_motions_end_where_the_differences_say_so(first, second):
-    for seed in range(times(8)):
+    for seed in seeds(8):
         for style in STYLES:
             checks.check_impacts(checks.generator("soak", seed, first, second), first, second, ROUND, style)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hundred_thousand_rays_enter_shapes_where_these_begin(kind):
-    for seed in range(times(8)):
+    for seed in seeds(8):
         for style in STYLES:
             checks.check_rays(checks.generator("soak", seed, kind), kind, ROUND, style)

@@ -4,9 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from seeds import seeds
 
 import broadphase as bp
-from scale import times
 from test_neighbors import WANTED, random_cell, random_walk, require_as_ase, require_as_the_formula
 
 pytestmark = pytest.mark.soak
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.soak
 @pytest.mark.parametrize("periodic", list(product([False, True], repeat=3)))
 def test_neighbors_random_cells_as_ase(periodic):
     total = 0
-    for seed in range(times(100)):
+    for seed in seeds(100, least=10):
         rng = np.random.default_rng([1, seed])
         cell = random_cell(rng, 3)
         count = rng.integers(1, 40)
@@ -29,7 +29,7 @@ def test_neighbors_random_cells_as_ase(periodic):
 
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_neighbors_random_cells_as_the_formula(dimension):
-    for seed in range(times(2000)):
+    for seed in seeds(2000):
         rng = np.random.default_rng([dimension, seed])
         cell = random_cell(rng, dimension)
         periodic = (rng.random(dimension) < 0.7).tolist()
@@ -46,7 +46,7 @@ def test_neighbors_random_cells_as_the_formula(dimension):
 
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_neighbor_lists_along_walks_as_searches(dimension):
-    for seed in range(times(100)):
+    for seed in seeds(100):
         rng = np.random.default_rng([dimension, seed])
         periodic = (rng.random(dimension) < 0.7).tolist()
         kept = bp.NeighborList(0.5, skin=rng.choice([0.0, 0.05, 0.3]), periodic=periodic, sort=True, **WANTED)

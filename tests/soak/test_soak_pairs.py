@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from seeds import compared, seeds
 
 import broadphase as bp
 from broadphase.testing import SCENES, assert_same_pairs, checksum, make_scene, oracle, simd_level, simd_levels
 from cases import DIMENSIONS, DTYPES, METHOD_NAMES, lattice
-from scale import times
 
 pytestmark = pytest.mark.soak
 
@@ -20,6 +20,7 @@ def check(boxes, other=None, *, label, methods=METHOD_NAMES, **options):
         if not np.array_equal(found, expected):
             assert_same_pairs(found, expected, f"{label} method={method} {options}")
             raise AssertionError(f"{label} method={method}: not in order")
+    compared(len(boxes), None if other is None else len(other), len(methods))
     return expected
 
 
@@ -39,7 +40,7 @@ def random_filters(rng, n):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_a_million_small_lattices_equal_the_oracle(dimension, dtype):
-    for seed in range(times(1_000_000)):
+    for seed in seeds(1_000_000):
         rng = np.random.default_rng([dimension, seed])
         boxes = lattice(rng, int(rng.integers(0, 65)), dimension, dtype, int(rng.integers(1, 9)))
         check(boxes, label=f"seed={seed} d={dimension} {dtype}")
@@ -48,17 +49,19 @@ def test_a_million_small_lattices_equal_the_oracle(dimension, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_twenty_thousand_larger_lattices_equal_the_oracle(dimension, dtype):
-    for seed in range(times(20_000)):
+    for seed in seeds(20_000):
         rng = np.random.default_rng([dimension, 1, seed])
         n = int(rng.integers(65, 2001))
         reach = int((rng.uniform(0.5, 20) * n) ** (1 / dimension)) + 1
         boxes = lattice(rng, n, dimension, dtype, reach)
-        check(boxes, label=f"seed={seed} n={n} d={dimension} {dtype}", workers=1 + seed % 2)
+        level, workers = simd_levels()[seed % len(simd_levels())], 1 + seed % 3
+        with simd_level(level):
+            check(boxes, label=f"seed={seed} n={n} d={dimension} {dtype} {level} {workers=}", workers=workers)
 
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_a_hundred_thousand_small_lattices_with_options_equal_the_oracle(dimension):
-    for seed in range(times(100_000)):
+    for seed in seeds(100_000):
         rng = np.random.default_rng([dimension, 2, seed])
         n = int(rng.integers(0, 65))
         boxes = lattice(rng, n, dimension, DTYPES[seed % 2])
@@ -72,7 +75,7 @@ def test_a_hundred_thousand_small_lattices_with_options_equal_the_oracle(dimensi
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_a_hundred_thousand_pairs_of_small_lattices_equal_the_oracle(dimension):
-    for seed in range(times(100_000)):
+    for seed in seeds(100_000):
         rng = np.random.default_rng([dimension, 3, seed])
         boxes = lattice(rng, int(rng.integers(0, 65)), dimension, DTYPES[seed % 2])
         other = lattice(rng, int(rng.integers(0, 65)), dimension, DTYPES[seed // 2 % 2])
@@ -83,7 +86,7 @@ def test_a_hundred_thousand_pairs_of_small_lattices_equal_the_oracle(dimension):
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_ten_thousand_lattices_on_each_simd_level_equal_the_oracle(level, dimension):
     with simd_level(level):
-        for seed in range(times(10_000)):
+        for seed in seeds(10_000):
             rng = np.random.default_rng([dimension, 4, seed])
             n = int(rng.integers(0, 300))
             boxes = lattice(rng, n, dimension, DTYPES[seed % 2], int(rng.integers(1, 12)))
@@ -93,15 +96,15 @@ def test_ten_thousand_lattices_on_each_simd_level_equal_the_oracle(level, dimens
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", SCENES)
 def test_every_scene_at_many_sizes_equals_the_oracle(name, dtype):
-    rng = np.random.default_rng(5)
-    for seed in range(times(300)):
+    for seed in seeds(300):
+        rng = np.random.default_rng([5, seed])
         n = int(rng.integers(0, 400 if SCENES[name].quadratic else 4000))
         check(make_scene(name, n, seed=seed, dtype=dtype), label=f"{name} n={n} seed={seed} {dtype}")
 
 
 @pytest.mark.parametrize("name", [name for name, scene in SCENES.items() if not scene.quadratic])
 def test_scenes_of_a_hundred_thousand_boxes_agree_between_methods_levels_and_workers(name):
-    boxes = make_scene(name, min(100_000, times(10_000_000)), seed=3)
+    boxes = make_scene(name, 100_000, seed=3)
     expected = checksum(bp.pairs(boxes, method="brute_force", workers=-1))
     for level in simd_levels():
         with simd_level(level):

@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from seeds import seeds
 
 import broadphase as bp
 from broadphase.testing import SCENES, make_scene, moving, oracle, simd_level, simd_levels
 from cases import METHOD_NAMES, run_script
-from scale import times
 from test_fork import in_child
-from test_interrupt import FUNCTIONS, seconds_to_stop
+from test_interrupt import CALLS, seconds_to_stop
 
 pytestmark = pytest.mark.soak
 
@@ -34,7 +34,7 @@ def test_a_million_frames_take_the_memory_of_a_few():
         bp.pairs(frame)
     gc.collect()
     before = resident_bytes()
-    for number in range(times(1_000_000)):
+    for number in range(1_000_000):
         bp.pairs(frames[number % 100])
     assert resident_bytes() - before < 5_000_000
 
@@ -44,21 +44,20 @@ def test_ten_thousand_frames_of_many_workers_take_the_memory_of_a_few():
     for number in range(100):
         bp.pairs(frames[number % 4], workers=4)
     before = resident_bytes()
-    for number in range(times(10_000)):
+    for number in range(10_000):
         bp.pairs(frames[number % 4], workers=4)
     assert resident_bytes() - before < 20_000_000
 
 
 def test_results_of_a_hundred_thousand_calls_outlive_their_inputs():
-    kept = []
-    for seed in range(times(100_000)):
-        boxes = make_scene("rects", 30, seed=seed)
-        kept.append((seed, bp.pairs(boxes, method=METHOD_NAMES[seed % len(METHOD_NAMES)], sort=True)))
-        boxes[:] = 0
-        if len(kept) == 1000:
-            for old_seed, found in kept:
-                assert np.array_equal(found, oracle.pairs(make_scene("rects", 30, seed=old_seed)))
-            kept.clear()
+    for turn in seeds(100):
+        kept = []
+        for seed in range(1000 * turn, 1000 * turn + 1000):
+            boxes = make_scene("rects", 30, seed=seed)
+            kept.append((seed, bp.pairs(boxes, method=METHOD_NAMES[seed % len(METHOD_NAMES)], sort=True)))
+            boxes[:] = 0
+        for seed, found in kept:
+            assert np.array_equal(found, oracle.pairs(make_scene("rects", 30, seed=seed))), seed
 
 
 def test_two_hundred_forks_find_the_same_pairs():
@@ -68,14 +67,14 @@ def test_two_hundred_forks_find_the_same_pairs():
     def work():
         return bp.pairs(boxes, workers=4, sort=True).tobytes() == expected
 
-    for _ in range(times(200)):
+    for _ in seeds(200):
         assert in_child(work) == 0
         assert work()
 
 
 @pytest.mark.parametrize("method", FAST_METHODS)
 def test_twenty_thousand_million_pairs_of_equal_points_are_counted(method):
-    n = min(200_000, times(10_000_000))
+    n = 200_000
     boxes = np.zeros((n, 2, 3), np.float32)
     assert bp.count_pairs(boxes, method=method, workers=-1) == n * (n - 1) // 2
 
@@ -101,15 +100,19 @@ def test_threads_at_the_same_time_find_the_right_pairs():
         return bp.pairs(scenes[name], method=method, workers=1 + number % 3, sort=True).tobytes() == expected[name]
 
     with ThreadPoolExecutor(16) as pool:
-        assert all(pool.map(ask, range(times(50_000))))
+        for seed in seeds(100):
+            assert all(pool.map(ask, range(500 * seed, 500 * seed + 500)))
 
 
-@pytest.mark.parametrize("method", METHOD_NAMES)
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_every_long_call_stops_at_ctrl_c_at_any_moment(function, method):
-    for attempt in range(times(20)):
-        workers = 1 + attempt % 2
-        assert seconds_to_stop(function, method, workers, two_sets=attempt % 3 == 2, after=0.05 + 0.03 * attempt) < 1
+@pytest.mark.parametrize("call", CALLS)
+def test_every_long_call_stops_at_ctrl_c_at_any_moment(call):
+    for seed in seeds(20):
+        workers = 1 + seed % 2
+        call_now = call.replace("group=group", f"group=group, workers={workers}")
+        if seed % 3 == 2:
+            call_now = call_now.replace("boxes,", "boxes, boxes,").replace("group=group", "group=(group, group)")
+        calls = f"for method in {METHOD_NAMES}:\n    stop(method, lambda: {call_now}, {workers}, {0.05 + 0.03 * seed})"
+        assert max(seconds_to_stop(calls)) < 2
 
 
 @pytest.mark.parametrize("name", ["uniform", "rects", "clusters", "power", "sticks", "tiles", "points", "two_scales"])
