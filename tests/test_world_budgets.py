@@ -475,25 +475,26 @@ def test_random_histories_with_budgets_balance(dimension, monkeypatch):
     # all methods say the same, events fit what touches, and the account is right again once nothing waits.
     small_thresholds(monkeypatch)
     for seed in range(4):
-        history = History(3000 + seed, dimension, [{"method": name} for name in ("auto", "octree", "grid")])
-        history.add(25)
-        book = EventBook()
-        for number in range(25):
-            for _ in range(int(history.rng.integers(0, 4))):
-                history.change()
-            limit = bp.Budget(tests=int(history.rng.integers(1, 30))) if number % 5 else None
-            dt = float(history.rng.choice([0.0, 0.5]))
-            frames = history.each(lambda world, dt=dt, limit=limit: world.step(dt, budget=limit))
-            truth = history.plain.step(dt)
-            whole = keys(truth.enter) | keys(truth.stay)
-            world = history.worlds[0]
-            events = book.step(
-                frames[0].touching, dict(zip(world.rows.tolist(), world.handles().tolist(), strict=True))
-            )
-            for frame in frames:
-                for name in (*EVENTS, "deferred"):
-                    assert getattr(frame, name).tobytes() == getattr(frames[0], name).tobytes(), history.where()
-                assert all(np.array_equal(getattr(frame, name), getattr(events, name)) for name in EVENTS[:4])
-                assert keys(frame.touching) ^ whole <= keys(frame.deferred), history.where()
-            history.check()
-        history.plain.book.standing = book.standing
+        live_with_budgets(3000 + seed, dimension, 25)
+
+
+def live_with_budgets(seed, dimension, frames):
+    history = History(seed, dimension, [{"method": name} for name in ("auto", "octree", "grid")])
+    history.add(25)
+    book = EventBook()
+    for number in range(frames):
+        for _ in range(int(history.rng.integers(0, 4))):
+            history.change()
+        limit = bp.Budget(tests=int(history.rng.integers(1, 30))) if number % 5 else None
+        dt = float(history.rng.choice([0.0, 0.5]))
+        told = history.each(lambda world, dt=dt, limit=limit: world.step(dt, budget=limit))
+        truth = history.plain.step(dt)
+        whole = keys(truth.enter) | keys(truth.stay)
+        world = history.worlds[0]
+        events = book.step(told[0].touching, dict(zip(world.rows.tolist(), world.handles().tolist(), strict=True)))
+        for frame in told:
+            for name in (*EVENTS, "deferred"):
+                assert getattr(frame, name).tobytes() == getattr(told[0], name).tobytes(), history.where()
+            assert all(np.array_equal(getattr(frame, name), getattr(events, name)) for name in EVENTS[:4])
+            assert keys(frame.touching) ^ whole <= keys(frame.deferred), history.where()
+        history.check()

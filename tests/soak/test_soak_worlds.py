@@ -2,11 +2,14 @@
 
 import gc
 
+import numpy as np
 import pytest
 from seeds import seeds
 from test_soak_runs import resident_bytes
 
 import broadphase as bp
+from test_batch_worlds import meetings_of_scenes
+from test_world_budgets import live_with_budgets
 from world_histories import METHODS, AnyShapes, History, RoundedBoxes, small_thresholds
 from world_seasons import Season, heaviest
 
@@ -37,6 +40,20 @@ def test_histories_in_lock_step_tell_the_same_to_the_byte(dimension, kind):
         history = History(20_000 + seed, dimension, LOCK_STEP, kind)
         history.run(100, first=seed % 60)
         history.end()
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_histories_with_budgets_have_the_events_of_the_oracle_but_for_what_waits(dimension):
+    for seed in seeds(1000):
+        live_with_budgets(30_000 + seed, dimension, 100)
+
+
+@pytest.mark.parametrize("boundary", ["none", "wrap", "bounce"])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_scenes_in_one_world_live_as_in_a_world_each(dimension, boundary):
+    for seed in seeds(1000):
+        rng = np.random.default_rng([dimension, seed])
+        meetings_of_scenes(rng, dimension, boundary, int(rng.integers(1, 20)), 100)
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
