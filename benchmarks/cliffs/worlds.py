@@ -12,6 +12,7 @@ import numpy as np
 import broadphase as bp
 from benchmarks.measuring import median_times
 from benchmarks.rows import Row, ratio
+from broadphase.testing.recipes import Recipe
 
 DT = 1 / 60
 
@@ -115,6 +116,20 @@ def world_with_plate(is_long: bool, n: int = 50_000) -> bp.World:
     return world
 
 
+def few_that_move(recipe: Recipe, n: int = 20_000) -> Callable[[], Any]:
+    """Make the call of a step of a world of a scene's boxes, one in a hundred of which goes to and fro."""
+    boxes = recipe.boxes(n, 7, "float64")
+    centers, sizes = boxes.mean(axis=1), boxes[:, 1] - boxes[:, 0]
+    world = bp.World(dim=boxes.shape[2])
+    moving = world.add_many(bp.AABB(sizes), centers)[::100]
+    shifts = np.random.default_rng(1).uniform(-0.1, 0.1, (len(moving), world.dim)) / DT
+    world.velocities[moving] = shifts * sizes[moving]
+    call = shuttling(world, moving)
+    for _ in range(8):
+        call()
+    return call
+
+
 def in_cell(n: int, dim: int) -> tuple[Any, Any]:
     """Make boxes that meet three others each, around a cell of edge 1; and the same, each in another cell."""
     rng = np.random.default_rng(9)
@@ -171,6 +186,12 @@ def rows(pace: float) -> Iterator[Row]:
     for far in ("1e9", "1e10"):
         what = f"world of 10,000 spheres, 149 moving, one still at {far}"
         yield ratio(what, timings[far], timings["near"], 1.5)
+
+    calls = {
+        name: few_that_move(Recipe(3, 1, axis_spread=spread)) for name, spread in (("cubes", 0.0), ("needles", 3.9))
+    }
+    timings = median_times(calls, budget=2 * pace)
+    yield ratio("world of 20,000 needles, 1 % moving", timings["needles"], timings["cubes"], 2.0, note="to cubes")
 
     capsule = bp.Capsule((-0.3, 0, 0), (0.3, 0, 0), 0.3)
     for shape, name in ((bp.Sphere(0.5), "spheres"), (capsule, "capsules")):

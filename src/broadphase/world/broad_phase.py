@@ -34,9 +34,12 @@ __all__ = ["BroadPhase", "Candidates"]
 _FEW = 1 / 30
 _STEPS_BEFORE_A_TREE = 3
 _FEWEST_FOR_A_TREE = 1000
-# How far the boxes in a tree reach beyond those of the shapes, in their largest extents, unless the user says: a body
-# that moves by less need not be moved in the tree. As in Box2D: a tenth of a metre for bodies of about one metre.
+# How far the boxes in a tree reach beyond those of the shapes, in their extents, axis by axis, unless the user says: a
+# body that moves by less need not be moved in the tree. As in Box2D: a tenth of a metre for bodies of about one metre.
+# Not in their largest extents: a needle would have others near it by thousands.
 _MARGIN = 0.1
+# By so many rows it is seen beforehand whether there are too many near pairs.
+_A_SAMPLE = 16
 _NO_LIMIT = 2**64 - 1
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
 # An index that nobody uses while more rows than these, and than there are in the world, come and go is dropped.
@@ -86,7 +89,7 @@ class BroadPhase:
         A method of the registry, or "auto"; or an index class with settings.
     margin : float, optional
         By how much boxes in the index are larger than those of the shapes, in length units. Default: a tenth of their
-        size for "auto", 0 for others.
+        extents along each axis for "auto", 0 for others.
     workers : int
         Threads.
     """
@@ -301,12 +304,14 @@ class BroadPhase:
             reach = reach_among(boxes[rows], growth) if near.calm >= near.patience else 0.0
             if not reach:
                 return near if near.calm < near.patience else near.not_worth(), False
+            index, some = self._synchronized(boxes), rows[:: len(rows) // _A_SAMPLE + 1]
             around = np.zeros(self._columns.slots, np.uint8)
+            around[some] = 1
+            if len(self._around(boxes, some, around, wanted, around, reach, True)) > MOST_PAIRS * len(some):
+                return near.not_worth(), True
+            index.update(_enlarged(boxes[rows], reach), rows)  # they leave these boxes when the reach is used up
             around[rows] = 1
-            index = self._index if self._pending is None else None
-            if index is not None:  # they leave these boxes when the reach is used up
-                index.update(_enlarged(boxes[rows], reach), rows)
-            pairs = self._around(boxes, rows, around, wanted, around, reach, index is not None)
+            pairs = self._around(boxes, rows, around, wanted, around, reach, True)
             if len(pairs) > MOST_PAIRS * len(rows):
                 return near.not_worth(), True
             return near.found(pairs, reach, self._columns.flags_token, around), True
@@ -406,7 +411,7 @@ class BroadPhase:
         if self.margin is None:
             if self.method != "auto":
                 return corners
-            reach = _MARGIN * (corners[:, 1] - corners[:, 0]).max(axis=1, initial=0.0)[:, np.newaxis]
+            reach = _MARGIN * (corners[:, 1] - corners[:, 0])
         elif self.margin == 0.0:
             return corners
         else:
