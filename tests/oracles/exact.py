@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 UNIT = 1074  # numbers are in units of 2**-UNIT
 INFINITE = 1 << 9000
+FAR = INFINITE // 2
 
 
 def whole(numbers: Any) -> Any:
@@ -74,22 +75,22 @@ def in_ball(point: Whole, radius: int, box: Box) -> bool:
 
 def touch_time(moving: Box, motion: Whole, box: Box) -> Fraction | None:
     """First time from 0 on at which a moving box touches another; None for never."""
-    enter, leave = Fraction(0), None
+    enter, leave = (0, 1), None  # quotients, with a positive divisor
     for k, m in enumerate(motion):
         ahead, behind = box[0][k] - moving[1][k], box[1][k] - moving[0][k]
         if m == 0:
             if ahead > 0 or behind < 0:
                 return None
             continue
-        one, other = (ahead, behind) if m > 0 else (behind, ahead)
-        if (abs(one) > INFINITE // 2 and (one > 0) == (m > 0)) or (
-            abs(other) > INFINITE // 2 and (other > 0) != (m > 0)
-        ):
+        one, other = (ahead, behind) if m > 0 else (-behind, -ahead)
+        m = abs(m)
+        if one > FAR or other < -FAR:
             return None  # it lies at infinity, ahead or behind
-        enter = max(enter, Fraction(one, m))
-        if abs(other) < INFINITE // 2:
-            leave = Fraction(other, m) if leave is None else min(leave, Fraction(other, m))
-    return enter if leave is None or enter <= leave else None
+        if one * enter[1] > enter[0] * m:
+            enter = one, m
+        if other < FAR and (leave is None or other * leave[1] < leave[0] * m):
+            leave = other, m
+    return Fraction(*enter) if leave is None or enter[0] * leave[1] <= leave[0] * enter[1] else None
 
 
 def nearest_rows(point: Whole, boxes: Sequence[Box]) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ Results are those of the methods of the same names: the rows of query j are ``ro
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -205,9 +206,10 @@ def touch_times(
         doubt = (np.abs(enter - leave) <= DOUBT * np.abs(leave)) & np.isfinite(enter)
         doubt |= (np.ldexp(speed, -np.asarray(powers)) != motion).any(axis=1, keepdims=True)
     moving = np.isfinite(low).all(axis=1) & np.isfinite(high).all(axis=1)
-    for j, i in np.argwhere(doubt & moving[:, None]):
-        box = whole(lower[i]), whole(upper[i])
-        time = exact.touch_time((whole(low[j]), whole(high[j])), whole(motion[j]), box)
+    box_of = cache(lambda i: (whole(lower[i]), whole(upper[i])))
+    query_of = cache(lambda j: ((whole(low[j]), whole(high[j])), whole(motion[j])))
+    for j, i in np.argwhere(doubt & moving[:, None]).tolist():
+        time = exact.touch_time(*query_of(j), box_of(i))
         times[j, i] = np.inf if time is None or time > latest else enter[j, i]
     return times
 
