@@ -35,3 +35,17 @@ def test_a_few_needles_that_move_find_few_others(found):
         frame = world.step(1.0)
     assert len(frame.touching)
     assert sum(found) < 500_000  # 230,000; 8 million when margins were a tenth of the length all around
+
+
+@pytest.mark.parametrize("batches", [1, 3])
+def test_margins_that_are_far_too_wide_become_narrower(batches):
+    n, few = 4000, 40
+    world, other = bp.World(3, margin=20.0), bp.World(3, method="brute_force")
+    for each in (world, other):
+        rng = np.random.default_rng(2)
+        each.add_many(bp.Sphere(0.5), rng.uniform(0, 16, (n, 3)), batch=np.arange(n) % batches)
+        each.velocities[:few] = rng.uniform(-0.1, 0.1, (few, 3))
+    for _ in range(12):
+        frame = world.step(1.0)
+        assert np.array_equal(frame.touching, other.step(1.0).touching)
+        assert frame.stats["candidates"] < 20_000  # all bodies are as near to each other as the margins reach: 160,000

@@ -13,7 +13,7 @@ from broadphase.errors import unknown_name
 from broadphase.index.options import INDEX_CLASSES, IndexOptions
 from broadphase.workers import worker_count
 from broadphase.world.near_pairs import FEWEST_ROWS, MOST_PAIRS, NearPairs, pairs_of_images, reach_among, reach_of
-from broadphase.world.touching import joined
+from broadphase.world.touching import boxes_meet, joined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +38,9 @@ _FEWEST_FOR_A_TREE = 1000
 # body that moves by less need not be moved in the tree. As in Box2D: a tenth of a metre for bodies of about one metre.
 # Not in their largest extents: a needle would have others near it by thousands.
 _MARGIN = 0.1
+# Where queries find so many boxes for each row, of which no more than such a share overlap without their margins, these
+# become so much narrower.
+_TOO_MANY, _TOO_FEW, _NARROWER = 32, 1 / 16, 1 / 8
 # By so many rows it is seen beforehand whether there are too many near pairs.
 _A_SAMPLE = 16
 _NO_LIMIT = 2**64 - 1
@@ -106,6 +109,7 @@ class BroadPhase:
         self.given, self.method, self.margin, self.workers = method, self._options.method, margin, workers
         self.threads = worker_count(workers)
         self._columns = columns
+        self._share = 1.0  # of the margins that is used
         self._index: BoxIndex | None = None
         self._behind = np.zeros(0, np.uint8)
         self.quiet_steps = 0
@@ -249,7 +253,20 @@ class BroadPhase:
                 return Candidates(near.pairs, False, reason, quiet_steps, is_synchronized, near)
         reason = f"{count} of {living} changed: queries of a tree around these"
         pairs = self._around(boxes, rows, changed, wanted)
+        self._narrowed(boxes, len(rows), pairs)
         return Candidates(pairs, False, reason, quiet_steps, True, near)
+
+    def _narrowed(self, boxes: NDArray[np.float64], count: int, pairs: NDArray[np.int32]) -> bool:
+        """Drop the index and narrow its margins if they make these pairs, found around some rows, too many."""
+        if len(pairs) <= _TOO_MANY * count or self._share == 0.0 or self.margin == 0.0:
+            return False
+        some = pairs[:: len(pairs) // 1024 + 1]
+        if np.count_nonzero(boxes_meet(boxes, some)) > _TOO_FEW * len(some):
+            return False
+        self._share *= _NARROWER if self._share > _NARROWER**4 else 0.0
+        self._index = self._pending = None
+        self._pending_count = 0
+        return True
 
     def _near_pairs(
         self, boxes: NDArray[np.float64], near: NearPairs, growth: float, wanted: PairFilter, static: Any
@@ -364,7 +381,13 @@ class BroadPhase:
                 self._behind[:slots] = 1
             self._pending, self._pending_count = None, 0
             self._index = index
-            return index
+            if self.method != "auto":
+                return index
+            some = columns.rows.numbers[:: columns.rows.living // _A_SAMPLE + 1]
+            search = index if batch is None else index._in_batches(batch[some])
+            near = search._near_boxes(boxes[some, 0], boxes[some, 1], 1)
+            pairs = np.stack([some.repeat(np.diff(near.offsets)), near.rows], axis=1)
+            return self._synchronized(boxes) if self._narrowed(boxes, len(some), pairs) else index
         kept = self._index._store.corners
         rows: Any = _native.left_boxes(boxes, kept, self._room(), columns.rows.alive, slots)
         if len(rows):
@@ -411,11 +434,11 @@ class BroadPhase:
         if self.margin is None:
             if self.method != "auto":
                 return corners
-            reach = _MARGIN * (corners[:, 1] - corners[:, 0])
+            reach = self._share * _MARGIN * (corners[:, 1] - corners[:, 0])
         elif self.margin == 0.0:
             return corners
         else:
-            reach = np.full((len(corners), 1), self.margin)
+            reach = np.full((len(corners), 1), self._share * self.margin)
         return np.stack([corners[:, 0] - reach, corners[:, 1] + reach], axis=1)
 
 

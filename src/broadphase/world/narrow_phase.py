@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Flags: TypeAlias = NDArray[np.uint8]
 
 __all__ = [
-    "boxes_meet", "impacts_on_the_way", "overlapping_pairs", "pairs_across_seams", "touching_in_time",
+    "impacts_on_the_way", "overlapping_pairs", "pairs_across_seams", "touching_in_time",
     "touching_pairs",
 ]  # fmt: skip
 
@@ -118,15 +118,6 @@ def overlapping_pairs(columns: Columns, placement: Placement, pairs: Pairs) -> P
     shapes = columns.shapes_of(placement)
     found: Pairs = pairs[overlap_mask(shapes, shapes, pairs[:, 0], pairs[:, 1], boxes_overlap=True)]
     return found
-
-
-def boxes_meet(boxes: NDArray[np.float64], pairs: Pairs, closed: bool = True) -> NDArray[np.bool_]:
-    """Say which pairs of rows have boxes that overlap, or whose interiors do."""
-    one, other = boxes[pairs[:, 0]], boxes[pairs[:, 1]]
-    lower, upper = np.maximum(one[:, 0], other[:, 0]), np.minimum(one[:, 1], other[:, 1])
-    below: Any = lower <= upper if closed else lower < upper
-    meet: NDArray[np.bool_] = below.all(axis=1)
-    return meet
 
 
 def pairs_across_seams(

@@ -20,13 +20,12 @@ from broadphase.world.ccd import Trace, no_impacts
 from broadphase.world.frame import Found
 from broadphase.world.motion import advance
 from broadphase.world.narrow_phase import (
-    boxes_meet,
     impacts_on_the_way,
     pairs_across_seams,
     touching_pairs,
 )
 from broadphase.world.near_pairs import FEWEST_ROWS, growth_of
-from broadphase.world.touching import NO_PAIRS, Waiting, are_among, joined, keys_of
+from broadphase.world.touching import NO_PAIRS, Waiting, are_among, boxes_meet, joined, keys_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

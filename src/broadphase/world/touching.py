@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Pairs: TypeAlias = NDArray[np.int32]
     Flags: TypeAlias = NDArray[np.uint8]
 
-__all__ = ["NO_PAIRS", "Advance", "TouchMemory", "Waiting", "are_among", "joined", "keys_of", "pairs_of"]
+__all__ = ["NO_PAIRS", "Advance", "TouchMemory", "Waiting", "are_among", "boxes_meet", "joined", "keys_of", "pairs_of"]
 
 NO_PAIRS = np.empty((2, 0), np.int32).T
 NO_PAIRS.flags.writeable = False
@@ -206,6 +206,15 @@ def are_among(pairs: Pairs, others: Pairs, is_ordered: bool = False) -> NDArray[
     found: Any = _native.among(pairs[:, 0], pairs[:, 1], others[:, 0], others[:, 1], is_ordered)
     flags: NDArray[np.bool_] = found.view(np.bool_)
     return flags
+
+
+def boxes_meet(boxes: NDArray[np.float64], pairs: Pairs, closed: bool = True) -> NDArray[np.bool_]:
+    """Say which pairs of rows have boxes that overlap, or whose interiors do."""
+    one, other = boxes[pairs[:, 0]], boxes[pairs[:, 1]]
+    lower, upper = np.maximum(one[:, 0], other[:, 0]), np.minimum(one[:, 1], other[:, 1])
+    below: Any = lower <= upper if closed else lower < upper
+    meet: NDArray[np.bool_] = below.all(axis=1)
+    return meet
 
 
 def joined(pairs: Pairs, more: Pairs) -> Pairs:

@@ -99,8 +99,8 @@ class World:
         - "remove": bodies wholly outside are removed (`Frame.removed`).
     margin : float, optional
         By how much the boxes in the index are larger than those of the shapes, in length units, so that small moves do
-        not change the index. Default: None, chosen by size. 0: neither that, nor are pairs near each other kept from
-        step to step. The events never depend on it.
+        not change the index; less where that would bring far too many near to each other. Default: None, chosen by
+        size. 0: neither that, nor are pairs near each other kept from step to step. The events never depend on it.
     workers : int
         Threads; -1 for one per core. The events never depend on it.
     touching : bool
