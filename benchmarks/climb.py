@@ -1,10 +1,10 @@
 """Search for scenes on which a method or a step of a world falls, by climbing towards the most expensive box and pair.
 
 A scene is a recipe: clusters, how far their widths and places spread over scales, how unlike sizes and axes are,
-copies, far and huge boxes, the order of rows, and for worlds the speed. From random recipes, changes that raise the
-cost of a box and a pair are kept. Costs are seconds of the processor, so that other programs disturb little, and are
-relative to the uniform scene of as many boxes and axes and of the same dtype. The growth is the exponent between n and
-4 n boxes: 1 is linear, 2 quadratic.
+copies, far and huge boxes, the order of rows; and for worlds how bodies move, come and leave. From random recipes,
+changes that raise the cost of a box and a pair are kept. Costs are seconds of the processor, so that other programs
+disturb little, and are relative to the uniform scene of as many boxes and axes, of the same dtype and motion. The
+growth is the exponent between n and 4 n boxes: 1 is linear, 2 quadratic.
 
     python -m benchmarks.climb                                   # every method and worlds, 20 seconds each
     python -m benchmarks.climb --seconds 300 --seed 3 grid       # longer, for one of them
@@ -17,7 +17,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
 
@@ -27,32 +27,90 @@ import broadphase as bp
 from benchmarks.tables import show_table
 from broadphase.testing import make_scene
 from broadphase.testing.recipes import Recipe
+from broadphase.world.values import Boundary
 
 SEED = 7  # of every scene, as in `make_scene`
 MOST_PAIRS = 30  # for each box; where there are more, they are most of the time
+STEPS = 4  # of a world, measured as one
+
 TOO_SLOW = 2.0  # seconds; such a call is measured once
+BOUNDARIES: tuple[Boundary, ...] = ("none", "none", "wrap", "bounce")
 UNIFORM = {1: "uniform_1d", 2: "uniform_2d", 3: "uniform", 4: "uniform_4d"}
 SUBJECTS = ("auto", *(method.name for method in bp.METHODS if method.name != "brute_force"), "world")
 
 
 @dataclass(frozen=True, slots=True)
+class Motion:
+    """What happens in each step of a world.
+
+    Attributes
+    ----------
+    speed : float
+        Sizes of a box in a step, at most. Bodies go to and fro.
+    moving : float
+        Share of the bodies that move.
+    written : bool
+        They are put there, and have no velocity.
+    spins : bool
+        They spin as well.
+    renewed : float
+        Share of the bodies that are removed and added again.
+    followed : float
+        Share of the bodies that are followed on their way (ccd).
+    margin : float or None
+        That of the world, in sizes of a usual body.
+    boundary : {"none", "wrap", "bounce"}
+        That of the world.
+    batches : int
+        Bodies are in so many batches, at random.
+    """
+
+    speed: float = 0.1
+    moving: float = 1.0
+    written: bool = False
+    spins: bool = False
+    renewed: float = 0.0
+    followed: float = 0.0
+    margin: float | None = None
+    boundary: Boundary = "none"
+    batches: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
-    """A scene to measure. `speed`: sizes of a box in a step of a world, at most; 0: one body in a hundred moves."""
+    """A scene to measure; of a world, how its bodies move."""
 
     recipe: Recipe
     dtype: str
-    speed: float = 0.1
+    motion: Motion | None = None
 
     def changed(self, rng: np.random.Generator, dims: range) -> Case:
         """Return a neighbour: one number changed."""
-        other = random_case(rng, dims)
-        name = str(rng.choice([field.name for field in fields(Recipe)] + ["dtype", "speed"]))
-        if name in ("dtype", "speed"):
-            return replace(self, **{name: getattr(other, name)})
-        return replace(self, recipe=replace(self.recipe, **{name: getattr(other.recipe, name)}))
+        other = random_case(rng, dims, self.motion is not None)
+        parts = [("recipe", field.name) for field in fields(Recipe)] + [("dtype", "")]
+        if self.motion is not None:
+            parts += [("motion", field.name) for field in fields(Motion)] * 2
+        part, name = parts[int(rng.integers(len(parts)))]
+        new: Any = getattr(other, part)
+        return replace(self, **{part: replace(getattr(self, part), **{name: getattr(new, name)}) if name else new})
 
 
-def random_case(rng: np.random.Generator, dims: range) -> Case:
+def random_motion(rng: np.random.Generator) -> Motion:
+    """Draw how bodies move."""
+    return Motion(
+        speed=float(rng.choice([0.001, 0.01, 0.1, 1.0, 10.0])),
+        moving=float(rng.choice([1.0, 1.0, 0.3, 0.04, 0.03, 0.01, 0.001])),
+        written=bool(rng.random() < 0.2),
+        spins=bool(rng.random() < 0.3),
+        renewed=float(rng.choice([0.0, 0.0, 0.0, 0.001, 0.02, 0.2])),
+        followed=float(rng.choice([0.0, 0.0, 0.0, 0.001, 0.03, 1.0])),
+        margin=[None, None, None, 0.0, 0.1, 1.0][rng.integers(6)],
+        boundary=BOUNDARIES[rng.integers(4)],
+        batches=int(rng.choice([1, 1, 1, 10, 1000])),
+    )
+
+
+def random_case(rng: np.random.Generator, dims: range, with_motion: bool = False) -> Case:
     """Draw a point of the space."""
 
     def seldom(number: float) -> float:
@@ -73,34 +131,72 @@ def random_case(rng: np.random.Generator, dims: range) -> Case:
         huge=round(seldom(rng.uniform(0, 0.002)), 4),
         axis_order=bool(rng.random() < 0.3),
     )
-    return Case(recipe, str(rng.choice(["float32", "float64"])), float(rng.choice([0.0, 0.01, 0.1, 1.0])))
+    return Case(recipe, str(rng.choice(["float32", "float64"])), random_motion(rng) if with_motion else None)
 
 
-def world_call(boxes: Any, speed: float) -> tuple[Callable[[], Any], int]:
-    """Return a call that steps a world of these boxes, which go to and fro, and the number of its contacts."""
-    dim = boxes.shape[2]
+def world_call(boxes: Any, motion: Motion) -> tuple[Callable[[], Any], int]:
+    """Return a call of some steps of a world of these boxes, and the pairs of each: of boxes, of events, of impacts.
+
+    Raises
+    ------
+    ValueError
+        They do not fit into a periodic world.
+    """
+    n, dim = len(boxes), boxes.shape[2]
     boxes = boxes.astype(np.float64)
     centers, sizes = boxes.mean(axis=1), boxes[:, 1] - boxes[:, 0]
-    world = bp.World(dim=dim)
-    rows = world.add_many(bp.AABB(sizes), centers)
-    moving = rows if speed > 0 else rows[::100]
     random = np.random.default_rng(1)
-    world.velocities[moving] = random.uniform(-1, 1, (len(moving), dim)) * (speed or 0.1) * sizes[moving]
+    usual = float(np.median(sizes.max(axis=1)))
+    bounds = None
+    if motion.boundary != "none":
+        bounds = boxes[:, 0].min(axis=0) - usual, boxes[:, 1].max(axis=0) + usual
+    margin = None if motion.margin is None else motion.margin * usual
+    world = bp.World(dim=dim, margin=margin, bounds=bounds, boundary=motion.boundary)
+    mover = random.permutation(n)[: max(1, round(motion.moving * n))].astype(np.int32)
+    shift = np.zeros((n, dim))
+    shift[mover] = random.uniform(-1, 1, (len(mover), dim)) * motion.speed * sizes[mover]
+    turns = np.zeros((n, 3) if dim == 3 else n)
+    if motion.spins:
+        turns[mover] = random.uniform(-0.1, 0.1, turns[mover].shape)
+    shapes: Any = bp.AABB(sizes)
+    if motion.spins:
+        shapes = bp.Box(*sizes.T) if dim == 3 else bp.Rectangle(*sizes.T)
+    ccd = np.zeros(n, bool)
+    ccd[random.permutation(n)[: round(motion.followed * n)]] = True
+    keys = random.integers(0, motion.batches, n)
+    world.add_many(shapes, centers, angular_velocities=turns if motion.spins else None, ccd=ccd, batch=keys)
+    if not motion.written:
+        world.velocities[:] = shift
+    renewed = np.sort(random.permutation(n)[: round(motion.renewed * n)]).astype(np.int32)
 
     def call() -> Any:
-        world.velocities[moving] *= -1
-        return world.step(1.0)
+        found = 0
+        for _ in range(STEPS):
+            if motion.written:
+                world.positions[mover] += shift[mover]
+            if len(renewed):
+                world.remove(renewed)
+                world.add_many(bp.AABB(sizes[renewed]), centers[renewed], ccd=ccd[renewed], batch=keys[renewed])
+            frame = world.step(1.0)
+            found += len(frame.enter) + len(frame.exit) + len(frame.impacts.pairs)
+            shift[:] *= -1
+            if not motion.written:
+                world.velocities[:] = shift
+        return found
 
-    for _ in range(3):
-        frame = call()
-    return call, len(frame.touching)
+    world.step(0.0)
+    if len(world.touching) > MOST_PAIRS * n:
+        raise bp.TooManyPairsError("of boxes that bodies have when they are turned")
+    call()
+    overlaps = bp.count_pairs(world.boxes, touching=True, batch=keys)
+    return call, call() // STEPS + max(overlaps, len(world.touching))
 
 
-def call_of(boxes: Any, subject: Any, speed: float) -> tuple[Callable[[], Any], int]:
+def call_of(boxes: Any, subject: Any, motion: Motion | None) -> tuple[Callable[[], Any], int]:
     """Return the call to measure, and how many boxes and pairs its cost is divided by."""
     pairs = len(bp.pairs(boxes, max_pairs=MOST_PAIRS * len(boxes)))
-    if subject == "world":
-        call, pairs = world_call(boxes, speed)
+    if motion is not None:
+        call, pairs = world_call(boxes, motion)
         return call, len(boxes) + pairs
     return lambda: bp.pairs(boxes, method=subject), len(boxes) + pairs
 
@@ -118,26 +214,25 @@ def seconds_of(call: Callable[[], Any], times: int) -> float:
 
 
 @cache
-def uniform_cost(n: int, dim: int, dtype: str, subject: Any, speed: float) -> float:
+def uniform_cost(n: int, dim: int, dtype: str, subject: Any, motion: Motion | None) -> float:
     """Measure a box and pair of the uniform scene, in seconds."""
-    call, work = call_of(make_scene(UNIFORM[dim], n, dtype=dtype), subject, speed)
-    return seconds_of(call, 15) / work
+    call, work = call_of(make_scene(UNIFORM[dim], n, dtype=dtype), subject, motion)
+    return seconds_of(call, 15 if motion is None else 5) / work
 
 
 def cost_of(case: Case, n: int, subject: Any, worth: float = 0.0) -> float:
     """Measure a box and pair, in those of the uniform scene: roughly, where it is not `worth` more.
 
-    0 where there are too many pairs.
+    0 where there are too many pairs, or the world cannot be.
     """
     boxes = case.recipe.boxes(n, SEED, case.dtype)
-    speed = case.speed if subject == "world" else 0.0
     if not np.isfinite(boxes).all():
         return 0.0
-    base = uniform_cost(n, case.recipe.dim, case.dtype, subject, speed)
     try:
-        call, work = call_of(boxes, subject, speed)
-    except bp.TooManyPairsError:
+        call, work = call_of(boxes, subject, case.motion)
+    except (bp.TooManyPairsError, ValueError):
         return 0.0
+    base = uniform_cost(n, case.recipe.dim, case.dtype, subject, case.motion)
     ratio = seconds_of(call, 2) / work / base
     return ratio if ratio < worth else min(ratio, seconds_of(call, 6) / work / base)
 
@@ -146,7 +241,10 @@ def growth_of(case: Case, n: int, subject: Any) -> float:
     """Measure the exponent of the cost of a box and pair between n and 4 n boxes, and add 1: 2 is quadratic."""
     costs = []
     for count in (n, 4 * n):
-        call, work = call_of(case.recipe.boxes(count, SEED, case.dtype), subject, case.speed)
+        try:
+            call, work = call_of(case.recipe.boxes(count, SEED, case.dtype), subject, case.motion)
+        except (bp.TooManyPairsError, ValueError):
+            return math.nan
         costs.append(seconds_of(call, 4) / work)
     return 1 + math.log(costs[1] / costs[0]) / math.log(4)
 
@@ -158,7 +256,7 @@ def climb(n: int, seconds: float, seed: int, subject: Any) -> dict[Case, float]:
     end = time.perf_counter() + seconds
     tops: dict[Case, float] = {}
     while time.perf_counter() < end:
-        best = random_case(rng, dims)
+        best = random_case(rng, dims, subject == "world")
         cost = cost_of(best, n, subject)
         since = 0
         while since < 20 and time.perf_counter() < end:
@@ -169,6 +267,17 @@ def climb(n: int, seconds: float, seed: int, subject: Any) -> dict[Case, float]:
                 best, cost, since = other, more, 0
         tops[best] = cost
     return tops
+
+
+def described(case: Case) -> str:
+    """Give what is not by default."""
+    parts: list[Any] = [case.recipe] if case.motion is None else [case.recipe, case.motion]
+    return ", ".join(
+        f"{item.name}={getattr(part, item.name)}"
+        for part in parts
+        for item in fields(part)
+        if getattr(part, item.name) != item.default
+    )
 
 
 def main() -> None:
@@ -182,18 +291,16 @@ def main() -> None:
     given = parser.parse_args()
     if unknown := set(given.subjects) - set(SUBJECTS):
         parser.error(f"no such subject: {', '.join(sorted(unknown))}")
-    names = [item.name for item in fields(Recipe)]
     for subject in given.subjects or SUBJECTS:
         n = given.boxes if subject != "world" else given.boxes // 4
         tops = climb(n, given.seconds, given.seed, subject)
         worst = sorted(tops.items(), key=lambda item: -item[1])[: given.shown]
         rows = [
-            [f"{cost:.2f}", f"{growth_of(case, n, subject):.2f}", case.dtype, f"{case.speed:g}"]
-            + [str(value) for value in astuple(case.recipe)]
+            [f"{cost:.2f}", f"{growth_of(case, n, subject):.2f}", case.dtype, described(case)]
             for case, cost in worst
             if cost > 0
         ]
-        show_table(["× uniform", "growth", "dtype", "speed", *names], rows, f"{subject}, {n:,} boxes")
+        show_table(["× uniform", "growth", "dtype", "scene"], rows, f"{subject}, {n:,} boxes")
         sys.stdout.flush()
 
 

@@ -60,7 +60,8 @@ def test_readme_table_marks_missing_times():
 def test_climb_makes_the_same_valid_scene_again():
     rng = np.random.default_rng(2)
     for _ in range(60):
-        case = climb.random_case(rng, range(1, 5)).changed(rng, range(1, 5))
+        case = climb.random_case(rng, range(1, 5), bool(rng.random() < 0.5)).changed(rng, range(1, 5))
+        assert repr(case) != climb.described(case)
         for n in (0, 1, 50):
             boxes = case.recipe.boxes(n, 1, case.dtype)
             assert boxes.shape == (n, 2, case.recipe.dim)
@@ -73,13 +74,13 @@ def test_climb_makes_the_same_valid_scene_again():
 def test_climb_keeps_the_worst_of_each_ascent(monkeypatch):
     monkeypatch.setattr(climb, "cost_of", lambda case, *rest: case.recipe.place_spread)
     tops = climb.climb(10, 0.2, 3, "auto")
-    assert max(tops.values()) > 7.0
+    assert max(tops.values()) > 5.0
     assert all(cost == case.recipe.place_spread for case, cost in tops.items())
 
 
 @pytest.mark.parametrize("subject", climb.SUBJECTS)
 def test_climb_measures_every_subject(subject):
-    case = climb.random_case(np.random.default_rng(5), range(2, 4))
+    case = climb.random_case(np.random.default_rng(5), range(2, 4), subject == "world")
     assert climb.cost_of(case, 300, subject) > 0
     assert climb.growth_of(case, 100, subject) > -9
 
