@@ -76,6 +76,15 @@ def test_names_of_two_sets_are_written_with_parquet(tmp_path):
     ]
 
 
+def test_one_large_array_is_written_in_pieces_so_that_signals_do_not_wait(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pairs = np.arange(2 * 600_000, dtype=np.int32).reshape(-1, 2)
+    path = tmp_path / "pairs.parquet"
+    assert write_pairs(path, pairs) == 600_000
+    assert parquet.ParquetFile(path).num_row_groups == 2
+    assert np.array_equal(read(path), pairs)
+
+
 @pytest.mark.parametrize("suffix", PAIR_FORMATS)
 def test_write_pairs_failing_keeps_the_older_file(tmp_path, suffix):
     if suffix == ".parquet":

@@ -90,11 +90,19 @@ def write_pairs(
     is_whole = isinstance(pairs, list | tuple) or hasattr(pairs, "__array__") or not isinstance(pairs, Iterable)
     portions: Any = [pairs] if is_whole else pairs
     with replacing(path) as unfinished:
-        return write(unfinished, (_check(portion, path) for portion in portions), both)
+        return write(unfinished, _pieces(portions, path), both)
 
 
 def _is_name(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float)
+
+
+def _pieces(portions: Iterable[Any], path: Path) -> Iterator[NDArray[Any]]:
+    """Yield the pairs in pieces that are soon written, since signals wait meanwhile."""
+    for portion in portions:
+        array = _check(portion, path)
+        for begin in range(0, max(len(array), 1), _PAIRS):
+            yield array[begin : begin + _PAIRS]
 
 
 def _check(portion: Any, path: Path) -> NDArray[Any]:
@@ -173,6 +181,7 @@ _WRITERS: dict[str, Callable[[Path, Iterator[NDArray[Any]], Names], int]] = {
     ".csv": _write_csv,
     ".parquet": _write_parquet,
 }
+_PAIRS = 1 << 19  # written together
 EVENT_FORMATS = tuple(TABLE_WRITERS)
 """The file name endings that `write_events` knows."""
 EVENT_COLUMNS = {
