@@ -2,10 +2,14 @@
 
 ``python tests/fuzz/run.py SECONDS [NAME...]`` runs each target for as long, one after the other, from its corpus on.
 What gives a wrong result is left in ``build/fuzz/found``. ``--keep`` puts what covers the most into the corpora.
+``ran.json`` sums up how many inputs each target has had, and the processor's seconds.
 """
 
 import argparse
+import json
 import os
+import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -17,6 +21,7 @@ BUILD = ROOT / "build" / "fuzz"
 FOUND = BUILD / "found"
 CORE = ROOT / "core" / "fuzz" / "corpus"
 READERS = Path(__file__).with_name("corpus.zip")
+RAN = Path(__file__).with_name("ran.json")
 CORE_NAMES = sorted(path.stem for path in CORE.glob("*.bin"))
 MOST_KEPT = 16 << 10  # bytes of a corpus
 LONGEST = 1500
@@ -68,8 +73,30 @@ def run(command, folder, name, seconds):
     environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
     limits = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", "-len_control=10", "-timeout=100"]
     options = [*limits, "-rss_limit_mb=6000", f"-artifact_prefix={FOUND}/{name}-", "-print_final_stats=1"]
-    done = subprocess.run([*command, *options, folder], env=environment, check=False)
-    return done.returncode == 0
+    before = processor_seconds()
+    with subprocess.Popen([*command, *options, folder], env=environment, stderr=subprocess.PIPE) as process:
+        inputs = 0
+        for line in process.stderr:
+            sys.stderr.write(line.decode(errors="replace"))
+            if found := re.match(rb"stat::number_of_executed_units: (\d+)", line):
+                inputs = int(found[1])
+    sum_up(name, inputs, processor_seconds() - before)
+    return process.returncode == 0
+
+
+def processor_seconds():
+    """Give the processor's seconds of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def sum_up(name, inputs, seconds):
+    """Add to what a target has had so far."""
+    sums = json.loads(RAN.read_text()) if RAN.exists() else {}
+    before = sums.get(name, {"inputs": 0, "seconds": 0})
+    sums[name] = {"inputs": before["inputs"] + inputs, "seconds": round(before["seconds"] + seconds)}
+    lines = ",\n".join(f"  {json.dumps(one)}: {json.dumps(sums[one])}" for one in sorted(sums))
+    RAN.write_text(f"{{\n{lines}\n}}\n")
 
 
 def main():
