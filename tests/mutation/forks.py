@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -47,13 +48,17 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
         raise pytest.UsageError(f"the unchanged core fails {(folder / 'mutant-0.txt').read_text()}")
     limit = PATIENCE * (time.monotonic() - begin) + GRACE
     seconds = json.loads((folder / "seconds.json").read_text())
-    items = [item for item in session.items if seconds[item.nodeid] <= longest]
+    items = sorted(
+        (item for item in session.items if seconds[item.nodeid] <= longest), key=lambda item: seconds[item.nodeid]
+    )
+    kills = Counter(result["killed_by"] for result in tried)
     waiting = [number for number in range(1, len(mutants) + 1) if number not in done]
     running: dict[int, tuple[int, float]] = {}
     while waiting or running:
         while waiting and len(running) < session.config.getoption("--jobs"):
             number = waiting.pop(0)
-            running[_fork(_in_order(items, mutants[number - 1]["file"]), number, folder)] = (number, time.monotonic())
+            order = _in_order(items, mutants[number - 1]["file"], kills)
+            running[_fork(order, number, folder)] = (number, time.monotonic())
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid:
             number, begin = running.pop(pid)
@@ -63,6 +68,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
                       "seconds": round(time.monotonic() - begin, 1), "longest": longest,
                       **mutants[number - 1]}  # fmt: skip
             last.unlink()
+            kills[result["killed_by"]] += 1
             with results.open("a") as file:
                 file.write(json.dumps(result) + "\n")
             continue
@@ -73,10 +79,15 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     return True
 
 
-def _in_order(items: list[pytest.Item], file: str) -> list[pytest.Item]:
-    """Return the tests with those of the mutant's subject in front."""
+def _in_order(items: list[pytest.Item], file: str, kills: Counter[str | None]) -> list[pytest.Item]:
+    """Return the tests with those in front that have killed most, and then those of the mutant's subject.
+
+    Within these the order stays: the shortest tests come first.
+    """
     subject = next(name for name, (folders, _) in SUBJECTS.items() if file.split("/")[0] in folders)
-    return sorted(items, key=lambda item: not any(word in item.path.name for word in FIRST[subject]))
+    return sorted(
+        items, key=lambda item: (-kills[item.nodeid], not any(word in item.path.name for word in FIRST[subject]))
+    )
 
 
 def _fork(items: list[pytest.Item], number: int, folder: Path) -> int:
