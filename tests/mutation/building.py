@@ -94,7 +94,11 @@ def _refused(folder: Path, sample: list[Place]) -> list[Place]:
         said += errors
         for file, line in re.findall(r"([\w/.-]+\.[ch]pp):(\d+):\d+: (?:fatal )?error", errors):
             lines.add((file, int(line)))
-        # What a template of a mutant made of it is told in the notes.
+        # Where a constant was expected, and what a template of a mutant made of it, is told in the notes.
+        for file, line in re.findall(
+            r"([\w/.-]+\.[ch]pp):(\d+):\d+: note: in expansion of macro .BROADPHASE_MUTANT", errors
+        ):
+            lines.add((file, int(line)))
         for file, line in re.findall(r"([\w/.-]+\.[ch]pp):(\d+):\d+:   (?:required|in) from", errors):
             lines.add((file, int(line)))
 

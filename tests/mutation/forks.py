@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import random
 import signal
 import time
 from collections import Counter
@@ -14,8 +15,8 @@ from _pytest.runner import runtestprotocol
 import broadphase
 from mutation.places import SUBJECTS
 
-# A mutant may not end: it has this many times the seconds that the unchanged core needs, and some for a busy machine.
-PATIENCE, GRACE = 5, 30
+# A test may not end: it has this many times the seconds that the longest needs, and some for a busy machine.
+PATIENCE, GRACE = 5, 60
 
 # Parts of the names of the files that are run first for a subject: the sooner a test fails, the sooner the next mutant.
 FIRST = {
@@ -42,18 +43,15 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     longest = session.config.getoption("--longest")
     tried = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
     done = {result["mutant"] for result in tried if result["killed_by"] or result["longest"] >= longest}
-    begin = time.monotonic()
-    pid = _fork(session.items, 0, folder)
-    if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]):
-        raise pytest.UsageError(f"the unchanged core fails {(folder / 'mutant-0.txt').read_text()}")
-    limit = PATIENCE * (time.monotonic() - begin) + GRACE
-    seconds = json.loads((folder / "seconds.json").read_text())
+    seconds = _seconds_of(session.items, folder)
     items = sorted(
         (item for item in session.items if seconds[item.nodeid] <= longest), key=lambda item: seconds[item.nodeid]
     )
     kills = Counter(result["killed_by"] for result in tried)
     waiting = [number for number in range(1, len(mutants) + 1) if number not in done]
+    random.Random(0).shuffle(waiting)  # so that a part of them is a sample
     running: dict[int, tuple[int, float]] = {}
+    limit = PATIENCE * longest + GRACE
     while waiting or running:
         while waiting and len(running) < session.config.getoption("--jobs"):
             number = waiting.pop(0)
@@ -72,11 +70,24 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
             with results.open("a") as file:
                 file.write(json.dumps(result) + "\n")
             continue
-        for pid, (_, begin) in running.items():
-            if time.monotonic() - begin > limit:
+        for pid, (number, _) in running.items():
+            last = folder / f"mutant-{number}.txt"
+            changed = last.stat().st_mtime if last.exists() else time.time()
+            if time.time() - changed > limit:
                 os.killpg(pid, signal.SIGKILL)
         time.sleep(0.01)
     return True
+
+
+def _seconds_of(items: list[pytest.Item], folder: Path) -> dict[str, float]:
+    """Return how long each test takes with the unchanged core, which must pass all: once for a build."""
+    known = folder / "seconds.json"
+    seconds = json.loads(known.read_text()) if known.exists() else {}
+    if all(item.nodeid in seconds for item in items):
+        return seconds
+    if os.waitstatus_to_exitcode(os.waitpid(_fork(items, 0, folder), 0)[1]):
+        raise pytest.UsageError(f"the unchanged core fails {(folder / 'mutant-0.txt').read_text()}")
+    return json.loads(known.read_text())
 
 
 def _in_order(items: list[pytest.Item], file: str, kills: Counter[str | None]) -> list[pytest.Item]:
@@ -96,7 +107,6 @@ def _fork(items: list[pytest.Item], number: int, folder: Path) -> int:
     if pid:
         return pid
     os.setsid()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell runs in the background
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(quiet, stream)
