@@ -153,7 +153,9 @@ def test_signals_in_every_phase_of_long_commands_leave_the_older_file_or_the_who
             _, err = process.communicate(timeout=60)
         codes[process.returncode] += 1
         assert b"Traceback" not in err, err
-        assert process.returncode in {signal.SIGINT: (0, 4, 130), signal.SIGTERM: (0, 4, 143, -15)}[number]
+        # Killed by the signal itself: while Python ends, its handlers gone; by SIGTERM also before they are there.
+        assert process.returncode in {signal.SIGINT: (0, 4, 130, -2), signal.SIGTERM: (0, 4, 143, -15)}[number]
+        assert process.returncode != -2 or path.read_bytes() != b"old"
         # A run that is interrupted keeps the steps up to then; figures of times have some digits or others.
         is_whole = path.stat().st_size > 0.9 * whole or command[0] == "run"
         assert path.read_bytes() == b"old" or is_whole, (name, number, process.returncode)
