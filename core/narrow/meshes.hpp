@@ -868,14 +868,11 @@ inline TriangleCorners corners_of(const std::array<double, 9>& numbers) {
   return {numbers.data(), numbers.data() + 3, numbers.data() + 6};
 }
 
-}  // namespace detail
-
-// Calls visit(face of a, face of b) for those that overlap, by their places in the trees, until it returns true. Of two
-// meshes, exact for the triangles as placed. Precondition: one is a mesh.
+// Precondition: the first is a mesh.
 template <class Visit>
 void visit_overlapping_faces(const MeshSide& a, const MeshSide& b, const Visit& visit) {
   const RelativePose view(a, b);
-  const bool are_meshes = a.is_mesh() && b.is_mesh();
+  const bool are_meshes = b.is_mesh();
   PlacedElements placed_a(a), placed_b(b);
   walk_overlapping(a, b, view, [&](std::int32_t face_a, std::int32_t face_b) {
     const bool found = are_meshes ? triangles_meet(detail::corners_of(placed_a.corners(face_a)),
@@ -883,6 +880,20 @@ void visit_overlapping_faces(const MeshSide& a, const MeshSide& b, const Visit& 
                                   : overlaps(placed_a.element(face_a), placed_b.element(face_b));
     return found && visit(face_a, face_b);
   });
+}
+
+}  // namespace detail
+
+// Calls visit(face of a, face of b) for those that overlap, by their places in the trees, until it returns true. Of two
+// meshes, exact for the triangles as placed. A mesh and another shape are compared in one order only: where they are
+// too small to be told apart, the boxes of the trees decide, which are compared in floats. Precondition: one is a mesh.
+template <class Visit>
+void visit_overlapping_faces(const MeshSide& a, const MeshSide& b, const Visit& visit) {
+  if (a.is_mesh())
+    detail::visit_overlapping_faces(a, b, visit);
+  else
+    detail::visit_overlapping_faces(b, a,
+                                    [&](std::int32_t face_b, std::int32_t face_a) { return visit(face_a, face_b); });
 }
 
 // The same by rows of the faces as they were given, and of any two shapes; -1 for a shape without faces.

@@ -13,3 +13,21 @@ def test_contact_of_a_flat_polygon_with_a_point_like_rectangle_lies_on_both():
     assert found.counts.tolist() == [1]
     np.testing.assert_allclose(found.points[0, 0], [0, 0], atol=1e-14)
     np.testing.assert_allclose(found.depths, 0, atol=1e-14)
+
+
+def test_mesh_and_shape_too_small_to_be_told_apart_overlap_in_both_orders_or_in_none():
+    # A box of 1e-309 at the border of a face of 1e-297, where the boxes of the mesh's tree decided, in floats.
+    vertices = [
+        [-4.307754178339732e-298, 7.40069459124716e-298, -1.5326962957014087e-297],
+        [7.525523075884847e-298, 2.2644183235421123e-298, -1.6382451145871717e-297],
+        [7.201606704299558e-298, 1.1919090326541291e-297, -3.8200751213361136e-299],
+        [8.536405401654403e-298, 1.1678021021308678e-297, -2.4864639302132133e-297],
+        [-2.2889600288941926e-297, 4.233045565907764e-298, -6.759754692307964e-298],
+    ]
+    box_at = [8.156117085499252e-296, -1.7049732821605823e-296, -1.2108100529649543e-295]
+    mesh_at = [8.22788305993569e-296, -1.7473013983795965e-296, -1.1981867295578214e-295]
+    box = bp.Shapes([bp.Box(1e-309, 5e-310, 1e-312)], [box_at])
+    mesh = bp.Mesh(vertices, [[0, 1, 2], [2, 3, 4]])
+    for step in (0.0, *np.linspace(-1e-297, 1e-297, 20)):
+        placed = bp.Shapes([mesh], [np.add(mesh_at, step)])
+        assert len(bp.overlaps(box, placed)) == len(bp.overlaps(placed, box)), step
