@@ -142,7 +142,7 @@ def table() -> str:
             sum(row.get(key, 0) for row in group) for key in ("reached", "of", "seconds", "candidates")
         )
         done = f"{sum(row['reached'] >= row['of'] for row in group)}/{len(group)}"
-        failed = [f" seed {row['failed']} failed" for row in group if "failed" in row]
+        failed = [f" seed {row['failed']} failed" for row in group if "failed" in row and name != "in all"]
         shown = f"{candidates:.2e}" if candidates else ""
         lines.append(f"{done:>9} {reached:>11,} {of:>11,} {seconds:>8,.0f}  {shown:>10}  {name}{''.join(failed)}")
     return "\n".join(lines)
