@@ -6,6 +6,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import inspect
+import json
 import pkgutil
 import pydoc
 import re
@@ -302,6 +303,16 @@ def test_pins_of_pre_commit_are_those_of_the_check_group():
     pins = re.findall(r'"([\w-]+==[\w.]+)"', (ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
     assert pins
     assert set(pins) <= set(PYPROJECT["dependency-groups"]["check"])
+
+
+def test_wheel_lists_what_of_others_is_compiled_into_it_with_the_licences():
+    files = {path.as_posix().partition(".dist-info/")[2]: path for path in importlib.metadata.files("broadphase")}
+    listed = json.loads(files["sboms/broadphase.cdx.json"].read_text())
+    versions = {part["name"]: part["version"] for part in listed["components"]}
+    assert f"nanobind=={versions['nanobind']}" in PYPROJECT["dependency-groups"]["build"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", versions["robin-map"])
+    assert files["licenses/nanobind/LICENSE"].read_text().startswith("Copyright (c)")
+    assert files["licenses/robin-map/LICENSE"].read_text().startswith("MIT License")
 
 
 def test_dependencies_of_the_package_are_numpy_alone():
