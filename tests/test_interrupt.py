@@ -11,7 +11,6 @@ import numpy as np
 import broadphase as bp
 
 boxes, group = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]]), (400_000, 2, 2)), np.full(400_000, -1)
-signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let background jobs ignore it
 
 def stop(name, call, workers, after=0.15):
     sent = []
