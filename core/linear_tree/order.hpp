@@ -168,16 +168,49 @@ struct SourceBoxes {
   T upper(std::size_t item, std::size_t k) const { return source.upper(static_cast<std::uint32_t>(item))[k]; }
 };
 
+// Makes cells of a world as long, along each axis, as most boxes of a sample are, in proportion: so blocks of
+// neighbours have the least volume. Returns how many halvings that takes off, all axes together.
+template <std::size_t D, class T>
+double fit_to_lengths(const LinearSource<T>& source, const std::uint32_t* items, std::size_t count,
+                      LinearWorld& world) {
+  constexpr std::size_t kLookedAt = 31;
+  const EvenSample sample(count, kLookedAt);
+  double across[D], most = 1;  // long boxes, one behind the other
+  for (std::size_t k = 0; k < D; ++k) {
+    const double width = world.high[k] / 2 - world.low[k] / 2;
+    double length[kLookedAt];  // never NaN
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      const std::uint32_t item = items[sample[i]];
+      length[i] = std::min(
+          width, static_cast<double>(source.upper(item)[k]) / 2 - static_cast<double>(source.lower(item)[k]) / 2);
+    }
+    double* const long_one = length + sample.size() * 7 / 8;
+    std::nth_element(length, long_one, length + sample.size());
+    across[k] = width > *long_one ? std::min(width / *long_one, static_cast<double>(count)) : 1.0;
+    most = std::max(most, across[k]);
+  }
+  double halvings = 0;
+  for (std::size_t k = 0; k < D; ++k) {
+    const double by = most / across[k], high = world.low[k] + (world.high[k] - world.low[k]) * by;
+    if (!(high <= std::numeric_limits<double>::max())) continue;
+    world.high[k] = high;
+    halvings += std::log2(by);
+  }
+  return halvings;
+}
+
 // Boxes of one cell have equal keys, so they are in no order. Where they are many, they are sorted by the Morton order
 // of a region of their own, so that neighbours in memory are neighbours in space; and where that region does not tell
 // them apart either, as on many scales around one point, by ranks.
 template <std::size_t D, class T>
 void order_within_cell(const LinearSource<T>& source, std::uint32_t* items, std::size_t count, const Kernels& kernels,
                        Interrupt& interrupt) {
+  LinearWorld world = world_around(source, items, count);
+  const double halvings = fit_to_lengths<D>(source, items, count, world);
   // Boxes across a cell's middle are along planes: this many levels separate almost all of them.
-  const std::size_t along = D > 1 ? D - 1 : 1;
-  const std::size_t levels = std::min<std::size_t>((std::bit_width(count) + along - 1) / along, 32 / D);
-  const CellMap<D> map(world_around(source, items, count), levels);
+  const std::size_t along = D > 1 ? D - 1 : 1, most = 32 / D;
+  const std::size_t levels = (std::bit_width(count) + along - 1) / along + static_cast<std::size_t>(halvings / D);
+  const CellMap<D> map(world, std::min(levels, most));
   RowSorter<std::uint32_t> sorter(count);
   for (std::size_t at = 0; at < count; ++at) {
     const T *lower = source.lower(items[at]), *upper = source.upper(items[at]);
@@ -189,9 +222,10 @@ void order_within_cell(const LinearSource<T>& source, std::uint32_t* items, std:
   sorter.sort(interrupt);
   for (std::size_t at = 0; at < count; ++at) items[at] = sorter.row(at);
   constexpr std::size_t kMany = 256, kTogether = 16;
+  if (count < kMany) return;
   std::size_t crowded = 0;
   for (std::size_t at = kTogether; at < count; ++at) crowded += sorter.bits(at) == sorter.bits(at - kTogether) ? 1 : 0;
-  if (count < kMany || crowded < count / 4) return;
+  if (crowded < count / 4) return;
   const std::vector<std::int32_t> rows(items, items + count);
   RankOrder<T> ranks;
   ranks.sort(SourceBoxes<T>{source, D}, rows.data(), count, kernels, 1, interrupt);

@@ -126,6 +126,28 @@ void check_long_tasks() {
   });
 }
 
+// Needles along one axis, all in one cell: sorted across it, each is tested against few others.
+void check_needles() {
+  constexpr std::size_t kCount = 20000;
+  constexpr double kLength[3] = {1.0 / 4096, 1.0 / 64, 1};
+  Random random(1);
+  std::vector<double> lower, upper;
+  for (std::size_t at = 0; at < 3 * kCount; ++at) {
+    lower.push_back(random.uniform());
+    upper.push_back(lower.back() + kLength[at % 3]);
+  }
+  const Boxes<double> needles(lower, upper, 3, 0);
+  Problem<double> problem;
+  problem.first = needles.view;
+  problem.dimension = 3;
+  for_each_level([&](const Kernels& kernels) {
+    current_case() = std::string("needles, ") + kernels.level;
+    const LinearTree<double> method(problem, kernels, 1);
+    CHECK(count_of(method, nullptr, 1) > 1000);
+    CHECK(method.test_count() < 150 * kCount);
+  });
+}
+
 // Boxes without a middle, in one cell with many more.
 template <class T>
 void check_infinite_boxes(std::size_t dimension) {
@@ -155,6 +177,7 @@ int main(int argc, char** argv) {
   check_numbers();
   check_keys();
   check_long_tasks();
+  check_needles();
   for (std::size_t dimension = 1; dimension <= 4; ++dimension) {
     check_infinite_boxes<float>(dimension);
     check_infinite_boxes<double>(dimension);
