@@ -331,7 +331,7 @@ DERIVED = {
     "TouchMemory": {"starts", "tests_ended", "seconds_a_test", "_known_pairs", "_known_seconds", "_pairs"},
     "BroadPhase": {
         *("method", "near", "threads", "_options", "_columns", "_index", "_behind", "_hits", "_pending"),
-        "_pending_count",
+        *("_pending_count", "_share"),
     },
     "World": {"_guard", "_bus", "_found"},
 }
