@@ -13,6 +13,8 @@ import broadphase as bp
 from benchmarks.measuring import median_times
 from benchmarks.rows import Row, ratio
 from broadphase import scenes
+from broadphase.pairs import MethodName
+from broadphase.testing.recipes import Recipe
 
 
 def rows(pace: float) -> Iterator[Row]:
@@ -20,6 +22,7 @@ def rows(pace: float) -> Iterator[Row]:
     yield from _few_bodies(pace)
     yield from _tuned_worlds(pace)
     yield from _spheres(pace)
+    yield from _needles(pace)
 
 
 def _few_bodies(pace: float) -> Iterator[Row]:
@@ -67,6 +70,18 @@ def _spheres(pace: float) -> Iterator[Row]:
         row = ratio(f"{name} by spheres, of by boxes", found["sphere"], found["box"], 4.0)
         # Boxes wholly in view are found without being tested; spheres are not.
         yield replace(row, target=None) if name == "a view" else row
+
+
+def _needles(pace: float) -> Iterator[Row]:
+    """Find the pairs of 20,000 needles along one axis, per box and pair, to those of cubes."""
+    cubes, needles = (Recipe(3, 1, axis_spread=spread).boxes(20_000, 7, "float64") for spread in (0.0, 3.9))
+    works = [len(boxes) + bp.count_pairs(boxes) for boxes in (cubes, needles)]
+    targets: dict[MethodName, float | None] = {"bvh": 3.0, "linear_tree": 2.5, "octree": None}
+    for name, target in targets.items():
+        calls = {"cubes": partial(bp.pairs, cubes, method=name), "needles": partial(bp.pairs, needles, method=name)}
+        found = median_times(calls, budget=pace)
+        row = ratio(f"{name}, pairs of needles", found["needles"], found["cubes"], 1.0, works[0] / works[1], "to cubes")
+        yield replace(row, target=target)
 
 
 def _frame(index: bp.BoxIndex, boxes: Any) -> None:
