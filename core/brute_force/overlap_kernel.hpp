@@ -19,12 +19,13 @@ class LaneTest {
     for (std::size_t k = 0; k < 2 * D; ++k) corner_[k] = L::splat(query.box[k]);
   }
 
-  // Bit l: the box at position j + l overlaps.
-  std::uint32_t operator()(std::size_t j) const {
+  // Lane l: the box at position j + l overlaps.
+  typename L::Mask mask(std::size_t j) const {
     typename L::Mask hit = axis(0, j);
     for (std::size_t k = 1; k < D; ++k) hit = L::both(hit, axis(k, j));
-    return L::bits(hit);
+    return hit;
   }
+  std::uint32_t operator()(std::size_t j) const { return L::bits(mask(j)); }
 
  private:
   typename L::Mask axis(std::size_t k, std::size_t j) const {
@@ -84,6 +85,53 @@ std::size_t overlap_runs(const RunsQuery<T>& query, RunHits* hits) {
     if (j < end) put(j, test(j) & ((1u << (end - j)) - 1u));
   }
   return found;
+}
+
+// No run is looked up beforehand: whether it goes on is seen on the way, for where it ends cannot be foretold, and to
+// guess that wrong twice would take longer than most tests. From multiples of the step on: a vector that crosses two
+// lines of cache takes twice as long to read.
+template <class T, std::size_t D, bool Closed>
+std::size_t sweep_ahead(const SweepQuery<T>& query, RunHits* hits) {
+  using L = Lanes<T>;
+  constexpr std::size_t kWidth = L::kWidth, kStep = kWidth * (kWidth == 1 || kWidth * sizeof(T) >= 128 ? 1 : 2);
+  // Local, for the writes below could be to them for all that the compiler knows.
+  const T *const begins = query.begins, *const ends = query.ends;
+  const std::size_t count = query.count, most = query.most, last = query.last;
+  std::uint32_t* from = query.from;
+  RunHits* to = hits;
+  for (std::size_t at = query.first; at < last; ++at, ++from) {
+    T box[2 * D];
+    for (std::size_t k = 0; k < 2 * D; ++k) box[k] = query.boxes[k][at];
+    const LaneTest<T, D, Closed> test({query.columns, 0, 0, box});
+    const typename L::Vector end = L::splat(ends[at]);
+    const auto lanes_at = [&](std::size_t j) {
+      const typename L::Vector begin = L::load(begins + j);
+      return L::bits(L::both(Closed ? L::less_equal(begin, end) : L::less(begin, end), test.mask(j)));
+    };
+    // Written whether anything was hit or not: the next one overwrites it then.
+    const auto put = [&](std::size_t j, std::uint32_t lanes) {
+      *to = {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(j), lanes};
+      to += lanes != 0;
+    };
+    std::size_t j = *from / kStep * kStep;
+    std::uint32_t counted = ~0u << (*from - j);
+    const std::size_t stop = count - j > most ? j + most : count;
+    bool goes_on = true;
+    for (; goes_on && j + kStep <= stop; j += kStep, counted = ~0u) {
+      std::uint32_t lanes = 0;
+      for (std::size_t part = 0; part < kStep; part += kWidth) lanes |= lanes_at(j + part) << part;
+      goes_on = Closed ? begins[j + kStep - 1] <= ends[at] : begins[j + kStep - 1] < ends[at];
+      put(j, lanes & counted);
+    }
+    // The last ones of all.
+    for (; goes_on && j < stop; j += kWidth) {
+      counted = *from > j ? ~0u << (*from - j) : ~0u;
+      if (stop - j < kWidth) counted &= (1u << (stop - j)) - 1u;
+      put(j, lanes_at(j) & counted);
+    }
+    *from = goes_on && stop < count ? static_cast<std::uint32_t>(stop) : ~0u;
+  }
+  return static_cast<std::size_t>(to - hits);
 }
 
 }  // namespace broadphase::BROADPHASE_LEVEL

@@ -56,6 +56,24 @@ struct RunHits {
 template <class T>
 using OverlapRuns = std::size_t (*)(const RunsQuery<T>& query, RunHits* hits);
 
+// Boxes [first, last) of some columns, with where they end along one more axis, each against those of others that are
+// in the order in which they begin there: from `from` on, of the first box, of the next one ..., that begin before it
+// ends. About `most` are tested, a multiple of 32; `from` then says where to go on, or ~0 if these are all. Readable
+// columns and begins up to 64 behind the last, `count`, are a precondition.
+template <class T>
+struct SweepQuery {
+  const T* const* boxes;
+  const T* ends;
+  std::size_t first, last;
+  std::uint32_t* from;
+  const T* const* columns;
+  const T* begins;
+  std::size_t count, most;
+};
+// As OverlapRuns. Each box needs room for two more hits than are tested.
+template <class T>
+using SweepAhead = std::size_t (*)(const SweepQuery<T>& query, RunHits* hits);
+
 // Arrays by dimension: entry D - 1.
 
 // Walks through trees of blocks: see tree/walks.hpp.
@@ -102,6 +120,9 @@ struct Kernels {
   OverlapRun<double> closed_run_f64[4], open_run_f64[4];
   OverlapRuns<float> closed_runs_f32[4], open_runs_f32[4];
   OverlapRuns<double> closed_runs_f64[4], open_runs_f64[4];
+  // By the number of axes besides the one swept along.
+  SweepAhead<float> closed_ahead_f32[3], open_ahead_f32[3];
+  SweepAhead<double> closed_ahead_f64[3], open_ahead_f64[3];
 
   // The grid: see grid/record.hpp, and the kernels of these names.
   void (*sweep_range[4])(const CellRecords&, std::size_t axis, std::int32_t* lowest, std::int32_t* highest);
@@ -130,6 +151,15 @@ OverlapRuns<T> overlaps_kernel(const Kernels& kernels, std::size_t dimension, bo
     return touching ? kernels.closed_runs_f32[dimension - 1] : kernels.open_runs_f32[dimension - 1];
   else
     return touching ? kernels.closed_runs_f64[dimension - 1] : kernels.open_runs_f64[dimension - 1];
+}
+
+// The kernel that tests boxes against those that begin before they end, in so many more axes.
+template <class T>
+SweepAhead<T> sweep_kernel(const Kernels& kernels, std::size_t axes, bool touching) {
+  if constexpr (std::is_same_v<T, float>)
+    return touching ? kernels.closed_ahead_f32[axes - 1] : kernels.open_ahead_f32[axes - 1];
+  else
+    return touching ? kernels.closed_ahead_f64[axes - 1] : kernels.open_ahead_f64[axes - 1];
 }
 
 // Levels built into this module that this processor can run, weakest first; `count` receives how many.

@@ -126,8 +126,11 @@ class SortedIntervals {
  private:
   void sort(const BoxView<T>& boxes, bool touching, Interrupt& interrupt) {
     RowSorter<T> sorter(boxes.count);
+    const bool plain = touching && direction_.axis >= 0;
     in_stretches(boxes.count, interrupt, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row)
+      for (std::size_t row = begin; row < end && plain; ++row)
+        sorter.add(boxes.lower_of(row)[direction_.axis] - grow_, static_cast<std::uint32_t>(row));
+      for (std::size_t row = begin; row < end && !plain; ++row)
         if (touching || has_interior(boxes.lower_of(row), boxes.upper_of(row), dimension_, grow_))
           sorter.add(interval_of(boxes, row).begin, static_cast<std::uint32_t>(row));
     });

@@ -248,6 +248,41 @@ void check_long_runs() {
   CHECK(pairs_of(method, nullptr, 2).size() == kMany - 1);
 }
 
+// Runs of no column, of a few and of nearly all side by side: tested to their ends, or up to a point and then in tiles.
+template <class T>
+void check_unlike_runs(std::uint64_t seed) {
+  Random random(seed);
+  const std::size_t dimension = 2 + seed % 3;
+  const auto make = [&](std::size_t count) {
+    std::vector<T> lower, upper;
+    for (std::size_t k = 0; k < count; ++k) {
+      const double long_one = random.chance(0.02) ? 1000 : 1;
+      for (std::size_t d = 0; d < dimension; ++d) {
+        // Whole numbers: many touch, and some have no interior.
+        lower.push_back(static_cast<T>(random.below(d == 0 ? 1000 : 20)));
+        upper.push_back(lower.back() + static_cast<T>(std::floor((d == 0 ? long_one : 1) * 3 * random.uniform())));
+      }
+    }
+    return Boxes<T>(lower, upper, dimension, 0);
+  };
+  const Boxes<T> first = make(3000), second = make(2000);
+  Problem<T> problem = problem_of(first, dimension);
+  problem.second = second.view;
+  for_each_level([&](const Kernels& kernels) {
+    for (const bool cross : {false, true})
+      for (const bool touching : {true, false}) {
+        problem.cross = cross;
+        problem.touching = touching;
+        current_case() = std::string("unlike runs, ") + kernels.level + ", " + describe(problem);
+        const SweepAndPrune<T> method(problem, kernels, 1, SweepDirection{0, {}});
+        const PairList expected = pairs_of(BruteForce<T>(problem, kernels, 1), nullptr, 1);
+        CHECK(pairs_of(method, nullptr, 1) == expected);
+        CHECK(count_of(method, nullptr, 1) == expected.size());
+        CHECK(method.candidate_count() >= expected.size());
+      }
+  });
+}
+
 // The end of a run, wherever the search for it begins.
 void check_ends_of_runs(std::uint64_t seed) {
   Random random(seed);
@@ -277,6 +312,10 @@ int main(int argc, char** argv) {
   check_choice_of_axis();
   check_principal_direction();
   check_long_runs();
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    check_unlike_runs<float>(seed);
+    check_unlike_runs<double>(seed);
+  }
   for (std::uint64_t seed = 0; seed < scenes; ++seed) {
     check_ends_of_runs(seed);
     check_directions<float>(seed);
