@@ -901,8 +901,16 @@ inline ContactFeature face_of(const BoxCore& a, std::size_t k, double side) {
   return {4, {middle - x - y, middle + x - y, middle + x + y, middle - x + y}, a.axes[k] * side};
 }
 
-// A face this narrow relative to its length counts as an edge: rounding hides which of its sides is inside.
-inline constexpr double kNarrow = 1e-9;
+// A face this narrow counts as an edge: rounding hides which of its sides is inside. Relative to the length of the
+// core, and, since corners may lie far from the origin of the calculation, to their places.
+inline double narrow(double length, double place) { return 1e-9 * length + 1e-13 * place; }
+inline double longest_edge(const TriangleCore& a) {
+  double most = 0;
+  for (const Vec3& edge : a.edges) most = squared(edge) > most ? squared(edge) : most;
+  return std::sqrt(most);
+}
+inline double narrow(const TriangleCore& a) { return narrow(longest_edge(a), magnitude(a)); }
+inline double narrow(const BoxCore& a) { return narrow(a.half[0] + a.half[1] + a.half[2], magnitude(a)); }
 
 // The face with the unit normal `n`; without corners if there is none.
 inline ContactFeature face_along(const SegmentCore&, const Vec3&) { return {}; }
@@ -910,16 +918,16 @@ inline ContactFeature face_along(const TriangleCore& a, const Vec3& n) {
   const Vec3 normal = unit(a.normal);
   const double along = dot(normal, n);
   if (std::fabs(along) < 1 - kSameDirection) return {};
-  const double size = magnitude(a);
-  if (squared(a.normal) <= kNarrow * kNarrow * size * size * size * size) return {};
+  const double least = narrow(a) * longest_edge(a);  // the normal is as long as the longest edge times the height
+  if (squared(a.normal) <= least * least) return {};
   return {3, {a.corners[0], a.corners[1], a.corners[2]}, along > 0 ? normal : -normal};
 }
 inline ContactFeature face_along(const BoxCore& a, const Vec3& n) {
   for (std::size_t k = 0; k < 3; ++k) {
     const double along = dot(a.axes[k], n);
     if (std::fabs(along) < 1 - kSameDirection) continue;
-    const double narrow = kNarrow * magnitude(a);
-    if (a.half[(k + 1) % 3] <= narrow || a.half[(k + 2) % 3] <= narrow) return {};
+    const double least = narrow(a);
+    if (a.half[(k + 1) % 3] <= least || a.half[(k + 2) % 3] <= least) return {};
     return face_of(a, k, along > 0 ? 1 : -1);
   }
   return {};
@@ -940,12 +948,11 @@ inline ContactFeature facing(const BoxCore& a, const Vec3& n) {
 // Selects, of edges that may be the outermost along a direction, the one that falls back least; of those that are equal
 // up to rounding, as all edges of a needle are, the longest.
 struct OutermostEdge {
-  double size;  // of the core
+  double even;  // falls this much apart are equal
   double drop = kNever, length = 0;
 
   // Whether this is the best so far. `fall`: the larger distance from the outermost corner back to an end.
   bool take(double fall, double extent) {
-    const double even = kNarrow * size;
     if (fall > kPerpendicular * extent || fall > drop + even || (fall >= drop - even && extent <= length)) return false;
     drop = fall;
     length = extent;
@@ -964,7 +971,7 @@ inline ContactFeature outermost(const TriangleCore& a, const Vec3& n) {
   std::size_t top = 0;
   for (std::size_t k = 1; k < 3; ++k)
     if (along[k] > along[top]) top = k;
-  OutermostEdge edge{magnitude(a)};
+  OutermostEdge edge{narrow(a)};
   ContactFeature best{1, {a.corners[top]}, {}};
   for (std::size_t k = 0; k < 3; ++k) {
     const std::size_t next = (k + 1) % 3;
@@ -974,7 +981,7 @@ inline ContactFeature outermost(const TriangleCore& a, const Vec3& n) {
   return best;
 }
 inline ContactFeature outermost(const BoxCore& a, const Vec3& n) {
-  OutermostEdge edge{magnitude(a)};
+  OutermostEdge edge{narrow(a)};
   std::size_t best = 3;
   Vec3 corner = a.centre;
   for (std::size_t k = 0; k < 3; ++k) {

@@ -84,6 +84,11 @@ void check_closed_forms() {
   const Contact<3> found = contact(box.view(), upper.view());
   CHECK(found.count == 4 && found.depth == 0.5 && found.normal == (Point{0, 0, 1}));
   for (const Point& corner : found.points) CHECK(corner[2] == 2.75);
+  // A small triangle at the end of a long box that is only a line: where they touch, however far the middle of the box.
+  const Solid line{ShapeKind::kBox, {0, 0, 0, 0, 0, 186}};
+  const Solid small{ShapeKind::kTriangle, {0, 0, 0, -7e-6, 15e-6, -28e-6, -93e-6, -175e-6, 146e-6}};
+  const Contact<3> at = contact(line.view(), small.view());
+  CHECK(at.count == 1 && length(at.points[0]) < 1e-13);
   CHECK(impact_time(ball.view(), {1e9, 0, 0}, box.moved({1e6, 0, 0}).view(), &way) == (1e6 - 2) / 1e9);
   CHECK(way == (Point{1, 0, 0}));
   CHECK(impact_time(box.view(), {0, 0, 4}, box.moved({0, 0, 10}).view(), &way) == 1);
