@@ -85,20 +85,25 @@ struct Differences {
     corners = hull(all);
   }
 
-  // Signed distance from a place.
+  // Signed distance from a place. What is nearest to a place inside is never the end of an edge that it lies beyond:
+  // where it is, the hull is so thin that the signs of the turns are noise.
   Real distance(const Point& at) const {
     Real nearest = std::numeric_limits<Real>::infinity();
-    bool inside = corners.size() > 2;
+    bool inside = corners.size() > 2, beyond = false;
     for (std::size_t k = 0; k < corners.size(); ++k) {
       const Point& from = corners[k];
       const Point& to = corners[(k + 1) % corners.size()];
       const Real dx = to.first - from.first, dy = to.second - from.second, squared = dx * dx + dy * dy;
       const Real along = squared > 0 ? ((at.first - from.first) * dx + (at.second - from.second) * dy) / squared : 0;
       const Real share = std::clamp<Real>(along, 0, 1);
-      nearest = std::min(nearest, std::hypot(from.first + share * dx - at.first, from.second + share * dy - at.second));
+      const Real gap = std::hypot(from.first + share * dx - at.first, from.second + share * dy - at.second);
+      if (gap < nearest) {
+        nearest = gap;
+        beyond = std::abs(along - share) * std::sqrt(squared) > gap / 2;
+      }
       inside = inside && turn(from, to, at) >= 0;
     }
-    return (inside ? -nearest : nearest) - radius;
+    return (inside && !beyond ? -nearest : nearest) - radius;
   }
 };
 
