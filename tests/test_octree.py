@@ -8,6 +8,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.testing import assert_same_pairs, make_scene, oracle
+from broadphase.testing.recipes import Recipe
 from cases import DIMENSIONS, DTYPES, lattice, living_pairs
 
 CLASSIC = {"minimum": 1, "leaf_capacity": 1, "looseness": 1}
@@ -417,6 +418,22 @@ def test_crowds_that_meet_each_other_have_the_pairs_of_the_oracle(dimension):
     static = rng.random(len(boxes)) < 0.5
     assert_same_pairs(tree.pairs(static=static), oracle.pairs(boxes, static=static))
     tree.validate()
+
+
+def test_many_rows_on_all_ways_down_are_packed_after_a_build_and_not_after_a_small_change():
+    boxes = Recipe(2, 1, far=0.1).boxes(4000, 7, "float64")  # 400 are outside the root
+    tree, other = bp.Octree(boxes), bp.BVH(boxes)
+    everything, few = np.arange(len(boxes)), np.arange(100)
+    for rows, is_packed in ((everything, True), (few, False), (everything, True)):
+        boxes[rows] += 2.0**-10
+        for index in (tree, other):
+            index.update(boxes[rows], rows)
+        tree.count_pairs()
+        assert tree._arrangement.needs_packing == is_packed
+        found, expected = tree.query(boxes[::9]), other.query(boxes[::9])
+        assert np.array_equal(found.rows, expected.rows)
+        assert np.array_equal(found.offsets, expected.offsets)
+        assert not tree._arrangement.needs_packing
 
 
 def test_crowds_are_packed_for_queries_and_not_for_pairs():

@@ -66,7 +66,7 @@ def long_boxes(n: int, long_axes: int) -> np.ndarray:
 def scenes() -> dict[str, np.ndarray]:
     """Make every scene by name, the even one first."""
     rng = np.random.default_rng(3)
-    few = rng.choice(COUNT, COUNT * 3 // 100, replace=False)
+    few, some = (rng.choice(COUNT, COUNT * share // 100, replace=False) for share in (3, 9))
     spot = even(COUNT)
     spot[: COUNT // 3] = even(COUNT // 3, 5) * 1e-9 + 3.3
     whole = np.array([[[-np.inf] * 3, [np.inf] * 3]])
@@ -79,6 +79,7 @@ def scenes() -> dict[str, np.ndarray]:
         "one at 1e12": shifted(7, 1e12),
         "one of 1e30": replaced(7, [[-1e30] * 3, [1e30] * 3]),
         "3 % at ±1e30": shifted(few, rng.choice([-1e30, 1e30], (len(few), 1, 3))),
+        "9 % far all around": shifted(some, rng.uniform(-1e9, 1e9, (len(some), 1, 3))),
         "8 without end": replaced(slice(0, 8), whole),
         "one at the origin of a map": np.concatenate([cubes(np.zeros((1, 3))), shifted(slice(None), [5e5, 4.5e6, 0])]),
         "two clusters 1e9 apart": shifted(slice(0, COUNT // 2), 1e9),

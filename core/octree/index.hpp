@@ -314,7 +314,9 @@ class OctreeArrangement : public OctreeCells {
 //
 // Where cells do not tell boxes apart, queries would test each box of a crowd: many boxes that are long, or in one of
 // the smallest cells, or nearer to each other than floats can tell. Then `packed` becomes a tree of all rows for them
-// to walk, packed before the first query after a change: a search for pairs does without. Else it is empty.
+// to walk, packed before the first query after a change: a search for pairs does without. Else it is empty. Where only
+// cells on the ways down have many boxes, such as a list of those far away, it is packed after a build, which takes as
+// long, and not after small changes.
 class PendingOctree : public OctreeArrangement {
  public:
   PendingOctree(BlockTree& tree, BlockTree& packed, const OctreeOptions& options)
@@ -364,17 +366,18 @@ class PendingOctree : public OctreeArrangement {
       with_dimension(blocks().dimension(), [&]<std::size_t D>(Dimension<D>) { apply<D>(boxes, interrupt); });
     const bool is_built = needs_build_;
     if (is_built) build_all(boxes, interrupt);
+    has_long_ways_ = false;
     if (is_built || changes_ > alive_ / kManyChanges) {
       changes_ = 0;
-      is_crowded_ = has_crowds(boxes);
+      look_for_crowds(boxes);
     }
     packed_.root = kNoBlock;
-    if (!is_crowded_) packed_.blocks = Blocks(blocks().dimension());
+    if (!is_to_be_packed()) packed_.blocks = Blocks(blocks().dimension());
     queue_.clear();
   }
 
   // True if the settled tree is to be packed before it is queried.
-  bool needs_packing() const { return is_crowded_ && packed_.root == kNoBlock; }
+  bool needs_packing() const { return is_to_be_packed() && packed_.root == kNoBlock; }
   // Throws bad_alloc or Interrupted, and then nothing has changed.
   template <class T>
   void pack(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
@@ -391,20 +394,30 @@ class PendingOctree : public OctreeArrangement {
   // When more than this share of the rows (1 / k) has changed, crowds may have come or gone.
   static constexpr std::size_t kManyChanges = 16;
 
+  bool is_to_be_packed() const { return is_crowded_ || has_long_ways_; }
+
   template <class T>
-  bool has_crowds(const BoxView<T>& boxes) const {
-    // True if an average row shares its cell with more than this many, which takes longer than all the rest of a query.
+  void look_for_crowds(const BoxView<T>& boxes) {
+    // More than so many rows in the cells of an average row take longer than all the rest of a query.
     constexpr std::size_t kMany = 192, kFew = 1024;
-    if (alive_ < kFew) return false;
-    std::size_t shared = 0;
-    for (std::size_t at = 0; at < limit(); ++at) {
-      const OctreeCell& it = cell(static_cast<std::int32_t>(at));
-      const auto rows = static_cast<std::size_t>(it.is_used ? it.rows : 0);
-      shared += rows * rows;
-    }
-    return shared > kMany * alive_ ||
-           blocks_are_blurred(tree(), GrownBoxes<T>{boxes, blocks().dimension()}, alive_,
-                              [this](std::size_t row) { return has(static_cast<std::int32_t>(row)); });
+    is_crowded_ = has_long_ways_ = false;
+    if (alive_ < kFew) return;
+    std::size_t shared = 0, on_ways = 0;
+    add_ways(OctreeCells::kTop, shared, on_ways);
+    is_crowded_ = shared > kMany * alive_ ||
+                  blocks_are_blurred(tree(), GrownBoxes<T>{boxes, blocks().dimension()}, alive_,
+                                     [this](std::size_t row) { return has(static_cast<std::int32_t>(row)); });
+    has_long_ways_ = on_ways > kMany * alive_;
+  }
+  // Adds up, for each row in or below a cell, the rows that share its own cell, and those of all cells from there down.
+  // Gives how many rows there are. Recursion: one call per level.
+  std::size_t add_ways(std::int32_t number, std::size_t& shared, std::size_t& on_ways) const {
+    const auto own = static_cast<std::size_t>(cell(number).rows);
+    std::size_t below = own;
+    for_each_child(number, [&](std::int32_t child) { below += add_ways(child, shared, on_ways); });
+    shared += own * own;
+    on_ways += own * below;
+    return below;
   }
 
   std::uint8_t& state(std::int32_t row) { return state_[static_cast<std::size_t>(row)]; }
@@ -485,7 +498,8 @@ class PendingOctree : public OctreeArrangement {
   std::uint64_t builds_ = 0, updates_ = 0;
   BlockTree& packed_;
   bool is_crowded_ = false;
-  std::size_t changes_ = 0;  // since crowds were last looked for
+  bool has_long_ways_ = false;  // and has just been built, or nearly
+  std::size_t changes_ = 0;     // since crowds were last looked for
 };
 
 // ---- Inspection: the cells of an octree, and whether all its invariants hold ----
