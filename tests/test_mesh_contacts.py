@@ -167,6 +167,8 @@ def test_faces_that_overlap_are_the_triangles_that_do(seed):
         assert both[:, 1:].tolist() == bp.overlaps(triangles[first], triangles[second], asked).tolist()
         assert (both[:, 0] == 0).all()
         few = bp.overlapping_faces(mesh, pairs=[[first, second]] * 2, most=2)
+        many = bp.overlapping_faces(mesh, pairs=[[first, second]], most=10**400)
+        assert np.array_equal(many, both)
         assert np.bincount(few[:, 0]).tolist() == [min(2, len(both))] * 2 if len(both) else not len(few)
 
 

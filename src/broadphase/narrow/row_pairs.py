@@ -79,7 +79,8 @@ def overlapping_faces(a: Shapes, b: Shapes, first: Rows, second: Rows, most: int
     ndarray, shape (m, 3), int32
         Place of the pair and the two faces, -1 for shapes without, in lexicographic order.
     """
-    found: Rows = _elsewhere().overlapping_faces(a, b, first, second, _ANY_NUMBER if most is None else most)
+    limit = _ANY_NUMBER if most is None else min(most, _ANY_NUMBER)
+    found: Rows = _elsewhere().overlapping_faces(a, b, first, second, limit)
     return found[np.lexsort((found[:, 2], found[:, 1], found[:, 0]))]
 
 
