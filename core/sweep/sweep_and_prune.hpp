@@ -287,16 +287,24 @@ class SweepAndPrune {
   void sweep_tiles(const Pass& pass, std::size_t group, const Task& task, Scratch& scratch, PairBuffer& out) const {
     scratch.positions.resize(kTileColumns + 64);
     find_ends(pass, group, scratch);
-    const std::size_t rows = pass.rows_of(group);
-    const std::size_t begin = *std::min_element(scratch.run_begin, scratch.run_begin + rows);
-    const std::size_t end = std::min(task.column_end, *std::max_element(scratch.run_end, scratch.run_end + rows));
+    // Mostly few are left, and of those only tiles that they reach are looked at.
+    std::uint32_t left[kRowsTogether], count = 0;
+    std::size_t begin = task.column_end, end = task.column_begin;
+    for (std::uint32_t k = 0; k < pass.rows_of(group); ++k) {
+      if (scratch.run_begin[k] >= scratch.run_end[k]) continue;
+      left[count++] = k;
+      begin = std::min<std::size_t>(begin, scratch.run_begin[k]);
+      end = std::max<std::size_t>(end, scratch.run_end[k]);
+    }
+    end = std::min<std::size_t>(end, task.column_end);
     // Tiles begin at multiples of their length, so that the columns are read line by line.
     std::size_t tile = std::max<std::size_t>(begin, task.column_begin) / kLine * kLine;
     for (; tile < end; tile += kTileColumns)
-      for (std::size_t k = 0; k < rows; ++k) {
-        const std::size_t from = std::max({tile, std::size_t{scratch.run_begin[k]}, std::size_t{task.column_begin}});
-        const std::size_t to = std::min({tile + kTileColumns, end, std::size_t{scratch.run_end[k]}});
-        if (from < to) test(pass, group * kRowsTogether + k, from, to, scratch, out);
+      for (std::uint32_t k = 0; k < count; ++k) {
+        const std::size_t row = left[k];
+        const std::size_t from = std::max({tile, std::size_t{scratch.run_begin[row]}, std::size_t{task.column_begin}});
+        const std::size_t to = std::min({tile + kTileColumns, end, std::size_t{scratch.run_end[row]}});
+        if (from < to) test(pass, group * kRowsTogether + row, from, to, scratch, out);
       }
   }
 
