@@ -14,9 +14,10 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "mutants"
 
 # Tests of what has no core of its own: files, pages, commands, benchmarks. And of what a fork of pytest has not.
-LEFT_OUT = ("adapter", "bench", "browser", "cli", "data", "demo", "docs", "examples", "exit", "fork", "house",
-            "interrupt", "io_", "memory", "plotting", "public_calls", "readme", "recording", "replay", "scale", "scene",
-            "soak", "typing")  # fmt: skip
+LEFT_OUT = ("adapters", "adapter_arcade", "adapter_ase", "adapter_mesa", "adapter_pygame", "adapter_rtree",
+            "adapter_scipy", "adapter_shapely", "bench", "browser", "cli", "data", "demo", "docs", "examples", "exit",
+            "fork", "house", "interrupt", "io_", "memory", "plotting", "public_calls", "readme", "recording", "replay",
+            "scale", "scene", "soak", "typing")  # fmt: skip
 
 
 def main() -> None:
@@ -50,7 +51,8 @@ def tell() -> None:
     for result in latest.values():
         if not result["killed_by"]:
             old = (ROOT / "core" / result["file"]).read_text()[result["start"] : result["end"]]
-            print(f"{result['mutant']} core/{result['file']}:{result['line']}: {result['kind']}: {old}")
+            place = f"core/{result['file']}:{result['line']}"
+            print(f"{result['mutant']} {place}: {result['kind']}: {old} ({result['tests']} tests get there)")
     killed = Counter(result["file"].split("/")[0] for result in latest.values() if result["killed_by"])
     made = Counter(result["file"].split("/")[0] for result in latest.values())
     for folder, count in sorted(made.items()):

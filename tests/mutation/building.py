@@ -11,15 +11,18 @@ from pathlib import Path
 
 from mutation.places import Place, chosen
 
-# Included in front of every file. The number is set by the environment, and by whoever finds it in the module.
+# Included in front of every file. The number is set by the environment, and by whoever finds it in the module. Places
+# that run are marked, so that a mutant meets only the tests that get there.
 _SWITCH = """#pragma once
 extern "C" int broadphase_mutant;
-#define BROADPHASE_MUTANT(number) __builtin_expect(broadphase_mutant == (number), 0)
+extern "C" unsigned char broadphase_reached[];
+#define BROADPHASE_MUTANT(number) (broadphase_reached[number] = 1, __builtin_expect(broadphase_mutant == (number), 0))
 """
 _NUMBER = """
 #include <cstdlib>
 extern "C" __attribute__((visibility("default"))) int broadphase_mutant =
     std::getenv("BROADPHASE_MUTANT") ? std::atoi(std::getenv("BROADPHASE_MUTANT")) : 0;
+extern "C" __attribute__((visibility("default"))) unsigned char broadphase_reached[REACHED] = {};
 """
 
 
@@ -61,9 +64,9 @@ def _write_tree(root: Path, folder: Path, sample: list[Place]) -> None:
         if path.name == "CMakeLists.txt":
             text = re.sub(r"-O[23s]\b", "-O1", text).replace(" -Werror", "")
         if path == Path("core/bindings/exports.map"):
-            text = text.replace("PyInit_*;", "PyInit_*; broadphase_mutant;")
+            text = text.replace("PyInit_*;", "PyInit_*; broadphase_mutant; broadphase_reached;")
         if path == Path("core/simd/levels.cpp"):
-            text += _NUMBER
+            text += _NUMBER.replace("REACHED", str(len(sample) + 1))
         target = tree / path
         if not target.exists() or target.read_text() != text:
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
 """A plugin of pytest: the tests run once for each mutant, in forks of the process that has collected them."""
 
 import ctypes
+import itertools
 import json
 import os
 import random
@@ -8,6 +9,7 @@ import signal
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -43,9 +45,10 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     longest = session.config.getoption("--longest")
     tried = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
     done = {result["mutant"] for result in tried if result["killed_by"] or result["longest"] >= longest}
-    seconds = _seconds_of(session.items, folder)
+    tests = _known(session, folder)
     items = sorted(
-        (item for item in session.items if seconds[item.nodeid] <= longest), key=lambda item: seconds[item.nodeid]
+        (item for item in session.items if tests[item.nodeid]["seconds"] <= longest),
+        key=lambda item: tests[item.nodeid]["seconds"],
     )
     kills = Counter(result["killed_by"] for result in tried)
     waiting = [number for number in range(1, len(mutants) + 1) if number not in done]
@@ -55,17 +58,19 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     while waiting or running:
         while waiting and len(running) < session.config.getoption("--jobs"):
             number = waiting.pop(0)
-            order = _in_order(items, mutants[number - 1]["file"], kills)
-            running[_fork(order, number, folder)] = (number, time.monotonic())
+            reaching = [item for item in items if number in tests[item.nodeid]["reached"]]
+            order = _in_order(reaching, mutants[number - 1]["file"], kills)
+            running[_fork(order, number, folder / f"mutant-{number}.txt")] = (number, time.monotonic())
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid:
             number, begin = running.pop(pid)
             code = os.waitstatus_to_exitcode(status)
             last = folder / f"mutant-{number}.txt"
             result = {"mutant": number, "killed_by": last.read_text() if code else None, "exit": code,
+                      "tests": sum(number in tests[item.nodeid]["reached"] for item in items),
                       "seconds": round(time.monotonic() - begin, 1), "longest": longest,
                       **mutants[number - 1]}  # fmt: skip
-            last.unlink()
+            last.unlink(missing_ok=True)
             kills[result["killed_by"]] += 1
             with results.open("a") as file:
                 file.write(json.dumps(result) + "\n")
@@ -79,15 +84,28 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     return True
 
 
-def _seconds_of(items: list[pytest.Item], folder: Path) -> dict[str, float]:
-    """Return how long each test takes with the unchanged core, which must pass all: once for a build."""
-    known = folder / "seconds.json"
-    seconds = json.loads(known.read_text()) if known.exists() else {}
-    if all(item.nodeid in seconds for item in items):
-        return seconds
-    if os.waitstatus_to_exitcode(os.waitpid(_fork(items, 0, folder), 0)[1]):
-        raise pytest.UsageError(f"the unchanged core fails {(folder / 'mutant-0.txt').read_text()}")
-    return json.loads(known.read_text())
+def _known(session: pytest.Session, folder: Path) -> dict[str, dict[str, Any]]:
+    """Return, of each test, the seconds with the unchanged core, which must pass all, and the mutants that it reaches.
+
+    These are found once for a build, by as many forks as may run at once, each with every so many a file.
+    """
+    known = folder / "tests.json"
+    if known.exists():
+        tests = json.loads(known.read_text())
+        if all(item.nodeid in tests for item in session.items):
+            return tests
+    jobs = session.config.getoption("--jobs")
+    files = sorted({item.path for item in session.items})
+    parts = [folder / f"part-{job}.txt" for job in range(jobs)]
+    for job, part in enumerate(parts):
+        _fork([item for item in session.items if item.path in files[job::jobs]], 0, part)
+    codes = [os.waitstatus_to_exitcode(os.wait()[1]) for _ in parts]
+    if any(codes):
+        said = "\n".join(part.read_text() for part in parts)
+        raise pytest.UsageError(f"the unchanged core fails one of the last tests: {said}")
+    tests = {name: facts for part in parts for name, facts in json.loads(part.read_text()).items()}
+    known.write_text(json.dumps(tests))
+    return tests
 
 
 def _in_order(items: list[pytest.Item], file: str, kills: Counter[str | None]) -> list[pytest.Item]:
@@ -101,8 +119,11 @@ def _in_order(items: list[pytest.Item], file: str, kills: Counter[str | None]) -
     )
 
 
-def _fork(items: list[pytest.Item], number: int, folder: Path) -> int:
-    """Run the tests with one mutant on, in a child whose exit code is 1 after the first that fails."""
+def _fork(items: list[pytest.Item], number: int, last: Path) -> int:
+    """Run the tests with one mutant on, in a child whose exit code is 1 after the first that fails.
+
+    The file has the name of the test that runs; in the end, with the unchanged core, what is to be known of all.
+    """
     pid = os.fork()
     if pid:
         return pid
@@ -113,17 +134,20 @@ def _fork(items: list[pytest.Item], number: int, folder: Path) -> int:
     os.environ["BROADPHASE_MUTANT"] = str(number)  # for processes that tests start
     module = ctypes.CDLL(str(next(Path(broadphase.__file__).parent.glob("_core*.so"))))
     ctypes.c_int.in_dll(module, "broadphase_mutant").value = number
-    seconds = {}
-    last = folder / f"mutant-{number}.txt"
-    for item, following in zip(items, [*items[1:], None], strict=True):
+    count = len(json.loads((last.parent / "mutants.json").read_text()))
+    marks = (ctypes.c_ubyte * (count + 1)).in_dll(module, "broadphase_reached")
+    tests = {}
+    for item, following in itertools.zip_longest(items, items[1:]):
         last.write_text(item.nodeid)  # while it runs, so that a crash has a name
+        ctypes.memset(marks, 0, count + 1)
         begin = time.monotonic()
         for report in runtestprotocol(item, log=False, nextitem=following):
             if report.failed:
                 if not number:
                     last.write_text(f"{item.nodeid}\n{report.longreprtext}")
                 os._exit(1)
-        seconds[item.nodeid] = time.monotonic() - begin
+        reached = [place for place in range(1, count + 1) if marks[place]]
+        tests[item.nodeid] = {"seconds": time.monotonic() - begin, "reached": reached}
     if not number:
-        (folder / "seconds.json").write_text(json.dumps(seconds))
+        last.write_text(json.dumps(tests))
     os._exit(0)
