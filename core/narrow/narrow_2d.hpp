@@ -337,8 +337,10 @@ inline Verdict verdict_by_edges(const Rounded& polygon, const Rounded& other, do
     // The sum is 1 to 1.4 times the length, without a square root.
     if (outside < -shallow * (std::abs(edge.dx) + std::abs(edge.dy))) continue;
     outside -= overhang(edge, polygon);
-    if (outside > 0) {
-      if (reach == 0 || outside > reach * std::sqrt(edge.squared_length())) return Verdict::kFarApart;
+    const double squared = edge.squared_length();
+    const bool has_length = squared >= std::numeric_limits<double>::min();  // else it is lost: another way decides
+    if (outside > 0 && (reach == 0 || has_length)) {
+      if (reach == 0 || outside > reach * std::sqrt(squared)) return Verdict::kFarApart;
       verdict = Verdict::kApart;
     } else if (verdict == Verdict::kOverlap) {
       verdict = Verdict::kShallow;

@@ -184,6 +184,19 @@ inline Vec3 normal_of(const std::array<Vec3, 3>& edges) {
   return normal - edges[longest] * (dot(normal, edges[longest]) / lengths[longest]);
 }
 
+inline std::size_t longest_of(const std::array<Vec3, 3>& edges) {
+  std::size_t longest = 0;
+  for (std::size_t k = 1; k < 3; ++k)
+    if (squared(edges[k]) > squared(edges[longest])) longest = k;
+  return longest;
+}
+
+// Whether a triangle is a line up to rounding: which side of an edge is inside is then noise along this line.
+inline bool is_needle(const TriangleCore& a) {
+  const double length = squared(a.edges[longest_of(a.edges)]);
+  return squared(a.normal) <= 1e-24 * length * length;
+}
+
 template <class Visit>
 auto with_segment(const Vec3& begin, const Vec3& end, const Vec3& origin, double radius, Visit&& visit) {
   const Vec3 edge = end - begin;
@@ -197,9 +210,7 @@ auto with_triangle(const std::array<Vec3, 3>& corners, const Vec3& origin, Visit
   const Vec3 normal = normal_of(edges);
   if (squared(normal) > 0)
     return visit(TriangleCore{{corners[0] - origin, corners[1] - origin, corners[2] - origin}, edges, normal}, 0.0);
-  std::size_t longest = 0;
-  for (std::size_t k = 1; k < 3; ++k)
-    if (squared(edges[k]) > squared(edges[longest])) longest = k;
+  const std::size_t longest = longest_of(edges);
   return with_segment(corners[longest], corners[(longest + 1) % 3], origin, 0.0, visit);
 }
 
@@ -274,7 +285,8 @@ template <class Visit>
 bool for_each_side_axis(const TriangleCore& a, Visit&& visit) {
   for (const Vec3& edge : a.edges)
     if (!visit(cross(a.normal, edge), true)) return false;
-  return true;
+  // The sides of a needle do not tell what lies beyond its ends.
+  return !is_needle(a) || visit(a.edges[longest_of(a.edges)], true);
 }
 
 template <class Visit>
@@ -403,6 +415,14 @@ inline Nearest nearest(const PointCore& a, const TriangleCore& b) {
     if (dot(cross(b.normal, b.edges[k]), a.at - b.corners[k]) >= 0) continue;
     inside = false;
     keep_nearer(best, nearest_on_edge(a.at, b.corners[k], b.corners[(k + 1) % 3], b.edges[k]));
+  }
+  if (is_needle(b)) {
+    const Vec3& along = b.edges[longest_of(b.edges)];
+    const double at = dot(along, a.at);
+    const Projection ends = project(b, along);
+    inside = inside && at >= ends.lower && at <= ends.upper;
+    for (std::size_t k = 0; k < 3 && !inside; ++k)
+      keep_nearer(best, nearest_on_edge(a.at, b.corners[k], b.corners[(k + 1) % 3], b.edges[k]));
   }
   if (!inside) return best;
   const double height = dot(b.normal, a.at - b.corners[0]);
@@ -904,11 +924,7 @@ inline ContactFeature face_of(const BoxCore& a, std::size_t k, double side) {
 // A face this narrow counts as an edge: rounding hides which of its sides is inside. Relative to the length of the
 // core, and, since corners may lie far from the origin of the calculation, to their places.
 inline double narrow(double length, double place) { return 1e-9 * length + 1e-13 * place; }
-inline double longest_edge(const TriangleCore& a) {
-  double most = 0;
-  for (const Vec3& edge : a.edges) most = squared(edge) > most ? squared(edge) : most;
-  return std::sqrt(most);
-}
+inline double longest_edge(const TriangleCore& a) { return std::sqrt(squared(a.edges[longest_of(a.edges)])); }
 inline double narrow(const TriangleCore& a) { return narrow(longest_edge(a), magnitude(a)); }
 inline double narrow(const BoxCore& a) { return narrow(a.half[0] + a.half[1] + a.half[2], magnitude(a)); }
 

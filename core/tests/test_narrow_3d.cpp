@@ -29,6 +29,33 @@ void check_compounds(std::uint64_t rounds) {
   CHECK(impact_time(none.view(), {1, 0, 0}, ball.view(), &way) == INFINITY);
 }
 
+// Triangles whose corners are on one line up to rounding, one behind the other: a distance, a way, no overlap.
+void check_needles(std::uint64_t rounds) {
+  for (std::uint64_t seed = 0; seed < rounds; ++seed) {
+    Random random(seed);
+    const Point from = random_direction(random), way = random_direction(random);
+    const auto at = [&](double along) { return add(from, way, along); };
+    const auto needle = [&](double begin) {
+      Solid triangle{ShapeKind::kTriangle, {}};
+      for (std::size_t k = 0; k < 3; ++k)
+        for (const double x : at(begin + random.uniform())) triangle.record.push_back(x);
+      return triangle;
+    };
+    const Solid first = needle(0), second = needle(2);
+    current_case() = "needles, seed " + std::to_string(seed) + "\n  " + describe(first) + "\n  " + describe(second);
+    double gap = INFINITY;
+    for (const Point& here : first.corners())
+      for (const Point& there : second.corners()) gap = std::min(gap, length(add(there, here, -1)));
+    Point normal{};
+    CHECK(!overlaps(first.view(), second.view()));
+    CHECK(std::fabs(signed_distance(first.view(), second.view(), &normal) - gap) < 1e-12);
+    for (const double beyond : {1.5, 3.5}) {
+      const Solid point{ShapeKind::kPoint, {at(beyond)[0], at(beyond)[1], at(beyond)[2]}};
+      CHECK(!overlaps(point.view(), first.view()) && !overlaps(point.view(), second.view()));
+    }
+  }
+}
+
 void check_ray(const Solid& shape, const Point& origin, const Point& direction, double time, const Point& normal) {
   Point found{};
   const double hit = ray_hit(shape.view(), origin, direction, &found);
@@ -103,5 +130,6 @@ int main(int argc, char** argv) {
   const std::size_t count = rounds(argc, argv, 200);
   check_closed_forms();
   check_compounds(10 * count);
+  check_needles(10 * count);
   check_pairs(count);
 }

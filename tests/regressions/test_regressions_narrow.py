@@ -31,3 +31,18 @@ def test_mesh_and_shape_too_small_to_be_told_apart_overlap_in_both_orders_or_in_
     for step in (0.0, *np.linspace(-1e-297, 1e-297, 20)):
         placed = bp.Shapes([mesh], [np.add(mesh_at, step)])
         assert len(bp.overlaps(box, placed)) == len(bp.overlaps(placed, box)), step
+
+
+def test_triangles_that_are_lines_up_to_rounding_do_not_touch_one_behind_the_other():
+    first = [[0.73, -0.34, 0.99], [0.8099999999999999, -0.18, 1.23], [0.9299999999999999, 0.06, 1.5899999999999999]]
+    second = [[1.27, 0.74, 2.61], [1.31, 0.82, 2.73], [1.59, 1.3800000000000003, 3.57]]
+    shapes = bp.Shapes([bp.Triangle(first), bp.Triangle(second)], np.zeros((2, 3)))
+    assert len(bp.overlaps(shapes)) == 0
+    apart = np.linalg.norm(np.subtract(second[0], first[2]))
+    np.testing.assert_allclose(bp.distance(shapes, pairs=[[0, 1]]), apart, atol=1e-12)
+
+
+def test_polygon_with_an_edge_of_almost_no_length_overlaps_a_disc():
+    sliver = [[0, 0], [0, 5e-324], [0.05, 0.0375], [4.49254901803, 3.36941176512], [4.49255065363, 3.36941300022]]
+    shapes = bp.Shapes([bp.ConvexPolygon(sliver), bp.Circle(1.904)], [[0, 0], [4.938, 3.703]])
+    assert bp.overlaps(shapes).tolist() == [[0, 1]]
