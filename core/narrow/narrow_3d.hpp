@@ -90,6 +90,7 @@ struct TriangleCore {
   std::array<Vec3, 3> corners;
   std::array<Vec3, 3> edges;  // the k-th from corner k to the next
   Vec3 normal;                // of any length, never zero
+  bool is_needle;             // all corners are on one line, up to rounding
 };
 
 struct BoxCore {
@@ -126,7 +127,7 @@ inline Projection project(const BoxCore& a, const Vec3& n) {
 inline PointCore moved(const PointCore& a, const Vec3& by) { return {a.at + by}; }
 inline SegmentCore moved(const SegmentCore& a, const Vec3& by) { return {a.begin + by, a.end + by, a.edge}; }
 inline TriangleCore moved(const TriangleCore& a, const Vec3& by) {
-  return {{a.corners[0] + by, a.corners[1] + by, a.corners[2] + by}, a.edges, a.normal};
+  return {{a.corners[0] + by, a.corners[1] + by, a.corners[2] + by}, a.edges, a.normal, a.is_needle};
 }
 inline BoxCore moved(const BoxCore& a, const Vec3& by) { return {a.centre + by, a.half, a.axes}; }
 
@@ -192,9 +193,9 @@ inline std::size_t longest_of(const std::array<Vec3, 3>& edges) {
 }
 
 // Whether a triangle is a line up to rounding: which side of an edge is inside is then noise along this line.
-inline bool is_needle(const TriangleCore& a) {
-  const double length = squared(a.edges[longest_of(a.edges)]);
-  return squared(a.normal) <= 1e-24 * length * length;
+inline bool is_line(const std::array<Vec3, 3>& edges, const Vec3& normal) {
+  const double length = squared(edges[longest_of(edges)]);
+  return squared(normal) <= 1e-24 * length * length;
 }
 
 template <class Visit>
@@ -209,7 +210,10 @@ auto with_triangle(const std::array<Vec3, 3>& corners, const Vec3& origin, Visit
   const std::array<Vec3, 3> edges = {corners[1] - corners[0], corners[2] - corners[1], corners[0] - corners[2]};
   const Vec3 normal = normal_of(edges);
   if (squared(normal) > 0)
-    return visit(TriangleCore{{corners[0] - origin, corners[1] - origin, corners[2] - origin}, edges, normal}, 0.0);
+    return visit(
+        TriangleCore{
+            {corners[0] - origin, corners[1] - origin, corners[2] - origin}, edges, normal, is_line(edges, normal)},
+        0.0);
   const std::size_t longest = longest_of(edges);
   return with_segment(corners[longest], corners[(longest + 1) % 3], origin, 0.0, visit);
 }
@@ -286,7 +290,7 @@ bool for_each_side_axis(const TriangleCore& a, Visit&& visit) {
   for (const Vec3& edge : a.edges)
     if (!visit(cross(a.normal, edge), true)) return false;
   // The sides of a needle do not tell what lies beyond its ends.
-  return !is_needle(a) || visit(a.edges[longest_of(a.edges)], true);
+  return !a.is_needle || visit(a.edges[longest_of(a.edges)], true);
 }
 
 template <class Visit>
@@ -416,7 +420,7 @@ inline Nearest nearest(const PointCore& a, const TriangleCore& b) {
     inside = false;
     keep_nearer(best, nearest_on_edge(a.at, b.corners[k], b.corners[(k + 1) % 3], b.edges[k]));
   }
-  if (is_needle(b)) {
+  if (b.is_needle) {
     const Vec3& along = b.edges[longest_of(b.edges)];
     const double at = dot(along, a.at);
     const Projection ends = project(b, along);
