@@ -32,7 +32,6 @@ from broadphase.world.values import Boundary
 SEED = 7  # of every scene, as in `make_scene`
 MOST_PAIRS = 30  # for each box; where there are more, they are most of the time
 STEPS = 4  # of a world, measured as one
-
 TOO_SLOW = 2.0  # seconds; such a call is measured once
 BOUNDARIES: tuple[Boundary, ...] = ("none", "none", "wrap", "bounce")
 UNIFORM = {1: "uniform_1d", 2: "uniform_2d", 3: "uniform", 4: "uniform_4d"}

@@ -30,3 +30,8 @@ def test_reader_of_bytes_from_its_corpus_gives_a_sound_result_or_an_error_of_our
 
 def test_corpora_are_small():
     assert sum(path.stat().st_size for path in (*fuzzing.CORE.glob("*.bin"), fuzzing.READERS)) < 200_000
+
+
+def test_corpora_are_read_where_there_is_no_module_resource(monkeypatch):  # Windows
+    monkeypatch.setitem(sys.modules, "resource", None)
+    importlib.reload(fuzzing)
