@@ -63,7 +63,11 @@ def test_clusters_are_seen():
 def test_boxes_that_meet_on_every_axis_but_in_no_place_go_to_a_tree():
     assert bp.explain(scene("frames", 20_000)).method == "bvh"
     assert bp.explain(scene("identical", 20_000)).method != "bvh"
-    assert bp.explain(make_scene("huge_tiny", 20_000, dtype="float64")).method == "bvh"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_boxes_beside_most_of_those_in_their_runs_are_swept(dtype):
+    assert bp.explain(make_scene("huge_tiny", 20_000, dtype=dtype)).method == "sweep_and_prune"
 
 
 def test_two_sets_are_explained():

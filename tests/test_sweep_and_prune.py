@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.testing import assert_same_pairs, make_scene
+from broadphase.testing import assert_same_pairs, make_scene, simd_level, simd_levels
 
 AXES = ["auto", "principal", 0, (1.0, 0.5)]
 
@@ -76,3 +76,45 @@ def test_sweep_with_bad_input_says_what_is_wrong():
         sweep.query([[2, 0, 1, 1]])
     with pytest.raises(ValueError, match="dimensions"):
         sweep.query([[0, 0, 0, 1, 1, 1]])
+
+
+def boxes_with_near_ones(n, dimension, origin):
+    """Make evenly spread boxes of size 1, and a few that end where others begin, or one unit in the last place off."""
+    rng = np.random.default_rng(n + dimension)
+    lower = origin + rng.random((n, dimension)) * (2 * n) ** (1 / dimension)
+    boxes = np.stack([lower, lower + 1], axis=1)
+    for k in range(0, n // 2, 20):
+        axis = rng.integers(dimension)
+        boxes[k + 1] = boxes[k]
+        start = boxes[k, 1, axis]
+        boxes[k + 1, :, axis] = start, start + 1
+        step = rng.integers(3) - 1
+        boxes[k + 1, 0, axis] = start if step == 0 else np.nextafter(start, step * np.inf)
+    return boxes
+
+
+@pytest.mark.parametrize("level", simd_levels())
+@pytest.mark.parametrize("origin", [0.0, 1e9, -1e-3])
+@pytest.mark.parametrize("dimension", [3, 4])
+def test_doubles_that_are_equal_as_floats_are_compared_as_doubles(dimension, origin, level):
+    boxes = boxes_with_near_ones(4000, dimension, origin)
+    boxes[7], boxes[9, 0], boxes[11, 1] = 1e300, -np.inf, np.inf
+    first, second = boxes[::2], boxes[1::2]
+    with simd_level(level):
+        for options in ({}, {"touching": False}, {"margin": 0.125}, {"margin": 1e-17, "touching": False}):
+            expected = bp.pairs(boxes, method="brute_force", **options)
+            assert_same_pairs(bp.pairs(boxes, method="sweep_and_prune", **options), expected)
+            assert bp.count_pairs(boxes, method="sweep_and_prune", **options) == len(expected)
+            expected = bp.pairs(first, second, method="brute_force", **options)
+            assert_same_pairs(bp.pairs(first, second, method="sweep_and_prune", workers=2, **options), expected)
+            assert_same_pairs(bp.pairs(second, first, method="sweep_and_prune", **options), expected[:, ::-1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_long_runs_of_boxes_on_many_scales_equal_brute_force(dtype):
+    boxes = make_scene("huge_tiny", 6000, dtype=dtype)
+    for touching in (True, False):
+        expected = bp.pairs(boxes, method="brute_force", touching=touching)
+        assert_same_pairs(bp.pairs(boxes, method="sweep_and_prune", touching=touching), expected)
+        expected = bp.pairs(boxes[:3000], boxes[3000:], method="brute_force", touching=touching)
+        assert_same_pairs(bp.pairs(boxes[:3000], boxes[3000:], method="sweep_and_prune", touching=touching), expected)

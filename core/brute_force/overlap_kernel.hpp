@@ -67,6 +67,19 @@ std::size_t overlap_run(const RunQuery<T>& query, std::uint32_t* positions) {
 }
 
 template <class T, std::size_t D, bool Closed>
+std::size_t overlap_blocks(const BlocksQuery<T>& query, std::uint32_t* positions) {
+  using L = Lanes<T>;
+  const LaneTest<T, D, Closed> test({query.columns, 0, 0, query.box});
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < query.count; ++k) {
+    const std::size_t begin = kBlockOfRun * query.blocks[k];
+    for (std::size_t j = begin; j < begin + kBlockOfRun; j += L::kWidth)
+      found += L::emit(test(j), static_cast<std::uint32_t>(j), positions + found);
+  }
+  return found;
+}
+
+template <class T, std::size_t D, bool Closed>
 std::size_t overlap_runs(const RunsQuery<T>& query, RunHits* hits) {
   using L = Lanes<T>;
   constexpr std::size_t kWidth = L::kWidth;

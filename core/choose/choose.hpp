@@ -5,9 +5,11 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <vector>
 
 #include "grid/plan.hpp"
 #include "query/problem.hpp"
+#include "simd/kernels.hpp"
 
 namespace broadphase {
 
@@ -76,6 +78,34 @@ inline double overlapping_share(const Sample& sample, std::size_t dimension) {
   return all > 0 ? static_cast<double>(overlapping) / static_cast<double>(all) : 0;
 }
 
+// Of the blocks of a sweep's order that begin within a box, the share that it meets along the other axes: see
+// IntervalSweep. By blocks of the sample, which spread over more.
+inline double met_blocks(const Sample& sample, std::size_t axis, std::size_t dimension) {
+  std::vector<const Sample::Box*> order;
+  order.reserve(sample.boxes.size());
+  for (const Sample::Box& box : sample.boxes) order.push_back(&box);
+  std::sort(order.begin(), order.end(),
+            [axis](const Sample::Box* a, const Sample::Box* b) { return a->lower[axis] < b->lower[axis]; });
+  std::vector<Sample::Box> blocks;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (k % kBlockOfRun == 0) blocks.push_back(*order[k]);
+    for (std::size_t d = 0; d < dimension; ++d) {
+      blocks.back().lower[d] = std::min(blocks.back().lower[d], order[k]->lower[d]);
+      blocks.back().upper[d] = std::max(blocks.back().upper[d], order[k]->upper[d]);
+    }
+  }
+  std::size_t met = 0, all = 0;
+  for (std::size_t k = 0; k < order.size(); ++k)
+    for (std::size_t block = k / kBlockOfRun + 1; block < blocks.size(); ++block, ++all) {
+      if (blocks[block].lower[axis] > order[k]->upper[axis]) break;
+      bool meet = true;
+      for (std::size_t d = 0; d < dimension; ++d)
+        meet &= order[k]->lower[d] <= blocks[block].upper[d] && blocks[block].lower[d] <= order[k]->upper[d];
+      met += meet;
+    }
+  return all > 0 ? static_cast<double>(met) / static_cast<double>(all) : 1;
+}
+
 // Nanoseconds for the pairs of a grid that whole numbers do not tell apart, where boxes lie close together in far more
 // places than the plan's cells and sample can show: along every axis many more boxes meet than would by their corners.
 inline double blur_cost(const SceneShape& shape, double box_count, std::size_t dimension) {
@@ -107,7 +137,6 @@ SceneReport report_scene(const Problem<T>& problem) {
   const auto axes = static_cast<double>(problem.dimension);
   const double sorted = axes > 1 ? 18 + 5 * axes + 13 * (1 - std::exp(-run_length / 20)) + (sizeof(T) == 4 ? 0 : 12)
                                  : 28 + 28 * (1 - std::exp(-run_length));
-  report.costs.sweep_and_prune = (8000 + sorted * n + 1.6 * report.pair_count * in_run * pair_cost) / kMillisecond;
   const auto cut_axes =
       std::count_if(report.shape.map, report.shape.map + 4, [](const AxisMap& map) { return !map.quantiles.empty(); });
   // The plan counts on boxes that are filed one by one. They are filed two or more at a time, which saves half
@@ -116,6 +145,23 @@ SceneReport report_scene(const Problem<T>& problem) {
   double planned = report.plan.cost + 10000 * static_cast<double>(cut_axes);
   if (cut_axes == 0 || problem.dimension > 1) planned -= 0.5 * std::clamp(90 * n - planned, 0.0, planned);
   report.costs.grid = (12000 + planned + blur_cost(report.shape, n, problem.dimension)) / kMillisecond;
+  const auto swept = [&](double share, double cost_of_test) {
+    return (8000 + sorted * n + 1.6 * share * report.pair_count * in_run * cost_of_test) / kMillisecond;
+  };
+  // Long runs of doubles are tested as floats along three axes or more, unless many boxes overlap: see RoundingTrial.
+  double test_cost = pair_cost;
+  if (sizeof(T) == 8 && axes >= 3 && run_length > 48) {
+    const bool matters = swept(1, pair_cost / 2) < report.costs.grid && swept(1, pair_cost) >= report.costs.grid;
+    if (!matters || 48 * overlapping_share(sample, problem.dimension) < in_run) test_cost /= 2;
+  }
+  report.costs.sweep_and_prune = swept(1, test_cost);
+  // Those of boxes that miss most of what is in them are tested in blocks. Along two axes that is slower than a tree.
+  constexpr double kLongRun = 1024, kFewMet = 0.25, kOfBlock = 1.0 / kBlockOfRun;
+  if (axes >= 3 && run_length > kLongRun && swept(kOfBlock, test_cost) < report.costs.grid) {
+    const auto axis = static_cast<std::size_t>(std::min_element(meeting, meeting + problem.dimension) - meeting);
+    const double met = met_blocks(sample, axis, problem.dimension);
+    if (met < kFewMet) report.costs.sweep_and_prune = swept(kOfBlock + met, test_cost);
+  }
   // Boxes that meet on every axis, but not in one place, are what a tree is for: it takes about so long whatever they
   // are like, longer where scales nest, and the others never as long unless they fall.
   report.costs.bvh = (10000 + (cut_axes > 0 ? 32 : 20) * n * std::log2(n + 2)) / kMillisecond;

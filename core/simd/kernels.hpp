@@ -39,6 +39,19 @@ struct RunQuery {
 template <class T>
 using OverlapRun = std::size_t (*)(const RunQuery<T>& query, std::uint32_t* positions);
 
+// One box against `count` blocks of a run, each of kBlockOfRun boxes: block k begins at position k * kBlockOfRun.
+// Positions as of OverlapRun.
+inline constexpr std::size_t kBlockOfRun = 16;
+template <class T>
+struct BlocksQuery {
+  const T* const* columns;
+  const std::uint32_t* blocks;  // ascending
+  std::size_t count;
+  const T* box;
+};
+template <class T>
+using OverlapBlocks = std::size_t (*)(const BlocksQuery<T>& query, std::uint32_t* positions);
+
 // Boxes [first, last) of some columns, each against a run of others. The first box's run is [begin, end), and each box
 // behind has a run longer by `growth`, 0 or 1. Readable columns up to 64 behind the longest run are a precondition.
 template <class T>
@@ -118,6 +131,8 @@ struct Kernels {
   // Closed boxes, and open ones (strict comparisons; the caller leaves empty boxes out).
   OverlapRun<float> closed_run_f32[4], open_run_f32[4];
   OverlapRun<double> closed_run_f64[4], open_run_f64[4];
+  OverlapBlocks<float> closed_blocks_f32[4], open_blocks_f32[4];
+  OverlapBlocks<double> closed_blocks_f64[4], open_blocks_f64[4];
   OverlapRuns<float> closed_runs_f32[4], open_runs_f32[4];
   OverlapRuns<double> closed_runs_f64[4], open_runs_f64[4];
   // By the number of axes besides the one swept along.
@@ -142,6 +157,15 @@ OverlapRun<T> overlap_kernel(const Kernels& kernels, std::size_t dimension, bool
     return touching ? kernels.closed_run_f32[dimension - 1] : kernels.open_run_f32[dimension - 1];
   else
     return touching ? kernels.closed_run_f64[dimension - 1] : kernels.open_run_f64[dimension - 1];
+}
+
+// The kernel that tests a box against blocks of a run.
+template <class T>
+OverlapBlocks<T> blocks_kernel(const Kernels& kernels, std::size_t dimension, bool touching) {
+  if constexpr (std::is_same_v<T, float>)
+    return touching ? kernels.closed_blocks_f32[dimension - 1] : kernels.open_blocks_f32[dimension - 1];
+  else
+    return touching ? kernels.closed_blocks_f64[dimension - 1] : kernels.open_blocks_f64[dimension - 1];
 }
 
 // The kernel that tests boxes against runs of boxes.

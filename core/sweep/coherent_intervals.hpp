@@ -225,7 +225,7 @@ class CoherentIntervals : public SortedIntervals<T> {
           sorter_.add(this->interval_of(boxes, row).begin, static_cast<std::uint32_t>(row));
     });
     sorter_.sort(interrupt);
-    this->take_order(sorter_);
+    take_order(sorter_, rows_);
     write(boxes, 0, this->count(), interrupt);
   }
 

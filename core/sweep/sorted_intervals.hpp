@@ -14,19 +14,49 @@
 
 namespace broadphase {
 
+template <class T>
+void take_order(const RowSorter<T>& sorter, std::vector<std::int32_t>& rows) {
+  rows.resize(sorter.count());
+  for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<std::int32_t>(sorter.row(k));
+}
+
+// Rows in the order in which their boxes begin. Where boxes are open (not `touching`), those without an interior are
+// left out.
+template <class T>
+std::vector<std::int32_t> rows_by_begin(const BoxView<T>& boxes, std::size_t dimension, bool touching, T grow,
+                                        const SweepDirection& direction, Interrupt& interrupt) {
+  RowSorter<T> sorter(boxes.count);
+  const bool plain = touching && direction.axis >= 0;
+  in_stretches(boxes.count, interrupt, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end && plain; ++row)
+      sorter.add(boxes.lower_of(row)[direction.axis] - grow, static_cast<std::uint32_t>(row));
+    for (std::size_t row = begin; row < end && !plain; ++row) {
+      const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
+      if (touching || has_interior(lower, upper, dimension, grow))
+        sorter.add(interval_along(direction, lower, upper, dimension, grow).begin, static_cast<std::uint32_t>(row));
+    }
+  });
+  sorter.sort(interrupt);
+  std::vector<std::int32_t> rows;
+  take_order(sorter, rows);
+  return rows;
+}
+
 // The delimiters of the boxes of one set: begins ascending, each with its end, and the boxes in that order. Boxes that
 // begin together stay in the order of their rows. Everything const is safe to call from any thread.
 template <class T>
 class SortedIntervals {
  public:
   SortedIntervals() = default;
-  // Where boxes are open (not `touching`), those without an interior are left out.
   SortedIntervals(const BoxView<T>& boxes, std::size_t dimension, bool touching, T grow,
                   const SweepDirection& direction, Interrupt& interrupt)
-      : dimension_(dimension), grow_(grow) {
-    sweep_along(direction);
-    sort(boxes, touching, interrupt);
-    make_room(count());
+      : SortedIntervals(boxes, rows_by_begin(boxes, dimension, touching, grow, direction, interrupt), dimension, grow,
+                        direction, interrupt) {}
+  // With the rows in the order of rows_by_begin.
+  SortedIntervals(const BoxView<T>& boxes, std::vector<std::int32_t>&& rows, std::size_t dimension, T grow,
+                  const SweepDirection& direction, Interrupt& interrupt)
+      : SortedIntervals(std::move(rows), dimension, direction) {
+    grow_ = grow;
     fill(boxes, 0, count(), interrupt);
   }
   SortedIntervals(const SortedIntervals&) = delete;
@@ -60,6 +90,12 @@ class SortedIntervals {
 
  protected:
   explicit SortedIntervals(std::size_t dimension) : dimension_(dimension) {}
+  // With room for the boxes of these rows.
+  SortedIntervals(std::vector<std::int32_t>&& rows, std::size_t dimension, const SweepDirection& direction)
+      : dimension_(dimension), rows_(std::move(rows)) {
+    sweep_along(direction);
+    make_room(count());
+  }
 
   Interval<T> interval_of(const BoxView<T>& boxes, std::size_t row) const {
     return interval_along(direction_, boxes.lower_of(row), boxes.upper_of(row), dimension_, grow_);
@@ -93,13 +129,9 @@ class SortedIntervals {
 
   // Writes what belongs to positions [begin, end), by their rows.
   void fill(const BoxView<T>& boxes, std::size_t begin, std::size_t end, Interrupt& interrupt) {
+    const auto as_given = [](T x, std::size_t) { return x; };
     in_stretches(end - begin, interrupt, [&](std::size_t from, std::size_t to) {
-      switch (dimension_) {
-        case 1: fill_columns(boxes, begin + from, begin + to, std::make_index_sequence<1>()); break;
-        case 2: fill_columns(boxes, begin + from, begin + to, std::make_index_sequence<2>()); break;
-        case 3: fill_columns(boxes, begin + from, begin + to, std::make_index_sequence<3>()); break;
-        default: fill_columns(boxes, begin + from, begin + to, std::make_index_sequence<4>()); break;
-      }
+      fill_columns(boxes, begin + from, begin + to, grow_, as_given);
       for (std::size_t position = begin + from; direction_.axis < 0 && position < begin + to; ++position) {
         const auto interval = interval_of(boxes, static_cast<std::size_t>(rows_[position]));
         begin_[position] = interval.begin;
@@ -108,9 +140,15 @@ class SortedIntervals {
     });
   }
 
-  void take_order(const RowSorter<T>& sorter) {
-    rows_.resize(sorter.count());
-    for (std::size_t k = 0; k < rows_.size(); ++k) rows_[k] = static_cast<std::int32_t>(sorter.row(k));
+  // With place(x, axis) for each number x of the grown boxes.
+  template <class S, class Place>
+  void fill_columns(const BoxView<S>& boxes, std::size_t begin, std::size_t end, S grow, const Place& place) {
+    switch (dimension_) {
+      case 1: fill_columns(boxes, begin, end, grow, place, std::make_index_sequence<1>()); break;
+      case 2: fill_columns(boxes, begin, end, grow, place, std::make_index_sequence<2>()); break;
+      case 3: fill_columns(boxes, begin, end, grow, place, std::make_index_sequence<3>()); break;
+      default: fill_columns(boxes, begin, end, grow, place, std::make_index_sequence<4>()); break;
+    }
   }
 
   std::size_t dimension_ = 0;
@@ -124,30 +162,19 @@ class SortedIntervals {
   std::vector<T> begin_, end_;  // along a direction that is no axis
 
  private:
-  void sort(const BoxView<T>& boxes, bool touching, Interrupt& interrupt) {
-    RowSorter<T> sorter(boxes.count);
-    const bool plain = touching && direction_.axis >= 0;
-    in_stretches(boxes.count, interrupt, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end && plain; ++row)
-        sorter.add(boxes.lower_of(row)[direction_.axis] - grow_, static_cast<std::uint32_t>(row));
-      for (std::size_t row = begin; row < end && !plain; ++row)
-        if (touching || has_interior(boxes.lower_of(row), boxes.upper_of(row), dimension_, grow_))
-          sorter.add(interval_of(boxes, row).begin, static_cast<std::uint32_t>(row));
-    });
-    sorter.sort(interrupt);
-    take_order(sorter);
-  }
-
   // Row by row, so that a box is read once from wherever it lies, and without a loop over the axes.
-  template <std::size_t... K>
-  void fill_columns(const BoxView<T>& boxes, std::size_t begin, std::size_t end, std::index_sequence<K...>) {
+  template <class S, class Place, std::size_t... K>
+  void fill_columns(const BoxView<S>& boxes, std::size_t begin, std::size_t end, S grow, const Place& place,
+                    std::index_sequence<K...>) {
     T* const lower[] = {columns_.lower(K)...};
     T* const upper[] = {columns_.upper(K)...};
     const std::size_t axis[] = {axis_[K]...};
     for (std::size_t position = begin; position < end; ++position) {
       const auto row = static_cast<std::size_t>(rows_[position]);
-      const T *from_lower = boxes.lower_of(row), *from_upper = boxes.upper_of(row);
-      ((lower[K][position] = from_lower[axis[K]] - grow_, upper[K][position] = from_upper[axis[K]] + grow_), ...);
+      const S *from_lower = boxes.lower_of(row), *from_upper = boxes.upper_of(row);
+      ((lower[K][position] = place(from_lower[axis[K]] - grow, axis[K]),
+        upper[K][position] = place(from_upper[axis[K]] + grow, axis[K])),
+       ...);
     }
   }
 };

@@ -1,5 +1,6 @@
 // The kernel that tests one box against a run: every level against plain comparisons, on runs of every length and
 // start.
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -31,6 +32,18 @@ void check_run(const Kernels& kernels, const BoxColumns<T>& columns, const T* bo
   CHECK(found == expected.size());
   CHECK(std::equal(expected.begin(), expected.end(), positions.begin()));
   for (std::size_t k = end - begin + 64; k < positions.size(); ++k) CHECK(positions[k] == kUntouched);
+  // The same in blocks, of which every third is left out.
+  std::vector<std::uint32_t> blocks, of_blocks;
+  for (std::size_t block = (begin + kBlockOfRun - 1) / kBlockOfRun; block < end / kBlockOfRun; ++block)
+    if (block % 3 != 0) blocks.push_back(static_cast<std::uint32_t>(block));
+  for (const std::uint32_t j : expected)
+    if (std::find(blocks.begin(), blocks.end(), j / kBlockOfRun) != blocks.end()) of_blocks.push_back(j);
+  positions.assign(blocks.size() * kBlockOfRun + 64 + 8, kUntouched);
+  const std::size_t in_blocks = blocks_kernel<T>(kernels, dimension, touching)(
+      {columns.pointers(), blocks.data(), blocks.size(), box}, positions.data());
+  CHECK(in_blocks == of_blocks.size());
+  CHECK(std::equal(of_blocks.begin(), of_blocks.end(), positions.begin()));
+  for (std::size_t k = blocks.size() * kBlockOfRun + 64; k < positions.size(); ++k) CHECK(positions[k] == kUntouched);
 }
 
 template <class T>

@@ -100,12 +100,12 @@ struct OctreeUnderTest : Tree {
     for (long long allowed = 0; allowed < 20; allowed += 3) {
       allow_allocations(allowed);
       try {
-        octree.settle(boxes, never);
+        octree.settle(boxes, best_kernels(), never);
       } catch (const std::bad_alloc&) {
       }
       allow_allocations(-1);
     }
-    octree.settle(boxes, never);
+    octree.settle(boxes, best_kernels(), never);
     return OctreeCheck<double>(octree, boxes).fault(rows.data(), rows.size());
   }
 };

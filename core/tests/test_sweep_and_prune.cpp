@@ -1,6 +1,8 @@
 // Directions, void borders and queries of single boxes.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "methods.hpp"
@@ -248,6 +250,20 @@ void check_long_runs() {
   CHECK(pairs_of(method, nullptr, 2).size() == kMany - 1);
 }
 
+// Calls check(kernels, expected) for every level, one set and two, closed and open, with the pairs by brute force.
+template <class T, class Check>
+void for_each_search(const std::string& name, Problem<T>& problem, const Check& check) {
+  for_each_level([&](const Kernels& kernels) {
+    for (const bool cross : {false, true})
+      for (const bool touching : {true, false}) {
+        problem.cross = cross;
+        problem.touching = touching;
+        current_case() = name + ", " + kernels.level + ", " + describe(problem);
+        check(kernels, pairs_of(BruteForce<T>(problem, kernels, 1), nullptr, 1));
+      }
+  });
+}
+
 // Runs of no column, of a few and of nearly all side by side: tested to their ends, or up to a point and then in tiles.
 template <class T>
 void check_unlike_runs(std::uint64_t seed) {
@@ -268,18 +284,111 @@ void check_unlike_runs(std::uint64_t seed) {
   const Boxes<T> first = make(3000), second = make(2000);
   Problem<T> problem = problem_of(first, dimension);
   problem.second = second.view;
-  for_each_level([&](const Kernels& kernels) {
-    for (const bool cross : {false, true})
-      for (const bool touching : {true, false}) {
-        problem.cross = cross;
-        problem.touching = touching;
-        current_case() = std::string("unlike runs, ") + kernels.level + ", " + describe(problem);
-        const SweepAndPrune<T> method(problem, kernels, 1, SweepDirection{0, {}});
-        const PairList expected = pairs_of(BruteForce<T>(problem, kernels, 1), nullptr, 1);
-        CHECK(pairs_of(method, nullptr, 1) == expected);
-        CHECK(count_of(method, nullptr, 1) == expected.size());
-        CHECK(method.candidate_count() >= expected.size());
+  for_each_search("unlike runs", problem, [&](const Kernels& kernels, const PairList& expected) {
+    const SweepAndPrune<T> method(problem, kernels, 1, SweepDirection{0, {}});
+    CHECK(pairs_of(method, nullptr, 1) == expected);
+    CHECK(count_of(method, nullptr, 1) == expected.size());
+    CHECK(method.candidate_count() >= expected.size());
+  });
+}
+
+// Boxes whose corners differ by a few units in the last place of a double, or by more: equal as floats, or not.
+Boxes<double> nearly_equal_boxes(Random& random, std::size_t count, std::size_t dimension, std::size_t kind) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double origin[] = {0, 1e9, -1e9, 0, 0}, scale[] = {1, 1, 1e-12, 1e200, 1e-320};
+  std::vector<double> lower, upper;
+  const auto near = [&](double x) {
+    for (std::size_t k = random.below(3); k > 0; --k)
+      x = std::nextafter(x, random.chance(0.5) ? kInfinity : -kInfinity);
+    return x;
+  };
+  for (std::size_t k = 0; k < count * dimension; ++k) {
+    const double at = static_cast<double>(random.below(6)), size = static_cast<double>(random.below(3));
+    const double a = near(origin[kind] + scale[kind] * at), b = near(origin[kind] + scale[kind] * (at + size));
+    const bool infinite = random.chance(0.01);
+    lower.push_back(infinite && random.chance(0.7) ? -kInfinity : std::min(a, b));
+    upper.push_back(infinite ? kInfinity : std::max(a, b));
+  }
+  return Boxes<double>(lower, upper, dimension, random.below(3));
+}
+
+// Doubles swept as floats: whatever is equal as floats is decided by the doubles, few at a time or many.
+void check_rounded(std::uint64_t seed, std::size_t count) {
+  Random random(seed);
+  const std::size_t dimension = 3 + seed % 2, kind = random.below(5);
+  const Boxes<double> first = nearly_equal_boxes(random, count, dimension, kind);
+  const Boxes<double> second = nearly_equal_boxes(random, count / 2, dimension, kind);
+  Problem<double> problem = problem_of(first, dimension);
+  problem.second = second.view;
+  problem.grow = random.chance(0.5) ? 0 : random.chance(0.5) ? 0.5 : 1e-16;
+  const SweepDirection direction{static_cast<int>(random.below(dimension)), {}};
+  const std::array<double, 4> place = place_among(first.view, dimension);
+  for_each_search("rounded, seed " + std::to_string(seed), problem,
+                  [&](const Kernels& kernels, const PairList& expected) {
+                    Interrupt never;
+                    const auto rows = [&](const BoxView<double>& boxes) {
+                      return rows_by_begin(boxes, dimension, problem.touching, problem.grow, direction, never);
+                    };
+                    RoundedSweep rounded(problem, {rows(first.view), rows(second.view)}, direction, place, never);
+                    // Exact where it is not worth it, too.
+                    rounded.sweep.prepare(rounded.first, rounded.second.get(), problem, kernels, never);
+                    CHECK(pairs_of(rounded.sweep, nullptr, 1) == expected);
+                    CHECK(count_of(rounded.sweep, nullptr, 2) == expected.size());
+                    CHECK(pairs_of(SweepAndPrune<double>(problem, kernels, 1, direction), nullptr, 2) == expected);
+                  });
+}
+
+// Numbers that only the doubles tell apart, far from the others: swept as they are, for as floats all of them would be
+// tested.
+void check_what_is_rounded() {
+  const auto is_rounded = [](double step) {
+    Random random(3);
+    std::vector<double> lower, upper;
+    for (std::size_t k = 0; k < 4000; ++k) {
+      const double x = static_cast<double>(k % 2) * 1e9 + static_cast<double>(k % 200) * step;
+      lower.insert(lower.end(), {x, random.uniform(), random.uniform()});
+      for (const double size : {0.5 * step, 0.01, 0.01}) upper.push_back(lower[upper.size()] + size);
+    }
+    const Boxes<double> boxes(lower, upper, 3, 0);
+    const Problem<double> problem = problem_of(boxes, 3);
+    std::size_t levels = 0;
+    const Kernels& kernels = *available_kernels(levels)[0];
+    const SweepDirection direction{0, {}};
+    Interrupt never;
+    RoundedSweep rounded(problem, {rows_by_begin(boxes.view, 3, true, 0.0, direction, never), {}}, direction,
+                         place_among(boxes.view, 3), never);
+    return rounded.sweep.prepare(rounded.first, nullptr, problem, kernels, never);
+  };
+  current_case() = "what is rounded";
+  CHECK(is_rounded(1e5));
+  CHECK(!is_rounded(1e-6));
+}
+
+// Long boxes beside many small ones: tested in blocks, most of which are missed.
+template <class T>
+void check_blocks(std::uint64_t seed) {
+  Random random(seed);
+  const std::size_t dimension = 2 + seed % 3;
+  const auto make = [&](std::size_t count) {
+    std::vector<T> lower, upper;
+    for (std::size_t k = 0; k < count; ++k) {
+      const bool is_long = random.chance(0.2);
+      for (std::size_t d = 0; d < dimension; ++d) {
+        const double at = d > 0 ? (is_long ? 43 : 0) : is_long ? -100 : 0;
+        lower.push_back(static_cast<T>(at + std::floor((d == 0 ? 100 : 44) * random.uniform())));
+        upper.push_back(lower.back() + static_cast<T>(d > 0 ? 1 : is_long ? 250 : 0.2));
       }
+    }
+    return Boxes<T>(lower, upper, dimension, 0);
+  };
+  const Boxes<T> first = make(5000), second = make(4500);
+  Problem<T> problem = problem_of(first, dimension);
+  problem.second = second.view;
+  for_each_search("blocks", problem, [&](const Kernels& kernels, const PairList& expected) {
+    const SweepAndPrune<T> method(problem, kernels, 1, SweepDirection{0, {}});
+    CHECK(method.tests_blocks());
+    CHECK(pairs_of(method, nullptr, 1) == expected);
+    CHECK(count_of(method, nullptr, 2) == expected.size());
   });
 }
 
@@ -312,14 +421,19 @@ int main(int argc, char** argv) {
   check_choice_of_axis();
   check_principal_direction();
   check_long_runs();
+  check_what_is_rounded();
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     check_unlike_runs<float>(seed);
     check_unlike_runs<double>(seed);
+    check_blocks<float>(seed);
+    check_blocks<double>(seed);
+    check_rounded(seed, 3000);
   }
   for (std::uint64_t seed = 0; seed < scenes; ++seed) {
     check_ends_of_runs(seed);
     check_directions<float>(seed);
     check_directions<double>(seed);
+    check_rounded(seed, seed % 200);
     check_questions<float>(seed);
     check_questions<double>(seed);
     check_void_borders<float>(seed);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <new>
 #include <numeric>
+#include <string>
 #include <thread>
 
 #include "failing_memory.hpp"
@@ -264,6 +265,10 @@ void check_axis_follows() {
   for (std::size_t row = 0; row < kCount; ++row) put(row, 100 * random.uniform(), random.uniform());
   index.order().replace(kCount, rows.data(), rows.size());
   CHECK(axis_after(1) == 0);
+  Store<float> other = store;
+  other.upper[15] += 1;  // along the other axis
+  const char* fault = index.order().fault(other.view());
+  CHECK(fault != nullptr && std::string(fault) == "a column does not hold its box");
   current_case() = "spread along axis 1: the first sweep there sees it, the next one has it";
   for (std::size_t row = 0; row < kCount; ++row) put(row, random.uniform(), 100 * random.uniform());
   axis_after(1);
