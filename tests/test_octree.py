@@ -420,20 +420,28 @@ def test_crowds_that_meet_each_other_have_the_pairs_of_the_oracle(dimension):
     tree.validate()
 
 
-def test_many_rows_on_all_ways_down_are_packed_after_a_build_and_not_after_a_small_change():
+def test_many_rows_on_all_ways_down_are_packed_for_queries_and_changed_with_the_rows():
     boxes = Recipe(2, 1, far=0.1).boxes(4000, 7, "float64")  # 400 are outside the root
     tree, other = bp.Octree(boxes), bp.BVH(boxes)
+    assert tree.count_pairs() == other.count_pairs()
+    assert tree._arrangement.needs_packing
     everything, few = np.arange(len(boxes)), np.arange(100)
-    for rows, is_packed in ((everything, True), (few, False), (everything, True)):
+    for rows in (few, everything, few):
         boxes[rows] += 2.0**-10
         for index in (tree, other):
             index.update(boxes[rows], rows)
-        tree.count_pairs()
-        assert tree._arrangement.needs_packing == is_packed
         found, expected = tree.query(boxes[::9]), other.query(boxes[::9])
         assert np.array_equal(found.rows, expected.rows)
         assert np.array_equal(found.offsets, expected.offsets)
         assert not tree._arrangement.needs_packing
+        tree.validate()
+    for index in (tree, other):
+        index.remove(few)
+        index.insert(boxes[few])
+    tree.count_pairs()  # settles
+    assert not tree._arrangement.needs_packing
+    assert np.array_equal(tree.query(boxes[::9]).rows, other.query(boxes[::9]).rows)
+    tree.validate()
 
 
 def test_crowds_are_packed_for_queries_and_not_for_pairs():
@@ -441,15 +449,45 @@ def test_crowds_are_packed_for_queries_and_not_for_pairs():
     boxes[::3] = boxes[::3] * 2.0**-30 + 3
     tree = bp.Octree(boxes)
     points = boxes[::7].mean(axis=1)
-    for shift in (0.0, 2.0**-28):
+    for shift, is_packed in ((0.0, False), (2.0**-28, True)):
         boxes[3:900] += shift
         tree.update(boxes)
         assert_same_pairs(tree.pairs(), oracle.pairs(boxes))
         core = tree._arrangement
-        assert core.needs_packing
+        assert core.is_crowded
+        assert core.needs_packing != is_packed
         found = tree.query_points(points)
         assert not core.needs_packing
         touching = ((boxes[:, 0] <= points[:, None]) & (points[:, None] <= boxes[:, 1])).all(axis=2)
         assert [rows.tolist() for rows in found] == [np.flatnonzero(row).tolist() for row in touching]
         assert tree.count_pairs() == len(oracle.pairs(boxes))
         assert not core.needs_packing
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("scene", ["woven", "frames"])
+def test_crowds_that_would_be_tested_in_vain_are_packed_for_pairs(scene, dtype):
+    boxes = make_scene(scene, 9000, dtype=dtype)
+    tree = bp.Octree(boxes)
+    static = np.random.default_rng(1).random(len(boxes)) < 0.5
+    for options in ({}, {"static": static}, {"touching": False}):
+        expected = bp.pairs(boxes, method="brute_force", **options)
+        assert_same_pairs(tree.pairs(**options), expected)
+        assert_same_pairs(bp.pairs(boxes, method="octree", **options), expected)
+    assert tree.stats()["pairs"] == len(expected)
+    assert not tree._arrangement.needs_packing
+    some, others = boxes[::2], boxes[1::2] + boxes.dtype.type(0.001)
+    expected = bp.pairs(some, others, method="brute_force", margin=0.001)
+    assert_same_pairs(bp.pairs(some, others, method="octree", margin=0.001), expected)
+    rows = np.arange(0, len(boxes), 40)
+    boxes[rows] += boxes.dtype.type(0.25)
+    tree.update(boxes[rows], rows)
+    assert_same_pairs(tree.pairs(), oracle.pairs(boxes))
+    tree.validate()
+
+
+def test_many_equal_boxes_are_not_tested_in_vain():
+    boxes = make_scene("half_identical", 3000, dtype="float64")
+    tree = bp.Octree(boxes)
+    assert tree.count_pairs() == len(oracle.pairs(boxes))
+    assert tree._arrangement.needs_packing

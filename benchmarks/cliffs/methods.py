@@ -73,15 +73,23 @@ def _spheres(pace: float) -> Iterator[Row]:
 
 
 def _needles(pace: float) -> Iterator[Row]:
-    """Find the pairs of 20,000 needles along one axis, per box and pair, to those of cubes."""
-    cubes, needles = (Recipe(3, 1, axis_spread=spread).boxes(20_000, 7, "float64") for spread in (0.0, 3.9))
-    works = [len(boxes) + bp.count_pairs(boxes) for boxes in (cubes, needles)]
-    targets: dict[MethodName, float | None] = {"bvh": 3.0, "linear_tree": 2.5, "octree": None}
-    for name, target in targets.items():
-        calls = {"cubes": partial(bp.pairs, cubes, method=name), "needles": partial(bp.pairs, needles, method=name)}
-        found = median_times(calls, budget=pace)
-        row = ratio(f"{name}, pairs of needles", found["needles"], found["cubes"], 1.0, works[0] / works[1], "to cubes")
-        yield replace(row, target=target)
+    """Find the pairs of 20,000 needles, along one axis or crossing in 4D, per box and pair, to those of cubes."""
+    along, crossing = Recipe(3, 1, axis_spread=3.9), Recipe(4, 1, axis_spread=3.0, shuffled=True, overlaps=0.1)
+    targets: dict[MethodName, tuple[float, float]] = {
+        "bvh": (3.0, 5.0),
+        "linear_tree": (2.5, 5.0),
+        "octree": (4.0, 4.0),
+    }
+    for number, (what, recipe) in enumerate({"needles": along, "needles that cross in 4D": crossing}.items()):
+        cubes, needles = (made.boxes(20_000, 7, "float64") for made in (Recipe(recipe.dim, 1), recipe))
+        works = [len(boxes) + bp.count_pairs(boxes) for boxes in (cubes, needles)]
+        for name, target in targets.items():
+            calls = {"cubes": partial(bp.pairs, cubes, method=name), "needles": partial(bp.pairs, needles, method=name)}
+            found = median_times(calls, budget=pace)
+            row = ratio(
+                f"{name}, pairs of {what}", found["needles"], found["cubes"], 1.0, works[0] / works[1], "to cubes"
+            )
+            yield replace(row, target=target[number])
 
 
 def _frame(index: bp.BoxIndex, boxes: Any) -> None:

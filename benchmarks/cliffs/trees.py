@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import broadphase as bp
 from benchmarks.measuring import Timing, median_times
 from benchmarks.rows import Row, ratio
 from broadphase.testing import make_scene
+from broadphase.testing.recipes import Recipe
 
 COUNT = 20_000
 QUESTIONS = 1_000
@@ -134,10 +137,24 @@ def rows(pace: float) -> Iterator[Row]:
                 even_timing, even_size = base[question]
                 yield ratio(f"{tree}, {name}: {question}", timing, even_timing, bound, even_size / size)
     yield from of_updates(pace)
+    yield from of_few_boxes(pace)
+
+
+def moved_and_asked(boxes: np.ndarray, moved: int) -> Callable[[], Any]:
+    """Return a call that moves some boxes of an octree to and fro by half their size, and then queries 100 points."""
+    tree, order = bp.Octree(boxes), np.random.default_rng(2).permutation(len(boxes))
+    rows, points = order[:moved], boxes[order[-100:]].mean(axis=1)
+    places = itertools.cycle([boxes[rows] + np.diff(boxes[rows], axis=1) / 2, boxes[rows]])
+
+    def call() -> Any:
+        tree.update(next(places), rows)
+        return tree.query_points(points)
+
+    return call
 
 
 def of_updates(pace: float) -> Iterator[Row]:
-    """Measure what updates leave behind: one box that went far and came back, and half of the boxes scattered."""
+    """Measure what updates leave behind: a box far away and back, a few moved in a crowd, and half of all scattered."""
     boxes = even(COUNT)
     gone = shifted(7, 1e12)
     for tree, make in TREES.items():
@@ -149,6 +166,12 @@ def of_updates(pace: float) -> Iterator[Row]:
         for question in ("points", "4 nearest"):
             times = median_times({"fresh": queries[question][0], "back": again[question][0]}, budget=0.5 * pace)
             yield ratio(f"{tree}, one box far away and back: {question}", times["back"], times["fresh"], 2.0)
+    crowds = {"woven sticks": scenes()["woven sticks"], "needles": Recipe(3, 1, axis_spread=3.9).boxes(COUNT, 7, float)}
+    for share, moved in (("one box", 1), ("1 % of the boxes", COUNT // 100)):
+        calls = {name: moved_and_asked(of, moved) for name, of in {"even": boxes, **crowds}.items()}
+        times = median_times(calls, budget=0.5 * pace)
+        for name in crowds:
+            yield ratio(f"Octree, {name}: {share} moved, 100 points", times[name], times["even"], 4.0)
     for count in (20_000, 80_000):
         boxes = even(count).astype(np.float32)
         index = bp.BVH(boxes)
@@ -159,3 +182,15 @@ def of_updates(pace: float) -> Iterator[Row]:
         fresh = bp.BVH(boxes)
         times = median_times({"fresh": fresh.count_pairs, "scattered": index.count_pairs}, budget=0.5 * pace)
         yield ratio(f"BVH, half of {count:,} boxes scattered: pairs", times["scattered"], times["fresh"], 2.0)
+
+
+def of_few_boxes(pace: float) -> Iterator[Row]:
+    """Measure the 4 nearest of 3,000 boxes where a search visits most of a small tree, though no distance is alike."""
+    made = {"even": even(3_000), "woven sticks": make_scene("woven", 3_000, dtype=np.float64)}
+    for tree, make in TREES.items():
+        calls = {}
+        for name, boxes in made.items():
+            points = boxes[:200].mean(axis=1)
+            calls[name] = partial(make(boxes).nearest, points, k=4)
+        times = median_times(calls, budget=0.5 * pace)
+        yield ratio(f"{tree}, 3,000 woven sticks: 4 nearest", times["woven sticks"], times["even"], 8.0)

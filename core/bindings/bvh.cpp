@@ -91,14 +91,7 @@ class BvhIndex : public BlockIndex {
 
   template <class Use>
   void with_pairs(const AnyArray& lower, const AnyArray& upper, const PairSearch& search, Use&& use) const {
-    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
-      Problem<T> problem;
-      problem.first = boxes;
-      problem.dimension = tree.dimension();
-      problem.touching = search.touching;
-      const KeepOverlaps<T> keep{problem, search.touching && tree.is_exact()};
-      use(TreePairs<KeepOverlaps<T>>(tree, keep, chosen_kernels()));
-    });
+    with_boxes(lower, upper, [&](const auto& boxes) { use_pairs_of(tree, boxes, search, use); });
   }
   void note(const auto& method, std::uint64_t found) {
     tests_ = method.tests();

@@ -9,6 +9,7 @@
 #include "filters.hpp"
 #include "query/collect.hpp"
 #include "tree/blocks.hpp"
+#include "tree/pairs.hpp"
 
 namespace broadphase {
 class Forest;
@@ -36,6 +37,17 @@ struct PairSearch {
   unsigned workers;
   Interrupt& interrupt;
 };
+
+// Calls use(method) with the method of the pairs of a tree's boxes.
+template <class T, class Use>
+void use_pairs_of(const BlockTree& tree, const BoxView<T>& boxes, const PairSearch& search, Use&& use) {
+  Problem<T> problem;
+  problem.first = boxes;
+  problem.dimension = tree.dimension();
+  problem.touching = search.touching;
+  const KeepOverlaps<T> keep{problem, search.touching && tree.is_exact()};
+  use(TreePairs<KeepOverlaps<T>>(tree, keep, chosen_kernels()));
+}
 
 // Binds pairs() and count(). The index has
 //   with_pairs(lower, upper, search, use): makes a method of its boxes and calls use(method), unless there can be no

@@ -50,7 +50,7 @@ class OctreeIndex : public BlockIndex {
   void settle(const AnyArray& lower, const AnyArray& upper) {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    with_boxes(lower, upper, [&](const auto& boxes) { octree_.settle(boxes, interrupt); });
+    with_boxes(lower, upper, [&](const auto& boxes) { octree_.settle(boxes, chosen_kernels(), interrupt); });
   }
   void pack(const AnyArray& lower, const AnyArray& upper) {
     const ReleasedGil release;
@@ -58,17 +58,39 @@ class OctreeIndex : public BlockIndex {
     with_boxes(lower, upper, [&](const auto& boxes) { octree_.pack(boxes, chosen_kernels(), interrupt); });
   }
 
+  // The same for pairs, but only if a search through the cells would be in vain for the most part.
+  void pack_for_pairs(const AnyArray& lower, const AnyArray& upper) {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+      if (looks_ != octree_.looks()) {
+        const OctreePairs<T> pairs(octree_, boxes, true, OctreeKinds(), chosen_kernels(), interrupt);
+        pairs_are_packed_ = pairs.is_in_vain(interrupt);
+        looks_ = octree_.looks();
+      }
+      if (pairs_are_packed_ && octree_.needs_packing()) octree_.pack(boxes, chosen_kernels(), interrupt);
+    });
+  }
+
   template <class Use>
   void with_pairs(const AnyArray& lower, const AnyArray& upper, const PairSearch& search, Use&& use) const {
     const OctreeKinds kinds = OctreeKinds::of_static(search.filter);
     with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
-      use(OctreePairs<T>(octree_, boxes, search.touching, kinds, chosen_kernels(), search.interrupt));
+      const bool is_packed = pairs_are_packed_ && octree_.is_packed();
+      if (is_packed && kinds.is_plain()) return use_pairs_of(packed, boxes, search, use);
+      // Of boxes that are static for the most part, few may be tested in vain.
+      const OctreePairs<T> cells(octree_, boxes, search.touching, kinds, chosen_kernels(), search.interrupt);
+      if (is_packed && cells.is_in_vain(search.interrupt)) return use_pairs_of(packed, boxes, search, use);
+      use(cells);
     });
   }
-  void note(const auto& method, std::uint64_t found) {
-    tests_ = method.tests();
-    cell_tests_ = method.cell_tests();
-    found_ = found;
+  template <class T>
+  void note(const OctreePairs<T>& method, std::uint64_t found) {
+    note(method.tests(), method.cell_tests(), found);
+  }
+  template <class Keep>
+  void note(const TreePairs<Keep>& method, std::uint64_t found) {
+    note(method.tests(), 0, found);
   }
 
   nb::dict stats() const {
@@ -147,17 +169,25 @@ class OctreeIndex : public BlockIndex {
   std::string validate(const AnyArray& lower, const AnyArray& upper, const Rows& rows) const {
     const ReleasedGil release;
     return with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
-      return OctreeCheck<T>(octree_, boxes).fault(rows.data(), rows.shape(0));
+      const std::string fault = OctreeCheck<T>(octree_, boxes).fault(rows.data(), rows.shape(0));
+      return fault.empty() ? octree_.fault_of_packed(boxes, rows.data(), rows.shape(0)) : fault;
     });
   }
 
   std::size_t pending() const { return octree_.pending(); }
   bool is_settled() const { return octree_.is_settled(); }
   bool needs_packing() const { return octree_.needs_packing(); }
+  bool is_crowded() const { return octree_.is_crowded(); }
   bool needs_build() const { return octree_.needs_build(); }
-  std::size_t memory_bytes() const { return octree_.bytes() + packed.blocks.bytes(); }
+  std::size_t memory_bytes() const { return octree_.bytes() + octree_.packed_bytes(); }
 
  private:
+  void note(std::uint64_t tests, std::uint64_t cell_tests, std::uint64_t found) {
+    tests_ = tests;
+    cell_tests_ = cell_tests;
+    found_ = found;
+  }
+
   double root_edge() const { return octree_.lattice().edge(octree_.lattice().levels()) / tree.frame.scale; }
 
   void add_cube(std::int32_t number, std::vector<double>& lower, std::vector<double>& upper) const {
@@ -171,6 +201,8 @@ class OctreeIndex : public BlockIndex {
   }
 
   PendingOctree octree_;
+  std::uint64_t looks_ = 0;  // the looks for crowds when it was last seen what is best for pairs
+  bool pairs_are_packed_ = false;
   std::atomic<std::uint64_t> tests_{0}, cell_tests_{0}, found_{0};  // of the last search for pairs
 };
 
@@ -189,6 +221,7 @@ void bind_octree(nb::module_& module) {
       .def("remove", &OctreeIndex::remove, nb::arg("rows"))
       .def("settle", &OctreeIndex::settle, nb::arg("lower"), nb::arg("upper"))
       .def("pack", &OctreeIndex::pack, nb::arg("lower"), nb::arg("upper"))
+      .def("pack_for_pairs", &OctreeIndex::pack_for_pairs, nb::arg("lower"), nb::arg("upper"))
       .def("stats", &OctreeIndex::stats)
       .def("world", &OctreeIndex::world)
       .def("outline", &OctreeIndex::outline)
@@ -198,6 +231,7 @@ void bind_octree(nb::module_& module) {
       .def_prop_ro("is_settled", &OctreeIndex::is_settled)
       .def_prop_ro("needs_build", &OctreeIndex::needs_build)
       .def_prop_ro("needs_packing", &OctreeIndex::needs_packing)
+      .def_prop_ro("is_crowded", &OctreeIndex::is_crowded)
       .def_prop_ro("memory_bytes", &OctreeIndex::memory_bytes);
 }
 

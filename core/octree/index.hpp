@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +15,9 @@
 #include "base/parallel.hpp"
 #include "base/row_numbers.hpp"
 #include "base/with_dimension.hpp"
-#include "bvh/build.hpp"
+#include "bvh/bvh.hpp"
 #include "octree/cells.hpp"
 #include "simd/kernels.hpp"
-#include "tree/median_order.hpp"
 
 namespace broadphase {
 
@@ -309,18 +309,21 @@ class OctreeArrangement : public OctreeCells {
   std::size_t most_outside_ = 0;  // rows outside the root, until it is rebuilt
 };
 
+// With more rows than this in the cells on the way down to an average row, going through them takes longer than all the
+// rest of a query; with so few rows in all, that does not matter.
+inline constexpr std::size_t kManyOnWays = 192, kFewInAll = 1024;
+
 // An octree with deferred changes. Rows that are inserted, moved or removed are queued, each once; `settle` applies
 // their final state: a thousand single inserts cost one build, and a row inserted and removed again costs nothing.
 //
-// Where cells do not tell boxes apart, queries would test each box of a crowd: many boxes that are long, or in one of
-// the smallest cells, or nearer to each other than floats can tell. Then `packed` becomes a tree of all rows for them
-// to walk, packed before the first query after a change: a search for pairs does without. Else it is empty. Where only
-// cells on the ways down have many boxes, such as a list of those far away, it is packed after a build, which takes as
-// long, and not after small changes.
+// Where cells do not tell boxes apart, queries would test each box of a crowd: many boxes that are long, or far away,
+// or in one of the smallest cells, or nearer to each other than floats can tell. Then `packed` becomes a BVH of all
+// rows for them to walk, packed before the first query and changed with the rows from then on. Else it is empty. A
+// search for pairs does without unless it tests too many: see OctreePairs::is_in_vain.
 class PendingOctree : public OctreeArrangement {
  public:
   PendingOctree(BlockTree& tree, BlockTree& packed, const OctreeOptions& options)
-      : OctreeArrangement(tree, options), packed_(packed) {}
+      : OctreeArrangement(tree, options), packed_(packed), bvh_(packed) {}
 
   // Replaces all rows by these, which are below `row_limit`. Throws bad_alloc or invalid_argument, and then nothing has
   // changed.
@@ -359,34 +362,42 @@ class PendingOctree : public OctreeArrangement {
 
   // Applies all queued changes. If this throws, the next call rebuilds the tree.
   template <class T>
-  void settle(const BoxView<T>& boxes, Interrupt& interrupt) {
+  void settle(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
     if (is_settled()) return;
     changes_ += queue_.size();
     if (!needs_build_)
-      with_dimension(blocks().dimension(), [&]<std::size_t D>(Dimension<D>) { apply<D>(boxes, interrupt); });
+      with_dimension(blocks().dimension(), [&]<std::size_t D>(Dimension<D>) { apply<D>(boxes, kernels, interrupt); });
     const bool is_built = needs_build_;
-    if (is_built) build_all(boxes, interrupt);
-    has_long_ways_ = false;
+    if (is_built) {
+      unpack();
+      build_all(boxes, interrupt);
+    }
     if (is_built || changes_ > alive_ / kManyChanges) {
       changes_ = 0;
       look_for_crowds(boxes);
+      if (!is_crowded_) unpack();
     }
-    packed_.root = kNoBlock;
-    if (!is_to_be_packed()) packed_.blocks = Blocks(blocks().dimension());
     queue_.clear();
   }
 
   // True if the settled tree is to be packed before it is queried.
-  bool needs_packing() const { return is_to_be_packed() && packed_.root == kNoBlock; }
+  bool needs_packing() const { return is_crowded_ && !is_packed(); }
+  bool is_crowded() const { return is_crowded_; }
+  bool is_packed() const { return is_packed_.load(std::memory_order_acquire); }
+  // How often crowds were looked for.
+  std::uint64_t looks() const { return looks_; }
   // Throws bad_alloc or Interrupted, and then nothing has changed.
   template <class T>
   void pack(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
-    std::vector<std::int32_t> rows;
-    rows.reserve(alive_);
-    for (std::size_t row = 0; row < state_.size(); ++row)
-      if (is_alive(row)) rows.push_back(static_cast<std::int32_t>(row));
-    TreePacker<T, MedianOrder<T>>().pack(packed_, GrownBoxes<T>{boxes, blocks().dimension()}, rows.data(), rows.size(),
-                                         nullptr, kernels, 1, interrupt);
+    const std::vector<std::int32_t> rows = alive_rows();
+    bvh_.build(boxes, rows.data(), rows.size(), {kernels, 1, interrupt});
+    is_packed_.store(true, std::memory_order_release);
+  }
+  std::size_t packed_bytes() const { return bvh_.bytes(); }
+  // The first violation of an invariant of what is packed, or an empty string.
+  template <class T>
+  std::string fault_of_packed(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) const {
+    return is_packed() ? bvh_.validate(boxes, rows, count) : "";
   }
 
  private:
@@ -394,28 +405,35 @@ class PendingOctree : public OctreeArrangement {
   // When more than this share of the rows (1 / k) has changed, crowds may have come or gone.
   static constexpr std::size_t kManyChanges = 16;
 
-  bool is_to_be_packed() const { return is_crowded_ || has_long_ways_; }
+  void unpack() {
+    is_packed_.store(false, std::memory_order_relaxed);
+    packed_.root = kNoBlock;
+    packed_.blocks = Blocks(blocks().dimension());
+  }
+  std::vector<std::int32_t> alive_rows() const {
+    std::vector<std::int32_t> rows;
+    rows.reserve(alive_);
+    for (std::size_t row = 0; row < state_.size(); ++row)
+      if (is_alive(row)) rows.push_back(static_cast<std::int32_t>(row));
+    return rows;
+  }
 
   template <class T>
   void look_for_crowds(const BoxView<T>& boxes) {
-    // More than so many rows in the cells of an average row take longer than all the rest of a query.
-    constexpr std::size_t kMany = 192, kFew = 1024;
-    is_crowded_ = has_long_ways_ = false;
-    if (alive_ < kFew) return;
-    std::size_t shared = 0, on_ways = 0;
-    add_ways(OctreeCells::kTop, shared, on_ways);
-    is_crowded_ = shared > kMany * alive_ ||
-                  blocks_are_blurred(tree(), GrownBoxes<T>{boxes, blocks().dimension()}, alive_,
-                                     [this](std::size_t row) { return has(static_cast<std::int32_t>(row)); });
-    has_long_ways_ = on_ways > kMany * alive_;
+    ++looks_;
+    std::size_t on_ways = 0;
+    add_ways(OctreeCells::kTop, on_ways);
+    is_crowded_ = alive_ >= kFewInAll &&
+                  (on_ways > kManyOnWays * alive_ ||
+                   blocks_are_blurred(tree(), GrownBoxes<T>{boxes, blocks().dimension()}, alive_,
+                                      [this](std::size_t row) { return has(static_cast<std::int32_t>(row)); }));
   }
-  // Adds up, for each row in or below a cell, the rows that share its own cell, and those of all cells from there down.
-  // Gives how many rows there are. Recursion: one call per level.
-  std::size_t add_ways(std::int32_t number, std::size_t& shared, std::size_t& on_ways) const {
+  // Adds up, for each row in or below a cell, the rows of all cells from there down to it. Gives how many rows there
+  // are. Recursion: one call per level.
+  std::size_t add_ways(std::int32_t number, std::size_t& on_ways) const {
     const auto own = static_cast<std::size_t>(cell(number).rows);
     std::size_t below = own;
-    for_each_child(number, [&](std::int32_t child) { below += add_ways(child, shared, on_ways); });
-    shared += own * own;
+    for_each_child(number, [&](std::int32_t child) { below += add_ways(child, on_ways); });
     on_ways += own * below;
     return below;
   }
@@ -445,31 +463,27 @@ class PendingOctree : public OctreeArrangement {
   void build_all(const BoxView<T>& boxes, Interrupt& interrupt) {
     needs_build_ = true;
     tree().exact_bounds.forget();
-    std::vector<std::int32_t> rows;
-    rows.reserve(alive_);
-    for (std::size_t row = 0; row < state_.size(); ++row) {
-      state_[row] &= kAlive;
-      if (state_[row] != 0) rows.push_back(static_cast<std::int32_t>(row));
-    }
+    const std::vector<std::int32_t> rows = alive_rows();
+    for (std::uint8_t& state : state_) state &= kAlive;
     build(boxes, rows.data(), rows.size(), interrupt);
     needs_build_ = false;
     ++builds_;
   }
 
   template <std::size_t D, class T>
-  void apply(const BoxView<T>& boxes, Interrupt& interrupt) {
-    std::vector<std::int32_t> moved, come;
+  void apply(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
+    std::vector<std::int32_t> moved, come, gone;
     needs_build_ = true;  // unless this succeeds
     tree().exact_bounds.forget();
     make_room(state_.size());
     for (const std::int32_t row : queue_) {
       state(row) &= kAlive;
-      const bool is_alive = state(row) != 0;
-      if (has(row) && !is_alive)
-        remove_row(row);
-      else if (is_alive)
+      if (state(row) != 0)
         (has(row) ? moved : come).push_back(row);
+      else if (has(row))
+        gone.push_back(row);
     }
+    for (const std::int32_t row : gone) remove_row(row);
     // With this many new rows, a rebuild with cells fitted to them is cheaper.
     if (come.size() > alive_ / 2) return;
     needs_build_ = false;
@@ -485,6 +499,12 @@ class PendingOctree : public OctreeArrangement {
       if (needs_build_) return;
       clean();
       age();
+      if (is_packed()) {
+        const Bvh::Work work{kernels, 1, interrupt};
+        bvh_.remove(gone.data(), gone.size());
+        bvh_.update(boxes, moved.data(), moved.size(), work);
+        bvh_.insert(boxes, come.data(), come.size(), work);
+      }
     } catch (...) {
       needs_build_ = true;
       throw;
@@ -497,9 +517,11 @@ class PendingOctree : public OctreeArrangement {
   std::size_t alive_ = 0;
   std::uint64_t builds_ = 0, updates_ = 0;
   BlockTree& packed_;
+  Bvh bvh_;                              // in `packed_`
+  std::atomic<bool> is_packed_ = false;  // a thread may search for pairs while another one packs
   bool is_crowded_ = false;
-  bool has_long_ways_ = false;  // and has just been built, or nearly
-  std::size_t changes_ = 0;     // since crowds were last looked for
+  std::size_t changes_ = 0;  // since crowds were last looked for
+  std::uint64_t looks_ = 0;
 };
 
 // ---- Inspection: the cells of an octree, and whether all its invariants hold ----

@@ -14,8 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/even_sample.hpp"
 #include "base/memory.hpp"
 #include "boxes/row_view.hpp"
+#include "bvh/pairs.hpp"
 #include "octree/cells.hpp"
 #include "octree/index.hpp"
 #include "query/method.hpp"
@@ -480,23 +482,22 @@ class OctreeCrowd {
  public:
   OctreeCrowd(const OctreeCells& cells, std::int32_t number, const BoxView<T>& rows, bool touching,
               const OctreeKinds& kinds, const Kernels& kernels, Interrupt& interrupt)
-      : first_count_(kinds.first_count) {
-    const std::size_t dimension = cells.blocks().dimension();
+      : first_count_(kinds.first_count), dimension_(cells.blocks().dimension()), touching_(touching) {
     cells.for_each_row(number, [&](std::int32_t row) {
       const std::size_t kind = kinds.of(row);
       numbers_[kind].push_back(row);
       const auto at = static_cast<std::size_t>(row);
-      corners_[kind].insert(corners_[kind].end(), rows.lower_of(at), rows.lower_of(at) + dimension);
-      corners_[kind].insert(corners_[kind].end(), rows.upper_of(at), rows.upper_of(at) + dimension);
+      corners_[kind].insert(corners_[kind].end(), rows.lower_of(at), rows.lower_of(at) + dimension_);
+      corners_[kind].insert(corners_[kind].end(), rows.upper_of(at), rows.upper_of(at) + dimension_);
     });
     for (std::size_t kind = 0; kind < 2; ++kind)
       for (std::size_t other = kind; other < 2; ++other) {
         if ((kinds.partners[kind] >> other & 1u) == 0 || numbers_[kind].empty() || numbers_[other].empty()) continue;
         Problem<T> problem;
-        problem.first = view(kind, dimension);
+        problem.first = view(kind);
         problem.cross = kind != other;
-        if (problem.cross) problem.second = view(other, dimension);
-        problem.dimension = dimension;
+        if (problem.cross) problem.second = view(other);
+        problem.dimension = dimension_;
         problem.touching = touching;
         sweeps_.push_back({kind, other, std::make_unique<SweepAndPrune<T>>(problem, kernels, 1, interrupt)});
       }
@@ -507,6 +508,23 @@ class OctreeCrowd {
   std::uint64_t tests() const {
     std::uint64_t sum = 0;
     for (const Sweep& sweep : sweeps_) sum += sweep.method->candidate_count();
+    return sum;
+  }
+
+  // About how many there are: a few rows are tested against all.
+  std::uint64_t expected_pairs() const {
+    constexpr std::size_t kTried = 8;
+    std::uint64_t sum = 0;
+    for (const Sweep& sweep : sweeps_) {
+      const BoxView<T> rows = view(sweep.kind), others = view(sweep.other);
+      const EvenSample tried(rows.count, kTried);
+      std::uint64_t found = 0;
+      for (std::size_t k = 0; k < tried.size(); ++k)
+        for (std::size_t other = 0; other < others.count; ++other)
+          found += overlaps(rows.lower_of(tried[k]), rows.upper_of(tried[k]), others.lower_of(other),
+                            others.upper_of(other), dimension_, touching_, T(0));
+      sum += found * rows.count / tried.size() / (sweep.kind == sweep.other ? 2 : 1);
+    }
     return sum;
   }
 
@@ -535,11 +553,13 @@ class OctreeCrowd {
     std::unique_ptr<SweepAndPrune<T>> method;
   };
 
-  BoxView<T> view(std::size_t kind, std::size_t dimension) const {
-    return view_of_rows(corners_[kind].data(), dimension, numbers_[kind].size());
+  BoxView<T> view(std::size_t kind) const {
+    return view_of_rows(corners_[kind].data(), dimension_, numbers_[kind].size());
   }
 
   std::int32_t first_count_;
+  std::size_t dimension_;
+  bool touching_;
   std::vector<std::int32_t> numbers_[2];
   std::vector<T> corners_[2];
   std::vector<Sweep> sweeps_;
@@ -569,6 +589,29 @@ class OctreePairs {
   std::size_t task_count() const { return tasks_.size(); }
   std::uint64_t tests() const { return tests_.load(std::memory_order_relaxed) + crowd_tests_; }
   std::uint64_t cell_tests() const { return cell_tests_.load(std::memory_order_relaxed); }
+
+  // True if testing boxes in vain takes longer than to pack all into a tree and to walk that, as where long boxes share
+  // the largest cells. Where cells have many rows, a share of the tasks is run to see it.
+  bool is_in_vain(Interrupt& interrupt) const {
+    constexpr std::size_t kMost = 512, kShare = 8;  // kMost: for each row
+    if (tasks_.empty() || on_ways_ <= kManyOnWays * std::max(kFewInAll, below_[OctreeCells::kTop])) return false;
+    const std::uint64_t most = kMost * below_[OctreeCells::kTop];
+    Scratch scratch;
+    PairBuffer found(nullptr, true);
+    std::uint64_t in_vain = 0;
+    std::size_t walks = 0;
+    for (std::size_t number = 0; number < tasks_.size() && in_vain <= most; ++number) {
+      if (tasks_[number].what == kSweep || walks++ % kShare != kShare / 2) continue;
+      interrupt.check();
+      run(number, scratch, found);
+      in_vain = kShare * (tests_ - found.count());
+    }
+    tests_ = cell_tests_ = 0;
+    if (in_vain > most || in_vain + crowd_tests_ <= most) return in_vain > most;
+    std::uint64_t hits = 0;
+    for (const auto& crowd : crowds_) hits += crowd->expected_pairs();
+    return in_vain + crowd_tests_ > most + hits;
+  }
 
   void run(std::size_t number, Scratch& scratch, PairBuffer& out) const {
     const Task& task = tasks_[number];
@@ -613,6 +656,7 @@ class OctreePairs {
       if (!kinds_below_.empty()) kinds |= kinds_below_[static_cast<std::size_t>(child)];
     });
     if (!kinds_below_.empty()) kinds_below_[at] = static_cast<std::uint8_t>(kinds);
+    on_ways_ += static_cast<std::size_t>(tree_.cell(number).rows) * count;
     return below_[at] = count;
   }
 
@@ -665,6 +709,7 @@ class OctreePairs {
   std::vector<std::size_t> below_;         // rows in and below each cell
   std::vector<std::uint8_t> kinds_below_;  // their kinds, as bits
   std::size_t most_ = 0;
+  std::size_t on_ways_ = 0;  // see kManyOnWays
   std::vector<Task> tasks_;
   std::vector<std::unique_ptr<OctreeCrowd<T>>> crowds_;
   std::uint64_t crowd_tests_ = 0;
@@ -674,13 +719,17 @@ class OctreePairs {
 // ---- The one-shot method ----
 
 // Cubes that halve, each box in the smallest one that contains it; one walk down carries the boxes that reach in from
-// above. In 2-d a quadtree. After D. Meagher (1982), with loose cells after T. Ulrich (2000). Satisfies Method.
+// above. In 2-d a quadtree. After D. Meagher (1982), with loose cells after T. Ulrich (2000). Where that tests too many
+// boxes in vain, pairs are those of a packed tree. Satisfies Method.
 template <class T>
 class Octree {
  public:
-  using Scratch = typename OctreePairs<T>::Scratch;
+  struct Scratch {
+    typename OctreePairs<T>::Scratch cells;
+    typename BvhPairs<T>::Scratch blocks;
+  };
 
-  Octree(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/, Interrupt interrupt = Interrupt(),
+  Octree(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt interrupt = Interrupt(),
          const OctreeOptions& options = {})
       : rows_(problem.first), tree_{Blocks(problem.dimension), kNoBlock, {}}, arrangement_(tree_, options) {
     if (problem.cross || problem.grow != 0) copy(problem);
@@ -694,13 +743,21 @@ class Octree {
     std::vector<std::int32_t> rows(rows_.count);
     std::iota(rows.begin(), rows.end(), 0);
     arrangement_.build(rows_, rows.data(), rows.size(), interrupt);
-    pairs_.emplace(arrangement_, rows_, problem.touching, kinds, kernels, interrupt);
+    of_cells_.emplace(arrangement_, rows_, problem.touching, kinds, kernels, interrupt);
+    if (!of_cells_->is_in_vain(interrupt)) return;
+    of_cells_.reset();
+    of_blocks_.emplace(problem, kernels, workers, interrupt);
   }
   Octree(const Octree&) = delete;
   Octree& operator=(const Octree&) = delete;
 
-  std::size_t task_count() const { return pairs_->task_count(); }
-  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const { pairs_->run(task, scratch, out); }
+  std::size_t task_count() const { return of_cells_ ? of_cells_->task_count() : of_blocks_->task_count(); }
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
+    if (of_cells_)
+      of_cells_->run(task, scratch.cells, out);
+    else
+      of_blocks_->run(task, scratch.blocks, out);
+  }
 
  private:
   // Copies both sets, with their margin, one after the other.
@@ -724,7 +781,9 @@ class Octree {
   BoxView<T> rows_;
   BlockTree tree_;
   OctreeArrangement arrangement_;
-  std::optional<OctreePairs<T>> pairs_;
+  // One of them.
+  std::optional<OctreePairs<T>> of_cells_;
+  std::optional<BvhPairs<T>> of_blocks_;
 };
 
 }  // namespace broadphase

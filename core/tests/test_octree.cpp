@@ -55,7 +55,8 @@ template <class T>
 void compare(const PendingOctree& octree, const Store<T>& store, Random& random) {
   const BoxView<T> boxes = store.view();
   const std::vector<std::int32_t> rows = store.rows();
-  const std::string fault = OctreeCheck<T>(octree, boxes).fault(rows.data(), rows.size());
+  std::string fault = OctreeCheck<T>(octree, boxes).fault(rows.data(), rows.size());
+  if (fault.empty()) fault = octree.fault_of_packed(boxes, rows.data(), rows.size());
   if (!fault.empty()) current_case() += ": " + fault;
   CHECK(fault.empty());
   std::vector<std::uint8_t> is_static(boxes.count);
@@ -66,6 +67,7 @@ void compare(const PendingOctree& octree, const Store<T>& store, Random& random)
   Interrupt never;
   for_each_level([&](const Kernels& kernels) {
     const OctreePairs<T> pairs(octree, boxes, true, OctreeKinds::of_static(&filter), kernels, never);
+    (void)pairs.is_in_vain(never);  // runs some of them: they are still found once
     CHECK(pairs_of(pairs, &filter, 2) == expected);
   });
 }
@@ -83,6 +85,8 @@ void try_history(std::uint64_t seed) {
   PendingOctree octree(tree, packed, options);
   octree.replace(0, nullptr, 0);
   Interrupt never;
+  std::size_t levels = 0;
+  const Kernels& kernels = *available_kernels(levels)[0];
   for (std::size_t step = 0; step < 40; ++step) {
     current_case() = "seed " + std::to_string(seed) + ", step " + std::to_string(step);
     const std::size_t reach = random.chance(0.1) ? 1'000'000 : random.chance(0.5) ? 6 : 60;
@@ -106,7 +110,9 @@ void try_history(std::uint64_t seed) {
       }
     }
     if (random.chance(0.3)) continue;  // several changes of a row are one
-    octree.settle(store.view(), never);
+    octree.settle(store.view(), kernels, never);
+    // Not crowded: what is packed is kept until crowds are looked for.
+    if (random.chance(0.3) && !octree.is_packed()) octree.pack(store.view(), kernels, never);
     compare(octree, store, random);
     // A row that is there is not inserted, one that is not there neither moves nor is removed, and nothing changes.
     if (store.alive.empty()) continue;
@@ -125,6 +131,61 @@ void try_history(std::uint64_t seed) {
   }
 }
 
+// Rows come to a crowd, move and go: its packed tree is changed with them, and unpacked where the crowd is gone.
+template <class T>
+void try_crowd(std::uint64_t seed) {
+  current_case() = "crowd of seed " + std::to_string(seed);
+  Random random(seed);
+  constexpr std::size_t kCount = 1200, kSpare = 20;
+  Store<T> store{3, {}, std::vector<bool>(kCount + kSpare)};
+  store.corners.resize(6 * (kCount + kSpare));
+  const auto put = [&](std::size_t row, bool is_long) {
+    store.set(row, random, 400);
+    if (!is_long) return;
+    store.corners[6 * row + row % 3] = -200;
+    store.corners[6 * row + 3 + row % 3] = 200;
+  };
+  for (std::size_t row = 0; row < kCount; ++row) {
+    put(row, true);
+    store.alive[row] = true;
+  }
+  BlockTree tree{Blocks(3), kNoBlock, {}}, packed{Blocks(3), kNoBlock, {}};
+  PendingOctree octree(tree, packed, {});
+  octree.replace(store.alive.size(), store.rows().data(), kCount);
+  Interrupt never;
+  std::size_t levels = 0;
+  const Kernels& kernels = *available_kernels(levels)[0];
+  octree.settle(store.view(), kernels, never);
+  CHECK(octree.needs_packing());
+  octree.pack(store.view(), kernels, never);
+  std::vector<std::int32_t> come, moved, gone;
+  for (std::size_t row = 0; row < kSpare; ++row) {
+    come.push_back(static_cast<std::int32_t>(kCount + row));
+    moved.push_back(static_cast<std::int32_t>(3 * row));
+    gone.push_back(static_cast<std::int32_t>(3 * row + 1));
+  }
+  for (const auto* rows : {&come, &moved})
+    for (const std::int32_t row : *rows) put(static_cast<std::size_t>(row), true);
+  octree.update(moved.data(), kSpare);
+  octree.insert(store.alive.size(), come.data(), kSpare);
+  octree.remove(gone.data(), kSpare);
+  for (std::size_t row = 0; row < kSpare; ++row) {
+    store.alive[static_cast<std::size_t>(come[row])] = true;
+    store.alive[static_cast<std::size_t>(gone[row])] = false;
+  }
+  octree.settle(store.view(), kernels, never);
+  CHECK(octree.is_packed());
+  compare(octree, store, random);
+  const std::vector<std::int32_t> all = store.rows();
+  for (const bool is_long : {true, false}) {
+    for (const std::int32_t row : all) put(static_cast<std::size_t>(row), is_long);
+    octree.update(all.data(), all.size());
+    octree.settle(store.view(), kernels, never);
+    CHECK(octree.is_packed() == is_long);
+    compare(octree, store, random);
+  }
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
@@ -134,5 +195,9 @@ int main(int argc, char** argv) {
   for (std::uint64_t seed = 0; seed < histories; ++seed) {
     try_history<float>(seed);
     try_history<double>(seed + 1'000'000'000);
+  }
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
+    try_crowd<float>(seed);
+    try_crowd<double>(seed);
   }
 }

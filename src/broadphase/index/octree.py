@@ -737,7 +737,7 @@ class Octree(BoxIndex):
         """Wait for the first query."""
 
     def _arranged(self) -> Any:
-        core = self._arranged_for_pairs()
+        core = self._settled()
         if core.needs_packing:
             with self._guard.building:  # several threads may come here at once
                 if core.needs_packing:
@@ -745,9 +745,16 @@ class Octree(BoxIndex):
         return core
 
     def _arranged_for_pairs(self) -> Any:
+        core = self._settled()
+        if core.is_crowded:
+            with self._guard.building:
+                core.pack_for_pairs(*self._store.views)
+        return core
+
+    def _settled(self) -> Any:
         core = super()._arranged()
         if not core.is_settled:
-            with self._guard.building:  # several threads may come here at once
+            with self._guard.building:
                 if not core.is_settled:
                     work, began = "build" if core.needs_build else "update", perf_counter()
                     core.settle(*self._store.views)
