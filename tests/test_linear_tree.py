@@ -10,6 +10,7 @@ import pytest
 import broadphase as bp
 from broadphase import morton
 from broadphase.testing import assert_same_pairs, oracle
+from broadphase.testing.recipes import Recipe
 from cases import scene
 
 TRAVERSALS = ("ancestors", "covered_leaves")
@@ -449,6 +450,18 @@ def test_equal_points_are_counted_in_bounded_depth():
     tree.validate()
     assert tree.stats()["cells"] == 1
     assert len(tree.query([[1, 1, 1, 1, 1, 1]]).rows) == 100_000
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dim", [2, 3, 4])
+def test_long_boxes_that_cross_have_the_pairs_of_brute_force(dim, dtype):
+    boxes = Recipe(dim, 1, axis_spread=3.0, shuffled=True, overlaps=0.1).boxes(8000, 7, dtype)
+    expected = bp.pairs(boxes, method="brute_force")
+    for traversal in TRAVERSALS:
+        assert_same_pairs(bp.LinearTree(boxes, traversal=traversal).pairs(), expected, traversal)
+    some, others = boxes[::2], boxes[1::2]
+    expected = bp.pairs(some, others, method="brute_force", margin=2.0**-10)
+    assert_same_pairs(bp.pairs(some, others, method="linear_tree", margin=2.0**-10), expected)
 
 
 def test_pickle_keeps_the_options():

@@ -17,6 +17,9 @@
 #include "base/with_dimension.hpp"
 #include "boxes/box_view.hpp"
 #include "boxes/extent.hpp"
+#include "boxes/grown_boxes.hpp"
+#include "boxes/row_view.hpp"
+#include "query/problem.hpp"
 #include "simd/kernels.hpp"
 #include "tree/rank_order.hpp"
 
@@ -199,9 +202,45 @@ double fit_to_lengths(const LinearSource<T>& source, const std::uint32_t* items,
   return halvings;
 }
 
+// Whether boxes in this order are long and cross each other, so that an order by ranks would have far fewer parts that
+// overlap. Most orders are good enough, and sorting by ranks takes several times as long.
+template <std::size_t D, class T>
+bool should_be_ranked(const LinearSource<T>& source, const std::uint32_t* items, std::size_t count,
+                      const Kernels& kernels) {
+  constexpr std::size_t kPart = 32, kFewParts = 32, kLookedAt = 64;
+  constexpr double kMostBeside = 64;  // parts that overlap one
+  const std::size_t parts = count / kPart;
+  if (parts < kFewParts) return false;
+  const EvenSample sample(parts, kLookedAt);
+  T lower[kLookedAt][D], upper[kLookedAt][D];
+  std::size_t beside = 0;
+  for (std::size_t p = 0; p < sample.size(); ++p) {
+    const std::uint32_t* part = items + sample[p] * kPart;
+    std::copy_n(source.lower(part[0]), D, lower[p]);
+    std::copy_n(source.upper(part[0]), D, upper[p]);
+    for (std::size_t at = 1; at < kPart; ++at)
+      for (std::size_t k = 0; k < D; ++k) {
+        lower[p][k] = std::min(lower[p][k], source.lower(part[at])[k]);
+        upper[p][k] = std::max(upper[p][k], source.upper(part[at])[k]);
+      }
+    for (std::size_t other = 0; other < p; ++other)
+      beside += overlaps(lower[p], upper[p], lower[other], upper[other], D, true, T(0)) ? 1 : 0;
+  }
+  const auto looked_at = static_cast<double>(sample.size());
+  const double pairs = looked_at * (looked_at - 1) / 2;
+  if (static_cast<double>(beside) * static_cast<double>(parts) < kMostBeside * pairs) return false;
+  std::vector<T> corners;
+  corners.reserve(2 * D * count);
+  for (std::size_t at = 0; at < count; ++at) {
+    corners.insert(corners.end(), source.lower(items[at]), source.lower(items[at]) + D);
+    corners.insert(corners.end(), source.upper(items[at]), source.upper(items[at]) + D);
+  }
+  return boxes_cross(GrownBoxes<T>{view_of_rows(corners.data(), D, count), D}, nullptr, count, kernels);
+}
+
 // Boxes of one cell have equal keys, so they are in no order. Where they are many, they are sorted by the Morton order
 // of a region of their own, so that neighbours in memory are neighbours in space; and where that region does not tell
-// them apart either, as on many scales around one point, by ranks.
+// them apart either, as on many scales around one point or where long boxes cross, by ranks.
 template <std::size_t D, class T>
 void order_within_cell(const LinearSource<T>& source, std::uint32_t* items, std::size_t count, const Kernels& kernels,
                        Interrupt& interrupt) {
@@ -225,7 +264,7 @@ void order_within_cell(const LinearSource<T>& source, std::uint32_t* items, std:
   if (count < kMany) return;
   std::size_t crowded = 0;
   for (std::size_t at = kTogether; at < count; ++at) crowded += sorter.bits(at) == sorter.bits(at - kTogether) ? 1 : 0;
-  if (crowded < count / 4) return;
+  if (crowded < count / 4 && !should_be_ranked<D>(source, items, count, kernels)) return;
   const std::vector<std::int32_t> rows(items, items + count);
   RankOrder<T> ranks;
   ranks.sort(SourceBoxes<T>{source, D}, rows.data(), count, kernels, 1, interrupt);

@@ -148,6 +148,48 @@ void check_needles() {
   });
 }
 
+// Whether a tree is wide follows its boxes: where floats around the middle do not tell neighbours apart, and not for
+// their distance from the origin.
+void check_width() {
+  current_case() = "width";
+  constexpr std::size_t kCount = 2000;
+  std::vector<std::int32_t> rows(kCount);
+  std::vector<double> spread, crowd;
+  for (std::size_t row = 0; row < kCount; ++row) {
+    rows[row] = static_cast<std::int32_t>(row);
+    for (std::size_t k = 0; k < 2; ++k) {
+      const auto at = static_cast<double>(k == 0 ? row / 40 : row % 40);
+      spread.push_back(1e9 + at / 3);
+      crowd.push_back(row == 0 ? -1 : row < 1000 ? 1 + at * 1e-12 : at / 50);
+    }
+  }
+  const Boxes<double> far(spread, spread, 2, 0), near(crowd, crowd, 2, 0);
+  BlockTree tree;
+  tree.blocks = Blocks(2);
+  std::size_t levels;
+  LinearOptions options;
+  options.fixed = true;
+  options.depth = 5;
+  LinearIndex index(tree, options, *available_kernels(levels)[0]);
+  Interrupt never;
+  const auto check = [&](const BoxView<double>& boxes, bool wide) {
+    CHECK(tree.is_wide() == wide);
+    CHECK((tree.frame.scale == 1 && tree.frame.origin[0] == 0) == wide);
+    CHECK(LinearValidation<double>(index, tree, boxes, rows.data(), kCount).fault().empty());
+  };
+  index.build(far.view, rows.data(), kCount, never);
+  check(far.view, false);
+  const std::size_t bytes = index.bytes();
+  index.build(far.view, rows.data(), kCount, never);
+  CHECK(index.bytes() == bytes);
+  index.update(near.view, rows.data(), kCount, never);
+  check(near.view, true);
+  index.build(far.view, rows.data(), kCount, never);
+  check(far.view, false);
+  const std::string fault = LinearValidation<double>(index, tree, near.view, rows.data(), kCount).fault();
+  CHECK(fault.ends_with("is not in the smallest cell that contains it"));
+}
+
 // Boxes without a middle, in one cell with many more.
 template <class T>
 void check_infinite_boxes(std::size_t dimension) {
@@ -178,6 +220,7 @@ int main(int argc, char** argv) {
   check_keys();
   check_long_tasks();
   check_needles();
+  check_width();
   for (std::size_t dimension = 1; dimension <= 4; ++dimension) {
     check_infinite_boxes<float>(dimension);
     check_infinite_boxes<double>(dimension);
