@@ -43,6 +43,45 @@ def test_rays_that_leave_a_box_farther_than_any_float_miss_what_they_reach_later
         assert index.shapecast([[1.7e308, 1.3e308, 1.7e308, 1.3e308]], [-1e308, -1.3e308]).rows.tolist() == [-1]
 
 
+@pytest.mark.parametrize("turned", [1, -1])
+def test_rays_from_beyond_all_floats_meet_what_is_there(turned):
+    # Beside boxes near 1, where the ray starts and the box it meets are both farther than any float.
+    far = np.array([[-2e60, -2e60], [-1e60, -1e60]])
+    unit = np.array([[0, 0], [1, 1]])
+    boxes = np.stack([*(unit + i for i in range(8)), far])
+    boxes = np.sort(boxes * turned, axis=1)
+    start, direction = np.array([0, -1.9e60]) * turned, np.array([-1, 0.1]) * turned
+    for name in ("Index", "BVH", "Octree", "LinearTree", "BruteForce"):
+        index = getattr(bp, name)(boxes)
+        assert index.raycast([start], [direction]).rows.tolist() == [8], name
+        assert index.raycast_all([start], [direction]).rows.tolist() == [8], name
+        assert index.raycast_any([start], [direction]).tolist() == [True], name
+        assert index.shapecast([[start, start]], [direction * 2e60]).rows.tolist() == [8], name
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rays_along_an_axis_meet_what_is_there_however_far(dtype):
+    unit = np.array([[[i, j], [i + 0.5, j + 0.5]] for i in range(6) for j in range(6)], dtype)
+    axis, farthest = np.eye(2), 37 if dtype is np.float32 else 300
+    for far in 10.0 ** np.arange(9, farthest):
+        for k in (0, 1):
+            # One that the rays touch with its border, one that they enter, and one that hides how far those are.
+            touched, entered, endless = np.array(
+                [[[far, -5], [2 * far, 0]], [[far, -5], [far, 2]], [[-5, 8], [np.inf, 9]]]
+            )
+            boxes = np.concatenate([unit, np.stack([touched, entered, endless])[:, :, [k, 1 - k]]]).astype(dtype)
+            starts, ways = -3 * axis[[k, k]] + np.array([[0.0], [1.75]]) * axis[1 - k], axis[[k, k]]
+            met = [row for row in range(36) if boxes[row, 0, 1 - k] == 0] + [36, 37]
+            for name in ("Index", "BVH", "Octree", "LinearTree", "BruteForce"):
+                index = getattr(bp, name)(boxes)
+                assert sorted(index.raycast_all(starts[:1], ways[:1]).rows.tolist()) == met, (name, far)
+                assert (
+                    index.raycast(np.repeat(starts[1:], 70, 0), np.repeat(ways[1:], 70, 0)).rows.tolist() == [37] * 70
+                )
+                assert index.raycast_any(starts, ways).all()
+                assert index.shapecast([np.repeat(starts[1:], 2, 0)], far * 1.5 * ways[1:]).rows.tolist() == [37]
+
+
 def test_nearest_of_more_rows_than_there_are_has_a_column_for_each():
     for boxes, columns in ((np.zeros((2, 2, 2)), 2), (np.zeros((0, 2, 2)), 1)):
         index = bp.Index(boxes)

@@ -147,6 +147,10 @@ void check_wrong_rows() {
   check();
   CHECK(is_refused([&] { bvh.remove(some_missing.data(), 2); }));
   check();
+  CHECK(bvh.has(59) && !bvh.has(bvh.limit()));
+  rows[59] = 60;
+  CHECK(bvh.validate(boxes.view, rows.data(), rows.size()) == "row 60 is missing");
+  rows[59] = 59;
   for (const std::vector<std::int32_t>& wrong : {beyond, negative}) {
     CHECK(is_refused([&] { bvh.insert(boxes.view, wrong.data(), 1, work); }));
     CHECK(is_refused([&] { bvh.update(boxes.view, wrong.data(), 1, work); }));

@@ -18,6 +18,7 @@ struct SweepInTurn {
 
   float front[4], rear[4];      // the sides of the box at the start that arrive and leave first, along each axis
   float inverse[4];             // as SweepWalk
+  float finite_inverse[4];      // the same, but large without motion
   float late[4];                // what rounding the box at the start changes times by, along each axis
   std::size_t near[4], far[4];  // where a block has the sides that are met by these
   float limit;                  // as OrderedWalk; lowered to times at which a row surely has been touched

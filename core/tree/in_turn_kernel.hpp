@@ -31,7 +31,7 @@ void take_touched(SweepInTurn& sweep, const BlockReader<D>& block, float rough, 
   sweep.found += keep(block.child(), rows, sweep.rows + sweep.found);
   Eight enter = Eight::splat(0.0F), leave = Eight::splat(sweep.limit);
   for (std::size_t k = 0; k < D; ++k) {
-    const Eight inverse = Eight::splat(sweep.inverse[k]), late = Eight::splat(sweep.late[k]);
+    const Eight inverse = Eight::splat(sweep.finite_inverse[k]), late = Eight::splat(sweep.late[k]);
     const Eight near = block.eight(sweep.near[k]), far = block.eight(sweep.far[k]);
     const Eight first = (near - Eight::splat(sweep.front[k])) * inverse,
                 last = (far - Eight::splat(sweep.rear[k])) * inverse;

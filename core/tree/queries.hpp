@@ -156,40 +156,22 @@ inline float time_limit(const BlockTree& tree, double fastest, const WideNumber&
   return rounded_up((time * WideNumber(fastest) * WideNumber(tree.frame.scale)).to_double());
 }
 
-// The same as below in a wide tree: with boxes as large as `reach`, no time is beyond that of the slowest axis.
-inline void start_wide(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, double unit) {
-  constexpr double kStill = 1e-300, kFarthest = std::numeric_limits<double>::max();
-  const std::size_t dimension = tree.dimension();
-  double reach = 1, slowest = 1;
-  const auto add = [&](double x) { reach = std::max(reach, std::min(std::fabs(x), kFarthest)); };
-  for (std::size_t k = 0; k < dimension; ++k) {
-    const double motion = unit > 0 ? std::fabs(sweep.motion[k] / unit) : 0;
-    slowest = std::max(slowest, motion >= kStill ? 1 / motion : 1.0);
-    add(sweep.box[k]);
-    add(sweep.box[dimension + k]);
+// What a walk takes for the way of a moving box along one axis, at `motion` in units of the fastest axis. Without
+// motion it is never entered nor left there: all times are infinite, before or after all others. With almost no motion
+// it may still arrive in the end: such an axis is without limits.
+template <class T>
+struct WayAlongAxis {
+  T low, high, inverse;
+
+  WayAlongAxis(T from, T to, double motion, bool moves, double slowest) : low(from), high(to) {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    const bool is_slow = std::fabs(motion) < slowest;
+    inverse = is_slow ? kInfinity : static_cast<T>(1 / motion);
+    if (!is_slow || !moves) return;
+    low = -kInfinity;
+    high = kInfinity;
   }
-  if (tree.root != kNoBlock)
-    for (auto lanes = static_cast<std::uint32_t>(tree.blocks.occupied(tree.root)); lanes != 0; lanes &= lanes - 1) {
-      double box[8];
-      tree.blocks.get_box(tree.root, static_cast<std::size_t>(std::countr_zero(lanes)), box);
-      for (std::size_t k = 0; k < 2 * dimension; ++k) add(std::isfinite(box[k]) ? box[k] : 0.0);
-    }
-  for (std::size_t k = 0; k < dimension; ++k) {
-    const double motion = unit > 0 ? sweep.motion[k] / unit : 0;
-    const double low = std::clamp(sweep.box[k], -kFarthest, kFarthest);
-    const double high = std::clamp(sweep.box[dimension + k], -kFarthest, kFarthest);
-    walk.wide_box[k] = low;
-    walk.wide_box[dimension + k] = high;
-    if (std::fabs(motion) >= kStill) {
-      walk.wide_inverse[k] = 1 / motion;
-      continue;
-    }
-    walk.wide_inverse[k] = 1 / kStill;
-    const double room = sweep.motion[k] != 0 ? HUGE_VAL : 4 * reach * (slowest * kStill);
-    walk.wide_box[k] = low - std::max(room, std::fabs(low) * 0x1p-51);
-    walk.wide_box[dimension + k] = high + std::max(room, std::fabs(high) * 0x1p-51);
-  }
-}
+};
 
 // `length` is that of the motion, by which times become what `farthest` limits; perhaps out of range (see length_of).
 inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, double length, double farthest,
@@ -202,35 +184,27 @@ inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, do
   const double share = sweep.ends ? unit : is_safe_length(length) ? unit / length : 1;
   walk.key[0] = 0;
   walk.ordered = ordered;
+  const auto motion_along = [&](std::size_t k) { return unit > 0 ? sweep.motion[k] / unit : 0; };
   if (tree.is_wide()) {
-    start_wide(walk, tree, sweep, unit);
+    constexpr double kFarthest = std::numeric_limits<double>::max();
+    for (std::size_t k = 0; k < dimension; ++k) {
+      const WayAlongAxis<double> way(std::clamp(sweep.box[k], -kFarthest, kFarthest),
+                                     std::clamp(sweep.box[dimension + k], -kFarthest, kFarthest), motion_along(k),
+                                     sweep.motion[k] != 0, 1e-300);
+      walk.wide_box[k] = way.low;
+      walk.wide_box[dimension + k] = way.high;
+      walk.wide_inverse[k] = way.inverse;
+    }
     walk.limit = wide_key(unit > 0 ? farthest * share : 0);
     return;
   }
-  double reach = 1;
   for (std::size_t k = 0; k < dimension; ++k) {
-    constexpr float kFarthest = std::numeric_limits<float>::max();
-    walk.box[k] = std::clamp(tree.frame.below(sweep.box[k], k), -kFarthest, kFarthest);
-    walk.box[dimension + k] = std::clamp(tree.frame.above(sweep.box[dimension + k], k), -kFarthest, kFarthest);
-    reach = std::max(
-        {reach, std::fabs(static_cast<double>(walk.box[k])), std::fabs(static_cast<double>(walk.box[dimension + k]))});
-  }
-  for (std::size_t k = 0; k < dimension; ++k) {
-    // Along an axis without motion the box is never entered nor left: with a large inverse and a slightly larger box,
-    // all times are far before 0, far after everything else, or past the end. With almost no motion it may still arrive
-    // in the end: such an axis is without limits.
-    constexpr double kStill = 1e-36;
-    const double motion = unit > 0 ? sweep.motion[k] / unit : 0;
-    if (std::fabs(motion) >= kStill) {
-      walk.inverse[k] = static_cast<float>(1 / motion);
-    } else {
-      walk.inverse[k] = static_cast<float>(1 / kStill);
-      const float room =
-          sweep.motion[k] != 0 ? std::numeric_limits<float>::infinity() : static_cast<float>(reach * 1e-16);
-      const float low = walk.box[k], high = walk.box[dimension + k];
-      walk.box[k] = low - std::max(room, std::fabs(low) * 2.5e-7F);
-      walk.box[dimension + k] = high + std::max(room, std::fabs(high) * 2.5e-7F);
-    }
+    // Beyond all floats the box reaches to infinity: drawn in to the largest float, it would leave too early.
+    const WayAlongAxis<float> way(tree.frame.below(sweep.box[k], k), tree.frame.above(sweep.box[dimension + k], k),
+                                  motion_along(k), sweep.motion[k] != 0, 1e-36);
+    walk.box[k] = way.low;
+    walk.box[dimension + k] = way.high;
+    walk.inverse[k] = way.inverse;
   }
   walk.limit = rounded_up(unit > 0 ? farthest * tree.frame.scale * share : 0);
 }
@@ -765,11 +739,15 @@ class TreeQueries {
     if (wanted == 0) return true;
     start(walk, tree_, center, limit, true);
     const std::uint64_t most = walk.visited + blocks_before_bounds(wanted, alike);
+    // Where many blocks are visited for few rows, bounds would not leave out more of them.
+    const std::uint64_t few = alike ? 0 : 64 + 4 * wanted;
+    std::uint64_t looked_at = 0;
     const auto next = walks().next_by_distance[dimension_ - 1];
-    for (next(walk); walk.found > 0 && walk.visited <= most; next(walk))
+    for (next(walk); walk.found > 0 && (walk.visited <= most || looked_at <= few); next(walk))
       while (walk.lanes != 0) {
         const std::size_t lane = take_least(walk);
         if (walk.lane_key[lane] > walk.limit) break;
+        ++looked_at;
         const std::int32_t row = tree_.blocks.child(walk.block)[lane];
         if (!allows(query, row)) continue;
         const Taken taken = nearest.add(read(walk.block, lane).box, row);
@@ -777,7 +755,7 @@ class TreeQueries {
         if (taken == Taken::yes && nearest.is_full())
           walk.limit = std::min(walk.limit, limit_of_square(tree_, nearest.last()));
       }
-    if (walk.visited <= most) return nearest.is_complete();
+    if (walk.found == 0) return nearest.is_complete();
     NearestRows<Number> again(center, dimension_, wanted, farthest, found);
     return add_by_bounds(tree_, rows_, filter_, query, again) && again.is_complete();
   }
@@ -807,14 +785,17 @@ class TreeQueries {
     return true;
   }
 
+  // Stands for the inverse of no motion where it has to be finite.
+  static constexpr float kStill = 1e36F;
+
   // Whether floats tell times at which a box is surely touched: where the start is far away, or next to nothing moves
   // along an axis, what rounding changes may be infinite.
   bool is_near(const SweepWalk& walk) const {
     constexpr float kFar = 1e6F, kMostTime = 1e38F;
     bool near = true;
     for (std::size_t k = 0; k < 2 * dimension_; ++k) {
-      const float at = std::fabs(walk.box[k]);
-      near = near && at < kFar && at * std::fabs(walk.inverse[k % dimension_]) < kMostTime;
+      const float at = std::fabs(walk.box[k]), inverse = std::min(std::fabs(walk.inverse[k % dimension_]), kStill);
+      near = near && at < kFar && at * inverse < kMostTime;
     }
     return near;
   }
@@ -823,15 +804,20 @@ class TreeQueries {
     float reach = 1;
     for (std::size_t k = 0; k < 2 * dimension_; ++k) reach = std::max(reach, std::fabs(walk.box[k]));
     for (std::size_t k = 0; k < dimension_; ++k) {
-      const bool forward = walk.inverse[k] > 0;
-      const float low = walk.box[k], high = walk.box[dimension_ + k];
+      const bool forward = walk.inverse[k] > 0, is_still = std::isinf(walk.inverse[k]);
+      // Without motion, a slightly larger box is entered long before 0 and left late.
+      const auto room = [&](float at) { return is_still ? std::max(reach * 1e-16F, std::fabs(at) * 2.5e-7F) : 0.0F; };
+      const float lower = walk.box[k], upper = walk.box[dimension_ + k];
+      const float low = lower - room(lower), high = upper + room(upper);
       sweep.front[k] = forward ? high : low;
       sweep.rear[k] = forward ? low : high;
       sweep.near[k] = (forward ? k : dimension_ + k) * kLanes;
       sweep.far[k] = (forward ? dimension_ + k : k) * kLanes;
       sweep.inverse[k] = walk.inverse[k];
-      // Twice as much as start() may have added.
-      sweep.late[k] = std::fabs(walk.inverse[k]) * ((std::fabs(low) + std::fabs(high)) * 1e-6F + reach * 1e-15F);
+      sweep.finite_inverse[k] = is_still ? kStill : walk.inverse[k];
+      // Twice as much as rounding and room have added.
+      sweep.late[k] =
+          std::fabs(sweep.finite_inverse[k]) * ((std::fabs(low) + std::fabs(high)) * 1e-6F + reach * 1e-15F);
     }
     sweep.limit = walk.limit;
     sweep.crowded = false;

@@ -91,7 +91,7 @@ struct BallWalk : OrderedWalk {
 // Rows whose boxes a moving box or a ray may touch; keys are times.
 struct SweepWalk : OrderedWalk {
   float box[8] = {};      // at the start: D lower, then D upper
-  float inverse[4] = {};  // of the motion along each axis; finite, not zero
+  float inverse[4] = {};  // of the motion along each axis; infinite without one, not zero
   double wide_box[8], wide_inverse[4];
 };
 
