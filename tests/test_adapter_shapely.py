@@ -259,6 +259,16 @@ def test_geometries_off_the_road_are_found_as_shapely_finds_them():
             np.testing.assert_array_equal(found.query(case, predicate), expected.query(case, predicate))
 
 
+def test_point_in_a_polygon_and_in_the_hole_of_another_is_found_as_shapely_finds_it():
+    # The hole lies outside of its own shell, though in its box: by all rings together the point would be outside.
+    with_hole = shapely.Polygon([(3, 0), (3, 3), (0, 3), (2, 2)], [[(0.4, 0.4), (0.6, 0.4), (0.6, 0.6), (0.4, 0.6)]])
+    areas = [shapely.MultiPolygon([shapely.box(0, 0, 1, 1), with_hole])] * 200
+    points = [shapely.Point(0.5, 0.5)] * 50
+    for others, asked in ((areas, points), (points, areas)):
+        expected = shapely.STRtree(others).query(asked, predicate="intersects")
+        assert np.array_equal(ours.STRtree(others).query(asked, predicate="intersects"), expected)
+
+
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_bounds_of_odd_geometries_are_those_of_shapely():
     wkt = ("POINT EMPTY", "MULTIPOINT (EMPTY, (1 2))", "MULTIPOINT (EMPTY)", "POLYGON ((0 0, 1 0, 1 1, 0 0), EMPTY)")

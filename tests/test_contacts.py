@@ -226,6 +226,53 @@ def test_touching_shapes_overlap():
     assert bp.contacts(shapes).depths.tolist() == [0] * 5
 
 
+@pytest.mark.parametrize(("height", "count"), [(-1 / 16, 2), (0, 2), (1 / 16, 1)])
+def test_the_second_corner_of_a_tilted_side_counts_where_it_is_inside(height, count):
+    tilted = bp.ConvexPolygon([(-1, -1 / 8), (1, height), (1, 2), (-1, 2)])
+    found = bp.contacts(bp.Shapes([bp.Rectangle(4, 2), tilted], [[0, -1], [0, 0]]), pairs=[[0, 1], [1, 0]])
+    assert found.depths.tolist() == [1 / 8] * 2
+    assert found.normals.tolist() == [[0, 1], [0, -1]]
+    for points in found.points.tolist():
+        assert points[:count] == [[-1, -1 / 16], [1, height / 2]][:count]
+    assert found.counts.tolist() == [count] * 2
+
+
+def test_a_capsule_on_another_of_its_length_rests_on_two_points_whatever_the_angle():
+    angles = np.arange(360) * np.pi / 180
+    capsule = bp.Capsule((0, 0), (1, 0), 0.25)
+    above = 0.375 * np.stack([-np.sin(angles), np.cos(angles)], axis=1)
+    found = bp.contacts(bp.Shapes(capsule, np.zeros((360, 2)), angles), bp.Shapes(capsule, above, angles),
+                        pairs=np.repeat(np.arange(360), 2).reshape(360, 2))  # fmt: skip
+    assert found.counts.tolist() == [2] * 360
+    assert np.allclose(found.depths, 0.125, rtol=0, atol=1e-15)
+
+
+def test_a_disc_just_beyond_a_corner_is_pushed_along_the_line_from_it():
+    # So little beyond that the side, whose normal is another one, is as near up to rounding.
+    shapes = bp.Shapes([bp.Rectangle(2, 2), bp.Capsule((-1, 0), (1, 0), 0.25), bp.Circle(1.5)],
+                       [[0, -1], [0, 0], [1 + 1e-7, 1]])  # fmt: skip
+    normals = bp.contacts(shapes, pairs=[[0, 2], [1, 2], [2, 0], [2, 1]]).normals
+    assert np.allclose(normals, [[1e-7, 1]] * 2 + [[-1e-7, -1]] * 2, rtol=1e-8, atol=0)
+
+
+@pytest.mark.parametrize("other", [bp.Rectangle(2, 1), bp.ConvexPolygon([(-1, -0.5), (1, -0.5), (0, 0.5)])])
+def test_shapes_with_an_edge_whose_square_is_rounded_to_a_multiple_of_the_least_number_overlap(other):
+    short = bp.Capsule((0, 0), (2.6e-162, 0), 1.1)  # its length by the root of its square: 2.2e-162
+    shapes = bp.Shapes([short, other], [[0, 0], [0, 1.5]])
+    assert bp.overlaps(shapes).tolist() == [[0, 1]]
+    assert np.allclose(bp.distance(shapes, pairs=[[0, 1]]), [-0.1], rtol=0, atol=1e-15)
+
+
+def test_normals_of_capsules_that_are_nearly_parallel_are_perpendicular_to_both():
+    rng = np.random.default_rng(30)
+    for angle in (1e-3, 1e-4, 1e-5, 1e-6):
+        axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        first, second = (np.array([[-1, -tilt, 0], [1, tilt, 0]]) @ axes for tilt in (0, angle))
+        shapes = bp.Shapes([bp.Capsule(*first, 0.5), bp.Capsule(*second, 0.25)], np.zeros((2, 3)))
+        normal = bp.contacts(shapes).normals[0]
+        assert np.allclose([normal @ (end - begin) for begin, end in (first, second)], 0, rtol=0, atol=1e-14)
+
+
 @pytest.mark.parametrize("dimension", KINDS)
 def test_no_shapes_and_no_pairs_have_empty_answers(dimension):
     none = bp.Shapes([], np.empty((0, dimension)))

@@ -121,6 +121,18 @@ def check_minkowski(seed, lattice, exponent, rounds):
     return kinds
 
 
+def test_points_of_a_face_of_many_corners_are_four_that_lie_far_apart():
+    angles = np.arange(12) * np.pi / 6 + 0.1
+    ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    prism = bp.ConvexHull(np.concatenate([np.insert(ring, 2, height, axis=1) for height in (0.0, 1.0)]))
+    shapes = bp.Shapes([bp.Box(8, 8, 2), prism], [[0, 0, -1], [0, 0, -0.125]])
+    found = bp.contacts(shapes, pairs=[[0, 1], [1, 0]])
+    assert found.depths.tolist() == [0.125] * 2
+    assert found.counts.tolist() == [4] * 2
+    for points in found.points:
+        assert np.isclose(scipy_spatial.ConvexHull(points[:, :2]).volume, 2, rtol=0, atol=1e-12)  # a square
+
+
 @pytest.mark.parametrize("exponent", [0, -60, 80])
 @pytest.mark.parametrize("lattice", [True, False])
 def test_two_hulls_are_as_far_apart_as_their_minkowski_difference_says(lattice, exponent):

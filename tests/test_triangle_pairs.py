@@ -111,6 +111,15 @@ def test_a_tip_one_ulp_off_a_face_is_told_from_one_on_it(height):
     assert as_set(bp.triangle_pairs(as_mesh(face), as_mesh(spikes), touching=False)) == {(0, 0)}
 
 
+def test_a_corner_one_ulp_off_an_edge_in_one_plane_is_told_from_one_on_it():
+    # Of the edge from nearly 0, differences are rounded: the sign is that of a sum over the coordinates themselves.
+    face = np.array([[[2.0**-60, 2.0**-60, 0.25], [1, 1, 0.25], [1, 0, 0.25]]])
+    tips = (np.nextafter(0.5, 0), 0.5, np.nextafter(0.5, 1))
+    others = np.array([[[0.5, tip, 0.25], [0, 1, 0.25], [0.2, 2, 0.25]] for tip in tips])
+    assert as_set(bp.triangle_pairs(as_mesh(face), as_mesh(others))) == {(0, 0), (0, 1)}
+    assert as_set(bp.triangle_pairs(as_mesh(face), as_mesh(others), touching=False)) == {(0, 0)}
+
+
 def sphere(subdivisions=3, radius=1.0, center=(0, 0, 0)):
     """An octahedron, its faces cut in four again and again."""
     vertices = [(1, 0, 0), (0, 1, 0), (-1, 0, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]

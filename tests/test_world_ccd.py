@@ -165,6 +165,18 @@ def test_fast_thing_that_wraps_meets_what_is_on_both_sides():
     assert world.step(1.0).exit.tolist() == [[0, row], [1, row], [2, row]]
 
 
+def test_fast_thing_that_reaches_over_the_upper_corner_meets_what_is_at_the_lower_one():
+    # On its way past the corner, and at neither end of it; the center stays inside.
+    world = bp.World(dim=2, bounds=UNIT, boundary="wrap")
+    world.add_many(bp.Circle(0.25), [[0.3, 0.3]], body_type="static")
+    row = world.add_many(bp.Circle(0.55), [[15.95, 15.55]], velocities=(-0.4, 0.4), ccd=True)[0]
+    frame = world.step(1.0)
+    assert world.positions[row] == pytest.approx([15.55, 15.95])
+    assert frame.enter.tolist() == [[0, row]]
+    # The centers are (0.35 + 0.4 t, 0.75 - 0.4 t) apart.
+    assert frame.impacts.times.tolist() == pytest.approx([0.5 - np.sqrt(0.64 / 2 - 0.55**2) / 0.4])
+
+
 @pytest.mark.parametrize("border", ["bounce", "wrap"])
 def test_fast_thing_that_crosses_the_world_too_often_is_an_error(border):
     world = bp.World(dim=2, bounds=UNIT, boundary=border)

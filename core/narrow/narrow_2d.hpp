@@ -148,6 +148,8 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kShallow = 1e-12;
 // Rounding error of a few subtractions and a product: smaller distances count as 0.
 inline constexpr double kRounding = 1e-15;
+// An edge whose squared length is less is too short for its length to be known: it decides nothing, its ends do.
+inline constexpr double kLeastSquare = std::numeric_limits<double>::min();
 
 enum class Feature : unsigned char {
   kCorners,       // a corner of each
@@ -205,8 +207,9 @@ inline std::size_t innermost_corner(const Edge& edge, const Rounded& other) {
 inline void raise_by_edges(const Rounded& polygon, const Rounded& other, bool polygon_is_first, Separation& best) {
   for (std::size_t k = 0; k < polygon.count; ++k) {
     const Edge edge(polygon, k);
-    const double length = std::sqrt(edge.squared_length());
-    if (length == 0) continue;
+    const double squared_length = edge.squared_length();
+    if (squared_length < kLeastSquare) continue;
+    const double length = std::sqrt(squared_length);
     const double outside = least_outside(edge, other);
     if (!(outside > best.distance * length)) continue;
     const double gap = (outside - overhang(edge, polygon)) / length;
@@ -238,12 +241,13 @@ inline void lower_by_edges(const Rounded& polygon, const Rounded& other, const V
   for (std::size_t k = 0; k < polygon.lines(); ++k) {
     const Edge edge(polygon, k);
     const double squared_length = edge.squared_length();
-    if (squared_length == 0) continue;
+    if (squared_length < kLeastSquare) continue;
     for (std::size_t corner = 0; corner < other.count; ++corner) {
-      const double px = other.x(corner) + shift[0], py = other.y(corner) + shift[1];
-      const double along = (px - edge.x) * edge.dx + (py - edge.y) * edge.dy;
+      // Differences first, then the shift: coordinates far from the origin would round it.
+      const double px = other.x(corner) - edge.x + shift[0], py = other.y(corner) - edge.y + shift[1];
+      const double along = px * edge.dx + py * edge.dy;
       if (!(along > 0 && along < squared_length)) continue;
-      const double outside = edge.outside(px, py);
+      const double outside = edge.dy * px - edge.dx * py;
       const double squared = outside / squared_length * outside;
       if (!(squared < best.squared)) continue;
       best.squared = squared;
@@ -258,9 +262,8 @@ inline void lower_by_edges(const Rounded& polygon, const Rounded& other, const V
 inline Closest closest_features(const Rounded& a, const Rounded& b, const Vec<2>& shift = {0, 0}) {
   Closest best;
   for (std::size_t i = 0; i < a.count; ++i) {
-    const double x = a.x(i) + shift[0], y = a.y(i) + shift[1];
     for (std::size_t j = 0; j < b.count; ++j) {
-      const double dx = b.x(j) - x, dy = b.y(j) - y;
+      const double dx = b.x(j) - a.x(i) - shift[0], dy = b.y(j) - a.y(i) - shift[1];
       const double squared = dx * dx + dy * dy;
       if (squared < best.squared) best = {squared, Feature::kCorners, i, j};
     }
@@ -300,6 +303,27 @@ inline bool is_across(const Rounded& polygon, std::size_t k, const Rounded& othe
   return along >= 0 && along <= squared_length && edge.outside(x, y) <= gap * std::sqrt(squared_length);
 }
 
+// The range of the products with `axis` of corners of b minus corners of a.
+struct Range {
+  double least, most;
+};
+
+inline Range range_along(const Rounded& a, const Rounded& b, const Vec<2>& axis) {
+  // Relative to one of the corners, so that coordinates far from the origin cancel before the multiplication.
+  const double x = a.x(0), y = a.y(0);
+  const auto range = [&](const Rounded& polygon) {
+    Range found{kInfinity, -kInfinity};
+    for (std::size_t k = 0; k < polygon.count; ++k) {
+      const double at = axis[0] * (polygon.x(k) - x) + axis[1] * (polygon.y(k) - y);
+      found.least = at < found.least ? at : found.least;
+      found.most = at > found.most ? at : found.most;
+    }
+    return found;
+  };
+  const Range of_a = range(a), of_b = range(b);
+  return {of_b.least - of_a.most, of_b.most - of_a.least};
+}
+
 inline Separation separation(const Rounded& a, const Rounded& b) {
   Separation best;
   if (a.count > 1) raise_by_edges(a, b, true, best);
@@ -319,7 +343,15 @@ inline Separation separation(const Rounded& a, const Rounded& b) {
   if (best.feature == Feature::kCorners) return closest;  // two points
   // In overlapping polygons, a corner of one is as close to an edge of the other as they are deep.
   const double certain = best.distance > 0 ? 0 : -best.distance;
-  return closest.distance > certain + kRounding * scale ? closest : best;
+  if (!(closest.distance > certain + kRounding * scale)) return best;
+  // Where an edge is as far up to rounding, and the gap along the direction between nearest corners is not, rounding
+  // has made this direction.
+  const double error = 8 * kRounding * scale;
+  if (best.distance > closest.distance - error && best.distance > range_along(a, b, closest.normal).least + error) {
+    best.distance = closest.distance;
+    return best;
+  }
+  return closest;
 }
 
 // The decision by the edges of `polygon`. `shallow` is a distance.
@@ -337,10 +369,10 @@ inline Verdict verdict_by_edges(const Rounded& polygon, const Rounded& other, do
     // The sum is 1 to 1.4 times the length, without a square root.
     if (outside < -shallow * (std::abs(edge.dx) + std::abs(edge.dy))) continue;
     outside -= overhang(edge, polygon);
-    const double squared = edge.squared_length();
-    const bool has_length = squared >= std::numeric_limits<double>::min();  // else it is lost: another way decides
-    if (outside > 0 && (reach == 0 || has_length)) {
-      if (reach == 0 || outside > reach * std::sqrt(squared)) return Verdict::kFarApart;
+    if (outside > 0 && reach == 0) return Verdict::kFarApart;
+    const double squared = outside > 0 ? edge.squared_length() : 0;
+    if (squared >= kLeastSquare) {
+      if (outside > reach * std::sqrt(squared)) return Verdict::kFarApart;
       verdict = Verdict::kApart;
     } else if (verdict == Verdict::kOverlap) {
       verdict = Verdict::kShallow;
@@ -563,14 +595,14 @@ inline double box_distance(const Corners& a, const Corners& b, Vec<2>* normal) {
   return gaps.gap[axis];
 }
 
-// Precondition: they overlap. Two points where the faces have a length in common.
+// Precondition: they overlap, but for rounding. Two points where the faces have a length in common.
 inline Contact<2> box_contact(const Corners& a, const Corners& b) {
   const AxisGaps gaps(a, b);
   const std::size_t axis = gaps.widest(), along = 1 - axis;
   const bool above = gaps.above[axis];
   Contact<2> result;
   result.normal[axis] = above ? 1 : -1;
-  result.depth = -gaps.gap[axis];
+  result.depth = gaps.gap[axis] < 0 ? -gaps.gap[axis] : 0;
   const double at = above ? (a.upper[axis] + b.lower[axis]) / 2 : (a.lower[axis] + b.upper[axis]) / 2;
   const double from = a.lower[along] > b.lower[along] ? a.lower[along] : b.lower[along];
   const double to = a.upper[along] < b.upper[along] ? a.upper[along] : b.upper[along];
@@ -827,18 +859,23 @@ struct Approach {
   double time;                  // they do not touch before
   Vec<2> normal;                // of the feature that determines `time`, from the moving polygon to the other
   bool parting = false;
+  bool grazes = false;  // the motion is nearly along that feature: its rounding is much of the time
 };
 
 // At a smaller angle than this to the motion, in radians, the polygon slides along the edge.
 inline constexpr double kSliding = 1e-15;
+
+// At a smaller one, rounding moves the time of entry by a hundred times as much, or more.
+inline constexpr double kGrazing = 0.01;
 
 // `sign` is 1 if the polygon moves, -1 if the other does. Gaps and closing speeds are both multiplied by the length of
 // the edge, so times are quotients of numbers that are exact on a lattice.
 inline void approach_edges(const Rounded& polygon, const Rounded& other, double sign, Approach& approach) {
   for (std::size_t k = 0; k < polygon.count; ++k) {
     const Edge edge(polygon, k);
-    const double length = std::sqrt(edge.squared_length());
-    if (length == 0) continue;
+    const double squared_length = edge.squared_length();
+    if (squared_length < kLeastSquare) continue;
+    const double length = std::sqrt(squared_length);
     const double closing = sign * (edge.dy * approach.motion[0] - edge.dx * approach.motion[1]);
     const bool is_ahead = closing > kSliding * length * approach.speed;
     double gap = least_outside(edge, other) - approach.reach * length;
@@ -847,6 +884,7 @@ inline void approach_edges(const Rounded& polygon, const Rounded& other, double 
     if (is_ahead) {
       if (gap > approach.time * closing) {
         approach.time = gap / closing;
+        approach.grazes = closing < kGrazing * length * approach.speed;
         const Vec<2> outward = edge.normal(length);
         approach.normal = {sign * outward[0], sign * outward[1]};
       }
@@ -857,25 +895,20 @@ inline void approach_edges(const Rounded& polygon, const Rounded& other, double 
   }
 }
 
-// The range of the products with `axis` of corners of b minus corners of a.
-struct Range {
-  double least, most;
-};
-
-inline Range range_along(const Rounded& a, const Rounded& b, const Vec<2>& axis) {
-  // Relative to one of the corners, so that coordinates far from the origin cancel before the multiplication.
-  const double x = a.x(0), y = a.y(0);
-  const auto range = [&](const Rounded& polygon) {
-    Range found{kInfinity, -kInfinity};
-    for (std::size_t k = 0; k < polygon.count; ++k) {
-      const double at = axis[0] * (polygon.x(k) - x) + axis[1] * (polygon.y(k) - y);
-      found.least = at < found.least ? at : found.least;
-      found.most = at > found.most ? at : found.most;
-    }
-    return found;
-  };
-  const Range of_a = range(a), of_b = range(b);
-  return {of_b.least - of_a.most, of_b.most - of_a.least};
+// The time at which the first edge is left behind, or `latest`. `error`: of distances, by which it may be later.
+inline double leave_edges(const Rounded& polygon, const Rounded& other, double sign, const Approach& approach,
+                          double error, double latest) {
+  for (std::size_t k = 0; k < polygon.count; ++k) {
+    const Edge edge(polygon, k);
+    const double squared_length = edge.squared_length();
+    if (squared_length < kLeastSquare) continue;
+    const double length = std::sqrt(squared_length);
+    const double leaving = sign * (edge.dx * approach.motion[1] - edge.dy * approach.motion[0]);
+    if (!(leaving > kSliding * length * approach.speed)) continue;
+    const double left = overhang(edge, polygon) - least_outside(edge, other) + (approach.reach + error) * length;
+    latest = left < latest * leaving ? left / leaving : latest;
+  }
+  return latest;
 }
 
 // The time at which a moving corner meets the disc around another; up to rounding, it does meet it.
@@ -887,10 +920,12 @@ inline double time_of_corners(const Rounded& a, const Rounded& b, const Closest&
   const double aside = m[0] * dy - m[1] * dx;
   const double inside = approach.reach * approach.reach * approach.squared_speed - aside * aside;
   const double met = (middle - std::sqrt(inside > 0 ? inside : 0)) / approach.squared_speed;
-  const double time = met > approach.time ? met : approach.time;
+  // A polygon with sharp corners that grazes the other may meet it later than the disc.
+  const double earliest = approach.grazes ? 0 : approach.time, time = met > earliest ? met : earliest;
   const double nx = dx - time * m[0], ny = dy - time * m[1];
   const double length = std::sqrt(nx * nx + ny * ny);
-  if (length > 0) approach.normal = {nx / length, ny / length};
+  // For radii of almost 0, this direction is mere rounding.
+  if (length > 16 * kRounding * (std::abs(dx) + std::abs(dy))) approach.normal = {nx / length, ny / length};
   return time;
 }
 
@@ -920,6 +955,14 @@ inline double first_touch(const Rounded& a, const Vec<2>& motion, const Rounded&
   if (a.count > 1) approach_edges(a, b, 1, approach);
   if (b.count > 1 && !approach.parting) approach_edges(b, a, -1, approach);
   if (approach.parting) return kInfinity;
+  if (approach.grazes) {
+    // What meets does so before it has passed.
+    const double error = kRounding * (magnitude(a) + magnitude(b));
+    double latest = (ahead.most + (reach + error) * speed) / squared_speed;
+    if (a.count > 1) latest = leave_edges(a, b, 1, approach, error, latest);
+    if (b.count > 1) latest = leave_edges(b, a, -1, approach, error, latest);
+    approach.time = latest < approach.time ? latest : approach.time;
+  }
   if (reach > 0) {
     const Closest closest = closest_features(a, b, {approach.time * m[0], approach.time * m[1]});
     if (closest.feature == Feature::kCorners) {
@@ -1136,7 +1179,7 @@ inline double ray_hit(const ShapeView<2>& shape, const Vec<2>& origin, const Vec
 }
 
 // The first t in [0, 1] at which `a`, moved by t * motion, touches `b`; infinity if there is none, and then `normal` is
-// not written. It is from a to b at that time; for shapes that overlap at the start, that of their signed distance.
+// not written. It is from a to b at that time; at time 0, that of their signed distance.
 inline double impact_time(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b, Vec<2>* normal) {
   if (overlaps(a, b)) {
     signed_distance(a, b, normal);
@@ -1158,6 +1201,8 @@ inline double impact_time(const ShapeView<2>& a, const Vec<2>& motion, const Sha
     }
     return true;
   });
+  // They touch but for rounding: nothing has closed yet whose direction would count.
+  if (first == 0) signed_distance(a, b, normal);
   return first;
 }
 

@@ -90,7 +90,8 @@ struct TriangleCore {
   std::array<Vec3, 3> corners;
   std::array<Vec3, 3> edges;  // the k-th from corner k to the next
   Vec3 normal;                // of any length, never zero
-  bool is_needle;             // all corners are on one line, up to rounding
+  std::size_t longest;        // edge
+  bool is_needle;             // so slim that rounding hides where the sides meet at its ends
 };
 
 struct BoxCore {
@@ -127,7 +128,7 @@ inline Projection project(const BoxCore& a, const Vec3& n) {
 inline PointCore moved(const PointCore& a, const Vec3& by) { return {a.at + by}; }
 inline SegmentCore moved(const SegmentCore& a, const Vec3& by) { return {a.begin + by, a.end + by, a.edge}; }
 inline TriangleCore moved(const TriangleCore& a, const Vec3& by) {
-  return {{a.corners[0] + by, a.corners[1] + by, a.corners[2] + by}, a.edges, a.normal, a.is_needle};
+  return {{a.corners[0] + by, a.corners[1] + by, a.corners[2] + by}, a.edges, a.normal, a.longest, a.is_needle};
 }
 inline BoxCore moved(const BoxCore& a, const Vec3& by) { return {a.centre + by, a.half, a.axes}; }
 
@@ -173,29 +174,19 @@ inline Vec3 vector_at(std::span<const double> record, std::size_t at) {
   return {record[at], record[at + 1], record[at + 2]};
 }
 
+inline std::size_t longest_of(const std::array<Vec3, 3>& edges) {
+  const std::array<double, 3> lengths = {squared(edges[0]), squared(edges[1]), squared(edges[2])};
+  return lengths[0] >= lengths[1] ? (lengths[0] >= lengths[2] ? 0 : 2) : (lengths[1] >= lengths[2] ? 1 : 2);
+}
+
 // The normal of the triangle's plane. Of the three cross products of two edges, that of the two shorter ones has the
 // least error; for a needle it is then made perpendicular to the longest edge, too.
 inline Vec3 normal_of(const std::array<Vec3, 3>& edges) {
-  const std::array<double, 3> lengths = {squared(edges[0]), squared(edges[1]), squared(edges[2])};
-  const std::size_t longest =
-      lengths[0] >= lengths[1] ? (lengths[0] >= lengths[2] ? 0 : 2) : (lengths[1] >= lengths[2] ? 1 : 2);
-  const std::size_t next = (longest + 1) % 3, last = (longest + 2) % 3;
-  const Vec3 normal = cross(edges[next], edges[last]);
-  if (squared(normal) > kNearlyParallel * lengths[next] * lengths[longest] || lengths[longest] == 0) return normal;
-  return normal - edges[longest] * (dot(normal, edges[longest]) / lengths[longest]);
-}
-
-inline std::size_t longest_of(const std::array<Vec3, 3>& edges) {
-  std::size_t longest = 0;
-  for (std::size_t k = 1; k < 3; ++k)
-    if (squared(edges[k]) > squared(edges[longest])) longest = k;
-  return longest;
-}
-
-// Whether a triangle is a line up to rounding: which side of an edge is inside is then noise along this line.
-inline bool is_line(const std::array<Vec3, 3>& edges, const Vec3& normal) {
-  const double length = squared(edges[longest_of(edges)]);
-  return squared(normal) <= 1e-24 * length * length;
+  const std::size_t longest = longest_of(edges), next = (longest + 1) % 3, last = (longest + 2) % 3;
+  const Vec3 normal = cross(edges[next], edges[last]), along = edges[longest];
+  const double length = squared(along);
+  if (squared(normal) > kNearlyParallel * squared(edges[next]) * length || length == 0) return normal;
+  return normal - along * (dot(normal, along) / length);
 }
 
 template <class Visit>
@@ -208,13 +199,17 @@ auto with_segment(const Vec3& begin, const Vec3& end, const Vec3& origin, double
 template <class Visit>
 auto with_triangle(const std::array<Vec3, 3>& corners, const Vec3& origin, Visit&& visit) {
   const std::array<Vec3, 3> edges = {corners[1] - corners[0], corners[2] - corners[1], corners[0] - corners[2]};
-  const Vec3 normal = normal_of(edges);
-  if (squared(normal) > 0)
-    return visit(
-        TriangleCore{
-            {corners[0] - origin, corners[1] - origin, corners[2] - origin}, edges, normal, is_line(edges, normal)},
-        0.0);
   const std::size_t longest = longest_of(edges);
+  const Vec3 normal = normal_of(edges);
+  if (const double nn = squared(normal); nn > 0) {
+    const double length = squared(edges[longest]);
+    return visit(TriangleCore{{corners[0] - origin, corners[1] - origin, corners[2] - origin},
+                              edges,
+                              normal,
+                              longest,
+                              nn <= kNearlyParallel * length * length},
+                 0.0);
+  }
   return with_segment(corners[longest], corners[(longest + 1) % 3], origin, 0.0, visit);
 }
 
@@ -289,8 +284,8 @@ template <class Visit>
 bool for_each_side_axis(const TriangleCore& a, Visit&& visit) {
   for (const Vec3& edge : a.edges)
     if (!visit(cross(a.normal, edge), true)) return false;
-  // The sides of a needle do not tell what lies beyond its ends.
-  return !a.is_needle || visit(a.edges[longest_of(a.edges)], true);
+  // The sides of a needle hardly tell what lies beyond its ends.
+  return !a.is_needle || visit(a.edges[a.longest], true);
 }
 
 template <class Visit>
@@ -421,12 +416,18 @@ inline Nearest nearest(const PointCore& a, const TriangleCore& b) {
     keep_nearer(best, nearest_on_edge(a.at, b.corners[k], b.corners[(k + 1) % 3], b.edges[k]));
   }
   if (b.is_needle) {
-    const Vec3& along = b.edges[longest_of(b.edges)];
+    const Vec3& along = b.edges[b.longest];
     const double at = dot(along, a.at);
     const Projection ends = project(b, along);
     inside = inside && at >= ends.lower && at <= ends.upper;
-    for (std::size_t k = 0; k < 3 && !inside; ++k)
-      keep_nearer(best, nearest_on_edge(a.at, b.corners[k], b.corners[(k + 1) % 3], b.edges[k]));
+    // The direction to another edge counts only if this is nearer by more than rounding: of two that meet, both equally
+    // near, only one has the rest of the needle behind it.
+    const double slack = 4 * kRounding * (magnitude(a) + magnitude(b));
+    for (std::size_t k = 0; k < 3 && !inside; ++k) {
+      const Nearest other = nearest_on_edge(a.at, b.corners[k], b.corners[(k + 1) % 3], b.edges[k]);
+      if (std::sqrt(other.squared) + slack < std::sqrt(best.squared)) best.between = other.between;
+      if (other.squared < best.squared) best.squared = other.squared;
+    }
   }
   if (!inside) return best;
   const double height = dot(b.normal, a.at - b.corners[0]);
@@ -552,6 +553,8 @@ Nearest nearest(const A& a, const B& b) {
 }
 
 // ---- Signed distance and overlap of two cores with radii ----
+
+inline Gap turned(const Gap& gap) { return {gap.distance, -gap.normal}; }
 
 // The signed distance of two cores. Coincident points are separated along the x axis.
 inline Gap gap_of(const PointCore& a, const PointCore& b) {
@@ -733,9 +736,11 @@ inline Impact cast(const PointCore& a, const Vec3& motion, const PointCore& b, d
   if (aside > reach * reach) return {};
   const double deep = radius * radius - aside;
   const double half = std::sqrt(deep > 0 ? deep * speed : 0);
-  // The smaller root as the product of both over the larger one: no cancellation near 0.
-  const double greater = toward + half;
-  const double time = greater > 0 ? (distance - radius) * (distance + radius) / greater : 0;
+  // The smaller root as the product of both over the larger one: no cancellation near 0. Of a point that grazes the
+  // ball this is mere rounding, but it cannot be later than the time at which the point is nearest to the centre.
+  const double greater = toward + half, nearest = toward / speed;
+  const double root = greater > 0 ? (distance - radius) * (distance + radius) / greater : 0;
+  const double time = root < nearest ? root : nearest;
   const Vec3 normal = to - motion * time;
   // For a radius of almost 0, this normal is mere rounding.
   const bool is_point = std::sqrt(squared(normal)) <= 8 * kRounding * distance;
@@ -756,8 +761,16 @@ inline Impact cast(const PointCore& a, const Vec3& motion, const SegmentCore& b,
       if (at >= 0 && at <= length) first = side;
     }
   }
-  keep_first(first, cast(a, motion, PointCore{b.begin}, radius));
-  keep_first(first, cast(a, motion, PointCore{b.end}, radius));
+  const auto cast_to_end = [&](const Vec3& end, const Vec3& onwards) {
+    Impact impact = cast(a, motion, PointCore{end}, radius);
+    // The rest of the segment is not before its end, where that is more than rounding.
+    const double rounding = 8 * kRounding * std::sqrt(squared(end - a.at));
+    if (impact.time < kNever && dot(impact.normal, onwards) < -rounding)
+      if (const Vec3 across = without(impact.normal, b.edge, length); !is_zero(across)) impact.normal = unit(across);
+    keep_first(first, impact);
+  };
+  cast_to_end(b.begin, b.edge);
+  cast_to_end(b.end, -b.edge);
   return first;
 }
 
@@ -773,7 +786,8 @@ Impact cast_by_steps(GapAt&& gap_at, const Vec3& motion, double radius, double s
     const double left = gap.distance - radius, speed = dot(gap.normal, motion);
     const bool touches = left <= 2 * kRounding * (size + fastest * impact.time);
     if (!touches && !(speed > 0)) return {};
-    if (!is_zero(gap.normal)) impact.normal = gap.normal;
+    // Where cores without volume touch, either side of the normal may come out.
+    if (speed > 0) impact.normal = gap.normal;
     if (touches) {
       if (left > 0 && speed > 1e-3 * fastest) impact.time += left / speed;
       return impact;
@@ -928,7 +942,7 @@ inline ContactFeature face_of(const BoxCore& a, std::size_t k, double side) {
 // A face this narrow counts as an edge: rounding hides which of its sides is inside. Relative to the length of the
 // core, and, since corners may lie far from the origin of the calculation, to their places.
 inline double narrow(double length, double place) { return 1e-9 * length + 1e-13 * place; }
-inline double longest_edge(const TriangleCore& a) { return std::sqrt(squared(a.edges[longest_of(a.edges)])); }
+inline double longest_edge(const TriangleCore& a) { return std::sqrt(squared(a.edges[a.longest])); }
 inline double narrow(const TriangleCore& a) { return narrow(longest_edge(a), magnitude(a)); }
 inline double narrow(const BoxCore& a) { return narrow(a.half[0] + a.half[1] + a.half[2], magnitude(a)); }
 
@@ -1114,12 +1128,12 @@ inline void put_points(Touching touching, const Vec3& normal, Contact<3>& contac
 
 // The points of a feature below a face, moved midway between the two surfaces. `normal` points out of the face, nearly
 // along the face's own normal, and depths are measured along it; the radii are those of the face's core and of the
-// feature's.
+// feature's. Corners of the feature up to `aside` beside the face count.
 inline Touching below_face(const ContactFeature& face, const ContactFeature& feature, const Vec3& normal,
-                           double face_radius, double radius, double size) {
+                           double face_radius, double radius, double size, double aside) {
   const double slack = size * kSlack;
   Touching touching{slack};
-  const ContactFeature inside = cut_by_sides(feature, face, slack);
+  const ContactFeature inside = cut_by_sides(feature, face, slack + aside);
   const double slope = 1 / dot(face.normal, normal);
   for (std::size_t k = 0; k < inside.count; ++k) {
     const double gap = dot(face.normal, inside.corners[k] - face.corners[0]) * slope;
@@ -1178,12 +1192,15 @@ template <class A, class B>
 Touching touching_of(const A& a, const B& b, const Vec3& n, double first_radius, double second_radius) {
   const double size = magnitude(a) + magnitude(b) + first_radius + second_radius;
   const ContactFeature first = face_along(a, n);
+  const ContactFeature second = first.count > 0 ? ContactFeature{} : face_along(b, -n);
   Touching touching{0};
-  if (first.count > 0) {
-    touching = below_face(first, facing(b, -n), n, first_radius, second_radius, size);
-  } else {
-    const ContactFeature second = face_along(b, -n);
-    if (second.count > 0) touching = below_face(second, facing(a, n), -n, second_radius, first_radius, size);
+  // A normal that leans a little from that of the face is that of a feature beside it.
+  for (const double aside : {0.0, 2 * kPerpendicular * (first_radius + second_radius)}) {
+    if (touching.count > 0) break;
+    if (first.count > 0)
+      touching = below_face(first, facing(b, -n), n, first_radius, second_radius, size, aside);
+    else if (second.count > 0)
+      touching = below_face(second, facing(a, n), -n, second_radius, first_radius, size, aside);
   }
   if (touching.count == 0)
     touching = between_edges(outermost(a, n), outermost(b, -n), n, first_radius, second_radius, size);
@@ -1291,15 +1308,21 @@ inline bool are_concentric(const ShapeView<3>& a, const ShapeView<3>& b) {
          a.record[2] == b.record[2];
 }
 
+inline Contact<3> turned(Contact<3> contact) {
+  contact.normal = -contact.normal;
+  return contact;
+}
+
 inline bool rounds_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
   const double reach = radius_of(a) + radius_of(b);
   return squared(vector_at(b.record, 0) - vector_at(a.record, 0)) <= reach * reach;
 }
 
-// For this and the following functions, the shapes are not compounds.
+// For this and the following functions, the shapes are not compounds, in either order.
 inline bool simple_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
-  if (is_round(a.kind) && is_round(b.kind)) return rounds_overlap(a, b);
   if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a.record, b.record);
+  if (is_round(a.kind) && is_round(b.kind)) return rounds_overlap(a, b);
+  if (is_turned(a, b)) return simple_overlap(b, a);
   if (is_round(a.kind) && b.kind == ShapeKind::kBox)
     return squared_distance_to_box(a.record, b.record) <= radius_of(a) * radius_of(a);
   return with_cores(a, b, [](const auto& first, const auto& second, double x, double y, bool) {
@@ -1308,6 +1331,7 @@ inline bool simple_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
 }
 
 inline Gap simple_gap(const ShapeView<3>& a, const ShapeView<3>& b) {
+  if (is_turned(a, b) && !are_concentric(a, b)) return turned(simple_gap(b, a));
   if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return gap_of_boxes(a.record, b.record);
   if (is_round(a.kind) && b.kind == ShapeKind::kBox) {
     const Vec3 way = to_box(a.record, b.record);
@@ -1321,6 +1345,7 @@ inline Gap simple_gap(const ShapeView<3>& a, const ShapeView<3>& b) {
 }
 
 inline Impact simple_cast(const ShapeView<3>& a, const Vec3& motion, const ShapeView<3>& b) {
+  if (is_turned(a, b)) return turned(simple_cast(b, -motion, a));
   if (b.kind == ShapeKind::kBox) {
     if (a.kind == ShapeKind::kBox) return cast_box(a.record, motion, b.record);
     if (is_round(a.kind)) return cast_ball(a.record, radius_of(a), motion, b.record);
@@ -1331,6 +1356,7 @@ inline Impact simple_cast(const ShapeView<3>& a, const Vec3& motion, const Shape
 }
 
 inline Contact<3> simple_contact(const ShapeView<3>& a, const ShapeView<3>& b) {
+  if (is_turned(a, b) && !are_concentric(a, b)) return turned(simple_contact(b, a));
   const Gap gap = simple_gap(a, b);
   Contact<3> contact;
   contact.normal = gap.normal;
@@ -1383,6 +1409,7 @@ inline bool parts_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
 }
 
 inline Impact cast_parts(const ShapeView<3>& a, const Vec3& motion, const ShapeView<3>& b) {
+  if (is_turned(a, b)) return turned(cast_parts(b, -motion, a));
   Impact first{};
   for_each_pair_of_parts(a, b,
                          [&](const auto& x, const auto& y, const PartBounds& x_bounds, const PartBounds& y_bounds) {
@@ -1397,12 +1424,12 @@ inline bool has_parts(const ShapeView<3>& a, const ShapeView<3>& b) {
   return a.kind == ShapeKind::kCompound || b.kind == ShapeKind::kCompound;
 }
 
-// For shapes in canonical order; the caller negates the normal if it swapped them.
-inline Gap gap_in_turn(const ShapeView<3>& a, const ShapeView<3>& b) {
-  return has_parts(a, b) ? nearest_parts(a, b).gap : simple_gap(a, b);
+// Of equally near parts the first in the canonical order of the compounds counts.
+inline Gap parts_gap(const ShapeView<3>& a, const ShapeView<3>& b) {
+  return is_turned(a, b) ? turned(nearest_parts(b, a).gap) : nearest_parts(a, b).gap;
 }
-inline Contact<3> contact_in_turn(const ShapeView<3>& a, const ShapeView<3>& b) {
-  if (!has_parts(a, b)) return simple_contact(a, b);
+inline Contact<3> parts_contact(const ShapeView<3>& a, const ShapeView<3>& b) {
+  if (is_turned(a, b)) return turned(parts_contact(b, a));
   const NearestParts parts = nearest_parts(a, b);
   return parts.gap.distance < kNever ? simple_contact(parts.first, parts.second) : Contact<3>{};
 }
@@ -1411,28 +1438,21 @@ inline Contact<3> contact_in_turn(const ShapeView<3>& a, const ShapeView<3>& b) 
 
 // Whether two shapes overlap whose bounding boxes do. For compounds, this is also required of the boxes of two parts.
 inline bool overlaps(const ShapeView<3>& a, const ShapeView<3>& b) {
-  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return solid::boxes_overlap(a.record, b.record);
-  if (solid::is_round(a.kind) && solid::is_round(b.kind)) return solid::rounds_overlap(a, b);
-  if (solid::is_turned(a, b)) return solid::has_parts(a, b) ? solid::parts_overlap(b, a) : solid::simple_overlap(b, a);
   return solid::has_parts(a, b) ? solid::parts_overlap(a, b) : solid::simple_overlap(a, b);
 }
 
 // The distance of two shapes; if they overlap, minus the length of the minimum translation that separates them. The
 // normal is a unit vector from the first to the second. Time: for compounds, the product of their numbers of parts.
 inline double signed_distance(const ShapeView<3>& a, const ShapeView<3>& b, Vec<3>* normal) {
-  const bool turns = solid::is_turned(a, b) && !solid::are_concentric(a, b);
-  const solid::Gap gap = turns ? solid::gap_in_turn(b, a) : solid::gap_in_turn(a, b);
-  *normal = turns ? solid::operator-(gap.normal) : gap.normal;
+  const solid::Gap gap = solid::has_parts(a, b) ? solid::parts_gap(a, b) : solid::simple_gap(a, b);
+  *normal = gap.normal;
   return gap.distance;
 }
 
 // The contact of two shapes. Precondition: they overlap. For compounds, of the two parts that are deepest in each
 // other.
 inline Contact<3> contact(const ShapeView<3>& a, const ShapeView<3>& b) {
-  const bool turns = solid::is_turned(a, b) && !solid::are_concentric(a, b);
-  Contact<3> found = turns ? solid::contact_in_turn(b, a) : solid::contact_in_turn(a, b);
-  if (turns) found.normal = solid::operator-(found.normal);
-  return found;
+  return solid::has_parts(a, b) ? solid::parts_contact(a, b) : solid::simple_contact(a, b);
 }
 
 // The first time >= 0 at which a ray is in a shape; infinite if never. The normal is the outward normal of the shape;
@@ -1451,21 +1471,20 @@ inline double ray_hit(const ShapeView<3>& shape, const Vec<3>& origin, const Vec
 }
 
 // The first time in [0, 1] at which `a`, moved by `motion` relative to `b`, touches it; infinite if never. The normal
-// is from the first to the second at that time.
+// is from the first to the second at that time; at time 0, that of their signed distance.
 inline double impact_time(const ShapeView<3>& a, const Vec<3>& motion, const ShapeView<3>& b, Vec<3>* normal) {
   *normal = {};
   if (overlaps(a, b)) {
     signed_distance(a, b, normal);
     return 0;
   }
-  const bool turns = solid::is_turned(a, b);
-  const Vec<3> way = turns ? solid::operator-(motion) : motion;
-  const ShapeView<3>&first = turns ? b : a, &second = turns ? a : b;
   const solid::Impact impact =
-      solid::has_parts(a, b) ? solid::cast_parts(first, way, second) : solid::simple_cast(first, way, second);
+      solid::has_parts(a, b) ? solid::cast_parts(a, motion, b) : solid::simple_cast(a, motion, b);
   // At the very end of the motion, rounding must not lose a contact.
   if (!(impact.time <= 1 + solid::kRounding)) return solid::kNever;
-  *normal = turns ? solid::operator-(impact.normal) : impact.normal;
+  *normal = impact.normal;
+  // They touch but for rounding: nothing has closed yet whose direction would count.
+  if (impact.time == 0) signed_distance(a, b, normal);
   return impact.time < 1 ? impact.time : 1;
 }
 

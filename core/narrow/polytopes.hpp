@@ -964,8 +964,9 @@ inline bool overlap(const Cores& cores) {
 // When the first, moved by `motion`, first touches the second: it advances as far as the planes across the gap allow,
 // again and again. Infinite if not before `limit`.
 inline double first_touch(const Cores& cores, const Vec3& motion, double limit, Vec3& normal) {
-  // In sizes of the hull: what is nearer than `kNear` touches. The normal of a gap below `kWide` is little but
-  // rounding. A motion that has not got there after so many steps is grazing, and the time reached is not too late.
+  // In sizes of the hull: what is nearer than `kNear` touches. The normal of cores nearer than `kWide` may be little
+  // but rounding: it counts if the gap along it is wider. A motion that has not got there after so many steps is
+  // grazing, and the time reached is not too late.
   constexpr double kNear = 1e-12, kWide = 1e-6;
   constexpr int kMostSteps = 100;
   double time = 0;
@@ -974,8 +975,10 @@ inline double first_touch(const Cores& cores, const Vec3& motion, double limit, 
     moved.move(motion * time);
     const CoreGap gap = gap_of({moved, cores.second});
     const double distance = gap.distance - cores.radii(), speed = dot(motion, gap.normal);
-    if (time == 0 || distance > kWide) normal = gap.normal;
-    const double free = cores.gap(gap.normal) - cores.radii() - time * speed;
+    const auto gap_along = [&](const Vec3& way) { return cores.gap(way) - time * dot(motion, way); };
+    const double along = gap_along(gap.normal), free = along - cores.radii();
+    const bool is_better = speed > 0 && (gap.distance > kWide || along > gap_along(normal) + kNear);
+    if (time == 0 || is_better) normal = gap.normal;
     if (distance <= (time > 0 ? kNear : 0.0) || free <= 0) return time;
     if (speed <= 0) return kInfinity;
     time += free / speed;
@@ -1236,7 +1239,15 @@ inline double ray_hit(const Element& hull, const Vec3& origin, const Vec3& direc
     if (!solid::is_zero(direction)) *normal = solid::unit(-direction);
     return 0;
   }
-  const double time = std::max(enters, 0.0);
+  const double time = std::max(enters, 0.0), speed = std::sqrt(squared(way));
+  if (constexpr double kThin = 1e-9; std::fabs(leaves - time) <= kThin * (time + 1 / speed)) {
+    // So near to where its faces meet, rounding of their planes may hide where a thin hull ends.
+    const double all_the_way = (std::sqrt(squared(from)) + 4) / speed;
+    const Core point({{ShapeKind::kPoint, origin}, nullptr}, frame), core(hull, frame);
+    const double met = first_touch({point, core}, direction * (frame.to * all_the_way), kInfinity, *normal);
+    *normal = met < kInfinity ? -*normal : Vec3{};
+    return met * all_the_way;
+  }
   if (!(time <= leaves)) return kInfinity;
   for (std::size_t k = 0; k < 3; ++k)
     *normal = *normal + solid::vector_at(hull.shape.record, 4 + 3 * k) * normals[face][k];

@@ -230,7 +230,7 @@ inline void check_impact(Random& random, const Style& style, ShapeKind first, Sh
   }
   CHECK(near(std::hypot(normal[0], normal[1]), 1, 1e-12));
   const double towards = (is_ray ? -1 : 1) * (normal[0] * motion[0] + normal[1] * motion[1]);
-  CHECK(towards >= -1e-7 * length);
+  CHECK(time == 0 || towards >= -1e-7 * length);
   // They touch then, and did not touch before.
   const Real t = time;
   Real at = std::numeric_limits<Real>::infinity();

@@ -52,8 +52,14 @@ inline Real turn(const Point& a, const Point& b, const Point& c) {
   return (b.first - a.first) * (c.second - a.second) - (b.second - a.second) * (c.first - a.first);
 }
 
-// Convex hull by monotone chain, counter-clockwise.
+// Convex hull by monotone chain, counter-clockwise. What stands out by no more than rounding is left out: of points
+// closer than that, one could hide that the other, and more after it, do not stand out at all.
 inline std::vector<Point> hull(std::vector<Point> points) {
+  const auto stands_out = [](const Point& a, const Point& b, const Point& c) {
+    const Real products =
+        std::abs((b.first - a.first) * (c.second - a.second)) + std::abs((b.second - a.second) * (c.first - a.first));
+    return turn(a, b, c) > 4 * std::numeric_limits<Real>::epsilon() * products;
+  };
   std::sort(points.begin(), points.end());
   points.erase(std::unique(points.begin(), points.end()), points.end());
   if (points.size() < 3) return points;
@@ -61,7 +67,7 @@ inline std::vector<Point> hull(std::vector<Point> points) {
   for (const bool upper : {false, true}) {
     const std::size_t start = chain.size();
     for (const Point& point : points) {
-      while (chain.size() >= start + 2 && turn(chain[chain.size() - 2], chain.back(), point) <= 0) chain.pop_back();
+      while (chain.size() >= start + 2 && !stands_out(chain[chain.size() - 2], chain.back(), point)) chain.pop_back();
       chain.push_back(point);
     }
     chain.pop_back();

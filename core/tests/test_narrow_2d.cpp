@@ -37,6 +37,20 @@ void check_known() {
   CHECK(impact_time(ball.view(), {0, 0}, {ShapeKind::kBall, std::vector<double>{5, 0, 1}}, &normal) > 1);
 }
 
+// The nearest corner of a sliver is 2e-11 beyond its edge, which is as far up to rounding: moved along the normal by
+// the distance, they touch there and not beside it.
+void check_just_beyond_an_edge() {
+  current_case() = "just beyond an edge";
+  const Shape point{ShapeKind::kPoint, {0, 0}};
+  const Shape sliver{ShapeKind::kTriangle,
+                     {3.9905882323018353, 2.9929411804616706, 3.9905882323011763, 2.9929411804611759,
+                      3.9905882352824262, 2.992941176486176}};
+  Vec<2> normal{};
+  const double distance = signed_distance(point.view(), sliver.view(), &normal);
+  CHECK(near(0, plain_distance(point.view(), moved(sliver, {-distance * normal[0], -distance * normal[1]}).view()),
+             1e-14));
+}
+
 // One capsule lies on an equal one, along the whole length, whatever way the two are turned.
 void check_stacked() {
   current_case() = "capsules stacked";
@@ -65,6 +79,28 @@ void check_on_one_line() {
   }
 }
 
+// A triangle, blunt or slim, that slides past a point along one of its edges: where it is said to touch it, it does.
+void check_sliding(std::uint64_t rounds) {
+  for (std::uint64_t seed = 0; seed < rounds; ++seed) {
+    Random random(seed);
+    const auto any = [&] { return 2 * random.uniform() - 1; };
+    const double height = std::pow(0.1, 16 * random.uniform()), askew = std::pow(0.1, 8 + 9 * random.uniform());
+    const double x = any(), y = any(), dx = any(), dy = any(), share = random.uniform();
+    Shape triangle{ShapeKind::kTriangle,
+                   {x, y, x + dx, y + dy, x + share * dx - height * dy, y + share * dy + height * dx}};
+    const double on = random.chance(0.5) ? 1 : random.uniform(), back = 0.2 + random.uniform();
+    const Shape point{ShapeKind::kPoint, {x + on * dx, y + on * dy}};
+    const Vec<2> motion{-dx + askew * any(), -dy + askew * any()};
+    for (std::size_t k = 0; k < 6; ++k) triangle.record[k] -= back * motion[k % 2];
+    current_case() = "sliding, seed " + std::to_string(seed);
+    Vec<2> normal{};
+    const Real time = impact_time(triangle.view(), motion, point.view(), &normal);
+    if (!(time > 0 && time <= 1)) continue;  // it misses it, or overlaps it before
+    const Real gap = Differences(triangle.view(), point.view()).distance({time * motion[0], time * motion[1]});
+    CHECK(std::abs(gap) < 1e-13L);
+  }
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
@@ -72,9 +108,11 @@ int main(int argc, char** argv) {
   using namespace broadphase;
   using namespace broadphase::tests;
   check_known();
+  check_just_beyond_an_edge();
   check_stacked();
   check_on_one_line();
   const std::size_t cases = rounds(argc, argv, 150);
+  check_sliding(100 * cases);
   for (std::size_t first = 0; first < 9; ++first)
     for (std::size_t second = 0; second < 9; ++second)
       for (std::uint64_t seed = 0; seed < cases; ++seed) {

@@ -22,6 +22,14 @@ void check_compounds(std::uint64_t rounds) {
     Random random(seed);
     current_case() = "compounds, seed " + std::to_string(seed);
     check_compound(random, 1 + seed % 3, 1 + seed / 3 % 3);
+    // A corner of a box touches the box exactly, in whatever order the parts come.
+    const Solid box = random_solid(random, ShapeKind::kBox, kForms[random.below(kForms.size())]);
+    const Point corner = box.corners()[random.below(8)];
+    const Solid boxes = compound_of({{ShapeKind::kPoint, {-1e5, 0, 0}}, box});
+    const Solid points = compound_of({{ShapeKind::kPoint, {corner[0], corner[1], corner[2]}}});
+    Point normal{};
+    for (const auto& [a, b] : {std::pair(boxes, points), std::pair(points, boxes)})
+      CHECK(overlaps(a.view(), b.view()) && impact_time(a.view(), random_point(random, 4), b.view(), &normal) == 0);
   }
   const Solid none{ShapeKind::kCompound, {}}, ball{ShapeKind::kBall, {0, 0, 0, 1}};
   Point way{};
@@ -53,6 +61,43 @@ void check_needles(std::uint64_t rounds) {
       const Solid point{ShapeKind::kPoint, {at(beyond)[0], at(beyond)[1], at(beyond)[2]}};
       CHECK(!overlaps(point.view(), first.view()) && !overlaps(point.view(), second.view()));
     }
+  }
+}
+
+// Triangles of any height from nothing to a thousandth of their length: a point beyond their end on the way along them.
+void check_slim_triangles(std::uint64_t rounds) {
+  for (std::uint64_t seed = 0; seed < rounds; ++seed) {
+    Random random(seed);
+    const Point from = random_direction(random), way = random_direction(random), side = random_direction(random);
+    const double height = std::pow(0.1, 3 + 14 * random.uniform()), beyond = std::pow(0.1, 9 * random.uniform());
+    const Point end = add(from, way), third = add(add(from, way, random.uniform()), side, height);
+    const Point at = add(end, way, beyond);
+    const Solid point{ShapeKind::kPoint, {at[0], at[1], at[2]}}, ball{ShapeKind::kBall, {at[0], at[1], at[2], beyond}};
+    Solid triangle{ShapeKind::kTriangle, {}};
+    const std::array<Point, 3> corners = {from, end, third};
+    for (std::size_t k = 0, first = random.below(3); k < 9; ++k)
+      triangle.record.push_back(corners[(first + k / 3) % 3][k % 3]);
+    current_case() =
+        "slim triangles, seed " + std::to_string(seed) + "\n  " + describe(triangle) + "\n  " + describe(point);
+    const double gap = length(add(at, end, -1)), speed = 2 * random.uniform() + 1;
+    Point normal{};
+    CHECK(!overlaps(triangle.view(), point.view()));
+    CHECK(std::fabs(signed_distance(triangle.view(), point.view(), &normal) - gap) < 1e-12);
+    CHECK(length(add(normal, way, -1)) < 1e-6);
+    CHECK(std::fabs(signed_distance(triangle.view(), ball.view(), &normal)) < 1e-12);
+    // Its end comes to the point on a way along it, or not quite: where it is said to touch the point, it does.
+    for (const double aside : {0.0, height / 8}) {
+      const Point motion = add(add({}, add(at, end, -1), speed), side, aside * beyond * speed);
+      const Solid behind = triangle.moved(add(add(at, end, -1), motion, -1 / speed));
+      const double time = impact_time(behind.view(), motion, point.view(), &normal);
+      const Solid there = behind.moved(add({}, motion, std::min(time, 1 / speed)));
+      CHECK(signed_distance(there.view(), point.view(), &normal) < 1e-12);
+    }
+    // Beside it, near an end: along the normal, all of it is as far.
+    const Point beside = add(random.chance(0.5) ? from : end, random_direction(random), beyond);
+    const Solid other{ShapeKind::kPoint, {beside[0], beside[1], beside[2]}};
+    const double distance = signed_distance(triangle.view(), other.view(), &normal);
+    CHECK(std::fabs(gap_along(triangle, other, normal) - distance) < 1e-12);
   }
 }
 
@@ -131,5 +176,6 @@ int main(int argc, char** argv) {
   check_closed_forms();
   check_compounds(10 * count);
   check_needles(10 * count);
+  check_slim_triangles(10 * count);
   check_pairs(count);
 }

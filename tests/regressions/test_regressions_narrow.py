@@ -1,6 +1,7 @@
 """Defects of contacts that were found once: each test failed before its defect was mended."""
 
 import numpy as np
+import pytest
 
 import broadphase as bp
 
@@ -42,7 +43,118 @@ def test_triangles_that_are_lines_up_to_rounding_do_not_touch_one_behind_the_oth
     np.testing.assert_allclose(bp.distance(shapes, pairs=[[0, 1]]), apart, atol=1e-12)
 
 
+def test_triangle_a_billionth_as_high_as_long_meets_a_point_with_its_sharp_corner_on_time():
+    corners = [
+        [0.48823529411764699, 0.48823529374203645, 0.48823529411764699],
+        [0.49038701481126074, 0.49038701443730554, 0.49038701481291608],
+        [0.49021373922757339, 0.49021373885196284, 0.49021373922757339],
+    ]
+    motion = [-0.27650769894874927, -0.27650769830007638, -0.27650769894874927]
+    shapes = bp.Shapes([bp.Triangle(corners), bp.Point()], [[0, 0, 0], [0.328125] * 3])
+    found = bp.time_of_impact(shapes, pairs=[[0, 1]], motions=motion)
+    np.testing.assert_allclose(found.times, 0.57904465, atol=1e-8)  # it was 9e-8 too early
+
+
 def test_polygon_with_an_edge_of_almost_no_length_overlaps_a_disc():
     sliver = [[0, 0], [0, 5e-324], [0.05, 0.0375], [4.49254901803, 3.36941176512], [4.49255065363, 3.36941300022]]
     shapes = bp.Shapes([bp.ConvexPolygon(sliver), bp.Circle(1.904)], [[0, 0], [4.938, 3.703]])
     assert bp.overlaps(shapes).tolist() == [[0, 1]]
+
+
+def test_triangle_that_slides_past_a_point_along_its_edge_meets_it_before_it_has_passed():
+    corners = [
+        [0.40081800745765189, 1.2444767145309701],
+        [-0.30628877372889568, 0.53736993334442251],
+        [-0.080795064470765399, 0.8920168301557837],
+    ]
+    shapes = bp.Shapes([bp.Triangle(corners[::-1]), bp.Point()], [[0, 0], [-0.029422523538091716, 0.81423618353519622]])
+    motion = [-0.70710678118662562, -0.70710678118667536]
+    time = bp.time_of_impact(shapes, pairs=[[0, 1]], motions=motion).times[0]
+    assert 0.6082 < time < 0.60846  # in fractions, they touch from 0.608259 to 0.608452; 0.609177 was found
+
+
+def impact(first, second, motion, dim):
+    return bp.time_of_impact(bp.Shapes([first, second], np.zeros((2, dim))), pairs=[[0, 1]], motions=motion)
+
+
+def test_circle_that_slides_along_a_segment_meets_it_before_it_has_passed():
+    segment = bp.Segment([-39084.7224711811, 588973.86669639393], [-39084.78868573199, 588974.86450180248])
+    circle = bp.Circle(0.40396105241566477, offset=[-0.72940762113818391, 0.2483041513312475])
+    found = impact(segment, circle, [61792.827438568456, -931173.23306624265], 2)
+    assert 0.632507 < found.times[0] < 0.6325081  # while it slides; 0.6325085 was found, 0.17 beyond
+
+
+def test_normal_of_an_impact_far_from_the_origin_is_not_that_of_rounding():
+    first = bp.Capsule([148030895.6701259, 5835412697.6171904], [148030895.6701259, 5835412696.6171904], 1.7e-16)
+    second = bp.Capsule([148030895.55034173, 5835412696.3246593], [148030895.17140418, 5835412695.3992367], 1.3e-9)
+    found = impact(first, second, [-0.37893739534196041, -0.9254223092250643], 2)
+    np.testing.assert_allclose(found.normals[0], [-1, 0], atol=1e-6)  # it was (-0.06, 1), against the motion
+
+
+def test_shapes_that_touch_but_for_rounding_have_the_normal_of_their_distance():
+    circle = bp.Circle(1.1584293005621236, offset=[-1.3297705579388499, -0.53522870062877126])
+    end = np.array([0.23942807028639262, -0.43894669284428406])
+    found = impact(circle, bp.Capsule(end, -end, 0.26526502664266954), [4.97474622432e-09, -9.07016725477e-09], 2)
+    np.testing.assert_allclose(found.times, 0)
+    np.testing.assert_allclose(found.normals[0], [0.87789338, 0.47885614], atol=1e-7)  # it was that of the motion
+
+
+def test_point_that_grazes_a_ball_meets_it_where_it_is():
+    point = bp.Point(offset=[0.55162797441216027, 0.014982071343381791, -0.098921460220222801])
+    ball = bp.Sphere(0.45772348727425755, offset=[0.093904487137902684, 0.014982071343381791, -0.098921460220222801])
+    time = impact(point, ball, [-8.5649027482702497e-11, 796279.33935028093, 536572.61257063269], 3).times[0]
+    assert time < 1e-12 or time == np.inf  # 1.3e-6 was found, 0.87 from the ball
+
+
+def test_point_that_meets_the_end_of_a_segment_has_the_rest_of_it_in_front():
+    begin = np.array([-0.81197465823040205, 0.020687186566847468, 1.0251877261238005])
+    end = np.array([-0.51914640326901818, -0.14783774738923267, 0.08399116868674239])
+    point = bp.Point(offset=[-1.4765070953833579, 0.021673864784939129, 0.31792773815048792])
+    motion = [0.95736069211433961, -0.16951161217417179, -0.23393656946374555]
+    found = impact(point, bp.Segment(begin, end), motion, 3)
+    assert found.normals[0] @ (begin - end) > -1e-9  # it was -0.53
+
+
+def test_capsule_beside_the_face_of_a_box_touches_it_at_the_edge_that_is_near():
+    # An end is 1e-10 outside a side of the face: the normal is nearly that of the face, and no part is below it.
+    box, capsule = bp.AABB([2, 2, 2]), bp.Capsule([1 + 1e-10, 0.4, 1.1], [2, 0.4, 1.5], 0.3)
+    found = bp.contacts(bp.Shapes([box, capsule], np.zeros((2, 3))))
+    assert found.counts.tolist() == [1]
+    np.testing.assert_allclose(found.points[0, 0], [1, 0.4, 0.9], atol=1e-3)  # it was another edge
+
+
+def test_ray_past_the_border_of_a_hull_hardly_thicker_than_rounding_misses_it():
+    corners = np.array([[-0.38, -7, 0.41], [0.02, -6.7, -0.12], [-0.01, 8.1, -0.36], [-0.24, 5.5, -0.12]]) * [
+        1,
+        1e-12,
+        1,
+    ]
+    hull = bp.Shapes([bp.ConvexHull(corners)], [[0, 0, 0]])
+    origin = np.array([-437.44736948490737, -9424.605527914633, 2017.5374773554054])
+    direction = np.array([0.046388502156589406, 1.0, -0.21402941588664692])
+    assert bp.raycast(hull, [origin], [direction], rows=[0]).rows.tolist() == [-1]  # it was 0.09 beside
+
+
+def test_contact_of_a_compound_that_touches_but_for_rounding_is_never_of_negative_depth():
+    # The disc touches the box by squares, and is 1e-16 from it by roots; the point is as far away, and comes first.
+    disc = bp.Circle(0.7380193433228347, offset=[2.114932633280905, 2.7290151170763094])
+    box, point = bp.AABB([2, 2], offset=[1, 1]), bp.AABB([0, 0], offset=[-1.1102230246251565e-16, 1])
+    found = bp.contacts(bp.Shapes([bp.Compound([point, disc]), box], np.zeros((2, 2))))
+    assert found.counts.tolist() == [1]
+    np.testing.assert_array_equal(found.depths, [0])  # it was -1.1e-16
+
+
+def test_point_that_slides_along_a_polygon_with_an_edge_of_almost_no_length_meets_it():
+    sliver = bp.ConvexPolygon([[0, 0], [5e-324, 0], [0.05, 0.0375], [2.05, 1.5375000040326172]])
+    start = np.array([3.2, 2.4000000033249496])
+    time = impact(bp.Point(offset=start), sliver, -start, 2).times[0]
+    np.testing.assert_allclose(time, 0.9677621783, atol=1e-9)  # it was 0.5, the quotient of two numbers of 5e-324
+
+
+@pytest.mark.parametrize("tiny", [1.7e-162, 2.5e-162, 1e-160])
+def test_edge_whose_squared_length_is_lost_to_rounding_decides_nothing(tiny):
+    polygon, disc = bp.ConvexPolygon([[0, 0], [tiny, 0], [1, 1], [-1, 1]]), bp.Circle(1, offset=[0, -3])
+    shapes = bp.Shapes([disc, polygon, bp.Circle(1, offset=[0, -0.5])], np.zeros((3, 2)))
+    np.testing.assert_allclose(bp.distance(shapes, pairs=[[0, 1], [2, 1]]), [2, -0.5])  # 1.3 was found
+    np.testing.assert_allclose(impact(disc, polygon, [0, 4], 2).times, [0.5])  # 0.53 was found
+    np.testing.assert_allclose(bp.contacts(shapes, pairs=[[2, 1]]).points[0, 0], [0, 0.25])
