@@ -1,5 +1,6 @@
 """The core with all mutants in it, each behind a test of one number."""
 
+import hashlib
 import json
 import os
 import re
@@ -11,6 +12,9 @@ from pathlib import Path
 
 from mutation.places import Place, chosen
 
+# Where the tests of the core are built, in the folder of the mutants: sanitizers see reads and writes beyond an end.
+SANITIZED = "sanitized"
+
 # Included in front of every file. The number is set by the environment, and by whoever finds it in the module. Places
 # that run are marked, so that a mutant meets only the tests that get there.
 _SWITCH = """#pragma once
@@ -19,28 +23,57 @@ extern "C" unsigned char broadphase_reached[];
 #define BROADPHASE_MUTANT(number) (broadphase_reached[number] = 1, __builtin_expect(broadphase_mutant == (number), 0))
 """
 _NUMBER = """
+#include <cstdio>
 #include <cstdlib>
 extern "C" __attribute__((visibility("default"))) int broadphase_mutant =
     std::getenv("BROADPHASE_MUTANT") ? std::atoi(std::getenv("BROADPHASE_MUTANT")) : 0;
 extern "C" __attribute__((visibility("default"))) unsigned char broadphase_reached[REACHED] = {};
+namespace {
+struct AtEnd {
+  ~AtEnd() {
+    const char* path = std::getenv("BROADPHASE_MARKS");
+    std::FILE* file = path ? std::fopen(path, "wb") : nullptr;
+    if (!file) return;
+    std::fwrite(broadphase_reached, 1, sizeof broadphase_reached, file);
+    std::fclose(file);
+  }
+} at_end;
+}
 """
+
+
+def is_built(root: Path, folder: Path, seed: int) -> bool:
+    """Return whether the folder holds the mutants of this core, and not of an older one."""
+    made_of = folder / "made_of.txt"
+    return made_of.exists() and made_of.read_text() == _digest(root, seed)
 
 
 def build(root: Path, folder: Path, seed: int) -> list[Place]:
     """Make the module in `folder`, and list its mutants in `folder/mutants.json`; numbers begin at 1.
 
-    Changes that the compiler refuses are replaced by others: rounds of a check of syntax come before the build.
+    What was found out about the mutants of an older core is deleted.
+
+    Changes that the compiler refuses are replaced by others: rounds of a check of syntax come before the build, with
+    more changes than there will be mutants, so that one or two rounds do.
     """
+    for file in ("made_of.txt", "mutants.json", "results.jsonl", "core_tests.json"):
+        (folder / file).unlink(missing_ok=True)
     refused: set[tuple[str, int, int]] = set()
-    while True:
-        sample = chosen(root / "core", seed, refused)
-        _write_tree(root, folder, sample)
-        bad = _refused(folder, sample)
-        print(f"{len(sample)} mutants, {len(bad)} refused by the compiler", flush=True)
-        if not bad:
-            break
+    taken: set[Place] = set()
+    while not taken.issuperset(sample := chosen(root / "core", seed, refused)):
+        more = chosen(root / "core", seed, refused, spare=0.2)
+        _write_tree(root, folder, more)
+        bad = _refused(folder, more)
+        print(f"{len(more)} changes, {len(bad)} refused by the compiler", flush=True)
         refused |= {(place.file, place.start, place.end) for place in bad}
+        taken |= set(more) - set(bad)
+    _write_tree(root, folder, sample)
     subprocess.run(["cmake", "--build", folder / "build", "--target", "_core"], check=True, stdout=subprocess.DEVNULL)
+    _configure(folder, SANITIZED, "-DBROADPHASE_PYTHON=OFF", "-DBROADPHASE_TESTS=ON",
+               "-DBROADPHASE_SANITIZE=address,undefined")  # fmt: skip
+    subprocess.run(
+        ["cmake", "--build", folder / SANITIZED, "--target", *core_tests(root)], check=True, stdout=subprocess.DEVNULL
+    )
     package = folder / "package" / "broadphase"
     shutil.rmtree(package, ignore_errors=True)
     shutil.copytree(root / "src" / "broadphase", package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
@@ -48,7 +81,29 @@ def build(root: Path, folder: Path, seed: int) -> list[Place]:
     for module in (folder / "build" / "core" / "bindings").glob("_core*.so"):
         shutil.copy(module, package)
     (folder / "mutants.json").write_text(json.dumps([asdict(place) for place in sample], indent=1))
+    (folder / "made_of.txt").write_text(_digest(root, seed))
     return sample
+
+
+def core_tests(root: Path) -> list[str]:
+    """Return the names of the programs that test the core without Python."""
+    return sorted(path.stem for path in (root / "core" / "tests").glob("test_*.cpp"))
+
+
+def _digest(root: Path, seed: int) -> str:
+    digest = hashlib.sha256(str(seed).encode())
+    for path in sorted((root / "core").rglob("*.[ch]pp")):
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _configure(folder: Path, build: str, *options: str) -> None:
+    subprocess.run(
+        ["cmake", "-S", folder / "tree", "-B", folder / build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=",
+         "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", f"-DCMAKE_CXX_FLAGS=-w -include {folder / 'tree' / 'mutant.hpp'}",
+         *options],
+        check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
 
 
 def _write_tree(root: Path, folder: Path, sample: list[Place]) -> None:
@@ -79,12 +134,7 @@ def _refused(folder: Path, sample: list[Place]) -> list[Place]:
     nanobind = subprocess.run(
         [sys.executable, "-m", "nanobind", "--cmake_dir"], check=True, capture_output=True, text=True
     ).stdout.strip()
-    subprocess.run(
-        ["cmake", "-S", folder / "tree", "-B", folder / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=",
-         "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", f"-DPython_EXECUTABLE={sys.executable}", f"-Dnanobind_ROOT={nanobind}",
-         f"-DCMAKE_CXX_FLAGS=-w -include {folder / 'tree' / 'mutant.hpp'}"],
-        check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+    _configure(folder, "build", f"-DPython_EXECUTABLE={sys.executable}", f"-Dnanobind_ROOT={nanobind}")
     commands = json.loads((folder / "build" / "compile_commands.json").read_text())
     commands = [command for command in commands if str(folder / "tree") in command["file"]]
     running: list[subprocess.Popen[str]] = []

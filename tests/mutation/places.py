@@ -15,6 +15,29 @@ SUBJECTS = {
     "touching": (["world"], 30),
 }
 
+# Functions that only estimate or choose among ways that all lead to the same answer: a change in them costs time, and
+# no test of answers can notice it. No function belongs here that writes what an answer is read from.
+ESTIMATES = {
+    "grid/plan.hpp": (
+        "meeting_share", "on_many_scales", "cover", "blurred_share", "largest_heap", "cut_blurred_axis",
+        "undecided_share", "shape_of", "searches_cost", "even_cost", "sampled_cost",
+    ),
+    "sweep/sweep_direction.hpp": (
+        "sample_rows", "take", "overlapping", "overlapping_share", "sweep_share", "best_axis",
+    ),
+    "sweep/sweep_index.hpp": ("take_sample", "cost", "cheapest"),
+    "tree/blocks.hpp": ("look", "is_blurred", "blocks_are_blurred"),
+    "tree/rank_order.hpp": ("half_area", "improve", "are_alike", "crosses"),
+    "bvh/build.hpp": ("sample_is_blurred",),
+    "bvh/bvh.hpp": ("is_worse", "crosses_otherwise"),
+    "octree/lattice.hpp": ("smallest_cell",),
+}  # fmt: skip
+
+# And lines that only bring memory near, take it early, or say whether threads are worth their start.
+_SPEED = re.compile(
+    r"prefetch|\bread_(?:soon|ahead)\b|\.reserve\(|\bworkers (?:<=|>) 1\b|kTasksWorthThreads|kWorthAWorker"
+)
+
 
 @dataclass(frozen=True, order=True)
 class Place:
@@ -106,14 +129,41 @@ _SKIPPED = re.compile(
 )
 
 
+def bodies_of(name: str, code: str) -> list[tuple[int, int]]:
+    """Return where the bodies of the functions of this name lie in the code, without words."""
+    bodies = []
+    for match in re.finditer(rf"\b{name}\(", code):
+        close = _closing(code, match.end() - 1)
+        if body := re.compile(r"\)[^;,(){}]*\{").match(code, close):
+            bodies.append((match.start(), _closing(code, body.end() - 1)))
+    return bodies
+
+
+def _closing(code: str, opening: int) -> int:
+    """Return the place of the bracket that closes the one at the place."""
+    depth = 0
+    for at in range(opening, len(code)):
+        depth += (code[at] in "([{") - (code[at] in ")]}")
+        if depth == 0:
+            return at
+    raise ValueError(f"a bracket without an end: {code[opening : opening + 40]}")
+
+
 def places_of(file: str, text: str) -> list[Place]:
-    """Return every change of one file that this tool knows how to make."""
+    """Return every change of one file that this tool knows how to make, and that may alter an answer."""
     code = without_words(text)
     found: list[Place] = []
+    estimates = []
+    for name in ESTIMATES.get(file, ()):
+        if not (bodies := bodies_of(name, code)):
+            raise ValueError(f"core/{file} has no function {name}")
+        estimates += bodies
 
     def add(start: int, end: int, changed: str, kind: str, is_statement: bool = False) -> None:
         first = code.rfind("\n", 0, start) + 1
         last = code.find("\n", end)
+        if _SPEED.search(code, first, last) or any(begin <= start < stop for begin, stop in estimates):
+            return
         if not _SKIPPED.search(code, first, last) and 0 < end - start < 400 and "//" not in changed:
             found.append(Place(file, start, end, changed, kind, code.count("\n", 0, start) + 1, is_statement))
 
@@ -143,8 +193,11 @@ def places_of(file: str, text: str) -> list[Place]:
     return found
 
 
-def chosen(core: Path, seed: int, refused: Iterable[tuple[str, int, int]]) -> list[Place]:
-    """Return the sample: changes that do not lie in one another, as many in each subject as `SUBJECTS` says."""
+def chosen(core: Path, seed: int, refused: Iterable[tuple[str, int, int]], spare: float = 0) -> list[Place]:
+    """Return the sample: changes that do not lie in one another, as many in each subject as `SUBJECTS` says.
+
+    `spare`: as many more, as a share of these, for those that the compiler will refuse.
+    """
     refused = set(refused)
     sample: list[Place] = []
     for folders, count in SUBJECTS.values():
@@ -153,7 +206,7 @@ def chosen(core: Path, seed: int, refused: Iterable[tuple[str, int, int]]) -> li
         random.Random(seed).shuffle(places)
         taken: list[Place] = []
         for place in places:
-            if len(taken) == count:
+            if len(taken) >= count * (1 + spare):
                 break
             if (place.file, place.start, place.end) in refused:
                 continue
