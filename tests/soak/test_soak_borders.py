@@ -16,7 +16,7 @@ pytestmark = pytest.mark.soak
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_ten_thousand_scenes_within_an_ulp_equal_the_oracle(dimension, dtype):
     infinity = np.array(np.inf, dtype)
-    for seed in seeds(10_000):
+    for seed in seeds(1250):
         rng = np.random.default_rng([dimension, 10, seed])
         boxes = lattice(rng, int(rng.integers(2, 80)), dimension, dtype)
         boxes *= boxes.dtype.type(rng.choice([1.0, 0.1, 1e-30, 1e6, 2.0**100]))
@@ -30,7 +30,7 @@ def test_ten_thousand_scenes_within_an_ulp_equal_the_oracle(dimension, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_a_hundred_thousand_scenes_with_infinite_corners_equal_the_oracle(dimension, dtype):
-    for seed in seeds(100_000):
+    for seed in seeds(12_500):
         rng = np.random.default_rng([dimension, 11, seed])
         boxes = lattice(rng, int(rng.integers(0, 50)), dimension, dtype)
         boxes = np.where(
@@ -43,7 +43,7 @@ def test_a_hundred_thousand_scenes_with_infinite_corners_equal_the_oracle(dimens
 @pytest.mark.parametrize("fault", ["NaN", "lower > upper"])
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_a_hundred_thousand_bad_boxes_are_named(dimension, fault):
-    for seed in seeds(100_000):
+    for seed in seeds(25_000):
         rng = np.random.default_rng([dimension, 12, seed])
         n = int(rng.integers(1, 70))
         boxes = lattice(rng, n, dimension, DTYPES[seed % 2])
