@@ -1,10 +1,10 @@
 """A program that ends while daemon threads are inside calls: `python exiting.py WORKERS [CALL ...]`.
 
-Calls with a plus sign in front are left to a pool and to `atexit` instead.
+Calls with a plus sign in front are left to a pool and to `atexit` instead. Files are left in the temporary folder, for
+whoever runs the program to delete: threads are inside calls until the very end.
 """
 
 import atexit
-import shutil
 import sys
 import tempfile
 import threading
@@ -109,22 +109,17 @@ def make_other(name: str, workers: int, boxes: np.ndarray, points: np.ndarray) -
     if name == "scale":
         folder = Path(tempfile.mkdtemp())
         np.save(folder / "boxes.npy", boxes.reshape(len(boxes), -1))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
         def between_files() -> None:
-            output = folder / f"pairs-{time.monotonic_ns()}"
-            try:
-                scale.pairs(
-                    folder / "boxes.npy",
-                    output=output,
-                    id=None,
-                    lower=LOWER,
-                    upper=UPPER,
-                    workers=workers,
-                    progress=say,
-                )
-            except (RuntimeError, OSError):  # Python starts no threads at its end, and the folder goes then
-                time.sleep(60)
+            scale.pairs(
+                folder / "boxes.npy",
+                output=folder / f"pairs-{time.monotonic_ns()}",
+                id=None,
+                lower=LOWER,
+                upper=UPPER,
+                workers=workers,
+                progress=say,
+            )
 
         return between_files
     calls = {
@@ -152,7 +147,12 @@ def make_other(name: str, workers: int, boxes: np.ndarray, points: np.ndarray) -
 def repeat(call: Callable[[], object], begin: threading.Event) -> None:
     begin.wait()
     while True:
-        call()
+        try:
+            call()
+        except RuntimeError as error:
+            if "shutdown" not in str(error) and "new thread" not in str(error):
+                raise
+            time.sleep(60)  # Python starts no threads at its end
 
 
 def once_each(calls: list[Callable[[], object]]) -> None:

@@ -1,8 +1,10 @@
 """The interpreter ends, be it while daemon threads are inside calls: no crash, no message, nothing left."""
 
 import multiprocessing
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,9 @@ PROGRAM = Path(exiting.__file__)
 def end_inside(workers: int, *calls: str) -> tuple[int, str]:
     """Run a program that ends while one daemon thread for each call is inside it: exit status and errors."""
     command = [sys.executable, str(PROGRAM), str(workers), *calls]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "TMPDIR": folder}
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
     assert ended.stdout == "ready\n", ended.stderr
     return ended.returncode, ended.stderr
 
