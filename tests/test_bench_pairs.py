@@ -110,7 +110,7 @@ def test_median_times_interleaves_and_counts_runs():
     assert all(3 <= timing.runs <= 5 for timing in timings.values())
     assert order[:2] == ["a", "b"]
     assert all(first != second for first, second in itertools.pairwise(order[2:8]))
-    assert all(5 <= timing.quickest <= timing.milliseconds < 50 for timing in timings.values())
+    assert all(5 <= timing.quickest <= timing.milliseconds for timing in timings.values())
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system cannot pin threads")

@@ -77,12 +77,16 @@ def test_method_chosen_while_running_is_used_and_shown(page):
 def test_page_paused_sends_nothing(page):
     page.controls.pause.value = True
     until(lambda: page.simulation.paused and ">paused<" in page._figures.content)
-    time.sleep(0.5)
-    before = sent(page)
-    time.sleep(0.5)
-    assert sent(page) == before
+
+    def sends_nothing():
+        before = sent(page)
+        time.sleep(0.5)
+        return sent(page) == before
+
+    until(sends_nothing)
+    assert sends_nothing()
     page.controls.pause.value = False
-    until(lambda: sent(page) > before)
+    until(lambda: not sends_nothing())
 
 
 def test_every_control_has_its_effect(page):

@@ -224,7 +224,7 @@ def test_sorting_millions_of_boxes_stops_at_ctrl_c(call):
 
     def interrupt():
         time.sleep(0.3)
-        sent.append(time.perf_counter())
+        sent.append(time.process_time())
         os.kill(os.getpid(), signal.SIGINT)
 
     def sort_again_and_again():
@@ -239,6 +239,6 @@ def test_sorting_millions_of_boxes_stops_at_ctrl_c(call):
     try:
         with pytest.raises(KeyboardInterrupt):
             sort_again_and_again()
-        assert time.perf_counter() - sent[0] < 1
+        assert time.process_time() - sent[0] < 1  # on a busy machine, too
     finally:
         thread.join()

@@ -131,16 +131,16 @@ class Watched:
             self.page.wait_for_timeout(50)
 
     def still_pixels(self) -> np.ndarray:
-        """Wait until the canvas has not changed for a second, and return what it shows."""
-        last = self.pixels()
+        """Wait until for a second the canvas has not changed and nothing came, and return what it shows."""
+        last, received = self.pixels(), self.bytes_received
         until = time.monotonic() + WAIT / 1000
         while True:
             self.page.wait_for_timeout(1000)
             pixels = self.pixels()
-            if np.array_equal(pixels, last):
+            if np.array_equal(pixels, last) and self.bytes_received == received:
                 return pixels
             assert time.monotonic() < until, "the picture keeps changing"
-            last = pixels
+            last, received = pixels, self.bytes_received
 
     def place(self) -> tuple[float, float]:
         """Return the upper left corner of the canvas in the tab."""
