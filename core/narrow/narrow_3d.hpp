@@ -1084,6 +1084,12 @@ struct Touching {
     points[count] = point;
     depths[count++] = depth;
   }
+
+  double deepest() const {
+    double most = -kNever;
+    for (std::size_t k = 0; k < count; ++k) most = depths[k] > most ? depths[k] : most;
+    return most;
+  }
 };
 
 // Relative tolerance of contact points.
@@ -1194,13 +1200,19 @@ Touching touching_of(const A& a, const B& b, const Vec3& n, double first_radius,
   const ContactFeature first = face_along(a, n);
   const ContactFeature second = first.count > 0 ? ContactFeature{} : face_along(b, -n);
   Touching touching{0};
-  // A normal that leans a little from that of the face is that of a feature beside it.
-  for (const double aside : {0.0, 2 * kPerpendicular * (first_radius + second_radius)}) {
-    if (touching.count > 0) break;
-    if (first.count > 0)
-      touching = below_face(first, facing(b, -n), n, first_radius, second_radius, size, aside);
-    else if (second.count > 0)
-      touching = below_face(second, facing(a, n), -n, second_radius, first_radius, size, aside);
+  if (first.count > 0 || second.count > 0) {
+    const auto below = [&](double aside) {
+      return first.count > 0 ? below_face(first, facing(b, -n), n, first_radius, second_radius, size, aside)
+                             : below_face(second, facing(a, n), -n, second_radius, first_radius, size, aside);
+    };
+    touching = below(0);
+    // A normal that leans a little from that of the face is that of a feature beside it, and this is the deepest.
+    const double along = std::fabs(dot(first.count > 0 ? first.normal : second.normal, n));
+    const double radius = first_radius + second_radius;
+    if (radius > 0 && (touching.count == 0 || along < 1 - kRounding)) {
+      const Touching beside = below(2 * kPerpendicular * radius);
+      if (beside.deepest() > touching.deepest() + size * kSlack) touching = beside;
+    }
   }
   if (touching.count == 0)
     touching = between_edges(outermost(a, n), outermost(b, -n), n, first_radius, second_radius, size);

@@ -158,3 +158,19 @@ def test_edge_whose_squared_length_is_lost_to_rounding_decides_nothing(tiny):
     np.testing.assert_allclose(bp.distance(shapes, pairs=[[0, 1], [2, 1]]), [2, -0.5])  # 1.3 was found
     np.testing.assert_allclose(impact(disc, polygon, [0, 4], 2).times, [0.5])  # 0.53 was found
     np.testing.assert_allclose(bp.contacts(shapes, pairs=[[2, 1]]).points[0, 0], [0, 0.25])
+
+
+def test_contact_of_a_steep_capsule_beside_a_face_is_below_its_end():
+    # The end is 0.0003 beside the face, so that the normal leans by less than a thousandth; the capsule was cut off at
+    # the face's side, and its deepest point lost.
+    end = np.array([-0.155, -0.0054, -0.03])
+    lower, upper = np.array([-1.02, -0.0051, -0.044]), np.array([-0.537, 0.4545, 0.9078])
+    capsule = bp.Shapes([bp.Capsule([0, 0, 0], end, 0.89)], [[0, 0, 0]])
+    box = bp.Shapes([bp.Box(*(upper - lower))], [(lower + upper) / 2])
+    between = np.array([upper[0], lower[1], end[2]]) - end
+    normal, apart = between / np.linalg.norm(between), np.linalg.norm(between)
+    for first, second, sign in ((capsule, box, 1), (box, capsule, -1)):
+        found = bp.contacts(first, second)
+        np.testing.assert_allclose(found.normals[0], sign * normal, atol=1e-9)
+        np.testing.assert_allclose(found.depths[0], 0.89 - apart, atol=1e-12)
+        np.testing.assert_allclose(found.points[0, 0], end + normal * (0.89 + apart) / 2, atol=1e-9)
