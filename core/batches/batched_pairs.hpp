@@ -85,7 +85,7 @@ class BatchedPairs {
       : problem_(problem),
         kernels_(with.kernels),
         name_(with.name),
-        overlaps_(overlaps_kernel<T>(with.kernels, problem.dimension, problem.touching)) {
+        overlaps_(overlap_kernels<T>(with.kernels, problem.touching).runs[problem.dimension - 1]) {
     const std::vector<Batch>& batches = problem.batches->with_pairs;
     std::uint32_t begin = 0;
     double pending = 0;

@@ -85,7 +85,7 @@ class BruteForce {
              std::vector<std::int32_t> some = {})
       : cross_(problem.cross),
         turned_(cross_ && problem.first.count > problem.second.count),
-        overlap_(overlap_kernel<T>(kernels, problem.dimension, problem.touching)),
+        overlap_(overlap_kernels<T>(kernels, problem.touching).run[problem.dimension - 1]),
         large_(turned_ || !cross_ ? problem.first : problem.second, problem.dimension, problem.touching, problem.grow,
                interrupt, std::move(some)),
         small_(cross_ ? (turned_ ? problem.second : problem.first) : BoxView<T>{}, problem.dimension, problem.touching,

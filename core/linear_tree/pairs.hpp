@@ -188,8 +188,8 @@ class LinearWalk {
       : nodes_(nodes),
         dimension_(source.dimension),
         cross_(cross),
-        overlap_(overlap_kernel<T>(kernels, source.dimension, touching)),
-        overlaps_(overlaps_kernel<T>(kernels, source.dimension, touching)),
+        overlap_(overlap_kernels<T>(kernels, touching).run[source.dimension - 1]),
+        overlaps_(overlap_kernels<T>(kernels, touching).runs[source.dimension - 1]),
         boxes_(order, source, cross, touching, interrupt) {
     if (nodes.count() == 0) return;
     bound();
@@ -454,7 +454,7 @@ class CoveredLeaves {
       : cells_(cells),
         world_(world),
         dimension_(source.dimension),
-        overlap_(overlap_kernel<T>(kernels, source.dimension, touching)),
+        overlap_(overlap_kernels<T>(kernels, touching).run[source.dimension - 1]),
         boxes_(order, source, false, touching, interrupt) {
     plan();
   }

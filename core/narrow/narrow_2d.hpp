@@ -39,6 +39,9 @@ struct Rounded {
   std::size_t before(std::size_t corner) const { return corner == 0 ? count - 1 : corner - 1; }
 };
 
+// An edge whose squared length is less is too short for its length to be known: it decides nothing, its ends do.
+inline constexpr double kLeastSquare = std::numeric_limits<double>::min();
+
 // The edge from one corner to the next.
 struct Edge {
   double x, y;    // where it begins
@@ -51,6 +54,11 @@ struct Edge {
         dy(polygon.y(polygon.after(corner)) - y) {}
 
   double squared_length() const { return dx * dx + dy * dy; }
+  // 0 where it is too short for its length to be known.
+  double length() const {
+    const double squared = squared_length();
+    return squared < kLeastSquare ? 0 : std::sqrt(squared);
+  }
   // Distance of a point outside the edge's line, times the length of the edge.
   double outside(double px, double py) const { return dy * (px - x) - dx * (py - y); }
   Vec<2> normal(double length) const { return {dy / length, -dx / length}; }
@@ -148,8 +156,6 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kShallow = 1e-12;
 // Rounding error of a few subtractions and a product: smaller distances count as 0.
 inline constexpr double kRounding = 1e-15;
-// An edge whose squared length is less is too short for its length to be known: it decides nothing, its ends do.
-inline constexpr double kLeastSquare = std::numeric_limits<double>::min();
 
 enum class Feature : unsigned char {
   kCorners,       // a corner of each
@@ -207,9 +213,8 @@ inline std::size_t innermost_corner(const Edge& edge, const Rounded& other) {
 inline void raise_by_edges(const Rounded& polygon, const Rounded& other, bool polygon_is_first, Separation& best) {
   for (std::size_t k = 0; k < polygon.count; ++k) {
     const Edge edge(polygon, k);
-    const double squared_length = edge.squared_length();
-    if (squared_length < kLeastSquare) continue;
-    const double length = std::sqrt(squared_length);
+    const double length = edge.length();
+    if (length == 0) continue;
     const double outside = least_outside(edge, other);
     if (!(outside > best.distance * length)) continue;
     const double gap = (outside - overhang(edge, polygon)) / length;
@@ -370,9 +375,9 @@ inline Verdict verdict_by_edges(const Rounded& polygon, const Rounded& other, do
     if (outside < -shallow * (std::abs(edge.dx) + std::abs(edge.dy))) continue;
     outside -= overhang(edge, polygon);
     if (outside > 0 && reach == 0) return Verdict::kFarApart;
-    const double squared = outside > 0 ? edge.squared_length() : 0;
-    if (squared >= kLeastSquare) {
-      if (outside > reach * std::sqrt(squared)) return Verdict::kFarApart;
+    const double length = outside > 0 ? edge.length() : 0;
+    if (length > 0) {
+      if (outside > reach * length) return Verdict::kFarApart;
       verdict = Verdict::kApart;
     } else if (verdict == Verdict::kOverlap) {
       verdict = Verdict::kShallow;
@@ -873,9 +878,8 @@ inline constexpr double kGrazing = 0.01;
 inline void approach_edges(const Rounded& polygon, const Rounded& other, double sign, Approach& approach) {
   for (std::size_t k = 0; k < polygon.count; ++k) {
     const Edge edge(polygon, k);
-    const double squared_length = edge.squared_length();
-    if (squared_length < kLeastSquare) continue;
-    const double length = std::sqrt(squared_length);
+    const double length = edge.length();
+    if (length == 0) continue;
     const double closing = sign * (edge.dy * approach.motion[0] - edge.dx * approach.motion[1]);
     const bool is_ahead = closing > kSliding * length * approach.speed;
     double gap = least_outside(edge, other) - approach.reach * length;
@@ -900,9 +904,8 @@ inline double leave_edges(const Rounded& polygon, const Rounded& other, double s
                           double error, double latest) {
   for (std::size_t k = 0; k < polygon.count; ++k) {
     const Edge edge(polygon, k);
-    const double squared_length = edge.squared_length();
-    if (squared_length < kLeastSquare) continue;
-    const double length = std::sqrt(squared_length);
+    const double length = edge.length();
+    if (length == 0) continue;
     const double leaving = sign * (edge.dx * approach.motion[1] - edge.dy * approach.motion[0]);
     if (!(leaving > kSliding * length * approach.speed)) continue;
     const double left = overhang(edge, polygon) - least_outside(edge, other) + (approach.reach + error) * length;

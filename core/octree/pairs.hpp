@@ -192,7 +192,7 @@ class OctreeWalk {
         kinds_(kinds),
         kinds_below_(kinds_below),
         crowded_(static_cast<std::int32_t>(std::min<std::size_t>(crowded, INT32_MAX))),
-        overlap_(kernels.closed_run_f32[blocks_.dimension() - 1]),
+        overlap_(kernels.closed_f32.run[blocks_.dimension() - 1]),
         next_by_box_(kernels.trees->floats.next_by_box[blocks_.dimension() - 1]),
         scratch_(scratch),
         reach_(scratch.reach),

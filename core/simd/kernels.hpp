@@ -122,22 +122,23 @@ struct EightKernels {
   std::size_t (*file_boxes_f64[4])(FileBoxes<double>&);
 };
 
+// Boxes of one type, closed or open ones: open ones are compared strictly, and the caller leaves empty ones out.
+template <class T>
+struct OverlapKernels {
+  OverlapRun<T> run[4];
+  OverlapBlocks<T> blocks[4];
+  OverlapRuns<T> runs[4];
+  SweepAhead<T> ahead[3];  // by the number of axes besides the one swept along
+};
+
 // Kernels of one level.
 struct Kernels {
   const char* level;
   // Of this level or of another one: SSE2 has no eight numbers, and takes those of the scalar level.
   const TreeKernels* trees;
   const EightKernels* eight;
-  // Closed boxes, and open ones (strict comparisons; the caller leaves empty boxes out).
-  OverlapRun<float> closed_run_f32[4], open_run_f32[4];
-  OverlapRun<double> closed_run_f64[4], open_run_f64[4];
-  OverlapBlocks<float> closed_blocks_f32[4], open_blocks_f32[4];
-  OverlapBlocks<double> closed_blocks_f64[4], open_blocks_f64[4];
-  OverlapRuns<float> closed_runs_f32[4], open_runs_f32[4];
-  OverlapRuns<double> closed_runs_f64[4], open_runs_f64[4];
-  // By the number of axes besides the one swept along.
-  SweepAhead<float> closed_ahead_f32[3], open_ahead_f32[3];
-  SweepAhead<double> closed_ahead_f64[3], open_ahead_f64[3];
+  OverlapKernels<float> closed_f32, open_f32;
+  OverlapKernels<double> closed_f64, open_f64;
 
   // The grid: see grid/record.hpp, and the kernels of these names.
   void (*sweep_range[4])(const CellRecords&, std::size_t axis, std::int32_t* lowest, std::int32_t* highest);
@@ -150,40 +151,12 @@ struct Kernels {
                     bool ordered, std::int32_t* first, std::int32_t* second);
 };
 
-// The kernel that tests a box against a run of boxes in all of `dimension` axes.
 template <class T>
-OverlapRun<T> overlap_kernel(const Kernels& kernels, std::size_t dimension, bool touching) {
+const OverlapKernels<T>& overlap_kernels(const Kernels& kernels, bool touching) {
   if constexpr (std::is_same_v<T, float>)
-    return touching ? kernels.closed_run_f32[dimension - 1] : kernels.open_run_f32[dimension - 1];
+    return touching ? kernels.closed_f32 : kernels.open_f32;
   else
-    return touching ? kernels.closed_run_f64[dimension - 1] : kernels.open_run_f64[dimension - 1];
-}
-
-// The kernel that tests a box against blocks of a run.
-template <class T>
-OverlapBlocks<T> blocks_kernel(const Kernels& kernels, std::size_t dimension, bool touching) {
-  if constexpr (std::is_same_v<T, float>)
-    return touching ? kernels.closed_blocks_f32[dimension - 1] : kernels.open_blocks_f32[dimension - 1];
-  else
-    return touching ? kernels.closed_blocks_f64[dimension - 1] : kernels.open_blocks_f64[dimension - 1];
-}
-
-// The kernel that tests boxes against runs of boxes.
-template <class T>
-OverlapRuns<T> overlaps_kernel(const Kernels& kernels, std::size_t dimension, bool touching) {
-  if constexpr (std::is_same_v<T, float>)
-    return touching ? kernels.closed_runs_f32[dimension - 1] : kernels.open_runs_f32[dimension - 1];
-  else
-    return touching ? kernels.closed_runs_f64[dimension - 1] : kernels.open_runs_f64[dimension - 1];
-}
-
-// The kernel that tests boxes against those that begin before they end, in so many more axes.
-template <class T>
-SweepAhead<T> sweep_kernel(const Kernels& kernels, std::size_t axes, bool touching) {
-  if constexpr (std::is_same_v<T, float>)
-    return touching ? kernels.closed_ahead_f32[axes - 1] : kernels.open_ahead_f32[axes - 1];
-  else
-    return touching ? kernels.closed_ahead_f64[axes - 1] : kernels.open_ahead_f64[axes - 1];
+    return touching ? kernels.closed_f64 : kernels.open_f64;
 }
 
 // Levels built into this module that this processor can run, weakest first; `count` receives how many.

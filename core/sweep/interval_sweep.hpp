@@ -66,7 +66,7 @@ class IntervalSweep {
     requires kRounded
   {
     problem_ = &problem;
-    asked_overlap_ = overlap_kernel<Asked>(kernels, problem.dimension, problem.touching);
+    asked_overlap_ = overlap_kernels<Asked>(kernels, problem.touching).run[problem.dimension - 1];
     prepare(first, second, kernels, true, interrupt);
     // Some are to be expected: boxes that are stacked touch.
     return std::all_of(passes_.begin(), passes_.end(), [](const Pass& pass) {
@@ -80,7 +80,7 @@ class IntervalSweep {
                Interrupt& interrupt) {
     tasks_.clear();
     const std::size_t axes = first.tested_axes();
-    const OverlapRun<T> overlap = axes > 0 ? overlap_kernel<T>(kernels, axes, touching) : nullptr;
+    const OverlapKernels<T>& overlap = overlap_kernels<T>(kernels, touching);
     const bool along_axis = first.direction().axis >= 0;
     passes_.resize(second == nullptr ? 1 : 2);
     for (std::uint32_t k = 0; k < passes_.size(); ++k) {
@@ -88,13 +88,13 @@ class IntervalSweep {
       Pass& pass = passes_[k];
       pass.queries = k == 0 ? &first : second;
       pass.columns = k == 1 || second == nullptr ? &first : second;
-      pass.overlap = overlap;
-      pass.ahead = along_axis && axes > 0 ? sweep_kernel<T>(kernels, axes, touching) : nullptr;
+      pass.overlap = axes > 0 ? overlap.run[axes - 1] : nullptr;
+      pass.ahead = along_axis && axes > 0 ? overlap.ahead[axes - 1] : nullptr;
       pass.cross = second != nullptr;
       pass.turned = k == 1;
       // Intervals along a direction are rounded, so that open ones may seem empty: they are taken as closed there.
       pass.closed = touching || !along_axis;
-      pass.overlap_blocks = axes > 0 ? blocks_kernel<T>(kernels, axes, touching) : nullptr;
+      pass.overlap_blocks = axes > 0 ? overlap.blocks[axes - 1] : nullptr;
       mark_solid(pass, touching);
       find_reaches(pass, interrupt);
       find_blocks(pass, interrupt);

@@ -47,7 +47,7 @@ class Interference {
   // `sorted` must outlive this. Reuses the memory of what was prepared before.
   void prepare(const SortedIntervals<T>& sorted, const Kernels& kernels, Interrupt& interrupt) {
     sorted_ = &sorted;
-    overlap_ = overlap_kernel<T>(kernels, sorted.dimension(), true);
+    overlap_ = overlap_kernels<T>(kernels, true).run[sorted.dimension() - 1];
     const T* end = sorted.ends();
     furthest_.resize(count());
     block_end_.clear();

@@ -25,10 +25,10 @@ void check_run(const Kernels& kernels, const BoxColumns<T>& columns, const T* bo
     }
     if (hit) expected.push_back(static_cast<std::uint32_t>(j));
   }
+  const OverlapKernels<T>& kernel = overlap_kernels<T>(kernels, touching);
   // Written to no further than promised: the last places stay as they were.
   std::vector<std::uint32_t> positions(end - begin + 64 + 8, kUntouched);
-  const std::size_t found =
-      overlap_kernel<T>(kernels, dimension, touching)({columns.pointers(), begin, end, box}, positions.data());
+  const std::size_t found = kernel.run[dimension - 1]({columns.pointers(), begin, end, box}, positions.data());
   CHECK(found == expected.size());
   CHECK(std::equal(expected.begin(), expected.end(), positions.begin()));
   for (std::size_t k = end - begin + 64; k < positions.size(); ++k) CHECK(positions[k] == kUntouched);
@@ -39,8 +39,8 @@ void check_run(const Kernels& kernels, const BoxColumns<T>& columns, const T* bo
   for (const std::uint32_t j : expected)
     if (std::find(blocks.begin(), blocks.end(), j / kBlockOfRun) != blocks.end()) of_blocks.push_back(j);
   positions.assign(blocks.size() * kBlockOfRun + 64 + 8, kUntouched);
-  const std::size_t in_blocks = blocks_kernel<T>(kernels, dimension, touching)(
-      {columns.pointers(), blocks.data(), blocks.size(), box}, positions.data());
+  const std::size_t in_blocks =
+      kernel.blocks[dimension - 1]({columns.pointers(), blocks.data(), blocks.size(), box}, positions.data());
   CHECK(in_blocks == of_blocks.size());
   CHECK(std::equal(of_blocks.begin(), of_blocks.end(), positions.begin()));
   for (std::size_t k = blocks.size() * kBlockOfRun + 64; k < positions.size(); ++k) CHECK(positions[k] == kUntouched);
