@@ -60,15 +60,13 @@ def check_pairs(rng: np.random.Generator, first: str, second: str, count: int, s
 
 
 def no_direction(a: Cases, b: Cases) -> np.ndarray:
-    """Equal shapes, and discs of one centre: no direction is better than another."""
+    """Equal shapes, be they of two kinds, and discs of one centre: no direction is better than another."""
     same = [
-        k == j and np.array_equal(r, s)
-        for k, j, r, s in zip(a.parts.kinds, b.parts.kinds, a.parts.records, b.parts.records, strict=True)
+        len(p) == len(q) and np.allclose(sorted(p.tolist()), sorted(q.tolist()), rtol=0, atol=1e-12)
+        for p, q in zip(a.parts.corners, b.parts.corners, strict=True)
     ]
-    discs = [
-        len(p) == len(q) == 1 and np.array_equal(p, q) for p, q in zip(a.parts.corners, b.parts.corners, strict=True)
-    ]
-    return np.array(same) | np.array(discs)
+    discs = np.array([len(p) == 1 for p in a.parts.corners])
+    return np.array(same) & (discs | (a.parts.radii == b.parts.radii))
 
 
 def check_contacts(
