@@ -1010,7 +1010,9 @@ inline ContactFeature outermost(const TriangleCore& a, const Vec3& n) {
   for (std::size_t k = 0; k < 3; ++k) {
     const std::size_t next = (k + 1) % 3;
     const double lower = along[k] < along[next] ? along[k] : along[next];
-    if (edge.take(along[top] - lower, std::sqrt(squared(a.edges[k])))) best = {2, {a.corners[k], a.corners[next]}, {}};
+    const double upper = along[k] < along[next] ? along[next] : along[k];
+    if (along[top] - upper <= edge.even && edge.take(along[top] - lower, std::sqrt(squared(a.edges[k]))))
+      best = {2, {a.corners[k], a.corners[next]}, {}};
   }
   return best;
 }
@@ -1160,36 +1162,35 @@ inline Touching between_edges(const ContactFeature& a, const ContactFeature& b, 
     touching.add(middle, first_radius + second_radius - dot(normal, y - x));
   };
   const Vec3 begin = a.corners[0], from = b.corners[0];
-  const Vec3 e = a.count == 2 ? a.corners[1] - begin : Vec3{}, f = b.count == 2 ? b.corners[1] - from : Vec3{};
-  const double ee = squared(e), ff = squared(f), limit = ee * ff;
-  const double nn = squared(cross(e, f));
-  if (limit > 0 && nn <= kPerpendicular * kPerpendicular * limit) {
-    const double x = dot(from - begin, e), y = dot(b.corners[1] - begin, e);
-    const double lower = clamped(x < y ? x : y, 0, ee), upper = clamped(x < y ? y : x, 0, ee);
+  const Vec3 first = a.count == 2 ? a.corners[1] - begin : Vec3{}, second = b.count == 2 ? b.corners[1] - from : Vec3{};
+  // Along the normal the edges may penetrate, so what decides are their projections on a plane.
+  const auto flat = [&](const Vec3& way) { return way - normal * dot(normal, way); };
+  const Vec3 apart = flat(from - begin), e = flat(first), f = flat(second), both = cross(e, f);
+  const double ee = squared(e), ff = squared(f), limit = ee * ff, nn = squared(both);
+  const auto on_first = [&](double t) { return ee > 0 ? clamped(dot(apart + f * t, e) / ee, 0, 1) : 0; };
+  const auto on_second = [&](double s) { return ff > 0 ? clamped(dot(e * s - apart, f) / ff, 0, 1) : 0; };
+  const bool are_parallel = nn <= kPerpendicular * kPerpendicular * limit;
+  if (limit > 0 && are_parallel) {
+    const double x = dot(apart, e) / ee, y = dot(apart + f, e) / ee;
+    const double lower = clamped(x < y ? x : y, 0, 1), upper = clamped(x < y ? y : x, 0, 1);
     if (upper > lower) {
-      for (const double at : {lower, upper}) {
-        const Vec3 here = begin + e * (at / ee);
-        const Vec3 there = from + f * clamped(dot(here - from, f) / ff, 0, 1);
+      for (const double s : {lower, upper}) {
+        const Vec3 here = begin + first * s, there = from + second * on_second(s);
         if (first_radius + second_radius - dot(normal, there - here) >= -slack) add(here, there);
       }
       if (touching.count > 0) return touching;
     }
   }
-  // Along the normal the edges may penetrate, so their projections on a plane are used.
-  const Vec3 apart = from - begin;
-  const Vec3 flat = apart - normal * dot(normal, apart);
   double s = 0, t = 0;
-  if (limit > 0 && nn > kPerpendicular * kPerpendicular * limit) {
-    const Vec3 both = cross(e, f);
-    s = clamped(dot(cross(flat, f), both) / nn, 0, 1);
-    t = clamped(dot(cross(flat, e), both) / nn, 0, 1);
-  } else if (ee > 0) {
-    s = clamped(dot(flat + f * 0.5, e) / ee, 0, 1);
-    t = ff > 0 ? clamped(dot(e * s - flat, f) / ff, 0, 1) : 0;
-  } else if (ff > 0) {
-    t = clamped(-dot(flat, f) / ff, 0, 1);
+  if (limit > 0 && !are_parallel) {
+    s = clamped(dot(cross(apart, f), both) / nn, 0, 1);
+    t = clamped(dot(cross(apart, e), both) / nn, 0, 1);
   }
-  add(begin + e * s, from + f * t);
+  if (are_parallel || s == 0 || s == 1 || t == 0 || t == 1) {  // where the lines cross may be beyond an end
+    t = on_second(are_parallel ? on_first(0.5) : s);
+    s = on_first(t);
+  }
+  add(begin + first * s, from + second * t);
   return touching;
 }
 
@@ -1206,12 +1207,12 @@ Touching touching_of(const A& a, const B& b, const Vec3& n, double first_radius,
                              : below_face(second, facing(a, n), -n, second_radius, first_radius, size, aside);
     };
     touching = below(0);
-    // A normal that leans a little from that of the face is that of a feature beside it, and this is the deepest.
-    const double along = std::fabs(dot(first.count > 0 ? first.normal : second.normal, n));
-    const double radius = first_radius + second_radius;
-    if (radius > 0 && (touching.count == 0 || along < 1 - kRounding)) {
+    // A normal that leans a little from that of the face may be that of a corner beside it, which is the deepest.
+    // Depths below a face that leans are exact but for the square of that.
+    const double radius = first_radius + second_radius, slack = 2 * kSameDirection * radius + size * kSlack;
+    if (radius > 0 && touching.deepest() < radius + project(a, n).upper - project(b, n).lower - slack) {
       const Touching beside = below(2 * kPerpendicular * radius);
-      if (beside.deepest() > touching.deepest() + size * kSlack) touching = beside;
+      if (beside.deepest() > touching.deepest() + slack) touching = beside;
     }
   }
   if (touching.count == 0)

@@ -174,3 +174,55 @@ def test_contact_of_a_steep_capsule_beside_a_face_is_below_its_end():
         np.testing.assert_allclose(found.normals[0], sign * normal, atol=1e-9)
         np.testing.assert_allclose(found.depths[0], 0.89 - apart, atol=1e-12)
         np.testing.assert_allclose(found.points[0, 0], end + normal * (0.89 + apart) / 2, atol=1e-9)
+
+
+def test_contact_of_a_capsule_that_lies_beyond_the_end_of_an_edge_is_at_both_ends():
+    # Capsule and edge are parallel but for 0.0014 rad, and the lines cross far beyond both: the contact was there, 0.3
+    # from the box.
+    size = np.array([1.441796008407392, 1.8359377855088408, 1.6004021867514442])
+    box = bp.Shapes([bp.AABB(size)], [[0, 0, 0]])
+    start = [0.7199449994203543, 2.1915230643425128, 0.9178141817433187]
+    end = [0.721198004203696, 0.9179688937544204, 0.9165406269563373]
+    capsule = bp.Shapes([bp.Capsule(start, end, 0.2925)], [[0, 0, 0]])
+    for first, second in ((capsule, box), (box, capsule)):
+        found = bp.contacts(first, second)
+        np.testing.assert_allclose(found.points[0, 0, :2], size[:2] / 2, atol=1e-3)
+
+
+def test_contact_of_a_capsule_above_the_corner_of_a_triangle_is_there():
+    # The normal leans by 0.0015: the long side, which ends far from the corner, was taken for the outermost.
+    corners = np.array([[0.36356, 0.98099, 0.7219], [-0.36356, 0.98099, 0.7219], [0.36356, -0.98099, 0.7219]])
+    capsule = bp.Capsule([-0.4439, 1.69345, 1.17982], [0.36456, 0.98099, 1.17972], 0.6355)
+    found = bp.contacts(bp.Shapes([capsule, bp.Triangle(corners)], np.zeros((2, 3))))
+    np.testing.assert_allclose(found.points[0, 0, :2], corners[0, :2], atol=2e-3)
+
+
+@pytest.mark.parametrize("other", ["box", "triangle", "capsule"])
+def test_contacts_of_capsules_just_beside_a_corner_are_where_both_are_deepest(other):
+    # The end is above a corner but for as much as a hundredth, and the capsule flat, upright, or between these.
+    rng, count, beyond = np.random.default_rng(0), 4000, 1e-5
+    half = rng.uniform(0.25, 1, (count, 3))
+    above = rng.uniform(0.05, 0.5, count)
+    shift = rng.choice([0, 1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2], (count, 2)) * rng.choice([-1, 1], (count, 2))
+    end = half + np.column_stack([shift, above])
+    way = np.column_stack([rng.normal(size=(count, 2)), rng.choice([0, 1e-4, 1e-3, 1e-2, 0.5, 3, 1e3], count)])
+    start = end + rng.uniform(0.05, 2, (count, 1)) * way / np.linalg.norm(way, axis=1, keepdims=True)
+    radius = above + rng.uniform(0.01, 0.3, count)
+    far, near = half * [-1, 1, 1], half * [1, -1, 1]
+    others = {
+        "box": [bp.Box(*size) for size in 2 * half],
+        "triangle": [bp.Triangle(corners) for corners in np.stack([half, far, near], axis=1)],
+        "capsule": [bp.Capsule(*ends, 0.01) for ends in zip(half, far, strict=True)],
+    }[other]
+    nowhere = np.zeros((count, 3))
+    capsules = bp.Shapes([bp.Capsule(*one) for one in zip(start, end, radius, strict=True)], nowhere)
+    found = bp.contacts(
+        capsules, others := bp.Shapes(others, nowhere), pairs=np.repeat(np.arange(count), 2).reshape(-1, 2)
+    )
+    rows = np.arange(len(found.depths))
+    for shapes, side, which in ((capsules, 1, 0), (others, -1, 1)):
+        out = found.points[:, 0] + side * found.normals * (found.depths / 2 + beyond)[:, np.newaxis]
+        points = bp.Shapes([bp.Point()] * len(rows), out)
+        left = bp.distance(points, shapes, pairs=np.column_stack([rows, found.pairs[:, which]]))
+        assert left.min() > 0
+        assert left.max() < 2 * beyond + (0 if shapes is capsules else 2e-3)
