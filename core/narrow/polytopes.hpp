@@ -1069,11 +1069,30 @@ inline Outline common_of(const Outline& one, const Outline& other) {
   return clipped;
 }
 
-// The place at which the first segment crosses the second, or its middle if they are parallel.
-inline Place crossing_of(const Outline& first, const Outline& second) {
-  const double before = turn(second[0], second[1], first[0]), after = turn(second[0], second[1], first[1]);
-  const double share = before != after ? before / (before - after) : 0.5;
-  return between(first[0], first[1], solid::clamped(share, 0, 1));
+// Midway between two outlines where they are nearest; where they cross, if both are segments that do.
+inline Place nearest_place(const Outline& first, const Outline& second) {
+  if (first.size() == 2 && second.size() == 2) {
+    const double before = turn(second[0], second[1], first[0]), after = turn(second[0], second[1], first[1]);
+    const double one = turn(first[0], first[1], second[0]), two = turn(first[0], first[1], second[1]);
+    if ((before < 0) != (after < 0) && (one < 0) != (two < 0))
+      return between(first[0], first[1], before / (before - after));
+  }
+  double least = kInfinity;
+  Place nearest{};
+  for (const auto& [places, lines] : {std::pair{&first, &second}, std::pair{&second, &first}})
+    for (const Place& place : *places)
+      for (std::size_t k = 0; k < lines->size(); ++k) {
+        const Place &p = (*lines)[k], &q = (*lines)[(k + 1) % lines->size()];
+        const Place along{q[0] - p[0], q[1] - p[1]}, from{place[0] - p[0], place[1] - p[1]};
+        const double length = along[0] * along[0] + along[1] * along[1];
+        const double at = along[0] * from[0] + along[1] * from[1];
+        const Place on_line = between(p, q, length > 0 ? solid::clamped(at / length, 0, 1) : 0);
+        const double x = place[0] - on_line[0], y = place[1] - on_line[1];
+        if (x * x + y * y >= least) continue;
+        least = x * x + y * y;
+        nearest = between(place, on_line, 0.5);
+      }
+  return nearest;
 }
 
 // At most four places: the nearest to the origin, the farthest from it, and the extreme one on either side.
@@ -1101,16 +1120,16 @@ inline void keep_four(Outline& places) {
   places = four;
 }
 
-// Where they first touch if the second comes against the normal: the middle of what the outlines share, or of one.
+// Where they first touch if the second comes against the normal: the middle of what the outlines share. What they share
+// may be hidden by rounding.
 inline Place meeting_place(const Outline& first, const Outline& second, const Outline& common) {
-  if (common.empty() && first.size() == 2 && second.size() == 2) return crossing_of(first, second);
-  const Outline& places = !common.empty() ? common : second.size() < first.size() ? second : first;
+  if (common.empty()) return nearest_place(first, second);
   Place sum{};
-  for (const Place& place : places) {
+  for (const Place& place : common) {
     sum[0] += place[0];
     sum[1] += place[1];
   }
-  const double share = 1 / static_cast<double>(places.size());
+  const double share = 1 / static_cast<double>(common.size());
   return {sum[0] * share, sum[1] * share};
 }
 
