@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from narrow_3d_cases import FORMS, PAIRS_OF_KINDS, contacts, moved
+from narrow_3d_cases import FORMS, PAIRS_OF_KINDS, contacts, distances, gaps_along, moved
 from narrow_3d_checks import check_contacts, check_distances, check_oracle, check_touching
 
 every_pair = pytest.mark.parametrize("kinds", PAIRS_OF_KINDS, ids="-".join)
@@ -127,3 +127,15 @@ def test_boxes_that_meet_in_an_edge_or_a_corner_touch_at_no_point_twice(kind, sh
     assert depths[0] == 0
     assert counts[0] == count
     assert len(np.unique(points[0, :count], axis=0)) == count
+
+
+def test_normal_at_a_needle_is_that_of_the_edge_that_gives_the_widest_gap():
+    # A corner of the box is as near to the end between two edges of the needle as to one of them, but for rounding.
+    needle = [
+        *(-2.0000003586644377, 1.9999996989235227, -0.9999998848239625),
+        *(-2.0000003092768592, 0.9999996989235443, -0.9999996825225932),
+        *(-2.000000161114124, -2.000000301076391, -0.9999990756184853),
+    ]
+    first, second = ("BOX", np.array([[1.0, 1.0, 0.0, 2.0, 2.0, 2.0]])), ("TRIANGLE", np.array([needle]))
+    found, normals = distances(first, second)
+    np.testing.assert_allclose(gaps_along(normals, first, second), found, rtol=1e-12)
