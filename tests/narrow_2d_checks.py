@@ -91,6 +91,10 @@ def check_contacts(
             gaps = np.zeros(len(rows))
             gaps[there] = distance_to_points(shapes, rows[there], points[there, k])
             require(gaps <= depths / 2 + tolerance, f"point {k} of contact")
+    # Half the depth away along the normal, the first point is still on either.
+    for shapes, side in ((a, 0.5), (b, -0.5)):
+        on = points[:, 0] + side * found * depths[:, None]
+        require(distance_to_points(shapes, rows, on) <= tolerance, "first point of contact")
 
 
 def distance_to_points(shapes: Cases, rows: np.ndarray, points: np.ndarray) -> np.ndarray:

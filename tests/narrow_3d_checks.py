@@ -110,9 +110,14 @@ def check_contacts(seed, kinds, form, n):
             # Faces that meet at up to a thousandth are taken for parallel.
             slack = depths / 2 + tolerance + 2e-3 * np.minimum(sizes_of(*first), sizes_of(*second))
             assert_all(distances(at, shape)[0] <= slack, seed, first, second)
-    # Half the depth away along the normal, the first point is on the surface of either, or beyond it.
+    # Half the depth away along the normal, the first point is on the surface of either, and farther it is beyond.
+    smaller, larger = np.minimum(sizes_of(*first), sizes_of(*second)), np.maximum(sizes_of(*first), sizes_of(*second))
     for shape, side in ((first, 1), (second, -1)):
-        out = ("POINT", points[:, 0] + side * normals * (depths / 2 + 3e-3 * sizes_of(*first))[:, np.newaxis])
+        on, out = (
+            ("POINT", points[:, 0] + side * normals * (depths / 2 + way)[:, np.newaxis])
+            for way in (np.zeros(len(rows)), 1e-5 * larger)
+        )
+        assert_all(distances(on, shape)[0] <= tolerance + 2e-3 * smaller, seed, first, second)
         assert_all(distances(out, shape)[0] >= -tolerance, seed, first, second)
     turned = contacts(second, first)
     same_place = (first[1][:, :3] == second[1][:, :3]).all(axis=1)
