@@ -129,13 +129,24 @@ def test_boxes_that_meet_in_an_edge_or_a_corner_touch_at_no_point_twice(kind, sh
     assert len(np.unique(points[0, :count], axis=0)) == count
 
 
-def test_normal_at_a_needle_is_that_of_the_edge_that_gives_the_widest_gap():
-    # A corner of the box is as near to the end between two edges of the needle as to one of them, but for rounding.
-    needle = [
-        *(-2.0000003586644377, 1.9999996989235227, -0.9999998848239625),
-        *(-2.0000003092768592, 0.9999996989235443, -0.9999996825225932),
-        *(-2.000000161114124, -2.000000301076391, -0.9999990756184853),
-    ]
-    first, second = ("BOX", np.array([[1.0, 1.0, 0.0, 2.0, 2.0, 2.0]])), ("TRIANGLE", np.array([needle]))
+BETWEEN_NEEDLE = [
+    *(-2.0000003586644377, 1.9999996989235227, -0.9999998848239625),
+    *(-2.0000003092768592, 0.9999996989235443, -0.9999996825225932),
+    *(-2.000000161114124, -2.000000301076391, -0.9999990756184853),
+]
+BETWEEN_TRIANGLE = [
+    *(1.999999998132631, -1.0000000037347379, -2.335895179842133e-09),
+    *(-1.9999999993590352, 2.6807723305401695e-09, 1.0000000012819297),
+    *(1.867368960364409e-09, 1.0, 1.053965587640621e-09),
+]
+
+
+@pytest.mark.parametrize(
+    ("box", "triangle"),
+    [([1.0, 1.0, 0.0, 2.0, 2.0, 2.0], BETWEEN_NEEDLE), ([-2.0, 2.0, -1.0, -1.0, 4.0, -1.0], BETWEEN_TRIANGLE)],
+)
+def test_normal_between_an_edge_and_its_end_is_that_of_the_widest_gap(box, triangle):
+    # A corner of the box is as near to the end of an edge as to the edge, but for rounding.
+    first, second = ("BOX", np.array([box])), ("TRIANGLE", np.array([triangle]))
     found, normals = distances(first, second)
     np.testing.assert_allclose(gaps_along(normals, first, second), found, rtol=1e-12)

@@ -545,12 +545,12 @@ void for_each_near(const A& a, const B& b, const double& limit, Visit&& visit) {
   for_each_near_edges(a, b, limit, visit);
 }
 
-// Calls visit(nearest) for the corners of a core and the edges of a needle, each on its own: of edges as near as each
+// Calls visit(nearest) for the corners of a core and the edges of a triangle, each on its own: of edges as near as each
 // other but for rounding, any may have the right direction.
 template <class A, class B, class Visit>
-void for_each_near_needle(const A& a, const B& b, Visit&& visit) {
+void for_each_near_side(const A& a, const B& b, Visit&& visit) {
   if constexpr (B::kRank == TriangleCore::kRank)
-    for (std::size_t k = 0; k < 3 && b.is_needle; ++k)
+    for (std::size_t k = 0; k < 3; ++k)
       for (const Vec3& corner : corners_of(a))
         visit(nearest_on_edge(corner, b.corners[k], b.corners[(k + 1) % 3], b.edges[k]));
 }
@@ -603,8 +603,8 @@ Gap gap_of(const A& a, const B& b) {
         if (other.squared <= limit) keep_wider(widest, a, b, other.between);
       };
       for_each_near(a, b, limit, keep);
-      for_each_near_needle(a, b, keep);
-      for_each_near_needle(b, a, [&](const Nearest& other) { keep(turned(other)); });
+      for_each_near_side(a, b, keep);
+      for_each_near_side(b, a, [&](const Nearest& other) { keep(turned(other)); });
     }
   }
   return {distance, widest.normal};
