@@ -183,7 +183,9 @@ def check_times(
     for share in (0.3, 0.9, 0.999):
         require(~later | (distance(now * share) >= -tolerance), "distance before the time")
     require(~later | (np.abs(np.hypot(*normals.T) - 1) <= 1e-12), "length of the normal of impact")
-    require(~later | ((normals * motions).sum(axis=1) >= -1e-7 * lengths), "direction of the normal of impact")
+    # At time 0, what touches but for rounding has the normal of its distance, wherever it moves.
+    ahead = (normals * motions).sum(axis=1) >= -1e-7 * lengths
+    require(~later | (now == 0) | ahead, "direction of the normal of impact")
     # The distance of two parts is a convex function of time: its least is found by cutting the interval.
     low, high = np.zeros(len(parts.pair)), np.full(len(parts.pair), last)
     golden = (5**0.5 - 1) / 2
