@@ -1,12 +1,13 @@
 """What the demo draws: figures, solids, colours, lines, and where its cameras are."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from broadphase.demo import Simulation, meshes
-from broadphase.demo.cameras import matrix_of, viewpoint
+from broadphase.demo.cameras import Cameras, matrix_of, viewpoint
 from broadphase.demo.colours import APART, CELLS, TOUCHING, colours_of_cells, css, linear
 from broadphase.demo.drawing import edges_of
 from broadphase.demo.panel import as_html
@@ -131,3 +132,31 @@ def test_flying_camera_stays_within_and_turns_smoothly():
     ahead = (targets - places) / np.linalg.norm(targets - places, axis=1, keepdims=True)
     assert (ahead[1:] * ahead[:-1]).sum(axis=1).min() > 0.99
     assert np.abs(np.diff(places, axis=0)).max() < 0.05
+
+
+def test_camera_looks_at_a_new_scene_whatever_the_browser_reported_before():
+    viser = pytest.importorskip("viser")
+    sent = []
+
+    def send(message):
+        # The browser reports where it looked before this came.
+        sent.append(message)
+        camera._state.look_at = before.copy()
+
+    client = SimpleNamespace(
+        atomic=nullcontext, client_id=0, _websock_connection=SimpleNamespace(queue_message=send), camera=None
+    )
+    client.camera = camera = viser.CameraHandle(client)
+    camera._state.fov, camera._state.image_width, camera._state.image_height = 1.0, 900, 480
+    camera._state.update_timestamp, camera._state.up_direction = 1.0, np.array([0.0, 1.0, 0.0])
+    camera._state.position, before = np.array([9.0, 4.0, 9.0]), np.zeros(3)
+    server = SimpleNamespace(
+        on_client_connect=lambda do: None, get_clients=lambda: {0: client}, initial_camera=SimpleNamespace()
+    )
+    cameras = Cameras(server, lambda name, do: None)
+    for name in ("spheres", "rectangles"):
+        simulation = Simulation(name)
+        cameras.set_stage(simulation.scene, simulation.stage)
+        before = camera._state.look_at
+        targets = [message.look_at for message in sent if hasattr(message, "look_at")]
+        assert targets[-1] == pytest.approx([0, 0, 0], abs=0.01)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ _ROOM = 1.06  # size of the picture relative to the world in it
 _UP = (0.0, 1.0, 0.0)
 _USUAL = SimpleNamespace(fov=np.deg2rad(75.0), aspect=1.0)  # until the browser reports its own
 _CUBE = 0.93  # share of its bounding ball that a cube fills in the picture
+_ASIDE = 1e-6  # what viser tells apart; see `Cameras._place`
 
 
 class Cameras:
@@ -45,6 +47,7 @@ class Cameras:
         self._server = server
         self._request = request
         self._angle = 0.0
+        self._turns = itertools.cycle(range(1, 1000))
         self.moved = False
         server.on_client_connect(lambda client: request(f"greet {client.client_id}", lambda: self._greet(client)))
 
@@ -87,6 +90,9 @@ class Cameras:
 
     def _place(self, client: Any) -> None:
         position, target = viewpoint(self._scene.camera, self._stage, self._angle, client.camera)
+        # viser moves the target with the position, and sends no target that it takes for the current one: a report that
+        # the browser made before may say so, if it comes between. So none is quite the one before.
+        target = target + _ASIDE * next(self._turns)
         # viser warns if the page has just been closed; under -W error, that raises.
         with client.atomic(), suppress(UserWarning):
             client.camera.position = position
