@@ -104,20 +104,20 @@ def check_contacts(seed, kinds, form, n):
     assert_all(np.abs(depths - np.maximum(-found, 0)) <= tolerance, seed, first, second)
     assert_all((counts >= 1) & (counts <= 4), seed, first, second)
     assert_all(((~np.isnan(points)).all(axis=2).sum(axis=1) == counts), seed, first, second)
+    smaller, larger = np.minimum(sizes_of(*first), sizes_of(*second)), np.maximum(sizes_of(*first), sizes_of(*second))
+    # Faces that meet at up to a thousandth are taken for parallel.
+    slack = tolerance + 2e-3 * smaller
     for k in range(4):
         at = ("POINT", np.where(np.isnan(points[:, k]), points[:, 0], points[:, k]))
         for shape in (first, second):
-            # Faces that meet at up to a thousandth are taken for parallel.
-            slack = depths / 2 + tolerance + 2e-3 * np.minimum(sizes_of(*first), sizes_of(*second))
-            assert_all(distances(at, shape)[0] <= slack, seed, first, second)
+            assert_all(distances(at, shape)[0] <= depths / 2 + slack, seed, first, second)
     # Half the depth away along the normal, the first point is on the surface of either, and farther it is beyond.
-    smaller, larger = np.minimum(sizes_of(*first), sizes_of(*second)), np.maximum(sizes_of(*first), sizes_of(*second))
     for shape, side in ((first, 1), (second, -1)):
         on, out = (
             ("POINT", points[:, 0] + side * normals * (depths / 2 + way)[:, np.newaxis])
             for way in (np.zeros(len(rows)), 1e-5 * larger)
         )
-        assert_all(distances(on, shape)[0] <= tolerance + 2e-3 * smaller, seed, first, second)
+        assert_all(distances(on, shape)[0] <= slack, seed, first, second)
         assert_all(distances(out, shape)[0] >= -tolerance, seed, first, second)
     turned = contacts(second, first)
     same_place = (first[1][:, :3] == second[1][:, :3]).all(axis=1)
