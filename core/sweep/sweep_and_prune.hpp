@@ -23,11 +23,16 @@ struct SweptRows {
   std::vector<std::int32_t> first, second;
 };
 
-// By a sample, for 500 boxes or more: of fewer it would take longer than what it saves. Along two axes a test takes
-// little longer than the search for equal numbers.
+// Along an axis, for 500 boxes or more: of fewer a trial would take longer than what it saves. Along two axes a test
+// takes little longer than the search for equal numbers.
+inline bool may_be_worth_rounding(const Problem<double>& problem, const SweptRows& rows,
+                                  const SweepDirection& direction) {
+  return direction.axis >= 0 && problem.dimension >= 3 && rows.first.size() + rows.second.size() >= 500;
+}
+
+// By a sample.
 inline bool is_worth_rounding(const Problem<double>& problem, const SweptRows& rows, std::size_t axis,
                               const std::array<double, 4>& place) {
-  if (problem.dimension < 3 || rows.first.size() + rows.second.size() < 500) return false;
   RoundingTrial trial;
   if (problem.cross) {
     trial.add(problem.first, rows.first, problem.second, rows.second, problem, axis, place);
@@ -38,19 +43,26 @@ inline bool is_worth_rounding(const Problem<double>& problem, const SweptRows& r
   return trial.is_worth_it();
 }
 
+// The sorted boxes of one set, or of two. What follows the rows is for the constructor of the intervals.
+template <class Intervals>
+struct SweptSets {
+  Intervals first;
+  std::unique_ptr<Intervals> second;
+
+  template <class T, class... Rest>
+  SweptSets(const Problem<T>& problem, SweptRows&& rows, Rest&&... rest)
+      : first(problem.first, std::move(rows.first), problem.dimension, problem.grow, rest...) {
+    if (problem.cross)
+      second =
+          std::make_unique<Intervals>(problem.second, std::move(rows.second), problem.dimension, problem.grow, rest...);
+  }
+};
+
 // A sweep over rounded doubles. The problem must outlive it.
-struct RoundedSweep {
-  RoundedIntervals first;
-  std::unique_ptr<RoundedIntervals> second;
+struct RoundedSweep : SweptSets<RoundedIntervals> {
   IntervalSweep<float, double> sweep;
 
-  RoundedSweep(const Problem<double>& problem, SweptRows&& rows, const SweepDirection& direction,
-               const std::array<double, 4>& place, Interrupt& interrupt)
-      : first(problem.first, std::move(rows.first), problem.dimension, problem.grow, direction, place, interrupt) {
-    if (problem.cross)
-      second = std::make_unique<RoundedIntervals>(problem.second, std::move(rows.second), problem.dimension,
-                                                  problem.grow, direction, place, interrupt);
-  }
+  using SweptSets::SweptSets;
   SweptRows take_rows() { return {first.take_rows(), second ? second->take_rows() : std::vector<std::int32_t>()}; }
 };
 
@@ -73,15 +85,16 @@ class SweepAndPrune {
       : problem_(problem) {
     SweptRows rows{rows_of(problem.first, direction, interrupt), {}};
     if (problem.cross) rows.second = rows_of(problem.second, direction, interrupt);
-    if constexpr (kMayRound) {
-      const std::array<double, 4> place = place_among(problem.first, problem.dimension);
-      if (direction.axis >= 0 && is_worth_rounding(problem, rows, static_cast<std::size_t>(direction.axis), place)) {
-        rounded_ = std::make_unique<RoundedSweep>(problem_, std::move(rows), direction, place, interrupt);
-        if (rounded_->sweep.prepare(rounded_->first, rounded_->second.get(), problem_, kernels, interrupt)) return;
-        rows = rounded_->take_rows();
-        rounded_.reset();
+    if constexpr (kMayRound)
+      if (may_be_worth_rounding(problem, rows, direction)) {
+        const std::array<double, 4> place = place_among(problem.first, problem.dimension);
+        if (is_worth_rounding(problem, rows, static_cast<std::size_t>(direction.axis), place)) {
+          rounded_ = std::make_unique<RoundedSweep>(problem_, std::move(rows), direction, place, interrupt);
+          if (rounded_->sweep.prepare(rounded_->first, rounded_->second.get(), problem_, kernels, interrupt)) return;
+          rows = rounded_->take_rows();
+          rounded_.reset();
+        }
       }
-    }
     own_ = std::make_unique<Own>(problem_, std::move(rows), direction, interrupt);
     sweep_.prepare(own_->first, own_->second.get(), kernels, problem.touching, interrupt);
   }
@@ -124,18 +137,8 @@ class SweepAndPrune {
  private:
   static constexpr bool kMayRound = std::is_same_v<T, double>;
 
-  // The sorted boxes of one set, or of two.
-  struct Own {
-    SortedIntervals<T> first;
-    std::unique_ptr<const SortedIntervals<T>> second;
+  using Own = SweptSets<SortedIntervals<T>>;
 
-    Own(const Problem<T>& problem, SweptRows&& rows, const SweepDirection& direction, Interrupt& interrupt)
-        : first(problem.first, std::move(rows.first), problem.dimension, problem.grow, direction, interrupt) {
-      if (problem.cross)
-        second = std::make_unique<const SortedIntervals<T>>(problem.second, std::move(rows.second), problem.dimension,
-                                                            problem.grow, direction, interrupt);
-    }
-  };
   std::vector<std::int32_t> rows_of(const BoxView<T>& boxes, const SweepDirection& direction,
                                     Interrupt& interrupt) const {
     return rows_by_begin(boxes, problem_.dimension, problem_.touching, problem_.grow, direction, interrupt);

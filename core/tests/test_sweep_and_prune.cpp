@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "methods.hpp"
 #include "query/ragged.hpp"
@@ -264,22 +265,32 @@ void for_each_search(const std::string& name, Problem<T>& problem, const Check& 
   });
 }
 
+// Boxes of which a share is long: place(is_long, axis) gives the lower corner and the size along an axis.
+template <class T, class Place>
+Boxes<T> random_boxes(Random& random, std::size_t count, std::size_t dimension, double long_share, Place&& place) {
+  std::vector<T> lower, upper;
+  for (std::size_t k = 0; k < count; ++k) {
+    const bool is_long = random.chance(long_share);
+    for (std::size_t d = 0; d < dimension; ++d) {
+      const auto [begin, size] = place(is_long, d);
+      lower.push_back(begin);
+      upper.push_back(begin + size);
+    }
+  }
+  return Boxes<T>(lower, upper, dimension, 0);
+}
+
 // Runs of no column, of a few and of nearly all side by side: tested to their ends, or up to a point and then in tiles.
 template <class T>
 void check_unlike_runs(std::uint64_t seed) {
   Random random(seed);
   const std::size_t dimension = 2 + seed % 3;
   const auto make = [&](std::size_t count) {
-    std::vector<T> lower, upper;
-    for (std::size_t k = 0; k < count; ++k) {
-      const double long_one = random.chance(0.02) ? 1000 : 1;
-      for (std::size_t d = 0; d < dimension; ++d) {
-        // Whole numbers: many touch, and some have no interior.
-        lower.push_back(static_cast<T>(random.below(d == 0 ? 1000 : 20)));
-        upper.push_back(lower.back() + static_cast<T>(std::floor((d == 0 ? long_one : 1) * 3 * random.uniform())));
-      }
-    }
-    return Boxes<T>(lower, upper, dimension, 0);
+    return random_boxes<T>(random, count, dimension, 0.02, [&](bool is_long, std::size_t d) {
+      // Whole numbers: many touch, and some have no interior.
+      const auto lower = static_cast<T>(random.below(d == 0 ? 1000 : 20));
+      return std::pair(lower, static_cast<T>(std::floor((d == 0 && is_long ? 1000 : 1) * 3 * random.uniform())));
+    });
   };
   const Boxes<T> first = make(3000), second = make(2000);
   Problem<T> problem = problem_of(first, dimension);
@@ -370,16 +381,11 @@ void check_blocks(std::uint64_t seed) {
   Random random(seed);
   const std::size_t dimension = 2 + seed % 3;
   const auto make = [&](std::size_t count) {
-    std::vector<T> lower, upper;
-    for (std::size_t k = 0; k < count; ++k) {
-      const bool is_long = random.chance(0.2);
-      for (std::size_t d = 0; d < dimension; ++d) {
-        const double at = d > 0 ? (is_long ? 43 : 0) : is_long ? -100 : 0;
-        lower.push_back(static_cast<T>(at + std::floor((d == 0 ? 100 : 44) * random.uniform())));
-        upper.push_back(lower.back() + static_cast<T>(d > 0 ? 1 : is_long ? 250 : 0.2));
-      }
-    }
-    return Boxes<T>(lower, upper, dimension, 0);
+    return random_boxes<T>(random, count, dimension, 0.2, [&](bool is_long, std::size_t d) {
+      const double at = d > 0 ? (is_long ? 43 : 0) : is_long ? -100 : 0;
+      const auto lower = static_cast<T>(at + std::floor((d == 0 ? 100 : 44) * random.uniform()));
+      return std::pair(lower, static_cast<T>(d > 0 ? 1 : is_long ? 250 : 0.2));
+    });
   };
   const Boxes<T> first = make(5000), second = make(4500);
   Problem<T> problem = problem_of(first, dimension);
