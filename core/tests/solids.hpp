@@ -16,6 +16,9 @@ inline Point add(const Point& a, const Point& b, double s = 1) {
   return {a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]};
 }
 inline double product(const Point& a, const Point& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+inline Point cross(const Point& a, const Point& b) {
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
 inline double length(const Point& a) { return std::sqrt(product(a, a)); }
 
 struct Solid {
@@ -103,7 +106,7 @@ inline std::array<Point, 3> random_frame(Random& random, bool is_lattice) {
   Point y = add(near, x, -product(near, x));
   if (length(y) < 0.1) return random_frame(random, false);
   y = add({}, y, 1 / length(y));
-  return {x, y, Point{x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]}};
+  return {x, y, cross(x, y)};
 }
 
 // Plain: sizes near 1. Lattice: small whole numbers, so that shapes touch and lie in one plane. Needle: long and thin,
