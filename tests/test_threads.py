@@ -62,13 +62,22 @@ def test_iterators_in_many_threads_are_right():
 @pytest.mark.parametrize("method", METHOD_NAMES)
 def test_other_threads_run_during_a_call(method, workers):
     boxes = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]], np.float32), (40_000, 2, 2))
-    counting = threading.Thread(target=bp.count_pairs, args=(boxes,), kwargs={"method": method, "workers": workers})
-    counting.start()
-    turns = 0
-    while counting.is_alive():
-        turns += 1
-        counting.join(0.001)
-    assert turns > 5  # if the call held the interpreter, there would be one turn or two
+    turns, ended = [], threading.Event()
+
+    def take_turns():
+        while not ended.wait(0.001):
+            turns.append(None)
+
+    other = threading.Thread(target=take_turns)
+    other.start()
+    try:
+        before = len(turns)
+        bp.count_pairs(boxes, method=method, workers=workers)
+        during = len(turns) - before
+    finally:
+        ended.set()
+        other.join()
+    assert during > 5  # if the call held the interpreter, there would be one turn or two
 
 
 @pytest.mark.parametrize("name", SCENES)
