@@ -130,6 +130,7 @@ core-arm: $(DONE)/build ## the tests of the C++ core with NEON, compiled for aar
 	$(BIN)/ctest --test-dir $(CORE_ARM)/core --parallel 2 --output-on-failure --no-tests=error
 
 # One process: each takes memory for shadows. The runtimes must be there before Python is; malloc of Python tells blocks apart.
+# Free-threaded Python must be built --with-thread-sanitizer itself: make sanitize SANITIZE=thread PYTHON=...
 .PHONY: sanitize
 sanitize: $(DONE)/package $(DONE)/test ## the tests of the package, its core under sanitizers (SANITIZE=thread; ARGS= goes to pytest)
 	$(BIN)/cmake -S . -B $(SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN)/ninja)" -DCMAKE_BUILD_TYPE= \

@@ -335,6 +335,7 @@ class PendingOctree : public OctreeArrangement {
     queue_.clear();
     alive_ = count;
     needs_build_ = true;
+    is_settled_.store(false, std::memory_order_relaxed);
   }
   // Each of these happens whole or, throwing bad_alloc or invalid_argument, not at all. Rows that are inserted, which
   // are below `row_limit`, must not be in the tree, and rows that move or are removed must be. Those that are inserted
@@ -356,7 +357,8 @@ class PendingOctree : public OctreeArrangement {
   std::size_t alive() const { return alive_; }
   std::size_t pending() const { return needs_build_ ? alive_ : queue_.size(); }
   bool needs_build() const { return needs_build_; }
-  bool is_settled() const { return !needs_build_ && queue_.empty(); }
+  // Whether there is nothing to apply. May be called while another thread settles: once it is true, that has ended.
+  bool is_settled() const { return is_settled_.load(std::memory_order_acquire); }
   std::uint64_t builds() const { return builds_; }
   std::uint64_t updates() const { return updates_; }
 
@@ -378,6 +380,7 @@ class PendingOctree : public OctreeArrangement {
       if (!is_crowded_) unpack();
     }
     queue_.clear();
+    is_settled_.store(true, std::memory_order_release);
   }
 
   // True if the settled tree is to be packed before it is queried.
@@ -448,6 +451,7 @@ class PendingOctree : public OctreeArrangement {
   }
   void enqueue(const std::int32_t* rows, std::size_t count, bool is_alive) {
     if (!needs_build_) reserve_ahead(queue_, queue_.size() + count);
+    if (count > 0) is_settled_.store(false, std::memory_order_relaxed);
     for (std::size_t k = 0; k < count; ++k) {
       std::uint8_t& of_row = state(rows[k]);
       alive_ += static_cast<std::size_t>(is_alive) - (of_row & kAlive);
@@ -519,6 +523,7 @@ class PendingOctree : public OctreeArrangement {
   BlockTree& packed_;
   Bvh bvh_;                              // in `packed_`
   std::atomic<bool> is_packed_ = false;  // a thread may search for pairs while another one packs
+  std::atomic<bool> is_settled_ = true;
   bool is_crowded_ = false;
   std::size_t changes_ = 0;  // since crowds were last looked for
   std::uint64_t looks_ = 0;
