@@ -103,8 +103,13 @@ LocalFrame frame_of(const BoxView<T>& boxes, std::size_t dimension, const std::i
       for (const T x : {std::fabs(boxes.lower_of(row)[k]), std::fabs(boxes.upper_of(row)[k])})
         least = x > 0 && x < least ? x : least;
   }
-  // Local numbers below this would lose bits as denormals.
-  if (static_cast<double>(least) * frame.scale < 0x1p-100) frame.exact = false;
+  T most = 0;  // of the finite ones
+  for (std::size_t k = 0; k < dimension; ++k)
+    if (extent.low[k] <= extent.high[k]) most = std::max({most, std::fabs(extent.low[k]), std::fabs(extent.high[k])});
+  // Local numbers below the first would lose bits as denormals, and those beyond the second become the farthest float.
+  if (static_cast<double>(least) * frame.scale < 0x1p-100 ||
+      static_cast<double>(most) * frame.scale > static_cast<double>(std::numeric_limits<float>::max()))
+    frame.exact = false;
   return frame;
 }
 

@@ -1,0 +1,17 @@
+"""Defects of queries that were found once: each test failed before its defect was mended."""
+
+import numpy as np
+
+import broadphase as bp
+from cases import each_index_with
+
+
+@each_index_with("nearest")
+def test_box_that_is_far_for_the_scale_of_the_others_is_measured_where_it_is(kind):
+    # In local coordinates, which are near 1 for the others, its corners are beyond the largest float.
+    most = float(np.finfo(np.float32).max)
+    near = np.random.default_rng(3).integers(-4, 5, (60, 2, 2))
+    boxes = np.sort(near, axis=1).astype(np.float32) * np.float32(2.0**-26)
+    boxes[0] = [[-most, -most], [-most / 2, -most / 2]]
+    found = kind(boxes).nearest([[-most, 0]])
+    assert (found.rows.tolist(), found.distances.tolist()) == ([[0]], [[most / 2]])
