@@ -2,7 +2,6 @@
 
 import numpy as np
 
-import broadphase as bp
 from cases import each_index_with
 
 
