@@ -1,7 +1,7 @@
 """How far each long test has come: a part of its seeds at each run, recorded in `reached.json`; run it for the table.
 
 A line is a test: how many seeds were reached of how many, in how many seconds, with how many candidate pairs compared,
-at which commit, and which seed failed. Without its line a test begins anew. Tests without seeds run whole, once.
+at which commit, and which seed failed. Without its line a test starts over. Tests without seeds run whole, once.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import pytest
 
 FILE = Path(__file__).with_name("reached.json")
 SECONDS = float(os.environ.get("BROADPHASE_SOAK_SECONDS", "60"))  # of each test; whole tests take what they take
-DONE = "reached in full; without its line in reached.json it begins anew"
+DONE = "reached in full; without its line in reached.json it starts over"
 
 
 def rows() -> dict[str, dict[str, Any]]:
