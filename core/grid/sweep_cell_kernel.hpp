@@ -218,7 +218,7 @@ inline constexpr int kStepsTogether = 3;
 
 // Where a few boxes of 32 have long runs, they are tested one by one. Whether that pays is asked once, when so few have
 // been left for so many steps. A test of a record by itself takes as long as some of 32 side by side.
-inline constexpr std::uint32_t kFewLeft = 8, kStepsWithFew = 4, kAlone = 2;
+inline constexpr std::uint32_t kFewLeft = 16, kStepsWithFew = 3, kAlone = 2;
 
 // Of the 32 records from i on, those of `bits` have candidates from j on, those of the first. Whether they are sooner
 // tested one by one than side by side.
