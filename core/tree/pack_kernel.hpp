@@ -82,11 +82,15 @@ void curve_keys(const CurveKeys<T>& request) {
 }
 
 // Eight numbers of one axis to floats in a block, rounded outwards. `outwards`: -1 for lower corners, 1 for upper ones.
+// As LocalFrame::local, but for the rounding: so far from 0 that a difference alone may overflow, all are halved first,
+// and what denormals lose by that is nothing beside the origin.
 template <class T>
 void to_local(const T* given, double origin, double scale, float outwards, float* local) {
   constexpr float kStep = 1.25e-7F, kLeast = 1e-37F, kMost = 3.402823466e38F;
+  constexpr double kFar = 0x1p969;
+  const double part = origin > kFar || origin < -kFar ? 0.5 : 1, from = origin * part, by = scale / part;
   for (std::size_t l = 0; l < kLanes; ++l) {
-    const auto near = static_cast<float>((static_cast<double>(given[l]) - origin) * scale);
+    const auto near = static_cast<float>((static_cast<double>(given[l]) * part - from) * by);
     const float size = near < 0 ? -near : near;
     const float moved = near + outwards * (size * kStep + kLeast);
     // A finite number too large for a float becomes the largest float where infinity would be inwards.

@@ -1,6 +1,7 @@
 """Defects of queries that were found once: each test failed before its defect was mended."""
 
 import numpy as np
+import pytest
 
 from cases import each_index_with
 
@@ -14,3 +15,12 @@ def test_box_that_is_far_for_the_scale_of_the_others_is_measured_where_it_is(kin
     boxes[0] = [[-most, -most], [-most / 2, -most / 2]]
     found = kind(boxes).nearest([[-most, 0]])
     assert (found.rows.tolist(), found.distances.tolist()) == ([[0]], [[most / 2]])
+
+
+@each_index_with("query")
+@pytest.mark.parametrize("far", [-1e308, np.finfo(float).min])
+def test_box_across_more_than_the_range_of_floats_is_found(kind, far):
+    # In doubles, its distance from the middle of the others is infinite.
+    boxes = np.repeat(1.4e308 + 1e306 * np.random.default_rng(4).random((60, 1, 2)), 2, axis=1)
+    boxes[7] = far
+    assert kind(boxes).query(boxes[7:8]).rows.tolist() == [7]
