@@ -17,7 +17,7 @@ LARGEST = {"float32": float(np.finfo(np.float32).max), "float64": float(np.finfo
 LEAST = {"float32": 2.0**-149, "float64": 2.0**-1074}
 # Rounded results differ from the exact ones by less than this share; so do rows that are taken in another order.
 SHARE = Fraction(1, 1 << 46)
-KINDS = ("one_far", "some_far", "both_sides", "huge_boxes", "largest", "subnormal", "mixed", "beside_far")
+KINDS = ("one_far", "some_far", "both_sides", "huge_boxes", "largest", "subnormal", "mixed", "beside_far", "opposite")
 
 
 def sizes(rng: np.random.Generator, shape: Any, dtype: str) -> np.ndarray:
@@ -56,6 +56,9 @@ def any_scene(kind: str, rng: np.random.Generator, n: int, dimension: int, dtype
     elif kind == "mixed":
         powers = rng.integers(-149, 120, boxes.shape) if dtype == "float32" else rng.integers(-1074, 1015, boxes.shape)
         boxes = np.ldexp(np.where(rng.random(boxes.shape) < 0.8, boxes, 0.0), powers)
+    elif kind == "opposite":
+        boxes = most * (0.75 + boxes / 1024)
+        boxes = np.where(rng.random((n, 1, 1)) < 0.1, -boxes, boxes)
     else:
         boxes *= np.ldexp(1.0, rng.integers(-60, 60))
         boxes[rng.integers(n)] = [[-most] * dimension, [-most / 2] * dimension]
