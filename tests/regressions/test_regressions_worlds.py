@@ -162,3 +162,12 @@ def test_oriented_box_query_of_a_world_by_matrix_finds_what_an_index_finds(dim):
     expected = bp.BVH(world.boxes).query_obb(*query).rows
     assert len(expected) > 0
     assert np.array_equal(world.query_obb(*query).rows, expected)
+
+
+@pytest.mark.parametrize("boundary", ["bounce", "wrap"])
+def test_body_that_crosses_the_world_too_often_does_not_stop_one_that_is_followed(boundary):
+    world = bp.World(dim=2, bounds=[[0, 0], [10, 10]], boundary=boundary)
+    world.add(bp.Circle(0.5), position=(3, 1), velocity=(0, 1e9))
+    world.add(bp.Circle(0.1), position=(1, 1), velocity=(8, 0), ccd=True)
+    world.add(bp.AABB((0.1, 1.0)), position=(5, 1), body_type="static")
+    assert [1, 2] in world.step(1.0).enter.tolist()

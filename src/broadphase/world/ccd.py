@@ -259,8 +259,6 @@ def ways_of(
         groups.append((rows[has_room], origin[has_room], period[has_room], True))
     straight, parts = trace.is_ccd.copy(), []
     for rows, origin, period, reflects in groups:
-        if not len(rows):
-            continue
         often = bends_of(before[rows], motions[rows], origin, period) > MOST_BENDS
         if (often & trace.is_ccd[rows]).any():
             row = rows[np.argmax(often & trace.is_ccd[rows])]
@@ -271,6 +269,8 @@ def ways_of(
             )
         motions[rows[often]] = 0.0
         rows, origin, period = rows[~often], origin[~often], period[~often]
+        if not len(rows):
+            continue
         ways = bent_ways(rows, before[rows], motions[rows], origin, period, reflects)
         if reflects:
             ways, lost = _that_arrive(ways, now, period)
