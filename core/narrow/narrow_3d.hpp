@@ -1061,8 +1061,11 @@ inline ContactFeature cut(const ContactFeature& feature, const Vec3& normal, dou
   return result;
 }
 
-// The part of a feature within the sides of a face, whose corners may be listed in either direction.
-inline ContactFeature cut_by_sides(ContactFeature feature, const ContactFeature& face, double slack) {
+// The part of a feature within the sides of a face, whose corners may be listed in either direction. Corners up to
+// `aside` and, for rounding, `slack` beside a side are within. In a narrow face it is less of the slack: two sides that
+// are nearly parallel are that near each other far beyond its tip, too.
+inline ContactFeature cut_by_sides(ContactFeature feature, const ContactFeature& face, double slack, double aside) {
+  constexpr double kOfWidth = 1e-3;
   const Vec3 middle = (face.corners[0] + face.corners[face.count / 2]) * 0.5;
   for (std::size_t k = 0; k < face.count; ++k) {
     const Vec3& corner = face.corners[k];
@@ -1072,7 +1075,8 @@ inline ContactFeature cut_by_sides(ContactFeature feature, const ContactFeature&
     // The midpoint of two corners of a triangle is on one of its sides: for that side, the third corner is used.
     const Vec3& inner = face.count == 3 ? face.corners[(k + 2) % 3] : middle;
     const Vec3 outward = side * ((dot(side, inner - corner) > 0 ? -1.0 : 1.0) / std::sqrt(length));
-    feature = cut(feature, outward, dot(outward, corner), slack);
+    const double width = kOfWidth * std::fabs(dot(outward, inner - corner));
+    feature = cut(feature, outward, dot(outward, corner), (slack < width ? slack : width) + aside);
   }
   return feature;
 }
@@ -1154,7 +1158,7 @@ inline Touching below_face(const ContactFeature& face, const ContactFeature& fea
                            double face_radius, double radius, double size, double aside) {
   const double slack = size * kSlack;
   Touching touching{slack};
-  const ContactFeature inside = cut_by_sides(feature, face, slack + aside);
+  const ContactFeature inside = cut_by_sides(feature, face, slack, aside);
   const double slope = 1 / dot(face.normal, normal);
   for (std::size_t k = 0; k < inside.count; ++k) {
     const double gap = dot(face.normal, inside.corners[k] - face.corners[0]) * slope;

@@ -237,3 +237,17 @@ def test_contacts_of_capsules_just_beside_a_corner_are_where_both_are_deepest(ot
         left = bp.distance(points, shapes, pairs=np.column_stack([rows, found.pairs[:, which]]))
         assert left.min() > 0
         assert left.max() < (2e-4 if shapes is capsules else 2e-3)
+
+
+def test_contacts_with_the_tip_of_a_very_narrow_triangle_are_not_beyond_it():
+    # A triangle 6e-7 long and 2e-13 high on another one along the same line: what rounding may add to the place of a
+    # side of the first, as far as its corners and those of the second are from 0, reached beyond its tip.
+    at, tip, far = 0.876470588235294, 0.87647093555297306, 1.4538208574249198
+    small = [[at] * 3, [tip, tip, 0.8764709355367496], [0.87647059274584294] * 3]
+    long = [[at] * 3, [far] * 3, [0.87647093239174578, 0.87647093239174578, 0.87647093236051787]]
+    shapes = bp.Shapes([bp.Triangle(small), bp.Triangle(long)], np.zeros((2, 3)))
+    found = bp.contacts(shapes)
+    points = found.points[0, : found.counts[0]]
+    assert len(points) > 0
+    pairs = [(k, 0) for k in range(len(points))]
+    assert bp.distance(bp.Shapes([bp.Point()] * len(points), points), shapes, pairs).max() < 1e-9
