@@ -250,4 +250,5 @@ def test_contacts_with_the_tip_of_a_very_narrow_triangle_are_not_beyond_it():
     points = found.points[0, : found.counts[0]]
     assert len(points) > 0
     pairs = [(k, 0) for k in range(len(points))]
-    assert bp.distance(bp.Shapes([bp.Point()] * len(points), points), shapes, pairs).max() < 1e-9
+    points = bp.Shapes([bp.Point()] * len(points), points)
+    assert bp.distance(points, shapes, pairs=pairs).max() < 1e-9
