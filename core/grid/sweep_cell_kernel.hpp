@@ -216,8 +216,8 @@ bool sweep_run(const SweptSet<D>& a, const SweptSet<D>& b, std::size_t i, std::u
 // together, those behind the last run of short ones are too many.
 inline constexpr int kStepsTogether = 3;
 
-// Where a few boxes of 32 have long runs, they are tested one by one. Whether that pays is asked once, when so few have
-// been left for so many steps. A test of a record by itself takes as long as some of 32 side by side.
+// Where up to half of 32 boxes have long runs, they are tested one by one. Whether that pays is asked once, when so few
+// have been left for so many looks. A test of a record by itself takes as long as some of 32 side by side.
 inline constexpr std::uint32_t kFewLeft = 16, kStepsWithFew = 3, kAlone = 2;
 
 // Of the 32 records from i on, those of `bits` have candidates from j on, those of the first. Whether they are sooner

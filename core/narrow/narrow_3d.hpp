@@ -1074,9 +1074,10 @@ inline ContactFeature cut_by_sides(ContactFeature feature, const ContactFeature&
     if (!(length > 0)) continue;
     // The midpoint of two corners of a triangle is on one of its sides: for that side, the third corner is used.
     const Vec3& inner = face.count == 3 ? face.corners[(k + 2) % 3] : middle;
-    const Vec3 outward = side * ((dot(side, inner - corner) > 0 ? -1.0 : 1.0) / std::sqrt(length));
-    const double width = kOfWidth * std::fabs(dot(outward, inner - corner));
-    feature = cut(feature, outward, dot(outward, corner), (slack < width ? slack : width) + aside);
+    const double inwards = dot(side, inner - corner), scale = 1 / std::sqrt(length);
+    const Vec3 outward = side * (inwards > 0 ? -scale : scale);
+    const double most = kOfWidth * std::fabs(inwards) * scale;
+    feature = cut(feature, outward, dot(outward, corner), (slack < most ? slack : most) + aside);
   }
   return feature;
 }

@@ -192,8 +192,7 @@ def bent_ways(rows: Rows, begin: Floats, motion: Floats, origin: Floats, period:
     of, since = np.concatenate(owners), np.concatenate(times)
     order = np.lexsort([since, of])
     of, since = of[order], since[order]
-    until = np.append(since[1:], 1.0)
-    until[np.append(of[1:] != of[:-1], True)] = 1.0
+    until = np.where(np.append(of, -1)[1:] == of, np.append(since, 1.0)[1:], 1.0)
 
     whole = motion[of]
     start = begin[of] + whole * since[:, np.newaxis]
@@ -259,6 +258,8 @@ def ways_of(
         groups.append((rows[has_room], origin[has_room], period[has_room], True))
     straight, parts = trace.is_ccd.copy(), []
     for rows, origin, period, reflects in groups:
+        if not len(rows):
+            continue
         often = bends_of(before[rows], motions[rows], origin, period) > MOST_BENDS
         if (often & trace.is_ccd[rows]).any():
             row = rows[np.argmax(often & trace.is_ccd[rows])]
@@ -269,8 +270,6 @@ def ways_of(
             )
         motions[rows[often]] = 0.0
         rows, origin, period = rows[~often], origin[~often], period[~often]
-        if not len(rows):
-            continue
         ways = bent_ways(rows, before[rows], motions[rows], origin, period, reflects)
         if reflects:
             ways, lost = _that_arrive(ways, now, period)
