@@ -82,8 +82,8 @@ void curve_keys(const CurveKeys<T>& request) {
 }
 
 // Eight numbers of one axis to floats in a block, rounded outwards. `outwards`: -1 for lower corners, 1 for upper ones.
-// As LocalFrame::local, but for the rounding: so far from 0 that a difference alone may overflow, all are halved first,
-// and what denormals lose by that is nothing beside the origin.
+// As LocalFrame::local, to which core/tests/test_pack_leaves.cpp holds it, but for the rounding: so far from 0 that a
+// difference alone may overflow, all are halved first, and what denormals lose by that is nothing beside the origin.
 template <class T>
 void to_local(const T* given, double origin, double scale, float outwards, float* local) {
   constexpr float kStep = 1.25e-7F, kLeast = 1e-37F, kMost = 3.402823466e38F;
