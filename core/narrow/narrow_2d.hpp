@@ -374,8 +374,10 @@ inline Verdict verdict_by_edges(const Rounded& polygon, const Rounded& other, do
     // The sum is 1 to 1.4 times the length, without a square root.
     if (outside < -shallow * (std::abs(edge.dx) + std::abs(edge.dy))) continue;
     outside -= overhang(edge, polygon);
-    if (outside > 0 && reach == 0) return Verdict::kFarApart;
-    const double length = outside > 0 ? edge.length() : 0;
+    // Less may be what the smallest of numbers have rounded.
+    const bool is_outside = outside > kLeastSquare;
+    if (is_outside && reach == 0) return Verdict::kFarApart;
+    const double length = is_outside ? edge.length() : 0;
     if (length > 0) {
       if (outside > reach * length) return Verdict::kFarApart;
       verdict = Verdict::kApart;

@@ -160,6 +160,14 @@ def test_edge_whose_squared_length_is_lost_to_rounding_decides_nothing(tiny):
     np.testing.assert_allclose(bp.contacts(shapes, pairs=[[2, 1]]).points[0, 0], [0, 0.25])
 
 
+def test_polygon_with_an_edge_of_the_smallest_number_overlaps_what_reaches_into_it():
+    # Beside that edge, products are whole multiples of 5e-324: the other seemed farther outside than its own corners.
+    dented = bp.ConvexPolygon([[0, 0], [5e-324, 5e-324], [1.4, 1.1], [0, 1]])
+    shapes = bp.Shapes([dented, bp.ConvexPolygon([[0.6, 0.48], [0.6, -1], [3, -1]])], np.zeros((2, 2)))
+    assert bp.overlaps(shapes).tolist() == [[0, 1]]
+    np.testing.assert_allclose(bp.distance(shapes, pairs=[[0, 1]]), -0.00674, atol=1e-5)
+
+
 def test_contact_of_a_steep_capsule_beside_a_face_is_below_its_end():
     # The end is 0.0003 beside the face, so that the normal leans by less than a thousandth; the capsule was cut off at
     # the face's side, and its deepest point lost.
