@@ -1,11 +1,13 @@
 """Fuzz by coverage: the core's targets by libFuzzer, the readers by Atheris. See `make fuzz`.
 
-``python tests/fuzz/run.py SECONDS [NAME...]`` runs each target for as long, one after the other, from its corpus on.
-What gives a wrong result is left in ``build/fuzz/found``. ``--keep`` puts what covers the most into the corpora.
-``ran.json`` sums up how many inputs each target has had, and the processor's seconds.
+``python tests/fuzz/run.py SECONDS [NAME...]`` runs each target for as long, one after the other, from its corpus on
+and from what earlier runs have left in ``build/fuzz/corpus``. What gives a wrong result is left in
+``build/fuzz/found``. ``--keep`` puts what covers the most into the corpora. ``ran.json`` sums up how many inputs each
+target has had, and the processor's seconds.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -43,11 +45,11 @@ def reader_inputs():
             yield member.split("/")[0], archive.read(member)
 
 
-def unpacked(inputs):
-    """Put inputs into a folder, one file each."""
-    folder = Path(tempfile.mkdtemp(dir=BUILD))
-    for number, content in enumerate(inputs):
-        (folder / f"{number}").write_bytes(content)
+def unpacked(inputs, folder):
+    """Put inputs into a folder, one file each, beside those of earlier runs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for content in inputs:
+        (folder / hashlib.sha1(content).hexdigest()).write_bytes(content)  # as libFuzzer names them
     return folder
 
 
@@ -71,7 +73,9 @@ def run(command, folder, name, seconds):
     """Run a target on a folder of inputs, to which it adds what covers more."""
     environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
     limits = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", "-len_control=10", "-timeout=100"]
-    options = [*limits, "-rss_limit_mb=6000", f"-artifact_prefix={FOUND}/{name}-", "-print_final_stats=1"]
+    # Without entropy, which takes longer to weigh an input than most take to run.
+    options = [*limits, "-entropic=0", "-rss_limit_mb=6000", "-print_final_stats=1"]
+    options.append(f"-artifact_prefix={FOUND}/{name}-")
     before = processor_seconds()
     with subprocess.Popen([*command, *options, folder], env=environment, stderr=subprocess.PIPE) as process:
         inputs = 0
@@ -110,13 +114,13 @@ def main():
     if wanted:
         build()
     for name in wanted:
-        folder = unpacked(core_inputs(name))
+        folder = unpacked(core_inputs(name), BUILD / "corpus" / name)
         program = BUILD / "core" / "fuzz" / f"fuzz_{name}"
         good &= run([program], folder, name, arguments.seconds)
         if arguments.keep:
-            less = unpacked([])
-            subprocess.run([program, "-merge=1", less, folder], check=True, stderr=subprocess.DEVNULL)
-            packed = b"".join(len(one).to_bytes(4, "little") + one for one in kept(less, MOST_KEPT))
+            with tempfile.TemporaryDirectory() as less:
+                subprocess.run([program, "-merge=1", less, folder], check=True, stderr=subprocess.DEVNULL)
+                packed = b"".join(len(one).to_bytes(4, "little") + one for one in kept(Path(less), MOST_KEPT))
             (CORE / f"{name}.bin").write_bytes(packed)
     by_name = {}
     for name, content in reader_inputs():
@@ -124,7 +128,8 @@ def main():
     atheris = Path(__file__).with_name("atheris_target.py")
     for name, inputs in by_name.items():
         if not arguments.names or name in arguments.names:
-            good &= run([sys.executable, atheris, name], unpacked(inputs), name, arguments.seconds)
+            folder = unpacked(inputs, BUILD / "corpus" / name)
+            good &= run([sys.executable, atheris, name], folder, name, arguments.seconds)
     sys.exit(not good)
 
 
