@@ -197,6 +197,22 @@ def test_ctrl_c_at_any_time_ends_the_program_quietly():
         assert (code in (0, 130), err) == (True, b""), moment
 
 
+LATE = """
+import os, signal
+class Late:
+    def __del__(self, kill=os.kill, process=os.getpid(), number=signal.SIGINT):
+        kill(process, number)
+late = Late()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for one process")
+def test_ctrl_c_while_python_ends_does_not_change_the_exit_code():
+    command = [sys.executable, "-c", LATE + PROGRAM, "count", "us_counties"]
+    done = subprocess.run(command, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_signal_that_a_library_swallows_ends_the_program_quietly(run, name, monkeypatch):
     def swallow(*_, **options):

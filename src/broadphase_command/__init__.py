@@ -4,6 +4,7 @@ It is a package of its own, because importing anything of `broadphase` imports N
 Ctrl-C. Importing it changes what Ctrl-C does.
 """
 
+import atexit
 import os
 import signal
 import sys
@@ -18,6 +19,8 @@ def _leave(*_: object) -> None:
 
 
 signal.signal(signal.SIGINT, _leave)  # nothing needs to be cleaned up before the command runs
+# The last of what is called at exit: afterwards Python takes back its handlers, and Ctrl-C would kill what is done.
+atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 def main() -> int:
