@@ -1,8 +1,12 @@
 // The kernels that pack leaves take each number to where LocalFrame takes it, rounded outwards and not far: what a tree
 // is asked for goes through the frame, what it holds through a kernel.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "boxes/pack_boxes.hpp"

@@ -45,8 +45,9 @@ def reader_inputs():
             yield member.split("/")[0], archive.read(member)
 
 
-def unpacked(inputs, folder):
-    """Put inputs into a folder, one file each, beside those of earlier runs."""
+def unpacked(inputs, name):
+    """Put the inputs of a target into its folder, one file each, beside those of earlier runs."""
+    folder = BUILD / "corpus" / name
     folder.mkdir(parents=True, exist_ok=True)
     for content in inputs:
         (folder / hashlib.sha1(content).hexdigest()).write_bytes(content)  # as libFuzzer names them
@@ -114,7 +115,7 @@ def main():
     if wanted:
         build()
     for name in wanted:
-        folder = unpacked(core_inputs(name), BUILD / "corpus" / name)
+        folder = unpacked(core_inputs(name), name)
         program = BUILD / "core" / "fuzz" / f"fuzz_{name}"
         good &= run([program], folder, name, arguments.seconds)
         if arguments.keep:
@@ -128,8 +129,7 @@ def main():
     atheris = Path(__file__).with_name("atheris_target.py")
     for name, inputs in by_name.items():
         if not arguments.names or name in arguments.names:
-            folder = unpacked(inputs, BUILD / "corpus" / name)
-            good &= run([sys.executable, atheris, name], folder, name, arguments.seconds)
+            good &= run([sys.executable, atheris, name], unpacked(inputs, name), name, arguments.seconds)
     sys.exit(not good)
 
 
