@@ -16,13 +16,12 @@ struct Kernels;
 struct SweepInTurn {
   static constexpr std::size_t kRoom = 64;
 
-  float front[4], rear[4];      // the sides of the box at the start that arrive and leave first, along each axis
-  float inverse[4];             // as SweepWalk
-  float finite_inverse[4];      // the same, but large without motion
-  float late[4];                // what rounding the box at the start changes times by, along each axis
-  std::size_t near[4], far[4];  // where a block has the sides that are met by these
-  float limit;                  // as OrderedWalk; lowered to times at which a row surely has been touched
-  bool crowded;                 // more than kRoom rows are within the limit: some are missing
+  float front[4], rear[4];  // the sides of the box at the start that arrive and leave first, along each axis
+  float inner_front[4], inner_rear[4];  // the same of a box that is surely within the true one
+  float inverse[4];                     // as SweepWalk
+  std::size_t near[4], far[4];          // where a block has the sides that are met by these
+  float limit;                          // as OrderedWalk; lowered to times at which a row surely has been touched
+  bool crowded;                         // more than kRoom rows are within the limit: some are missing
   std::size_t depth, found;
   // Rows that may be the first, and their times: those beyond the limit are not.
   std::int32_t rows[kRoom + kLanes];

@@ -29,19 +29,20 @@ void take_touched(SweepInTurn& sweep, const BlockReader<D>& block, float rough, 
   }
   keep(keys, rows, sweep.row_key + sweep.found);
   sweep.found += keep(block.child(), rows, sweep.rows + sweep.found);
+  // As in finish_sweep(): a time that is NaN counts for nothing.
   Eight enter = Eight::splat(0.0F), leave = Eight::splat(sweep.limit);
   for (std::size_t k = 0; k < D; ++k) {
-    const Eight inverse = Eight::splat(sweep.finite_inverse[k]), late = Eight::splat(sweep.late[k]);
-    const Eight near = block.eight(sweep.near[k]), far = block.eight(sweep.far[k]);
-    const Eight first = (near - Eight::splat(sweep.front[k])) * inverse,
-                last = (far - Eight::splat(sweep.rear[k])) * inverse;
-    Eight later = larger(first * Eight::splat(kMore), first * Eight::splat(kLess)) + late,
-          earlier = smaller(last * Eight::splat(kMore), last * Eight::splat(kLess)) - late;
-    if (rough > 0) {  // 0 times infinity would count for nothing
-      const Eight step = absolute(inverse) * Eight::splat(rough);
-      later = later + absolute(near) * step;
-      earlier = earlier - absolute(far) * step;
+    const Eight inverse = Eight::splat(sweep.inverse[k]);
+    Eight near = block.eight(sweep.near[k]), far = block.eight(sweep.far[k]);
+    if (rough > 0) {
+      const Eight inwards = Eight::splat(sweep.inverse[k] > 0 ? rough : -rough);
+      near = near + absolute(near) * inwards;
+      far = far - absolute(far) * inwards;
     }
+    const Eight first = (near - Eight::splat(sweep.inner_front[k])) * inverse,
+                last = (far - Eight::splat(sweep.inner_rear[k])) * inverse;
+    const Eight later = larger(first * Eight::splat(kMore), first * Eight::splat(kLess)),
+                earlier = smaller(last * Eight::splat(kMore), last * Eight::splat(kLess));
     enter = larger(later, enter);
     leave = smaller(earlier, leave);
   }

@@ -785,39 +785,28 @@ class TreeQueries {
     return true;
   }
 
-  // Stands for the inverse of no motion where it has to be finite.
-  static constexpr float kStill = 1e36F;
-
-  // Whether floats tell times at which a box is surely touched: where the start is far away, or next to nothing moves
-  // along an axis, what rounding changes may be infinite.
+  // Whether floats tell times at which a box is surely touched: not where the start is far away, or next to nothing
+  // moves along an axis.
   bool is_near(const SweepWalk& walk) const {
-    constexpr float kFar = 1e6F, kMostTime = 1e38F;
-    bool near = true;
-    for (std::size_t k = 0; k < 2 * dimension_; ++k) {
-      const float at = std::fabs(walk.box[k]), inverse = std::min(std::fabs(walk.inverse[k % dimension_]), kStill);
-      near = near && at < kFar && at * inverse < kMostTime;
-    }
-    return near;
+    constexpr float kFar = 1e30F;
+    return std::all_of(walk.box, walk.box + 2 * dimension_, [](float at) { return std::fabs(at) < kFar; });
   }
 
   void begin(SweepInTurn& sweep, const SweepWalk& walk) const {
     float reach = 1;
     for (std::size_t k = 0; k < 2 * dimension_; ++k) reach = std::max(reach, std::fabs(walk.box[k]));
     for (std::size_t k = 0; k < dimension_; ++k) {
-      const bool forward = walk.inverse[k] > 0, is_still = std::isinf(walk.inverse[k]);
-      // Without motion, a slightly larger box is entered long before 0 and left late.
-      const auto room = [&](float at) { return is_still ? std::max(reach * 1e-16F, std::fabs(at) * 2.5e-7F) : 0.0F; };
-      const float lower = walk.box[k], upper = walk.box[dimension_ + k];
-      const float low = lower - room(lower), high = upper + room(upper);
+      const bool forward = walk.inverse[k] > 0;
+      const float low = walk.box[k], high = walk.box[dimension_ + k];
+      // Twice as much as rounding has added.
+      const float more = (std::fabs(low) + std::fabs(high)) * 1e-6F + reach * 1e-15F;
       sweep.front[k] = forward ? high : low;
       sweep.rear[k] = forward ? low : high;
+      sweep.inner_front[k] = forward ? high - more : low + more;
+      sweep.inner_rear[k] = forward ? low + more : high - more;
       sweep.near[k] = (forward ? k : dimension_ + k) * kLanes;
       sweep.far[k] = (forward ? dimension_ + k : k) * kLanes;
       sweep.inverse[k] = walk.inverse[k];
-      sweep.finite_inverse[k] = is_still ? kStill : walk.inverse[k];
-      // Twice as much as rounding and room have added.
-      sweep.late[k] =
-          std::fabs(sweep.finite_inverse[k]) * ((std::fabs(low) + std::fabs(high)) * 1e-6F + reach * 1e-15F);
     }
     sweep.limit = walk.limit;
     sweep.crowded = false;

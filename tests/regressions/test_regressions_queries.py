@@ -24,3 +24,16 @@ def test_box_across_more_than_the_range_of_floats_is_found(kind, far):
     boxes = np.repeat(1.4e308 + 1e306 * np.random.default_rng(4).random((60, 1, 2)), 2, axis=1)
     boxes[7] = far
     assert kind(boxes).query(boxes[7:8]).rows.tolist() == [7]
+
+
+@each_index_with("raycast")
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("beside", [1e-17, 1e-30])
+def test_ray_along_an_axis_is_not_stopped_by_a_box_right_beside_it(kind, sign, beside):
+    # Where many rays take turns: of the first box they met, the distance was said to be 10^21 at most.
+    far, near = [[-1, -1e31], [1, -1e30]], [[beside, -1e33], [1, -1]]
+    boxes = np.array([far, near, *([[i, 0], [i + 1, 1]] for i in range(10, 80))], np.float32)
+    boxes = np.sort(boxes * sign, axis=1)
+    found = kind(boxes).raycast(np.zeros((1000, 2)), [0, -1] * np.full((1000, 1), sign))
+    assert set(found.rows.tolist()) == {0}
+    np.testing.assert_allclose(found.distances, 1e30)
