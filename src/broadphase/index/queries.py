@@ -360,7 +360,8 @@ def frustum(
         Projection times view, for column vectors. `perspective`, `orthographic` and `look_at` make such matrices, and
         `selection_matrix` narrows one to a rectangle dragged with a mouse.
     planes : array_like, shape (p, d + 1) or (q, p, d + 1)
-        In place of `matrix`: rows ``n, c``, where inside is ``n . x + c >= 0``; at most 64 a region.
+        In place of `matrix`: rows ``n, c``, where inside is ``n . x + c >= 0``; at most 64 a region. Directions some
+        1e-12 apart are not told apart.
     depth : {"minus_one_to_one", "zero_to_one"}
         What the matrix turns near and far into: -1 to 1 as in OpenGL, or 0 to 1 as in Vulkan, Direct3D and Metal.
     workers, layer, mask, batch
