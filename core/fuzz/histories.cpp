@@ -201,10 +201,12 @@ class History {
     if (random_.chance(0.5)) compare_changes();
     Queries of_bvh(*this, bvh_tree_), of_linear(*this, linear_tree_),
         of_octree(*this, packed_.root != kNoBlock ? packed_ : octree_tree_);
-    for (std::size_t query = 0; query < 3; ++query) {
-      const Place place = any_place();
+    Place places[3];
+    for (Place& place : places) {
+      place = any_place();
       for (Queries* queries : {&of_bvh, &of_linear, &of_octree}) queries->check(place);
     }
+    for (Queries* queries : {&of_bvh, &of_linear, &of_octree}) queries->check_balls(places, 3);
   }
 
   // The pairs that began and ended since the last time.
@@ -244,11 +246,13 @@ class History {
     }
   }
 
-  // What a query is about: a box or a point, a radius, a motion.
+  // What a query is about: a box or a point, a radius, a motion, slabs across the box.
   struct Place {
     double box[8], motion[4], radius, farthest;
     std::size_t wanted;
     bool is_ray;
+    std::size_t slabs;
+    double axes[8], least[2], most[2];
   };
   Place any_place() {
     Place place{};
@@ -265,6 +269,14 @@ class History {
     place.farthest = random_.chance(0.4) ? kNever : std::fabs(static_cast<double>(coordinates_.finite()));
     place.wanted = 1 + random_.below(20);
     place.is_ray = moves && random_.chance(0.5);
+    place.slabs = random_.below(3);
+    for (double& component : place.axes) component = static_cast<double>(random_.below(5)) - 2;
+    for (std::size_t slab = 0; slab < place.slabs; ++slab) {
+      T least = coordinates_.number(), most = coordinates_.number();
+      coordinates_.order(least, most);
+      place.least[slab] = static_cast<double>(least);
+      place.most[slab] = static_cast<double>(most);
+    }
     return place;
   }
 
@@ -287,6 +299,25 @@ class History {
       CHECK(found == in_ball(place, place.radius));
       check_nearest(place);
       check_sweep(place);
+      check_region(place);
+    }
+    // Those of all places together, each more than once.
+    void check_balls(const Place* places, std::size_t count) {
+      std::vector<double> points, radii;
+      std::vector<std::uint32_t> asked;
+      for (std::size_t k = 0; k < count; ++k) {
+        points.insert(points.end(), places[k].box, places[k].box + dimension_);
+        radii.push_back(places[k].radius);
+      }
+      for (std::size_t k = 0; k < kTogether; ++k) asked.push_back(static_cast<std::uint32_t>(k % count));
+      std::vector<std::int32_t> found;
+      std::size_t before = 0;
+      queries_.by_balls(
+          asked.data(), asked.size(), points.data(), radii.data(), *balls_, found, [&](std::size_t query) {
+            const auto begin = found.begin() + static_cast<std::ptrdiff_t>(before);
+            CHECK(std::vector<std::int32_t>(begin, found.end()) == in_ball(places[query], places[query].radius));
+            before = found.size();
+          });
     }
 
    private:
@@ -364,6 +395,14 @@ class History {
       CHECK(first == expected);
     }
 
+    void check_region(const Place& place) {
+      const ConvexRegion region{place.box, place.axes, place.least, place.most, place.slabs};
+      TreeQueries::RegionScratch scratch;
+      std::vector<std::int32_t> found;
+      queries_.by_region(0, region, scratch, found);
+      CHECK(found == plain([&](const double* box) { return meets(region, box, dimension_); }));
+    }
+
     const History& history_;
     std::size_t dimension_;
     AnyBoxes given_;
@@ -371,6 +410,7 @@ class History {
     TreeQueries queries_;
     TreeQueries::NearestScratch nearest_;
     TreeQueries::TouchedScratch touched_;
+    std::unique_ptr<TreeQueries::BallsScratch> balls_ = std::make_unique<TreeQueries::BallsScratch>();
     std::unique_ptr<TreeQueries::TogetherScratch> together_ = std::make_unique<TreeQueries::TogetherScratch>();
     std::unique_ptr<TreeQueries::TurnsScratch> turns_ = std::make_unique<TreeQueries::TurnsScratch>();
   };
