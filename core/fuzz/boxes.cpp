@@ -8,26 +8,17 @@
 #include "choose/find.hpp"
 #include "fuzz/scene_bytes.hpp"
 #include "periodic/cell_pairs.hpp"
+#include "tests/methods.hpp"
 
 namespace broadphase::fuzz {
 namespace {
 
 using tests::current_case;
+using tests::in_order;
 using tests::PairList;
-
-constexpr MethodName kMethods[] = {MethodName::automatic, MethodName::brute_force, MethodName::sweep_and_prune,
-                                   MethodName::grid,      MethodName::linear_tree, MethodName::bvh,
-                                   MethodName::octree};
 
 // Sorting more of each method takes the time of hundreds of other inputs.
 constexpr std::size_t kMostPairs = 10000;
-
-PairList in_order(const Pairs& pairs) {
-  PairList result;
-  for (std::size_t k = 0; k < pairs.size; ++k) result.emplace_back(pairs.block[k], pairs.block[pairs.stride + k]);
-  std::sort(result.begin(), result.end());
-  return result;
-}
 
 // What rows a filter lets pass, in arrays of its own.
 struct Attributes {
@@ -176,20 +167,19 @@ class Target {
     std::size_t levels = 0;
     const Kernels* const* kernels = available_kernels(levels);
     const Preparation with{*kernels[random_.below(levels)], 1 + static_cast<unsigned>(random_.below(8) == 7), never_};
-    for (const MethodName name : kMethods) {
-      current_case() = tests::describe(problem_) + ", " + with.kernels.level + ", method " +
-                       std::to_string(static_cast<int>(name)) + (is_periodic ? ", periodic" : "") +
-                       (problem_.batches != nullptr ? ", keys" : "");
+    for (const tests::NamedMethod& of : tests::kMethods) {
+      current_case() = tests::describe(problem_) + ", " + with.kernels.level + ", " + of.name +
+                       (is_periodic ? ", periodic" : "") + (problem_.batches != nullptr ? ", keys" : "");
       try {
         const bool in_parts = is_periodic || random_.below(4) == 0;
         if (in_parts) {
-          const AnyMethod method{
-              is_periodic ? prepared(std::shared_ptr<const CellPairs<T>>(new CellPairs<T>(problem_, cell, name, with)))
-                          : prepare_method(name, problem_, with)};
+          const AnyMethod method{is_periodic ? prepared(std::shared_ptr<const CellPairs<T>>(
+                                                   new CellPairs<T>(problem_, cell, of.method, with)))
+                                             : prepare_method(of.method, problem_, with)};
           CHECK(in_order(collect_pairs(method, problem_.filter, with.workers, kNoLimit, never_)) == expected);
           CHECK(count_pairs(method, problem_.filter, with.workers, never_) == expected.size());
         } else {
-          with_method(name, problem_, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
+          with_method(of.method, problem_, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
             CHECK(in_order(calls.collect(problem_, kNoLimit, prepared)) == expected);
             CHECK(calls.count(problem_, prepared) == expected.size());
             return 0;

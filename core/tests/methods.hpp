@@ -1,32 +1,29 @@
-// The methods under test, one row each, and their answers in order.
+// The methods under test by name, and the answers of these and of others in order.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
+#include <cstdint>
 
-#include "brute_force/brute_force.hpp"
-#include "bvh/pairs.hpp"
-#include "grid/grid.hpp"
-#include "linear_tree/pairs.hpp"
-#include "octree/pairs.hpp"
+#include "choose/find.hpp"
 #include "query/collect.hpp"
 #include "scenes.hpp"
 #include "simd/kernels.hpp"
-#include "sweep/sweep_and_prune.hpp"
 
 namespace broadphase::tests {
 
-// Calls use.operator()<Method>(name) for each.
-template <class T, class Use>
-void for_each_method(Use&& use) {
-  use.template operator()<BruteForce<T>>("brute_force");
-  use.template operator()<SweepAndPrune<T>>("sweep_and_prune");
-  use.template operator()<Grid<T>>("grid");
-  use.template operator()<LinearTree<T>>("linear_tree");
-  use.template operator()<BvhPairs<T>>("bvh");
-  use.template operator()<Octree<T>>("octree");
-}
+// Each is compiled once, for all tests: methods.cpp.
+struct NamedMethod {
+  const char* name;
+  MethodName method;
+};
+inline constexpr NamedMethod kMethods[] = {{"auto", MethodName::automatic},
+                                           {"brute_force", MethodName::brute_force},
+                                           {"sweep_and_prune", MethodName::sweep_and_prune},
+                                           {"grid", MethodName::grid},
+                                           {"linear_tree", MethodName::linear_tree},
+                                           {"bvh", MethodName::bvh},
+                                           {"octree", MethodName::octree}};
 
 // Calls use(kernels) for each level that this processor runs.
 template <class Use>
@@ -54,6 +51,19 @@ template <Method M>
 std::uint64_t count_of(const M& method, const Filter* filter, unsigned workers) {
   Interrupt never;
   return count_pairs(method, filter, workers, never);
+}
+
+template <class T>
+PairList pairs_by(MethodName method, const Problem<T>& problem, const Preparation& with) {
+  return in_order(with_method(method, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
+    return calls.collect(problem, kNoLimit, prepared);
+  }));
+}
+template <class T>
+std::uint64_t count_by(MethodName method, const Problem<T>& problem, const Preparation& with) {
+  return with_method(method, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
+    return calls.count(problem, prepared);
+  });
 }
 
 }  // namespace broadphase::tests

@@ -9,14 +9,15 @@ template <class T>
 void compare(const Problem<T>& problem, const PairList& expected) {
   const std::string scene = current_case();
   for_each_level([&](const Kernels& kernels) {
-    for_each_method<T>([&]<class M>(const char* name) {
+    for (const auto& [name, method] : kMethods) {
       current_case() = std::string(name) + ", " + kernels.level + ", " + scene;
       for (const unsigned workers : {1u, 3u}) {
-        const M method(problem, kernels, workers);
-        CHECK(pairs_of(method, problem.filter, workers) == expected);
-        CHECK(count_of(method, problem.filter, workers) == expected.size());
+        Interrupt never;
+        const Preparation with{kernels, workers, never};
+        CHECK(pairs_by(method, problem, with) == expected);
+        CHECK(count_by(method, problem, with) == expected.size());
       }
-    });
+    }
   });
   current_case() = scene;
 }

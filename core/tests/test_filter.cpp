@@ -100,13 +100,14 @@ void check_scene(std::uint64_t seed) {
         expected.push_back(pair);
     std::size_t levels = 0;
     const Kernels& best = *available_kernels(levels)[0];
-    for_each_method<float>([&]<class M>(const char* name) {
+    for (const auto& [name, method] : kMethods) {
       current_case() = std::string(name) + ", rules " + std::to_string(rules) + ", " + describe(problem) + ", seed " +
                        std::to_string(seed);
-      const M method(problem, best, 1);
-      CHECK(pairs_of(method, &filter, 2) == expected);
-      CHECK(count_of(method, &filter, 2) == expected.size());
-    });
+      Interrupt never;
+      const Preparation with{best, 2, never};
+      CHECK(pairs_by(method, problem, with) == expected);
+      CHECK(count_by(method, problem, with) == expected.size());
+    }
   }
 }
 

@@ -15,7 +15,8 @@ namespace {
 template <class T>
 PairList true_pairs(const Problem<T>& problem) {
   std::size_t levels = 0;
-  return pairs_of(BruteForce<T>(problem, *available_kernels(levels)[0], 1), nullptr, 1);
+  Interrupt never;
+  return pairs_by(MethodName::brute_force, problem, {*available_kernels(levels)[0], 1, never});
 }
 
 // A shape that makes the grid plan a single cell, whatever the boxes.
@@ -89,7 +90,8 @@ void check_nested_crowds() {
   problem.dimension = 2;
   current_case() = "crowds in crowds, " + describe(problem);
   std::size_t levels = 0;
-  const PairList expected = pairs_of(SweepAndPrune<T>(problem, *available_kernels(levels)[0], 1), nullptr, 1);
+  Interrupt never;
+  const PairList expected = pairs_by(MethodName::sweep_and_prune, problem, {*available_kernels(levels)[0], 1, never});
   for_each_level([&](const Kernels& kernels) {
     const Grid<T> grid(problem, kernels, 1, one_cell(2));
     std::size_t deepest = 0;

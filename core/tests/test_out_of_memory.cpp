@@ -47,24 +47,18 @@ void check_methods(bool cross, bool touching, std::size_t count, std::size_t cel
   const PairList expected = plain_pairs(problem);
   std::size_t levels = 0;
   const Kernels* const* kernels = available_kernels(levels);
-  for_each_method<T>([&]<class M>(const char* name) {
-    current_case() = std::string(name) + ", " + describe(problem) + ", workers " + std::to_string(workers);
-    Pairs found;
-    Interrupt never;
-    const std::size_t failures = fail_each_allocation([&] {
-      found.block.reset();
-      const M method(problem, *kernels[levels - 1], workers);
-      found = collect_pairs(method, nullptr, workers, kNoLimit, never);
-    });
+  Interrupt never;
+  const Preparation with{*kernels[levels - 1], workers, never};
+  for (const NamedMethod& of : kMethods) {
+    current_case() = std::string(of.name) + ", " + describe(problem) + ", workers " + std::to_string(workers);
+    PairList found;
+    const std::size_t failures = fail_each_allocation([&] { found = pairs_by(of.method, problem, with); });
     CHECK(failures > 0);
-    CHECK(in_order(found) == expected);
+    CHECK(found == expected);
     std::uint64_t counted = 0;
-    fail_each_allocation([&] {
-      const M method(problem, *kernels[levels - 1], workers);
-      counted = count_pairs(method, nullptr, workers, never);
-    });
+    fail_each_allocation([&] { counted = count_by(of.method, problem, with); });
     CHECK(counted == expected.size());
-  });
+  }
 }
 
 void check_questions(unsigned workers) {

@@ -11,6 +11,7 @@
 
 #include "boxes/pack_boxes.hpp"
 #include "methods.hpp"
+#include "tree/blocks.hpp"
 #include "tree/local_frame.hpp"
 
 namespace broadphase::tests {

@@ -8,6 +8,7 @@
 
 #include "methods.hpp"
 #include "query/ragged.hpp"
+#include "sweep/sweep_and_prune.hpp"
 #include "sweep/sweep_index.hpp"
 
 namespace broadphase::tests {
@@ -260,7 +261,8 @@ void for_each_search(const std::string& name, Problem<T>& problem, const Check& 
         problem.cross = cross;
         problem.touching = touching;
         current_case() = name + ", " + kernels.level + ", " + describe(problem);
-        check(kernels, pairs_of(BruteForce<T>(problem, kernels, 1), nullptr, 1));
+        Interrupt never;
+        check(kernels, pairs_by(MethodName::brute_force, problem, {kernels, 1, never}));
       }
   });
 }

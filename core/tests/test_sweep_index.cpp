@@ -8,6 +8,7 @@
 
 #include "failing_memory.hpp"
 #include "methods.hpp"
+#include "sweep/sweep_and_prune.hpp"
 #include "sweep/sweep_index.hpp"
 
 namespace broadphase::tests {
@@ -289,7 +290,7 @@ void check_axis_follows() {
     CHECK(2 * index.tests() < SweepAndPrune<float>(problem, kernels, 1, {axis, {}}).candidate_count());
   CHECK(index.choice().times_changed() == 2);
   CHECK(index.count(store.view(), true, nullptr, kernels, 1, never) ==
-        count_of(BruteForce<float>(problem, kernels, 1), nullptr, 1));
+        count_by(MethodName::brute_force, problem, {kernels, 1, never}));
 }
 
 }  // namespace

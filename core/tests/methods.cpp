@@ -1,4 +1,4 @@
-// The methods, compiled once for all targets: as core/bindings does for Python.
+// The methods, compiled once for all tests and for what fuzzers run: as core/bindings does for Python.
 #include "batches/batched_pairs.hpp"
 #include "brute_force/brute_force.hpp"
 #include "bvh/pairs.hpp"
