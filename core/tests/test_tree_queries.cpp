@@ -374,6 +374,22 @@ void check_level(const Kernels& kernels, std::uint64_t seed) {
   Case<T>(random, kernels, options).check();
 }
 
+// A box that touches a slab, where half of a coordinate is rounded to 0.
+void check_smallest_slab(const Kernels& kernels) {
+  current_case() = std::string(kernels.level) + ", slab at the smallest numbers";
+  constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
+  const Boxes<double> boxes({kSmallest, 2 * kSmallest}, {2 * kSmallest, 2 * kSmallest}, 2, 0);
+  Random random(1);
+  const AnyTree any(random, boxes.view, 2, {0});
+  const AnyBoxes given(boxes.view, 2);
+  const QueryFilter filter;
+  const double around[] = {-1, -1, 1, 1}, axes[] = {-1, 2}, least[] = {-1}, most[] = {2 * kSmallest};
+  TreeQueries::RegionScratch scratch;
+  std::vector<std::int32_t> found;
+  TreeQueries(any.tree, given, filter, kernels).by_region(0, {around, axes, least, most, 1}, scratch, found);
+  CHECK(found.size() == 1);
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
@@ -382,9 +398,11 @@ int main(int argc, char** argv) {
   const std::size_t rounds = tests::rounds(argc, argv, 400);
   std::size_t count = 0;
   const Kernels* const* levels = available_kernels(count);
-  for (std::size_t level = 0; level < count; ++level)
+  for (std::size_t level = 0; level < count; ++level) {
+    tests::check_smallest_slab(*levels[level]);
     for (std::uint64_t seed = 0; seed < rounds; ++seed) {
       tests::check_level<float>(*levels[level], seed);
       tests::check_level<double>(*levels[level], seed);
     }
+  }
 }

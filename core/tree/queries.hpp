@@ -259,13 +259,19 @@ class LocalRegion {
 
  private:
   static constexpr double kDoubleRounding = 1e-14, kFloatRounding = 1e-6;
+  static constexpr double kLeast = 0x1p-1069;  // more than a few roundings of the smallest numbers
 
-  // Moved outwards by the rounding error of this value and of the sums that the exact test compares it with.
+  // Of a limit in local coordinates, and of the sums that the exact test compares it with.
+  static double error_of(double value, double size, double local, double scale) {
+    return (std::fabs(value) + size) * scale * kDoubleRounding + kLeast * scale + std::fabs(local) * kFloatRounding +
+           1e-30;
+  }
+
+  // Moved outwards by the rounding error.
   static float limit(double value, double offset, double size, double scale, double sign) {
     constexpr double kFarthest = 1e38;
     const double local = (value - offset) * scale;
-    const double error =
-        (std::fabs(value) + size) * scale * kDoubleRounding + std::fabs(local) * kFloatRounding + 1e-30;
+    const double error = error_of(value, size, local, scale);
     if (!std::isfinite(local)) return static_cast<float>(sign) * std::numeric_limits<float>::infinity();
     const double result = local + sign * error;
     if (std::fabs(result) > kFarthest && (result > 0) == (sign > 0))
@@ -273,13 +279,12 @@ class LocalRegion {
     return static_cast<float>(std::clamp(result, -kFarthest, kFarthest));
   }
 
-  // Moved inwards by the same error. An infinite limit stays infinite; NaN means that no row is sure.
+  // Moved inwards by it. An infinite limit stays infinite; NaN means that no row is sure.
   static float inner(double value, double offset, double size, double scale, double sign) {
     if (std::isinf(value) && std::isfinite(offset) && (value > 0) != (sign > 0)) return static_cast<float>(value);
     const double local = (value - offset) * scale;
     if (!(std::fabs(local) <= 1e30)) return std::numeric_limits<float>::quiet_NaN();
-    const double error = (std::fabs(value) + size) * scale * kDoubleRounding + std::fabs(local) * kFloatRounding;
-    return static_cast<float>(local + sign * (error + 1e-30));
+    return static_cast<float>(local + sign * error_of(value, size, local, scale));
   }
 
   std::vector<float> axes_, least_, most_, inner_least_, inner_most_;
