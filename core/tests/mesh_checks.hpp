@@ -116,7 +116,9 @@ inline void check_meshes(Random& random) {
   // Most are of one size. Others are huge, tiny, of sizes that have nothing in common, or far from their own origin.
   const int power = random.chance(0.7) ? 0 : static_cast<int>(random.below(201)) - 100;
   const double size = std::ldexp(1.0, power);
-  const double size_b = random.chance(0.8) ? size : std::ldexp(size, static_cast<int>(random.below(161)) - 80);
+  // Lengths stay within 1e40, beyond which shapes are refused.
+  const int power_b = random.chance(0.8) ? power : std::min(power + static_cast<int>(random.below(161)) - 80, 120);
+  const double size_b = std::ldexp(1.0, power_b);
   const double away = random.chance(0.8) ? 0 : 1e6 * size, larger = std::max({size, size_b, away});
   const MeshTree tree_a = random_mesh(random, faces_a, lattice, size, away),
                  tree_b = random_mesh(random, faces_b, lattice, size_b, 0);
