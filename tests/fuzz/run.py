@@ -28,9 +28,8 @@ MOST_KEPT = 16 << 10  # bytes of a corpus
 LONGEST = 1500
 
 
-def core_inputs(name):
-    """Give the inputs of a core corpus: each follows its length, four bytes."""
-    content = (CORE / f"{name}.bin").read_bytes()
+def inputs_of(content):
+    """Give the inputs of a corpus: each follows its length, four bytes."""
     at = 0
     while at < len(content):
         size = int.from_bytes(content[at : at + 4], "little")
@@ -42,7 +41,8 @@ def reader_inputs():
     """Give name and content of each input of the readers' corpus."""
     with zipfile.ZipFile(READERS) as archive:
         for member in sorted(archive.namelist()):
-            yield member.split("/")[0], archive.read(member)
+            for content in inputs_of(archive.read(member)):
+                yield member.removesuffix(".bin"), content
 
 
 def unpacked(inputs, name):
@@ -115,7 +115,7 @@ def main():
     if wanted:
         build()
     for name in wanted:
-        folder = unpacked(core_inputs(name), name)
+        folder = unpacked(inputs_of((CORE / f"{name}.bin").read_bytes()), name)
         program = BUILD / "core" / "fuzz" / f"fuzz_{name}"
         good &= run([program], folder, name, arguments.seconds)
         if arguments.keep:
