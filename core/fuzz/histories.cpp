@@ -16,21 +16,17 @@
 #include "octree/pairs.hpp"
 #include "query/collect.hpp"
 #include "sweep/sweep_index.hpp"
+#include "tests/methods.hpp"
 #include "tree/queries.hpp"
 
 namespace broadphase::fuzz {
 namespace {
 
 using tests::current_case;
+using tests::in_order;
 using tests::is_refused;
 using tests::PairList;
 
-PairList in_order(const Pairs& pairs) {
-  PairList result;
-  for (std::size_t k = 0; k < pairs.size; ++k) result.emplace_back(pairs.block[k], pairs.block[pairs.stride + k]);
-  std::sort(result.begin(), result.end());
-  return result;
-}
 template <Method M>
 PairList pairs_of(const M& method, Interrupt& never) {
   return in_order(collect_pairs(method, nullptr, 1, kNoLimit, never));
