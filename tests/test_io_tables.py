@@ -175,6 +175,24 @@ def test_columns_of_all_four_axes_are_found():
     assert find_box_columns(["x_lower", "x_upper"]) == [0, 1]
 
 
+@pytest.mark.parametrize("name", ["xmax", "name"])
+def test_parquet_in_which_a_column_has_lost_its_type_names_file_and_column(tmp_path, name):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"xmin": [1.0], "xmax": [2.0], "name": [3.0]})
+    parquet.write_table(table, tmp_path / "boxes.parquet", store_schema=False)
+    content = (tmp_path / "boxes.parquet").read_bytes()
+    # Thrift's compact form: the type, a number of 32 bits, becomes one of 16, which is passed over. The order of one
+    # column less is told.
+    field, orders = b"\x15\x0a\x25\x02\x18" + bytes([len(name)]) + name.encode(), b"\x19%c" + 3 * b"\x1c\0\0"
+    for old, new in ((field, b"\x14" + field[1:]), (orders % b"\x3c", orders[:-3] % b"\x2c")):
+        assert content.count(old) == 1
+        content = content.replace(old, new)
+    size = int.from_bytes(content[-8:-4], "little") - 3
+    (tmp_path / "boxes.parquet").write_bytes(content[:-8] + size.to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(bp.FileFormatError, match=rf"boxes\.parquet: column {name} holds no values"):
+        read_boxes(tmp_path / "boxes.parquet")
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_columns_of_a_corner_and_a_size_are_refused_with_what_makes_boxes(tmp_path, suffix):
     columns = {"x": [1.0], "y": [2.0], "w": [3.0], "h": [4.0]}

@@ -52,6 +52,33 @@ def test_pairs_of_two_sets_are_those_of_the_oracle(name: str, tmp_path: Path, li
     assert pairs_in(tmp_path / "pairs") == expected_pairs(boxes, other)
 
 
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_columns_of_two_sets_keep_a_type_each(in_memory: bool, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if not in_memory:
+        request.getfixturevalue("little_memory")
+    boxes, other = SCENES["scattered"], SCENES["giants"][::2]
+    few, halves = np.arange(len(boxes)).astype(np.int8), np.arange(len(other)) + 0.5
+    parquet.write_table(table_of(boxes, what=few), tmp_path / "a.parquet")
+    texts = [f"b{row}" for row in range(len(other))]
+    parquet.write_table(table_of(other, ids=texts, what=halves), tmp_path / "b.parquet")
+    scale.pairs(tmp_path / "a.parquet", tmp_path / "b.parquet", output=tmp_path / "pairs", keep=["what"], workers=2)
+    found = parquet.read_table(tmp_path / "pairs")
+    assert found.schema.types == [pa.int64(), pa.large_string(), pa.int8(), pa.float64()]
+    pairs = [(i, int(j[1:])) for i, j in zip(*(found.column(k).to_pylist() for k in range(2)), strict=True)]
+    assert sorted(pairs) == expected_pairs(boxes, other)
+    assert found.column(2).to_pylist() == [few[i] for i, _ in pairs]
+    assert found.column(3).to_pylist() == [halves[j] for _, j in pairs]
+
+
+def test_column_that_parquet_cannot_hold_is_named_before_anything_is_written(tmp_path: Path) -> None:
+    table = table_of(scattered(5), odd=pa.array([{}] * 5, pa.struct([])))
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(ValueError, match=r"keep: column odd holds struct<>, which Parquet has not"):
+        scale.pairs(tmp_path / "a.arrow", output=tmp_path / "pairs", keep=["odd"])
+    assert not (tmp_path / "pairs").exists()
+
+
 def test_pairs_that_fit_into_memory_are_not_spilled(tmp_path: Path) -> None:
     boxes = SCENES["scattered"]
     stages = []

@@ -221,7 +221,11 @@ def read_parquet(path: Path, *, parts: bool = False, name_column: str | None = N
             label = None if place is None else schema.names[place]
             columns = None if geometry is not None and parts else _find(pyarrow, schema, needed=geometry is None)
             wanted = [str(geometry)] if columns is None else [columns[0]] if columns[0] else columns[1]
-            table = file.read(columns=[*wanted, *([label] if label else [])])
+            needed = [*wanted, *([label] if label else [])]
+            table = file.read(columns=needed)
+            unread = [name for name in needed if name not in table.column_names]
+            if unread:  # structs without fields: damage, as nothing can write them
+                raise ValueError(f"column {listed(unread)} holds no values")
             names = None if label is None else table.column(label).cast("string").to_numpy().astype(object)
             if columns is None:
                 return replace(read_geometries(table.column(geometry), path, names, parts=parts), crs=crs)

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from broadphase.arguments import as_flag
-from broadphase.errors import quoted, unknown_name
+from broadphase.errors import clipped, quoted, unknown_name
+from broadphase.extras import import_extra
 from broadphase.progress import Progress, Told, reporting
-from broadphase.scale.columns import BoxColumns, as_names
+from broadphase.scale.columns import BoxColumns, arrow, as_names, plain_type
 from broadphase.scale.local import find_pairs, plan_of, tile_rows
 from broadphase.scale.output import Output
 from broadphase.scale.source import open_source
@@ -237,6 +238,18 @@ def _find_pairs(
             return ray.find_pairs(sources, place, cluster=cluster, memory=memory, plan=plan, progress=progress)
 
 
+def _check_kept(sources: list[Source], columns: BoxColumns) -> None:
+    """Check, before all boxes are read, that Parquet has the types of the columns that are kept."""
+    pa, parquet = arrow(), import_extra("pyarrow.parquet", purpose="broadphase.scale", extra="scale")
+    for source in sources:
+        for name in columns.keep:
+            kind = plain_type(source.schema.field(name).type)
+            try:
+                parquet.ParquetWriter(pa.BufferOutputStream(), pa.schema([(name, kind)])).close()
+            except pa.ArrowException:
+                raise ValueError(f"keep: column {clipped(name)} holds {kind}, which Parquet has not") from None
+
+
 def of_one_dtype(sources: list[Source]) -> list[Source]:
     """Make the corners of both sets the wider of their dtypes."""
     dtype = max(source.dtype for source in sources)
@@ -257,6 +270,7 @@ def _output(
     if folder is None:
         yield None
         return
+    _check_kept(sources, columns)
     facts = {"input": [source.digest for source in sources], "options": columns.to_dict()}
     place = Output(folder, facts, resume=resume, scratch=scratch)
     try:

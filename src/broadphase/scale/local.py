@@ -166,7 +166,7 @@ class _Run:
         self.workers, self.progress = workers, progress
         self.columns = sources[0].columns
         self.stopped = threading.Event()
-        self.schema = pair_schema(sources[0].schema, self.columns)
+        self.schema = pair_schema(sources[0].schema, sources[-1].schema, self.columns)
         folder = None if sizes.in_memory else output.scratch
         self.clock = Clock()
         self.spills = [

@@ -334,7 +334,7 @@ class _Run:
             _Job(
                 self.plan,
                 self.sources[0].columns,
-                pair_schema(self.sources[0].schema, self.sources[0].columns),
+                pair_schema(self.sources[0].schema, self.sources[-1].schema, self.sources[0].columns),
                 self.sizes,
                 None if self.output is None else self.output.place,
                 None if self.output is None else self.output.shared_scratch,

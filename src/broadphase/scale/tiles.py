@@ -152,8 +152,9 @@ def join(
     found: list[Any] = []
     for first, second in compared(own, own_wide, theirs, their_wide, one_set=other is None):
         found += portions(first, second, region, columns, one_set=other is None)
-    schema = pair_schema(table.schema, columns)
-    return arrow().concat_tables(found) if found else schema.empty_table()
+    if found:
+        return arrow().concat_tables(found)
+    return pair_schema(table.schema, (table if other is None else other).schema, columns).empty_table()
 
 
 def compared(own: Any, own_wide: Any, theirs: Any, their_wide: Any, *, one_set: bool) -> Iterator[tuple[Any, Any]]:
@@ -251,17 +252,14 @@ def _those_inside_first(boxes: BoxSet, region: NDArray[Any] | None, margin: floa
     return boxes, count
 
 
-def pair_schema(schema: Any, columns: BoxColumns) -> Any:
-    """Return the schema of pairs, from that of the boxes."""
+def pair_schema(first: Any, second: Any, columns: BoxColumns) -> Any:
+    """Return the schema of pairs, from those of the sets that their boxes belong to."""
     pa = arrow()
-    is_number = columns.id is None or pa.types.is_integer(schema.field(columns.id).type)
-    kind = pa.int64() if is_number else pa.large_string()
-    ids = [pa.field(side, kind) for side in ("first", "second")]
-    kept = [
-        pa.field(f"{side}_{name}", plain_type(schema.field(name).type))
-        for side in ("first", "second")
-        for name in columns.keep
-    ]
+    ids, kept = [], []
+    for side, schema in (("first", first), ("second", second)):
+        is_number = columns.id is None or pa.types.is_integer(schema.field(columns.id).type)
+        ids.append(pa.field(side, pa.int64() if is_number else pa.large_string()))
+        kept += [pa.field(f"{side}_{name}", plain_type(schema.field(name).type)) for name in columns.keep]
     return pa.schema([*ids, *kept])
 
 
