@@ -143,7 +143,8 @@ class RegionMaker {
       const double* plane = planes + p * (D + 1);
       double largest = 0;
       for (std::size_t k = 0; k < D; ++k) largest = std::max(largest, std::fabs(plane[k]));
-      const int exponent = largest > 0 ? std::ilogb(largest) : 0;
+      int exponent = largest > 0 ? std::ilogb(largest) : 0;
+      if (std::isinf(std::ldexp(plane[D], -exponent))) exponent += 2;  // the distance may still be a number
       Axis normal;
       for (std::size_t k = 0; k < D; ++k) normal[k] = std::ldexp(plane[k], -exponent);
       const double end = std::ldexp(plane[D], -exponent);  // beyond the largest number is at infinity
@@ -216,9 +217,9 @@ class RegionMaker {
         for (std::size_t k = 0; k < D; ++k) corner.point[k] += along * columns[r][k];
       }
     }
-    double size = offset;
-    for (const double x : corner.point) size += std::fabs(x);
-    corner.error = (8 * kEpsilon * size + kLeast / 4) / strength;
+    double rounding = 8 * kEpsilon * offset + kLeast / 4;
+    for (const double x : corner.point) rounding += 8 * kEpsilon * std::fabs(x);
+    corner.error = rounding / strength;
     for (std::size_t p = 0; p < units_.size(); ++p)
       if (!(dot(units_[p], corner.point) + distances_[p] >= -4 * corner.error)) return;
     corners_.push_back(corner);
@@ -305,8 +306,9 @@ class RegionMaker {
     least = kInfinity, most = -kInfinity;
     for (const Corner& corner : corners_) {
       const double place = dot(axis, corner.point), spread = sizes * corner.error;
-      least = std::min(least, place - spread);
-      most = std::max(most, place + spread);
+      const bool is_number = std::isfinite(place);  // and not beyond all doubles
+      least = std::min(least, is_number ? place - spread : -kInfinity);
+      most = std::max(most, is_number ? place + spread : kInfinity);
     }
     least -= slack, most += slack;
     const double rounding = 16 * kEpsilon * std::sqrt(dot(axis, axis));

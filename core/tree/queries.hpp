@@ -244,8 +244,8 @@ class LocalRegion {
       }
       least_.push_back(limit(region.least[slab] / length, offset, size, tree.frame.scale, -1));
       most_.push_back(limit(region.most[slab] / length, offset, size, tree.frame.scale, 1));
-      inner_least_.push_back(inner(region.least[slab] / length, offset, size, tree.frame.scale, 1));
-      inner_most_.push_back(inner(region.most[slab] / length, offset, size, tree.frame.scale, -1));
+      inner_least_.push_back(inner(region.least[slab], length, offset, size, tree.frame.scale, 1));
+      inner_most_.push_back(inner(region.most[slab], length, offset, size, tree.frame.scale, -1));
     }
     walk.count = least_.size();
     constexpr std::size_t kOwn = ConvexWalk::kOwnBits;
@@ -280,9 +280,9 @@ class LocalRegion {
   }
 
   // Moved inwards by it. An infinite limit stays infinite; NaN means that no row is sure.
-  static float inner(double value, double offset, double size, double scale, double sign) {
-    if (std::isinf(value) && std::isfinite(offset) && (value > 0) != (sign > 0)) return static_cast<float>(value);
-    const double local = (value - offset) * scale;
+  static float inner(double end, double length, double offset, double size, double scale, double sign) {
+    if (std::isinf(end) && std::isfinite(offset) && (end > 0) != (sign > 0)) return static_cast<float>(end);
+    const double value = end / length, local = (value - offset) * scale;
     if (!(std::fabs(local) <= 1e30)) return std::numeric_limits<float>::quiet_NaN();
     return static_cast<float>(local + sign * error_of(value, size, local, scale));
   }

@@ -1,5 +1,7 @@
 """Defects of queries that were found once: each test failed before its defect was mended."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -37,3 +39,17 @@ def test_ray_along_an_axis_is_not_stopped_by_a_box_right_beside_it(kind, sign, b
     found = kind(boxes).raycast(np.zeros((1000, 2)), [0, -1] * np.full((1000, 1), sign))
     assert set(found.rows.tolist()) == {0}
     np.testing.assert_allclose(found.distances, 1e30)
+
+
+@each_index_with("query")
+@pytest.mark.parametrize("far", [5e307, 1e308, 1.79e308])
+@pytest.mark.parametrize("normal", [(-1, -1, -1), (-1, -1, 1), (-1, 0, 1), (1, 2, 1)])
+def test_region_at_the_largest_doubles_holds_what_fractions_say(kind, far, normal):
+    # Sums of such coordinates along a direction are beyond all doubles, and so were bounds of what rounding may move.
+    points = far * np.stack(np.meshgrid(*[[-1, -0.5, 0, 0.5, 1]] * 3), axis=-1).reshape(-1, 3)
+    plane = [*np.array(normal) / 2, 0.7 * far]
+    sums = [sum(Fraction(n) * Fraction(x) for n, x in zip(plane, (*point, 1), strict=True)) for point in points]
+    expected = [row for row, value in enumerate(sums) if value >= 0]
+    assert 20 < len(expected) < len(points)
+    found = kind(np.repeat(points[:, None], 2, axis=1)).frustum(planes=np.array([plane]))
+    assert found.rows.tolist() == expected
