@@ -245,32 +245,34 @@ struct ConvexRegion {
   std::size_t count;
 };
 
-// Whether a box reaches a slab; `unit` is that of the sums.
-inline bool meets_slab(const double* axis, double least, double most, const double* box, std::size_t dimension,
-                       double unit) {
-  double low = 0, high = 0;
+// Where a box begins and ends along an axis, in units.
+inline void extent_along(const double* axis, double unit, const double* box, std::size_t dimension, double& low,
+                         double& high) {
+  low = high = 0;
   for (std::size_t k = 0; k < dimension; ++k) {
     const double a = axis[k] * unit;
     if (a == 0) continue;
     low += a * (a > 0 ? box[k] : box[dimension + k]);
     high += a * (a > 0 ? box[dimension + k] : box[k]);
   }
-  constexpr double kMost = std::numeric_limits<double>::max();
-  // Sums beyond all doubles, as of corners near the largest ones.
-  if (unit == 1 && !(std::fabs(low) <= kMost && std::fabs(high) <= kMost)) {
-    double longest = 0;
-    for (std::size_t k = 0; k < dimension; ++k) longest = std::max(longest, std::fabs(axis[k]));
-    const double less = std::ldexp(1, -3 - std::ilogb(longest));  // a quarter of the corners at most, or infinite
-    return meets_slab(axis, least * less, most * less, box, dimension, less);
-  }
-  return !(high < least || low > most);
 }
 
 inline bool meets(const ConvexRegion& region, const double* box, std::size_t dimension) {
+  constexpr double kMost = std::numeric_limits<double>::max();
   if (!boxes_meet(region.around, box, dimension)) return false;
-  for (std::size_t slab = 0; slab < region.count; ++slab)
-    if (!meets_slab(region.axes + slab * dimension, region.least[slab], region.most[slab], box, dimension, 1))
-      return false;
+  for (std::size_t slab = 0; slab < region.count; ++slab) {
+    const double* axis = region.axes + slab * dimension;
+    double unit = 1, low, high;
+    extent_along(axis, unit, box, dimension, low, high);
+    // Infinite corners, or sums of others that are beyond all doubles: a quarter of each corner at most is not.
+    if (!(std::fabs(low) <= kMost && std::fabs(high) <= kMost)) {
+      double longest = 0;
+      for (std::size_t k = 0; k < dimension; ++k) longest = std::max(longest, std::fabs(axis[k]));
+      unit = std::ldexp(1, -3 - std::ilogb(longest));
+      extent_along(axis, unit, box, dimension, low, high);
+    }
+    if (high < region.least[slab] * unit || low > region.most[slab] * unit) return false;
+  }
   return true;
 }
 
