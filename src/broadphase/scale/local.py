@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +14,14 @@ from broadphase.scale.clock import Clock
 from broadphase.scale.ids import check_ids
 from broadphase.scale.joining import StoppedError, TileJoin, tile_name, write_pairs
 from broadphase.scale.output import OTHERWISE
+from broadphase.scale.parallel import in_parallel
 from broadphase.scale.planning import Plan, divide
 from broadphase.scale.report import Report
 from broadphase.scale.spill import Spill, made
 from broadphase.scale.tiles import WIDE, pair_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -228,7 +228,7 @@ class _Run:
 
         spilled = done = 0
         self.progress("assign", 0, rows)
-        for size, count in self._in_parallel(add, work):
+        for size, count in in_parallel(add, work, self.workers, self.stopped):
             spilled, done = spilled + size, done + count
             self.progress("assign", done, rows)
         return spilled
@@ -264,22 +264,8 @@ class _Run:
         def join(tile: int) -> tuple[int, str | None, int]:
             return tile, *write_pairs(self.output.place, tile, search.pairs_of(tile), self.schema, self.clock)
 
-        for tile, file, pairs in self._in_parallel(join, [t for t in tiles if names[t] not in self.output.finished]):
+        rest = [tile for tile in tiles if names[tile] not in self.output.finished]
+        for tile, file, pairs in in_parallel(join, rest, self.workers, self.stopped):
             self.output.finish(names[tile], file, pairs)
             done += int(counts[:, tile].sum())
             self.progress("join", done, total)
-
-    def _in_parallel(self, work: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
-        """Yield the result of each task, as they end; stop all at the first error, or at Ctrl-C."""
-        with ThreadPoolExecutor(self.workers, thread_name_prefix="broadphase") as pool:
-            running: set[Future[Any]] = {pool.submit(work, task) for task in tasks}
-            try:
-                while running:
-                    # With a limit, or Ctrl-C would not be seen on Windows.
-                    ended, running = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
-                    for one in ended:
-                        yield one.result()
-            except BaseException:
-                self.stopped.set()
-                pool.shutdown(cancel_futures=True)
-                raise
