@@ -53,3 +53,15 @@ def test_region_at_the_largest_doubles_holds_what_fractions_say(kind, far, norma
     assert 20 < len(expected) < len(points)
     found = kind(np.repeat(points[:, None], 2, axis=1)).frustum(planes=np.array([plane]))
     assert found.rows.tolist() == expected
+
+
+@each_index_with("query")
+@pytest.mark.parametrize("sine", [0.13, 0.2, 0.24])
+def test_oriented_box_within_an_infinite_one_is_answered(kind, sine):
+    # The product of an axis of each, which might part them, is 1/8 to 1/4 long: sums along it were taken for ever.
+    boxes = np.repeat(np.random.default_rng(5).random((40, 1, 3)), 2, axis=1)
+    boxes[7] = [[0, 0, 0], [np.inf, np.inf, np.inf]]
+    cosine = np.sqrt(1 - sine**2)
+    about_z = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
+    about_y = np.array([[cosine, 0, -sine], [0, 1, 0], [sine, 0, cosine]])
+    assert kind(boxes).query_obb([[1e6, 1e6, 1e6]], 1e-3, about_z @ about_y).rows.tolist() == [7]
