@@ -15,7 +15,7 @@ pytestmark = pytest.mark.soak
 @pytest.mark.parametrize("periodic", list(product([False, True], repeat=3)))
 def test_neighbors_random_cells_as_ase(periodic):
     total = 0
-    for seed in seeds(100, least=10):
+    for seed in seeds(1250, least=10):
         rng = np.random.default_rng([1, seed])
         cell = random_cell(rng, 3)
         count = rng.integers(1, 40)
