@@ -3,8 +3,10 @@
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from itertools import islice
@@ -20,7 +22,7 @@ import test_demo_door as door
 from broadphase.demo import start_demo
 from broadphase.demo.mesh_files import read_mesh_file
 from broadphase.errors import FileFormatError
-from demo_clients import assert_runs, hostile_frames, send_all
+from demo_clients import CAMERA, PATIENCE, assert_runs, client, encode, hostile_frames, port_of, send_all, until
 from test_cli_hostile import COMMANDS, PROGRAM, check_arguments, check_files, interrupted
 from test_cli_hostile import run as run
 from test_files import ended_by, full_disk, killed_savers, small_files
@@ -38,6 +40,52 @@ def test_hostile_clients_do_not_stop_the_page():
         for seed in seeds(20):
             send_all(page, islice(hostile_frames(page, random.Random(seed)), 2000))
             assert_runs(page)
+    finally:
+        page.stop()
+
+
+def test_thousand_connections_leave_the_page_as_it_was():
+    page = start_demo("rectangles", count=100)
+    port = port_of(page)
+    own = [f"Host: localhost:{port}", *door.UPGRADE]
+    lines = ["GET / HTTP/1.1", *own, f"Origin: http://localhost:{port}", ""]
+    request = "".join(f"{line}\r\n" for line in lines).encode()
+
+    def come_and_go():
+        with client(page) as connection:
+            connection.send(encode(CAMERA))
+            assert connection.recv(timeout=PATIENCE)
+
+    def hang_up(sent):
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as plain:
+            plain.sendall(sent)
+
+    request = "".join(
+        f"{line}\r\n" for line in ("GET / HTTP/1.1", *own, f"Origin: http://localhost:{port}", "")
+    ).encode()
+    try:
+        come_and_go()
+        begin = 0
+        for seed in seeds(1000, least=100):
+            rng = random.Random(f"connections {seed}")
+            kind = rng.randrange(6)
+            if kind < 2:
+                come_and_go()
+            elif kind == 2:
+                hang_up(request)
+            elif kind == 3:
+                hang_up(request[: rng.randrange(len(request))])
+            elif kind == 4:
+                assert door.ask(page, [*own, "Origin: http://evil.example"])[0] == 403
+            else:
+                assert door.ask(page, [f"Host: evil.example:{port}"])[0] == 421
+            if seed % 100 == 99:
+                until(lambda: not page._door.pages)
+                assert_runs(page)
+                until(lambda: not page._door.pages)
+                held = threading.active_count() + len(os.listdir("/proc/self/fd") if sys.platform == "linux" else ())
+                begin = begin or held
+                assert held < begin + 20
     finally:
         page.stop()
 
