@@ -70,6 +70,11 @@ def test_boxes_beside_most_of_those_in_their_runs_are_swept(dtype):
     assert bp.explain(make_scene("huge_tiny", 20_000, dtype=dtype)).method == "sweep_and_prune"
 
 
+@pytest.mark.parametrize("name", ["worst_2", "worst_7"])
+def test_many_boxes_in_clusters_that_cells_do_not_tell_apart_are_swept(name):
+    assert bp.explain(make_scene(name, 100_000)).method == "sweep_and_prune"
+
+
 def test_two_sets_are_explained():
     found = bp.explain(scene("rects", 1000, 1), scene("rects", 500, 2))
     assert found.box_count == 1500

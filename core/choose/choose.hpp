@@ -108,13 +108,14 @@ inline double met_blocks(const Sample& sample, std::size_t axis, std::size_t dim
 
 // Nanoseconds for the pairs of a grid that whole numbers do not tell apart, where boxes lie close together in far more
 // places than the plan's cells and sample can show: along every axis many more boxes meet than would by their corners.
-inline double blur_cost(const SceneShape& shape, double box_count, std::size_t dimension) {
+inline double blur_cost(const SceneShape& shape, const GridPlan& plan, double box_count, std::size_t dimension) {
   constexpr double kChance = 1.0 / 8192;  // more than evenly spread boxes that end where others begin
   constexpr double kRanked = 0.6;         // of the boxes, at most: the others lie in clusters wide enough
   double blur = 1;
   for (std::size_t d = 0; d < dimension; ++d) blur = std::min(blur, shape.blurred[d] - shape.meeting[d]);
-  if (blur < kChance || box_count > kFew) return 0;
-  return box_count * std::min(kRanked * GridCosts::kRank, GridCosts::kUndecided * blur * box_count);
+  if (blur < kChance) return 0;
+  const double along = *std::min_element(plan.cells, plan.cells + dimension);  // each cell has whole numbers of its own
+  return box_count * std::min(kRanked * GridCosts::kRank, GridCosts::kUndecided * blur / along * box_count);
 }
 
 template <class T>
@@ -144,7 +145,7 @@ SceneReport report_scene(const Problem<T>& problem) {
   // are.
   double planned = report.plan.cost + 10000 * static_cast<double>(cut_axes);
   if (cut_axes == 0 || problem.dimension > 1) planned -= 0.5 * std::clamp(90 * n - planned, 0.0, planned);
-  report.costs.grid = (12000 + planned + blur_cost(report.shape, n, problem.dimension)) / kMillisecond;
+  report.costs.grid = (12000 + planned + blur_cost(report.shape, report.plan, n, problem.dimension)) / kMillisecond;
   const auto swept = [&](double share, double cost_of_test) {
     return (8000 + sorted * n + 1.6 * share * report.pair_count * in_run * cost_of_test) / kMillisecond;
   };
