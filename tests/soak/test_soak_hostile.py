@@ -60,9 +60,6 @@ def test_thousand_connections_leave_the_page_as_it_was():
         with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as plain:
             plain.sendall(sent)
 
-    request = "".join(
-        f"{line}\r\n" for line in ("GET / HTTP/1.1", *own, f"Origin: http://localhost:{port}", "")
-    ).encode()
     try:
         come_and_go()
         begin = 0
