@@ -64,10 +64,14 @@ def open_page():
     page.stop()
 
 
+def request_of(lines, path="/"):
+    return "".join(f"{line}\r\n" for line in (f"GET {path} HTTP/1.1", *lines, "")).encode("latin-1")
+
+
 def ask(page, lines, path="/"):
     """Send a request by hand; return the status of the reply, its headers and its body."""
     with socket.create_connection(("127.0.0.1", port_of(page)), timeout=PATIENCE) as plain:
-        plain.sendall("".join(f"{line}\r\n" for line in (f"GET {path} HTTP/1.1", *lines, "")).encode("latin-1"))
+        plain.sendall(request_of(lines, path))
         reply = bytearray()
         while b"\r\n\r\n" not in reply and (block := plain.recv(1 << 16)):
             reply += block
@@ -274,8 +278,7 @@ def test_huge_frames_and_floods_do_not_stop_the_page(page):
 def test_slow_silent_and_many_connections_do_not_stop_the_page(page):
     port = port_of(page)
     with ExitStack() as stack:
-        dial = [f"Host: localhost:{port}", *UPGRADE, f"Origin: http://localhost:{port}"]
-        request = "".join(f"{line}\r\n" for line in ("GET / HTTP/1.1", *dial, "")).encode()
+        request = request_of([f"Host: localhost:{port}", *UPGRADE, f"Origin: http://localhost:{port}"])
         for sent in [b""] * 20 + [b"GET / HT"] * 20 + [request] * 6:
             plain = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE))
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

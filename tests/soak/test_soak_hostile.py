@@ -48,8 +48,7 @@ def test_thousand_connections_leave_the_page_as_it_was():
     page = start_demo("rectangles", count=100)
     port = port_of(page)
     own = [f"Host: localhost:{port}", *door.UPGRADE]
-    lines = ["GET / HTTP/1.1", *own, f"Origin: http://localhost:{port}", ""]
-    request = "".join(f"{line}\r\n" for line in lines).encode()
+    request = door.request_of([*own, f"Origin: http://localhost:{port}"])
 
     def come_and_go():
         with client(page) as connection:

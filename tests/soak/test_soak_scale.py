@@ -11,7 +11,6 @@ from broadphase.scale.planning import divide
 from cases import DIMENSIONS, DTYPES, lattice
 from test_scale_tiles import columns_of, pairs_of_all_tiles, plain_pairs, plan_at, table_of
 
-pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pytestmark = pytest.mark.soak
 
 
