@@ -22,8 +22,9 @@ def in_parallel(
 ) -> Iterator[Result]:
     """Yield the result of each task, as they end; stop all at the first error, or at Ctrl-C.
 
-    The thread that waits uses no lock of `threading`. A signal between two steps of one would leave it to nobody, so
-    that RuntimeError takes the place of KeyboardInterrupt, or to this thread, so that the others wait for ever.
+    The thread that waits does so without a lock of `threading`. A signal between two steps of one would leave it to
+    nobody, so that RuntimeError takes the place of KeyboardInterrupt, or to this thread, so that the others wait for
+    ever.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def in_parallel(
                 except Empty:
                     break
                 ended.put((work(task),))
-        except BaseException as error:  # also SystemExit: whoever waits for the result must hear of it
+        except BaseException as error:  # also SystemExit: the thread that waits raises it
             ended.put(error)
         finally:
             left.put(None)
